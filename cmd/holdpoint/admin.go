@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/internal/admin"
 	"holdpoint/internal/listen"
+	"holdpoint/internal/metrics"
 	"holdpoint/store"
 	"holdpoint/translate/dialects"
 )
@@ -41,19 +42,21 @@ func startAdmin(c *config, logger *slog.Logger) (*admin.Server, error) {
 	return s, nil
 }
 
-// reaches asks the store as a run does, for a thread that is not there.
-func reaches(kept store.Store) func(context.Context) error {
+// reaches asks the store as a run does, for a thread that is not there. m is told
+// whether it answered.
+func reaches(kept store.Store, m *metrics.Metrics) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := kept.Load(ctx, "readiness", "")
+		m.StoreAnswers(err == nil)
 		return err
 	}
 }
 
-// watchStore keeps the probes told of the store until stop is closed.
-func watchStore(probes *admin.Server, kept store.Store, stop <-chan struct{}) {
+// watchStore keeps the probes and the metrics told of the store until stop is closed.
+func watchStore(probes *admin.Server, kept store.Store, m *metrics.Metrics, stop <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go probes.Watch(ctx, reaches(kept))
+	go probes.Watch(ctx, reaches(kept, m))
 	<-stop
 }
 

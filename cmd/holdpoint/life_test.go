@@ -129,6 +129,27 @@ func until(t *testing.T, at, what string, code int, says string) {
 	}
 }
 
+// metric fails unless /metrics of a process with that admin socket has the line.
+func metric(t *testing.T, at, line string) {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", strings.TrimPrefix(at, "unix://"))
+	}}}
+	defer client.CloseIdleConnections()
+	res, err := client.Get("http://admin/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "\n"+line+"\n") {
+		t.Errorf("/metrics has no line %q", line)
+	}
+}
+
 // TestProbesAndDrain: both listeners are unix sockets. A drain makes the process not ready, closes
 // the listener, lets the stream that is open run on, and leaves the process to its signal.
 func TestProbesAndDrain(t *testing.T) {

@@ -39,6 +39,6 @@ func (c *config) auditHead() audit.Head {
 func watchWaiting(m *metrics.Metrics, kept store.Store, stop <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go m.Watch(ctx, kept)
+	go m.Watch(ctx, m.Store(kept))
 	<-stop
 }

@@ -95,8 +95,10 @@ func survives(t *testing.T, server interface {
 	p.wait(t, "the store is there")
 	until(t, probes, "ready", 0, "store: ok")
 	if secret == redisSecret { // for one engine: it takes seconds until a loss is noticed
+		metric(t, probes, "holdpoint_store_up 1")
 		server.Stop()
 		until(t, probes, "ready", 0, "store: lost since")
+		metric(t, probes, "holdpoint_store_up 0")
 		server.Restart()
 		until(t, probes, "ready", 0, "store: ok")
 	}

@@ -94,7 +94,7 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	}
 	go watchCertificates(sets, logger, stop)
 	go onHangup(hangups, hooks, logger, stop)
-	go watchStore(probes, kept, stop)
+	go watchStore(probes, kept, c.metrics, stop)
 	go watchWaiting(c.metrics, kept, stop)
 	s := newServer(handler, handler.Drain, logger)
 	s.delay, s.timeout, s.probes = c.DrainDelay, c.DrainTimeout, probes

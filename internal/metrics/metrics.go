@@ -57,6 +57,7 @@ type Metrics struct {
 	oldest    prometheus.Gauge
 	steps     *prometheus.HistogramVec
 	failures  *prometheus.CounterVec
+	up        prometheus.Gauge
 	evictions *prometheus.CounterVec
 	hooked    hooked
 }
@@ -82,6 +83,7 @@ func New(o Options) *Metrics {
 	m.oldest = m.gauge("pause_oldest_seconds", "How long the oldest of them has waited; 0 if none does.")
 	m.steps = m.histograms("store_step_seconds", "Time of a step of the store.", shortTimes, "step")
 	m.failures = m.counters("store_errors_total", "Steps that the store could not do, or whose reply was lost.", "step")
+	m.up = m.gauge("store_up", "1 if the store answered when it was asked last, which is every two seconds; else 0.")
 	m.evictions = m.counters("store_evictions_total", "What the store in memory gave up for room: results of answered questions, or the snapshots of open ones.", "what")
 	m.hooked = m.newHooked()
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

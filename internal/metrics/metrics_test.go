@@ -50,6 +50,7 @@ func used(t *testing.T) *Metrics {
 	s.Claim(t.Context(), "k", "other", "t", "d", time.Minute)
 	s.Renew(t.Context(), "k", "t", time.Minute)
 	m.look(t.Context(), s)
+	m.StoreAnswers(true)
 	return m
 }
 
@@ -98,6 +99,7 @@ func TestCounts(t *testing.T) {
 		`holdpoint_store_errors_total{step="claim"} 0`, // it had an answer
 		`holdpoint_store_errors_total{step="renew"} 1`,
 		`holdpoint_store_evictions_total{what="results"} 1`,
+		`holdpoint_store_up 1`,
 		`holdpoint_audit_seq 7`,
 		`holdpoint_audit_failed_total 2`,
 		`holdpoint_build_info{version="v1"} 1`,

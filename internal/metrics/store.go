@@ -12,6 +12,16 @@ import (
 // Store is s with its steps measured.
 func (m *Metrics) Store(s store.Store) store.Store { return measured{s, m} }
 
+// StoreAnswers notes whether the store answered the one who asks it at intervals. A loss shows there
+// while no run needs the store.
+func (m *Metrics) StoreAnswers(yes bool) {
+	up := 0.0
+	if yes {
+		up = 1
+	}
+	m.up.Set(up)
+}
+
 type measured struct {
 	store.Store
 	m *Metrics
