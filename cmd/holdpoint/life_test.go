@@ -180,6 +180,9 @@ func TestProbesAndDrain(t *testing.T) {
 		drained <- fmt.Sprint(code, " ", out, errs)
 	}()
 	until(t, probes, "ready", 1, "draining")
+	if by := p.wait(t, "draining")["by"]; by != "POST /drain" {
+		t.Errorf("the log says that it drains by %v", by)
+	}
 	if said, code := probe(t, probes, "live"); code != 0 {
 		t.Errorf("a draining process is not alive: it would be killed: %s", said)
 	}
@@ -200,10 +203,14 @@ func TestProbesAndDrain(t *testing.T) {
 	if got := <-drained; got != "0 drained\n" {
 		t.Errorf("holdpoint drain: %s", got)
 	}
+	p.wait(t, "drained, waiting for a signal")
 	if said, code := probe(t, probes, "live"); code != 0 {
 		t.Errorf("it ended without a signal: %s", said)
 	}
 	p.Process.Signal(syscall.SIGTERM)
+	if by := p.wait(t, "the drain has begun already")["by"]; by != "terminated" {
+		t.Errorf("the log says that %v came", by)
+	}
 	if code := p.exit(); code != 0 {
 		t.Errorf("exit %d after the signal", code)
 	}
@@ -510,7 +517,7 @@ func TestTheTimesOfTheEnd(t *testing.T) {
 					t.Errorf("at first: %+v", st)
 				}
 				if tt.drained > 0 {
-					s.begin(s.delay)
+					s.begin(s.delay, byDrain)
 					time.Sleep(tt.drained)
 				}
 				if tt.interrupt {

@@ -88,7 +88,7 @@ func (s *server) leaving(next http.Handler) http.Handler {
 func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
-	s.probes.Started(func() <-chan struct{} { return s.begin(s.delay) })
+	s.probes.Started(func() <-chan struct{} { return s.begin(s.delay, byDrain) })
 	defer s.http.Close()
 
 	var sig os.Signal
@@ -106,9 +106,8 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	if sig == os.Interrupt {
 		delay = 0 // a person at a terminal waits, and no load balancer
 	}
-	s.logger.Info("draining", "signal", sig.String(), "delay", delay.String(), "timeout", s.timeout.String(), "hint", "a second signal ends it at once")
 	first := time.Now()
-	ended := s.begin(delay)
+	ended := s.begin(delay, sig.String())
 	hurried := false
 	for {
 		select {
@@ -132,16 +131,29 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	}
 }
 
-// begin begins the end, unless it has begun. What it returns is closed at the end of that.
-func (s *server) begin(delay time.Duration) <-chan struct{} {
+// byDrain is the cause of an end that the admin listener was asked for.
+const byDrain = "POST /drain"
+
+// begin begins the end, unless it has begun. What it returns is closed at the end of that. The log
+// has by as the cause: a signal's name, or byDrain.
+func (s *server) begin(delay time.Duration, by string) <-chan struct{} {
+	begun := false
 	s.once.Do(func() {
+		begun = true
+		s.logger.Info("draining", "by", by, "delay", delay.String(), "timeout", s.timeout.String(), "hint", "a second signal ends it at once")
 		s.ending.Store(true)
 		s.probes.Draining()
 		go func() {
 			defer close(s.ended)
 			s.end(delay)
+			if by == byDrain {
+				s.logger.Info("drained, waiting for a signal")
+			}
 		}()
 	})
+	if !begun {
+		s.logger.Info("the drain has begun already", "by", by)
+	}
 	return s.ended
 }
 
