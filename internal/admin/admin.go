@@ -206,7 +206,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
 	switch {
 	case !fromHere(req):
-		answer(w, http.StatusForbidden, "a drain is taken from this machine only: from a loopback address, or by a unix socket\n")
+		answer(w, http.StatusForbidden, "a drain is taken from this machine only, and through no proxy\n")
 		return
 	case req.Header.Get("Origin") != "" || req.Header.Get("Sec-Fetch-Site") != "":
 		// A page that a person on this machine has open could send it.
@@ -227,14 +227,32 @@ func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// fromHere says whether a request came by a unix socket or from a loopback address.
+// fromHere says whether a request came by a unix socket, from 127.0.0.1 or ::1, or from the address
+// that it was sent to, which only this machine has. Istio's proxy brings requests of other pods from
+// 127.0.0.6, so the rest of 127.0.0.0/8 does not count.
 func fromHere(req *http.Request) bool {
-	if local, ok := req.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
+	for _, name := range forwarding {
+		if req.Header.Get(name) != "" {
+			return false
+		}
+	}
+	local, _ := req.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if local != nil && local.Network() == "unix" {
 		return true
 	}
-	peer, err := netip.ParseAddrPort(req.RemoteAddr)
-	return err == nil && peer.Addr().Unmap().IsLoopback()
+	from, err := netip.ParseAddrPort(req.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	peer := from.Addr().Unmap()
+	if tcp, ok := local.(*net.TCPAddr); ok && peer == tcp.AddrPort().Addr().Unmap() {
+		return true
+	}
+	return peer == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || peer == netip.IPv6Loopback()
 }
+
+// forwarding are headers of proxies. A proxy on this machine may bring a request from anywhere.
+var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "Via"}
 
 func answer(w http.ResponseWriter, code int, text string) {
 	if w.Header().Get("Content-Type") == "" {

@@ -153,6 +153,7 @@ func TestDrainIsTakenFromHereOnly(t *testing.T) {
 	s := New(Options{})
 	s.Started(func() <-chan struct{} { drains++; return done() })
 	socket := &net.UnixAddr{Name: "/run/admin.sock", Net: "unix"}
+	pod := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 9), Port: 7081}
 	for _, tt := range []struct {
 		remote string
 		local  net.Addr
@@ -169,6 +170,14 @@ func TestDrainIsTakenFromHereOnly(t *testing.T) {
 		{"@", nil, "", 403},
 		{"127.0.0.1:4711", nil, "Origin", 403},
 		{"127.0.0.1:4711", nil, "Sec-Fetch-Site", 403},
+		{"127.0.0.6:4711", nil, "", 403}, // Istio's proxy brings whoever comes from there
+		{"127.0.0.1:4711", nil, "X-Forwarded-For", 403},
+		{"@", socket, "X-Forwarded-Proto", 403},
+		{"127.0.0.1:4711", nil, "Forwarded", 403},
+		{"127.0.0.1:4711", nil, "Via", 403},
+		{"10.0.0.9:4711", pod, "", 200}, // only a process of this pod has the pod's address
+		{"10.0.0.1:4711", pod, "", 403},
+		{"127.0.0.2:4711", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2), Port: 7081}, "", 200},
 	} {
 		req := httptest.NewRequest("POST", "/drain", nil)
 		req.RemoteAddr = tt.remote
