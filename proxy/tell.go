@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
@@ -270,10 +271,28 @@ func streamHeader(header http.Header) {
 	if !stream.IsEventStream(header) {
 		header.Set("Content-Type", "text/event-stream")
 	}
-	if header.Get("Cache-Control") == "" {
-		header.Set("Cache-Control", "no-cache, no-transform")
+	header.Set("Cache-Control", uncached(header["Cache-Control"]))
+	header.Set("X-Accel-Buffering", "no") // nginx in front would hold frames back
+}
+
+// uncached is what a backend said of caches, and that nobody may store a stream or change it: a
+// proxy that compresses one holds frames back.
+func uncached(said []string) string {
+	var list []string
+	stores, changes := true, true
+	for _, one := range strings.Split(strings.Join(said, ","), ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		list = append(list, one)
+		stores = stores && !strings.EqualFold(one, "no-cache") && !strings.EqualFold(one, "no-store")
+		changes = changes && !strings.EqualFold(one, "no-transform")
 	}
-	if header.Get("X-Accel-Buffering") == "" {
-		header.Set("X-Accel-Buffering", "no") // nginx in front would hold frames back
+	if stores {
+		list = append(list, "no-cache")
 	}
+	if changes {
+		list = append(list, "no-transform")
+	}
+	return strings.Join(list, ", ")
 }

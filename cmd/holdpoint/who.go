@@ -184,7 +184,10 @@ func runGate(gate *principal.Gate, stop <-chan struct{}) {
 
 // logWho says in one line who may answer what is asked.
 func logWho(c *config, logger *slog.Logger) {
-	attrs := []any{"name", c.Name}
+	var attrs []any
+	if c.Name != "" {
+		attrs = append(attrs, "agent", c.Name)
+	}
 	if c.TenantHeader != "" {
 		attrs = append(attrs, "tenant", "header "+c.TenantHeader)
 	}

@@ -1,0 +1,40 @@
+package proxy
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+)
+
+// TestHeadersOfAStream: whatever a backend says, nobody on the way back may store, change or hold
+// back a stream. What else it says of caches stays.
+func TestHeadersOfAStream(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		said       []string
+	}{
+		{"nothing", "no-cache, no-transform", nil},
+		{"an empty line", "no-cache, no-transform", []string{""}},
+		{"as most frameworks", "no-cache, no-transform", []string{"no-cache"}},
+		{"all of it", "No-Transform, no-cache", []string{"No-Transform, no-cache"}},
+		{"more", "private, no-store, no-transform", []string{"private, no-store"}},
+		{"two lines", "private, no-cache, no-transform", []string{"private", "no-cache"}},
+		{"no such thing", "keep-alive, no-cache, no-transform", []string{"keep-alive"}},
+		{"a name that begins like it", "x-no-cache=1, no-cache, no-transform", []string{"x-no-cache=1"}},
+		{"of a field", `no-cache="Set-Cookie", no-cache, no-transform`, []string{`no-cache="Set-Cookie"`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			header := http.Header{"X-Accel-Buffering": {"yes"}}
+			if tt.said != nil {
+				header["Cache-Control"] = tt.said
+			}
+			streamHeader(header)
+			if got := header["Cache-Control"]; !slices.Equal(got, []string{tt.want}) {
+				t.Errorf("Cache-Control %q, want %q", got, tt.want)
+			}
+			if got := header["X-Accel-Buffering"]; !slices.Equal(got, []string{"no"}) {
+				t.Errorf("X-Accel-Buffering %q", got)
+			}
+		})
+	}
+}
