@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -271,6 +272,22 @@ type Head struct {
 
 // String is the form that holdpoint audit verify -head takes.
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Seq, h.Hash) }
+
+// shortHash is how many digits of a hash Number has, and the fewest that ParseHead takes. 13 hex
+// digits are what a float64 holds exactly, and metrics are float64.
+const shortHash = 13
+
+// Number is the beginning of the hash as a number, for a metric. It is 0 where there is no line.
+func (h Head) Number() float64 {
+	if h.Seq == 0 || len(h.Hash) < shortHash {
+		return 0
+	}
+	n, err := strconv.ParseUint(h.Hash[:shortHash], 16, 64)
+	if err != nil {
+		return 0 // a hash is hex
+	}
+	return float64(n)
+}
 
 // Head is the end of the chain by now.
 func (l *Log) Head() Head {

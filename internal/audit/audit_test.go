@@ -141,16 +141,30 @@ func TestHeadShowsWhatTheChainCannot(t *testing.T) {
 	if err != nil || parsed != head {
 		t.Fatalf("%q is read as %v, %v", head.String(), parsed, err)
 	}
+	short, err := ParseHead(fmt.Sprintf("%d:%013x", head.Seq, uint64(head.Number()))) // as from metrics
+	if err != nil || !strings.HasPrefix(head.Hash, short.Hash) {
+		t.Fatalf("%s by its number is %v, %v", head, short, err)
+	}
+	if r := verify(t, &short, path); len(r.Problems) > 0 {
+		t.Fatalf("an untouched file, by its number: %q", r.Problems)
+	}
+	for _, text := range []string{"", "4", "4:", "4:" + head.Hash[:12], "4:" + head.Hash + "0", "4:" + strings.ToUpper("abcdefabcdefa"), "x:" + head.Hash} {
+		if _, err := ParseHead(text); err == nil {
+			t.Errorf("%q is taken as a head", text)
+		}
+	}
 	other, _ := lines(t, 4)
 	for name, path := range map[string]string{"the end taken off": writeLines(t, list[:3]...), "written anew": other} {
 		if r := verify(t, nil, path); len(r.Problems) > 0 {
 			t.Errorf("%s: seen without the head, too: %q", name, r.Problems)
 		}
 		if name == "written anew" {
-			head.Hash = strings.Repeat("1", 64)
+			head.Hash, short.Hash = strings.Repeat("1", 64), strings.Repeat("1", 13)
 		}
-		if r := verify(t, &head, path); len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the head that was given") {
-			t.Errorf("%s: %q", name, r.Problems)
+		for _, head := range []Head{head, short} {
+			if r := verify(t, &head, path); len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the head that was given") {
+				t.Errorf("%s: %q", name, r.Problems)
+			}
 		}
 	}
 }

@@ -90,12 +90,7 @@ func New(o Options) *Metrics {
 	build := m.gauges("build_info", "1, with the version.", "version")
 	build.WithLabelValues(o.Version).Set(1)
 	if o.Head != nil {
-		m.registry.MustRegister(
-			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "holdpoint", Name: "audit_seq", Help: "The place of the audit's last line in its chain."},
-				func() float64 { return float64(o.Head().Seq) }),
-			prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "holdpoint", Name: "audit_failed_total", Help: "Events that could not be written into the audit."},
-				func() float64 { return float64(o.Head().Failed) }),
-		)
+		m.registry.MustRegister(audited{o.Head})
 	}
 	m.begin()
 	return m

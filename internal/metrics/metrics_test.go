@@ -26,7 +26,7 @@ func newMetrics() *Metrics {
 	return New(Options{
 		Version: "v1", Dialects: []string{"auto", "langgraph"}, Codes: []string{"PARTIAL_RESUME"},
 		Agents: []string{"billing", "support"},
-		Head:   func() audit.Head { return audit.Head{Seq: 7, Failed: 2} },
+		Head:   func() audit.Head { return audit.Head{Seq: 7, Hash: "fffffffffffff0", Failed: 2} },
 	})
 }
 
@@ -101,6 +101,7 @@ func TestCounts(t *testing.T) {
 		`holdpoint_store_evictions_total{what="results"} 1`,
 		`holdpoint_store_up 1`,
 		`holdpoint_audit_seq 7`,
+		`holdpoint_audit_head 4.503599627370495e+15`,
 		`holdpoint_audit_failed_total 2`,
 		`holdpoint_build_info{version="v1"} 1`,
 	} {

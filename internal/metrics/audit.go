@@ -1,0 +1,32 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"holdpoint/internal/audit"
+)
+
+var (
+	auditSeq    = prometheus.NewDesc("holdpoint_audit_seq", "The place of the audit's last line in its chain.", nil, nil)
+	auditHead   = prometheus.NewDesc("holdpoint_audit_head", "The first 13 hex digits of that line's hash, as a number; 0 if there is no audit.", nil, nil)
+	auditFailed = prometheus.NewDesc("holdpoint_audit_failed_total", "Events that could not be written into the audit.", nil, nil)
+)
+
+// audited tells the head of the audit. Its numbers are of one moment, so that a place and a hash
+// belong together.
+type audited struct{ head func() audit.Head }
+
+// Describe implements prometheus.Collector.
+func (a audited) Describe(to chan<- *prometheus.Desc) {
+	to <- auditSeq
+	to <- auditHead
+	to <- auditFailed
+}
+
+// Collect implements prometheus.Collector.
+func (a audited) Collect(to chan<- prometheus.Metric) {
+	head := a.head()
+	to <- prometheus.MustNewConstMetric(auditSeq, prometheus.GaugeValue, float64(head.Seq))
+	to <- prometheus.MustNewConstMetric(auditHead, prometheus.GaugeValue, head.Number())
+	to <- prometheus.MustNewConstMetric(auditFailed, prometheus.CounterValue, float64(head.Failed))
+}
