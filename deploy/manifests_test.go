@@ -179,6 +179,41 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
+// TestPreStopSleep: Kubernetes has the hook sleep from 1.30 on, and its schema of 1.29 has it all
+// the same. The chart does not install there what the API server would refuse, and a file that has
+// the hook says so.
+func TestPreStopSleep(t *testing.T) {
+	const sidecar, hook = "mode=sidecar agent.image=x", " agent.lifecycle.preStop.exec.command={sleep,25}"
+	for _, tt := range []struct {
+		version, values string
+		taken           bool
+	}{
+		{"1.29.9", sidecar, false},
+		{"1.29.9-gke.100", sidecar, false},
+		{"1.29.9", sidecar + hook, true},
+		{"1.29.9", "upstream=http://a/", true},
+		{"1.30.0-eks-1", sidecar, true},
+		{"1.37.0", sidecar, true},
+	} {
+		stdout, stderr, err := run(t, "HELM", append(template(strings.Fields(tt.values)), "--kube-version", tt.version)...)
+		if (err == nil) != tt.taken || !tt.taken && !strings.Contains(stderr, "has no preStop sleep") {
+			t.Errorf("%s on %s: %v\n%s", tt.values, tt.version, err, stderr)
+		}
+		if tt.taken && strings.HasPrefix(tt.version, "1.29") && strings.Contains(stdout, "sleep:") {
+			t.Errorf("%s on %s has the hook", tt.values, tt.version)
+		}
+	}
+	for _, path := range []string{"kubernetes/sidecar.yaml", "kubernetes/container.yaml", "kustomize/example/kustomization.yaml"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "sleep: {") != strings.Contains(string(text), "Kubernetes 1.30") {
+			t.Errorf("%s does not say which Kubernetes has the hook sleep, or says it of nothing", path)
+		}
+	}
+}
+
 // What is read of a pod.
 type (
 	pod struct {
