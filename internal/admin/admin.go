@@ -228,8 +228,8 @@ func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
 }
 
 // fromHere says whether a request came by a unix socket, from 127.0.0.1 or ::1, or from the address
-// that it was sent to, which only this machine has. Istio's proxy brings requests of other pods from
-// 127.0.0.6, so the rest of 127.0.0.0/8 does not count.
+// that it was sent to, which only this machine has. Istio's proxy brings requests of other pods
+// from 127.0.0.6, so the rest of 127.0.0.0/8 does not count.
 func fromHere(req *http.Request) bool {
 	for _, name := range forwarding {
 		if req.Header.Get(name) != "" {

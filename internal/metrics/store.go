@@ -12,8 +12,8 @@ import (
 // Store is s with its steps measured.
 func (m *Metrics) Store(s store.Store) store.Store { return measured{s, m} }
 
-// StoreAnswers notes whether the store answered the one who asks it at intervals. A loss shows there
-// while no run needs the store.
+// StoreAnswers notes whether the store answered the one who asks it at intervals. A loss shows
+// there while no run needs the store.
 func (m *Metrics) StoreAnswers(yes bool) {
 	up := 0.0
 	if yes {
