@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
+	"holdpoint/internal/fields"
 	"holdpoint/store"
 )
 
@@ -70,9 +71,11 @@ type approval struct {
 // A question is one interrupt of a pause.
 type question struct {
 	ID             string          `json:"id"`
+	Kind           kind            `json:"kind"`
 	Reason         string          `json:"reason,omitempty"`
 	Message        string          `json:"message,omitempty"` // the agent's words
 	Calls          []call          `json:"calls,omitempty"`
+	Choices        []choice        `json:"choices,omitempty"`
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
 	Expires        time.Time       `json:"expires,omitzero"`
 	YesKnown       bool            `json:"yesKnown"`
@@ -100,6 +103,11 @@ type call struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Raw       string          `json:"raw,omitempty"`
 	Note      string          `json:"note,omitempty"`
+	// Fields are the arguments laid out. Rest says that they are more than that. Size is of the
+	// arguments as they were recorded, in bytes.
+	Fields []fields.Field `json:"fields,omitempty"`
+	Rest   bool           `json:"rest,omitempty"`
+	Size   int            `json:"size"`
 }
 
 // An end is how a pause has ended.
@@ -158,6 +166,7 @@ func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, liste
 		a.Agent, a.Tenant, a.Path, a.Shown = o.Agent, o.Tenant, o.Path, o.Shown
 		a.Requester, a.RequesterHash = o.Requester, o.RequesterHash
 	}
+	r := roomOf(listed)
 	for n := range p.Interrupts {
 		size := sizeOf(&p.Interrupts[n])
 		cut := listed && a.size+size > maxListed
@@ -165,6 +174,7 @@ func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, liste
 			a.size += size
 		}
 		q := questionOf(p, &p.Interrupts[n], cut)
+		lay(&q, &p.Interrupts[n], r)
 		if !q.Expires.IsZero() && (a.Expires.IsZero() || q.Expires.Before(a.Expires)) {
 			a.Expires = q.Expires
 		}

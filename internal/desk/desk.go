@@ -15,6 +15,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"holdpoint/internal/event"
@@ -52,6 +53,7 @@ type Desk struct {
 	opts    Options
 	log     *slog.Logger
 	tries   *tries
+	ahead   atomic.Int64 // how far the store's clock is ahead, in ns, when it last answered
 	handler http.Handler
 }
 
@@ -71,9 +73,11 @@ func New(o Options) *Desk {
 	mux.HandleFunc("DELETE /v1/approvals/{id}", d.free)
 	mux.HandleFunc("POST /v1/approvals/{id}", d.decideAll)
 	mux.HandleFunc("POST /v1/approvals/{id}/questions/{question}", d.decideOne)
+	mux.HandleFunc("GET /v1/approvals/{id}/raw/{question}/{call}", d.raw)
 	mux.HandleFunc("/v1/approvals", notAllowed("GET, HEAD"))
 	mux.HandleFunc("/v1/approvals/{id}", notAllowed("GET, HEAD, POST, DELETE"))
 	mux.HandleFunc("/v1/approvals/{id}/questions/{question}", notAllowed("POST"))
+	mux.HandleFunc("/v1/approvals/{id}/raw/{question}/{call}", notAllowed("GET, HEAD"))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, codeNotFound, "there is nothing at this path; the API begins at /v1/approvals")
 	})
@@ -85,6 +89,7 @@ func New(o Options) *Desk {
 	}))
 	inner := d.known(origins.Handler(mux))
 	d.handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w = timed{w, d.storeTime}
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")

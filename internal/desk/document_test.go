@@ -112,7 +112,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 	known := []string{
 		codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNotListed, codeNoApproval,
 		codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
-		codeNoQuestion, codeNoDigest, codeDigest, codeNotKnown, codeDecided, codeElsewhere, codeMediaType,
+		codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeDecided, codeElsewhere, codeMediaType,
 		// Those of the proxy's refusals.
 		string(agui.InvalidPayload), string(agui.InterruptExpired), string(agui.ResumeConflict), string(agui.UnknownInterruptID),
 		string(agui.ApprovalUncertain), string(agui.ApprovalAmbiguous), string(agui.UpstreamStatus), string(agui.InternalError),
@@ -140,10 +140,11 @@ func TestUndocumentedIsFound(t *testing.T) {
 	}
 	in := &openapi3filter.RequestValidationInput{Request: req, PathParams: path, Route: route}
 	for body, fine := range map[string]bool{
-		`{"approvals":[]}`: true, `{"approvals":[],"more":1}`: false, `{}`: false,
-		`{"approvals":[{"id":"x","state":"waiting","age":1,"questions":[]}]}`:         true,
-		`{"approvals":[{"id":"x","state":"waiting","age":1,"questions":[],"odd":1}]}`: false,
+		`"approvals":[]}`: true, `"approvals":[],"more":1}`: false, `"next":"x"}`: false,
+		`"approvals":[{"id":"x","state":"waiting","age":1,"questions":[]}]}`:         true,
+		`"approvals":[{"id":"x","state":"waiting","age":1,"questions":[],"odd":1}]}`: false,
 	} {
+		body = `{"now":"2026-11-25T10:00:00Z",` + body
 		err := openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
 			RequestValidationInput: in, Status: 200, Header: http.Header{"Content-Type": {"application/json"}, "Etag": {"x"}},
 			Body: io.NopCloser(strings.NewReader(body)),

@@ -268,7 +268,11 @@ func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, erro
 func (d *Desk) load(ctx context.Context, key store.Key) (store.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	return d.opts.Store.Load(ctx, key, "")
+	rec, err := d.opts.Store.Load(ctx, key, "")
+	if err == nil {
+		d.ahead.Store(int64(rec.Now.Sub(d.opts.Now())))
+	}
+	return rec, err
 }
 
 // tagOf is the list's ETag. Ages and leases, which move by themselves, are not in it: it is a weak

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -21,6 +23,7 @@ const (
 	codeNoApproval      = "APPROVAL_NOT_FOUND"
 	codeInProgress      = "RESUME_IN_PROGRESS"
 	codeEnded           = "APPROVAL_ENDED"
+	codeNoCall          = "CALL_NOT_FOUND"
 	codeNoQuestion      = "QUESTION_NOT_FOUND"
 	codeNoDigest        = "DIGEST_REQUIRED"
 	codeDigest          = "QUESTION_CHANGED"
@@ -64,7 +67,20 @@ func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
 	refuse(w, http.StatusServiceUnavailable, codeStore, "the store cannot be asked at the moment; the log says more")
 }
 
-// answer writes v as JSON.
+// timed has the time in each answer: pages count ages and times that are left from it, for their
+// own clocks may be wrong.
+type timed struct {
+	http.ResponseWriter
+	now func() time.Time
+}
+
+// Unwrap is http.ResponseController's.
+func (t timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// storeTime is the time by the store's clock, as well as it is known without asking.
+func (d *Desk) storeTime() time.Time { return d.opts.Now().Add(time.Duration(d.ahead.Load())) }
+
+// answer writes v, an object, as JSON.
 func answer(w http.ResponseWriter, status int, v any) {
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/json")
@@ -72,6 +88,13 @@ func answer(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
 	if err != nil { // what is made here can be marshalled
 		status, text = http.StatusInternalServerError, []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"","code":"`+codeUnread+`"}`)
+	}
+	if t, ok := w.(timed); ok {
+		stamp := append([]byte(`{"now":`), agui.MustMarshal(t.now().UTC())...)
+		if text[1] != '}' {
+			stamp = append(stamp, ',')
+		}
+		text = append(stamp, text[1:]...)
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // whoever asked is gone

@@ -1,0 +1,141 @@
+package fields
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"holdpoint/internal/agui"
+)
+
+const (
+	short  = 80       // a text of so many characters is read in one line
+	judged = 16 << 10 // bytes of a text by which its kind is judged
+)
+
+// kindOf judges how a text is best read. It may be wrong: the text is the same in each kind.
+func kindOf(key, text string) Kind {
+	begins := head(text, judged)
+	lines := strings.ContainsAny(begins, "\n\r")
+	switch {
+	case !lines && len(text) <= judged && utf8.RuneCountInString(text) <= short:
+		return String
+	case lines && isDiff(begins):
+		return Diff
+	case isCode(key, begins, len(begins) == len(text)):
+		return Code
+	case lines || strings.ContainsAny(begins, " \t"):
+		return Prose
+	}
+	return String
+}
+
+// isDiff says whether a text is a unified diff: a line with the name of a file, or a hunk.
+func isDiff(text string) bool {
+	old, changed := false, false
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			return true
+		case strings.HasPrefix(line, "@@ -"):
+			if changed || strings.Contains(line[4:], " @@") {
+				return true
+			}
+		case strings.HasPrefix(line, "--- "):
+			old = true
+		case strings.HasPrefix(line, "+++ "):
+			changed = old
+		}
+	}
+	return false
+}
+
+// codeKeys are words of keys whose text is a program.
+var codeKeys = words("code", "script", "sql", "query", "statement", "command", "cmd", "source", "program", "snippet")
+
+// statements are the words that a statement of SQL begins with, and one that stands in it.
+var (
+	statements = words("select", "insert", "update", "delete", "drop", "alter", "create", "truncate", "grant", "revoke", "with", "merge")
+	clauses    = words("from", "into", "set", "table", "where", "values", "database", "index", "view", "as", "on", "using", "schema", "role", "user")
+)
+
+// isCode says whether a text is a program, JSON, markup or a statement of SQL. whole says that it
+// is not only the beginning.
+func isCode(key, text string, whole bool) bool {
+	for word := range wordsOf(key) {
+		if codeKeys[word] {
+			return true
+		}
+	}
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case strings.HasPrefix(trimmed, "#!"), strings.HasPrefix(trimmed, "<?"):
+		return true
+	case strings.HasPrefix(trimmed, "{"), strings.HasPrefix(trimmed, "["):
+		if whole && agui.ValidText(trimmed) {
+			return true
+		}
+	case strings.HasPrefix(trimmed, "<"):
+		return strings.HasSuffix(trimmed, ">") || !whole
+	}
+	return isSQL(trimmed) || hasCodeLines(trimmed)
+}
+
+func isSQL(text string) bool {
+	for strings.HasPrefix(text, "--") {
+		_, text, _ = strings.Cut(text, "\n")
+		text = strings.TrimSpace(text)
+	}
+	begin, clause := false, false
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' }) {
+		lower := strings.ToLower(word)
+		if !begin {
+			// In a sentence such words are small, and the first is not all large.
+			if begin = statements[lower] && (word == strings.ToUpper(word) || strings.ContainsAny(text, ";=*(")); !begin {
+				return false
+			}
+			continue
+		}
+		clause = clause || clauses[lower]
+	}
+	return clause
+}
+
+// codeStarts begin a line of a program, and no sentence.
+var codeStarts = []string{
+	"def ", "class ", "import ", "from ", "func ", "package ", "const ", "let ", "var ", "function ", "return ", "if (", "for (",
+	"while (", "#include", "public ", "private ", "elif ", "else:", "try:", "export ", "$ ", "sudo ", "curl ", "async ", "await ", "//", "@",
+}
+
+// hasCodeLines says whether at least half of the lines, and two of them, look like a program's.
+func hasCodeLines(text string) bool {
+	code, all := 0, 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		bare := strings.TrimLeft(line, " \t")
+		if bare == "" {
+			continue
+		}
+		all++
+		is := line != bare && (line[0] == '\t' || strings.HasPrefix(line, "  "))
+		switch bare[len(bare)-1] {
+		case ';', '{', '}', ')', '(':
+			is = true
+		}
+		for _, start := range codeStarts {
+			is = is || strings.HasPrefix(bare, start)
+		}
+		if is {
+			code++
+		}
+	}
+	return code >= 2 && code*2 >= all
+}
+
+func words(list ...string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, w := range list {
+		set[w] = true
+	}
+	return set
+}

@@ -1,0 +1,33 @@
+package fields
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// member is the path of an object's member. A key that is no plain name is quoted: a key "a.b" is
+// not the b of an a.
+func member(path, key string) string {
+	switch {
+	case !isName(key):
+		quoted, _ := json.Marshal(key) // a string can be
+		return path + "[" + string(quoted) + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+func element(path string, n int) string { return path + "[" + strconv.Itoa(n) + "]" }
+
+func isName(key string) bool {
+	for n, c := range []byte(key) {
+		switch {
+		case c == '_', 'a' <= c|0x20 && c|0x20 <= 'z':
+		case n > 0 && (c == '-' || '0' <= c && c <= '9'):
+		default:
+			return false
+		}
+	}
+	return key != ""
+}

@@ -1,0 +1,75 @@
+package fields
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+)
+
+// amounts are words of keys whose number says how much, or how many.
+var amounts = words("amount", "price", "total", "quantity", "qty", "rows", "limit")
+
+// isAmount says whether a field has such a key, and a number: backends write amounts as text too.
+func isAmount(key string, f *Field) bool {
+	if f.Kind != Number && (f.Kind != String || !isNumber(f.Text)) {
+		return false
+	}
+	for word := range wordsOf(key) {
+		if amounts[word] {
+			return true
+		}
+	}
+	return false
+}
+
+// isNumber says whether a text is a number as people write it.
+func isNumber(text string) bool {
+	digit := false
+	for n, c := range []byte(text) {
+		switch {
+		case '0' <= c && c <= '9':
+			digit = true
+		case c == '.', c == ',', c == '_', c == '\'':
+		case n == 0 && (c == '-' || c == '+'):
+		default:
+			return false
+		}
+	}
+	return digit && len(text) <= 40
+}
+
+const maxCurrency = 24
+
+// isCurrency says whether a key names the currency of what stands beside it.
+func isCurrency(key string) bool {
+	if len(key) > maxKey {
+		return false
+	}
+	for word := range wordsOf(key) {
+		return word == "currency"
+	}
+	return false
+}
+
+// wordsOf are the words of a key, small: those of row_limit and of rowLimit.
+func wordsOf(key string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		key = cut(key, maxKey)
+		begin, small := 0, false
+		for at, r := range key {
+			apart := !unicode.IsLetter(r) && !unicode.IsDigit(r)
+			if apart || small && unicode.IsUpper(r) {
+				if begin < at && !yield(strings.ToLower(key[begin:at])) {
+					return
+				}
+				if begin = at; apart {
+					begin = at + len(string(r))
+				}
+			}
+			small = unicode.IsLower(r)
+		}
+		if begin < len(key) {
+			yield(strings.ToLower(key[begin:]))
+		}
+	}
+}
