@@ -7,20 +7,24 @@ import (
 	"testing"
 )
 
-// CrewAI over ag_ui_crewai, behind a Holdpoint that is told nothing of it. With
-// emit_interrupt_outcome it sends the outcome and takes resume, and carries out its first option on
-// cancelled, and on an answer that says nothing.
+// CrewAI over ag_ui_crewai, behind a Holdpoint that is told nothing of it. By default it announces
+// a question by CUSTOM on_interrupt only, with emit_interrupt_outcome it sends the outcome too. It
+// takes resume, and carries out its first option on cancelled, and on an answer that says nothing.
 
 const deletes = `delete_file {"path":"a.txt"}`
 
-func eachCrew(t *testing.T, mode string, env map[string]string, test func(t *testing.T, w world)) {
+// eachCrew calls test for both modes, with each client that sends resume.
+func eachCrew(t *testing.T, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "crewai", "1.0.0")
-	h := ownHoldpoint(t, s.base()+"/"+mode, env)
-	for _, version := range []string{newest, pinned} {
-		t.Run("client-"+version, func(t *testing.T) {
-			test(t, world{b: &backend{name: "crewai " + mode, mode: mode, server: s}, h: h, version: version})
-		})
+	for _, mode := range []string{"outcome", "default"} {
+		h := ownHoldpoint(t, s.base()+"/"+mode, env)
+		for _, version := range []string{newest, pinned} {
+			t.Run(mode+"/client-"+version, func(t *testing.T) {
+				t.Parallel()
+				test(t, world{b: &backend{name: "crewai " + mode, mode: mode, server: s}, h: h, version: version})
+			})
+		}
 	}
 }
 
@@ -48,7 +52,7 @@ func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 		"blanks, without them":        {"free", gives("  "), refused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachCrew(t, "outcome", nil, func(t *testing.T, w world) {
+			eachCrew(t, nil, func(t *testing.T, w world) {
 				cl := w.client(t, c.flow)
 				cl.asksAbout(t, step{say: "go"}, 1)
 				switch c.what {
@@ -83,7 +87,7 @@ func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 
 // A question that has expired is not made a yes by the message that comes then.
 func TestCrewAIsExpiredQuestion(t *testing.T) {
-	eachCrew(t, "outcome", map[string]string{"HOLDPOINT_INTERRUPT_TTL": "2s"}, func(t *testing.T, w world) {
+	eachCrew(t, map[string]string{"HOLDPOINT_INTERRUPT_TTL": "2s"}, func(t *testing.T, w world) {
 		c := w.client(t, "gate")
 		c.asksAbout(t, step{say: "go"}, 1)
 		if a := c.expired(t, "hello, never mind"); len(a.outcome()) != 1 || a.code() != "" {
@@ -96,7 +100,7 @@ func TestCrewAIsExpiredQuestion(t *testing.T) {
 
 // A message beside the answer is not lost: the flow begins anew with it.
 func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
-	eachCrew(t, "outcome", nil, func(t *testing.T, w world) {
+	eachCrew(t, nil, func(t *testing.T, w world) {
 		c := w.client(t, "gate")
 		c.asksAbout(t, step{say: "go"}, 1)
 		c.asksAbout(t, step{say: "and once more", resume: c.answers(gives("approved"))}, 1)
@@ -106,7 +110,7 @@ func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 		w.ran(t, c, deletes)
 	})
 	// It asks again: the message was not sent.
-	eachCrew(t, "outcome", nil, func(t *testing.T, w world) {
+	eachCrew(t, nil, func(t *testing.T, w world) {
 		c := w.client(t, "two")
 		c.asksAbout(t, step{say: "go"}, 1)
 		a := c.run(t, step{say: "and hurry", resume: c.answers(gives("approved"))}).answer(t)
@@ -118,17 +122,26 @@ func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// The default mode passes as it is, and the log says so.
-func TestCrewAIsDefaultModePasses(t *testing.T) {
-	eachCrew(t, "default", nil, func(t *testing.T, w world) {
-		c := w.client(t, "gate")
-		a := c.run(t, step{say: "go"}).answer(t)
-		if a.code() != "" || a.outcome() != nil || len(a.customs()) != 1 {
-			t.Errorf("%v\n%s", a.kinds(), terminal(a))
-		}
-		w.ran(t, c)
-		if _, said := w.h.log.find(func(line string) bool { return strings.Contains(line, "set emit_interrupt_outcome") }); !said {
-			t.Error("the log says nothing")
-		}
-	})
+// A client that knows no outcome is shown CrewAI's own announcement, and answers it by
+// command.resume with the announcement beside it. It never answers another question with it.
+func TestCrewAIsAnnouncementIsAnswered(t *testing.T) {
+	s := need(t, "crewai", "1.0.0")
+	for _, mode := range []string{"outcome", "default"} {
+		t.Run(mode, func(t *testing.T) {
+			w := world{b: &backend{name: "crewai " + mode, mode: mode, server: s}, h: ownHoldpoint(t, s.base()+"/"+mode, nil), version: oldest}
+			c := w.client(t, "two")
+			c.asksAbout(t, step{say: "go"}, 1)
+			value, _ := c.customs[0]["value"].(map[string]any)
+			if len(c.customs) != 1 || value["id"] != c.pending[0].str("id") {
+				t.Fatalf("announced is %v, asked is %v", c.customs, ids(c.pending))
+			}
+			late := c.another(t)
+			c.asksAbout(t, step{command: "approved"}, 1)
+			late.run(t, step{command: "sure"}) // the first question's, too late
+			w.called(t, c, 2)
+			w.ran(t, c)
+			c.finish(t, step{command: "sure"})
+			w.ran(t, c, deletes)
+		})
+	}
 }

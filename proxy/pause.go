@@ -170,7 +170,28 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 			i.Object = agui.SetString(i.Object, "expiresAt", r.h.opts.Now().Add(r.h.opts.InterruptTTL).UTC().Format(time.RFC3339))
 		}
 	}
+	for n, own := range p.Native {
+		p.Native[n] = withPublishedID(own, &p)
+	}
 	return &p
+}
+
+// withPublishedID is an event of the backend's own announcement. Some backends announce the very
+// interrupt (CrewAI). A client answers the id that it reads there, so the published one must stand
+// there too.
+func withPublishedID(own json.RawMessage, p *agui.Pause) json.RawMessage {
+	ev := agui.View(own)
+	value := ev.Get("value")
+	if ev.Get("name").Str != agui.OnInterrupt || !value.IsObject() {
+		return own
+	}
+	native, reason := value.Get("id").Str, value.Get("reason").Str
+	for _, i := range p.Interrupts {
+		if i.ID != i.Native && i.Native == native && reason != "" && i.Reason() == reason {
+			return agui.SetString(own, "value.id", i.ID)
+		}
+	}
+	return own
 }
 
 // withID puts the id first, where every producer has it.

@@ -44,7 +44,8 @@ func (r *run) beginStream(out *stream.Writer) {
 const protocolVersion = "1.0"
 
 // withRunIDs gives a run's first and last event the request's ids: backends invent runIds
-// (LangGraph's TypeScript adapter ends every run with the server's own).
+// (LangGraph's TypeScript adapter ends every run with the server's own). In a RUN_ERROR the thread
+// is the client's, if it is named at all.
 func (r *run) withRunIDs(ev agui.Event) agui.Event {
 	var few [3]agui.Edit
 	if edits := r.appendIDs(few[:0], ev); len(edits) > 0 {
@@ -66,6 +67,9 @@ func (r *run) forClient(finish agui.Event) agui.Event {
 
 // appendIDs appends what withRunIDs has to change.
 func (r *run) appendIDs(edits []agui.Edit, ev agui.Event) []agui.Edit {
+	if ev.Type == agui.RunErrored && ev.Valid() {
+		return r.appendThread(edits, ev) // some backends name it there too (CrewAI)
+	}
 	if ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
 		return edits
 	}

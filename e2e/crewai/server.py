@@ -3,8 +3,9 @@
 Modes: "outcome" is emit_interrupt_outcome, "default" the adapter's default, which announces a pause by CUSTOM on_interrupt and
 ends as if the run was over.
 
-Flows, each of which asks before it deletes, whatever it is told: "gate", whose first option is the yes; "safe", the same with a
-default that is the no; "free", without options; "two", which asks once more after the first yes.
+Flows, each of which asks before it deletes, whatever it is told: "gate", whose first option is the yes; "slow", the same with a
+tool that takes its time; "safe", the same with a default that is the no; "free", without options; "two", which asks once more
+after the first yes; "pair", two methods of which each asks.
 """
 
 import os
@@ -19,6 +20,7 @@ GIVEN = options()
 os.environ["CREWAI_STORAGE_DIR"] = os.path.abspath(GIVEN.ledger)
 os.chdir(GIVEN.ledger)
 
+import asyncio
 import re
 
 import crewai.llm
@@ -75,6 +77,43 @@ class Gate(Asking):
         return "left"
 
 
+class Slow(Asking):
+    @start()
+    @human_feedback(**ASKING)
+    def ask(self):
+        return {"path": "a.txt"}
+
+    @listen("approved")
+    async def delete(self, result):
+        await asyncio.sleep(0.5)
+        return noted(self, "delete_file")
+
+    @listen("rejected")
+    def leave(self, result):
+        return "left"
+
+
+class Pair(Asking):
+    @start()
+    @human_feedback(**ASKING)
+    def ask(self):
+        return {"path": "a.txt"}
+
+    @start()
+    @human_feedback(**{**ASKING, "message": "Delete b.txt?", "emit": ["sure", "no"]})
+    def also(self):
+        return {"path": "b.txt"}
+
+    @listen("approved")
+    def delete(self, result):
+        return noted(self, "delete_file")
+
+    @listen("sure")
+    def delete_other(self, result):
+        LEDGER.effect(self.state.id, "delete_file", path="b.txt")
+        return "gone"
+
+
 class Safe(Asking):
     @start()
     @human_feedback(**ASKING, default_outcome="rejected")
@@ -125,7 +164,7 @@ class Two(Asking):
 MODES = {"outcome": {"emit_interrupt_outcome": True}, "default": {}}
 app = FastAPI()
 for mode, how in MODES.items():
-    for flow in (Gate, Safe, Free, Two):
+    for flow in (Gate, Slow, Safe, Free, Two, Pair):
         add_crewai_flow_fastapi_endpoint(app, flow(), path=f"/{mode}/{flow.__name__.lower()}", **how)
 
 if __name__ == "__main__":

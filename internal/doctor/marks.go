@@ -7,6 +7,7 @@ import (
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
+	"holdpoint/translate/kit"
 	"holdpoint/translate/langgraph"
 	"holdpoint/translate/phrases"
 	"holdpoint/translate/requestapproval"
@@ -60,12 +61,18 @@ var marks = []mark{
 	{"AG2", "interrupts with metadata.ag2", hasMetadata("ag2"), ""},
 	{"Google ADK", "interrupts with metadata.adk", hasMetadata("adk"), ""},
 	{"CrewAI", "interrupts with the reason crewai:human_feedback", hasReason("crewai:human_feedback"), ""},
+	{"CrewAI", "CUSTOM on_interrupt with an interrupt of CrewAI's", announces(kit.CrewAI), ""},
 	{"Mastra", "interrupts with the reason mastra:tool_suspend", hasReason("mastra:tool_suspend"), ""},
 	{"agno", "RAW events with the source agno", isRaw("agno"), "agno asks by a call without a result: it passes, and Holdpoint keeps no contract there"},
 }
 
 func isCustom(name string) func(agui.Event) bool {
 	return func(ev agui.Event) bool { return ev.Type == agui.Custom && ev.Get("name").Str == name }
+}
+
+// announces says whether a question is announced in the form of one integration.
+func announces(who kit.Announcer) func(agui.Event) bool {
+	return func(ev agui.Event) bool { return kit.Announced(ev) == who }
 }
 
 func isRaw(source string) func(agui.Event) bool {
@@ -159,14 +166,24 @@ var asTested = map[string]string{
 	"AG2":        "ag2 with the interrupt outcome, as 1.2.1 has it",
 }
 
-// outcomeVersions is told by an outcome with interrupts, where that is all that tells versions.
+// asAnnounced are those whose announcement without an outcome was recorded.
+var asAnnounced = map[string]string{
+	"CrewAI": "ag-ui-crewai without emit_interrupt_outcome, as 1.0.0 is by default",
+}
+
+// outcomeVersions is told by an outcome with interrupts, or by an announcement in its place, where
+// that is all that tells versions.
 func outcomeVersions(framework string, came *stream) string {
+	said := ""
 	for _, ev := range came.events {
-		if ev.Type == agui.RunFinished && len(ev.Get("outcome.interrupts").Array()) > 0 {
+		switch {
+		case ev.Type == agui.RunFinished && len(ev.Get("outcome.interrupts").Array()) > 0:
 			return asTested[framework]
+		case ev.Type == agui.Custom && kit.Announced(ev) != kit.Nobody:
+			said = asAnnounced[framework]
 		}
 	}
-	return ""
+	return said
 }
 
 // langGraphVersions is told by where the question stands. The adapters up to 0.0.42 announce it

@@ -132,6 +132,24 @@ func backends() []Backend {
 			},
 		},
 		{
+			Dialect: "agui", Form: "announced", MediaType: eventStream, Yes: `"approved"`, No: `"rejected"`,
+			Asks: run(finished, []string{`{"type":"CUSTOM","name":"on_interrupt","value":{"id":"t","reason":"crewai:human_feedback","message":"Delete {n}.txt?","responseSchema":{"type":"string","enum":["approved","rejected"]},"metadata":{"crewai":{"flowId":"t","methodName":"ask","emit":["approved","rejected"]}}}}`}),
+			Ends: run(finished, says("said-{n}", "Yes?")),
+			Did:  run(finished, says("said-{n}", "It is gone.")),
+			Left: run(finished, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, _ int, waits bool) Word {
+				// CrewAI looks at no id, and carries its first option out on a cancel and on nothing.
+				entry := gjson.GetBytes(body, "resume.0")
+				switch {
+				case !waits || !entry.Exists():
+					return Nothing
+				case entry.Get("status").Str == "resolved" && entry.Get("payload").Str == "rejected":
+					return Denies
+				}
+				return Approves
+			},
+		},
+		{
 			Dialect: "agent-framework", Form: "1.7.0", MediaType: eventStream, Yes: approved, No: denied,
 			Asks: run(interrupt(`{"id":"af-call-{n}","reason":"tool_call","message":"Approve running delete_file?","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"accepted":{"type":"boolean"}}},"metadata":{"agent_framework":{"type":"function_approval_request","function_call":{"call_id":"call-{n}","name":"delete_file"}}}}`),
 				deleteFile,

@@ -59,15 +59,14 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 }
 
 // Sign implements translate.Signer. It signs an interrupt outcome that is an object. It also signs
-// an on_interrupt that is not LangGraph's, because the outcome may stand beside it. (LangGraph's
-// dialect is asked before this one.) If no outcome follows, the stream passes untouched here too.
+// an on_interrupt that is not LangGraph's, because the outcome may stand beside it, and CrewAI asks
+// without one too. (LangGraph's dialect is asked before this one.) If no question follows, the
+// stream passes untouched here too.
 // And it signs a RUN_ERROR which says that the thread waits (waits.go).
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.RunFinished:
-		for range kit.Interrupts(ev) {
-			return true
-		}
+		return asks(ev)
 	case agui.Custom:
 		return kit.Announced(ev) != kit.Nobody
 	case agui.RunErrored:

@@ -72,9 +72,11 @@ var ofADK = complaints{
 	early:   true, holds: true,
 }
 
-// CrewAI, ag-ui-crewai 1.0.0 (RAN; endpoint.py). The collapse is that of the person's words onto
-// the question's options, by a model. The step that asked fails then, and nothing behind it runs.
+// CrewAI, ag-ui-crewai 1.0.0 (RAN; endpoint.py), and 0.3.0 (READ). The collapse is that of the
+// person's words onto the question's options, by a model. The step that asked fails then, and
+// nothing behind it runs. The other two are raised before the flow is loaded (READ).
 var ofCrewAI = complaints{
+	nothing: []complaint{{code: "AGUI_CREWAI_RESUME_UNSUPPORTED"}, {code: "AGUI_CREWAI_CONVERSATION_THREAD_BUSY"}},
 	stepped: []complaint{{code: "AGUI_CREWAI_FLOW_ERROR_HUMANFEEDBACKCOLLAPSEERROR"}},
 	lost:    []complaint{{code: "AGUI_CREWAI_NO_PENDING_FEEDBACK"}},
 }

@@ -117,11 +117,12 @@ var profiles = []profile{
 		decision: &decision{key: "accepted", also: []string{"approved", "confirmed"}},
 		beside:   onlyResults, errors: &ofADK, cancels: true,
 	},
-	// CrewAI, ag-ui-crewai 1.0.0. A cancelled entry, and a payload that is null or blank, stand for
+	// CrewAI, ag-ui-crewai 1.0.0, with the outcome and without it; 0.3.0 and 0.3.1 have the same
+	// _hitl.py (READ). A cancelled entry, and a payload that is null or blank, stand for
 	// the question's default, or for its first option if it has no default (_hitl.py
 	// feedback_from_resume). The stream does not tell either of them. The flow begins anew with the
 	// next run, and asks again.
-	{name: "CrewAI", facts: "RAN ag-ui-crewai 1.0.0", reason: "crewai:human_feedback", given: true, unsaid: true, anyID: true, ownID: "crewai.flowId", beside: withNone, errors: &ofCrewAI},
+	{name: "CrewAI", facts: "RAN ag-ui-crewai 1.0.0, READ 0.3.0", reason: "crewai:human_feedback", given: true, unsaid: true, anyID: true, ownID: "crewai.flowId", beside: withNone, errors: &ofCrewAI},
 	// Mastra, @ag-ui/mastra 1.1.2. A resolved entry without a payload starts an ordinary run beside
 	// the suspended one, and that run asks once more. false is Mastra's own word for cancelled. The
 	// tool never hears it, and its run stays suspended (mastra.ts run).

@@ -126,7 +126,7 @@ func TestEveryProfile(t *testing.T) {
 	want := []struct{ question, name, facts, known string }{
 		{adkConfirms, "Google ADK", "RAN ag-ui-adk 0.11.0", "publishes a schema, takes a decision, reads the last message with calls, brings results, beside: results of the client"},
 		{adkPredicts, "Google ADK, a predicted state", "RAN ag-ui-adk 0.11.0", "publishes a schema, takes a decision, beside: results of the client"},
-		{crewAsks, "CrewAI", "RAN ag-ui-crewai 1.0.0", "wants a payload, has no cancel, beside: nothing"},
+		{crewAsks, "CrewAI", "RAN ag-ui-crewai 1.0.0, READ 0.3.0", "wants a payload, has no cancel, beside: nothing"},
 		{mastraAsks, "Mastra", "RAN @ag-ui/mastra 1.1.2", "wants a payload, false is cancelled, hides the call, reads one answer, keeps by run id, beside: nothing"},
 		{pydanticAsks, "pydantic-ai", "RAN pydantic-ai-slim 2.0.0, 2.68.0", "brings results, beside: all"},
 		{ag2Asks, "AG2", "RAN ag2 1.2.1", "brings results, beside: results of the client, and what is old"},

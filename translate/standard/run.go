@@ -17,9 +17,9 @@ const maxHeld = 1 << 20
 var _ translate.Passer = (*run)(nil)
 
 // A run translates one exchange. The outcome is in the terminal event. But some backends (Mastra,
-// CrewAI) announce the pause by a CUSTOM on_interrupt before it, and no client may learn of a
-// question before it is saved. So the run holds that event. It holds what follows too, to keep the
-// order.
+// CrewAI) announce the pause by a CUSTOM on_interrupt before it, beside the outcome or in its
+// place. No client may learn of a question before it is saved. So the run holds that event. It
+// holds what follows too, to keep the order.
 type run struct {
 	plain    *translate.Request // of an ordinary run; nil if that is an exchange behind the answers
 	left     *translate.Request // of a resume: New are the messages that did not go with the answers
@@ -81,11 +81,13 @@ func (run *run) Passes(t agui.Type) bool {
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
+	held := run.held.ReleaseAll()
 	switch e.Event.Type {
 	case agui.RunFinished:
-		for range kit.Interrupts(e.Event) {
+		if asks(e.Event) {
 			res = paused(e.Event)
-			break
+		} else if announced, is := announcedAlone(e.Event, held); is {
+			res = announced
 		}
 		switch {
 		case len(res.Asked.Interrupts) > 0: // what was approved may have its result later
@@ -105,7 +107,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if run.mastra {
 		res.Backend = mastra
 	}
-	for _, h := range run.held.ReleaseAll() {
+	for _, h := range held {
 		if len(res.Asked.Interrupts) > 0 && kit.Announced(h) != kit.Nobody {
 			res.Asked.Own = append(res.Asked.Own, h.JSON)
 		} else {
@@ -123,26 +125,45 @@ func (run *run) endedTurn(finish agui.Event) bool {
 	return !run.worked && agui.View(finish.JSON).Get("outcome.type").Str == "cancelled"
 }
 
+// asks says whether a RUN_FINISHED has interrupts.
+func asks(finish agui.Event) bool {
+	for range kit.Interrupts(finish) {
+		return true
+	}
+	return false
+}
+
+// paused is the end of a run that asks by its outcome.
 func paused(finish agui.Event) translate.Result {
 	asked, backend := translate.Asked{OwnFinish: slices.Clone(finish.JSON)}, ""
 	for i := range kit.Interrupts(agui.NewEvent(asked.OwnFinish)) {
-		native, o := i.Get("id").Str, object(i)
-		of := profileOf(native, i)
-		if schema := of.schema; schema != "" && !agui.View(o).Get("responseSchema").Exists() {
-			o = agui.SetKey(o, "responseSchema", []byte(schema))
+		one, of := question(i)
+		if of != "" {
+			backend = of
 		}
-		if of.ownRuns && !of.isMinted(native, i) {
-			backend = mastra
-		}
-		yes, no := of.words()
-		asked.Interrupts = append(asked.Interrupts, agui.Interrupt{
-			Native: native, Object: o, Yes: yes, No: no,
-			// A Holdpoint behind this one has left it out where it should be.
-			CallUnseen: (of.hidesCall || i.Get("subagentRunId").Exists()) && !of.isMinted(native, i),
-			CancelOnly: i.Get("reason").Str == reasonLost && of.isMinted(native, i), // a Holdpoint's too
-		})
+		asked.Interrupts = append(asked.Interrupts, one)
 	}
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Backend: backend}
+}
+
+// question is an interrupt as it is kept, and which backend it is of, if that matters.
+func question(i gjson.Result) (one agui.Interrupt, backend string) {
+	native, o := i.Get("id").Str, object(i)
+	of := profileOf(native, i)
+	if schema := of.schema; schema != "" && !agui.View(o).Get("responseSchema").Exists() {
+		o = agui.SetKey(o, "responseSchema", []byte(schema))
+	}
+	minted := of.isMinted(native, i)
+	if of.ownRuns && !minted {
+		backend = mastra
+	}
+	yes, no := of.words()
+	return agui.Interrupt{
+		Native: native, Object: o, Yes: yes, No: no,
+		// A Holdpoint behind this one has left it out where it should be.
+		CallUnseen: (of.hidesCall || i.Get("subagentRunId").Exists()) && !minted,
+		CancelOnly: i.Get("reason").Str == reasonLost && minted, // a Holdpoint's too
+	}, backend
 }
 
 // object is the interrupt as the client gets it, without its id. Every value keeps its bytes.
