@@ -100,11 +100,15 @@ func isWebSocket(req *http.Request) bool {
 	return req.Method == http.MethodGet && strings.EqualFold(req.Header.Get("Upgrade"), "websocket")
 }
 
-// isAgents says whether runs were seen at the path, or can be nowhere else.
+// isAgents says whether the path is an agent's: the configuration says so by an upstream with a
+// path, or runs were seen there, or they can be nowhere else.
 func (h *Handler) isAgents(path string) bool {
 	route, ok := h.route(path)
 	if h.foreign != nil {
 		return ok
+	}
+	if route == "/" && strings.Trim(h.opts.Upstream.Path, "/") != "" {
+		return true
 	}
 	return h.agents.Contains(route)
 }

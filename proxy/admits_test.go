@@ -101,6 +101,40 @@ func TestWebSocketOnAnAgentsPath(t *testing.T) {
 	}
 }
 
+// TestWebSocketOnAConfiguredPath: an upstream with a path is an agent's address, so a WebSocket is
+// refused there from the first request on. It passes below that path, and where only a host is
+// given.
+func TestWebSocketOnAConfiguredPath(t *testing.T) {
+	for _, tt := range []struct {
+		upstream, path string
+		want           int
+	}{
+		{"/agent", "/", 400},
+		{"/agent/", "", 400},
+		{"/agent", "/?x=1", 400},
+		{"/agent", "/live", 200},
+		{"/", "/", 200},
+		{"", "/", 200},
+	} {
+		asked := 0
+		g := newRig(t, func(http.ResponseWriter, *http.Request, int) { asked++ }, func(o *Options) {
+			upstream := *o.Upstream
+			upstream.Path = tt.upstream
+			o.Upstream = &upstream
+		})
+		req, _ := http.NewRequest(http.MethodGet, g.front.URL+tt.path, nil)
+		req.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != tt.want || (asked > 0) != (tt.want == 200) {
+			t.Errorf("%s of an upstream with %q: %d, and the backend was asked %d times", tt.path, tt.upstream, res.StatusCode, asked)
+		}
+	}
+}
+
 // TestRequestsBehindTheFront: what the listener finds is refused by an answer that a page may read.
 func TestRequestsBehindTheFront(t *testing.T) {
 	g := newRig(t, echo, func(o *Options) { o.AllowOrigins = []string{"https://app.example.com"} })
