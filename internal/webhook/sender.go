@@ -269,11 +269,11 @@ func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.
 func (s *Sender) log(result, id string, tries int, waited, wait time.Duration, err error) {
 	switch {
 	case result == ResultSent:
-		s.opts.Logger.Debug("webhook sent", "id", id, "waited", waited)
+		s.opts.Logger.Debug("webhook sent", "id", id, "waited", waited.String())
 	case result == ResultRefused:
 		s.opts.Logger.Error("webhook refused: it is not sent again", "id", id, "err", err)
 	default:
-		s.opts.Logger.Warn("webhook not taken", "id", id, "tries", tries+1, "again", wait.Round(time.Millisecond), "err", err)
+		s.opts.Logger.Warn("webhook not taken", "id", id, "tries", tries+1, "again", wait.Round(time.Millisecond).String(), "err", err)
 	}
 }
 
