@@ -29,7 +29,9 @@ mkdir -p "$work/base/etc"
 echo 'nonroot:x:65532:65532::/:/sbin/nologin' > "$work/base/etc/passwd"
 
 for arch in amd64 arm64; do
-	made "localhost/holdpoint-base:$arch" "$work/base" --arch "$arch" --user 65532
+	variant=()
+	if [[ $arch == arm64 ]]; then variant=(--variant v8); fi # without it buildah does not take it for arm64
+	made "localhost/holdpoint-base:$arch" "$work/base" --arch "$arch" "${variant[@]}" --user 65532
 	# buildah 1.28 does not set BUILDPLATFORM, and would look for a compiler of the other architecture.
 	buildah bud --format docker --platform "linux/$arch" --build-arg BUILDPLATFORM="linux/$(go env GOARCH)" --volume "$(go env GOCACHE):/cache" \
 		--build-arg GOLANG=localhost/holdpoint-golang --build-arg BASE="localhost/holdpoint-base:$arch" \
