@@ -16,6 +16,7 @@ import (
 	"holdpoint/internal/desk"
 	"holdpoint/internal/listen"
 	"holdpoint/internal/metrics"
+	"holdpoint/internal/policy"
 	"holdpoint/internal/principal"
 	"holdpoint/internal/trace"
 	"holdpoint/internal/variables"
@@ -97,7 +98,9 @@ type config struct {
 	DeskCarryWithin time.Duration `env:"DESK_CARRY_WITHIN" envDefault:"1h" doc:"how old a decision of the desk may be for Holdpoint to carry it to the backend by itself. An older one waits for the chat. 0: each one does"`
 	DeskHeadersFile string        `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read at start and on HUP"`
 	DeskTools       deskTools     `env:"DESK_TOOLS" envDefault:"wait" values:"wait|keep" doc:"what becomes of a decision where the run declared tools of its client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it all the same"`
-	DeskTokenFile   string        `env:"DESK_TOKEN_FILE" doc:"file with tokens in lines: a token, or a name and sha256: with the hash of a token. It is read at start and on HUP"`
+	DeskTokenFile   string        `env:"DESK_TOKEN_FILE" doc:"file with tokens in lines: a token, or a name, its groups if it has some, and sha256: with the hash of a token. It is read at start and on HUP"`
+
+	Policy string `env:"POLICY" doc:"YAML file that says who has which rights at the desk (docs/desk.md#rights). It is read at start, on HUP, and when it changes. Without it each caller of the desk has all rights"`
 
 	TenantHeader     string  `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
 	PrincipalHeader  string  `env:"PRINCIPAL_HEADER" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
@@ -119,6 +122,7 @@ type config struct {
 	listen, admin, desk listen.Address // of Listen, AdminListen and DeskListen
 	adminGiven          bool           // AdminListen is not the default
 	deskTokens          []desk.Token
+	policy              *policy.File                 // of Policy; nil: there is none
 	deskHeaders         *atomic.Pointer[http.Header] // of DeskHeadersFile
 
 	gate  *principal.Gate // made with the handler

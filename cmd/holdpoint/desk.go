@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,8 +16,10 @@ import (
 	"holdpoint/internal/desk"
 	"holdpoint/internal/front"
 	"holdpoint/internal/listen"
+	"holdpoint/internal/policy"
 	"holdpoint/proxy"
 	"holdpoint/store"
+	"holdpoint/store/engine"
 	"holdpoint/store/redis"
 )
 
@@ -53,7 +56,17 @@ func (c *config) checkDesk() []error {
 		if c.DeskHeadersFile != "" {
 			wrong("DESK_HEADERS_FILE", errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well"))
 		}
+		if c.Policy != "" {
+			wrong("POLICY", errors.New("there is no desk, and nothing else that it says anything of, want HOLDPOINT_DESK_LISTEN set as well"))
+		}
 		return errs
+	}
+	if c.Policy != "" {
+		file, err := policy.Open(c.Policy)
+		for _, err := range split(err) {
+			wrong("POLICY", err)
+		}
+		c.policy = file
 	}
 	if c.DeskCarryWithin < 0 {
 		wrong("DESK_CARRY_WITHIN", errors.New("want a time such as 1h, or 0"))
@@ -169,6 +182,7 @@ func (c *config) readDeskTokens() ([]desk.Token, error) {
 type deskServer struct {
 	http   *http.Server
 	tokens *desk.Tokens
+	keys   *desk.Keys // that sessions are signed with
 }
 
 // The desk's answers are short, and its requests have no bodies.
@@ -187,7 +201,8 @@ func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, lo
 	if err != nil {
 		return nil, err
 	}
-	s := &deskServer{tokens: &desk.Tokens{}}
+	s := &deskServer{tokens: &desk.Tokens{}, keys: &desk.Keys{}}
+	s.keys.Set(c.ring.Derive(sessionPurpose))
 	deciders := map[string]desk.Agent{}
 	for _, a := range agents {
 		deciders[a.Name] = a.handler
@@ -196,10 +211,14 @@ func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, lo
 	s.http = &http.Server{
 		Handler: desk.New(desk.Options{
 			Store: c.metrics.Store(kept), Tokens: s.tokens, Agents: deciders, Decided: k.decided(), Events: c.sinks(), EventsRequired: c.AuditRequired, Notices: c.notices(), Posted: c.posted(),
+			Access: c.access(), Keys: s.keys, Trusted: c.deskTrusts,
 			Refused: front.Refused, Logger: logger,
 		}),
 		ReadTimeout: deskReadTimeout, WriteTimeout: deskWriteTimeout,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	if c.policy == nil {
+		logger.Warn("each caller of the desk has all rights: there is no policy", "variable", prefix+"POLICY")
 	}
 	logger.Info("desk", "desk_addr", c.desk.Shown(listener), "tokens", len(c.deskTokens))
 	behind := c.behindFront(s.http, listener, logger)
@@ -222,7 +241,56 @@ func (s *deskServer) close() {
 	_ = s.http.Close()
 }
 
-// reloadDesk adds the tokens to what HUP reads again.
+// sessionPurpose is what keys of sessions are derived for.
+const sessionPurpose = "holdpoint desk sessions 1"
+
+// access is who has which rights at the moment; nil: everybody has all.
+func (c *config) access() func() policy.Access {
+	if c.policy == nil {
+		return nil
+	}
+	return func() policy.Access { return c.policy.Now().Access }
+}
+
+// deskTrusts says whether the headers are believed by which a proxy says how the client has come to
+// the desk.
+func (c *config) deskTrusts(req *http.Request) bool {
+	peer, err := netip.ParseAddrPort(req.RemoteAddr)
+	if err != nil {
+		return c.desk.Unix() // the permissions of the socket say who can come by it
+	}
+	return c.TrustedPeers.Has(peer.Addr().Unmap().WithZone(""))
+}
+
+// reloadPolicy reads the policy again, for HUP.
+func (c *config) reloadPolicy() error {
+	_, err := c.policy.Reload()
+	return err
+}
+
+// watchPolicy reads the policy again when the file changes, until stop is closed.
+func (c *config) watchPolicy(logger *slog.Logger, stop <-chan struct{}) {
+	if c.policy == nil {
+		return
+	}
+	ticker := time.NewTicker(rereadEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		switch changed, err := c.policy.Reload(); {
+		case err != nil && !errors.Is(err, policy.ErrSame):
+			logger.Error("not read again: what was read before stays in effect", "what", prefix+"POLICY", "err", err)
+		case changed:
+			logger.Info("read again", "what", prefix+"POLICY")
+		}
+	}
+}
+
+// reloadDesk adds the tokens and the policy to what HUP reads again.
 func (c *config) reloadDesk(l *reloads, s *deskServer) {
 	if s == nil {
 		return
@@ -235,6 +303,22 @@ func (c *config) reloadDesk(l *reloads, s *deskServer) {
 			}
 			return err
 		})
+	}
+	if c.StoreKeysFile != "" {
+		l.add("keys of sessions at the desk", func() error {
+			text, err := c.secretOf(c.StoreKeys, c.StoreKeysFile)
+			if err != nil {
+				return err
+			}
+			ring, err := engine.ParseRing(text)
+			if err == nil {
+				s.keys.Set(ring.Derive(sessionPurpose))
+			}
+			return err
+		})
+	}
+	if c.policy != nil {
+		l.add(prefix+"POLICY", c.reloadPolicy)
 	}
 	if c.DeskTokenFile == "" {
 		return

@@ -365,8 +365,8 @@ func TestDeskSettings(t *testing.T) {
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + dir + "/none"}, "no such file"},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file(" \n")}, "the file is empty"},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file("# nobody\n")}, "there is no token in it"},
-		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file("ann "+deskToken+"\n")}, "line 1: the second word is no hash"},
-		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file("ann sha256:"+sum+" readers\n")}, "Groups and rights come with the rest of the desk"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file("ann "+deskToken+"\n")}, "line 1: the last word is no hash"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file("ann sha256:"+sum+" readers\n")}, "line 1: the last word is no hash"},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN_FILE=" + file(deskToken+"\nann sha256:"+sum+"\n")}, "line 2: the token stands there twice"},
 	} {
 		environ := []string{"HOLDPOINT_UPSTREAM=http://localhost:8000"}

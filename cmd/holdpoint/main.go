@@ -176,8 +176,11 @@
 //   - HOLDPOINT_DESK_TOOLS (wait): what becomes of a decision where the run declared tools of its
 //     client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it
 //     all the same. Values: wait, keep
-//   - HOLDPOINT_DESK_TOKEN_FILE (none): file with tokens in lines: a token, or a name and sha256:
-//     with the hash of a token. It is read at start and on HUP
+//   - HOLDPOINT_DESK_TOKEN_FILE (none): file with tokens in lines: a token, or a name, its groups
+//     if it has some, and sha256: with the hash of a token. It is read at start and on HUP
+//   - HOLDPOINT_POLICY (none): YAML file that says who has which rights at the desk
+//     (docs/desk.md#rights). It is read at start, on HUP, and when it changes. Without it each
+//     caller of the desk has all rights
 //   - HOLDPOINT_TENANT_HEADER (none): header that names the tenant. Threads of two tenants are two
 //     threads, whatever their ids (docs/principals.md)
 //   - HOLDPOINT_PRINCIPAL_HEADER (none): header that names the user, set by a proxy in front. A

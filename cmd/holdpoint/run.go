@@ -93,10 +93,11 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 		hooks.add(s.what, s.reload)
 	}
 	go watchCertificates(sets, logger, stop)
+	go c.watchPolicy(logger, stop)
 	go onHangup(hangups, hooks, logger, stop)
 	go watchStore(probes, kept, c.metrics, stop)
 	go watchWaiting(c.metrics, kept, stop)
-	s := newServer(handler, handler.Drain, logger)
+	s := newServer(c.withoutSessions(handler), handler.Drain, logger)
 	s.delay, s.timeout, s.probes = c.DrainDelay, c.DrainTimeout, probes
 	logger.Info("listening", "addr", c.listen.Shown(listener))
 	return s.serve(c.behindFront(s.http, listener, logger), signals)

@@ -63,6 +63,10 @@ type approval struct {
 	// Holdpoint does, if the agent is one of this process.
 	WaitsForChat []agui.Lack `json:"waitsForChat,omitempty"`
 
+	// May is what the caller may do. Withheld: he may see that it is there, and not read it.
+	May      *may `json:"may,omitempty"`
+	Withheld bool `json:"withheld,omitempty"`
+
 	// These are in the answer for one approval only.
 	End     *end  `json:"end,omitempty"`
 	History []end `json:"history,omitempty"`
@@ -83,6 +87,7 @@ type question struct {
 	CancelOnly     bool            `json:"cancelOnly,omitempty"`
 	Digest         string          `json:"digest,omitempty"`
 	Decision       *decision       `json:"decision,omitempty"` // that stands
+	May            *may            `json:"may,omitempty"`
 	// Cut says that message, schema and arguments are too large for a list.
 	Cut bool `json:"cut,omitempty"`
 }
@@ -334,9 +339,9 @@ func tools(i *agui.Interrupt) []string {
 	return names
 }
 
-// found is what a record has of the pause with the id, nil if it has nothing: in full, with its end
-// and those before it.
-func (d *Desk) found(key store.Key, rec *store.Record, pauseID string) *approval {
+// inRecord is what a record has of the pause with the id, nil if it has nothing: in full, with its
+// end and those before it.
+func (d *Desk) inRecord(key store.Key, rec *store.Record, pauseID string) *approval {
 	if p := rec.Pause; p != nil && p.ID == pauseID {
 		a := d.approvalOf(key, rec, false)
 		if rec.State == store.Claimed {

@@ -10,10 +10,12 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strings"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/internal/policy"
 	"holdpoint/store"
 )
 
@@ -90,7 +92,8 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	} else if err != nil {
 		return false // the caller is gone
 	}
-	// A key that stands twice could be read in two ways, and one that is not known could be meant.
+	// A key that stands twice could be read in two ways, and one that is not known could be
+	// meant.
 	if err == nil && agui.ValidJSON(text) && keyTwice(string(text)) {
 		refuse(w, http.StatusBadRequest, codeParameter, "the body has a key twice")
 		return false
@@ -127,6 +130,10 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		noApproval(w)
 		return
 	}
+	caller := callerIn(ctx)
+	if !d.mayDo(w, caller, &rec, policy.Decide) {
+		return
+	}
 	words := make([]door.Word, len(said))
 	for n := range said {
 		one, refused := wordOf(p, &said[n])
@@ -148,7 +155,6 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		refuse(w, http.StatusConflict, codeElsewhere, "the agent of this question is served by another process, or was asked before there was a desk: decide it there")
 		return
 	}
-	caller := callerOf(req)
 	rec, err = agent.Decide(ctx, key, pauseID, door.Who{Door: event.Desk, Name: caller.Name}, words)
 	var refused *agui.RunError
 	switch {
@@ -173,12 +179,31 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 	if rec.Pause != nil && rec.Pause.ID == pauseID && rec.Pause.Decided() && d.opts.Decided != nil {
 		d.opts.Decided(key)
 	}
-	a := d.found(key, &rec, pauseID)
+	a := d.found(ctx, key, &rec, pauseID)
 	if a == nil {
 		noApproval(w)
 		return
 	}
 	answer(w, http.StatusOK, a)
+}
+
+// mayDo says whether the caller has a right, and does not change too much at once. false: it is
+// answered.
+func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, right policy.Rights) bool {
+	if !who.rights(whereOf(rec)).Has(right) {
+		refuse(w, http.StatusForbidden, codeForbidden, "you may see this, and not "+strings.Join((right&^(policy.List|policy.Read)).Names(), " or ")+" it")
+		return false
+	}
+	return d.mayChange(w, who)
+}
+
+// mayRead says whether the caller may read what is asked. false: it is answered.
+func mayRead(w http.ResponseWriter, who *Caller, rec *store.Record) bool {
+	if who.rights(whereOf(rec)).Has(policy.Read) {
+		return true
+	}
+	refuse(w, http.StatusForbidden, codeForbidden, "you may see that this waits, and not read it")
+	return false
 }
 
 // otherwise says by whom it was decided, and how.
@@ -188,7 +213,7 @@ func (d *Desk) otherwise(ctx context.Context, w http.ResponseWriter, key store.K
 		d.refuseStore(w, err)
 		return
 	}
-	a := d.found(key, &rec, pauseID)
+	a := d.found(ctx, key, &rec, pauseID)
 	switch {
 	case a == nil:
 		noApproval(w)

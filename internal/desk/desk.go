@@ -15,34 +15,49 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"holdpoint/internal/event"
+	"holdpoint/internal/policy"
+	"holdpoint/internal/principal"
 	"holdpoint/store"
 )
 
-// Options of a Desk. Store and Tokens are required.
+// Options of a Desk. Store is required, and Tokens or Gate.
 type Options struct {
 	Store  store.Store
 	Tokens *Tokens
-	// Agents are those of this process, by the names that records have of them. The questions of
-	// others can be read here and not be decided.
+	// Auth is how a caller says who he is. With AuthHeader and AuthJWT the Gate says it, and
+	// Tokens is nil.
+	Auth Auth
+	Gate *principal.Gate
+	// Access says who has which rights; nil: everybody whom the desk knows has all of them.
+	Access func() policy.Access
+	// Trusted says of a request whether its X-Forwarded-Proto is believed; nil: of none.
+	Trusted func(*http.Request) bool
+	// Keys sign the sessions of browsers; nil: a key of this process.
+	Keys *Keys
+	// Page answers what is not below /v1, to everybody; nil: there is nothing.
+	Page http.Handler
+	// Agents are those of this process, by the names that records have of them. The questions
+	// of others can be read here and not be decided.
 	Agents map[string]Agent
-	// Decided is told of a record whose pause is decided as a whole now, and must not wait; nil:
-	// nobody is.
+	// Decided is told of a record whose pause is decided as a whole now, and must not wait;
+	// nil: nobody is.
 	Decided func(store.Key)
 	// Events hears of a thread that was freed; nil: nobody does.
 	Events event.Sink
 	// EventsRequired: a thread is freed only if Events has taken that it is about to be.
 	EventsRequired bool
-	// Notices makes of an event what is to be sent of it, if anything is. The step that frees the
-	// thread writes it into the record. Posted is told of the record then, and must not wait. nil:
-	// nothing is sent.
+	// Notices makes of an event what is to be sent of it, if anything is. The step that frees
+	// the thread writes it into the record. Posted is told of the record then, and must not
+	// wait. nil: nothing is sent.
 	Notices func(*event.Event) (store.Notice, bool)
 	Posted  func(store.Key)
-	// Refused says of a request's context by which status and for which reason its connection is not
-	// taken, 0 if it is. nil: all are.
+	// Refused says of a request's context by which status and for which reason its connection
+	// is not taken, 0 if it is. nil: all are.
 	Refused func(context.Context) (status int, reason string)
 	Logger  *slog.Logger     // nil: discarded
 	Now     func() time.Time // nil: time.Now. Only for the times of events and of refused tries
@@ -52,9 +67,12 @@ type Options struct {
 type Desk struct {
 	opts    Options
 	log     *slog.Logger
-	tries   *tries
+	tries   *buckets[netip.Addr]
+	changes *buckets[string]
 	ahead   atomic.Int64 // how far the store's clock is ahead, in ns, when it last answered
 	handler http.Handler
+
+	sessions sessions
 }
 
 // New makes a Desk.
@@ -66,7 +84,16 @@ func New(o Options) *Desk {
 	if d.opts.Now == nil {
 		d.opts.Now = time.Now
 	}
+	if d.opts.Auth == "" {
+		d.opts.Auth = AuthToken
+	}
 	d.tries = newTries(d.opts.Now)
+	d.changes = newBuckets[string](maxChanges, changeEvery, d.opts.Now)
+	d.sessions = sessions{keys: o.Keys, out: map[[16]byte]time.Time{}}
+	if d.sessions.keys == nil {
+		d.sessions.keys = &Keys{}
+		d.sessions.keys.Set(nil)
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/approvals", d.list)
 	mux.HandleFunc("GET /v1/approvals/{id}", d.show)
@@ -78,16 +105,28 @@ func New(o Options) *Desk {
 	mux.HandleFunc("/v1/approvals/{id}", notAllowed("GET, HEAD, POST, DELETE"))
 	mux.HandleFunc("/v1/approvals/{id}/questions/{question}", notAllowed("POST"))
 	mux.HandleFunc("/v1/approvals/{id}/raw/{question}/{call}", notAllowed("GET, HEAD"))
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /v1/me", d.me)
+	mux.HandleFunc("/v1/me", notAllowed("GET, HEAD"))
+	mux.HandleFunc("DELETE /v1/session", d.signOut)
+	mux.HandleFunc("/v1/session", notAllowed("POST, DELETE"))
+	nothing := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, codeNotFound, "there is nothing at this path; the API begins at /v1/approvals")
 	})
-	// A page of another origin has no token. It is refused all the same, for a browser may be
-	// logged in one day.
+	mux.Handle("/", nothing)
+	// What is here is for those who are known, but for the page and its door.
+	open := http.NewServeMux()
+	open.Handle("/v1/", d.known(mux))
+	open.HandleFunc("POST /v1/session", d.signIn)
+	if o.Page == nil {
+		o.Page = nothing
+	}
+	open.Handle("/", o.Page)
+	// A page of another origin changes nothing, whoever is signed in.
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden, codeCrossOrigin, "a page of another origin changes nothing here")
 	}))
-	inner := d.known(origins.Handler(mux))
+	inner := origins.Handler(open)
 	d.handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w = timed{w, d.storeTime}
 		h := w.Header()
@@ -95,6 +134,8 @@ func New(o Options) *Desk {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		if d.opts.Refused != nil {
 			if status, reason := d.opts.Refused(req.Context()); status != 0 {
 				h.Set("Connection", "close")
@@ -115,52 +156,4 @@ func notAllowed(methods string) http.HandlerFunc {
 		w.Header().Set("Allow", methods)
 		refuse(w, http.StatusMethodNotAllowed, codeMethod, req.Method+" is not known at this path")
 	}
-}
-
-type callerKey struct{}
-
-// known lets those through who show a token. A right token counts at any time: an agent that shares
-// the address of its operator must not be able to shut him out by wrong ones.
-func (d *Desk) known(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		caller, shown := d.opts.Tokens.caller(req.Header.Values("Authorization"))
-		if caller == nil {
-			d.unknown(w, req, shown)
-			return
-		}
-		next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
-	})
-}
-
-// slowness is how long the answer to a wrong token takes when there were too many: who guesses
-// needs a connection for each guess of that time.
-const slowness = time.Second
-
-// unknown answers who shows no token, or a wrong one.
-func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
-	challenge := `Bearer realm="holdpoint desk"`
-	if shown {
-		challenge += `, error="invalid_token"`
-		wait := d.tries.failed(networkOf(req.RemoteAddr))
-		if wait > 0 {
-			timer := time.NewTimer(slowness)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-			case <-req.Context().Done():
-			}
-			w.Header().Set("Retry-After", seconds(wait))
-			refuse(w, http.StatusTooManyRequests, codeTries, "too many wrong tokens came from this address, and this is another one")
-			return
-		}
-		d.log.Warn("desk: a wrong token", "peer", req.RemoteAddr)
-	}
-	w.Header().Set("WWW-Authenticate", challenge)
-	refuse(w, http.StatusUnauthorized, codeUnauthenticated, "want Authorization: Bearer and a token of the desk")
-}
-
-// callerOf is who sends a request that known let through.
-func callerOf(req *http.Request) *Caller {
-	c, _ := req.Context().Value(callerKey{}).(*Caller)
-	return c
 }

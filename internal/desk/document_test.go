@@ -106,12 +106,13 @@ func TestDocumentHasEveryCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	var listed []string
-	for _, v := range doc.Components.Schemas["Problem"].Value.Properties["code"].Value.Enum {
+	for _, v := range doc.Components.Schemas["Code"].Value.Enum {
 		listed = append(listed, v.(string))
 	}
 	known := []string{
 		codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNotListed, codeNoApproval,
 		codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
+		codeForbidden, codeForged, codeKeys, codeChanges, codeNoSessions, codeNoTLS,
 		codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeDecided, codeElsewhere, codeMediaType,
 		// Those of the proxy's refusals.
 		string(agui.InvalidPayload), string(agui.InterruptExpired), string(agui.ResumeConflict), string(agui.UnknownInterruptID),

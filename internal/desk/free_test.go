@@ -21,6 +21,7 @@ func TestFreeBesideAClaim(t *testing.T) {
 	const times = 300
 	claimed := 0
 	for n := range times {
+		r.clock.advance(changeEvery)
 		r.open(n, pause(n, "refund", `{}`))
 		var err error
 		status := 0

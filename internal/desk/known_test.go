@@ -15,11 +15,11 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestUnknown: nobody gets anything without a token, not even what is no path.
+// TestUnknown: nobody gets anything of the API without a token, not even what is no path of it.
 func TestUnknown(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
-	for _, path := range []string{"/", "/v1/approvals", "/v1/approvals?limit=x", "/v1/approvals/" + id(1), "/v1/approvals/x", "/v2"} {
+	for _, path := range []string{"/v1/", "/v1/approvals", "/v1/approvals?limit=x", "/v1/approvals/" + id(1), "/v1/approvals/x", "/v1/me", "/v1/x"} {
 		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS"} {
 			for _, header := range []string{"", "Bearer " + secret[1:], "Basic " + secret} {
 				req := httptest.NewRequest(method, path, nil)
@@ -120,21 +120,21 @@ func TestTriesAreBounded(t *testing.T) {
 	tries := newTries(c.now)
 	addr := func(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}) }
 	for n := range maxWatched + maxTries {
-		if wait := tries.failed(addr(n)); wait != 0 {
+		if wait := tries.take(addr(n)); wait != 0 {
 			t.Fatalf("address %d waits %s", n, wait)
 		}
 	}
-	if wait := tries.failed(addr(maxWatched + maxTries)); wait == 0 {
+	if wait := tries.take(addr(maxWatched + maxTries)); wait == 0 {
 		t.Error("whoever finds no room is not slowed")
 	}
-	if wait := tries.failed(addr(0)); wait != 0 {
+	if wait := tries.take(addr(0)); wait != 0 {
 		t.Errorf("one that is known waits %s", wait)
 	}
 	if len(tries.of) > maxWatched+1 {
 		t.Errorf("%d addresses are kept", len(tries.of))
 	}
 	c.advance(maxTries * tryEvery)
-	if wait := tries.failed(addr(maxWatched + maxTries)); wait != 0 || len(tries.of) > 2 {
+	if wait := tries.take(addr(maxWatched + maxTries)); wait != 0 || len(tries.of) > 2 {
 		t.Errorf("later it waits %s, and %d addresses are kept", wait, len(tries.of))
 	}
 }

@@ -164,6 +164,9 @@ func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
 		noApproval(w)
 		return
 	}
+	if !mayRead(w, callerIn(req.Context()), &rec) {
+		return
+	}
 	i := p.Interrupt(req.PathValue("question"))
 	if i == nil {
 		refuse(w, http.StatusNotFound, codeNoQuestion, "the approval has no such question")

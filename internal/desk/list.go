@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/policy"
 	"holdpoint/store"
 )
 
@@ -33,11 +34,11 @@ const (
 // A listing is the answer to a request for a list.
 type listing struct {
 	Approvals []*approval `json:"approvals"`
-	// Next is the cursor of the next page, "" on the last one. A page can have less than limit, or
-	// nothing, and a next one all the same.
+	// Next is the cursor of the next page, "" on the last one. A page can have less than limit,
+	// or nothing, and a next one all the same.
 	Next string `json:"next,omitempty"`
-	// Unread is how many records of this page's part of the list could not be read. What they ask
-	// is not known.
+	// Unread is how many records of this page's part of the list could not be read. What they
+	// ask is not known.
 	Unread int `json:"unread,omitempty"`
 }
 
@@ -261,16 +262,21 @@ func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, erro
 	if rec.State == store.Claimed {
 		a.CarriedUntil = rec.Lease
 	}
+	d.forCaller(ctx, &rec, a)
 	return row{approval: a}, nil
 }
 
-// load is the record as it stands. It gives the thread to nobody.
+// load is the record as it stands. It gives the thread to nobody. One that the caller may not list
+// is as one that is not there.
 func (d *Desk) load(ctx context.Context, key store.Key) (store.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	step, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	rec, err := d.opts.Store.Load(ctx, key, "")
+	rec, err := d.opts.Store.Load(step, key, "")
 	if err == nil {
 		d.ahead.Store(int64(rec.Now.Sub(d.opts.Now())))
+	}
+	if err == nil && !callerIn(ctx).rights(whereOf(&rec)).Has(policy.List) {
+		return store.Record{Now: rec.Now}, nil
 	}
 	return rec, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
+	"holdpoint/internal/policy"
 	"holdpoint/store"
 )
 
@@ -42,7 +43,7 @@ func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 		d.refuseStore(w, err)
 		return
 	}
-	if a := d.found(key, &rec, pauseID); a != nil {
+	if a := d.found(req.Context(), key, &rec, pauseID); a != nil {
 		answer(w, http.StatusOK, a)
 		return
 	}
@@ -61,16 +62,20 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	ctx := context.WithoutCancel(req.Context())
+	who := callerIn(ctx)
 	rec, err := d.load(ctx, key)
+	if err == nil && pauseIn(&rec, pauseID) != nil && !d.mayDo(w, who, &rec, policy.Operate) {
+		return
+	}
 	for tries := 1; err == nil && canBeFreed(&rec, pauseID); tries++ {
 		var closed bool
-		if closed, err = d.freePause(ctx, key, rec.Pause, rec.State, callerOf(req)); err != nil {
+		if closed, err = d.freePause(ctx, key, rec.Pause, rec.State, who); err != nil {
 			break
 		}
 		if rec, err = d.load(ctx, key); err != nil || !closed && tries < freeTries {
 			continue
 		}
-		if a := d.found(key, &rec, pauseID); closed && a != nil {
+		if a := d.found(ctx, key, &rec, pauseID); closed && a != nil {
 			answer(w, http.StatusOK, a)
 			return
 		}
@@ -83,7 +88,7 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 	case err != nil:
 		d.refuseStore(w, err)
 	default:
-		d.notFreed(w, key, &rec, pauseID)
+		d.notFreed(ctx, w, key, &rec, pauseID)
 	}
 }
 
@@ -112,8 +117,8 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 var errNotWritten = errors.New("desk: the audit cannot be written")
 
 // notFreed says why a pause is not there to be freed.
-func (d *Desk) notFreed(w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {
-	a := d.found(key, rec, pauseID)
+func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {
+	a := d.found(ctx, key, rec, pauseID)
 	switch {
 	case a == nil:
 		noApproval(w)

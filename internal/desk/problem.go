@@ -34,6 +34,12 @@ const (
 	codeStore           = "STORE_UNAVAILABLE"
 	codeAudit           = "AUDIT_UNAVAILABLE"
 	codeUnread          = "RECORD_UNREADABLE"
+	codeForbidden       = "FORBIDDEN"
+	codeForged          = "HEADER_NOT_TRUSTED"
+	codeKeys            = "KEYS_UNAVAILABLE"
+	codeChanges         = "TOO_MANY_DECISIONS"
+	codeNoSessions      = "NO_SESSIONS"
+	codeNoTLS           = "TLS_REQUIRED"
 )
 
 // A problem is a problem document (RFC 9457).
@@ -43,6 +49,8 @@ type problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
+	// Auth is how a caller says who he is, where nobody knows it.
+	Auth string `json:"auth,omitempty"`
 	// Approval is what the problem is about, as it stands.
 	Approval *approval `json:"approval,omitempty"`
 }
@@ -52,8 +60,13 @@ func refuse(w http.ResponseWriter, status int, code, detail string) {
 }
 
 func refuseWith(w http.ResponseWriter, status int, code, detail string, a *approval) {
+	refuseAs(w, problem{Status: status, Detail: detail, Code: code, Approval: a})
+}
+
+func refuseAs(w http.ResponseWriter, p problem) {
 	w.Header().Set("Content-Type", "application/problem+json")
-	answer(w, status, problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, Approval: a})
+	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
+	answer(w, p.Status, p)
 }
 
 // refuseStore says that the store could not tell.

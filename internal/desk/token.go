@@ -1,28 +1,37 @@
 package desk
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode"
 )
 
-// A Caller is who shows a token. Every token has all rights.
-type Caller struct{ Name string }
-
 // Operator is the name of whoever shows a token that was given without a name.
 const Operator = "operator"
 
 // A Token is what a Desk keeps of one.
 type Token struct {
-	Caller
-	hash [sha256.Size]byte
+	Name   string
+	Groups []string
+	hash   [sha256.Size]byte
 }
+
+// NewToken makes a token, for a caller of this name.
+func NewToken(name string) (text string, _ Token) {
+	text = rand.Text() + rand.Text()
+	return text, Token{Name: name, hash: sha256.Sum256([]byte(text))}
+}
+
+// caller is who shows it.
+func (t *Token) caller() *Caller { return &Caller{Name: t.Name, Groups: t.Groups} }
 
 // Tokens are those that are taken at the moment. The zero Tokens are none.
 type Tokens struct{ list atomic.Pointer[[]Token] }
@@ -30,29 +39,41 @@ type Tokens struct{ list atomic.Pointer[[]Token] }
 // Set takes these tokens from now on, and no others.
 func (t *Tokens) Set(list []Token) { t.list.Store(&list) }
 
-// caller is whose token the values of Authorization show, nil if it is nobody's. shown says whether
-// one was shown at all.
-func (t *Tokens) caller(authorization []string) (_ *Caller, shown bool) {
-	if len(authorization) == 0 {
-		return nil, false
-	}
-	scheme, token, ok := strings.Cut(authorization[0], " ")
-	if token = strings.TrimLeft(token, " "); len(authorization) > 1 || !ok || !strings.EqualFold(scheme, "bearer") || token == "" {
-		return nil, true
-	}
+// all are those that are taken.
+func (t *Tokens) all() iter.Seq2[int, *Token] {
 	list := t.list.Load()
-	if list == nil {
-		return nil, true
-	}
-	// The hash is compared, so that the time tells nothing of a token. All are looked at.
-	hash := sha256.Sum256([]byte(token))
-	var found *Caller
-	for n := range *list {
-		if subtle.ConstantTimeCompare(hash[:], (*list)[n].hash[:]) == 1 {
-			found = &(*list)[n].Caller
+	return func(yield func(int, *Token) bool) {
+		for n := 0; list != nil && n < len(*list); n++ {
+			if !yield(n, &(*list)[n]) {
+				return
+			}
 		}
 	}
-	return found, true
+}
+
+// bearer is the token that the values of Authorization show, nil if it is none of these.
+func (t *Tokens) bearer(authorization []string) *Token {
+	scheme, token, ok := strings.Cut(authorization[0], " ")
+	if len(authorization) > 1 || !ok || !strings.EqualFold(scheme, "bearer") {
+		return nil
+	}
+	return t.find(strings.TrimLeft(token, " "))
+}
+
+// find is the token with this text, nil if it is none of these.
+func (t *Tokens) find(text string) *Token {
+	if text == "" {
+		return nil
+	}
+	// The hash is compared, so that the time tells nothing of a token. All are looked at.
+	hash := sha256.Sum256([]byte(text))
+	var found *Token
+	for _, one := range t.all() {
+		if subtle.ConstantTimeCompare(hash[:], one.hash[:]) == 1 {
+			found = one
+		}
+	}
+	return found
 }
 
 // MinToken is how short a token may be, in characters. MaxName bounds a name, in bytes.
@@ -65,8 +86,8 @@ const (
 const bearer = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="
 
 // ParseTokens reads tokens, one a line: a token by itself is the operator's, and a name with
-// sha256: and the hash of a token in hex is that caller's. Lines that begin with # are skipped. An
-// error never has a part of a token.
+// sha256: and the hash of a token in hex is that caller's. His groups can stand between the two.
+// Lines that begin with # are skipped. An error never has a part of a token.
 func ParseTokens(text string) ([]Token, error) {
 	var list []Token
 	var errs []error
@@ -94,20 +115,29 @@ func ParseTokens(text string) ([]Token, error) {
 
 func parseToken(line string) (Token, error) {
 	fields := strings.Fields(line)
-	switch {
-	case len(fields) == 1:
+	if len(fields) == 1 {
 		return oneToken(line)
-	case len(fields) > 2:
-		return Token{}, errors.New("there are more than two words, want a token, or a name and sha256: with the hash of a token. Groups and rights come with the rest of the desk: now every token has all rights")
-	case len(fields[0]) > MaxName || strings.ContainsFunc(fields[0], unicode.IsControl):
-		return Token{}, fmt.Errorf("the name has control characters, or more than %d bytes", MaxName)
 	}
-	digits, ok := strings.CutPrefix(fields[1], "sha256:")
+	last := len(fields) - 1
+	digits, ok := strings.CutPrefix(fields[last], "sha256:")
 	hash, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(hash) != sha256.Size {
-		return Token{}, errors.New("the second word is no hash, want sha256: and 64 hex digits, such as printf %s TOKEN | sha256sum makes")
+		return Token{}, errors.New("the last word is no hash, want sha256: and 64 hex digits, such as printf %s TOKEN | sha256sum makes")
 	}
-	return Token{Caller: Caller{Name: fields[0]}, hash: [sha256.Size]byte(hash)}, nil
+	t := Token{Name: fields[0], hash: [sha256.Size]byte(hash)}
+	for _, word := range fields[1:last] {
+		for group := range strings.SplitSeq(word, ",") {
+			if group != "" {
+				t.Groups = append(t.Groups, group)
+			}
+		}
+	}
+	for n, word := range append([]string{t.Name}, t.Groups...) {
+		if len(word) > MaxName || strings.ContainsFunc(word, unicode.IsControl) {
+			return Token{}, fmt.Errorf("the %s has control characters, or more than %d bytes", map[bool]string{true: "name", false: "group"}[n == 0], MaxName)
+		}
+	}
+	return t, nil
 }
 
 func oneToken(token string) (Token, error) {
@@ -117,5 +147,5 @@ func oneToken(token string) (Token, error) {
 	case len(token) < MinToken:
 		return Token{}, fmt.Errorf("the token has %d characters, want at least %d, such as openssl rand -hex 32 makes", len(token), MinToken)
 	}
-	return Token{Caller: Caller{Name: Operator}, hash: sha256.Sum256([]byte(token))}, nil
+	return Token{Name: Operator, hash: sha256.Sum256([]byte(token))}, nil
 }

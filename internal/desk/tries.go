@@ -4,7 +4,6 @@ import (
 	"math"
 	"net/netip"
 	"strconv"
-	"sync"
 	"time"
 )
 
@@ -13,51 +12,18 @@ import (
 const (
 	maxTries = 10
 	tryEvery = 6 * time.Second
-	// maxWatched bounds the addresses that are remembered. Those that find no room share one place.
-	maxWatched = 4096
 )
 
-// tries are the wrong tokens of each client address: when all of them will be forgiven.
-type tries struct {
-	now func() time.Time
-	mu  sync.Mutex
-	of  map[netip.Addr]time.Time
-}
+// A caller may decide, give up or sign in so many times at once, and once more every changeEvery.
+// Nobody reads as fast as that.
+const (
+	maxChanges  = 100
+	changeEvery = time.Second
+)
 
-func newTries(now func() time.Time) *tries { return &tries{now: now, of: map[netip.Addr]time.Time{}} }
-
-// failed notes a wrong token. If it is one too many it is how long the next one should wait, else
-// 0. One too many is not counted: what came before is forgiven in time, however many follow.
-func (t *tries) failed(from netip.Addr) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := t.now()
-	from = t.place(from, now)
-	until := t.of[from]
-	if until.Before(now) {
-		until = now
-	}
-	if wait := until.Sub(now) - (maxTries-1)*tryEvery; wait > 0 {
-		return wait
-	}
-	t.of[from] = until.Add(tryEvery)
-	return 0
-}
-
-// place is where the address is remembered.
-func (t *tries) place(from netip.Addr, now time.Time) netip.Addr {
-	if _, ok := t.of[from]; ok || len(t.of) < maxWatched {
-		return from
-	}
-	for addr, until := range t.of {
-		if !until.After(now) {
-			delete(t.of, addr)
-		}
-	}
-	if len(t.of) < maxWatched {
-		return from
-	}
-	return netip.Addr{}
+// newTries are the wrong tokens of each client address.
+func newTries(now func() time.Time) *buckets[netip.Addr] {
+	return newBuckets[netip.Addr](maxTries, tryEvery, now)
 }
 
 // networkOf is the client's address; for IPv6 its network of 64 bits. Clients of a unix socket have

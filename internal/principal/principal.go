@@ -10,6 +10,7 @@ package principal
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"net/textproto"
 	"strings"
 	"sync/atomic"
@@ -22,9 +23,16 @@ type Options struct {
 	Peers           Peers
 	TenantHeader    string
 	PrincipalHeader string
+	// GroupsHeader has the groups of the principal of PrincipalHeader, with commas between
+	// them.
+	GroupsHeader string
+	// Socket: who comes by a unix socket has no address, and is believed. The permissions of
+	// the socket say who can.
+	Socket bool
 	// Tokens verifies bearer tokens. It is set instead of PrincipalHeader.
 	Tokens *Tokens
-	// Keys make the owner of a record. They are needed with PrincipalHeader and Tokens.
+	// Keys make the owner of a record. They are needed with PrincipalHeader and Tokens where
+	// there are records.
 	Keys Ring
 	// OwnThreads gives each principal threads of his own at the backend, see Who.Thread.
 	OwnThreads bool
@@ -42,7 +50,7 @@ type Gate struct {
 func New(o Options) *Gate {
 	g := &Gate{opts: o}
 	g.keys.Store(&o.Keys)
-	for _, name := range []*string{&g.opts.TenantHeader, &g.opts.PrincipalHeader} {
+	for _, name := range []*string{&g.opts.TenantHeader, &g.opts.PrincipalHeader, &g.opts.GroupsHeader} {
 		if *name != "" {
 			*name = textproto.CanonicalMIMEHeaderKey(*name)
 			g.names = append(g.names, *name)
@@ -72,6 +80,7 @@ func (g *Gate) Run(ctx context.Context) {
 type Who struct {
 	Tenant    string // "" if none is configured
 	principal string
+	groups    []string
 	source    string // where the principal comes from; "" if none is configured
 	owner     Owner
 	ownThread bool
@@ -79,6 +88,13 @@ type Who struct {
 
 // Known says whether the request has a principal.
 func (w Who) Known() bool { return w.source != "" }
+
+// Name is the principal, "" if none is configured. Nobody but who decides and who is told who
+// decides may see it: see Shown.
+func (w Who) Name() string { return w.principal }
+
+// Groups are those that the principal is in, as far as they are asked for.
+func (w Who) Groups() []string { return w.groups }
 
 // Owner is the request's principal as records keep it.
 func (w Who) Owner() Owner { return w.owner }
@@ -117,10 +133,12 @@ func (g *Gate) Ask(req *http.Request, anonymous bool) (Who, *Refusal) {
 	switch {
 	case g.opts.PrincipalHeader != "":
 		who.source = "header"
-		who.principal, refused = one(req.Header, g.opts.PrincipalHeader)
+		if who.principal, refused = one(req.Header, g.opts.PrincipalHeader); refused == nil {
+			who.groups, refused = listed(req.Header, g.opts.GroupsHeader)
+		}
 	case g.opts.Tokens != nil:
 		who.source = g.opts.Tokens.source()
-		who.principal, refused = g.opts.Tokens.bearer(req)
+		who.principal, who.groups, refused = g.opts.Tokens.bearer(req)
 	default:
 		return who, nil
 	}
@@ -136,7 +154,7 @@ func (g *Gate) Ask(req *http.Request, anonymous bool) (Who, *Refusal) {
 // reaches Holdpoint past the proxy would be whoever he likes, should the check be lost one day.
 func (g *Gate) forged(req *http.Request) *Refusal {
 	for _, name := range g.names {
-		if len(req.Header[name]) > 0 && !g.opts.Peers.trust(req.RemoteAddr) {
+		if len(req.Header[name]) > 0 && !g.Trusts(req) {
 			r := refuse(http.StatusForbidden, "the header "+name+" is not taken from this address (HOLDPOINT_TRUSTED_PEERS)")
 			r.Forged = true
 			return r
@@ -145,8 +163,20 @@ func (g *Gate) forged(req *http.Request) *Refusal {
 	return nil
 }
 
-// maxName bounds a principal and a tenant, in bytes.
-const maxName = 1 << 10
+// Trusts says whether the headers of who sends the request are believed.
+func (g *Gate) Trusts(req *http.Request) bool {
+	if g == nil {
+		return false
+	}
+	_, err := netip.ParseAddrPort(req.RemoteAddr)
+	return g.opts.Socket && err != nil || g.opts.Peers.trust(req.RemoteAddr)
+}
+
+// maxName bounds a principal and a tenant, in bytes. maxGroups bounds the groups of one.
+const (
+	maxName   = 1 << 10
+	maxGroups = 1000
+)
 
 // one is the one value of a header.
 func one(header http.Header, name string) (string, *Refusal) {
@@ -160,6 +190,27 @@ func one(header http.Header, name string) (string, *Refusal) {
 		return "", refuse(http.StatusBadRequest, "the header "+name+" is too long")
 	}
 	return strings.Clone(values[0]), nil
+}
+
+// listed are the values of a header with commas between them; none if no header is named, or if it
+// is missing.
+func listed(header http.Header, name string) ([]string, *Refusal) {
+	if name == "" || len(header[name]) == 0 {
+		return nil, nil
+	}
+	if len(header[name]) > 1 {
+		return nil, refuse(http.StatusBadRequest, "the header "+name+" stands there more than once")
+	}
+	var list []string
+	for one := range strings.SplitSeq(header[name][0], ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			list = append(list, strings.Clone(one))
+		}
+	}
+	if len(list) > maxGroups {
+		return nil, refuse(http.StatusBadRequest, "the header "+name+" has too many values")
+	}
+	return list, nil
 }
 
 // Clean makes out, the header of a request to the backend, say who sends it as in, the header that

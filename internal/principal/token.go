@@ -33,6 +33,7 @@ const (
 type TokenOptions struct {
 	Issuer, Audience string           // what iss must be, and aud must hold
 	Claim            string           // whose text is the principal, such as sub
+	GroupsClaim      string           // whose list of texts are the principal's groups; "" for none
 	KeysURL          *url.URL         // where the issuer's keys are (a JWK set)
 	Now              func() time.Time // nil: time.Now
 	// Fetched is told how each fetch of the keys ended. It may be nil.
@@ -60,33 +61,37 @@ func (t *Tokens) Run(ctx context.Context) { t.keys.run(ctx) }
 // source names where the principal comes from: sub is unique with one issuer only.
 func (t *Tokens) source() string { return "jwt " + t.opts.Issuer + " " + t.opts.Claim }
 
-// bearer is the principal of the token that a request carries.
-func (t *Tokens) bearer(req *http.Request) (string, *Refusal) {
+// bearer are principal and groups of the token that a request carries.
+func (t *Tokens) bearer(req *http.Request) (string, []string, *Refusal) {
 	values := req.Header["Authorization"]
 	switch {
 	case len(values) > 1:
-		return "", refuse(http.StatusBadRequest, "the header Authorization stands there more than once")
+		return "", nil, refuse(http.StatusBadRequest, "the header Authorization stands there more than once")
 	case len(values) == 0:
-		return "", challenge("", "a bearer token is missing")
+		return "", nil, challenge("", "a bearer token is missing")
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", challenge("", "the header Authorization holds no bearer token")
+		return "", nil, challenge("", "the header Authorization holds no bearer token")
 	}
 	claims, err := t.Verify(req.Context(), strings.TrimSpace(token))
 	var name string
+	var groups []string
 	if err == nil {
 		name, err = t.named(claims)
 	}
+	if err == nil {
+		groups, err = t.groups(claims)
+	}
 	switch {
 	case err == nil:
-		return name, nil
+		return name, groups, nil
 	case errors.Is(err, ErrNoKeys):
 		r := refuse(http.StatusServiceUnavailable, err.Error())
 		r.Err = err
-		return "", r
+		return "", nil, r
 	}
-	return "", challenge("invalid_token", err.Error())
+	return "", nil, challenge("invalid_token", err.Error())
 }
 
 func challenge(code, reason string) *Refusal {
@@ -113,6 +118,7 @@ var (
 	errOver    = errors.New("the token has expired")
 	errEarly   = errors.New("the token is not valid yet")
 	errClaim   = errors.New("the token does not say who it is for")
+	errGroups  = errors.New("the groups of the token are no list of texts")
 )
 
 // Verify returns the claims of a token that the issuer has signed for the audience, and that is
@@ -176,4 +182,25 @@ func (t *Tokens) named(claims Claims) (string, error) {
 		return "", errClaim
 	}
 	return name, nil
+}
+
+// groups are those that claims name: a list of texts, or one text. A token without the claim is in
+// none.
+func (t *Tokens) groups(claims Claims) ([]string, error) {
+	raw, ok := claims[t.opts.GroupsClaim]
+	if t.opts.GroupsClaim == "" || !ok || string(raw) == "null" {
+		return nil, nil
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) != nil {
+		var one string
+		if json.Unmarshal(raw, &one) != nil {
+			return nil, errGroups
+		}
+		list = []string{one}
+	}
+	if len(list) > maxGroups {
+		return nil, errGroups
+	}
+	return list, nil
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -19,8 +21,23 @@ type Ring struct {
 }
 
 type ringKey struct {
-	id   string
-	aead cipher.AEAD
+	id     string
+	secret []byte
+	aead   cipher.AEAD
+}
+
+// Derive are keys for another purpose, one for each key of the ring, in its order. They tell
+// nothing of those. There are none without a key.
+func (r Ring) Derive(purpose string) [][]byte {
+	var list [][]byte
+	for _, k := range r.keys {
+		key, err := hkdf.Key(sha256.New, k.secret, nil, purpose, sha256.Size)
+		if err != nil {
+			panic("engine: " + err.Error()) // the length is one that there is
+		}
+		list = append(list, key)
+	}
+	return list
 }
 
 // sealedMark begins a sealed part. No JSON begins so.
@@ -59,7 +76,7 @@ func ParseRing(text string) (Ring, error) {
 		if err != nil {
 			return Ring{}, fmt.Errorf("the key %q: %w", id, err)
 		}
-		ring.keys = append(ring.keys, ringKey{id, aead})
+		ring.keys = append(ring.keys, ringKey{id, key, aead})
 	}
 	if ring.plain && len(ring.keys) == 0 {
 		return Ring{}, errors.New("plain needs a key before it, with which new records are sealed")

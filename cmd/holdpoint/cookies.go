@@ -1,0 +1,48 @@
+package main
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/desk"
+)
+
+// withoutSessions has next handle requests without the cookies by which a browser is signed in at
+// the desk. Browsers send a cookie to every port of a host, and an agent that got one could answer
+// its own questions. Without a desk there is nothing before next.
+func (c *config) withoutSessions(next http.Handler) http.Handler {
+	if c.DeskListen == off {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if cookies := req.Header["Cookie"]; slices.ContainsFunc(cookies, hasSession) {
+			if cookies = withoutSession(cookies); cookies == nil {
+				delete(req.Header, "Cookie")
+			} else {
+				req.Header["Cookie"] = cookies
+			}
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+func hasSession(line string) bool {
+	return slices.ContainsFunc(desk.Cookies, func(name string) bool { return strings.Contains(line, name) })
+}
+
+// withoutSession are the lines of a Cookie header without ours, and the others byte for byte. nil:
+// nothing is left.
+func withoutSession(lines []string) []string {
+	var kept []string
+	for _, line := range lines {
+		pairs := slices.DeleteFunc(strings.Split(line, ";"), func(pair string) bool {
+			name, _, _ := strings.Cut(pair, "=")
+			return slices.Contains(desk.Cookies, strings.TrimSpace(name))
+		})
+		if rest := strings.TrimLeft(strings.Join(pairs, ";"), " "); rest != "" {
+			kept = append(kept, rest)
+		}
+	}
+	return kept
+}

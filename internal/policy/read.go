@@ -1,0 +1,208 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// A Policy is what the file says.
+type Policy struct {
+	Access Access
+}
+
+// What a file may have.
+const (
+	maxFile    = 1 << 20
+	maxEntries = 1000
+	maxText    = 1 << 10 // bytes of a name, a group, an agent or a tenant
+)
+
+// later are keys that the file will have. A version that does not know them must not leave them
+// out: somebody relies on them.
+var later = []string{"rules"}
+
+// Parse reads a file. The error joins all that is wrong, with the line of each.
+func Parse(text []byte) (*Policy, error) {
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc, more yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("it is empty, want access: with an entry for each who has rights")
+	case err != nil:
+		return nil, unread(err)
+	}
+	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
+		if err != nil {
+			return nil, unread(err)
+		}
+		return nil, fmt.Errorf("line %d: a second document begins, want one", more.Line)
+	}
+	r := &reader{}
+	p := r.policy(&doc)
+	if r.errs != nil {
+		return nil, errors.Join(r.errs...)
+	}
+	return p, nil
+}
+
+// unread is an error of the parser without its own name.
+func unread(err error) error {
+	text := strings.ReplaceAll(err.Error(), "\n", " ")
+	for _, prefix := range []string{"go-yaml ", "yaml: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return errors.New(text)
+}
+
+// A reader collects what is wrong.
+type reader struct{ errs []error }
+
+func (r *reader) wrong(n *yaml.Node, format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf("line %d: %w", n.Line, fmt.Errorf(format, args...)))
+}
+
+// policy reads the document.
+func (r *reader) policy(doc *yaml.Node) *Policy {
+	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
+		doc = doc.Content[0]
+	}
+	p := &Policy{}
+	has := false
+	r.keys(doc, "the file", func(key, value *yaml.Node) {
+		switch name := key.Value; {
+		case name == "access":
+			has = true
+			p.Access = r.access(value)
+		case slices.Contains(later, name):
+			r.wrong(key, "%s come with a later version, and this one would not keep them: want access only", name)
+		default:
+			r.wrong(key, "%s is no key of the file, want access", strconv.Quote(cut(name)))
+		}
+	})
+	if !has && r.errs == nil {
+		r.wrong(doc, "access is missing, want an entry for each who has rights")
+	}
+	return p
+}
+
+func (r *reader) access(list *yaml.Node) Access {
+	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
+		r.wrong(list, "access: want a list with an entry for each who has rights")
+		return nil
+	}
+	if len(list.Content) > maxEntries {
+		r.wrong(list, "access: there are more than %d entries", maxEntries)
+		return nil
+	}
+	var a Access
+	for _, one := range list.Content {
+		a = append(a, r.entry(one))
+	}
+	return a
+}
+
+func (r *reader) entry(n *yaml.Node) (e Entry) {
+	before := len(r.errs)
+	r.keys(n, "an entry", func(key, value *yaml.Node) {
+		switch key.Value {
+		case "names":
+			e.Names = r.texts(key, value, "")
+		case "groups":
+			e.Groups = r.texts(key, value, "")
+		case "agents":
+			e.Agents = r.texts(key, value, "*")
+		case "tenants":
+			e.Tenants = r.texts(key, value, "*")
+			for _, t := range value.Content {
+				if t.Value != "*" && strings.Contains(t.Value, "*") {
+					r.wrong(t, "tenants: %s is no name of a tenant; * stands for all of them, and for no part of a name", strconv.Quote(cut(t.Value)))
+				}
+			}
+		case "rights":
+			r.texts(key, value, "")
+			for _, right := range value.Content {
+				has := named(right.Value)
+				if has == None && right.Kind == yaml.ScalarNode {
+					r.wrong(right, "rights: %s is no right, want %s", strconv.Quote(cut(right.Value)), strings.Join(rightNames, ", "))
+				}
+				e.Rights |= has
+			}
+		default:
+			r.wrong(key, "%s is no key of an entry, want names, groups, agents, tenants or rights", strconv.Quote(cut(key.Value)))
+		}
+	})
+	if len(r.errs) > before {
+		return e
+	}
+	switch {
+	case len(e.Names)+len(e.Groups) == 0:
+		r.wrong(n, "the entry is for nobody, want names or groups")
+	case len(e.Agents) == 0:
+		r.wrong(n, "agents is missing, want the names of agents, such as billing*, or \"*\" for all")
+	case e.Rights == None:
+		r.wrong(n, "rights is missing, want some of %s", strings.Join(rightNames, ", "))
+	}
+	return e
+}
+
+// keys calls take with each key of a mapping and its value. A key that stands there twice could be
+// read in two ways.
+func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		r.wrong(n, "%s is no mapping of keys to values", what)
+		return
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		switch {
+		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Anchor != "":
+			r.wrong(key, "a key is no plain text")
+		case seen[key.Value] > 0:
+			r.wrong(key, "%s stands there twice, in line %d before", strconv.Quote(cut(key.Value)), seen[key.Value])
+		default:
+			seen[key.Value] = key.Line
+			take(key, value)
+		}
+	}
+}
+
+// texts are those of a list. Only the star may have one in it, if there is one.
+func (r *reader) texts(key, list *yaml.Node, star string) []string {
+	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
+		r.wrong(list, "%s: want a list, such as [%s]", key.Value, map[bool]string{true: `"*"`, false: "one, another"}[star != ""])
+		return nil
+	}
+	var texts []string
+	for _, n := range list.Content {
+		switch {
+		case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
+			r.wrong(n, "%s: %s is no text; one that looks like a number or a truth stands in quotes", key.Value, strconv.Quote(cut(n.Value)))
+			continue
+		case n.Value == "" || len(n.Value) > maxText || strings.ContainsFunc(n.Value, unicode.IsControl) || strings.TrimSpace(n.Value) != n.Value:
+			r.wrong(n, "%s: want texts of 1 to %d bytes, without control characters and spaces around them", key.Value, maxText)
+			continue
+		case star == "" && n.Value == "*":
+			r.wrong(n, "%s: * stands for nothing here", key.Value)
+			continue
+		case slices.Contains(texts, n.Value):
+			r.wrong(n, "%s: %s stands there twice", key.Value, strconv.Quote(cut(n.Value)))
+			continue
+		}
+		texts = append(texts, n.Value)
+	}
+	return texts
+}
+
+func cut(s string) string { return s[:min(len(s), 64)] }
