@@ -14,6 +14,7 @@ import (
 
 	"holdpoint/internal/carry"
 	"holdpoint/internal/desk"
+	"holdpoint/internal/desk/page"
 	"holdpoint/internal/front"
 	"holdpoint/internal/listen"
 	"holdpoint/internal/policy"
@@ -209,11 +210,11 @@ func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, lo
 	}
 	s.tokens.Set(c.deskTokens)
 	s.http = &http.Server{
-		Handler: desk.New(desk.Options{
+		Handler: page.Over(desk.New(desk.Options{
 			Store: c.metrics.Store(kept), Tokens: s.tokens, Agents: deciders, Decided: k.decided(), Events: c.sinks(), EventsRequired: c.AuditRequired, Notices: c.notices(), Posted: c.posted(),
 			Access: c.access(), Keys: s.keys, Trusted: c.deskTrusts,
 			Refused: front.Refused, Logger: logger,
-		}),
+		})),
 		ReadTimeout: deskReadTimeout, WriteTimeout: deskWriteTimeout,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}

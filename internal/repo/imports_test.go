@@ -38,6 +38,7 @@ var places = []place{
 	{"internal/carry", []string{"internal/agui", "internal/door", "store"}, "it finds what is decided and has it carried: what a run is, who carries it knows"},
 	{"internal/fields", []string{"internal/agui"}, "it lays out what an agent wrote, and must not know who reads it or what is decided by it"},
 	{"internal/desk", []string{"internal/agui", "internal/door", "internal/event", "internal/fields", "internal/policy", "internal/principal", "store"}, "it is a door on the records, beside the chat: it must see no run, and no run may wait for it"},
+	{"internal/desk/page", nil, "it is files for a browser: what they show is asked of the API, as anybody asks it"},
 	{"internal/servers", nil, "it starts servers of others, whatever is tested with them"},
 	{"internal/principal", nil, "who asks has nothing to do with what is asked; a desk will ask it too"},
 	{"internal/policy", nil, "who has which rights has nothing to do with who asks, and with what is asked"},
@@ -71,7 +72,7 @@ var places = []place{
 	{"proxy/internal/transcript", []string{"internal/agui", "internal/poison", "internal/without"}, "what a client was shown has nothing to do with what is decided about it"},
 	{"proxy/internal/backend", []string{"internal/poison", "internal/without"}, "a connection carries bytes; runs and events are proxy's"},
 	{"proxy/internal/stream", []string{"internal/agui", "internal/poison", "internal/sse", "internal/without", "translate"}, "bytes go in and out by it; what they mean is proxy's (of translate it knows how a dialect wants its stream cut)"},
-	{"cmd/*", []string{"*", "*/*", "cmd/*/internal/*"}, "only what the binary is put together of"},
+	{"cmd/*", []string{"*", "*/*", "internal/desk/page", "cmd/*/internal/*"}, "only what the binary is put together of"},
 	{"cmd/*/internal/*", []string{"internal/*"}, "the demo is a client and a backend: it must see Holdpoint by its stream only"},
 	{"bench", []string{"bench/steps"}, "it measures the binary and others beside it by the same means, so it must not reach into ours; what a step of a store costs shows behind no binary, and is in a folder of its own"},
 	{"bench/steps", []string{"internal/agui", "internal/servers", "store", "store/*"}, "it measures the engines beside what they are made on, and nothing of what uses them"},
@@ -88,7 +89,7 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"internal/metrics", "internal/trace", "internal/doctor", "internal/webhook", "internal/desk", "proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"internal/metrics", "internal/trace", "internal/doctor", "internal/webhook", "internal/desk", "internal/desk/page", "proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/audit"}, false, "payloads are judged in one place, with remote references off; the audit's tests judge its lines by their published schema"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},

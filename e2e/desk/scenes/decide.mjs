@@ -1,0 +1,167 @@
+// Seeing, answering, denying, editing, and watching it go.
+import assert from "node:assert/strict";
+import { approval, editable } from "../world.mjs";
+
+const refund = { order: "SO-48213", amount: 1200, currency: "EUR", to: "original payment method", reason: "damaged in transit, photos attached to ticket 20391" };
+
+export const scenes = {
+  // A call is approved by one key, waits, is sent once, and its end is seen.
+  async approve(w) {
+    const { thread } = await w.tool("refund", refund, { message: "Customer reports a damaged lamp and sent two photos." });
+    const p = await w.person("maria.okafor", { settings: { next: false } });
+    await p.open("refund");
+    await p.has("Run refund", "#question h2");
+    await p.has("SO-48213", "#question .fields");
+    await p.has("Customer reports a damaged lamp", "#question .says");
+    await p.has("written by the agent, not by Holdpoint", "#question");
+    assert.equal(await p.page.title(), "1 waiting · Holdpoint");
+    await p.press("a");
+    await p.has("Approving refund · sent in 5 s", "#strips");
+    await p.pass(4000);
+    await p.has("sent in 1 s", "#strips");
+    assert.deepEqual(await w.answers(thread), []);
+    await p.pass(1200);
+    await w.until("the answer", async () => (await w.answers(thread)).length);
+    await w.until("its end", async () => { await p.pass(1000); return (await p.text()).includes("The agent got the answer and has finished."); });
+    await p.has("You approved it at", "#question .notice");
+    assert.equal(await p.page.locator("#yes").count(), 0);
+    const [told] = await w.answers(thread);
+    assert.deepEqual([told.status, told.payload], ["resolved", { approved: true }]);
+    assert.equal((await w.answers(thread)).length, 1);
+  },
+
+  // D, a few words, Enter. The words stand in the record and not in what the agent gets.
+  async "deny with a comment"(w) {
+    const { thread } = await w.tool("refund", refund);
+    const p = await w.person();
+    await p.open("refund");
+    await p.press("d");
+    await p.page.keyboard.type("No invoice yet.");
+    await p.press("Enter");
+    await p.has("Denying refund", "#strips");
+    await p.pass(5100);
+    await w.until("the answer", async () => (await w.answers(thread)).length);
+    assert.deepEqual((await w.answers(thread))[0].payload, { approved: false });
+  },
+
+  // Denying needs no typing, no unfolding and no comment.
+  async "deny by a click"(w) {
+    const { thread } = await w.tool("send_email", { to: "a@example.com", body: "line\n".repeat(60) });
+    const p = await w.person();
+    await p.open("send_email");
+    await p.click("no");
+    await p.page.click("#strips button:has-text('Send now')");
+    await w.until("the answer", async () => (await w.answers(thread)).length);
+    assert.deepEqual((await w.answers(thread))[0].payload, { approved: false });
+  },
+
+  // Two arguments are changed and looked at; the others go as they were, to the last digit.
+  async "edit the arguments"(w) {
+    const { thread } = await w.tool("refund", '{"order":"SO-48213","amount":1200,"share":1.10,"limit":12345678901234567890,"note":"a\\nb","tags":["x",1.0]}', { schema: editable });
+    const p = await w.person();
+    await p.open("refund");
+    await p.press("e");
+    await p.has("Nothing is changed yet.", "#bar");
+    await p.page.fill("#e1", "6oo");
+    await p.has("is not a number", "#question");
+    await p.has("One field does not fit.", "#bar");
+    await p.page.fill("#e1", "600.50");
+    await p.page.fill("#e0", "SO-48214");
+    await p.has("the agent wrote 1200", "#question");
+    await p.shot("edit");
+    await p.click("review");
+    await p.has("2 of 6 arguments", "#question");
+    await p.has("The other 4 arguments go as the agent wrote them.", "#question");
+    await p.alive();
+    await p.shot("review");
+    await p.click("yes");
+    await p.pass(5100);
+    await w.until("the answer", async () => (await w.answers(thread)).length);
+    const raw = await (await fetch(`${w.stage.fake}/answers`)).text();
+    assert.match(raw, /"editedArgs":\{"order":"SO-48214","amount":600\.50,"share":1\.10,"limit":12345678901234567890,"note":"a\\nb","tags":\["x",1\.0\]\}/);
+  },
+
+  // What the agent asks in words is answered in words, by a choice, and by a form.
+  async "answer a question"(w) {
+    const words = await w.question("What should the note say?", { type: "string" });
+    const pick = await w.question("Which warehouse should ship order SO-48213?", { oneOf: [{ const: "aarhus", title: "Aarhus", description: "2 days, 4.10 EUR" }, { const: "rotterdam", title: "Rotterdam", description: "1 day, 9.80 EUR" }, { const: "gdansk", title: "Gdańsk", description: "3 days, 3.20 EUR" }] });
+    const form = await w.question("Traveller data for the booking to Oslo", { type: "object", required: ["name", "birth", "bags"], properties: { name: { type: "string", title: "Name" }, birth: { type: "string", format: "date", title: "Date of birth" }, bags: { type: "integer", title: "Bags", maximum: 4 }, window: { type: "boolean", title: "Window seat" } } });
+    const p = await w.person("maria.okafor", { settings: { next: false } });
+    await p.open("What should the note say?");
+    await p.press("Control+Enter");
+    await p.has("Write an answer first.", "#question");
+    await p.page.fill("#answer", "Paid in full");
+    await p.press("Control+Enter");
+    await p.has("Answering question", "#strips");
+    await p.open("Which warehouse");
+    await p.press("2");
+    await p.shot("choice");
+    await p.press("Control+Enter");
+    await p.open("Traveller data");
+    const fields = p.page.locator("#question .form input");
+    await fields.nth(0).fill("Ana Ruiz");
+    await fields.nth(1).fill("31.02.1988");
+    await fields.nth(2).fill("2.5");
+    await p.press("Control+Enter");
+    await p.has("“31.02.1988” is not a date. Example: 1988-02-28", "#question");
+    await p.has("2 fields do not fit. Nothing was sent.", "#bar");
+    await p.shot("form");
+    await fields.nth(1).fill("1988-02-28");
+    await fields.nth(2).fill("2");
+    await p.page.locator("#question .form select").selectOption("true");
+    await p.press("Control+Enter");
+    await p.pass(5100);
+    for (const [asked, want] of [[words, "Paid in full"], [pick, "rotterdam"], [form, { name: "Ana Ruiz", birth: "1988-02-28", bags: 2, window: true }]]) {
+      await w.until("the answer", async () => (await w.answers(asked.thread)).length);
+      assert.deepEqual((await w.answers(asked.thread))[0].payload, want);
+    }
+  },
+
+  // Z takes it back, and nothing was sent. Of four that wait the first is sent.
+  async undo(w) {
+    const asked = [];
+    for (let n = 0; n < 5; n++) asked.push(await w.tool(`tool_${n}`, { n }));
+    const p = await w.person();
+    await p.open("tool_0");
+    await p.press("a");
+    await p.has("Run tool_1", "#question h2");
+    await p.press("z");
+    await p.has("Run tool_0", "#question h2");
+    assert.equal(await p.page.locator(".strip").count(), 0);
+    for (let n = 0; n < 4; n++) {
+      await p.has(`Run tool_${n}`, "#question h2");
+      await p.alive();
+      await p.press("a");
+    }
+    await w.until("the first is sent", async () => (await w.answers(asked[0].thread)).length);
+    await w.until("three wait", async () => (await p.page.locator(".strip").count()) === 3);
+    // The time stands still while somebody is at the strip.
+    await p.page.locator(".strip button").first().focus();
+    await p.pass(8000);
+    await p.has("waits while you are here", "#strips");
+    await p.page.locator(".strip button", { hasText: "Undo" }).first().click();
+    for (const one of [asked[1], asked[4]]) assert.deepEqual(await w.answers(one.thread), []);
+  },
+
+  // Two questions of one pause are answered one by one; the agent goes on with the second.
+  async "two questions of one pause"(w) {
+    const { thread } = await w.ask({
+      calls: [{ id: "c1", name: "create_tag", args: '{"tag":"v2.4.0"}' }, { id: "c2", name: "publish_package", args: '{"version":"2.4.0"}' }],
+      interrupts: [{ id: "i1", reason: "tool_call", toolCallId: "c1", responseSchema: approval }, { id: "i2", reason: "tool_call", toolCallId: "c2", responseSchema: approval }],
+    });
+    const p = await w.person("maria.okafor", { settings: { wait: 5 } });
+    await p.open("create_tag");
+    await p.has("question 1 of 2 in this pause", "#question");
+    await p.has("This pause asks two things. The agent goes on when both are answered.", "#question");
+    await p.has("1 of 2 in this pause", "#list");
+    await p.press("a");
+    await p.has("Run publish_package", "#question h2");
+    await p.pass(5100);
+    await w.until("the first decision", async () => (await w.approvals(`?thread=${thread}`))[0].questions[0].decision);
+    assert.deepEqual(await w.answers(thread), []);
+    await p.alive();
+    await p.press("a");
+    await p.pass(5100);
+    await w.until("the answers", async () => (await w.answers(thread)).length === 2);
+  },
+};

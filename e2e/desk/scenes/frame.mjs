@@ -1,0 +1,126 @@
+// The page as a whole: what it asks of whom, what it lets nobody do, and how it behaves among many
+// questions.
+import assert from "node:assert/strict";
+import http from "node:http";
+
+export const scenes = {
+  // Each line of the policy, by trying. In ordinary use nothing is refused.
+  async policy(w) {
+    await w.tool("refund", { amount: 1 });
+    const p = await w.person("maria.okafor", { clock: false });
+    await p.page.locator("a.row").first().click();
+    await p.page.waitForSelector("#yes");
+    assert.deepEqual(p.odd, []);
+    const answer = await fetch(w.stage.desk + "/");
+    assert.equal(answer.headers.get("content-security-policy"), "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'");
+    const other = http.createServer((req, res) => { hits++; res.writeHead(200, { "Access-Control-Allow-Origin": "*", "Content-Type": "text/html" }).end(`<iframe src="${w.stage.desk}/"></iframe>`); });
+    let hits = 0;
+    await new Promise((done) => other.listen(0, "127.0.0.1", done));
+    const foreign = `http://127.0.0.1:${other.address().port}`;
+    p.expect.push("Content Security Policy", "Refused", "TrustedHTML", "Trusted", "violates", "trusted-types", "ERR_BLOCKED", foreign);
+    const tried = await p.page.evaluate(async (foreign) => {
+      const out = {}, violated = [];
+      document.addEventListener("securitypolicyviolation", (e) => violated.push(e.effectiveDirective));
+      const attempt = async (name, f) => { try { out[name] = (await f()) ?? "done"; } catch (e) { out[name] = e.name; } };
+      const box = document.createElement("div");
+      document.body.append(box);
+      await attempt("innerHTML", () => { box.innerHTML = "<b>x</b>"; });
+      await attempt("policy", () => { trustedTypes.createPolicy("mine", { createHTML: (s) => s }); });
+      await attempt("eval", async () => { await new Promise((d) => setTimeout(d, 0)); globalThis.eval("1"); });
+      await attempt("fetch", async () => { await fetch(foreign); });
+      await attempt("inline script", async () => { const s = document.createElement("script"); try { s.textContent = "window.ran = 1"; } catch { return "refused"; } document.body.append(s); await new Promise((d) => setTimeout(d, 50)); return window.ran ? "ran" : "refused"; });
+      await attempt("foreign script", async () => { const s = document.createElement("script"); try { s.src = foreign; } catch { return "refused"; } document.body.append(s); return new Promise((d) => { s.onload = () => d("ran"); s.onerror = () => d("refused"); }); });
+      await attempt("foreign image", () => new Promise((d) => { const i = new Image(); i.onload = i.onerror = (e) => d(e.type === "load" ? "loaded" : "refused"); i.src = foreign; }));
+      await attempt("style attribute", async () => { box.setAttribute("style", "color: rgb(1, 2, 3)"); return getComputedStyle(box).color === "rgb(1, 2, 3)" ? "styled" : "refused"; });
+      await attempt("style element", async () => { const s = document.createElement("style"); s.textContent = "body { color: rgb(1, 2, 3) }"; document.head.append(s); return getComputedStyle(document.body).color === "rgb(1, 2, 3)" ? "styled" : "refused"; });
+      await attempt("frame", () => new Promise((d) => { const f = document.createElement("iframe"); f.src = location.origin + "/"; document.body.append(f); setTimeout(() => d("shown"), 300); f.onload = () => { let inside = null; try { inside = f.contentDocument?.getElementById("top"); } catch { /* refused */ } d(inside ? "shown" : "refused"); }; }));
+      await attempt("base", () => { const b = document.createElement("base"); b.href = foreign; document.head.append(b); const ok = document.baseURI.startsWith(foreign); b.remove(); return ok ? "moved" : "refused"; });
+      await attempt("form", async () => { const f = document.createElement("form"); f.action = foreign; f.method = "post"; document.body.append(f); f.submit(); await new Promise((d) => setTimeout(d, 100)); return "refused"; });
+      await attempt("object", async () => { const o = document.createElement("object"); o.setAttribute("type", "image/svg+xml"); try { o.data = "page/icon.svg"; } catch { return "refused"; } document.body.append(o); await new Promise((d) => setTimeout(d, 100)); return violated.includes("object-src") ? "refused" : "shown"; });
+      await attempt("textContent", () => { box.textContent = "<b>x</b>"; return box.children.length === 0 ? "text" : "markup"; });
+      await attempt("element.style", () => { box.style.color = "rgb(4, 5, 6)"; return getComputedStyle(box).color === "rgb(4, 5, 6)" ? "styled" : "refused"; });
+      return { out, violated: [...new Set(violated)] };
+    }, foreign);
+    assert.deepEqual(tried.out, { "innerHTML": "TypeError", policy: "TypeError", eval: "EvalError", fetch: "TypeError", "inline script": "refused", "foreign script": "refused", "foreign image": "refused", "style attribute": "refused", "style element": "refused", frame: "refused", base: "refused", form: "refused", object: "refused", textContent: "text", "element.style": "styled" });
+    for (const line of ["require-trusted-types-for", "trusted-types", "connect-src", "img-src", "style-src-attr", "style-src-elem", "base-uri", "form-action"]) assert.ok(tried.violated.includes(line), `${line}: ${tried.violated}`);
+    assert.equal(hits, 0, "another origin was asked");
+    // And a frame of another origin around the page.
+    const thief = await p.context.newPage();
+    await thief.goto(foreign);
+    await thief.waitForTimeout(200);
+    assert.ok(thief.frames().length < 2 || !(await thief.frames()[1].content().catch(() => "")).includes('id="top"'), "it is shown in a frame");
+    other.close();
+  },
+
+  // Twenty questions come and go: no row has moved.
+  async "rows that stay"(w) {
+    const asked = [];
+    for (let n = 0; n < 8; n++) asked.push(await w.tool(`first_${n}`, { n }));
+    const p = await w.person();
+    await p.sees(8);
+    await p.open("first_3");
+    const before = (await p.rows()).map((r) => [r.key, r.top]);
+    const bar = await p.page.locator("#yes").boundingBox();
+    for (let n = 0; n < 14; n++) await w.tool(`later_${n}`, { n });
+    for (const n of [0, 2, 4, 5, 6, 7]) await w.decide(asked[n].thread, { decision: "deny" });
+    await w.until("the button", async () => { await p.poll(); return (await p.text("#news")).includes("14 new questions · show"); });
+    const rows = await p.rows();
+    assert.deepEqual(rows.map((r) => [r.key, r.top]), before);
+    assert.equal(rows.filter((r) => r.gone).length, 6);
+    assert.deepEqual(await p.page.locator("#yes").boundingBox(), bar);
+    await p.page.click("#news button");
+    assert.equal((await p.rows()).length, 16);
+  },
+
+  // The browser's clock is an hour wrong, either way: ages and expiry are right.
+  async "a wrong clock"(w) {
+    const expires = new Date(Date.now() + 171_000).toISOString();
+    await w.tool("deploy", { to: "production" }, { expiresAt: expires });
+    for (const off of [-3_600_000, 3_600_000]) {
+      const p = await w.person("maria.okafor", { time: Date.now() + off });
+      await p.open("deploy");
+      const text = await p.text();
+      assert.match(text, /\bjust now|([0-9]|[1-5][0-9]) seconds ago|[01] min ago/);
+      assert.match(text, /Expires in 2:\d\d/);
+      assert.match(await p.text("#list"), /expires in 2:\d\d/);
+      await p.context.close();
+    }
+  },
+
+  // A thousand questions are listed, filtered and gone through.
+  async "a thousand"(w) {
+    for (let n = 0; n < 1000; n += 20) await Promise.all(Array.from({ length: 20 }, (_, k) => w.tool(n + k === 700 ? "needle" : "refund", { order: `SO-${n + k}`, amount: n + k })));
+    const p = await w.person();
+    await p.sees(1000);
+    await p.page.fill("#filter", "needle");
+    await w.until("one row", async () => (await p.rows()).length === 1);
+    await p.open("needle");
+    await p.has("SO-700", "#question");
+    await p.page.fill("#filter", "");
+    assert.equal((await p.rows()).length, 1000);
+  },
+
+  // Fifty questions by the keyboard, in three keys at most each.
+  async "fifty by keyboard"(w) {
+    const asked = [];
+    for (let n = 0; n < 50; n++) asked.push(await w.tool(`tool_${String(n).padStart(2, "0")}`, { order: n, note: n % 10 === 3 ? "long\n".repeat(30) : "short" }));
+    const p = await w.person();
+    await p.sees(50);
+    let keys = 0;
+    const press = async (...list) => { for (const key of list) { keys++; await p.press(key); } };
+    await p.page.locator("#filter").focus();
+    await p.press("Escape"); // to the first row
+    await p.press("Enter");
+    for (let n = 0; n < 50; n++) {
+      await p.has(`Run tool_${String(n).padStart(2, "0")}`, "#question h2");
+      await p.page.waitForSelector("#yes");
+      await p.alive();
+      if (n % 10 === 7) await press("d", "Enter");
+      else { await press("a"); if (n % 10 === 3) { await p.alive(); await press("a"); } }
+    }
+    await p.pass(5100);
+    await w.until("all answers", async () => Object.values(await w.answers()).flat().length === 50);
+    assert.ok(keys <= 60, `${keys} keys`);
+    for (let n = 0; n < 50; n++) assert.deepEqual((await w.answers(asked[n].thread)).map((a) => a.payload), [{ approved: n % 10 !== 7 }]);
+  },
+};

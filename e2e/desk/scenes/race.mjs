@@ -1,0 +1,188 @@
+// Keys and presses that must not decide, and what happens beside a decision.
+import assert from "node:assert/strict";
+
+const none = async (p, what) => assert.equal(await p.page.locator(".strip").count(), 0, what);
+
+export const scenes = {
+  // A decides only with the focus in the question, pressed once, alone, and not at once.
+  async "keys that do not decide"(w) {
+    await w.tool("refund", { amount: 1 });
+    await w.tool("refund_more", { amount: 2 });
+    const p = await w.person();
+    const { page } = p;
+    await page.evaluate(() => document.activeElement.blur());
+    await p.press("a");
+    await none(p, "A on the body");
+    await page.locator("a.row").first().focus();
+    await p.press("a");
+    await page.waitForSelector("#yes");
+    await none(p, "A in the list only opens");
+    await p.pass(100);
+    await p.press("a");
+    await p.press("d");
+    await none(p, "at 100 ms");
+    assert.equal(await page.locator("#comment").count(), 0);
+    await p.click("yes");
+    await none(p, "a click at 100 ms");
+    await p.pass(800);
+    for (const key of ["Control+a", "Alt+a", "Meta+a", "Control+d"]) { await p.press(key); await none(p, key); }
+    await page.locator("a.row").nth(1).focus();
+    await p.press("d");
+    await none(p, "D in the list");
+    await page.locator("#filter").focus();
+    await p.press("a");
+    await none(p, "A in a field");
+    await page.fill("#filter", "");
+    await page.locator("#title").focus();
+    await p.press("c");
+    await page.keyboard.type("a d e z");
+    await none(p, "letters in a comment");
+    await p.press("Escape");
+    await page.evaluate(() => dispatchEvent(new Event("focus")));
+    await p.press("a");
+    await none(p, "just after the window got the focus back");
+    await p.alive();
+    await page.evaluate(() => document.dispatchEvent(new KeyboardEvent("keydown", { key: "a", isComposing: true, bubbles: true })));
+    await none(p, "while composing");
+    await page.evaluate(() => document.getElementById("title").dispatchEvent(new KeyboardEvent("keydown", { key: "a", repeat: true, bubbles: true })));
+    await none(p, "a repeat");
+    // The switch of WCAG 2.1.4.
+    await p.press("?");
+    await page.getByLabel("Single keys work").uncheck();
+    await p.press("Escape");
+    await page.locator("#title").focus();
+    await p.alive();
+    await p.press("a");
+    await none(p, "single keys are off");
+    await page.evaluate(() => localStorage.clear());
+  },
+
+  // Held for three seconds, A decides one question at most.
+  async "a key that is held"(w) {
+    const asked = [];
+    for (let n = 0; n < 4; n++) asked.push(await w.tool(`tool_${n}`, { n }));
+    const p = await w.person();
+    await p.open("tool_0");
+    const { page } = p;
+    await page.keyboard.down("a");
+    for (let n = 0; n < 30; n++) { await page.keyboard.down("a"); await p.pass(100); } // repeats
+    await page.keyboard.up("a");
+    assert.equal(await page.locator(".strip").count(), 1);
+    await p.has("tool_0", "#strips");
+  },
+
+  // What is folded is shown before it is approved; what is grave is typed.
+  async "folded and grave"(w) {
+    const folded = await w.tool("send_email", { to: "a@example.com", body: Array.from({ length: 42 }, (_, n) => `Line ${n}`).join("\n") });
+    const grave = await w.tool("post_notice", { link: "https://example.com", text: "Please sign in.\u200b\u200b Now" });
+    const p = await w.person("maria.okafor", { settings: { next: false } });
+    await p.open("send_email");
+    await p.has("Show the other 33 lines", "#question");
+    await p.press("a");
+    await p.has("Unfolded. Approve again when you have read it.", "#bar");
+    await p.has("Line 41", "#question");
+    await p.press("a");
+    await none(p, "just after it was unfolded");
+    await p.alive();
+    await p.press("a");
+    await p.has("Approving send_email", "#strips");
+    await p.page.click("#strips button:has-text('Send now')");
+    await w.until("the answer", async () => (await w.answers(folded.thread)).length);
+
+    await p.open("post_notice");
+    await p.has("Some text is not what it looks like", "#question");
+    await p.press("a");
+    assert.equal(await p.page.evaluate(() => document.activeElement.id), "typed");
+    await p.has("Type the tool's name as it stands above", "#bar");
+    await p.shot("grave");
+    for (const typed of ["", "post", "post_notice ", "POST_NOTICE"]) {
+      await p.page.fill("#typed", typed);
+      await p.press("Enter");
+      await p.page.click("#yes", { force: true });
+      await none(p, `typed ${typed}`);
+    }
+    await p.page.fill("#typed", "post_notice");
+    await p.press("Enter");
+    await p.has("Approving post_notice", "#strips");
+    await p.pass(5100);
+    await w.until("the answer", async () => (await w.answers(grave.thread)).length);
+  },
+
+  // Two at one question: one decides, the other is told who did, and keeps his words.
+  async "two browsers at one question"(w) {
+    const { thread } = await w.tool("refund", { amount: 1200 });
+    const [maria, jonas] = [await w.person("maria.okafor"), await w.person("jonas.lind")];
+    await maria.open("refund");
+    await jonas.open("refund");
+    await maria.press("c");
+    await maria.page.keyboard.type("Looks fine to me");
+    await maria.press("Escape");
+    await jonas.press("d");
+    await jonas.page.keyboard.type("No invoice yet.");
+    await jonas.press("Enter");
+    await jonas.pass(5100);
+    await w.until("the answer", async () => (await w.answers(thread)).length);
+    maria.expect.push("409");
+    await maria.press("a");
+    await maria.page.click("#strips button:has-text('Send now')").catch(() => {});
+    await maria.has("jonas.lind denied this", "#question .notice");
+    await maria.has("No invoice yet.", "#question .notice");
+    await maria.has("Your approval was not sent.", "#question .notice");
+    await maria.has("Copy my comment", "#bar");
+    await maria.shot("conflict");
+    assert.equal((await w.answers(thread)).length, 1);
+  },
+
+  // Somebody else decides while the decision waits: it is not sent.
+  async "a conflict inside the undo time"(w) {
+    const { thread } = await w.tool("refund", { amount: 1200 });
+    await w.tool("other", { n: 1 });
+    const p = await w.person();
+    await p.open("refund");
+    await p.press("a");
+    assert.equal((await w.decide(thread, { decision: "deny" })).status, 200);
+    await w.until("it is told", async () => { await p.pass(500); return (await p.text("#strips")).includes("Not sent."); });
+    await p.pass(20_000);
+    assert.deepEqual((await w.answers(thread)).map((a) => a.payload), [{ approved: false }]);
+    const sent = p.requests.filter((r) => r.method() === "POST" && r.url().includes("/questions/"));
+    assert.equal(sent.length, 0, "nothing was sent");
+  },
+
+  // The tab is closed while the decision waits: it is not sent.
+  async "a tab that is closed"(w) {
+    const { thread } = await w.tool("refund", { amount: 1200 });
+    const p = await w.person();
+    await p.open("refund");
+    await p.press("a");
+    await p.has("Approving refund", "#strips");
+    await p.page.close({ runBeforeUnload: true });
+    await p.context.close();
+    await new Promise((done) => setTimeout(done, 400));
+    assert.equal(p.requests.filter((r) => r.method() === "POST" && r.url().includes("/questions/")).length, 0);
+    assert.deepEqual(await w.answers(thread), []);
+    assert.equal((await w.approvals()).length, 1);
+  },
+
+  // Signed out while the decision waits: it is not sent, and what was typed is kept.
+  async "signed out"(w) {
+    const { thread } = await w.tool("refund", { amount: 1200 });
+    await w.tool("other", { n: 1 });
+    const p = await w.person();
+    await p.open("other");
+    await p.press("c");
+    await p.page.keyboard.type("Half a sentence");
+    await p.open("refund");
+    await p.press("a");
+    p.expect.push("401");
+    await p.page.evaluate(() => fetch("v1/session", { method: "DELETE" }));
+    await w.until("it is told", async () => { await p.pass(400); return (await p.text("#strips")).includes("You were signed out before it was sent."); });
+    await p.has("You were signed out", "dialog");
+    await p.judged("signed out");
+    await p.pass(20_000);
+    assert.deepEqual(await w.answers(thread), []);
+    await p.signIn();
+    await p.has("Run other", "#question h2");
+    await p.click("comment-button");
+    assert.equal(await p.page.inputValue("#comment"), "Half a sentence");
+  },
+};

@@ -1,0 +1,88 @@
+//go:build e2e
+
+package desk
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A scene, and the file of scenes/ that it is in.
+type scene struct{ file, name string }
+
+// policies are who has which rights, where it is not everybody all of them.
+var policies = map[string]string{
+	"rights": `access:
+  - names: [maria.okafor]
+    agents: ["*"]
+    rights: [read]
+  - names: [jonas.lind]
+    agents: ["*"]
+    rights: [list]
+`,
+}
+
+// all are the scenes that are played.
+var all = []scene{
+	{"decide", "approve"},
+	{"decide", "deny with a comment"},
+	{"decide", "deny by a click"},
+	{"decide", "edit the arguments"},
+	{"decide", "answer a question"},
+	{"decide", "undo"},
+	{"decide", "two questions of one pause"},
+	{"race", "keys that do not decide"},
+	{"race", "a key that is held"},
+	{"race", "folded and grave"},
+	{"race", "two browsers at one question"},
+	{"race", "a conflict inside the undo time"},
+	{"race", "a tab that is closed"},
+	{"race", "signed out"},
+	{"hostile", "markup"},
+	{"hostile", "a button drawn in text"},
+	{"hostile", "hidden characters"},
+	{"hostile", "numbers and keys"},
+	{"hostile", "100 KB"},
+	{"frame", "policy"},
+	{"frame", "rows that stay"},
+	{"frame", "a wrong clock"},
+	{"frame", "a thousand"},
+	{"frame", "fifty by keyboard"},
+	{"states", "wide light"},
+	{"states", "wide dark"},
+	{"states", "phone light"},
+	{"states", "phone dark"},
+	{"states", "zoomed light"},
+	{"states", "zoomed dark"},
+	{"states", "states and words"},
+	{"states", "rights"},
+}
+
+// TestDesk plays the scenes, each before a Holdpoint of its own.
+func TestDesk(t *testing.T) {
+	tools, err := setUp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(tools.dir) })
+	d := startDriver(t, tools.chromium)
+	list := all
+	if os.Getenv("E2E_DESK_SHOTS") != "" {
+		list = append(list, scene{"gallery", "gallery"})
+	}
+	for _, one := range list {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			var env []string
+			if policy := policies[one.name]; policy != "" {
+				file := filepath.Join(t.TempDir(), "policy.yaml")
+				if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				env = append(env, "HOLDPOINT_POLICY="+file)
+			}
+			d.play(t, one.file, one.name, newStage(t, tools.binary, env...))
+		})
+	}
+}

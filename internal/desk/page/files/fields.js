@@ -1,0 +1,150 @@
+// The arguments of a call, laid out to be read.
+import { button, el } from "./dom.js";
+import { digits } from "./model.js";
+import { name, shown } from "./text.js";
+
+const maxLines = 12, maxLength = 1200, someLines = 9, someLength = 900, someFields = 60;
+const count = new Intl.NumberFormat("en");
+
+// isProse says whether a text is written in sentences, and not a word, an id or code.
+export const isProse = (text) => /\n/.test(text) || (text.length > 80 && text.includes(" "));
+
+// A Folds knows what of a question is not on the page yet.
+export class Folds {
+  constructor() { this.closed = new Map(); this.files = new Set(); this.next = 0; this.changed = () => {}; }
+  get any() { return this.closed.size > 0; }
+  add(open) { const n = this.next++; this.closed.set(n, open); return n; }
+  open(n) { const open = this.closed.get(n); this.closed.delete(n); open?.(); this.changed(); }
+  openAll() { for (const n of [...this.closed.keys()]) this.open(n); }
+}
+
+// folded cuts a text that is long, with a button for its rest. make(text, from, to) makes the nodes.
+function folded(text, folds, label, make) {
+  const lines = text.split("\n");
+  if (!folds || (lines.length <= maxLines && text.length <= maxLength)) return make(0, text.length);
+  let cut = lines.length > maxLines ? lines.slice(0, someLines).join("\n").length : someLength;
+  cut = Math.min(cut, someLength);
+  if (/[\uD800-\uDBFF]/.test(text[cut - 1])) cut--;
+  const rest = text.length - cut, restLines = text.slice(cut).split("\n").length - 1;
+  const words = restLines > 0 ? `Show the other ${count.format(restLines)} lines (${count.format(rest)} characters)` : `Show the other ${count.format(rest)} characters`;
+  const box = el("div", { class: "fold" }, make(0, cut));
+  const n = folds.add(() => box.replaceChildren(...[make(0, text.length)].flat()));
+  box.append(button(words, { kind: "small", press: () => folds.open(n), more: { "aria-label": `${words} of ${label}` } }));
+  return box;
+}
+
+// lined is a text with the numbers of its lines.
+function lined(text, marks, kind) {
+  return (from, to) => {
+    const box = el("div", { class: `code ${kind}` });
+    let inside = false; // a hunk: before it, lines that begin with + and - name files
+    for (let at = from; at <= to;) {
+      let end = text.indexOf("\n", at);
+      if (end < 0 || end > to) end = to;
+      inside ||= text.startsWith("@@", at);
+      const sign = kind === "diff" && inside ? text[at] : "";
+      const how = sign === "+" ? "plus" : sign === "-" ? "minus" : "";
+      box.append(el("div", { class: `line ${how}` },
+        how && el("span", { class: "unseen" }, how === "plus" ? "added: " : "taken out: "), el("span", {}, shown(text, marks, at, end))));
+      at = end + 1;
+    }
+    return box;
+  };
+}
+
+// number shows digits as they came, in groups that only the eye sees.
+export function number(text, big) {
+  return el("span", { class: big ? "number big" : "number" }, digits(text).map((group) => el("span", {}, group)));
+}
+
+// value makes the nodes of one field.
+function value(field, folds) {
+  const { text = "", marks } = field;
+  switch (field.kind) {
+    case "number":
+      return [number(text, field.salient), field.currency && el("span", { class: "unit" }, shown(field.currency))];
+    case "boolean": case "null":
+      return el("code", { class: "stored" }, text || "null");
+    case "empty":
+      return el("code", { class: "stored faint" }, text || '""');
+    case "code": case "diff":
+      return folded(text, folds, keyOfField(field), lined(text, marks, field.kind));
+    default:
+      if (field.kind === "prose" || isProse(text)) return folded(text, folds, keyOfField(field), (from, to) => el("div", { class: "prose", dir: "auto" }, shown(text, marks, from, to)));
+      return folded(text, folds, keyOfField(field), (from, to) => el("code", { class: "stored" }, shown(text, marks, from, to)));
+  }
+}
+
+// keyOfField is a member's key, or the place of an element.
+export const keyOfField = (field) => field.key ?? /\[\d+\]$/.exec(field.path)?.[0] ?? field.path;
+
+// tree nests fields by their depths.
+function tree(fields) {
+  const root = { children: [] };
+  const stack = [root];
+  for (const field of fields) {
+    const node = { field, children: [] };
+    const depth = Math.min(field.depth ?? 0, stack.length - 1);
+    stack.length = depth + 1;
+    stack[depth].children.push(node);
+    stack.push(node);
+  }
+  return root.children;
+}
+
+// lately says how a field is beside those that were approved lately.
+function lately(one) {
+  if (!one) return null;
+  const notes = [];
+  if (one.same) notes.push(el("span", { class: "note" }, "as lately"));
+  else if (one.usual !== undefined) notes.push(el("p", { class: "note" }, "lately always ", el("b", { class: "other stored" }, shown(one.usual))));
+  if (!one.same && one.least !== undefined) {
+    const n = one.count ?? one.of;
+    const reach = one.least === one.most ? one.least : `${one.least} to ${one.most}`;
+    notes.push(el("p", { class: "note" }, `${n ? `${n} ` : ""}approved lately: `, el("span", { class: "number" }, reach)));
+    if (one.times) notes.push(el("p", {}, el("strong", { class: "badge warn" }, typeof one.times === "string" ? one.times : timesText(one.times))));
+  }
+  return notes;
+}
+
+const timesText = (n) => (n >= 1 ? `${count.format(n)} times the largest of them` : "less than the smallest of them");
+
+// table lays fields out. folds: what is long is folded; null: nothing is.
+export function table(fields, { folds = null, compared = [] } = {}) {
+  const by = new Map((compared ?? []).map((one) => [one.path, one]));
+  const rows = (nodes) => nodes.map(({ field, children }) => {
+    const what = children.length ? el("div", { class: "nested" }, rows(children)) : el("div", { class: "value" },
+      value(field, folds), lately(by.get(field.path)));
+    return el("div", { class: children.length ? "field parent" : "field" },
+      el("div", { class: "key" }, name(keyOfField(field), field.keyMarks), field.twice && el("span", { class: "badge bad" }, "stands twice"), field.changed && el("span", { class: "badge warn" }, "changed")), what);
+  });
+  const nodes = tree(fields);
+  const box = el("div", { class: "fields" });
+  if (folds && fields.length > someFields && nodes.length > 1) {
+    let n = 0, some = 0;
+    while (n < nodes.length && some < someFields) some += 1 + leaves(nodes[n++]);
+    box.append(...rows(nodes.slice(0, n)));
+    if (n < nodes.length) {
+      const rest = nodes.slice(n), words = `Show the other ${count.format(rest.length)} arguments`;
+      const last = el("div", { class: "field" }, el("div", { class: "value" }));
+      const fold = folds.add(() => last.replaceWith(...rows(rest)));
+      last.firstChild.append(button(words, { kind: "small", press: () => folds.open(fold) }));
+      box.append(last);
+    }
+    return box;
+  }
+  box.append(...rows(nodes));
+  return box;
+}
+
+const leaves = (node) => node.children.reduce((sum, child) => sum + 1 + leaves(child), 0);
+
+// whole shows a text that is no arguments: as it came, with its lines.
+export const whole = (text, folds, label) => el("div", { class: "fields" }, el("div", { class: "field" },
+  el("div", { class: "value wide" }, folded(text, folds, label, lined(text, undefined, "code")))));
+
+// change shows what was and what is sent, with signs and words beside the colours.
+export function change(before, after) {
+  const line = (how, word, text) => el("div", { class: `line ${how}` }, el("span", { class: "unseen" }, word), el("span", {}, shown(text)));
+  return el("div", { class: "code change" }, before !== null && line("minus", "the agent wrote: ", before), after !== null && line("plus", "you send: ", after));
+}

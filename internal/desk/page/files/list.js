@@ -1,0 +1,200 @@
+// The list of what waits. Nothing in it moves under the hand: what is new waits at its end until it
+// is asked for, and what has gone is struck through until another question is opened.
+import { since, span, left } from "./clock.js";
+import { button, byId, el, fill, tell } from "./dom.js";
+import { pendingOf } from "./pending.js";
+import { heading, wordsOf } from "./model.js";
+import { isHidden, name, person, shown } from "./text.js";
+import { on, state } from "./state.js";
+
+let shownKeys = []; // of the rows on the page, in their order
+let groups = new Map(); // their groups
+let known = new Map(); // the newest row of each key
+let news = 0, toldAt = -Infinity, soonOpen = null;
+
+const soon = 600;
+const groupOf = (row) => (row.doubt ? "doubt" : left(row.expires) < soon ? "soon" : "old");
+const titles = { doubt: "In doubt", soon: "Expires within 10 minutes", old: "Oldest first", all: "Lately" };
+
+const fits = (row) => state.filter === "" || state.filter.toLowerCase().split(/\s+/).every((word) => wordsOf(row).includes(word));
+
+const rowsNow = () => (state.tab === "decided" ? state.ended : state.rows);
+
+// arrange orders the rows anew. It is called when somebody has done something, never by a poll.
+export function arrange() {
+  const rows = rowsNow().filter(fits);
+  known = new Map(rows.map((row) => [row.key, row]));
+  if (state.tab === "decided") groups = new Map([["all", rows]]);
+  else {
+    groups = new Map([["doubt", []], ["soon", []], ["old", []]]);
+    for (const row of rows) groups.get(groupOf(row)).push(row);
+    groups.get("soon").sort((a, b) => left(a.expires) - left(b.expires));
+  }
+  shownKeys = [...groups.values()].flat().map((row) => row.key);
+  news = 0;
+  draw();
+}
+
+// refresh takes what a poll has brought: rows change where they are.
+function refresh() {
+  const rows = rowsNow().filter(fits);
+  if (!shownKeys.length || state.tab === "decided") {
+    const before = shownKeys.join(" ");
+    arrange();
+    if (!before && shownKeys.length && state.tab === "waiting") announce(shownKeys.length);
+    return;
+  }
+  const fresh = new Map(rows.map((row) => [row.key, row]));
+  for (const key of shownKeys) {
+    const row = fresh.get(key);
+    if (row) known.set(key, row);
+    else if (known.has(key)) known.get(key).gone = true;
+  }
+  const now = rows.filter((row) => !shownKeys.includes(row.key)).length;
+  if (now > news) announce(now);
+  news = now;
+  update();
+}
+
+// announce tells of new questions, every ten seconds at most.
+function announce(n) {
+  if (performance.now() - toldAt < 10_000) return;
+  toldAt = performance.now();
+  tell(n === 1 ? "1 new question" : `${n} new questions`);
+}
+
+function tagsOf(row) {
+  const { q } = row;
+  const tags = [];
+  const add = (text, how = "") => tags.push(el("span", { class: `badge ${how}` }, text));
+  if (state.tab === "decided") { add(outcome(row), /denied|declined|nobody|doubt|given up/.test(outcome(row)) ? "bad" : ""); return tags; }
+  const waits = pendingOf(row.key);
+  if (waits) add(waits.doing.toLowerCase(), "now");
+  if (row.gone) add("decided");
+  if (row.doubt) add("may have run", "bad");
+  if (q.grave) add("grave", "bad");
+  if (q.hidden ?? hiddenIn(q)) add("hidden characters", "bad");
+  if (q.compared?.some?.((one) => one.times)) add("unusual amount", "warn");
+  if (!row.doubt && left(row.expires) <= 0) add("expired", "bad");
+  else if (!row.doubt && left(row.expires) < soon) tags.push(el("span", { class: "badge warn" }, "expires in ", el("time", { datetime: row.expires, data: { show: "left" } }, span(left(row.expires)))));
+  if (row.of > 1) add(`${row.n + 1} of ${row.of} in this pause`);
+  if (row.mine) add("you asked");
+  return tags;
+}
+
+const hiddenIn = (q) => (q.notices?.length > 0) || (q.calls ?? []).some((c) => c.fields?.some((f) => f.marks?.some((m) => m.class === "A")) || (!c.fields && isHidden(c.arguments?.raw ?? c.raw ?? ""))) || isHidden(q.message ?? "");
+
+// outcome says in few words how a question has ended.
+export function outcome(row) {
+  const { end, state: how } = row.approval;
+  const asked = end?.questions.find((one) => one.id === row.question);
+  const decision = row.q.decision ?? asked;
+  const by = decision?.by === state.me?.name ? "you" : decision?.by ?? (decision ? "the chat" : "");
+  const who = by ? ` by ${by}` : "";
+  if (end?.how === "retired" || end?.how === "expired") return "nobody answered";
+  if (end?.how === "withdrawn") return "given up";
+  if (end?.how === "in doubt") return "in doubt";
+  if (how === "carrying") return "being sent";
+  if (decision?.says === "approved") return `approved${who}`;
+  if (decision?.says === "denied") return `denied${who}`;
+  if (decision?.status === "cancelled") return `declined${who}`;
+  return decision ? `answered${who}` : how;
+}
+
+function draw() {
+  const nav = byId("list");
+  const top = nav.querySelector(".rows")?.scrollTop ?? 0;
+  const search = el("input", { type: "search", id: "filter", placeholder: "Agent, tool, person", "aria-label": "Filter by agent, tool, person", value: state.filter, autocomplete: "off",
+    on: { input: (e) => { state.filter = e.target.value; arrange(); const again = byId("filter"); again.focus(); again.setSelectionRange(again.value.length, again.value.length); } } });
+  const box = el("div", { class: "rows" });
+  for (const [group, rows] of groups) {
+    if (!rows.length) continue;
+    const titled = [...groups.values()].filter((list) => list.length).length > 1 || group !== "old";
+    box.append(el("section", { "aria-label": titles[group] },
+      titled && el("h2", { class: "group" }, `${titles[group]} · ${rows.length}`),
+      el("ul", {}, rows.map((row) => el("li", {}, rowOf(row))))));
+  }
+  if (!shownKeys.length) box.append(empty());
+  box.append(el("div", { id: "news" }));
+  if (state.more) box.append(el("p", { class: "plain note" }, "There is more than this page shows. Decide some of these first."));
+  fill(nav, el("div", { class: "search" }, search), box);
+  box.scrollTop = top;
+  drawNews();
+}
+
+function empty() {
+  if (state.live === "out") return el("p", { class: "plain note" }, "Sign in to see what waits.");
+  if (state.live === "begin") return el("p", { class: "plain note" }, "Reading the list …");
+  if (state.filter) return el("div", { class: "plain" }, el("b", {}, "Nothing fits"), el("p", { class: "note" }, "No question has these words in its agent, tool or person."));
+  if (state.tab === "decided") return el("div", { class: "plain" }, el("b", {}, "Nothing was decided lately"));
+  return el("div", { class: "plain" }, el("b", {}, "Nothing waits"), el("p", { class: "note" }, "New questions appear by themselves."));
+}
+
+function rowOf(row) {
+  const link = el("a", { class: "row", href: `#/${row.key}`, data: { key: row.key } });
+  return paint(link, row);
+}
+
+// paint fills a row. It is filled anew only if it says something else now.
+function paint(link, row) {
+  const current = state.open && row.id === state.open.id && row.question === state.open.question;
+  if (current) link.setAttribute("aria-current", "true"); else link.removeAttribute("aria-current");
+  link.classList.toggle("gone", Boolean(row.gone));
+  const tags = tagsOf(row);
+  const sign = tags.map((tag) => tag.textContent.replace(/[\d:]+$/, "")).join("|") + row.line + (row.gone ?? "");
+  if (link.dataset.sign === sign) return link;
+  link.dataset.sign = sign;
+  const at = row.approval.end?.at;
+  const when = state.tab === "decided" && at
+    ? el("time", { datetime: at, data: { show: "clock" } })
+    : el("time", { datetime: row.opened ?? "", title: row.opened ?? "", data: { show: "since" } }, since(row.opened));
+  const a = row.approval;
+  return fill(link,
+    el("span", { class: "head" }, row.kind === "tool" && row.tool ? name(row.tool) : el("b", {}, heading[row.kind] ?? "Question"), when),
+    el("span", { class: "line" }, el("bdi", {}, row.line || " ")),
+    el("span", { class: "who" }, el("span", {}, a.agent ? shown(a.agent) : "an agent", a.requester && [" · for ", el("bdi", {}, shown(a.requester))]), tags));
+}
+
+// update paints what is there, where it is.
+function update() {
+  for (const link of byId("list").querySelectorAll("a.row")) {
+    const row = known.get(link.dataset.key);
+    if (row) paint(link, row);
+  }
+  drawNews();
+}
+
+function drawNews() {
+  const node = byId("news");
+  if (!node) return;
+  const words = news === 0 ? "" : news === 1 ? "1 new question · show" : `${news} new questions · show`;
+  if (node.dataset.words === words) return;
+  node.dataset.words = words;
+  fill(node, words && button(words, { kind: "small", press: () => { const first = shownKeys.length; arrange(); focusRow(shownKeys[Math.min(first, shownKeys.length - 1)]); } }));
+}
+
+// focusRow puts the focus on a row.
+export function focusRow(key) {
+  const link = [...byId("list").querySelectorAll("a.row")].find((one) => one.dataset.key === key);
+  link?.focus();
+  link?.scrollIntoView({ block: "nearest" });
+}
+
+// beside is the key of the row n places behind another, of those that can still be decided.
+export function beside(key, n) {
+  const can = shownKeys.filter((k) => k === key || (!known.get(k)?.gone && !pendingOf(k)));
+  const at = can.indexOf(key);
+  if (at < 0) return can[n > 0 ? 0 : can.length - 1];
+  return can[at + n];
+}
+
+// nextAfter is the question that comes when one is decided.
+export function nextAfter(key) {
+  const can = shownKeys.filter((k) => k !== key && !known.get(k)?.gone && !pendingOf(k) && !known.get(k)?.doubt);
+  const behind = shownKeys.slice(shownKeys.indexOf(key) + 1).find((k) => can.includes(k));
+  return behind ?? can[0] ?? rowsNow().find((row) => row.key !== key && !pendingOf(row.key) && !row.doubt && !row.gone)?.key;
+}
+
+on("list", refresh);
+on("pending", update);
+on("open", arrange);

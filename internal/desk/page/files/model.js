@@ -1,0 +1,102 @@
+// What the page knows of a question, made of what the API says. A field that the API does not have
+// yet is worked out here where that can be done, and left out where not.
+import { left } from "./clock.js";
+import { isNumber } from "./json.js";
+import { keyOf } from "./state.js";
+import { oneLine } from "./text.js";
+
+// fieldsOf are the fields of a call, as the server laid them out.
+export const fieldsOf = (call) => call?.fields ?? [];
+
+// literal is the value of a schema's const or enum, which the API keeps as text.
+export const literal = (node) => (node.kind === "string" ? node.value : node.raw);
+
+// kindOf says how a question is answered: tool, text, choice or form.
+export function kindOf(q) {
+  if (q.kind) return q.kind === "form" && choicesOf(q) ? "choice" : q.kind;
+  if (q.calls?.length && (q.yesKnown || !q.responseSchema)) return "tool";
+  const schema = q.responseSchema;
+  if (!schema) return "text";
+  if (choicesOf(q)) return "choice";
+  if (schema.type === "string") return "text";
+  return q.yesKnown ? "tool" : "form";
+}
+
+// choicesOf are the options of a question that is answered by picking one: {label, more, payload}.
+export function choicesOf(q) {
+  const schema = q.responseSchema;
+  if (!schema) return null;
+  const of = (s, wrap) => {
+    if (s.enum?.kind === "array") return s.enum.items.map((item) => ({ label: literal(item), payload: wrap(item.raw) }));
+    const each = s.oneOf ?? s.anyOf;
+    if (Array.isArray(each) && each.length && each.every((o) => o.const)) {
+      return each.map((o) => ({ label: o.title ?? literal(o.const), more: o.description, payload: wrap(o.const.raw) }));
+    }
+    return null;
+  };
+  const direct = of(schema, (raw) => raw);
+  if (direct) return direct;
+  if (schema.type === "boolean") return [["Yes", "true"], ["No", "false"]].map(([label, payload]) => ({ label, payload }));
+  const names = Object.keys(schema.properties ?? {});
+  if (schema.type === "object" && names.length === 1) return of(schema.properties[names[0]], (raw) => `{${JSON.stringify(names[0])}:${raw}}`);
+  return null;
+}
+
+// approvedBy is the member by which the answer's schema says yes.
+export const approvedBy = (q) => ["approved", "accepted", "confirmed"].find((key) => q.responseSchema?.properties?.[key]?.type === "boolean");
+
+// mayOf says what the caller may do with a question, and why not: codes by what.
+export function mayOf(approval, q) {
+  const may = q.may ?? {};
+  const open = approval.state === "waiting" && !q.decision && !(left(q.expires) <= 0);
+  const edits = q.calls?.length === 1 && q.calls[0].arguments?.kind === "object" && q.responseSchema?.properties?.editedArgs && approvedBy(q);
+  return {
+    open, approve: may.approve ?? q.yesKnown, answer: may.answer ?? true, deny: may.deny || (may.cancel ?? true),
+    edit: Boolean(edits) && (may.edit ?? true) && !q.cancelOnly, operate: may.operate ?? true, why: may.why ?? {},
+  };
+}
+
+// callName is the tool that a yes lets run; "" if nobody knows it.
+export const callName = (q) => q.calls?.[0]?.name ?? "";
+
+export const heading = { text: "Question", choice: "Choice", form: "Form" };
+
+// lineOf is what a row of the list says of a question in one line.
+export function lineOf(q) {
+  if (q.line) return oneLine(q.line);
+  if (kindOf(q) !== "tool") return oneLine(q.message ?? "");
+  const fields = fieldsOf(q.calls?.[0]).filter((f) => f.kind !== "object" && f.kind !== "array");
+  const parts = [];
+  const salient = fields.find((f) => f.salient);
+  if (salient) parts.push(oneLine(salient.text + (salient.currency ? ` ${salient.currency}` : ""), 60));
+  for (const f of fields) {
+    if (parts.length >= 3) break;
+    if (f !== salient && f.text !== salient?.currency && f.kind !== "null" && f.kind !== "empty") parts.push(oneLine(f.text, 80));
+  }
+  if (!parts.length && q.calls?.[0]?.raw) return oneLine(q.calls[0].raw);
+  return parts.join(" · ") || oneLine(q.message ?? "");
+}
+
+// rowsOf are the rows that an approval has in a list: one for each question.
+export function rowsOf(approval, me) {
+  return approval.questions.map((q, n) => ({
+    key: keyOf(approval.id, q.id), id: approval.id, question: q.id, q, n, of: approval.questions.length, approval,
+    kind: kindOf(q), tool: callName(q), line: lineOf(q), opened: approval.opened, expires: q.expires,
+    mine: Boolean(me?.name && approval.requester && me.name === approval.requester), doubt: approval.state === "doubt",
+  }));
+}
+
+// words that a row is found by.
+export const wordsOf = (row) =>
+  [row.approval.agent, row.approval.requester, row.tool, row.line, row.approval.thread, row.approval.tenant].filter(Boolean).join("\n").toLowerCase();
+
+// digits cuts a number's text into groups of its whole digits, for the eye only.
+export function digits(text) {
+  const found = isNumber(text) && /^(-?)(\d{5,})(.*)$/s.exec(text);
+  if (!found) return [text];
+  const groups = [];
+  for (let end = found[2].length; end > 0; end -= 3) groups.unshift(found[2].slice(Math.max(0, end - 3), end));
+  groups[0] = found[1] + groups[0];
+  groups[groups.length - 1] += found[3];
+  return groups;
+}

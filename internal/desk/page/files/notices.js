@@ -1,0 +1,90 @@
+// What is said above the arguments: what is not as it looks, and what has happened to the question.
+import * as api from "./api.js";
+import { clock, left } from "./clock.js";
+import { button, el } from "./dom.js";
+import { fieldsOf, kindOf } from "./model.js";
+import { look } from "./poll.js";
+import { state } from "./state.js";
+import { isHidden, name, shown } from "./text.js";
+import { became, reasonOf, verbOf, whoDid, you } from "./words.js";
+
+export const notice = (how, title, ...children) => el("div", { class: `notice ${how}` }, el("b", { class: "title" }, title), children);
+
+// notes are the notices of a question.
+export function notes(a, q, ui, may) {
+  const list = [];
+  if (ui.refused) list.push(notice("bad", ui.refused.title, ui.refused.quote && el("p", { class: "quote" }, "“", shown(ui.refused.quote), "”"), el("p", {}, shown(ui.refused.text)), ui.refused.list?.length && el("ul", {}, ui.refused.list.map((one) => el("li", {}, shown(one))))));
+  if (a.state === "doubt") list.push(doubt(a, q, may));
+  else if (a.end || q.decision) list.push(...(ui.refused?.decided ? [] : [over(a, q)]));
+  else if (left(q.expires) <= 0) list.push(notice("plainly", `Nobody answered by ${clock(q.expires)}`, el("p", {}, "It was not run. The agent is told that nobody answered, not that somebody refused.")));
+  if (q.cancelOnly && may.open) list.push(notice("plainly", "This can only be declined", el("p", {}, "Nobody knows any more what was asked, or what became of an earlier answer.")));
+  const odd = marked(q);
+  if (odd.length && !a.end) {
+    list.push(notice("bad", "Some text is not what it looks like", el("ul", {}, odd), el("p", {}, "All of them are shown as marks. They are part of what will run.")));
+  }
+  if (may.open && kindOf(q) === "tool" && !may.approve && may.why.approve) list.push(notice("plainly", reasonOf(may.why.approve, "You can read this. To approve it takes somebody with that right.")));
+  return list;
+}
+
+// doubt is what nobody knows the end of.
+function doubt(a, q, may) {
+  const d = q.decision ?? a.end?.questions.find((one) => one.id === q.id);
+  const who = d?.by && d?.at ? `${d.by} ${verbOf(d)} it at ${clock(d.at)}. ` : "";
+  const free = async (event) => {
+    event.target.closest("button").setAttribute("aria-disabled", "true");
+    try { await api.giveUp(a.id); } catch (problem) { if (!(problem instanceof api.Problem)) throw problem; }
+    look();
+  };
+  return notice("bad", "This may have run", el("p", {}, `${who}Holdpoint sent it and the connection broke before the agent answered. Nobody can approve or deny it again. Look in the target system whether it happened.`),
+    may.operate && el("p", {}, button("Give it up", { kind: "small", press: free }), " ", el("span", {}, "frees the chat; the agent gets nothing")));
+}
+
+// over is a question that is decided or has ended.
+function over(a, q) {
+  const asked = a.end?.questions.find((one) => one.id === q.id);
+  const d = q.decision ?? (asked?.status ? { ...asked, by: a.end?.by, at: a.end?.at } : null);
+  if (a.end?.how === "retired") return notice("plainly", "Nobody answered, so it was not run", el("p", {}, became(a.end)));
+  if (a.end?.door === "desk" && (a.end.how === "withdrawn" || a.end.how === "in doubt")) {
+    return notice("plainly", `${you(a.end.by) ?? "Somebody"} gave it up at ${clock(a.end.at)}`);
+  }
+  if (!d) return notice("plainly", a.end ? became(a.end) : "It has ended");
+  const mine = d.by && d.by === state.me?.name;
+  const edits = d.payload?.members?.find((m) => m.key === "editedArgs");
+  const title = mine ? `You ${verbOf(d)} it${edits ? " with changes" : ""} at ${clock(d.at)}` : whoDid(d, q.decision ? "desk" : a.end?.door);
+  return notice(mine ? "plainly" : "plainly strong", title);
+}
+
+const kinds = {
+  bidi: (n) => `${n} character${n === 1 ? " that turns" : "s that turn"} the reading direction`,
+  tag: (n) => `${n} invisible character${n === 1 ? "" : "s"}`,
+  lookalike: () => "Letters of several alphabets in one word",
+  control: (n) => `${n} control character${n === 1 ? "" : "s"}`,
+};
+const invisible = (n) => `${n} invisible character${n === 1 ? "" : "s"}`;
+
+// marked says in a line each what is hidden, and where.
+function marked(q) {
+  if (q.notices?.length && q.notices.every((n) => n.kind)) return q.notices.map((n) => lineOf(n.kind, n.count ?? 1, n.where ?? n.path, n));
+  const list = [];
+  const add = (where, text, marks) => {
+    if (!marks) { if (isHidden(text)) list.push(el("li", {}, "Characters that cannot be seen (in ", where, ")")); return; }
+    const by = new Map();
+    for (const m of marks) if (m.class !== "B") by.set(m.kind, [...(by.get(m.kind) ?? []), m]);
+    for (const [kind, all] of by) {
+      const decoded = all.map((m) => m.decoded).filter(Boolean).join(" ");
+      list.push(el("li", {}, (kinds[kind] ?? invisible)(all.reduce((sum, m) => sum + (m.count || 1), 0)),
+        kind === "lookalike" && [": ", all.map((m) => m.name).slice(0, 4).join(", ")], " (in ", where, ")", decoded && ["; they spell “", decoded, "”"]));
+    }
+  };
+  for (const call of q.calls ?? []) {
+    if (isHidden(call.name ?? "", call.nameMarks)) add("the tool's name", call.name ?? "", call.nameMarks);
+    if (call.raw) add("the arguments", call.raw, call.rawMarks);
+    for (const f of fieldsOf(call)) { add(name(f.path, f.keyMarks), f.text ?? "", f.marks); if (isHidden(f.key ?? "", f.keyMarks)) add("a key", f.key, f.keyMarks); }
+  }
+  if (q.message) add("the agent's words", q.message, q.messageMarks);
+  return list.slice(0, 12);
+}
+
+function lineOf(kind, n, where, one) {
+  return el("li", {}, (kinds[kind] ?? invisible)(n), where && [" (in ", name(where), ")"], one.decoded && ["; they spell “", one.decoded, "”"]);
+}

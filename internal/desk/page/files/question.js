@@ -1,0 +1,173 @@
+// One question, from top to bottom: facts first, then what the agent says.
+import * as api from "./api.js";
+import { ago, clock, left, span } from "./clock.js";
+import { byId, el, fill } from "./dom.js";
+import { change, Folds, table, whole } from "./fields.js";
+import { callName, choicesOf, fieldsOf, heading, kindOf, mayOf } from "./model.js";
+import { form } from "./form.js";
+import { editor, review } from "./edit.js";
+import { notes } from "./notices.js";
+import { keyOf, openQuestion, state } from "./state.js";
+import { isHidden, name, person, shown } from "./text.js";
+import { became, carriedBy, verbOf, you } from "./words.js";
+
+const section = (title, more, ...children) => el("section", {}, el("h3", {}, title, more && [" ", el("span", { class: "more" }, more)]), children);
+const time = (iso, show, text) => el("time", { datetime: iso, title: new Date(iso).toLocaleString("en-GB"), data: { show } }, text);
+
+// agentSays is a frame around what the agent wrote.
+const agentSays = (text, marks) => el("div", { class: "says", tabindex: "0", role: "group", "aria-label": "Written by the agent" }, el("div", { class: "prose", dir: "auto" }, shown(text, marks)));
+
+// titleOf is the heading of a question.
+function titleOf(q, kind) {
+  const tool = callName(q);
+  if (kind === "choice") return [`Choose one of ${["", "", "two", "three", "four", "five", "six"][choicesOf(q).length] ?? choicesOf(q).length}`];
+  if (kind === "text") return ["Answer a question"];
+  if (kind === "form") return ["Fill in a form"];
+  return tool ? [q.ended ? "" : "Run ", name(tool)] : ["Run something that is not known"];
+}
+
+// draw shows the open question. ui is what the reader has done with it so far.
+export function draw(ui) {
+  const node = byId("question");
+  const a = state.detail, q = openQuestion();
+  ui.folds = new Folds();
+  if (!a || !q) return fill(node, state.open ? el("p", { class: "plain note" }, "Reading …") : greeting());
+  const kind = kindOf(q), may = mayOf(a, q), ended = a.state === "ended" || a.state === "doubt" || a.state === "carrying" || Boolean(q.decision);
+  const parts = [];
+  parts.push(el("p", { class: "asks" },
+    el("span", {}, a.agent ? person(a.agent) : "An agent", ended ? " asked" : " asks"),
+    a.requester && el("span", {}, "for ", person(a.requester)),
+    a.tenant && el("span", {}, "in ", person(a.tenant)),
+    a.opened && el("span", {}, time(a.opened, "ago", ago(a.opened))),
+    a.questions.length > 1 && el("span", {}, `question ${a.questions.indexOf(q) + 1} of ${a.questions.length} in this pause`)));
+  parts.push(el("h2", { tabindex: "-1", id: "title" }, titleOf(q, kind)));
+  const badges = [];
+  if (q.grave && !ended) badges.push(el("span", { class: "badge bad" }, "Grave"));
+  if (may.open && Number.isFinite(left(q.expires))) badges.push(el("span", { class: left(q.expires) < 600 ? "badge warn" : "badge" }, "Expires in ", time(q.expires, "left", span(left(q.expires)))));
+  if (badges.length) parts.push(el("p", { class: "badges" }, badges));
+  if (a.questions.length > 1) parts.push(others(a, q));
+  parts.push(...notes(a, q, ui, may));
+  if (ui.mode === "review") parts.push(review(ui, q));
+  else if (ui.mode === "edit") parts.push(editor(ui, q));
+  else {
+    if (kind !== "tool") parts.push(q.message ? section("The question", "written by the agent, not by Holdpoint", agentSays(q.message, q.messageMarks)) : section("The question", "", el("p", {}, "The agent wrote nothing with it.")));
+    if (q.calls?.length || kind === "tool") parts.push(calls(a, q, ui, ended));
+    if (kind === "tool" && q.message) parts.push(section("The reason", "written by the agent, not by Holdpoint", agentSays(q.message, q.messageMarks)));
+    if ((kind !== "tool" || !q.yesKnown) && may.open && !q.cancelOnly) parts.push(section("Your answer", "", form(ui, q, kind)));
+  }
+  if (ended) parts.push(answer(a, q, ui));
+  if (q.similar?.length) parts.push(earlier(a, q));
+  if (a.conversation?.length) parts.push(conversation(a));
+  if (may.open) parts.push(el("p", { class: "carrier note" }, carriedBy(a)));
+  parts.push(ids(a, q));
+  return fill(node, el("div", { class: "column" }, parts));
+}
+
+function greeting() {
+  return el("div", { class: "column greeting" }, el("p", { class: "note" }, state.rows.length ? "Open a question in the list: J and K go through it, Enter opens." : "Nothing is open."));
+}
+
+// others are the questions of the same pause.
+function others(a, q) {
+  const all = a.questions.length;
+  return el("div", { class: "others" }, el("span", {}, `This pause asks ${all === 2 ? "two" : all} things. The agent goes on when ${all === 2 ? "both" : "all"} are answered.`),
+    a.questions.map((one) => {
+      const words = [callName(one) ? name(callName(one)) : heading[kindOf(one)] ?? "Question", ` · ${one === q ? "this one" : one.decision ? verbOf(one.decision) : "waits"}`];
+      return one === q ? el("span", { class: "other here" }, words) : el("a", { class: "other", href: `#/${keyOf(a.id, one.id)}` }, words);
+    }));
+}
+
+// calls are what a yes lets run.
+function calls(a, q, ui, ended) {
+  const title = ended ? "What was asked" : "What will run";
+  if (!q.calls?.length) return section(title, "", el("p", {}, "Nobody knows what a yes lets run: the agent did not say which call it asks about."));
+  const compared = q.compared?.length ? "compared with what was approved lately" : "";
+  return q.calls.map((call, n) => section(q.calls.length > 1 ? [title, " ", name(call.name ?? "")] : title, n === 0 ? compared : "", call.note && el("p", { class: "note strong" }, noteText(call.note)), argumentsOf(a, q, call, n, ui)));
+}
+
+const noteText = (note) => note.charAt(0).toUpperCase() + note.slice(1) + ".";
+
+function argumentsOf(a, q, call, n, ui) {
+  const fields = fieldsOf(call);
+  const more = call.rest && rest(a, q, n, ui, call);
+  if (fields.length) return [table(mark(fields, ui), { folds: ui.folds, compared: q.compared ?? [] }), more];
+  if (call.raw) return whole(call.raw, ui.folds, "the arguments");
+  if (call.arguments || call.size === 2) return el("p", { class: "note" }, "It has no arguments.");
+  if (a.withheld) return el("p", { class: "note" }, "You may see that this waits, and not read it.");
+  return el("p", { class: "note" }, "Its arguments are not known.");
+}
+
+// mark says which fields are others than they were when the question was opened.
+function mark(fields, ui) {
+  if (!ui.before) return fields;
+  return fields.map((field) => (ui.before.get(field.path) === field.text ? field : { ...field, changed: true }));
+}
+
+const kib = (n) => (n >= 1 << 20 ? `${(n / (1 << 20)).toFixed(1)} MB` : `${Math.ceil(n / 1024)} KB`);
+
+// rest is the way to what the page does not show of the arguments. Approve waits until it was opened.
+function rest(a, q, n, ui, call) {
+  if (!ui.read.has(n)) ui.files.add(n);
+  const here = fieldsOf(call).reduce((sum, f) => sum + (f.text?.length ?? 0), 0);
+  const words = call.size > here ? `The rest, ${kib(call.size - here)}, as a file` : "The whole, as a file";
+  const read = () => { ui.files.delete(n); ui.read.add(n); ui.changed(); };
+  return el("p", { class: "rest" }, el("a", { class: "button small", href: api.raw(a.id, q.id, n), download: "arguments.txt", on: { click: read } }, words),
+    el("span", { class: "note" }, "Approve waits until it was opened."));
+}
+
+// answer is what was decided, and what became of it.
+function answer(a, q, ui) {
+  const asked = a.end?.questions.find((one) => one.id === q.id);
+  const d = q.decision ?? (asked?.status ? { ...asked, by: a.end.by, at: a.end.at } : null);
+  const parts = [];
+  const edited = d?.payload?.members?.find((m) => m.key === "editedArgs" && m.node.kind === "object")?.node;
+  if (edited) {
+    const was = new Map((q.calls?.[0]?.arguments?.members ?? []).map((m) => [m.key, m.node]));
+    const text = (node) => (node ? (node.kind === "string" ? node.value : node.raw) : null);
+    const rows = edited.members.filter(({ key, node }) => node.raw !== was.get(key)?.raw);
+    parts.push(el("div", { class: "fields" }, rows.map(({ key, node }) => el("div", { class: "field" }, el("div", { class: "key" }, name(key)), el("div", { class: "value" }, change(text(was.get(key)), text(node)))))));
+  } else if (d?.payload && !["approved", "denied"].includes(d.says)) parts.push(whole(d.payload.kind === "string" ? d.payload.value : d.payload.raw, null, "the answer"));
+  if (d?.comment && d.comment !== ui.refused?.quote) parts.push(el("p", { class: "quote" }, shown(d.comment)));
+  const what = a.end ? became(a.end) : a.state === "carrying" ? "The answer is being brought to the agent." : a.state === "decided" ? carriedBy(a) : a.state === "doubt" ? "" : "The agent goes on when the other questions of this pause are answered.";
+  if (what) parts.push(el("p", { class: "became" }, what));
+  return parts.length ? section("What became of it", "", parts) : null;
+}
+
+// earlier are the last decisions on the same tool of the same agent.
+function earlier(a, q) {
+  const tool = callName(q);
+  const known = new Set(fieldsOf(q.calls?.[0]).map((f) => f.path));
+  const salient = fieldsOf(q.calls?.[0]).filter((f) => f.salient || f.kind === "number").map((f) => f.path);
+  const plain = fieldsOf(q.calls?.[0]).filter((f) => f.kind === "string" && f.text.length <= 40).map((f) => f.path);
+  const columns = [...salient, ...plain].filter((path) => known.has(path)).slice(0, 2);
+  const numeric = new Set(salient);
+  const cell = (one, path) => one.fields?.find((f) => f.path === path)?.text ?? "";
+  const has = q.similar.some((one) => one.comment);
+  return section("Earlier decisions", [tool && name(tool), a.agent && [" by ", shown(a.agent)]],
+    el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Earlier decisions" }, el("table", {},
+      el("thead", {}, el("tr", {}, ["When", "Decision", "Who"].map((t) => el("th", { scope: "col" }, t)),
+        columns.map((path) => el("th", { scope: "col", class: numeric.has(path) ? "right" : "" }, name(path))), has && el("th", { scope: "col" }, "Comment"))),
+      el("tbody", {}, q.similar.map((one) => el("tr", {},
+        el("td", {}, one.at && time(one.at, "clock", clock(one.at))),
+        el("td", {}, one.outcome, one.changed?.length ? `, ${one.changed.length} change${one.changed.length === 1 ? "" : "s"}` : ""),
+        el("td", {}, one.by ? shown(you(one.by)) : one.door === "chat" ? "in the chat" : ""),
+        columns.map((path) => el("td", { class: numeric.has(path) ? "right number" : "" }, shown(cell(one, path).slice(0, 60)))),
+        has && el("td", {}, one.comment ? ["“", shown(one.comment.slice(0, 120)), "”"] : "")))))));
+}
+
+function conversation(a) {
+  const n = a.conversation.length;
+  return el("details", {}, el("summary", {}, `End of the conversation · ${n} message${n === 1 ? "" : "s"}`),
+    a.conversation.map((m) => el("div", { class: "turn" }, el("b", {}, { user: "Person", assistant: "Agent", tool: "Result of a call", system: "System" }[m.role] ?? "Other"),
+      el("div", { class: "prose", dir: "auto" }, shown(m.text ?? "", m.marks), m.cut && el("span", { class: "note" }, " (the rest is not shown)")))));
+}
+
+// ids are for those who look into the audit.
+function ids(a, q) {
+  const rows = [["approval", a.id], ["question", q.id], ["digest", q.digest], ["agent", a.agent], ["thread", a.thread], ["run", a.run], ["path", a.path], ["dialect", a.dialect], ["requester", a.requester ?? a.requesterHash]];
+  return el("details", { class: "ids" }, el("summary", {}, "Ids, for the audit"),
+    el("dl", {}, rows.filter(([, value]) => value).map(([label, value]) => [el("dt", {}, label), el("dd", {}, name(value))])));
+}
+
+// hiddenIn says whether anything of a question does not look like what it is.
+export const hiddenIn = (q) => (q.calls ?? []).some((c) => isHidden(c.raw ?? "") || fieldsOf(c).some((f) => isHidden(f.text ?? "", f.marks) || isHidden(f.key ?? "", f.keyMarks)));

@@ -1,0 +1,98 @@
+// Text that an agent, a tool or a person wrote, so that nobody is fooled by it: what cannot be seen
+// is shown as a sign in its place, and no text turns the reading direction of what stands around it.
+import { el } from "./dom.js";
+
+// hidden are the characters that show nothing, or change how others are shown. The server's marks
+// say the same and more; where a text comes without marks, this stands in.
+const hidden = /[\p{Cf}\p{Cc}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const emoji = /\p{Extended_Pictographic}|\p{Emoji_Modifier}|[0-9#*]/u;
+
+const code = (sign) => "U+" + sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+
+// ownMarks are the marks of a text that came without the server's, in UTF-16 units.
+function ownMarks(text) {
+  if (!hidden.test(text)) return [];
+  const marks = [];
+  let at = 0, before = "";
+  for (const sign of text) {
+    const joins = (sign === "\uFE0F" || sign === "\u200D") && emoji.test(before);
+    if (sign !== "\n" && sign !== "\t" && sign !== "\r" && hidden.test(sign) && !joins) {
+      const last = marks.at(-1);
+      if (last && last.sign === sign && last.from + last.units === at) {
+        last.units += sign.length; last.count++;
+      } else marks.push({ class: "A", name: code(sign), sign, from: at, units: sign.length, count: 1 });
+    }
+    if (sign !== "\uFE0F") before = sign;
+    at += sign.length;
+  }
+  return marks;
+}
+
+// placed are the server's marks in UTF-16 units: it counts in code points.
+function placed(text, marks) {
+  if (!marks) return ownMarks(text);
+  const sorted = marks.map((mark) => ({ ...mark })).sort((a, b) => a.at - b.at);
+  let n = 0, at = 0, units = 0;
+  const ends = sorted.flatMap((mark) => [[mark.at, mark, "from"], [mark.at + (mark.length ?? 1), mark, "to"]]).sort((a, b) => a[0] - b[0]);
+  for (const sign of text) {
+    for (; n < ends.length && ends[n][0] <= at; n++) ends[n][1][ends[n][2]] = units;
+    if (n === ends.length) break;
+    at++; units += sign.length;
+  }
+  for (; n < ends.length; n++) ends[n][1][ends[n][2]] = Math.min(units, text.length);
+  let end = 0;
+  return sorted.filter((mark) => {
+    mark.units = mark.to - mark.from;
+    const apart = mark.from >= end;
+    if (apart) end = mark.to;
+    return apart;
+  });
+}
+
+// chipText is what stands in the place of a mark that cannot be seen.
+export function chipText(mark) {
+  if (mark.decoded) return `hidden text: “${mark.decoded}”`;
+  return mark.count > 1 ? `${mark.name} × ${mark.count}` : mark.name;
+}
+
+// seen says whether what is marked can be seen itself: letters that look like others, and spaces.
+const seen = (mark) => mark.kind === "lookalike" || mark.kind === "space" || mark.class === "B";
+
+// shown makes the nodes of a text, or of its part from one unit to another.
+export function shown(text, marks, from = 0, to = text.length) {
+  const nodes = [];
+  let at = from;
+  for (const mark of placed(text, marks)) {
+    const start = Math.max(mark.from, from), end = Math.min(mark.from + mark.units, to);
+    if (start >= end) continue;
+    if (start > at) nodes.push(text.slice(at, start));
+    if (seen(mark)) {
+      nodes.push(el("mark", { class: mark.class === "B" ? "space" : "lookalike", title: mark.name }, text.slice(start, end),
+        el("span", { class: "unseen" }, ` (${mark.name}) `)));
+    } else nodes.push(el("mark", { class: "chip", title: mark.name }, chipText(mark)));
+    at = end;
+  }
+  if (at < to) nodes.push(text.slice(at, to));
+  return nodes;
+}
+
+// isHidden says whether there is anything in a text that does not show what it is.
+export const isHidden = (text, marks) => placed(text, marks).some((mark) => mark.class !== "B");
+
+// name shows a word such as a tool's name or a key: in the order in which it is stored.
+export const name = (text, marks) => el("code", { class: "stored" }, shown(text, marks));
+
+// person shows who somebody is.
+export const person = (text) => el("b", { class: "person" }, shown(text));
+
+// oneLine is a text for a place that has one line, without marks: what is hidden becomes its code.
+export function oneLine(text, most = 160) {
+  const cut = text.length > most * 2 ? text.slice(0, most * 2) : text;
+  let out = "", at = 0;
+  for (const mark of ownMarks(cut)) {
+    out += cut.slice(at, mark.from) + ` ${mark.name} `;
+    at = mark.from + mark.units;
+  }
+  out = (out + cut.slice(at)).replace(/\s+/g, " ").trim();
+  return out.length > most ? out.slice(0, most - 1) + "…" : out;
+}
