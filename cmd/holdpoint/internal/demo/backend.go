@@ -69,6 +69,11 @@ func (b *backend) sent(threadID string) []json.RawMessage {
 
 // ServeHTTP answers one run. Runs are served one after another, so the script needs no other lock.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil || !agui.ValidJSON(body) {
 		http.Error(w, "want a RunAgentInput", http.StatusUnprocessableEntity)

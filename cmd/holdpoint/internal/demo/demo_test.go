@@ -79,6 +79,23 @@ func TestWithoutHoldpoint(t *testing.T) {
 	}
 }
 
+// TestAPersonOpensTheAddress: who opens the demonstration's address in a browser is told what it is.
+func TestAPersonOpensTheAddress(t *testing.T) {
+	agent := httptest.NewServer(newBackend())
+	defer agent.Close()
+	h, err := holdpoint(agent.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	req := httptest.NewRequest(http.MethodGet, "/", nil)
+	req.Header.Set("Accept", "text/html,application/xhtml+xml")
+	h.ServeHTTP(w, req)
+	if w.Code != http.StatusMethodNotAllowed || !strings.Contains(w.Body.String(), "<h1>Holdpoint</h1>") {
+		t.Errorf("%d\n%s", w.Code, w.Body)
+	}
+}
+
 // TestTheBackendAloneIsAsLangGraphIs holds the script to what the recordings show.
 func TestTheBackendAloneIsAsLangGraphIs(t *testing.T) {
 	b := newBackend()
