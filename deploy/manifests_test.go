@@ -155,7 +155,7 @@ func TestChartRefuses(t *testing.T) {
 		{"a password in the address", "upstream=http://a/ store.type=redis store.url=redis://u:secret@redis", "/store/url"},
 		{"a sidecar without an agent", "mode=sidecar", "set agent.image to the image of your agent"},
 		{"an agent beside the gateway", "upstream=http://a/ agent.image=x", "set mode to sidecar"},
-		{"no time for streams", "upstream=http://a/ terminationGracePeriodSeconds=10", "leaves open streams no time"},
+		{"no time for streams", "upstream=http://a/ terminationGracePeriodSeconds=10 drainDelaySeconds=5", "leaves open streams no time"},
 		{"a header from anybody", "upstream=http://a/ principal.header=X-User", "principal.header needs principal.trustedPeers"},
 		{"a signature for nobody", "upstream=http://a/ webhook.signingSecret.name=hook", "webhook.signingSecret and webhook.template need webhook.urlSecret.name"},
 		{"a desk without a token", "upstream=http://a/ networkPolicy.deskFrom[0].podSelector.matchLabels.app=x", "networkPolicy.deskFrom needs desk.tokenSecret.name"},
@@ -210,6 +210,26 @@ func TestPreStopSleep(t *testing.T) {
 		}
 		if strings.Contains(string(text), "sleep: {") != strings.Contains(string(text), "Kubernetes 1.30") {
 			t.Errorf("%s does not say which Kubernetes has the hook sleep, or says it of nothing", path)
+		}
+	}
+}
+
+// TestDrainTimesOfTheChart: both come of the grace period, and use all of it but 5 seconds. A delay
+// that is given stays.
+func TestDrainTimesOfTheChart(t *testing.T) {
+	for _, tt := range []struct{ values, delay, timeout string }{
+		{"", "5s", "20s"},
+		{"terminationGracePeriodSeconds=610", "5s", "600s"},
+		{"terminationGracePeriodSeconds=15", "2s", "8s"},
+		{"terminationGracePeriodSeconds=7", "0s", "2s"},
+		{"terminationGracePeriodSeconds=610 drainDelaySeconds=10", "10s", "595s"},
+		{"drainDelaySeconds=0", "0s", "25s"},
+	} {
+		text := must(t, "HELM", template(append([]string{"upstream=http://a/"}, strings.Fields(tt.values)...))...)
+		for name, want := range map[string]string{"HOLDPOINT_DRAIN_DELAY": tt.delay, "HOLDPOINT_DRAIN_TIMEOUT": tt.timeout} {
+			if !regexp.MustCompile("name: " + name + `\n\s*value: "` + want + `"`).MatchString(text) {
+				t.Errorf("%q: %s is not %s", tt.values, name, want)
+			}
 		}
 	}
 }

@@ -34,9 +34,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- else }}{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end }}
 {{- end }}
 
+{{- /* How long connections are still taken: as long as is given, or a fifth of the grace period, 5 seconds at most. */ -}}
+{{- define "holdpoint.drainDelay" -}}
+{{- if kindIs "invalid" .Values.drainDelaySeconds }}
+{{- min 5 (div (sub .Values.terminationGracePeriodSeconds 5) 5) }}
+{{- else }}
+{{- .Values.drainDelaySeconds }}
+{{- end }}
+{{- end }}
+
 {{- /* How long open streams run on: the grace period without the delay, and without the 5 seconds of the clean end. */ -}}
 {{- define "holdpoint.drainTimeout" -}}
-{{- sub (sub .Values.terminationGracePeriodSeconds .Values.drainDelaySeconds) 5 }}
+{{- sub (sub .Values.terminationGracePeriodSeconds (include "holdpoint.drainDelay" . | int)) 5 }}
 {{- end }}
 
 {{- /* Nine tenths of the memory limit, so that Go collects before the kernel kills. */ -}}
@@ -72,7 +81,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- fail (printf "Kubernetes %s has no preStop sleep, which the agent waits by for its last streams: set agent.lifecycle to a hook of yours, such as preStop.exec.command {sleep,25}" .Capabilities.KubeVersion.Version) }}
 {{- end }}
 {{- if lt (include "holdpoint.drainTimeout" . | int) 1 }}
-{{- fail (printf "terminationGracePeriodSeconds is %d: that leaves open streams no time after drainDelaySeconds (%d) and the 5 seconds of a clean end" (int $v.terminationGracePeriodSeconds) (int $v.drainDelaySeconds)) }}
+{{- fail (printf "terminationGracePeriodSeconds is %d: that leaves open streams no time after drainDelaySeconds (%d) and the 5 seconds of a clean end" (int $v.terminationGracePeriodSeconds) (include "holdpoint.drainDelay" . | int)) }}
 {{- end }}
 {{- if and $v.principal.header (not (and $v.principal.trustedPeers $v.principal.keySecret.name)) }}
 {{- fail "principal.header needs principal.trustedPeers, the networks of the proxy that sets it, and principal.keySecret.name" }}
@@ -136,7 +145,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     - name: HOLDPOINT_STORE
       value: {{ get (dict "bolt" "bolt:///var/lib/holdpoint/state.db" "memory" "memory://") .Values.store.type | default .Values.store.url | quote }}
     - name: HOLDPOINT_DRAIN_DELAY
-      value: "{{ .Values.drainDelaySeconds }}s"
+      value: "{{ include "holdpoint.drainDelay" . }}s"
     - name: HOLDPOINT_DRAIN_TIMEOUT
       value: "{{ include "holdpoint.drainTimeout" . }}s"
     {{- with .Values.store.passwordSecret.name }}
