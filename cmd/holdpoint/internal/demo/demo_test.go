@@ -79,7 +79,7 @@ func TestWithoutHoldpoint(t *testing.T) {
 	}
 }
 
-// TestAPersonOpensTheAddress: who opens the demonstration's address in a browser is told what it is.
+// TestAPersonOpensTheAddress: who opens the demonstration in a browser is told what it is.
 func TestAPersonOpensTheAddress(t *testing.T) {
 	agent := httptest.NewServer(newBackend())
 	defer agent.Close()
