@@ -3,8 +3,10 @@ package repo
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -129,6 +131,23 @@ func TestNobodyValidatesWithGJSON(t *testing.T) {
 	}) {
 		if regexp.MustCompile(`gjson\.Valid(Bytes)?\(`).MatchString(read(t, path)) {
 			t.Errorf("%s: use agui.ValidJSON", path)
+		}
+	}
+}
+
+// TestScriptsAreRead: bash reads each script, also one that no test runs, and it can be started.
+func TestScriptsAreRead(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not there")
+	}
+	for _, path := range files(t, func(path string) bool { return strings.HasSuffix(path, ".sh") }) {
+		name := filepath.Join(root, filepath.FromSlash(path))
+		if out, err := exec.CommandContext(t.Context(), bash, "-n", name).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", path, err, out)
+		}
+		if info, err := os.Stat(name); err == nil && info.Mode()&0o100 == 0 && runtime.GOOS != "windows" {
+			t.Errorf("%s cannot be started", path)
 		}
 	}
 }
