@@ -52,7 +52,11 @@ var charts = map[string][]string{
 		"webhook.template.name=hook", "webhook.template.key=slack.json.tmpl", "config.HOLDPOINT_WEBHOOK_PRIVATE=true",
 	},
 	"gateway with a desk": {
-		"upstream=http://agent:8000/", "desk.tokenSecret.name=desk", "networkPolicy.deskFrom[0].podSelector.matchLabels.app=office",
+		"upstream=http://agent:8000/", "desk.tokenSecret.name=desk", "networkPolicy.deskFrom[0].podSelector.matchLabels.app=office", "desk.policy.name=policy",
+	},
+	"gateway with a desk behind a proxy": {
+		"upstream=http://agent:8000/", "desk.auth=header", "desk.policy.name=policy", "desk.policy.key=rights.yaml", "networkPolicy.deskFrom[0].podSelector.matchLabels.app=oauth2-proxy",
+		"config.HOLDPOINT_DESK_PRINCIPAL=X-Forwarded-Email", "config.HOLDPOINT_DESK_GROUPS=X-Forwarded-Groups", "config.HOLDPOINT_DESK_TRUSTED_PEERS=10.0.0.0/8",
 	},
 	"sidecar with a desk":   {"mode=sidecar", "agent.image=registry.example.com/agent:1", "desk.tokenSecret.name=desk", "desk.tokenSecret.key=t"},
 	"gateway on PostgreSQL": {"upstream=https://agent.example.com/", "replicas=2", "store.type=postgres", "store.url=postgres://holdpoint@db/holdpoint", "store.passwordSecret.name=db"},
@@ -159,6 +163,10 @@ func TestChartRefuses(t *testing.T) {
 		{"a header from anybody", "upstream=http://a/ principal.header=X-User", "principal.header needs principal.trustedPeers"},
 		{"a signature for nobody", "upstream=http://a/ webhook.signingSecret.name=hook", "webhook.signingSecret and webhook.template need webhook.urlSecret.name"},
 		{"a desk without a token", "upstream=http://a/ networkPolicy.deskFrom[0].podSelector.matchLabels.app=x", "networkPolicy.deskFrom needs desk.tokenSecret.name"},
+		{"a desk for everybody", "upstream=http://a/ desk.auth=jwt", "desk.auth is jwt: set desk.policy.name"},
+		{"a desk in two ways", "upstream=http://a/ desk.auth=jwt desk.policy.name=p desk.tokenSecret.name=t", "desk.tokenSecret is set: leave one of them out"},
+		{"a policy for no desk", "upstream=http://a/ desk.policy.name=p", "desk.policy needs desk.tokenSecret.name"},
+		{"a desk of no kind", "upstream=http://a/ desk.auth=none", "/desk/auth"},
 		{"a variable of the desk", "upstream=http://a/ config.HOLDPOINT_DESK_LISTEN=:7082", "HOLDPOINT_DESK_LISTEN is not set by config or extraEnv: set desk.tokenSecret"},
 		{"a variable of the webhook", "upstream=http://a/ config.HOLDPOINT_WEBHOOK_URL=https://x/", "HOLDPOINT_WEBHOOK_URL is not set by config or extraEnv: set webhook.urlSecret"},
 		{"a variable of another value", "upstream=http://a/ config.HOLDPOINT_STORE=memory://", "HOLDPOINT_STORE is not set by config or extraEnv: set store"},

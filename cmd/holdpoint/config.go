@@ -93,14 +93,20 @@ type config struct {
 	WebhookPrivate      bool       `env:"WEBHOOK_PRIVATE" envDefault:"false" doc:"let the webhook go to a private address or loopback, and by http. Link-local addresses, such as those of a cloud's metadata, stay refused"`
 
 	DeskListen      string        `env:"DESK_LISTEN" envDefault:"off" doc:"address of the API that lists what waits, in the same forms as LISTEN, or off (docs/desk.md). It wants a token from everybody, on loopback too. With HOLDPOINT_TLS_CERT_FILE it speaks TLS"`
-	DeskAuth        deskAuth      `env:"DESK_AUTH" envDefault:"token" values:"token" doc:"how a caller of the desk says who it is"`
+	DeskAuth        deskAuth      `env:"DESK_AUTH" envDefault:"token" values:"token|header|jwt" doc:"how a caller of the desk says who it is: by a token of DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by a bearer token of an issuer (docs/desk.md#who)"`
 	DeskToken       secret        `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. Several with commas, to change one"`
 	DeskCarryWithin time.Duration `env:"DESK_CARRY_WITHIN" envDefault:"1h" doc:"how old a decision of the desk may be for Holdpoint to carry it to the backend by itself. An older one waits for the chat. 0: each one does"`
 	DeskHeadersFile string        `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read at start and on HUP"`
 	DeskTools       deskTools     `env:"DESK_TOOLS" envDefault:"wait" values:"wait|keep" doc:"what becomes of a decision where the run declared tools of its client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it all the same"`
 	DeskTokenFile   string        `env:"DESK_TOKEN_FILE" doc:"file with tokens in lines: a token, or a name, its groups if it has some, and sha256: with the hash of a token. It is read at start and on HUP"`
 
-	Policy string `env:"POLICY" doc:"YAML file that says who has which rights at the desk (docs/desk.md#rights). It is read at start, on HUP, and when it changes. Without it each caller of the desk has all rights"`
+	DeskPrincipal    string  `env:"DESK_PRINCIPAL" doc:"header (header) or claim (jwt, sub without it) that names a caller of the desk"`
+	DeskGroups       string  `env:"DESK_GROUPS" doc:"header or claim that has its groups: with commas between them, or a list"`
+	DeskTrustedPeers peers   `env:"DESK_TRUSTED_PEERS" doc:"networks of the proxy in front of the desk, whose headers are believed there: network;network. Without it those of TRUSTED_PEERS"`
+	DeskJWTIssuer    string  `env:"DESK_JWT_ISSUER" doc:"issuer (iss) of the bearer tokens of callers of the desk"`
+	DeskJWTAudience  string  `env:"DESK_JWT_AUDIENCE" doc:"audience (aud) that such a token must be for. It is not JWT_AUDIENCE: the agent gets those of its users"`
+	DeskJWKSURL      keysURL `env:"DESK_JWT_JWKS_URL" doc:"address of that issuer's keys, a JWK set"`
+	Policy           string  `env:"POLICY" doc:"YAML file that says who has which rights at the desk (docs/desk.md#rights). It is read at start, on HUP, and when it changes. Without it each caller of the desk has all rights"`
 
 	TenantHeader     string  `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
 	PrincipalHeader  string  `env:"PRINCIPAL_HEADER" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
@@ -122,6 +128,7 @@ type config struct {
 	listen, admin, desk listen.Address // of Listen, AdminListen and DeskListen
 	adminGiven          bool           // AdminListen is not the default
 	deskTokens          []desk.Token
+	deskMakes           bool                         // a token, for there is none
 	policy              *policy.File                 // of Policy; nil: there is none
 	deskHeaders         *atomic.Pointer[http.Header] // of DeskHeadersFile
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -18,57 +18,20 @@ import (
 	"holdpoint/internal/front"
 	"holdpoint/internal/listen"
 	"holdpoint/internal/policy"
+	"holdpoint/internal/principal"
 	"holdpoint/proxy"
 	"holdpoint/store"
 	"holdpoint/store/engine"
 	"holdpoint/store/redis"
 )
 
-// A deskAuth is HOLDPOINT_DESK_AUTH: how a caller of the desk says who it is.
-type deskAuth string
-
-// UnmarshalText takes token. It says of the other forms when they come, because docs and issues
-// name them.
-func (a *deskAuth) UnmarshalText(text []byte) error {
-	switch *a = deskAuth(text); *a {
-	case "token":
-		return nil
-	case "header", "jwt":
-		return errors.New("it comes with the rest of the desk, where callers have rights of their own, want token")
-	case "none":
-		return errors.New("there is no such thing: in a pod the agent, and each tool that it runs, reaches every address of the pod, want token")
-	}
-	return errors.New("want token")
-}
-
-// String is the form that is read.
-func (a deskAuth) String() string { return string(a) }
-
-// checkDesk judges what belongs to HOLDPOINT_DESK_LISTEN, and reads the tokens.
+// checkDesk judges what belongs to HOLDPOINT_DESK_LISTEN, and reads its files.
 func (c *config) checkDesk() []error {
+	if c.DeskListen == off {
+		return c.noDesk()
+	}
 	var errs []error
 	wrong := func(name string, err error) { errs = append(errs, c.group().Wrong(name, err)) }
-	if c.DeskListen == off {
-		for _, one := range [][2]string{{"DESK_TOKEN", c.DeskToken.text}, {"DESK_TOKEN_FILE", c.DeskTokenFile}} {
-			if one[1] != "" {
-				wrong(one[0], errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well"))
-			}
-		}
-		if c.DeskHeadersFile != "" {
-			wrong("DESK_HEADERS_FILE", errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well"))
-		}
-		if c.Policy != "" {
-			wrong("POLICY", errors.New("there is no desk, and nothing else that it says anything of, want HOLDPOINT_DESK_LISTEN set as well"))
-		}
-		return errs
-	}
-	if c.Policy != "" {
-		file, err := policy.Open(c.Policy)
-		for _, err := range split(err) {
-			wrong("POLICY", err)
-		}
-		c.policy = file
-	}
 	if c.DeskCarryWithin < 0 {
 		wrong("DESK_CARRY_WITHIN", errors.New("want a time such as 1h, or 0"))
 	}
@@ -95,19 +58,7 @@ func (c *config) checkDesk() []error {
 			errs = append(errs, a.group().Wrong("UPSTREAM", fmt.Errorf("this is where Holdpoint's desk is (HOLDPOINT_DESK_LISTEN %s), want the backend's address", c.DeskListen)))
 		}
 	}
-	if c.DeskToken.text == "" && c.DeskTokenFile == "" {
-		return append(errs, errors.New("HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN takes nobody without a token, on loopback too: want a file with one, such as openssl rand -hex 32 makes"))
-	}
-	if c.deskTokens, err = c.readDeskTokens(); err != nil {
-		name := "DESK_TOKEN"
-		if c.DeskTokenFile != "" {
-			name = "DESK_TOKEN_FILE"
-		}
-		for _, err := range split(err) {
-			wrong(name, err)
-		}
-	}
-	return errs
+	return append(errs, c.checkDeskWho()...)
 }
 
 // A deskTools is HOLDPOINT_DESK_TOOLS.
@@ -182,6 +133,7 @@ func (c *config) readDeskTokens() ([]desk.Token, error) {
 // A deskServer is the desk's listener. nil: there is none.
 type deskServer struct {
 	http   *http.Server
+	gate   *principal.Gate // nil: tokens say who somebody is
 	tokens *desk.Tokens
 	keys   *desk.Keys // that sessions are signed with
 }
@@ -193,8 +145,9 @@ const (
 	deskLastWords    = 2 * time.Second
 )
 
-// startDesk starts the desk on the store, if there is to be one.
-func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, logger *slog.Logger) (*deskServer, error) {
+// startDesk starts the desk on the store, if there is to be one. A token that it makes is told by
+// screen.
+func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, screen io.Writer, logger *slog.Logger) (*deskServer, error) {
 	if c.DeskListen == off {
 		return nil, nil
 	}
@@ -202,7 +155,10 @@ func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, lo
 	if err != nil {
 		return nil, err
 	}
-	s := &deskServer{tokens: &desk.Tokens{}, keys: &desk.Keys{}}
+	s := &deskServer{tokens: &desk.Tokens{}, keys: &desk.Keys{}, gate: c.newDeskGate(logger)}
+	if c.deskMakes {
+		c.makeToken(listener, screen)
+	}
 	s.keys.Set(c.ring.Derive(sessionPurpose))
 	deciders := map[string]desk.Agent{}
 	for _, a := range agents {
@@ -212,16 +168,13 @@ func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, lo
 	s.http = &http.Server{
 		Handler: page.Over(desk.New(desk.Options{
 			Store: c.metrics.Store(kept), Tokens: s.tokens, Agents: deciders, Decided: k.decided(), Events: c.sinks(), EventsRequired: c.AuditRequired, Notices: c.notices(), Posted: c.posted(),
-			Access: c.access(), Keys: s.keys, Trusted: c.deskTrusts,
+			Auth: desk.Auth(c.DeskAuth), Gate: s.gate, Access: c.access(), Keys: s.keys, Trusted: c.deskTrusts,
 			Refused: front.Refused, Logger: logger,
 		})),
 		ReadTimeout: deskReadTimeout, WriteTimeout: deskWriteTimeout,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
-	if c.policy == nil {
-		logger.Warn("each caller of the desk has all rights: there is no policy", "variable", prefix+"POLICY")
-	}
-	logger.Info("desk", "desk_addr", c.desk.Shown(listener), "tokens", len(c.deskTokens))
+	c.logDesk(listener, logger)
 	behind := c.behindFront(s.http, listener, logger)
 	go func() {
 		if err := s.http.Serve(behind); !errors.Is(err, http.ErrServerClosed) {
@@ -251,16 +204,6 @@ func (c *config) access() func() policy.Access {
 		return nil
 	}
 	return func() policy.Access { return c.policy.Now().Access }
-}
-
-// deskTrusts says whether the headers are believed by which a proxy says how the client has come to
-// the desk.
-func (c *config) deskTrusts(req *http.Request) bool {
-	peer, err := netip.ParseAddrPort(req.RemoteAddr)
-	if err != nil {
-		return c.desk.Unix() // the permissions of the socket say who can come by it
-	}
-	return c.TrustedPeers.Has(peer.Addr().Unmap().WithZone(""))
 }
 
 // reloadPolicy reads the policy again, for HUP.

@@ -325,6 +325,11 @@ func TestDeskByTLS(t *testing.T) {
 	}
 }
 
+// jwtDesk are the variables of a desk by tokens of an issuer.
+func jwtDesk(policy string) []string {
+	return []string{"DESK_LISTEN=:7082", "DESK_AUTH=jwt", policy, "DESK_JWT_ISSUER=https://id.example", "DESK_JWT_AUDIENCE=desk", "DESK_JWT_JWKS_URL=https://id.example/keys"}
+}
+
 // TestDeskSettings: what is wrong is said at start, and never a token.
 func TestDeskSettings(t *testing.T) {
 	dir := t.TempDir()
@@ -340,6 +345,7 @@ func TestDeskSettings(t *testing.T) {
 		return f.Name()
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(deskToken)))
+	policyFile := "POLICY=" + file(policyOfAnn)
 	for _, tt := range []struct {
 		set  []string
 		want string // "": it is fine
@@ -348,13 +354,37 @@ func TestDeskSettings(t *testing.T) {
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken}, ""},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_TOKEN=" + deskToken + "," + otherToken, "DESK_AUTH=token"}, ""},
 		{[]string{"DESK_LISTEN=127.0.0.1:7082", "DESK_TOKEN_FILE=" + file("# a\n"+deskToken+"\nann sha256:"+sum[1:]+"0\n")}, ""},
-		{[]string{"DESK_LISTEN=127.0.0.1:7082"}, "HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN takes nobody without a token, on loopback too"},
+		{[]string{"DESK_LISTEN=127.0.0.1:7082"}, ""}, // run looks for a terminal
+		{[]string{"DESK_LISTEN=[::1]:7082"}, ""},
+		{[]string{"DESK_LISTEN=:7082"}, "HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN takes nobody without a token"},
+		{[]string{"DESK_LISTEN=unix:///run/desk.sock"}, "HOLDPOINT_DESK_TOKEN_FILE is not set"},
 		{[]string{"DESK_TOKEN=" + deskToken}, "DESK_TOKEN \"(set)\": there is no desk"},
 		{[]string{"DESK_TOKEN_FILE=/x"}, `DESK_TOKEN_FILE "/x": there is no desk`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_AUTH=none"}, `DESK_AUTH "none": there is no such thing`},
-		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_AUTH=jwt"}, `DESK_AUTH "jwt": it comes with the rest of the desk`},
-		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_AUTH=header"}, `DESK_AUTH "header": it comes with the rest of the desk`},
-		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_AUTH=basic"}, `DESK_AUTH "basic": want token`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_AUTH=jwt"}, `DESK_TOKEN "(set)": with HOLDPOINT_DESK_AUTH=jwt nothing is taken from it`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=jwt"}, "HOLDPOINT_POLICY is not set, and with HOLDPOINT_DESK_AUTH=jwt everybody"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=jwt"}, "HOLDPOINT_DESK_JWT_AUDIENCE is not set"},
+		{append(jwtDesk(policyFile), "DESK_GROUPS=groups"), ""},
+		{append(jwtDesk(policyFile), "DESK_TRUSTED_PEERS=10.0.0.0/8"), `DESK_TRUSTED_PEERS "10.0.0.0/8": with HOLDPOINT_DESK_AUTH=jwt nothing is taken from it`},
+		{append(jwtDesk(policyFile), "JWT_ISSUER=https://id.example", "JWT_AUDIENCE=desk", "JWT_JWKS_URL=https://id.example/keys", secretKey), `DESK_JWT_AUDIENCE "desk": it is HOLDPOINT_JWT_AUDIENCE too`},
+		{append(jwtDesk(policyFile), "JWT_ISSUER=https://id.example", "JWT_AUDIENCE=chat", "JWT_JWKS_URL=https://id.example/keys", secretKey), ""},
+		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile}, "HOLDPOINT_DESK_PRINCIPAL is not set, want the header"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User"}, "HOLDPOINT_DESK_TRUSTED_PEERS is not set (nor HOLDPOINT_TRUSTED_PEERS)"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "TRUSTED_PEERS=10.0.0.0/8"}, ""},
+		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "TRUSTED_PEERS=0.0.0.0/0"}, `TRUSTED_PEERS "0.0.0.0/0": a whole family of addresses`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "DESK_TRUSTED_PEERS=::/0"}, `DESK_TRUSTED_PEERS "::/0": a whole family of addresses`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=Authorization", "DESK_TRUSTED_PEERS=10.0.0.1"}, `DESK_PRINCIPAL "Authorization": it holds a secret`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "DESK_GROUPS=x-user", "DESK_TRUSTED_PEERS=10.0.0.1"}, `DESK_GROUPS "x-user": it is HOLDPOINT_DESK_PRINCIPAL too`},
+		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User"}, ""},
+		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "DESK_TRUSTED_PEERS=10.0.0.1"}, `DESK_TRUSTED_PEERS "10.0.0.1/32": who comes by the unix socket`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "TRUSTED_PEERS=10.0.0.0/8"}, `TRUSTED_PEERS "10.0.0.0/8": nothing is taken from them`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_TRUSTED_PEERS=10.0.0.0/8"}, ""}, // they say https
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_PRINCIPAL=X-User"}, `DESK_PRINCIPAL "X-User": with HOLDPOINT_DESK_AUTH=token nothing is taken from it`},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, policyFile}, ""},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "POLICY=" + file("access: []\n")}, "line 1: access: want a list"},
+		{[]string{policyFile, "DESK_PRINCIPAL=X-User"}, `DESK_PRINCIPAL "X-User": there is no desk`},
+		{[]string{policyFile}, "there is no desk"},
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_AUTH=basic"}, `DESK_AUTH "basic": want token, header or jwt`},
 		{[]string{"DESK_LISTEN=7082", "DESK_TOKEN=" + deskToken}, `DESK_LISTEN "7082": `},
 		{[]string{"DESK_LISTEN=:7080", "DESK_TOKEN=" + deskToken}, `DESK_LISTEN ":7080": it is taken by HOLDPOINT_LISTEN (:7080)`},
 		{[]string{"DESK_LISTEN=:7081", "DESK_TOKEN=" + deskToken}, `DESK_LISTEN ":7081": it is taken by HOLDPOINT_ADMIN_LISTEN (127.0.0.1:7081)`},

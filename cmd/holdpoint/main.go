@@ -165,7 +165,9 @@
 //   - HOLDPOINT_DESK_LISTEN (off): address of the API that lists what waits, in the same forms as
 //     LISTEN, or off (docs/desk.md). It wants a token from everybody, on loopback too. With
 //     HOLDPOINT_TLS_CERT_FILE it speaks TLS
-//   - HOLDPOINT_DESK_AUTH (token): how a caller of the desk says who it is. Values: token
+//   - HOLDPOINT_DESK_AUTH (token): how a caller of the desk says who it is: by a token of
+//     DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by a bearer token
+//     of an issuer (docs/desk.md#who). Values: token, header, jwt
 //   - HOLDPOINT_DESK_TOKEN (none): token of the desk's callers, of at least 32 characters. Several
 //     with commas, to change one
 //   - HOLDPOINT_DESK_CARRY_WITHIN (1h): how old a decision of the desk may be for Holdpoint to
@@ -178,6 +180,16 @@
 //     all the same. Values: wait, keep
 //   - HOLDPOINT_DESK_TOKEN_FILE (none): file with tokens in lines: a token, or a name, its groups
 //     if it has some, and sha256: with the hash of a token. It is read at start and on HUP
+//   - HOLDPOINT_DESK_PRINCIPAL (none): header (header) or claim (jwt, sub without it) that names a
+//     caller of the desk
+//   - HOLDPOINT_DESK_GROUPS (none): header or claim that has its groups: with commas between them,
+//     or a list
+//   - HOLDPOINT_DESK_TRUSTED_PEERS (none): networks of the proxy in front of the desk, whose
+//     headers are believed there: network;network. Without it those of TRUSTED_PEERS
+//   - HOLDPOINT_DESK_JWT_ISSUER (none): issuer (iss) of the bearer tokens of callers of the desk
+//   - HOLDPOINT_DESK_JWT_AUDIENCE (none): audience (aud) that such a token must be for. It is not
+//     JWT_AUDIENCE: the agent gets those of its users
+//   - HOLDPOINT_DESK_JWT_JWKS_URL (none): address of that issuer's keys, a JWK set
 //   - HOLDPOINT_POLICY (none): YAML file that says who has which rights at the desk
 //     (docs/desk.md#rights). It is read at start, on HUP, and when it changes. Without it each
 //     caller of the desk has all rights

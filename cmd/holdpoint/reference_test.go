@@ -141,8 +141,10 @@ func TestReferenceIsComplete(t *testing.T) {
 // it goes, which events, with their content or not, in which form, two for its secret, and whether
 // it may go inside. The desk is seven: where it is, how a caller says who it is, two for its
 // tokens, and three for what Holdpoint does by itself: how late, as whom, and with which tools. Who
-// has which rights is one file, which rules about questions will go into too.
-const most = 38 + 11 + 4 + 4 + 16 + 1 + 7 + 7 + 1
+// has which rights is one file, which rules about questions will go into too. Who comes to it by
+// somebody else's word is six: two names of headers or claims, whose word it is, and three of an
+// issuer. They are not those of the chats: who asks must not be who answers.
+const most = 38 + 11 + 4 + 4 + 16 + 1 + 7 + 7 + 1 + 6
 
 func TestVariablesGetFewer(t *testing.T) {
 	switch n := len(all()); {

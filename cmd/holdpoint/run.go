@@ -18,6 +18,10 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 		fmt.Fprintln(stderr, err)
 		return exitMisuse
 	}
+	if err := c.checkTerminal(environ, stderr); err != nil {
+		fmt.Fprintln(stderr, err)
+		return exitMisuse
+	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
@@ -75,7 +79,7 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	defer c.runSender(kept)()
 	k := c.startCarrier(kept, agents, logger)
 	defer k.stop()
-	d, err := c.startDesk(kept, agents, k, logger)
+	d, err := c.startDesk(kept, agents, k, stderr, logger)
 	if err != nil {
 		logger.Error("cannot listen", "variable", "HOLDPOINT_DESK_LISTEN", "err", err)
 		return exitError
@@ -83,6 +87,9 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	defer d.close()
 	stop := make(chan struct{})
 	defer close(stop)
+	if d != nil && d.gate != nil {
+		go runGate(d.gate, stop)
+	}
 	go newCalm().run(stop)
 	go runGate(c.gate, stop)
 	go watchAudit(c.audit, logger, auditHeadEvery, stop)

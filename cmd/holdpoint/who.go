@@ -69,7 +69,7 @@ func (c *config) checkWho() []error {
 	switch {
 	case headers > 0 && len(c.TrustedPeers.Peers) == 0:
 		missing("TRUSTED_PEERS", "and no header is believed without it, want the networks of the proxy that sets them, such as 10.0.0.0/8")
-	case headers == 0 && len(c.TrustedPeers.Peers) > 0:
+	case headers == 0 && len(c.TrustedPeers.Peers) > 0 && !c.deskUsesPeers():
 		wrong("TRUSTED_PEERS", "nothing is taken from them, set HOLDPOINT_PRINCIPAL_HEADER or HOLDPOINT_TENANT_HEADER, or leave it out")
 	case headers > 0 && strings.HasPrefix(c.Listen, "unix:"):
 		wrong("TRUSTED_PEERS", "who comes by the unix socket of HOLDPOINT_LISTEN has no address, so no header would be believed: want host:port there")
@@ -162,16 +162,21 @@ func (c *config) newGate(logger *slog.Logger) *principal.Gate {
 	if c.JWKSURL.URL != nil {
 		o.Tokens = principal.NewTokens(principal.TokenOptions{
 			Issuer: c.JWTIssuer, Audience: c.JWTAudience, Claim: c.JWTClaim, KeysURL: c.JWKSURL.URL,
-			Fetched: func(err error) {
-				if err != nil {
-					logger.Warn("the keys of the issuer could not be fetched: tokens signed with a key that is not known yet are refused", "variable", "HOLDPOINT_JWT_JWKS_URL", "err", err)
-					return
-				}
-				logger.Debug("the keys of the issuer were fetched")
-			},
+			Fetched: keysFetched(logger, "HOLDPOINT_JWT_JWKS_URL"),
 		})
 	}
 	return principal.New(o)
+}
+
+// keysFetched logs how a fetch of an issuer's keys has ended.
+func keysFetched(logger *slog.Logger, variable string) func(error) {
+	return func(err error) {
+		if err != nil {
+			logger.Warn("the keys of the issuer could not be fetched: tokens signed with a key that is not known yet are refused", "variable", variable, "err", err)
+			return
+		}
+		logger.Debug("the keys of the issuer were fetched", "variable", variable)
+	}
 }
 
 // runGate keeps the issuer's keys fresh until stop is closed.

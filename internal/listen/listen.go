@@ -76,6 +76,12 @@ func checkHostPort(text string) error {
 // Unix says whether it is a unix socket.
 func (a Address) Unix() bool { return a.path != "" }
 
+// Loopback says whether it is a port of this machine that no other machine reaches.
+func (a Address) Loopback() bool {
+	host, _, err := net.SplitHostPort(a.text)
+	return !a.Unix() && err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
+}
+
 // Shown is the address of a listener of this Address, as a log has it.
 func (a Address) Shown(l net.Listener) string {
 	if a.Unix() {

@@ -155,7 +155,7 @@ func (g *Gate) Ask(req *http.Request, anonymous bool) (Who, *Refusal) {
 func (g *Gate) forged(req *http.Request) *Refusal {
 	for _, name := range g.names {
 		if len(req.Header[name]) > 0 && !g.Trusts(req) {
-			r := refuse(http.StatusForbidden, "the header "+name+" is not taken from this address (HOLDPOINT_TRUSTED_PEERS)")
+			r := refuse(http.StatusForbidden, "the header "+name+" is not taken from this address, which is not among the trusted peers")
 			r.Forged = true
 			return r
 		}

@@ -86,8 +86,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and $v.principal.header (not (and $v.principal.trustedPeers $v.principal.keySecret.name)) }}
 {{- fail "principal.header needs principal.trustedPeers, the networks of the proxy that sets it, and principal.keySecret.name" }}
 {{- end }}
-{{- if and $v.networkPolicy.deskFrom (not $v.desk.tokenSecret.name) }}
-{{- fail "networkPolicy.deskFrom needs desk.tokenSecret.name: without a token there is no desk" }}
+{{- if and $v.networkPolicy.deskFrom (not (include "holdpoint.desk" .)) }}
+{{- fail "networkPolicy.deskFrom needs desk.tokenSecret.name, or another desk.auth: without a token there is no desk" }}
+{{- end }}
+{{- if and (ne $v.desk.auth "token") (not $v.desk.policy.name) }}
+{{- fail (printf "desk.auth is %s: set desk.policy.name to the ConfigMap that says who has which rights" $v.desk.auth) }}
+{{- end }}
+{{- if and (ne $v.desk.auth "token") $v.desk.tokenSecret.name }}
+{{- fail (printf "desk.auth is %s, and desk.tokenSecret is set: leave one of them out" $v.desk.auth) }}
+{{- end }}
+{{- if and $v.desk.policy.name (not (include "holdpoint.desk" .)) }}
+{{- fail "desk.policy needs desk.tokenSecret.name, or another desk.auth: without a token there is no desk" }}
 {{- end }}
 {{- if and (or $v.webhook.signingSecret.name $v.webhook.template.name) (not $v.webhook.urlSecret.name) }}
 {{- fail "webhook.signingSecret and webhook.template need webhook.urlSecret.name, the Secret with the address" }}
@@ -101,6 +110,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- fail (printf "%s is in config and in extraEnv" .name) }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{- /* Whether there is a desk; empty if not. */ -}}
+{{- define "holdpoint.desk" -}}
+{{- if or .Values.desk.tokenSecret.name (ne .Values.desk.auth "token") }}yes{{ end }}
 {{- end }}
 
 {{- /* Variables that come of other values would be there twice. */ -}}
@@ -117,6 +131,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   "HOLDPOINT_PRINCIPAL_KEY" "principal.keySecret"
   "HOLDPOINT_PRINCIPAL_KEY_FILE" "principal.keySecret"
   "HOLDPOINT_DESK_LISTEN" "desk.tokenSecret"
+  "HOLDPOINT_DESK_AUTH" "desk.auth"
+  "HOLDPOINT_POLICY" "desk.policy"
   "HOLDPOINT_DESK_TOKEN" "desk.tokenSecret"
   "HOLDPOINT_DESK_TOKEN_FILE" "desk.tokenSecret"
   "HOLDPOINT_WEBHOOK_URL" "webhook.urlSecret"
@@ -166,11 +182,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     - name: HOLDPOINT_UPSTREAM_HEADERS_FILE
       value: /etc/holdpoint/secrets/upstream-headers
     {{- end }}
-    {{- if .Values.desk.tokenSecret.name }}
+    {{- if include "holdpoint.desk" . }}
     - name: HOLDPOINT_DESK_LISTEN
       value: ":7082"
+    - name: HOLDPOINT_DESK_AUTH
+      value: {{ .Values.desk.auth }}
+    {{- end }}
+    {{- if .Values.desk.tokenSecret.name }}
     - name: HOLDPOINT_DESK_TOKEN_FILE
       value: /etc/holdpoint/secrets/desk-token
+    {{- end }}
+    {{- if .Values.desk.policy.name }}
+    - name: HOLDPOINT_POLICY
+      value: /etc/holdpoint/secrets/policy.yaml
     {{- end }}
     {{- with .Values.webhook.urlSecret }}
     {{- if .name }}
@@ -203,7 +227,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
       containerPort: 7080
     - name: admin
       containerPort: 7081
-    {{- if .Values.desk.tokenSecret.name }}
+    {{- if include "holdpoint.desk" . }}
     - name: desk
       containerPort: 7082
     {{- end }}
@@ -245,13 +269,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   {{- end }}
 {{- end }}
 
-{{- /* The sources of the volume with secrets, and with the webhook's template; empty if there are none. */ -}}
+{{- /* The sources of the volume with secrets, the desk's policy and the webhook's template; empty if there are none. */ -}}
 {{- define "holdpoint.secrets" -}}
 {{- $sources := list }}
 {{- range list (list .Values.store.passwordSecret "store-password") (list .Values.principal.keySecret "principal-key") (list .Values.upstreamHeadersSecret "upstream-headers") (list .Values.webhook.signingSecret "webhook-secret") (list .Values.desk.tokenSecret "desk-token") }}
 {{- $secret := first . }}
 {{- if $secret.name }}
 {{- $sources = append $sources (dict "secret" (dict "name" $secret.name "items" (list (dict "key" $secret.key "path" (last .))))) }}
+{{- end }}
+{{- end }}
+{{- with .Values.desk.policy }}
+{{- if .name }}
+{{- $sources = append $sources (dict "configMap" (dict "name" .name "items" (list (dict "key" .key "path" "policy.yaml")))) }}
 {{- end }}
 {{- end }}
 {{- with .Values.webhook.template }}
