@@ -11,6 +11,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
 	"holdpoint/internal/fields"
+	"holdpoint/internal/marks"
 	"holdpoint/store"
 )
 
@@ -74,10 +75,14 @@ type approval struct {
 
 // A question is one interrupt of a pause.
 type question struct {
-	ID             string          `json:"id"`
-	Kind           kind            `json:"kind"`
-	Reason         string          `json:"reason,omitempty"`
-	Message        string          `json:"message,omitempty"` // the agent's words
+	ID           string       `json:"id"`
+	Kind         kind         `json:"kind"`
+	Reason       string       `json:"reason,omitempty"`
+	Message      string       `json:"message,omitempty"` // the agent's words
+	MessageMarks []marks.Mark `json:"messageMarks,omitempty"`
+	// Grave says that a yes is asked for in a way that takes a moment: something in the question
+	// cannot be seen, or looks like something else.
+	Grave          bool            `json:"grave,omitempty"`
 	Calls          []call          `json:"calls,omitempty"`
 	Choices        []choice        `json:"choices,omitempty"`
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
@@ -100,11 +105,14 @@ type decision struct {
 	By      string          `json:"by,omitempty"`
 	At      time.Time       `json:"at"`
 	Comment string          `json:"comment,omitempty"`
+
+	CommentMarks []marks.Mark `json:"commentMarks,omitempty"`
 }
 
 // A call is a tool call that a yes lets run. It has arguments, or raw with a note why.
 type call struct {
 	Name      string          `json:"name,omitempty"`
+	NameMarks []marks.Mark    `json:"nameMarks,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Raw       string          `json:"raw,omitempty"`
 	Note      string          `json:"note,omitempty"`

@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/fields"
+	"holdpoint/internal/marks"
 )
 
 // A kind says how a question is answered.
@@ -25,8 +26,9 @@ const (
 
 // A choice is one of the values that a question takes.
 type choice struct {
-	Value jsonText `json:"value"`
-	Text  string   `json:"text"`
+	Value jsonText     `json:"value"`
+	Text  string       `json:"text"`
+	Marks []marks.Mark `json:"marks,omitempty"`
 }
 
 // A jsonText is JSON in the bytes in which it came.
@@ -86,7 +88,39 @@ func lay(q *question, i *agui.Interrupt, r *room) {
 		laid := r.layout(i.Calls[n].Args)
 		c := &q.Calls[n]
 		c.Fields, c.Rest, c.Size = laid.Fields, laid.Rest, len(i.Calls[n].Args)
+		c.NameMarks = marks.Find(c.Name, marks.Identifier)
 	}
+	if q.Message = strings.ToValidUTF8(q.Message, "\uFFFD"); q.Message != "" {
+		q.MessageMarks = marks.Find(q.Message, marks.Text)
+	}
+	if q.Decision != nil {
+		q.Decision.CommentMarks = marks.Find(q.Decision.Comment, marks.Text)
+	}
+	q.Grave = grave(q, i)
+}
+
+// grave says whether anything of a question cannot be seen, or looks like something else: also what
+// is not laid out.
+func grave(q *question, i *agui.Interrupt) bool {
+	if marks.Grave(gjson.GetBytes(i.Object, "message").Str, marks.Text) {
+		return true
+	}
+	for _, c := range q.Choices {
+		if marks.AnyGrave(c.Marks) {
+			return true
+		}
+	}
+	for n, c := range q.Calls {
+		if marks.AnyGrave(c.NameMarks) || marks.Grave(i.Calls[n].Args, marks.JSON) {
+			return true
+		}
+		for _, f := range c.Fields {
+			if marks.AnyGrave(f.Marks) || marks.AnyGrave(f.KeyMarks) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isText says whether a schema takes any text, and nothing else.
@@ -119,7 +153,8 @@ func choices(schema gjson.Result) (list []choice) {
 			list = nil
 			return false
 		}
-		list = append(list, choice{jsonText(value.Raw), strings.ToValidUTF8(text, "\uFFFD")})
+		text = strings.ToValidUTF8(text, "\uFFFD")
+		list = append(list, choice{jsonText(value.Raw), text, marks.Find(text, marks.Text)})
 		return true
 	}
 	if values := schema.Get("enum"); values.IsArray() {
@@ -142,7 +177,7 @@ func choices(schema gjson.Result) (list []choice) {
 		return list
 	}
 	if schema.Get("type").Str == "boolean" {
-		return []choice{{"true", "true"}, {"false", "false"}}
+		return []choice{{Value: "true", Text: "true"}, {Value: "false", Text: "false"}}
 	}
 	return nil
 }

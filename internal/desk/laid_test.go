@@ -136,3 +136,41 @@ func TestArgumentsAsAFile(t *testing.T) {
 	r.ask(404, "GET", fmt.Sprintf("/v1/approvals/%s/raw/i1/0", id(2)))
 	r.ask(401, "GET", path, "Authorization", "")
 }
+
+// TestMarks: what cannot be seen is told, wherever in a question it stands, and makes it grave.
+func TestMarks(t *testing.T) {
+	const rlo = "\u202e"
+	for name, test := range map[string]struct {
+		tool, args, object string
+		path, want         string
+		grave              bool
+	}{
+		"nothing":    {"refund", `{"a":"Возврат 😀"}`, `{}`, "calls.0.fields.0.marks", "", false},
+		"a field":    {"refund", `{"a":"x` + rlo + `"}`, `{}`, "calls.0.fields.0.marks.0.name", "U+202E RLO", true},
+		"an escape":  {"refund", `{"a":"x\u202e"}`, `{}`, "calls.0.fields.0.marks.0.at", "1", true},
+		"a key":      {"refund", `{"` + "\u0430" + `mount":1}`, `{}`, "calls.0.fields.0.keyMarks.0.decoded", "a", true},
+		"a tool":     {"re" + rlo + "fund", `{}`, `{}`, "calls.0.nameMarks.0.at", "2", true},
+		"a message":  {"refund", `{}`, `{"message":"Sure?` + rlo + `"}`, "messageMarks.0.kind", "bidi", true},
+		"a choice":   {"", "", `{"responseSchema":{"enum":["a` + rlo + `"]}}`, "choices.0.marks.0.class", "A", true},
+		"far behind": {"refund", `{"a":"` + strings.Repeat("x", 200<<10) + rlo + `"}`, `{}`, "calls.0.fields.0.marks.0.kind", "more", true},
+		"not shown":  {"refund", `{"a":[` + strings.Repeat("1,", 1000) + `"` + rlo + `"]}`, `{}`, "calls.0.rest", "true", true},
+		"a space":    {"refund", `{"a":"1` + "\u00a0" + `000"}`, `{}`, "calls.0.fields.0.marks.0.class", "B", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := inMemory(t)
+			p := pause(1, test.tool, test.args)
+			p.Interrupts[0].Object = json.RawMessage(test.object)
+			if test.tool == "" {
+				p.Interrupts[0].Calls, p.Interrupts[0].Yes = nil, nil
+			}
+			r.open(1, p)
+			q := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("questions.0")
+			if got := q.Get(test.path).String(); got != test.want || q.Get("grave").Bool() != test.grave {
+				t.Errorf("%s is %q, want %q; grave: %s", test.path, got, test.want, q.Get("grave"))
+			}
+			if l := r.ask(200, "GET", "/v1/approvals").Get("approvals.0.questions.0"); l.Get("grave").Bool() != test.grave && name != "a choice" {
+				t.Errorf("in the list it is grave: %s", l.Get("grave"))
+			}
+		})
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/marks"
 )
 
 // A Kind says what a value is, and how it is best read.
@@ -54,6 +55,9 @@ type Field struct {
 	// Salient: it is how much, or how many. Currency is what a currency beside it says.
 	Salient  bool   `json:"salient,omitempty"`
 	Currency string `json:"currency,omitempty"`
+	// Marks are what is hidden in the text, or looks like something else. KeyMarks is that of Key.
+	Marks    []marks.Mark `json:"marks,omitempty"`
+	KeyMarks []marks.Mark `json:"keyMarks,omitempty"`
 	// Truncated: Text is only the beginning. Size is how many bytes all of it has.
 	Truncated bool `json:"truncated,omitempty"`
 	Size      int  `json:"size"`
@@ -132,6 +136,7 @@ func (l *layout) members(path string, depth int, object string) {
 		l.value(member(path, key), key, depth, m.Value)
 		f := &l.Fields[at]
 		f.Twice = times[name] > 1
+		f.KeyMarks = marks.Find(key, marks.Identifier)
 		if f.Salient = isAmount(name, f); f.Salient {
 			f.Currency = currency
 		}
@@ -190,12 +195,28 @@ func (l *layout) value(path, key string, depth int, raw string) {
 func (l *layout) text(path, key string, depth int, kind Kind, text string, isJSON bool) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	f := Field{Path: path, Key: key, Depth: depth, Kind: kind, Text: text, JSON: isJSON, Size: len(text)}
+	f.Marks = marks.Find(text, howOf(kind, text, isJSON))
 	if room := min(l.bounds.Text, max(l.bounds.All-l.Text, 0)); len(text) > room {
 		f.Text, f.Truncated, l.Rest = head(text, room), true, true
+		f.Marks = marks.Before(f.Marks, utf8.RuneCountInString(f.Text))
 	}
 	l.Text += len(f.Text)
 	l.Fields = append(l.Fields, f)
 }
+
+// howOf says how marks of a text are looked for. A name, such as an address or an id, is more than
+// letters of one script.
+func howOf(kind Kind, text string, isJSON bool) marks.How {
+	switch {
+	case isJSON:
+		return marks.JSON
+	case kind == String && !strings.ContainsAny(text, " \t\n") && strings.ContainsFunc(text, isASCIILetter):
+		return marks.Identifier
+	}
+	return marks.Text
+}
+
+func isASCIILetter(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' }
 
 // indented is JSON as it is read, with its tokens as they are. Where indenting would cost more than
 // it helps, it is left.

@@ -3,12 +3,14 @@ package fields
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/hostile"
+	"holdpoint/internal/marks"
 )
 
 // shown is a layout in short: a line for each field.
@@ -130,6 +132,28 @@ func TestKinds(t *testing.T) {
 		if got := kindOf(test.key, test.text); got != test.want {
 			t.Errorf("%s %q is %s, want %s", test.key, test.text, got, test.want)
 		}
+	}
+}
+
+// TestMarksOfFields: texts and keys have their marks, and a name is read as one.
+func TestMarksOfFields(t *testing.T) {
+	l := Of("{\"\u0430mount\":1,\"to\":\"\u0440\u0430\u0443\u0440\u0430.com\",\"note\":\"pay \\u202e1\",\"x\":{\"y\":{\"z\":{\"deep\":\"\\u202e\"}}},\"word\":\"\u0441\u043e\u0440\"}", Whole)
+	var got []string
+	for _, f := range l.Fields {
+		for _, m := range f.KeyMarks {
+			got = append(got, fmt.Sprint(f.Path, " key ", m.Kind, m.At, m.Length))
+		}
+		for _, m := range f.Marks {
+			got = append(got, fmt.Sprint(f.Path, " ", m.Kind, m.At, m.Length))
+		}
+	}
+	want := []string{"[\"\u0430mount\"] key lookalike0 1", "to lookalike0 5", "note bidi4 1", "x.y.z.deep bidi0 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	l = Of(`{"a":"`+strings.Repeat("x", 100)+"\u202E\"}", Bounds{Fields: 1, Text: 10, All: 10})
+	if m := l.Fields[0].Marks; len(m) != 1 || m[0].Kind != marks.More || m[0].Class != marks.A {
+		t.Errorf("behind what is shown: %+v", m)
 	}
 }
 

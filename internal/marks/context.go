@@ -1,0 +1,104 @@
+package marks
+
+import (
+	"strings"
+	"unicode"
+)
+
+// flags are the tags behind a black flag that make one of the flags that Unicode recommends.
+var flags = []string{"gbeng", "gbsct", "gbwls"}
+
+const (
+	zwj, zwnj  = 0x200D, 0x200C
+	vs15, vs16 = 0xFE0E, 0xFE0F
+	keycap     = 0x20E3
+	blackFlag  = 0x1F3F4
+	cancelTag  = 0xE007F
+)
+
+// modifies says whether a character belongs to a picture before it: a selector, or a colour of
+// skin.
+func modifies(r rune) bool {
+	return r == vs15 || r == vs16 || r >= 0x1F3FB && r <= 0x1F3FF
+}
+
+// free says whether a character that the table has belongs where it stands.
+func (s *scanner) free(kind Kind, r rune, size int) bool {
+	next, _, _ := s.read(s.i + size)
+	switch kind {
+	case Control:
+		return r == '\r' && next == '\n'
+	case Joiner:
+		if r == zwj && unicode.Is(pictures, s.base) && (s.prev == s.base || modifies(s.prev)) && unicode.Is(pictures, next) {
+			return true
+		}
+		return joins(s.prev, next)
+	case Variation:
+		switch {
+		case r == vs15 || r == vs16:
+			return unicode.Is(pictures, s.prev) || next == keycap && strings.ContainsRune("0123456789#*", s.prev)
+		case r >= 0xE0100 && r <= 0xE010F: // forms of ideographs in names; more are not in use
+			return unicode.Is(unicode.Han, s.prev)
+		}
+		return r < 0xFE00 && unicode.Is(unicode.Mongolian, s.prev) && unicode.IsLetter(s.prev)
+	case Tag:
+		return s.inFlag()
+	case Invisible:
+		return r == 0x180E && unicode.Is(unicode.Mongolian, s.prev) && unicode.Is(unicode.Mongolian, next)
+	case Space:
+		return r == 0x3000 && (isCJK(s.prev) || isCJK(next))
+	}
+	return false
+}
+
+// joins says whether a joiner between two characters changes how they are written.
+func joins(prev, next rune) bool {
+	if !isLetterOrMark(prev) {
+		return false
+	}
+	for _, script := range joining {
+		if !unicode.Is(script, prev) {
+			continue
+		}
+		// Behind a mark that kills a vowel it counts at the end of a word, too.
+		return isLetterOrMark(next) && unicode.Is(script, next) || unicode.IsMark(prev) && !unicode.Is(unicode.Join_Control, next)
+	}
+	return false
+}
+
+func isLetterOrMark(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
+
+// isCJK says whether a character is of a text where spaces are as wide as ideographs.
+func isCJK(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) ||
+		r > 0x3000 && r <= 0x303F || r >= 0xFF01 && r <= 0xFFEE
+}
+
+// inFlag says whether the tag at the scanner's place is one of a flag.
+func (s *scanner) inFlag() bool {
+	if s.prev == blackFlag {
+		s.flagEnd = 0
+		for _, flag := range flags {
+			s.flagEnd = max(s.flagEnd, s.behind(flag))
+		}
+	}
+	return s.i < s.flagEnd
+}
+
+// behind is where the tags of a flag end that begin at the scanner's place, 0 if others stand
+// there.
+func (s *scanner) behind(flag string) int {
+	i := s.i
+	for _, c := range []byte(flag) {
+		r, size, _ := s.read(i)
+		if r != 0xE0000+rune(c) {
+			return 0
+		}
+		i += size
+	}
+	r, size, _ := s.read(i)
+	if r != cancelTag {
+		return 0
+	}
+	return i + size
+}

@@ -1,0 +1,220 @@
+// Package marks finds what is in a text and cannot be seen, or looks like something else:
+// characters without a shape, controls that turn the order around, letters of one script in a word
+// of another. Whoever shows a text to somebody who is to decide by it shows the marks as well.
+//
+// It deliberately changes no text, and judges none by its language: what is of one script is free.
+// It follows UTR #36 and UTS #39 (Unicode security) and CVE-2021-42574; table.go says what is
+// marked. The cost is linear in the text.
+package marks
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Class says how much a mark matters.
+type Class string
+
+// A: nobody can see what it is. B: it is not what it seems, and mostly harmless.
+const (
+	A Class = "A"
+	B Class = "B"
+)
+
+// A Mark is a run of such characters.
+type Mark struct {
+	Class Class  `json:"class"`
+	Kind  Kind   `json:"kind"`
+	Name  string `json:"name,omitempty"` // of the first character, as U+202E RLO; More has none
+	// At and Length are in characters (code points) of the text.
+	At     int `json:"at"`
+	Length int `json:"length"`
+	Count  int `json:"count"` // of the characters that are meant; an escape of JSON is one
+	// Decoded is what hidden characters say, or what lookalikes look like.
+	Decoded string `json:"decoded,omitempty"`
+}
+
+// How a text is read.
+type How int
+
+// Text is any text. Identifier is a name: a word of lookalikes alone is marked there, too. JSON has
+// escapes, which count as what they stand for.
+const (
+	Text How = iota
+	Identifier
+	JSON
+)
+
+// Bounds of what is found in one text. Behind the last mark one of kind More counts the rest.
+const (
+	maxMarks   = 100
+	maxDecoded = 1000 // bytes
+)
+
+// Find the marks of a text, in their order.
+func Find(text string, how How) []Mark {
+	c := collector{}
+	scan(text, how, func(h hit) bool { c.add(h); return true })
+	c.finish()
+	return c.marks
+}
+
+// Grave says whether a text has a mark of class A.
+func Grave(text string, how How) (grave bool) {
+	scan(text, how, func(h hit) bool { grave = h.class == A; return !grave })
+	return grave
+}
+
+// Before are the marks of a text's first characters. One of kind More stands for those behind them.
+func Before(list []Mark, characters int) []Mark {
+	for n, m := range list {
+		if m.At+m.Length <= characters && m.At < characters {
+			continue
+		}
+		rest := Mark{Class: B, Kind: More, At: characters}
+		if AnyGrave(list[n:]) {
+			rest.Class = A
+		}
+		for _, m := range list[n:] {
+			rest.Count += m.Count
+		}
+		return append(list[:n:n], rest)
+	}
+	return list
+}
+
+// AnyGrave says whether one of the marks is of class A.
+func AnyGrave(list []Mark) bool {
+	for _, m := range list {
+		if m.Class == A {
+			return true
+		}
+	}
+	return false
+}
+
+// A hit is one character that is marked.
+type hit struct {
+	class  Class
+	kind   Kind
+	r      rune
+	at     int
+	length int
+	like   byte // what a lookalike looks like
+}
+
+// A collector makes marks of hits.
+type collector struct {
+	marks   []Mark
+	first   rune
+	several bool // the run has more than its first character
+	hidden  []byte
+}
+
+func (c *collector) add(h hit) {
+	if n := len(c.marks) - 1; n >= 0 {
+		m := &c.marks[n]
+		switch {
+		case m.Kind == More:
+			m.Count++
+			if h.class == A {
+				m.Class = A
+			}
+			return
+		case m.Kind == h.kind && m.At+m.Length == h.at:
+			m.Length += h.length
+			m.Count++
+			c.several = c.several || h.r != c.first
+			c.decode(h)
+			return
+		}
+	}
+	c.finish()
+	if len(c.marks) == maxMarks {
+		c.marks = append(c.marks, Mark{Class: h.class, Kind: More, At: h.at, Count: 1})
+		return
+	}
+	c.marks = append(c.marks, Mark{Class: h.class, Kind: h.kind, At: h.at, Length: h.length, Count: 1})
+	c.first, c.several, c.hidden = h.r, false, c.hidden[:0]
+	c.decode(h)
+}
+
+func (c *collector) decode(h hit) {
+	b := h.like
+	switch {
+	case len(c.hidden) >= maxDecoded:
+		return
+	case h.kind == Tag && h.r >= 0xE0020 && h.r < 0xE007F:
+		b = byte(h.r - 0xE0000)
+	case h.kind == Variation: // in them people have hidden bytes, one in each
+		b = selected(h.r)
+	case h.kind != Lookalike:
+		return
+	}
+	c.hidden = append(c.hidden, b)
+}
+
+// finish the last mark.
+func (c *collector) finish() {
+	n := len(c.marks) - 1
+	if n < 0 || c.marks[n].Kind == More {
+		return
+	}
+	m := &c.marks[n]
+	m.Name = nameOf(c.first, m.Kind)
+	if c.several {
+		m.Name += " and others"
+	}
+	if m.Kind != Variation || readable(c.hidden) {
+		m.Decoded = string(c.hidden)
+	}
+}
+
+// readable says whether bytes are a text of three characters or more: bytes that are hidden as
+// something else are no text.
+func readable(b []byte) bool {
+	if !utf8.Valid(b) || utf8.RuneCount(b) < 3 {
+		return false
+	}
+	for _, r := range string(b) {
+		if !unicode.IsPrint(r) && r != '\n' && r != '\t' {
+			return false
+		}
+	}
+	return true
+}
+
+// selected is the number of a variation selector.
+func selected(r rune) byte {
+	if r >= 0xE0100 {
+		return byte(r - 0xE0100 + 16)
+	}
+	return byte(r - 0xFE00)
+}
+
+// nameOf is how a character is called.
+func nameOf(r rune, kind Kind) string {
+	name := names[r]
+	switch {
+	case name != "":
+	case kind == Lookalike:
+		name = scriptOf(r)
+	case kind == Tag:
+		name = "TAG"
+	case kind == Variation && r >= 0xFE00:
+		name = fmt.Sprintf("VS%d", int(selected(r))+1)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("U+%04X %s", r, name), " ")
+}
+
+// scriptOf is the name of a letter's script.
+func scriptOf(r rune) string {
+	for name, table := range unicode.Scripts {
+		if unicode.Is(table, r) {
+			return strings.ReplaceAll(name, "_", " ")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,132 @@
+package marks
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A scanner stands at a character of a text.
+type scanner struct {
+	text string
+	how  How
+
+	i, at int  // of the next character, in bytes and in characters
+	prev  rune // the one before, -1 at the beginning
+	base  rune // the last one that is not a modifier of what stands before it
+	heap  int  // accents that stand on one letter so far
+	words bool // the text has letters beyond ASCII
+
+	flagEnd int  // where the tags of a flag end that was read last
+	wordEnd int  // where the word ends that was read last
+	fools   bool // its lookalikes are marked
+}
+
+// most accents that stand on one letter in a language that people write.
+const maxHeap = 8
+
+// scan tells each character that is marked, until found returns false.
+func scan(text string, how How, found func(hit) bool) {
+	s := scanner{text: text, how: how, prev: -1, base: -1}
+	s.words = !isASCII(text) || how == JSON && strings.Contains(text, `\u`)
+	for s.i < len(text) {
+		r, size, length := s.read(s.i)
+		if s.words && s.i >= s.wordEnd && isWord(r) {
+			s.readWord()
+		}
+		h := hit{r: r, at: s.at, length: length}
+		if s.judge(&h, size) && !found(h) {
+			return
+		}
+		s.i += size
+		s.at += length
+		if s.prev = r; !modifies(r) {
+			s.base = r
+		}
+	}
+}
+
+// judge says whether a character is marked where it stands.
+func (s *scanner) judge(h *hit, size int) bool {
+	if n := classify(h.r); n >= 0 {
+		h.kind, h.class = table[n].kind, table[n].class
+		return !s.free(h.kind, h.r, size)
+	}
+	if unicode.In(h.r, unicode.Mn, unicode.Me) {
+		s.heap++
+		h.kind, h.class = Stack, A
+		return s.heap > maxHeap
+	}
+	s.heap = 0
+	if s.fools && s.i < s.wordEnd {
+		h.kind, h.class, h.like = Lookalike, A, lookalikes()[h.r]
+	}
+	return h.like != 0
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// read is the character at i, how many bytes it takes, and how many characters of the text. It is
+// -1 at the end. Bytes that are no text are U+FFFD, and so is half of a pair of surrogates.
+func (s *scanner) read(i int) (r rune, size, length int) {
+	switch {
+	case i >= len(s.text):
+		return -1, 0, 0
+	case s.how == JSON && s.text[i] == '\\' && i+1 < len(s.text):
+		r, size = escape(s.text[i:])
+		return r, size, size
+	}
+	r, size = utf8.DecodeRuneInString(s.text[i:])
+	return r, size, 1
+}
+
+// escape is what a text begins with that begins with a backslash.
+func escape(text string) (rune, int) {
+	switch text[1] {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		high, ok := unit(text)
+		if !ok {
+			break
+		}
+		if !utf16.IsSurrogate(high) {
+			return high, 6
+		}
+		if low, ok := unit(text[6:]); ok {
+			if r := utf16.DecodeRune(high, low); r != unicode.ReplacementChar {
+				return r, 12
+			}
+		}
+		return unicode.ReplacementChar, 6
+	case '"', '\\', '/':
+		return rune(text[1]), 2
+	}
+	return '\\', 1
+}
+
+// unit is the number of an escape such as \u202e.
+func unit(text string) (rune, bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text[2:6], 16, 16)
+	return rune(n), err == nil
+}

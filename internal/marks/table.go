@@ -1,0 +1,124 @@
+package marks
+
+import "unicode"
+
+// A Kind says why a character is marked.
+type Kind string
+
+// The kinds. Stack is of accents that are heaped over each other. More counts what is not listed.
+const (
+	Bidi       Kind = "bidi"
+	Tag        Kind = "tag"
+	Joiner     Kind = "joiner"
+	Variation  Kind = "variation"
+	Invisible  Kind = "invisible"
+	Control    Kind = "control"
+	Line       Kind = "line"
+	Private    Kind = "private"
+	Unassigned Kind = "unassigned"
+	Broken     Kind = "broken"
+	Blank      Kind = "blank"
+	Stack      Kind = "stack"
+	Lookalike  Kind = "lookalike"
+	Space      Kind = "space"
+	More       Kind = "more"
+)
+
+// table is what is marked. The first row that has a character counts; what is free by what stands
+// beside it says context.go, and words are read by words.go.
+var table = []struct {
+	kind  Kind
+	class Class
+	has   func(rune) bool
+}{
+	{Bidi, A, in(ranges(0x061C, 0x061C, 0x200E, 0x200F, 0x202A, 0x202E, 0x2066, 0x2069))},
+	{Tag, A, in(ranges(0xE0000, 0xE007F))},
+	{Joiner, A, in(unicode.Join_Control)},
+	{Variation, A, in(unicode.Variation_Selector)},
+	// Default_Ignorable_Code_Point, but for what stands above, and Cf. Arabic has signs among these
+	// that are seen: they go before a number.
+	{Invisible, A, func(r rune) bool {
+		return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Cf) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+	}},
+	{Control, A, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }},
+	{Line, A, in(ranges(0x2028, 0x2029))},
+	{Private, A, in(unicode.Co)},
+	// What is no character, and what takes the place of one: half of a pair of surrogates, bytes
+	// that are no text.
+	{Broken, A, in(ranges(0xD800, 0xDFFF, 0xFDD0, 0xFDEF, 0xFFFD, 0xFFFF))},
+	// Without a shape, though Unicode calls them symbols and marks: braille of no dots, a note
+	// without a head, Khitan's filler.
+	{Blank, A, in(ranges(0x2800, 0x2800, 0x16FE4, 0x16FE4, 0x1D159, 0x1D159))},
+	{Space, B, func(r rune) bool { return unicode.Is(unicode.Zs, r) && r != ' ' }},
+	{Unassigned, A, unassigned},
+}
+
+// plain are blocks without anything of the table, which most texts are of.
+var plain = ranges(
+	0x20, 0x7E, 0xA1, 0xAC, 0xAE, 0x02FF, 0x0400, 0x052F, 0x05D0, 0x05EA, 0x0620, 0x065F, 0x3041, 0x3096,
+	0x30A0, 0x30FF, 0x4E00, 0x9FFF, 0xAC00, 0xD7A3,
+)
+
+func in(t *unicode.RangeTable) func(rune) bool { return func(r rune) bool { return unicode.Is(t, r) } }
+
+// unassigned says whether the version of Unicode that Go knows has no such character. Ideographs
+// and pictures come with every version, and are seen: as what they are, or as a box.
+func unassigned(r rune) bool {
+	switch {
+	case r&0xFFFE == 0xFFFE:
+		return true
+	case r >= 0x20000 && r <= 0x3FFFD, unicode.Is(pictures, r):
+		return false
+	}
+	return unicode.Is(unicode.Cn, r)
+}
+
+// pictures are the characters that are, or can be, shown as emoji (Extended_Pictographic of UTS
+// #51, which has whole blocks for what is to come).
+var pictures = ranges(
+	0xA9, 0xA9, 0xAE, 0xAE, 0x203C, 0x203C, 0x2049, 0x2049, 0x2122, 0x2122, 0x2139, 0x2139, 0x2194, 0x21AA,
+	0x231A, 0x23FF, 0x24C2, 0x24C2, 0x25AA, 0x27BF, 0x2934, 0x2935, 0x2B05, 0x2B55, 0x3030, 0x3030,
+	0x303D, 0x303D, 0x3297, 0x3297, 0x3299, 0x3299, 0x1F000, 0x1FAFF,
+)
+
+// joining are the scripts whose letters join, or make clusters: there a joiner changes what is
+// read.
+var joining = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko, unicode.Mandaic, unicode.Manichaean, unicode.Psalter_Pahlavi,
+	unicode.Phags_Pa, unicode.Adlam, unicode.Hanifi_Rohingya, unicode.Sogdian, unicode.Chorasmian,
+	unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
+	unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Thai, unicode.Lao, unicode.Tibetan, unicode.Myanmar, unicode.Khmer,
+	unicode.Balinese, unicode.Javanese, unicode.Sundanese, unicode.Meetei_Mayek, unicode.Chakma, unicode.Grantha, unicode.Newa,
+}
+
+// names of characters, as people who know them call them.
+var names = map[rune]string{
+	0x00: "NUL", 0x07: "BEL", 0x08: "BS", 0x0B: "VT", 0x0C: "FF", 0x0D: "CR", 0x1B: "ESC", 0x7F: "DEL", 0x85: "NEL",
+	0xA0: "NBSP", 0xAD: "SHY", 0x034F: "CGJ", 0x061C: "ALM", 0x115F: "HANGUL FILLER", 0x1160: "HANGUL FILLER",
+	0x200B: "ZWSP", 0x200C: "ZWNJ", 0x200D: "ZWJ", 0x200E: "LRM", 0x200F: "RLM", 0x2028: "LINE SEPARATOR",
+	0x2029: "PARAGRAPH SEPARATOR", 0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF", 0x202D: "LRO", 0x202E: "RLO", 0x202F: "NNBSP",
+	0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0x2800: "BRAILLE BLANK",
+	0x3000: "IDEOGRAPHIC SPACE", 0x3164: "HANGUL FILLER", 0xFEFF: "BOM", 0xFFA0: "HANGUL FILLER", 0xFFFD: "NOT A CHARACTER",
+}
+
+// ranges makes a table of pairs of a first and a last character, in their order.
+func ranges(pairs ...rune) *unicode.RangeTable {
+	t := &unicode.RangeTable{}
+	for n := 0; n < len(pairs); n += 2 {
+		t.R32 = append(t.R32, unicode.Range32{Lo: uint32(pairs[n]), Hi: uint32(pairs[n+1]), Stride: 1})
+	}
+	return t
+}
+
+// classify says in which row a character is, -1 if in none.
+func classify(r rune) int {
+	if unicode.Is(plain, r) {
+		return -1
+	}
+	for n := range table {
+		if table[n].has(r) {
+			return n
+		}
+	}
+	return -1
+}
