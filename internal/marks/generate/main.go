@@ -1,5 +1,3 @@
-//go:build ignore
-
 // Holdpoint has a table of lookalikes, which this writes from the data of UTS #39:
 //
 //	go run ./internal/marks/generate/main.go < confusables.txt > internal/marks/lookalikes.go
