@@ -25,6 +25,9 @@ const patience = 90 * time.Second
 
 var update = flag.Bool("update", false, "write the pictures of docs/desk anew")
 
+// pictures is the folder of those that docs/desk.md shows.
+const pictures = "../../docs/desk"
+
 // people have a token each.
 var people = map[string]string{
 	"maria.okafor": "maria-0123456789abcdef0123456789abcdef",
@@ -94,7 +97,7 @@ func newStage(t *testing.T, binary string, more ...string) stage {
 	_, log := startChild(t, cmd)
 	s := stage{Fake: fake.URL, Tokens: people, Keep: os.Getenv("E2E_DESK_SHOTS")}
 	if *update {
-		s.Shots = filepath.Join("..", "..", "docs", "desk")
+		s.Shots = pictures
 	}
 	for s.Agent == "" || s.Desk == "" {
 		text, err := log.ReadBytes('\n')

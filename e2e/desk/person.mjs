@@ -71,10 +71,14 @@ export class Person {
     });
   }
 
-  // shot is a picture for the documents.
-  async shot(name, options = {}) {
+  // shot is a picture for who looks at the page while writing it, and of the documents if kept is true.
+  async shot(name, kept = false) {
     const { shots, keep } = this.world.stage;
-    for (const dir of [shots, keep]) if (dir) await this.page.screenshot({ path: `${dir}/${name}.png`, ...options });
+    for (const dir of [kept && shots, keep]) {
+      if (!dir) continue;
+      await this.page.mouse.move(0, 0);
+      await this.page.screenshot({ path: `${dir}/${name}.png` });
+    }
   }
 
   // judged ends the scene if axe-core finds anything, if a target is too small, or if the page can

@@ -3,8 +3,10 @@
 package desk
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -84,5 +86,30 @@ func TestDesk(t *testing.T) {
 			}
 			d.play(t, one.file, one.name, newStage(t, tools.binary, env...))
 		})
+	}
+}
+
+// TestPictures: docs/desk has the pictures that docs/desk.md shows, and no others. What is on them
+// is not compared, for each machine draws letters in its own way: -update writes them anew.
+func TestPictures(t *testing.T) {
+	text, err := os.ReadFile("../../docs/desk.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(pictures)
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	for _, f := range files {
+		picture, err := os.ReadFile(filepath.Join(pictures, f.Name()))
+		if err != nil || !bytes.HasPrefix(picture, []byte("\x89PNG\r\n")) || len(picture) > 150<<10 {
+			t.Errorf("%s: %d bytes, want a PNG of at most 150 KiB: %v", f.Name(), len(picture), err)
+		}
+		if !strings.Contains(string(text), "](desk/"+f.Name()+")") {
+			t.Errorf("docs/desk.md does not show %s", f.Name())
+		}
+	}
+	if shown := strings.Count(string(text), "](desk/"); shown != len(files) {
+		t.Errorf("docs/desk.md shows %d pictures, and there are %d", shown, len(files))
 	}
 }

@@ -50,12 +50,18 @@ export const scenes = {
   // Characters that turn the reading direction, or cannot be seen, are signs in their place.
   async "hidden characters"(w) {
     const tags = [..."pay 1900 EUR"].map((c) => String.fromCodePoint(0xe0000 + c.charCodeAt(0))).join("");
-    await w.tool("pay", { file: "invoice_\u202egnp.exe", text: `Thanks.${tags} Bye`, key: "a\u200bb", many: "x" + "\u200b".repeat(5000) + "y", "am\u2066ount": 1, fine: "שלום, привет, 你好, 👩‍🚀 ❤️" }, { message: "ok\u202e" });
+    await w.tool("pay", { link: "https://p\u0430yp\u0430l.example/login", file: "invoice_\u202egnp.exe", text: `Thanks.${tags} Bye`, key: "a\u200bb", many: "x" + "\u200b".repeat(5000) + "y", "am\u2066ount": 1, fine: "שלום, привет, 你好, 👩‍🚀 ❤️" }, { message: "ok\u202e" });
     const p = await w.person();
     await p.open("pay");
     await p.has("Some text is not what it looks like", "#question .notice");
     const chips = await p.page.$$eval(".chip", (all) => all.map((c) => c.textContent));
     for (const want of [/U\+202E/, /U\+200B/, /U\+200B.* × 5,?000/, /U\+2066/]) assert.ok(chips.some((c) => want.test(c)), `${want}: ${chips}`);
+    await p.has("1 character that turns the reading direction (in file): U+202E RLO", "#question .notice");
+    await p.has("12 invisible characters (in text); they spell “pay 1900 EUR”", "#question .notice");
+    await p.has("2 letters that look like others (in link): a is U+0430 Cyrillic", "#question .notice");
+    assert.ok(chips.includes("hidden text: “pay 1900 EUR”"), chips);
+    assert.deepEqual(await p.page.$$eval("mark.lookalike", (all) => all.map((m) => m.firstChild.data)), ["\u0430", "\u0430"]);
+    await p.has("hidden characters", "#list");
     const raw = await p.page.evaluate(() => /[\u202a-\u202e\u2066-\u2069\u200b\u{e0000}-\u{e007f}]/u.test(document.body.innerText));
     assert.equal(raw, false, "no such character is on the page");
     await p.has("👩‍🚀 ❤️", "#question");

@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { fill } from "./gallery.mjs";
 
+// pictures are those of docs/desk.
+const pictures = { "wide light original payment": "question", "wide light post_notice": "hidden", "wide dark run_sql": "dark", "phone light original payment": "phone" };
+
 const sizes = { wide: [1280, 800], phone: [360, 740], zoomed: [320, 256] };
 
 // everywhere visits the states of what waits, for a person whose page has a size and a scheme.
@@ -20,6 +23,8 @@ async function everywhere(w, size, scheme) {
     await home();
     await p.open(words);
     await p.judged(words);
+    const picture = pictures[`${size} ${scheme} ${words}`];
+    if (picture) await p.shot(picture, true);
     if (words === "post_notice") {
       await p.click("yes");
       await p.page.waitForSelector("#typed");

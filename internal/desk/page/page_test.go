@@ -127,3 +127,32 @@ func TestFilesAreShort(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedFilesAreThere: each script, style and icon that a file of the page names is one of its
+// files, and each file but index.html is named.
+func TestNamedFilesAreThere(t *testing.T) {
+	names := regexp.MustCompile(`(?:from |import )"\./([a-z]+\.js)"|(?:src|href)="page/([a-z]+\.[a-z]+)"`)
+	files, err := fs.ReadDir(embedded, "files")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{"index.html": true}
+	for _, f := range files {
+		text, err := fs.ReadFile(embedded, "files/"+f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range names.FindAllStringSubmatch(string(text), -1) {
+			name := m[1] + m[2]
+			named[name] = true
+			if _, err := fs.Stat(embedded, "files/"+name); err != nil {
+				t.Errorf("%s names %s: %v", f.Name(), name, err)
+			}
+		}
+	}
+	for _, f := range files {
+		if !named[f.Name()] {
+			t.Errorf("nothing names %s", f.Name())
+		}
+	}
+}

@@ -6,7 +6,7 @@ import { nextAfter } from "./list.js";
 import { callName, fieldsOf, heading, kindOf, mayOf } from "./model.js";
 import { add, pendingOf, stop, undo } from "./pending.js";
 import { again, look } from "./poll.js";
-import { draw, hiddenIn } from "./question.js";
+import { draw } from "./question.js";
 import { draftOf, on, openKey, openQuestion, settings, state } from "./state.js";
 import { name } from "./text.js";
 import { reasonOf, refusal, whoDid } from "./words.js";
@@ -57,7 +57,7 @@ function whyNoYes(a, q, may) {
   return "";
 }
 
-const isGrave = (q) => q.grave ?? hiddenIn(q);
+const isGrave = (q) => Boolean(q.grave);
 
 // drawBar shows the buttons. They stand where they stood.
 export function drawBar() {
@@ -127,7 +127,7 @@ function panel(q) {
   const { words } = confirmed(q);
   const input = el("input", { type: "text", id: "typed", class: "mono", autocomplete: "off", autocapitalize: "off", spellcheck: "false", value: draft().typed,
     on: { input: () => { draft().typed = input.value; drawBar(); const now = byId("typed"); now.setSelectionRange(now.value.length, now.value.length); }, keydown: (e) => { if (e.key === "Enter" && !e.isComposing && !e.repeat) { e.preventDefault(); approve(); } } } });
-  return el("div", { class: "notice bad" }, el("b", { class: "title" }, hiddenIn(q) ? "Some text is not what it looks like." : q.graveRule ? `This is marked grave by rule ${q.graveRule}.` : "This is marked grave."), el("p", {}, "It cannot be taken back after it was sent."), el("label", { for: "typed" }, words), input);
+  return el("div", { class: "notice bad" }, el("b", { class: "title" }, q.graveRule ? `This is marked grave by rule ${q.graveRule}.` : "Some text is not what it looks like."), el("p", {}, "It cannot be taken back after it was sent."), el("label", { for: "typed" }, words), input);
 }
 
 function commentPanel(q) {

@@ -59,7 +59,7 @@ export function number(text, big) {
 
 // value makes the nodes of one field.
 function value(field, folds) {
-  const { text = "", marks } = field;
+  const { text = "", marks = [] } = field;
   switch (field.kind) {
     case "number":
       return [number(text, field.salient), field.currency && el("span", { class: "unit" }, shown(field.currency))];
@@ -116,7 +116,7 @@ export function table(fields, { folds = null, compared = [] } = {}) {
     const what = children.length ? el("div", { class: "nested" }, rows(children)) : el("div", { class: "value" },
       value(field, folds), lately(by.get(field.path)));
     return el("div", { class: children.length ? "field parent" : "field" },
-      el("div", { class: "key" }, name(keyOfField(field), field.keyMarks), field.twice && el("span", { class: "badge bad" }, "stands twice"), field.changed && el("span", { class: "badge warn" }, "changed")), what);
+      el("div", { class: "key" }, name(keyOfField(field), field.keyMarks ?? []), field.twice && el("span", { class: "badge bad" }, "stands twice"), field.changed && el("span", { class: "badge warn" }, "changed")), what);
   });
   const nodes = tree(fields);
   const box = el("div", { class: "fields" });

@@ -4,7 +4,7 @@ import { since, span, left } from "./clock.js";
 import { button, byId, el, fill, tell } from "./dom.js";
 import { pendingOf } from "./pending.js";
 import { heading, wordsOf } from "./model.js";
-import { isHidden, name, person, shown } from "./text.js";
+import { name, shown } from "./text.js";
 import { on, state } from "./state.js";
 
 let shownKeys = []; // of the rows on the page, in their order
@@ -72,8 +72,7 @@ function tagsOf(row) {
   if (waits) add(waits.doing.toLowerCase(), "now");
   if (row.gone) add("decided");
   if (row.doubt) add("may have run", "bad");
-  if (q.grave) add("grave", "bad");
-  if (q.hidden ?? hiddenIn(q)) add("hidden characters", "bad");
+  if (q.grave) add(q.graveRule ? "grave" : "hidden characters", "bad");
   if (q.compared?.some?.((one) => one.times)) add("unusual amount", "warn");
   if (!row.doubt && left(row.expires) <= 0) add("expired", "bad");
   else if (!row.doubt && left(row.expires) < soon) tags.push(el("span", { class: "badge warn" }, "expires in ", el("time", { datetime: row.expires, data: { show: "left" } }, span(left(row.expires)))));
@@ -81,8 +80,6 @@ function tagsOf(row) {
   if (row.mine) add("you asked");
   return tags;
 }
-
-const hiddenIn = (q) => (q.notices?.length > 0) || (q.calls ?? []).some((c) => c.fields?.some((f) => f.marks?.some((m) => m.class === "A")) || (!c.fields && isHidden(c.arguments?.raw ?? c.raw ?? ""))) || isHidden(q.message ?? "");
 
 // outcome says in few words how a question has ended.
 export function outcome(row) {
@@ -150,7 +147,7 @@ function paint(link, row) {
     : el("time", { datetime: row.opened ?? "", title: row.opened ?? "", data: { show: "since" } }, since(row.opened));
   const a = row.approval;
   return fill(link,
-    el("span", { class: "head" }, row.kind === "tool" && row.tool ? name(row.tool) : el("b", {}, heading[row.kind] ?? "Question"), when),
+    el("span", { class: "head" }, row.kind === "tool" && row.tool ? name(row.tool, row.q.calls[0].nameMarks ?? []) : el("b", {}, heading[row.kind] ?? "Question"), when),
     el("span", { class: "line" }, el("bdi", {}, row.line || " ")),
     el("span", { class: "who" }, el("span", {}, a.agent ? shown(a.agent) : "an agent", a.requester && [" · for ", el("bdi", {}, shown(a.requester))]), tags));
 }

@@ -5,7 +5,7 @@ import { button, el } from "./dom.js";
 import { fieldsOf, kindOf } from "./model.js";
 import { look } from "./poll.js";
 import { state } from "./state.js";
-import { isHidden, name, shown } from "./text.js";
+import { markNames, name, shown } from "./text.js";
 import { became, reasonOf, verbOf, whoDid, you } from "./words.js";
 
 export const notice = (how, title, ...children) => el("div", { class: `notice ${how}` }, el("b", { class: "title" }, title), children);
@@ -54,37 +54,39 @@ function over(a, q) {
   return notice(mine ? "plainly" : "plainly strong", title);
 }
 
+const some = (n, one, many) => (n === 1 ? `1 ${one}` : `${n} ${many}`);
 const kinds = {
-  bidi: (n) => `${n} character${n === 1 ? " that turns" : "s that turn"} the reading direction`,
-  tag: (n) => `${n} invisible character${n === 1 ? "" : "s"}`,
-  lookalike: () => "Letters of several alphabets in one word",
-  control: (n) => `${n} control character${n === 1 ? "" : "s"}`,
+  bidi: (n) => some(n, "character that turns the reading direction", "characters that turn the reading direction"),
+  lookalike: (n) => some(n, "letter that looks like another one", "letters that look like others"),
+  control: (n) => some(n, "control character", "control characters"),
+  line: (n) => some(n, "line break that not everybody sees", "line breaks that not everybody sees"),
+  private: (n) => some(n, "character without a meaning of its own", "characters without a meaning of their own"),
+  unassigned: (n) => some(n, "character that does not exist", "characters that do not exist"),
+  broken: (n) => some(n, "broken character", "broken characters"),
+  blank: (n) => some(n, "character that is blank", "characters that are blank"),
+  stack: (n) => some(n, "heaped accent", "heaped accents"),
+  more: (n) => some(n, "more", "more"),
 };
-const invisible = (n) => `${n} invisible character${n === 1 ? "" : "s"}`;
+const invisible = (n) => some(n, "invisible character", "invisible characters");
 
 // marked says in a line each what is hidden, and where.
 function marked(q) {
-  if (q.notices?.length && q.notices.every((n) => n.kind)) return q.notices.map((n) => lineOf(n.kind, n.count ?? 1, n.where ?? n.path, n));
   const list = [];
-  const add = (where, text, marks) => {
-    if (!marks) { if (isHidden(text)) list.push(el("li", {}, "Characters that cannot be seen (in ", where, ")")); return; }
+  const add = (where, marks) => {
     const by = new Map();
-    for (const m of marks) if (m.class !== "B") by.set(m.kind, [...(by.get(m.kind) ?? []), m]);
+    for (const m of marks ?? []) if (m.class === "A") by.set(m.kind, [...(by.get(m.kind) ?? []), m]);
     for (const [kind, all] of by) {
-      const decoded = all.map((m) => m.decoded).filter(Boolean).join(" ");
-      list.push(el("li", {}, (kinds[kind] ?? invisible)(all.reduce((sum, m) => sum + (m.count || 1), 0)),
-        kind === "lookalike" && [": ", all.map((m) => m.name).slice(0, 4).join(", ")], " (in ", where, ")", decoded && ["; they spell “", decoded, "”"]));
+      const decoded = kind === "lookalike" ? "" : all.map((m) => m.decoded).filter(Boolean).join(" ");
+      const names = decoded ? "" : markNames(all);
+      list.push(el("li", {}, (kinds[kind] ?? invisible)(all.reduce((sum, m) => sum + (m.count || 1), 0)), " (in ", where, ")",
+        decoded && ["; they spell “", shown(decoded), "”"], names && `: ${names}`));
     }
   };
   for (const call of q.calls ?? []) {
-    if (isHidden(call.name ?? "", call.nameMarks)) add("the tool's name", call.name ?? "", call.nameMarks);
-    if (call.raw) add("the arguments", call.raw, call.rawMarks);
-    for (const f of fieldsOf(call)) { add(name(f.path, f.keyMarks), f.text ?? "", f.marks); if (isHidden(f.key ?? "", f.keyMarks)) add("a key", f.key, f.keyMarks); }
+    add("the tool's name", call.nameMarks);
+    for (const f of fieldsOf(call)) { add("a key", f.keyMarks); add(name(f.path, f.keyMarks ?? []), f.marks); }
   }
-  if (q.message) add("the agent's words", q.message, q.messageMarks);
-  return list.slice(0, 12);
-}
-
-function lineOf(kind, n, where, one) {
-  return el("li", {}, (kinds[kind] ?? invisible)(n), where && [" (in ", name(where), ")"], one.decoded && ["; they spell “", one.decoded, "”"]);
+  add("the agent's words", q.messageMarks);
+  if (!list.length && q.grave && !q.graveRule) list.push(el("li", {}, "It lies in a part of the question that is not on this page"));
+  return list.length > 12 ? [...list.slice(0, 12), el("li", {}, `and in ${list.length - 12} more places`)] : list;
 }

@@ -8,7 +8,7 @@ import { form } from "./form.js";
 import { editor, review } from "./edit.js";
 import { notes } from "./notices.js";
 import { keyOf, openQuestion, state } from "./state.js";
-import { isHidden, name, person, shown } from "./text.js";
+import { name, person, shown } from "./text.js";
 import { became, carriedBy, verbOf, you } from "./words.js";
 
 const section = (title, more, ...children) => el("section", {}, el("h3", {}, title, more && [" ", el("span", { class: "more" }, more)]), children);
@@ -23,7 +23,7 @@ function titleOf(q, kind) {
   if (kind === "choice") return [`Choose one of ${["", "", "two", "three", "four", "five", "six"][choicesOf(q).length] ?? choicesOf(q).length}`];
   if (kind === "text") return ["Answer a question"];
   if (kind === "form") return ["Fill in a form"];
-  return tool ? [q.ended ? "" : "Run ", name(tool)] : ["Run something that is not known"];
+  return tool ? ["Run ", name(tool, q.calls[0].nameMarks ?? [])] : ["Run something that is not known"];
 }
 
 // draw shows the open question. ui is what the reader has done with it so far.
@@ -42,7 +42,7 @@ export function draw(ui) {
     a.questions.length > 1 && el("span", {}, `question ${a.questions.indexOf(q) + 1} of ${a.questions.length} in this pause`)));
   parts.push(el("h2", { tabindex: "-1", id: "title" }, titleOf(q, kind)));
   const badges = [];
-  if (q.grave && !ended) badges.push(el("span", { class: "badge bad" }, "Grave"));
+  if (q.graveRule && !ended) badges.push(el("span", { class: "badge bad" }, `Grave: rule ${q.graveRule}`));
   if (may.open && Number.isFinite(left(q.expires))) badges.push(el("span", { class: left(q.expires) < 600 ? "badge warn" : "badge" }, "Expires in ", time(q.expires, "left", span(left(q.expires)))));
   if (badges.length) parts.push(el("p", { class: "badges" }, badges));
   if (a.questions.length > 1) parts.push(others(a, q));
@@ -50,9 +50,9 @@ export function draw(ui) {
   if (ui.mode === "review") parts.push(review(ui, q));
   else if (ui.mode === "edit") parts.push(editor(ui, q));
   else {
-    if (kind !== "tool") parts.push(q.message ? section("The question", "written by the agent, not by Holdpoint", agentSays(q.message, q.messageMarks)) : section("The question", "", el("p", {}, "The agent wrote nothing with it.")));
+    if (kind !== "tool") parts.push(q.message ? section("The question", "written by the agent, not by Holdpoint", agentSays(q.message, q.messageMarks ?? [])) : section("The question", "", el("p", {}, "The agent wrote nothing with it.")));
     if (q.calls?.length || kind === "tool") parts.push(calls(a, q, ui, ended));
-    if (kind === "tool" && q.message) parts.push(section("The reason", "written by the agent, not by Holdpoint", agentSays(q.message, q.messageMarks)));
+    if (kind === "tool" && q.message) parts.push(section("The reason", "written by the agent, not by Holdpoint", agentSays(q.message, q.messageMarks ?? [])));
     if ((kind !== "tool" || !q.yesKnown) && may.open && !q.cancelOnly) parts.push(section("Your answer", "", form(ui, q, kind)));
   }
   if (ended) parts.push(answer(a, q, ui));
@@ -72,7 +72,7 @@ function others(a, q) {
   const all = a.questions.length;
   return el("div", { class: "others" }, el("span", {}, `This pause asks ${all === 2 ? "two" : all} things. The agent goes on when ${all === 2 ? "both" : "all"} are answered.`),
     a.questions.map((one) => {
-      const words = [callName(one) ? name(callName(one)) : heading[kindOf(one)] ?? "Question", ` · ${one === q ? "this one" : one.decision ? verbOf(one.decision) : "waits"}`];
+      const words = [callName(one) ? name(callName(one), one.calls[0].nameMarks ?? []) : heading[kindOf(one)] ?? "Question", ` · ${one === q ? "this one" : one.decision ? verbOf(one.decision) : "waits"}`];
       return one === q ? el("span", { class: "other here" }, words) : el("a", { class: "other", href: `#/${keyOf(a.id, one.id)}` }, words);
     }));
 }
@@ -82,7 +82,7 @@ function calls(a, q, ui, ended) {
   const title = ended ? "What was asked" : "What will run";
   if (!q.calls?.length) return section(title, "", el("p", {}, "Nobody knows what a yes lets run: the agent did not say which call it asks about."));
   const compared = q.compared?.length ? "compared with what was approved lately" : "";
-  return q.calls.map((call, n) => section(q.calls.length > 1 ? [title, " ", name(call.name ?? "")] : title, n === 0 ? compared : "", call.note && el("p", { class: "note strong" }, noteText(call.note)), argumentsOf(a, q, call, n, ui)));
+  return q.calls.map((call, n) => section(q.calls.length > 1 ? [title, " ", name(call.name ?? "", call.nameMarks ?? [])] : title, n === 0 ? compared : "", call.note && el("p", { class: "note strong" }, noteText(call.note)), argumentsOf(a, q, call, n, ui)));
 }
 
 const noteText = (note) => note.charAt(0).toUpperCase() + note.slice(1) + ".";
@@ -127,7 +127,7 @@ function answer(a, q, ui) {
     const rows = edited.members.filter(({ key, node }) => node.raw !== was.get(key)?.raw);
     parts.push(el("div", { class: "fields" }, rows.map(({ key, node }) => el("div", { class: "field" }, el("div", { class: "key" }, name(key)), el("div", { class: "value" }, change(text(was.get(key)), text(node)))))));
   } else if (d?.payload && !["approved", "denied"].includes(d.says)) parts.push(whole(d.payload.kind === "string" ? d.payload.value : d.payload.raw, null, "the answer"));
-  if (d?.comment && d.comment !== ui.refused?.quote) parts.push(el("p", { class: "quote" }, shown(d.comment)));
+  if (d?.comment && d.comment !== ui.refused?.quote) parts.push(el("p", { class: "quote" }, shown(d.comment, d.commentMarks)));
   const what = a.end ? became(a.end) : a.state === "carrying" ? "The answer is being brought to the agent." : a.state === "decided" ? carriedBy(a) : a.state === "doubt" ? "" : "The agent goes on when the other questions of this pause are answered.";
   if (what) parts.push(el("p", { class: "became" }, what));
   return parts.length ? section("What became of it", "", parts) : null;
@@ -168,6 +168,3 @@ function ids(a, q) {
   return el("details", { class: "ids" }, el("summary", {}, "Ids, for the audit"),
     el("dl", {}, rows.filter(([, value]) => value).map(([label, value]) => [el("dt", {}, label), el("dd", {}, name(value))])));
 }
-
-// hiddenIn says whether anything of a question does not look like what it is.
-export const hiddenIn = (q) => (q.calls ?? []).some((c) => isHidden(c.raw ?? "") || fieldsOf(c).some((f) => isHidden(f.text ?? "", f.marks) || isHidden(f.key ?? "", f.keyMarks)));

@@ -76,14 +76,14 @@ export function shown(text, marks, from = 0, to = text.length) {
   return nodes;
 }
 
-// isHidden says whether there is anything in a text that does not show what it is.
-export const isHidden = (text, marks) => placed(text, marks).some((mark) => mark.class !== "B");
-
 // name shows a word such as a tool's name or a key: in the order in which it is stored.
 export const name = (text, marks) => el("code", { class: "stored" }, shown(text, marks));
 
 // person shows who somebody is.
 export const person = (text) => el("b", { class: "person" }, shown(text));
+
+// markNames are the names of some marks, for a sentence.
+export const markNames = (marks) => [...new Set(marks.map((m) => (m.kind === "lookalike" && m.decoded ? `${m.decoded} is ${m.name}` : m.name)).filter(Boolean))].slice(0, 4).join(", ");
 
 // oneLine is a text for a place that has one line, without marks: what is hidden becomes its code.
 export function oneLine(text, most = 160) {
