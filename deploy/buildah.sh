@@ -27,15 +27,17 @@ cp /etc/ssl/certs/ca-certificates.crt "$work/go/etc/ssl/certs/" # the build fetc
 made localhost/holdpoint-golang "$work/go" --env GOCACHE=/cache --env PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 mkdir -p "$work/base/etc"
 echo 'nonroot:x:65532:65532::/:/sbin/nologin' > "$work/base/etc/passwd"
+made localhost/holdpoint-base "$work/base" --user 65532
 
+# buildah 1.28 does not set BUILDPLATFORM, and would look for a compiler of the other architecture. It then looks for the
+# second base of that platform as well. The stand-in has nothing in it that belongs to one; real bases want buildx.
 for arch in amd64 arm64; do
-	variant=()
-	if [[ $arch == arm64 ]]; then variant=(--variant v8); fi # without it buildah does not take it for arm64
-	made "localhost/holdpoint-base:$arch" "$work/base" --arch "$arch" "${variant[@]}" --user 65532
-	# buildah 1.28 does not set BUILDPLATFORM, and would look for a compiler of the other architecture.
 	buildah bud --format docker --platform "linux/$arch" --build-arg BUILDPLATFORM="linux/$(go env GOARCH)" --volume "$(go env GOCACHE):/cache" \
-		--build-arg GOLANG=localhost/holdpoint-golang --build-arg BASE="localhost/holdpoint-base:$arch" \
+		--build-arg GOLANG=localhost/holdpoint-golang --build-arg BASE=localhost/holdpoint-base \
 		--build-arg VERSION="$version" --tag "localhost/holdpoint:$version-$arch" .
+	container=$(buildah from --arch "$arch" "localhost/holdpoint:$version-$arch")
+	go version -m "$(buildah mount "$container")/holdpoint" | grep -E 'GOARCH|vcs\.(revision|modified)'
+	buildah rm "$container" > /dev/null
 done
 container=$(buildah from "localhost/holdpoint:$version-$(go env GOARCH)")
 buildah run "$container" -- /holdpoint version

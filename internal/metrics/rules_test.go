@@ -59,6 +59,64 @@ func TestRulesAndDashboard(t *testing.T) {
 	}
 }
 
+// TestPanelsOfTheDashboard: no panel is there twice or covers another, and each asks for something
+// of the data source and the job that the dashboard lets one choose.
+func TestPanelsOfTheDashboard(t *testing.T) {
+	file, err := os.ReadFile("../../deploy/grafana/holdpoint.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Templating struct{ List []struct{ Name string } }
+		Panels     []struct {
+			ID         int
+			Title      string
+			Datasource struct{ UID string }
+			GridPos    struct{ H, W, X, Y int }
+			Targets    []struct{ RefID, Expr string }
+		}
+	}
+	if err := json.Unmarshal(file, &d); err != nil {
+		t.Fatal(err)
+	}
+	choices := map[string]bool{}
+	for _, v := range d.Templating.List {
+		choices[v.Name] = true
+	}
+	if !choices["datasource"] || !choices["job"] {
+		t.Errorf("one can choose %v", choices)
+	}
+	ids, titles, taken := map[int]bool{}, map[string]bool{}, map[[2]int]string{}
+	for _, p := range d.Panels {
+		if ids[p.ID] || titles[p.Title] || p.Title == "" {
+			t.Errorf("panel %d, %q is there twice", p.ID, p.Title)
+		}
+		ids[p.ID], titles[p.Title] = true, true
+		if p.Datasource.UID != "$datasource" || len(p.Targets) == 0 {
+			t.Errorf("%s asks %q for %d things", p.Title, p.Datasource.UID, len(p.Targets))
+		}
+		refs := map[string]bool{}
+		for _, q := range p.Targets {
+			if refs[q.RefID] || q.RefID == "" || !strings.Contains(q.Expr, `job=~"$job"`) {
+				t.Errorf("%s: the query %q is %s", p.Title, q.RefID, q.Expr)
+			}
+			refs[q.RefID] = true
+		}
+		g := p.GridPos
+		if g.H < 1 || g.W < 1 || g.X < 0 || g.X+g.W > 24 {
+			t.Errorf("%s stands at %+v, and a row has 24 columns", p.Title, g)
+		}
+		for x := g.X; x < g.X+g.W; x++ {
+			for y := g.Y; y < g.Y+g.H; y++ {
+				if other := taken[[2]int{x, y}]; other != "" {
+					t.Fatalf("%s covers %s", p.Title, other)
+				}
+				taken[[2]int{x, y}] = p.Title
+			}
+		}
+	}
+}
+
 // queriesOf writes the queries of a dashboard into a file of rules, which promtool can read.
 func queriesOf(t *testing.T, dashboard string) string {
 	t.Helper()
