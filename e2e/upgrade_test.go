@@ -20,7 +20,7 @@ import (
 )
 
 // nextVersion is in the records of the next release: the format behind store.Version.
-const nextVersion = `"version":4`
+const nextVersion = `"version":5`
 
 // nextBinary is a build that stands for the next release. Its records have the next version if a
 // question's reason is "upcoming", which stands for something that is new.

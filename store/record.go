@@ -13,8 +13,9 @@ import (
 //  1. everything but
 //  2. a pause that is contested, see Store.Contest; notices, see Outbox;
 //  3. a pause with decisions, open or ended, see Store.Decide; a pause that keeps what it takes to
-//     go on without its client.
-const Version = 3 + upcoming
+//     go on without its client;
+//  4. notes, see Store.Remember.
+const Version = 4 + upcoming
 
 // State of a record's pause.
 type State string
@@ -120,6 +121,8 @@ type Record struct {
 	Results []*Result `json:"results,omitempty"` // newest first, bounded
 	Busy    []Busy    `json:"busy,omitempty"`    // runs that go on without their clients, see Store.Occupy
 	Outbox  *Outbox   `json:"outbox,omitempty"`
+	// Notes are those of a key that is of no thread, newest first; see Store.Remember.
+	Notes []Note `json:"notes,omitempty"`
 	// Now is the store's clock at the time of the Load; it is not stored.
 	Now time.Time `json:"-"`
 }
@@ -130,6 +133,19 @@ type Busy struct {
 	Token string    `json:"token"`
 	Lease time.Time `json:"lease"`
 }
+
+// A Note is something to be remembered beside the threads, by an id that its writer makes.
+type Note struct {
+	ID   string          `json:"id"`
+	Text json.RawMessage `json:"text"`
+	At   time.Time       `json:"at"` // by the store's clock
+}
+
+// Bounds of the notes of a key.
+const (
+	MaxNotes     = 64
+	MaxNoteBytes = 8 << 10
+)
 
 // MaxBusy is how many runs of a thread can go on without their clients.
 const MaxBusy = 16

@@ -186,6 +186,13 @@ type Store interface {
 	// second call, or one for a result that is not known, is no error.
 	See(ctx context.Context, key Key, pauseID string) error
 
+	// Remember notes something under a key that is of no thread: what is worth to know of earlier
+	// threads, and may be lost. Load returns the notes. The store sets n.At. A note with the same id
+	// gives way, and of all the newest are kept: most, which is 1 to MaxNotes. It is no error if the
+	// key is of a thread, and changes nothing else of that. The record is forgotten when nothing has
+	// been noted in it for as long as a thread that has ended is known.
+	Remember(ctx context.Context, key Key, n Note, most int) error
+
 	// Snapshots returns what is kept of the thread at a moment of the pause with this id. It is
 	// empty if nothing is kept, or not any more: a record that was loaded just before may have
 	// moved on.

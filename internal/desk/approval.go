@@ -93,6 +93,10 @@ type question struct {
 	Digest         string          `json:"digest,omitempty"`
 	Decision       *decision       `json:"decision,omitempty"` // that stands
 	May            *may            `json:"may,omitempty"`
+	// Similar are the last decisions on the same tool of the agent, and Compared is what of this one
+	// is as it was approved. They are in the answer for one approval only.
+	Similar  []*earlier `json:"similar,omitempty"`
+	Compared []compared `json:"compared,omitempty"`
 	// Cut says that message, schema and arguments are too large for a list.
 	Cut bool `json:"cut,omitempty"`
 }

@@ -185,6 +185,16 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		return
 	}
 	answer(w, http.StatusOK, a)
+	_ = http.NewResponseController(w).Flush() // whoever asked is gone, or waits no more
+	d.remember(ctx, key, pauseIn(&rec, pauseID), questionsOf(words))
+}
+
+func questionsOf(words []door.Word) []string {
+	ids := make([]string, len(words))
+	for n, w := range words {
+		ids[n] = w.Question
+	}
+	return ids
 }
 
 // mayDo says whether the caller has a right, and does not change too much at once. false: it is

@@ -440,7 +440,7 @@ func TestPages(t *testing.T) {
 func TestParameters(t *testing.T) {
 	r := inMemory(t)
 	for query, code := range map[string]string{
-		"state=ended": codeNotListed, "state=open": codeParameter, "state=": codeParameter,
+		"state=open": codeParameter, "state=": codeParameter,
 		"limit=0": codeParameter, "limit=201": codeParameter, "limit=x": codeParameter, "stat=waiting": codeParameter,
 		"tool=a&tool=b": codeParameter, "cursor=!": codeParameter, "cursor=e30x": codeParameter, "%zz": codeParameter,
 		"cursor=" + cursor{After: "not one"}.String(): codeParameter,

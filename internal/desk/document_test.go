@@ -110,7 +110,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 		listed = append(listed, v.(string))
 	}
 	known := []string{
-		codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNotListed, codeNoApproval,
+		codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNoApproval,
 		codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
 		codeForbidden, codeForged, codeKeys, codeChanges, codeNoSessions, codeNoTLS,
 		codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeDecided, codeElsewhere, codeMediaType,

@@ -113,12 +113,10 @@ func query(values url.Values) (f filter, c cursor, limit int, refused *problem) 
 		switch name {
 		case "state":
 			switch value {
-			case waiting, decided, carrying, doubt:
+			case waiting, decided, carrying, doubt, ended:
 				f.state = value
-			case ended:
-				return wrong(codeNotListed, "the store lists what waits, is decided, is carried or is in doubt; what has ended is found by its id, at /v1/approvals/{id}, until it is forgotten")
 			default:
-				return wrong(codeParameter, "state: want waiting, decided, carrying or doubt")
+				return wrong(codeParameter, "state: want waiting, decided, carrying, doubt or ended")
 			}
 		case "agent":
 			f.agent = value
@@ -157,7 +155,11 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 		refuse(w, refused.Status, refused.Code, refused.Detail)
 		return
 	}
-	l, err := d.page(req.Context(), &f, c, limit)
+	look := d.page
+	if f.state == ended {
+		look = d.endedPage
+	}
+	l, err := look(req.Context(), &f, c, limit)
 	switch {
 	case req.Context().Err() != nil:
 		return

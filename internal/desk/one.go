@@ -44,6 +44,9 @@ func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if a := d.found(req.Context(), key, &rec, pauseID); a != nil {
+		if !a.Withheld {
+			d.addEarlier(req.Context(), pauseIn(&rec, pauseID), a)
+		}
 		answer(w, http.StatusOK, a)
 		return
 	}
@@ -77,6 +80,8 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 		}
 		if a := d.found(ctx, key, &rec, pauseID); closed && a != nil {
 			answer(w, http.StatusOK, a)
+			_ = http.NewResponseController(w).Flush() // whoever asked is gone, or waits no more
+			d.remember(ctx, key, pauseIn(&rec, pauseID), nil)
 			return
 		}
 		break

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	"holdpoint/internal/agui"
@@ -19,7 +20,6 @@ const (
 	codeNotFound        = "NOT_FOUND"
 	codeMethod          = "METHOD_NOT_ALLOWED"
 	codeParameter       = "INVALID_PARAMETER"
-	codeNotListed       = "STATE_NOT_LISTED"
 	codeNoApproval      = "APPROVAL_NOT_FOUND"
 	codeInProgress      = "RESUME_IN_PROGRESS"
 	codeEnded           = "APPROVAL_ENDED"
@@ -109,6 +109,9 @@ func answer(w http.ResponseWriter, status int, v any) {
 		}
 		text = append(stamp, text[1:]...)
 	}
+	// With its length the answer is whole before its handler is: what is remembered behind it takes
+	// nobody's time.
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)+1))
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // whoever asked is gone
 }

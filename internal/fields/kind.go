@@ -62,7 +62,7 @@ var (
 // isCode says whether a text is a program, JSON, markup or a statement of SQL. whole says that it
 // is not only the beginning.
 func isCode(key, text string, whole bool) bool {
-	for word := range wordsOf(key) {
+	for word := range Words(key) {
 		if codeKeys[word] {
 			return true
 		}

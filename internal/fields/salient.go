@@ -14,7 +14,7 @@ func isAmount(key string, f *Field) bool {
 	if f.Kind != Number && (f.Kind != String || !isNumber(f.Text)) {
 		return false
 	}
-	for word := range wordsOf(key) {
+	for word := range Words(key) {
 		if amounts[word] {
 			return true
 		}
@@ -45,14 +45,14 @@ func isCurrency(key string) bool {
 	if len(key) > maxKey {
 		return false
 	}
-	for word := range wordsOf(key) {
+	for word := range Words(key) {
 		return word == "currency"
 	}
 	return false
 }
 
-// wordsOf are the words of a key, small: those of row_limit and of rowLimit.
-func wordsOf(key string) iter.Seq[string] {
+// Words are the words of a key, small: those of row_limit and of rowLimit.
+func Words(key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		key = cut(key, maxKey)
 		begin, small := 0, false

@@ -85,6 +85,11 @@ func (s measured) Occupy(ctx context.Context, key store.Key, token string, lease
 	return s.Store.Occupy(ctx, key, token, lease)
 }
 
+func (s measured) Remember(ctx context.Context, key store.Key, n store.Note, most int) (err error) {
+	defer func(began time.Time) { s.did("remember", began, err) }(time.Now())
+	return s.Store.Remember(ctx, key, n, most)
+}
+
 func (s measured) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
 	defer func(began time.Time) { s.did("snapshots", began, err) }(time.Now())
 	return s.Store.Snapshots(ctx, key, pauseID, at)

@@ -79,6 +79,8 @@ func TestRecordsOfEveryFormatAreRead(t *testing.T) {
 		Says: "approved", Digest: "d3", Asked: "asked", Door: "desk", By: "Maria <&>", Comment: "fine",
 	}}))
 	u.isGolden(t, 3)
+	u.must(t, u.Remember(ctx, "k", store.Note{ID: "n", Text: json.RawMessage(`{"tool":"refund","amount":1.10}`)}, 5))
+	u.isGolden(t, 4)
 	versions, err := filepath.Glob("testdata/v*")
 	if err != nil || len(versions) != store.Version {
 		t.Fatalf("%d golden records of %d formats (%v)", len(versions), store.Version, err)

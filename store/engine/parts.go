@@ -46,6 +46,7 @@ type body struct {
 	Pause   *agui.Pause     `json:"pause,omitempty"`
 	Doubt   *store.Result   `json:"doubt,omitempty"`
 	Results []*store.Result `json:"results,omitempty"`
+	Notes   []store.Note    `json:"notes,omitempty"`
 }
 
 // ErrNewer says that the record has something in it that this binary does not know. To write it
@@ -96,7 +97,7 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (opened, error) {
 		}
 		s.known.put(key, h.Body, row.Body, b)
 	}
-	o.Pause, o.Doubt, o.Results = b.Pause, b.Doubt, b.Results
+	o.Pause, o.Doubt, o.Results, o.Notes = b.Pause, b.Doubt, b.Results, b.Notes
 	if (o.State == store.None) != (o.Pause == nil) {
 		return opened{}, errors.New("store: the record is damaged: its state and its pause do not belong together")
 	}
@@ -132,7 +133,7 @@ func (s *Store) sealHead(key store.Key, o *opened) ([]byte, error) {
 }
 
 func (s *Store) sealBody(key store.Key, o *opened) ([]byte, error) {
-	plain, err := encode(body{Pause: o.Pause, Doubt: o.Doubt, Results: o.Results})
+	plain, err := encode(body{Pause: o.Pause, Doubt: o.Doubt, Results: o.Results, Notes: o.Notes})
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func classify(rec *store.Record) class {
 			return ended
 		}
 	}
-	if rec.Owner != "" || len(rec.Results)+len(rec.Busy) > 0 || rec.Outbox != nil {
+	if rec.Owner != "" || len(rec.Results)+len(rec.Busy)+len(rec.Notes) > 0 || rec.Outbox != nil {
 		return bare
 	}
 	return absent

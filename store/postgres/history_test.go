@@ -95,6 +95,10 @@ func (a *alternating) See(ctx context.Context, k store.Key, pauseID string) erro
 	return a.next().See(ctx, k, pauseID)
 }
 
+func (a *alternating) Remember(ctx context.Context, k store.Key, n store.Note, most int) error {
+	return a.next().Remember(ctx, k, n, most)
+}
+
 func (a *alternating) Snapshots(ctx context.Context, k store.Key, pauseID string, at store.Moment) (store.Snapshots, error) {
 	return a.next().Snapshots(ctx, k, pauseID, at)
 }

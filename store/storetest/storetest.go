@@ -70,6 +70,7 @@ func Run(t *testing.T, open func(t *testing.T, clock *Clock, opts Options) store
 		{"Occupy", occupyCases()},
 		{"Contest", contestCases()},
 		{"Decide", decideCases()},
+		{"Remember", rememberCases()},
 		{"Waiting", waitingCases()},
 		{"outbox", outboxCases()},
 		{"bounds", boundCases()},

@@ -65,10 +65,10 @@ func Keeps(rec *store.Record, ref Ref) bool {
 	return false
 }
 
-// SameBody says whether a step has changed neither the pause, nor the doubt, nor the results. It
-// need not look into them, because rules replaces what a record refers to.
+// SameBody says whether a step has changed neither the pause, nor the doubt, nor the results, nor
+// the notes. It need not look into them, because rules replaces what a record refers to.
 func SameBody(a, b *store.Record) bool {
-	return a.Pause == b.Pause && a.Doubt == b.Doubt && same(a.Results, b.Results)
+	return a.Pause == b.Pause && a.Doubt == b.Doubt && same(a.Results, b.Results) && same(a.Notes, b.Notes)
 }
 
 // SameHead says whether a step has changed nothing of what stands beside those.
@@ -126,7 +126,7 @@ func Due(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 // now. It is now if there is nothing to remember.
 func Gone(rec *store.Record, now time.Time, p Policy) time.Time {
 	gone := now
-	if rec.Owner != "" || len(rec.Results) > 0 {
+	if rec.Owner != "" || len(rec.Results) > 0 || len(rec.Notes) > 0 {
 		gone = now.Add(max(p.PauseRetention, p.ReplayTTL))
 	}
 	for _, b := range rec.Busy {
@@ -151,11 +151,14 @@ func later(a, b time.Time) time.Time {
 // Format is the lowest version of records that can say what is in this one. An upgrade under way
 // then shuts older binaries out only of what uses something new. 0: there is no record.
 func Format(rec *store.Record) int {
-	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Busy) == 0 && rec.Outbox == nil {
+	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Busy)+len(rec.Notes) == 0 && rec.Outbox == nil {
 		return 0
 	}
 	if saysMore(rec) {
 		return store.Version
+	}
+	if len(rec.Notes) > 0 {
+		return 4
 	}
 	if decided(rec.Pause) || slices.ContainsFunc(rec.Results, func(r *store.Result) bool { return r.Unseen || decided(r.Pause) }) {
 		return 3

@@ -20,6 +20,9 @@ func Bytes(rec *store.Record) int {
 	for _, r := range rec.Results {
 		n += BytesOfResult(r)
 	}
+	for _, one := range rec.Notes {
+		n += 2*itemBytes + len(one.ID) + len(one.Text)
+	}
 	return n
 }
 

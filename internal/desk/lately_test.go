@@ -1,0 +1,180 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/fields"
+	"holdpoint/store"
+)
+
+// refund opens a question, and decides it.
+func (r *rig) refund(n int, args, decision, more string) {
+	r.Helper()
+	p := pause(n, "refund", args)
+	p.Interrupts[0].No = []byte(`{"approved":false}`)
+	r.open(n, p)
+	digest := p.Origin.AskedDigest(&p.Interrupts[0])
+	r.clock.advance(time.Second)
+	r.post(200, "/v1/approvals/"+id(n)+"/questions/"+fmt.Sprintf("i%d", n), fmt.Sprintf(`{"decision":%q,"digest":%q%s}`, decision, digest, more))
+}
+
+// TestEarlierDecisions: a question has the last decisions on the same tool beside it, and says what
+// is as it was approved.
+func TestEarlierDecisions(t *testing.T) {
+	r, _ := deciding(t)
+	for n, amount := range []string{"1.10", "12.00", "40", "120.00"} {
+		r.refund(10+n, `{"amount":`+amount+`,"env":"staging-eu","id":"x`+amount+`","note":"`+strings.Repeat("x ", 50)+`"}`, "approve", `,"comment":"fine"`)
+	}
+	r.refund(20, `{"amount":1,"env":"staging-eu"}`, "deny", ``)
+	r.refund(21, `{"amount":500,"env":"staging-eu"}`, "answer", `,"payload":{"approved":true,"editedArgs":{"amount":50,"env":"staging-eu"}}`)
+
+	r.open(1, pause(1, "refund", `{"amount":1200,"env":"prod","id":"x1","note":"`+strings.Repeat("x ", 50)+`"}`))
+	q := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("questions.0")
+	for path, want := range map[string]string{
+		"similar.#": "5", "similar.0.outcome": "approved", "similar.0.changed": `["amount"]`, "similar.0.fields.0.text": "50",
+		"similar.1.outcome": "denied", "similar.2.outcome": "approved", "similar.2.comment": "fine", "similar.2.by": "operator",
+		"similar.2.door": "desk", "similar.2.at": "2026-11-24T10:00:04Z", "similar.4.fields.0.text": "12.00",
+		"compared.#": "2", "compared.0.path": "amount", "compared.0.least": "12.00", "compared.0.most": "120.00", "compared.0.times": "10", "compared.0.of": "4",
+		"compared.1.path": "env", "compared.1.usual": "staging-eu", "compared.1.same": "",
+	} {
+		if got := q.Get(path).String(); got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+	// Another tool, another agent, another tenant: nothing of it is known there.
+	for n, change := range []func(tenant, agent, tool *string){
+		func(_, _, tool *string) { *tool = "delete" }, func(_, agent, _ *string) { *agent = "hr" }, func(tenant, _, _ *string) { *tenant = "other" },
+	} {
+		p := pause(30+n, "refund", `{"amount":1}`)
+		change(&p.Origin.Tenant, &p.Origin.Agent, &p.Interrupts[0].Calls[0].Name)
+		r.open(30+n, p)
+		if q := r.ask(200, "GET", "/v1/approvals/"+id(30+n)).Get("questions.0"); q.Get("similar").Exists() || q.Get("compared").Exists() {
+			t.Errorf("%d knows of it: %s", n, q)
+		}
+	}
+	// The decision on a question is not one of its earlier ones.
+	r.refund(40, `{"amount":1}`, "deny", ``)
+	if got := r.ask(200, "GET", "/v1/approvals/"+id(40)).Get("questions.0.similar.0.at").Str; got == "" || got == r.clock.now().Format(time.RFC3339) {
+		t.Errorf("the newest one is of %s", got)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	before := func(args ...string) (list []*earlier) {
+		for _, a := range args {
+			e := &earlier{Outcome: approved}
+			for _, f := range fields.Of(a, noted).Fields {
+				e.Fields = append(e.Fields, earlierField{f.Path, f.Kind, f.Text})
+			}
+			list = append(list, e)
+		}
+		return list
+	}
+	for _, test := range []struct {
+		now    string
+		before []*earlier
+		want   string
+	}{
+		{`{"a":"x"}`, before(`{"a":"x"}`), ``}, // once is not usual
+		{`{"a":"x"}`, before(`{"a":"x"}`, `{"a":"x"}`), `a same`},
+		{`{"a":"y"}`, before(`{"a":"x"}`, `{"a":"x"}`), `a usual x`},
+		{`{"a":"y"}`, before(`{"a":"x"}`, `{"a":"z"}`), ``},
+		{`{"a":"y"}`, before(`{"a":"x"}`, `{}`), ``},
+		{`{"n":1.10}`, before(`{"n":1.10}`, `{"n":1.10}`), `n same`},
+		{`{"n":1.1}`, before(`{"n":1.10}`, `{"n":1.10}`), `n 1.10-1.10 0`},
+		{`{"n":5}`, before(`{"n":1}`, `{"n":10}`), `n 1-10 0`},
+		{`{"n":25}`, before(`{"n":1}`, `{"n":10}`), `n 1-10 2.5`},
+		{`{"n":0.5}`, before(`{"n":1}`, `{"n":10}`), `n 1-10 0.5`},
+		{`{"n":-5}`, before(`{"n":1}`, `{"n":10}`), `n 1-10 0`},
+		{`{"n":1e400}`, before(`{"n":1}`, `{"n":10}`), ``},
+		{`{"amount":"30"}`, before(`{"amount":"10"}`, `{"amount":"20"}`), `amount 10-20 1.5`},
+		{`{"name":"30"}`, before(`{"name":"10"}`, `{"name":"20"}`), ``},
+		{`{"order_id":7,"uuid":"x"}`, before(`{"order_id":7,"uuid":"x"}`, `{"order_id":7,"uuid":"x"}`), ``},
+		{`{"a":1,"a":2}`, before(`{"a":1}`, `{"a":1}`), ``},
+		{`{"o":{"env":"b"}}`, before(`{"o":{"env":"a"}}`, `{"o":{"env":"a"}}`), `o.env usual a`},
+	} {
+		var got []string
+		for _, c := range compare(fields.Of(test.now, fields.Whole).Fields, test.before) {
+			switch {
+			case c.Same:
+				got = append(got, c.Path+" same")
+			case c.Usual != nil:
+				got = append(got, c.Path+" usual "+*c.Usual)
+			default:
+				got = append(got, fmt.Sprint(c.Path, " ", c.Least, "-", c.Most, " ", c.Times))
+			}
+		}
+		if strings.Join(got, ";") != test.want {
+			t.Errorf("%s: %q, want %q", test.now, got, test.want)
+		}
+	}
+}
+
+// forgetful is a store that remembers nothing.
+type forgetful struct{ store.Store }
+
+var errForgets = errors.New("it remembers nothing")
+
+func (forgetful) Remember(context.Context, store.Key, store.Note, int) error { return errForgets }
+
+// TestNothingIsRemembered: a decision stands, whether or not it can be remembered for others.
+func TestNothingIsRemembered(t *testing.T) {
+	r, _ := deciding(t)
+	r.desk.opts.Store = forgetful{r.store}
+	r.refund(1, `{"amount":1}`, "deny", ``)
+	if got := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("questions.0.decision.says"); got.Exists() {
+		t.Errorf("says %s", got)
+	}
+}
+
+// TestEndedAreListed: what was decided or given up at the desk is listed when it has ended, the
+// newest first.
+func TestEndedAreListed(t *testing.T) {
+	r, _ := deciding(t)
+	list := func(query string) gjson.Result { return r.ask(200, "GET", "/v1/approvals?state=ended"+query) }
+	if got := list(""); len(ids(got)) != 0 {
+		t.Errorf("at first: %s", got)
+	}
+	for n := range 3 {
+		r.refund(n, `{}`, "approve", ``)
+	}
+	if got := list(""); len(ids(got)) != 0 {
+		t.Errorf("before they have ended: %s", got)
+	}
+	for n := range 2 {
+		p := r.load(n).Pause
+		r.must(r.store.Claim(r.Context(), keyOf(n), pauseOf(n), "token", p.Decisions[0].Question+" "+p.Decisions[0].Digest, time.Minute))
+		r.must(r.store.Finish(r.Context(), keyOf(n), "token", store.Result{How: store.Finished}, nil))
+	}
+	r.open(5, pause(5, "delete", `{}`))
+	r.clock.advance(time.Second)
+	r.ask(200, "DELETE", "/v1/approvals/"+id(5))
+	got := list("")
+	if fmt.Sprint(ids(got)) != fmt.Sprint([]string{id(5), id(1), id(0)}) || got.Get("approvals.0.end.how").Str != "withdrawn" || got.Get("approvals.1.state").Str != "ended" {
+		t.Errorf("%s", got)
+	}
+	if got := ids(list("&tool=delete")); fmt.Sprint(got) != fmt.Sprint([]string{id(5)}) {
+		t.Errorf("of a tool: %s", got)
+	}
+	if got := ids(list("&limit=1")); len(got) != 1 {
+		t.Errorf("one: %s", got)
+	}
+	r.clock.advance(2 * time.Hour)
+	if got := ids(list("")); len(got) != 0 {
+		t.Errorf("when they are forgotten: %s", got)
+	}
+}
+
+func (r *rig) load(n int) store.Record {
+	r.Helper()
+	rec, err := r.store.Load(r.Context(), keyOf(n), "")
+	r.must(err)
+	return rec
+}

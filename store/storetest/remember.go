@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"holdpoint/store"
+)
+
+func note(id string) store.Note {
+	return store.Note{ID: id, Text: json.RawMessage(fmt.Sprintf(`{"id":%q,"n":1.10,"text":"<ä&>"}`, id))}
+}
+
+func rememberCases() []testCase {
+	remember := func(x *fixture, k store.Key, n store.Note, most int) {
+		x.Helper()
+		x.must(x.Remember(x.Context(), k, n, most))
+	}
+	// has ends the test unless the notes of a key have these ids, in this order.
+	has := func(x *fixture, k store.Key, want ...string) {
+		x.Helper()
+		var got []string
+		for _, n := range x.load(k).Notes {
+			got = append(got, n.ID)
+		}
+		if strings.Join(got, " ") != strings.Join(want, " ") {
+			x.Errorf("the notes are %q, want %q", got, want)
+		}
+	}
+	return []testCase{
+		{name: "a note comes back as it went in, with the store's time", run: func(x *fixture) {
+			k := x.key("a")
+			remember(x, k, note("n"), 5)
+			rec := x.load(k)
+			got := rec.Notes[0]
+			x.near("At", got.At, x.clock.Now())
+			x.same("the text", string(got.Text), string(note("n").Text))
+			if rec.Version != 4 || rec.State != store.None || rec.Owner != "" {
+				x.Errorf("the record is %s", asJSON(rec))
+			}
+		}},
+		{name: "the newest come first, and the oldest give way", run: func(x *fixture) {
+			k := x.key("a")
+			for n := range 7 {
+				remember(x, k, note(fmt.Sprint(n)), 5)
+			}
+			has(x, k, "6", "5", "4", "3", "2")
+			remember(x, k, note("7"), 2)
+			has(x, k, "7", "6")
+		}},
+		{name: "the same id again takes the place of the other", run: func(x *fixture) {
+			k := x.key("a")
+			remember(x, k, note("a"), 5)
+			remember(x, k, note("b"), 5)
+			again := note("a")
+			again.Text = json.RawMessage(`1`)
+			remember(x, k, again, 5)
+			has(x, k, "a", "b")
+			x.same("the text", string(x.load(k).Notes[0].Text), "1")
+		}},
+		{name: "keys have notes of their own", run: func(x *fixture) {
+			remember(x, x.key("a"), note("a"), 5)
+			has(x, x.key("b"))
+		}},
+		{name: "what was loaded before stays as it was", run: func(x *fixture) {
+			k := x.key("a")
+			remember(x, k, note("a"), 5)
+			before := x.load(k)
+			remember(x, k, note("b"), 5)
+			if len(before.Notes) != 1 {
+				x.Error("it has changed")
+			}
+		}},
+		{name: "a thread keeps its pause, and its notes", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			before := x.load(k)
+			remember(x, k, note("a"), 5)
+			after := x.load(k)
+			after.Notes, after.Version, after.Now = nil, before.Version, before.Now
+			x.same("the record", after, before)
+			x.must(x.Claim(x.Context(), k, "p", "token", "digest", x.lease))
+			x.must(x.Renew(x.Context(), k, "token", x.lease))
+			x.must(x.Finish(x.Context(), k, "token", result("r"), nil))
+			has(x, k, "a")
+		}},
+		{name: "it does not wait, and is not listed", run: func(x *fixture) {
+			k := x.key("a")
+			remember(x, k, note("a"), 5)
+			page, err := x.Waiting(x.Context(), store.Query{Limit: store.MaxPage})
+			x.must(err)
+			for _, row := range page.Rows {
+				if row.Key == k {
+					x.Error("it is listed")
+				}
+			}
+		}},
+		{name: "of several at once none is lost", run: func(x *fixture) {
+			k := x.key("a")
+			var all sync.WaitGroup
+			for n := range 10 {
+				all.Go(func() {
+					if err := x.Remember(x.Context(), k, note(fmt.Sprint(n)), store.MaxNotes); err != nil {
+						x.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if got := len(x.load(k).Notes); got != 10 {
+				x.Errorf("%d notes", got)
+			}
+		}},
+		{name: "it is forgotten in time", elapses: true, exact: true, run: func(x *fixture) {
+			k := x.key("a")
+			remember(x, k, note("a"), 5)
+			x.clock.advance(x.retention / 2)
+			remember(x, k, note("b"), 5)
+			x.clock.advance(x.retention / 2)
+			has(x, k, "b", "a")
+		}},
+		{name: "what is no note is refused", run: func(x *fixture) {
+			k := x.key("a")
+			large := store.Note{ID: "a", Text: json.RawMessage(`"` + strings.Repeat("x", store.MaxNoteBytes) + `"`)}
+			for _, n := range []store.Note{{}, {ID: "a"}, {Text: note("a").Text}, large} {
+				if err := x.Remember(x.Context(), k, n, 5); err == nil {
+					x.Errorf("%.60q was taken", n)
+				}
+			}
+			for _, most := range []int{0, -1, store.MaxNotes + 1} {
+				if err := x.Remember(x.Context(), k, note("a"), most); err == nil {
+					x.Errorf("%d notes were taken", most)
+				}
+			}
+			has(x, k)
+		}},
+	}
+}
