@@ -93,6 +93,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--ledger", default=".", help="folder for what the server writes")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--database", action="store_true", help="sessions are kept in a file of that folder, by frameworks that can")
     given = parser.parse_args()
     os.makedirs(given.ledger, exist_ok=True)
     return given

@@ -46,7 +46,7 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 		case "TOOL_CALL_RESULT":
 			content := ev.Get("content").Str
 			answer := content == `{"approved":true}` || content == `{"approved":false}` // to a question that was a call
-			if !u.renamed(frame, ev) && !answer {
+			if !u.renamed(frame, ev) && !answer && !toldAnswer(s, turn, ev) {
 				complain("made by nobody: %s", frame)
 			}
 		case "SUBAGENT_FINISHED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "STEP_FINISHED":
@@ -67,7 +67,7 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 			continue
 		}
 		ev := gjson.Parse(f.data)
-		if s.agentFramework().gone(turn, ev, string(got)) {
+		if s.agentFramework().gone(turn, ev, string(got)) || strings.Contains(string(got), `"type":"interrupt"`) && u.hidden(ev) {
 			continue
 		}
 		switch kind := ev.Get("type").Str; kind {

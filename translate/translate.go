@@ -65,10 +65,12 @@ type Verdict int
 
 // No: the call is not mine. Hold: wait for the end of this tool call; at its END, for the event
 // that follows directly; at that event, for the end of the run. Everything that comes meanwhile
-// waits too. Mine: the stream is this dialect's from here on.
+// waits too. HoldToEnd: at its END, wait for the end of the run at once. Mine: the stream is this
+// dialect's from here on.
 const (
 	No Verdict = iota
 	Hold
+	HoldToEnd
 	Mine
 )
 

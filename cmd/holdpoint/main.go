@@ -47,8 +47,8 @@
 //   - HOLDPOINT_NAME (none): the agent's name. Agents that share a store need one each, or threads
 //     of one id at one path would be one thread
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses. auto finds it in the stream. Values: auto,
-//     agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval, strands,
-//     superagent
+//     adk, agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval,
+//     strands, superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
 //     by the request. Values: auto, outcome, both, native
@@ -221,6 +221,8 @@
 //     hooks and tools get for an answer. Without a rule it is text ("y" and "n") through the
 //     TypeScript adapter, and the payload through Python's. It is read at start
 //     (docs/strands.md#rules)
+//   - HOLDPOINT_ADK_ASK (none): names of long-running tools of ADK whose unanswered call waits for
+//     a person, and not for a job. Globs, name;name
 //   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a
 //     cancelled answer, unless it asks for the approval of a function. It must be nothing that
 //     could be taken for a yes

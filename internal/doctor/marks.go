@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/adk"
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
@@ -29,6 +30,7 @@ type Framework struct {
 
 // sections are the headings of docs/support.md, by dialect.
 var sections = map[string]string{
+	adk.Name:             "Google ADK",
 	agentframework.Name:  "Microsoft Agent Framework",
 	awsstrands.Name:      "Strands Agents",
 	draft.Name:           "AG-UI's draft of interrupts",

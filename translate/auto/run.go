@@ -162,7 +162,7 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	switch {
 	case v == translate.Mine:
 		return run.take(one, ev, emit)
-	case v == translate.Hold && len(run.held) < maxCalls:
+	case v != translate.No && len(run.held) < maxCalls:
 		h := &held{call: agui.Call{ID: ev.Get("toolCallId").Str}}
 		h.note(ev)
 		run.held = append(run.held, h)
@@ -250,7 +250,7 @@ func (run *run) signer(ev agui.Event) translate.Dialect {
 }
 
 // askOf asks the dialects about a call, in their order. The first Mine counts. Without one it is
-// Hold if some dialect wants to wait.
+// Hold or HoldToEnd if some dialect wants to wait.
 func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, translate.Dialect) {
 	verdict := translate.No
 	for _, one := range run.d.list {
@@ -262,7 +262,9 @@ func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, transla
 		case translate.Mine:
 			return translate.Mine, one
 		case translate.Hold:
-			verdict = translate.Hold
+			verdict = max(verdict, translate.Hold)
+		case translate.HoldToEnd:
+			verdict = translate.HoldToEnd
 		}
 	}
 	return verdict, nil
@@ -301,7 +303,7 @@ func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
 	case v == translate.No || run.events.Full() || ev.Type == agui.CallEnd && run.last != nil:
 		run.release(h, emit)
 	case ev.Type == agui.CallEnd:
-		run.last = h
+		run.last, run.waits = h, v == translate.HoldToEnd
 	}
 	return nil
 }
@@ -318,7 +320,7 @@ func (run *run) behind(ev agui.Event, emit func(agui.Event)) (taken bool, err er
 		return true, run.take(one, ev, emit)
 	}
 	answered := ev.Type == agui.CallResult && ev.Get("toolCallId").Str == h.call.ID
-	if run.waits = v == translate.Hold || run.waits && !answered; !run.waits {
+	if run.waits = v != translate.No || run.waits && !answered; !run.waits {
 		run.release(h, emit)
 		return false, nil
 	}

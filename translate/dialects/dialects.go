@@ -9,6 +9,7 @@ import (
 
 	"holdpoint/internal/variables"
 	"holdpoint/translate"
+	"holdpoint/translate/adk"
 	"holdpoint/translate/agentframework"
 	"holdpoint/translate/auto"
 	"holdpoint/translate/awsstrands"
@@ -30,6 +31,7 @@ func All() List {
 		entry(langgraph.Name, langgraph.New),
 		entry(awsstrands.Name, awsstrands.New),
 		entry(requestapproval.Name, requestapproval.New),
+		entry(adk.Name, adk.New),
 		entry(draft.Name, draft.New),
 		entry(standard.Name, standard.New),
 		entry(phrases.Name, phrases.New),

@@ -98,6 +98,24 @@ func inMessage(body []byte, callID, tool string) Word {
 	return said
 }
 
+// lastWordOn is what the tool messages at the end of the history say to a call, whether the history
+// has the call or not. Whatever is no plain no is a yes to such a backend.
+func lastWordOn(body []byte, callID, key string) Word {
+	said := Nothing
+	for _, m := range gjson.GetBytes(body, "messages").Array() {
+		switch {
+		case m.Get("role").Str != "tool":
+			said = Nothing
+		case m.Get("toolCallId").Str != callID:
+		case gjson.Get(m.Get("content").Str, key).Type == gjson.False:
+			said = Denies
+		default:
+			said = Approves
+		}
+	}
+	return said
+}
+
 // Example is the backend of docs/new-dialect.md.
 func Example() Backend {
 	return Backend{
@@ -121,6 +139,18 @@ func Example() Backend {
 func backends() []Backend {
 	deleteFile := calls("call-{n}", "delete_file", `"{\"path\":\"{n}.txt\"}"`)
 	return []Backend{
+		{
+			Dialect: "adk", MediaType: eventStream, Yes: `{"confirmed":true}`, No: `{"confirmed":false}`,
+			Asks: run(finished, deleteFile,
+				calls("confirm-{n}", "adk_request_confirmation", `"{\"originalFunctionCall\":{\"id\":\"call-{n}\",\"name\":\"delete_file\",\"args\":{\"path\":\"{n}.txt\"}},\"toolConfirmation\":{\"hint\":\"Delete?\",\"confirmed\":false}}"`)),
+			Ends:  run(finished, says("said-{n}", "Yes?")),
+			Did:   run(finished, result, says("said-{n}", "It is gone.")),
+			Left:  run(finished, result, says("said-{n}", "I leave it.")),
+			Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"confirm-{n}","content":"{\"confirmed\":{yes}}"}`,
+			Reads: func(body []byte, n int, _ bool) Word {
+				return lastWordOn(body, fmt.Sprintf("confirm-%d", n), "confirmed")
+			},
+		},
 		{
 			Dialect: "agui", MediaType: eventStream, Yes: approved, No: denied,
 			Asks: run(interrupt(`{"id":"int-{n}","reason":"tool_call","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`), deleteFile),

@@ -136,7 +136,7 @@ func (d *Dialect) asked(in agui.RunInput) map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range in.Messages {
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
-			asks := func(name gjson.Result) bool { return d.tools.match(name.Str) && !in.Declares(name.Str) }
+			asks := func(name gjson.Result) bool { return d.tools.Match(name.Str) && !in.Declares(name.Str) }
 			if !slices.ContainsFunc(kit.Every(c, "function", "name"), asks) {
 				continue
 			}

@@ -52,7 +52,7 @@ var (
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	cancel json.RawMessage
-	tools  Names
+	tools  kit.Names
 	warn   translate.Warn
 	once   sync.Once // of warn
 }

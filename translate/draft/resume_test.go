@@ -294,19 +294,19 @@ func TestAbandonedCalls(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	var names Names
+	var names kit.Names
 	if err := names.UnmarshalText([]byte(" ask_*; pando_permission_request;;")); err != nil || names.String() != "ask_*;pando_permission_request" {
 		t.Errorf("%q %v", names, err)
 	}
 	for name, want := range map[string]bool{"ask_me": true, "pando_permission_request": true, "ask": false, "PANDO_permission_request": false} {
-		if names.match(name) != want {
+		if names.Match(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}
 	if err := names.UnmarshalText([]byte("[")); err == nil || !strings.Contains(err.Error(), `"["`) {
 		t.Error(err)
 	}
-	if _, err := New(Options{ApprovalTools: Names{"["}}, nil); err == nil {
+	if _, err := New(Options{ApprovalTools: kit.Names{"["}}, nil); err == nil {
 		t.Error("a pattern that is none was taken")
 	}
 	if d := newDialect(t, Options{}); d.Name() != "draft" || string(d.cancel) != cancelDefault || d.tools.String() != toolDefault {

@@ -20,7 +20,7 @@ import (
 func (run *run) askedBy() []agui.Call {
 	var open []agui.Call
 	for _, c := range run.calls() {
-		if !c.Answered && run.d.tools.match(c.Name) && !run.r.Input.Declares(c.Name) {
+		if !c.Answered && run.d.tools.Match(c.Name) && !run.r.Input.Declares(c.Name) {
 			open = append(open, c)
 		}
 	}
@@ -49,26 +49,10 @@ func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
 		o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}})
 		if native {
-			p.Own = append(p.Own, frames(c)...)
+			p.Own = append(p.Own, kit.CallFrames(c)...)
 		}
 	}
 	return run.result(end, p)
-}
-
-// frames returns the events of a call.
-func frames(c agui.Call) []json.RawMessage {
-	type event struct {
-		Type   agui.Type `json:"type"`
-		ID     string    `json:"toolCallId"`
-		Name   string    `json:"toolCallName,omitempty"`
-		Parent string    `json:"parentMessageId,omitempty"`
-		Delta  *string   `json:"delta,omitempty"`
-	}
-	return []json.RawMessage{
-		agui.MustMarshal(event{Type: agui.CallStart, ID: c.ID, Name: c.Name, Parent: c.Parent}),
-		agui.MustMarshal(event{Type: agui.CallArgs, ID: c.ID, Delta: &c.Args}),
-		agui.MustMarshal(event{Type: agui.CallEnd, ID: c.ID}),
-	}
 }
 
 // withoutAbandoned returns the input without the calls that asked in an earlier pause and have no

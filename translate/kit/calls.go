@@ -66,3 +66,19 @@ func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
 	}
 	return kept
 }
+
+// CallFrames are the events of a call.
+func CallFrames(c agui.Call) []json.RawMessage {
+	type event struct {
+		Type   agui.Type `json:"type"`
+		ID     string    `json:"toolCallId"`
+		Name   string    `json:"toolCallName,omitempty"`
+		Parent string    `json:"parentMessageId,omitempty"`
+		Delta  *string   `json:"delta,omitempty"`
+	}
+	return []json.RawMessage{
+		agui.MustMarshal(event{Type: agui.CallStart, ID: c.ID, Name: c.Name, Parent: c.Parent}),
+		agui.MustMarshal(event{Type: agui.CallArgs, ID: c.ID, Delta: &c.Args}),
+		agui.MustMarshal(event{Type: agui.CallEnd, ID: c.ID}),
+	}
+}

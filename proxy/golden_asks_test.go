@@ -1,0 +1,35 @@
+package proxy_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// What the dialects of calls that ask may tell and leave out, told from the wire and not from the
+// code.
+
+// toldAnswer says whether a TOOL_CALL_RESULT is the answer to a question that was a call. It has
+// the id of the question, and says what the backend was sent in a tool message on that call.
+func toldAnswer(s scenario, turn int, ev gjson.Result) bool {
+	sent, err := os.ReadFile(s.file(turn, "upstream.json"))
+	if err != nil || !strings.HasPrefix(ev.Get("messageId").Str, ev.Get("toolCallId").Str+"~") {
+		return false
+	}
+	for _, m := range gjson.GetBytes(sent, "messages").Array() {
+		if m.Get("role").Str == "tool" && m.Get("toolCallId").Str == ev.Get("toolCallId").Str && m.Get("content").Str == ev.Get("content").Str {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden says whether an event is of a call of adk_request_confirmation, which no client is shown.
+func (u *untouched) hidden(ev gjson.Result) bool {
+	return strings.HasPrefix(ev.Get("type").Str, "TOOL_CALL_") && slices.ContainsFunc(u.frames, func(f backendFrame) bool {
+		one := gjson.Parse(f.data)
+		return one.Get("toolCallName").Str == "adk_request_confirmation" && one.Get("toolCallId").Str == ev.Get("toolCallId").Str
+	})
+}

@@ -1,0 +1,326 @@
+package adk
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/kit"
+)
+
+const (
+	started  = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1","protocolVersion":"1.0"}`
+	finished = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}`
+	state    = `{"type":"STATE_SNAPSHOT","snapshot":{"_ag_ui_thread_id":"t1","_ag_ui_app_name":"a"}}`
+	spoken   = `{"type":"TEXT_MESSAGE_START","messageId":"m9","role":"assistant"}`
+)
+
+// call is the events of a call.
+func call(id, name, args string) []string {
+	return []string{
+		fmt.Sprintf(`{"type":"TOOL_CALL_START","toolCallId":"%s","toolCallName":"%s"}`, id, name),
+		fmt.Sprintf(`{"type":"TOOL_CALL_ARGS","toolCallId":"%s","delta":%s}`, id, dialecttest.Quoted(args)),
+		fmt.Sprintf(`{"type":"TOOL_CALL_END","toolCallId":"%s"}`, id),
+	}
+}
+
+// confirms is the call that asks about call A of delete_file.
+func confirms(id, about string) []string {
+	return call(id, requestConfirmation, `{"originalFunctionCall":{"id":"`+about+`","name":"delete_file","args":{"path":"x"}},"toolConfirmation":{"hint":"Sure?","confirmed":false}}`)
+}
+
+func stream(parts ...any) []string {
+	list := []string{started}
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			list = append(list, p)
+		case []string:
+			list = append(list, p...)
+		}
+	}
+	return list
+}
+
+func newDialect(t testing.TB, ask ...string) *Dialect {
+	t.Helper()
+	d, err := New(Options{Ask: kit.Names(ask)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// play plays a run without answers.
+func play(t testing.TB, d *Dialect, show translate.Show, more string, stream ...string) dialecttest.Played {
+	t.Helper()
+	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[{"id":"u1","role":"user","content":"hi"}]`+more+`}`)
+	l := dialecttest.NewLog(in.Messages)
+	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dialecttest.Play(run, l, stream...)
+}
+
+func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
+	t.Helper()
+	p := play(t, d, translate.ShowOutcome, `,"tools":[{"name":"show"}]`, stream...)
+	if len(p.Result.Asked.Interrupts) == 0 {
+		t.Fatalf("no pause: %+v", p)
+	}
+	return dialecttest.Minted(p.Result.Asked.Pause(Name))
+}
+
+// What a run asks, and that the client is not shown the call by which it asks.
+func TestPause(t *testing.T) {
+	for name, c := range map[string]struct {
+		tools, asked string
+		stream       []string
+	}{
+		"a confirmation":              {"", "A", stream(call("A", "delete_file", `{}`), confirms("B", "A"), finished)},
+		"two, whose ENDs come last":   {"", "A A2", stream(call("A", "delete_file", `{}`), call("A2", "delete_file", `{}`), confirms("B", "A")[:2], confirms("C", "A2"), confirms("B", "A")[2], finished)},
+		"of a call that is not shown": {"", "-", stream(confirms("B", "A"), finished)},
+		"without an END":              {"", "-", stream(confirms("B", "A")[:2], finished)},
+		"the client's own":            {`,"tools":[{"name":"adk_request_confirmation"}]`, "", stream(confirms("B", "A"), finished)},
+		"with an outcome":             {"", "", stream(confirms("B", "A"), `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[]}}`)},
+		"that failed":                 {"", "", stream(confirms("B", "A"), `{"type":"RUN_ERROR","message":"x"}`)},
+		"no confirmation":             {"", "", stream(call("B", requestConfirmation, `{"x":1}`), finished)},
+		"a predicted state":           {"", "P", stream(state, call("P", confirmChanges, `{}`), state, finished)},
+		"confirm_changes of others":   {"", "", stream(call("P", confirmChanges, `{}`), finished)},
+		"a named long-running tool":   {"", "J", stream(call("J", "ask_human", `{}`), finished)},
+		"that the run talks on after": {"", "", stream(call("J", "ask_human", `{}`)[:2], spoken, call("J", "ask_human", `{}`)[2], finished)},
+		"one that nobody named":       {"", "", stream(call("J", "start_job", `{}`), finished)},
+		"that has its result":         {"", "", stream(call("J", "ask_human", `{}`), `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"J","content":"x"}`, finished)},
+		"that the request declares":   {`,"tools":[{"name":"ask_human"}]`, "", stream(call("J", "ask_human", `{}`), finished)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := play(t, newDialect(t, "ask_*"), translate.ShowOutcome, c.tools, c.stream...)
+			var asked []string
+			for _, i := range p.Result.Asked.Interrupts {
+				id := i.ToolCallID()
+				if id == "" {
+					id = "-"
+				}
+				asked = append(asked, id)
+			}
+			if got := strings.Join(asked, " "); got != c.asked {
+				t.Errorf("asked %q, want %q", got, c.asked)
+			}
+			shown := 0
+			for _, ev := range p.All() {
+				if ev.Get("toolCallName").Str == requestConfirmation {
+					shown++
+				}
+			}
+			if hides := strings.HasPrefix(c.asked, "A") || c.asked == "-"; hides != (shown == 0) && strings.Contains(strings.Join(c.stream, ""), requestConfirmation) {
+				t.Errorf("shown %d times", shown)
+			}
+		})
+	}
+}
+
+// Of the words of an answer only a clear yes or no is sent.
+func TestWhatIsSent(t *testing.T) {
+	d := newDialect(t, "ask_*")
+	pauses := map[kind]agui.Pause{
+		confirm: pausedBy(t, d, stream(call("A", "delete_file", `{}`), confirms("B", "A"), finished)...),
+		changes: pausedBy(t, d, stream(state, call("P", confirmChanges, `{}`), finished)...),
+		job:     pausedBy(t, d, stream(call("J", "ask_human", `{}`), finished)...),
+	}
+	for _, c := range []struct {
+		kind          kind
+		payload, want string // "": refused
+	}{
+		{confirm, `true`, `{"confirmed":true}`},
+		{confirm, `{"approved":false}`, `{"confirmed":false}`},
+		{confirm, `{"confirmed":true,"payload":{"a": 1}}`, `{"confirmed":true,"payload":{"a":1}}`},
+		{confirm, ``, `{"confirmed":false}`},
+		{confirm, `"no"`, ``},
+		{confirm, `{"accepted":false}`, ``},
+		{confirm, `{"confirmed":"true"}`, ``},
+		{confirm, `{"confirmed":true,"approved":false}`, ``},
+		{confirm, `{"confirmed":true,"hint":"x"}`, ``},
+		{confirm, `{}`, ``},
+		{changes, `{"accepted":true}`, `{"accepted":true}`},
+		{changes, `false`, `{"accepted":false}`},
+		{changes, `{"confirmed":true}`, `{"accepted":true}`},
+		{changes, ``, `{"accepted":false,"cancelled":true}`},
+		{changes, `7`, ``},
+		{job, `"blue"`, `{"result":"blue"}`},
+		{job, `{"colour": "blue"}`, `{"colour":"blue"}`},
+		{job, `{"result":1}`, `{"result":{"result":1}}`},
+		{job, `null`, `{"result":null}`},
+		{job, ``, cancelled},
+	} {
+		p := pauses[c.kind]
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[{"id":"u1","role":"user","content":"hi"}],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
+		out, _, err := dialecttest.Resume(d, p, in, dialecttest.NewLog(in.Messages))
+		if c.want == "" {
+			if dialecttest.Code(err) != agui.InvalidPayload {
+				t.Errorf("%s %s: %v, sent %s", c.kind, c.payload, err, out.Body)
+			}
+			continue
+		}
+		list := gjson.GetBytes(out.Body, "messages").Array()
+		if err != nil || len(list) != 2 || list[1].Get("content").Str != c.want || list[0].Get("toolCalls.0.id").Str != list[1].Get("toolCallId").Str {
+			t.Errorf("%s %s: %v %s", c.kind, c.payload, err, out.Body)
+			continue
+		}
+		// What is told reads back as what was sent.
+		back, ok := read(c.kind, c.want)
+		answers, _ := d.Answers(in, p)
+		if !ok || back.Status != answers[0].Status || string(agui.Canonical(back.Payload)) != string(agui.Canonical(answers[0].Payload)) {
+			if c.kind != confirm || c.payload != "" { // nobody is told a confirmation
+				t.Errorf("%s %s reads back as %s %s", c.kind, c.payload, back.Status, back.Payload)
+			}
+		}
+	}
+}
+
+// The answers stand behind each other and nothing stands behind them: new words go in a second
+// exchange, the results of the client's own tools with the answers.
+func TestResume(t *testing.T) {
+	d := newDialect(t)
+	p := pausedBy(t, d, stream(call("A", "delete_file", `{}`), call("F", "show", `{}`), confirms("B", "A"), finished)...)
+	const asked = `{"id":"u1","role":"user","content":"hi"},{"id":"F","role":"assistant","toolCalls":[{"id":"F","type":"function","function":{"name":"show","arguments":"{}"}}]}`
+	p.Seen = dialecttest.LogOf(asked[:strings.Index(asked, "},{")+1], asked[strings.Index(asked, "},{")+2:]).Seen()
+	const result, more = `{"id":"t1","role":"tool","toolCallId":"F","content":"shown"}`, `{"id":"u2","role":"user","content":"and more"}`
+	for name, c := range map[string]struct {
+		messages, payload, want, code string
+		next                          bool
+	}{
+		"with the client's result": {asked + "," + result, "true", `B {"confirmed":true} F shown`, "", false},
+		"and with new words":       {asked + "," + result + "," + more, "true", `B {"confirmed":true} F shown`, "", true},
+		"without it":               {asked, "true", "", string(agui.PartialResume), false},
+		"a no without it":          {asked, "false", `B {"confirmed":false}`, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+c.messages+`],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
+			l := dialecttest.NewLog(in.Messages)
+			out, run, err := dialecttest.Resume(d, p, in, l, func(r *translate.Request) { r.New = agui.NewMessages(in.Messages, p.Seen) })
+			if string(dialecttest.Code(err)) != c.code {
+				t.Fatal(err)
+			}
+			if err != nil {
+				return
+			}
+			var sent []string
+			for _, m := range gjson.GetBytes(out.Body, "messages").Array()[1:] {
+				sent = append(sent, m.Get("toolCallId").Str, m.Get("content").Str)
+			}
+			if got := strings.Join(sent, " "); got != c.want {
+				t.Errorf("sent %q, want %q", got, c.want)
+			}
+			ran := `{"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"A","content":"gone"}`
+			played := dialecttest.Play(run, l, started, ran, finished)
+			if played.Result.Fate != translate.Finished || (played.Result.Next != nil) != c.next {
+				t.Errorf("%+v", played.Result)
+			}
+			if c.next && gjson.GetBytes(played.Result.Next.Out.Body, "messages.@reverse.0.content").Str != "and more" {
+				t.Errorf("%s", played.Result.Next.Out.Body)
+			}
+		})
+	}
+}
+
+// What became of the answers.
+func TestFate(t *testing.T) {
+	d := newDialect(t, "ask_*")
+	const ran = `{"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"A","content":"gone"}`
+	failed := func(code, message string) string {
+		return `{"type":"RUN_ERROR","code":"` + code + `","message":"` + message + `"}`
+	}
+	for name, c := range map[string]struct {
+		payload string
+		stream  []string
+		want    translate.Fate
+	}{
+		"it ran":                  {"true", []string{started, ran, finished}, translate.Finished},
+		"it was denied":           {"false", []string{started, spoken, finished}, translate.Finished},
+		"an empty run":            {"true", []string{started, finished}, translate.Lost},
+		"an empty run after a no": {"false", []string{started, finished}, translate.Lost},
+		"no result":               {"true", []string{started, spoken, finished}, translate.InDoubt},
+		"another call's result":   {"true", []string{started, strings.Replace(ran, `"A"`, `"X"`, 1), finished}, translate.InDoubt},
+		"it asks again":           {"true", append(append([]string{started, ran}, confirms("B2", "A2")...), finished), translate.Finished},
+		"the call is not known":   {"true", []string{started, failed("BACKGROUND_EXECUTION_ERROR", "Function call not found for function response ids: B")}, translate.Lost},
+		"too many":                {"true", []string{started, failed("EXECUTION_ERROR", "Maximum concurrent executions (10) reached")}, translate.Untouched},
+		"the sessions are gone":   {"true", []string{failed("SESSION_LOOKUP_ERROR", "x")}, translate.Untouched},
+		"an error of the tool's":  {"true", []string{started, failed("BACKGROUND_EXECUTION_ERROR", "list index out of range")}, translate.Finished},
+		"an error behind work":    {"true", []string{started, spoken, failed("SESSION_LOOKUP_ERROR", "x")}, translate.Finished},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pausedBy(t, d, stream(call("A", "delete_file", `{}`), confirms("B", "A"), finished)...)
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
+			l := &dialecttest.Log{}
+			_, run, err := dialecttest.Resume(d, p, in, l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := dialecttest.Play(run, l, c.stream...).Result.Fate; got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// Which messages of a history could decide.
+func TestReplies(t *testing.T) {
+	tool := func(call, content string) string {
+		return `{"id":"t1","role":"tool","toolCallId":"` + call + `","content":` + dialecttest.Quoted(content) + `}`
+	}
+	calls := func(id, name string) string {
+		return `{"id":"a1","role":"assistant","toolCalls":[{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":"{}"}}]},`
+	}
+	const declares = `,"tools":[{"name":"show"}]`
+	for name, c := range map[string]struct {
+		messages, more, spoken, want string
+	}{
+		"on a call that asks":               {calls("B", requestConfirmation) + tool("B", "yes"), "", Name, "B asked"},
+		"of a route that nobody knows":      {calls("B", requestConfirmation) + tool("B", "yes"), "", "", "B asked"},
+		"of another backend":                {calls("B", requestConfirmation) + tool("B", "yes"), "", "langgraph", ""},
+		"a result on an unknown route":      {calls("F", "show") + tool("F", "shown"), "", "", ""},
+		"a result":                          {calls("F", "show") + tool("F", "shown"), declares, Name, "F"},
+		"a decision on any call":            {calls("F", "show") + tool("F", `{"confirmed":true}`), declares, Name, "F asked"},
+		"a call that nobody made":           {tool("X", "yes"), "", Name, "X asked"},
+		"a call that the history may lack":  {tool("X", "yes"), declares, Name, "X"},
+		"in another spelling":               {strings.Replace(tool("B", "yes"), "toolCallId", "tool_call_id", 1), "", Name, "B asked unclear"},
+		"twice":                             {strings.Replace(tool("B", "yes"), `"content"`, `"content":"no","content"`, 1), "", Name, "B asked unclear"},
+		"a named tool on an unknown route":  {calls("J", "ask_human") + tool("J", "blue"), "", "", ""},
+		"a named tool":                      {calls("J", "ask_human") + tool("J", "blue"), "", Name, "J asked"},
+		"confirm_changes":                   {calls("P", confirmChanges) + tool("P", `{"accepted":true}`), "", Name, "P asked"},
+		"the client's own of the same name": {calls("P", confirmChanges) + tool("P", `{}`), `,"tools":[{"name":"confirm_changes"}]`, Name, "P"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+c.messages+`]`+c.more+`}`)
+			var got []string
+			for one := range newDialect(t, "ask_*").Replies(in, c.spoken) {
+				if one.Dialect != Name {
+					continue // a stray of another backend's
+				}
+				line := one.Key
+				if one.Asked {
+					line += " asked"
+				}
+				if one.Unclear {
+					line += " unclear"
+				}
+				got = append(got, line)
+			}
+			if strings.Join(got, "; ") != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	if _, err := New(Options{Ask: kit.Names{"["}}, nil); err == nil || !strings.Contains(err.Error(), "ASK") {
+		t.Errorf("a pattern that is none: %v", err)
+	}
+}

@@ -1,0 +1,132 @@
+package adk
+
+import (
+	"iter"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
+	"holdpoint/translate/kit"
+)
+
+// Answers implements translate.Dialect. It reads the entries of resume and command.resume. Tool
+// messages answer too; see Replies.
+func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	list, err := kit.Answers(in, p)
+	for n := range list {
+		if i := p.Interrupt(list[n].ID); i != nil {
+			if k, ok := keptOf(*i); ok {
+				list[n] = heard(k.Kind, list[n])
+			}
+		}
+	}
+	return list, err
+}
+
+// Replies implements translate.HistoryReader. ADK takes any tool message on a call that asks for
+// its answer, whatever it says, and whether the history has the call or not. So where the backend
+// is known to be ADK every tool message is named. One is a decision for sure if the history shows
+// the call that asks, if it says {"confirmed":..}, or if it can be no result of the client's own
+// tools. Elsewhere those are named whose call the history shows.
+func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return func(yield func(translate.Reply) bool) {
+		for one := range microsoft.Strays(in, spoken == Name) {
+			if !yield(one) {
+				return
+			}
+		}
+		if spoken != "" && spoken != Name {
+			return
+		}
+		var calls historyCalls
+		for at, m := range in.Messages {
+			object := agui.View(m.JSON)
+			if m.ToolCallID == "" && m.Plain || !kit.IsTool(object) {
+				continue
+			}
+			if calls == nil {
+				if calls = d.calls(in, spoken == Name); spoken == "" && len(calls) == 0 {
+					return
+				}
+			}
+			object = gjson.ParseBytes(m.JSON)
+			ids, contents := kit.Members(object, "toolCallId"), kit.Members(object, "content")
+			plain := m.Role == "tool" && len(ids) == 1 && len(contents) == 1 && len(kit.Members(object, "role")) == 1 &&
+				object.Get("toolCallId").Exists() && contents[0].Type == gjson.String && object.Get("content").Exists()
+			_, decides := read(confirm, object.Get("content").Str)
+			for _, id := range ids {
+				by, shown := calls[id.String()]
+				asks := by != nothing
+				if spoken == "" && !asks {
+					continue
+				}
+				one := translate.Reply{Dialect: Name, At: at, Key: id.String(), Unclear: !plain, Names: id.String(), Calls: []string{id.String()}}
+				one.Kept = by == openly // as the client was told it, and ADK knows it by its id
+				one.Asked = asks || decides || !shown && len(in.Tools) == 0
+				if !yield(one) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// AnswerIn implements translate.HistoryReader.
+func (*Dialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
+	k, ok := keptOf(i)
+	if !ok {
+		return agui.Answer{}, false
+	}
+	return read(k.Kind, gjson.GetBytes(m.JSON, "content").Str)
+}
+
+// historyCalls are the ids of the history's calls, and how each asks.
+type historyCalls map[string]asksBy
+
+// asksBy is how a call asks. A client is shown the calls that ask openly, and told what was
+// answered. It has a call of adk_request_confirmation only if it is shown ADK's own form.
+type asksBy int
+
+const (
+	nothing asksBy = iota
+	unseen
+	openly
+)
+
+// calls are the calls of the history. If the backend is not known to be ADK, they are those of
+// adk_request_confirmation only: confirm_changes and a configured tool may be another backend's.
+// Calls of the client's own tools do not ask.
+func (d *Dialect) calls(in agui.RunInput, known bool) historyCalls {
+	list := historyCalls{}
+	how := func(name string) asksBy {
+		switch {
+		case in.Declares(name):
+		case name == requestConfirmation:
+			return unseen
+		case known && (name == confirmChanges || d.ask.Match(name)):
+			return openly
+		}
+		return nothing
+	}
+	for _, m := range in.Messages {
+		if m.Plain || !known && !kit.MaySay(m.JSON, requestConfirmation, 'k') {
+			continue
+		}
+		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
+			is := nothing
+			for _, name := range kit.Texts(c, "function", "name") {
+				if by := how(name); is == nothing || by == unseen {
+					is = by
+				}
+			}
+			for _, id := range kit.Members(c, "id") {
+				if before, has := list[id.String()]; known && !has || is != nothing && before != unseen {
+					list[id.String()] = is
+				}
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,117 @@
+// Package adk translates Google ADK behind ag-ui-adk in its default mode, where a run that asks
+// ends as if it was over. With emit_interrupt_outcome the package speaks the outcome, and the
+// dialect agui has it.
+//
+// A run asks by a call without a result. The answer is a tool message on that call:
+//
+//	adk_request_confirmation {"originalFunctionCall":{"id":A,"name":N,"args":{..}},
+//	                          "toolConfirmation":{"hint":"..","confirmed":false[,"payload":..]}}
+//	                         {"confirmed":b[,"payload":..]}
+//	confirm_changes {}       {"accepted":b}, of a predicted state, which is written already
+//	a long-running tool      its result
+//
+// What the package makes of it (RAN on 0.6.5, 0.7.1 and 0.11.0 unless READ is said):
+//
+//   - It takes whatever it cannot read for a yes. So a decision is sent in one form only.
+//   - All answers of a turn have to come in one request. They must stand behind each other, and
+//     nothing may stand behind them. Of answers that come one by one the last one is carried out
+//     only. The results of the client's own tools in that turn count too.
+//   - 0.6.5 wants the call in the history. The others drop an answer if an assistant's message has
+//     the id of the call, as clients name it, and an earlier run had that message. So a resume
+//     carries the calls in one message under an id of its own, and a client is not shown the calls
+//     of adk_request_confirmation.
+//   - In a resumable application the call A has a result already, which says that it wants a
+//     confirmation. It has another when it ran.
+//   - An empty run says that nothing was taken. 0.6.5 ends so at every answer to confirm_changes,
+//     or sends nothing at all.
+//
+// A call of a long-running tool looks the same if it waits for a job. So only those ask that
+// HOLDPOINT_ADK_ASK names, and only if nothing is said behind the call. Calls that the request
+// declares are the client's own.
+//
+// What cannot be done: the arguments of a call cannot be edited. A payload beside confirmed is the
+// tool's own matter, and works in a resumable application only. In the plain mode ADK shows one of
+// a confirmation and a long-running call of the same turn. 0.6.5 never runs a confirmed call in a
+// resumable application.
+package adk
+
+import (
+	"errors"
+	"fmt"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// Name of the dialect.
+const Name = "adk"
+
+var (
+	_ translate.Signer        = (*Dialect)(nil)
+	_ translate.CallSigner    = (*Dialect)(nil)
+	_ translate.Early         = (*Dialect)(nil)
+	_ translate.HistoryReader = (*Dialect)(nil)
+)
+
+// A Dialect implements translate.Dialect.
+type Dialect struct{ ask kit.Names }
+
+// New makes the dialect. It warns of nothing.
+func New(o Options, _ translate.Warn) (*Dialect, error) {
+	if err := errors.Join(o.Check()...); err != nil {
+		return nil, fmt.Errorf("adk: %w", err)
+	}
+	return &Dialect{ask: o.Ask}, nil
+}
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// SignCall implements translate.CallSigner. It waits for the end of a run that calls
+// adk_request_confirmation: with an outcome the run is none of this dialect.
+func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
+	switch {
+	case c.Name != requestConfirmation || ev.Type == agui.RunErrored:
+		return translate.No
+	case ev.Type == agui.RunFinished:
+		if _, ok := readConfirmation(c.Args); ok && plainEnd(ev) {
+			return translate.Mine
+		}
+		return translate.No
+	}
+	return translate.HoldToEnd
+}
+
+// Sign implements translate.Signer. It signs the plain end of a run that left a call of a
+// configured tool without a result, or the confirm_changes of ADK.
+func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
+	if ev.Type != agui.RunFinished || !plainEnd(ev) || r.Transcript == nil {
+		return false
+	}
+	for _, c := range r.Transcript.Calls() {
+		if c.Fresh && !c.Answered && !r.Input.Declares(c.Name) && d.kindOf(c, r) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// plainEnd says whether a RUN_FINISHED has no interrupt outcome.
+func plainEnd(ev agui.Event) bool {
+	outcome := agui.View(ev.JSON).Get("outcome")
+	return ev.Valid() && (!outcome.Exists() || outcome.Get("type").Str == "success")
+}
+
+// Early implements translate.Early. What is said behind a call of a long-running tool tells whether
+// the run waits for it.
+func (d *Dialect) Early(r *translate.Request) translate.Run { return newRun(d, r) }
+
+// Begin implements translate.Dialect. A run without answers goes as it came: ADK keeps the history
+// itself, and looks at the messages that it has not seen.
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
+	if r.Pause.ID == "" {
+		return translate.Out{}, newRun(d, r), nil
+	}
+	return d.resume(r)
+}

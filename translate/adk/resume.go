@@ -1,0 +1,183 @@
+package adk
+
+import (
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// resume begins the exchange with the answers. It brings the calls in one message and the answers
+// behind them, with what the client says of the turn's other calls, and nothing else: ADK keeps the
+// history. If it has lost that, it would take the user's last message for a new one and carry it
+// out again.
+func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, error) {
+	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
+		return translate.Out{}, nil, kit.Unreadable()
+	}
+	asked := make([]kept, len(r.Answers))
+	replies, denied := make([]kit.ToolReply, len(r.Answers)), make([]bool, len(r.Answers))
+	for n, i := range r.Pause.Interrupts {
+		k, ok := keptOf(i)
+		if !ok {
+			return translate.Out{}, nil, kit.Unreadable()
+		}
+		content, err := said(k.Kind, r.Answers[n])
+		if err != nil {
+			return translate.Out{}, nil, err
+		}
+		denied[n] = kit.Says(i, r.Answers[n]) == agui.Denies
+		asked[n], replies[n] = k, kit.ToolReply{ID: i.ID, Call: k.Call, Content: content}
+		if k.Kind == confirm {
+			replies[n].ID = "answer-" + i.ID // of two messages with the id of a call ADK may pass over one
+		}
+	}
+	results, err := clientsResults(r, slices.Contains(denied, false))
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	calls := kit.CallsOf(replies)
+	list := slices.Concat([]agui.Message{callsMessage(r.Pause.Interrupts[0].ID, asked)}, kit.ToolMessages(replies), results)
+	beside := kit.WithoutMessages(kit.NotOn(r.New, calls), results)
+	plain := newRun(d, r.With(r.Input, beside))
+	plain.resume = &resumed{asked: asked, denied: denied, replies: replies}
+	body := agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))
+	out := translate.Out{Body: kit.BodyWithoutCommand(r.Input, agui.DeleteKey(body, "resume")), Resumes: true}
+	if len(beside) == 0 {
+		out.TakesNew = true
+	}
+	plain.resume.run = plain
+	return out, plain, nil
+}
+
+// callsMessage is the message with the calls that ask. ADK reads the name of the tool in it.
+func callsMessage(id string, asked []kept) agui.Message {
+	type function struct {
+		Name string `json:"name"`
+		Args string `json:"arguments"`
+	}
+	type call struct {
+		ID       string   `json:"id"`
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	m := struct {
+		ID    string `json:"id"`
+		Role  string `json:"role"`
+		Calls []call `json:"toolCalls"`
+	}{"asked-" + id, "assistant", nil}
+	for _, k := range asked {
+		m.Calls = append(m.Calls, call{k.Call, "function", function{k.Name, k.Args}})
+	}
+	return agui.ParseMessage(agui.MustMarshal(m))
+}
+
+// clientsResults are the tool messages on the turn's calls of the client's own tools. ADK keeps an
+// answer back until it has them all, and then carries out the last ones only. needed
+// says that something was approved, so that they must be there.
+func clientsResults(r *translate.Request, needed bool) ([]agui.Message, error) {
+	var results []agui.Message
+	for _, id := range keptOfWhole(r.Pause).Clients {
+		at := slices.IndexFunc(r.Input.Messages, func(m agui.Message) bool { return m.Role == "tool" && m.ToolCallID == id })
+		switch {
+		case at >= 0:
+			results = append(results, r.Input.Messages[at])
+		case needed:
+			return nil, agui.Errorf(agui.PartialResume, "the result of call %q, which the client makes itself, has to come with the answers", id)
+		}
+	}
+	return results, nil
+}
+
+// resumed is what a run with answers looks at.
+type resumed struct {
+	run     *run
+	asked   []kept
+	denied  []bool
+	replies []kit.ToolReply
+
+	told    bool // what the answers say was told
+	started bool // RUN_STARTED was seen
+	worked  bool // anything but RUN_STARTED was seen
+	results []string
+}
+
+// see notes what the run does.
+func (s *resumed) see(ev agui.Event) {
+	if ev.Type == agui.RunStarted {
+		s.started = true
+		return
+	}
+	s.worked = true
+	if ev.Type == agui.CallResult {
+		s.results = append(s.results, ev.Get("toolCallId").Str)
+	}
+}
+
+// tell tells the answers to calls that the client has seen as results, because ADK tells none.
+func (s *resumed) tell(emit func(agui.Event)) {
+	if s == nil || s.run.native || s.told {
+		return
+	}
+	s.told = true
+	for n, reply := range s.replies {
+		if s.asked[n].Kind != confirm {
+			emit(reply.Event())
+		}
+	}
+}
+
+func (s *resumed) passes(t agui.Type) bool {
+	return s.worked && t != agui.CallResult && t != agui.RunStarted
+}
+
+// end says what became of the answers.
+func (s *resumed) end(res *translate.Result, e translate.End) {
+	onlyChanges := !slices.ContainsFunc(s.asked, func(k kept) bool { return k.Kind != changes })
+	switch e.Event.Type {
+	case agui.Unknown:
+		if onlyChanges && !s.started && !s.worked && !e.Cut && e.Status == 0 && !e.None {
+			res.Finish = agui.FinishedEvent(s.run.r.Input.ThreadID, s.run.r.Input.RunID)
+		}
+	case agui.RunFinished:
+		switch {
+		case !s.worked && !onlyChanges:
+			res.Fate = translate.Lost
+		case s.withoutResult():
+			res.Fate = translate.InDoubt
+		case len(s.run.r.New) > 0:
+			res.Next = s.next()
+		}
+	case agui.RunErrored:
+		if s.worked {
+			return
+		}
+		text, code := e.Event.Get("message").Str, e.Event.Get("code").Str
+		switch {
+		case code == "SESSION_LOOKUP_ERROR", code == "PENDING_TOOL_CALLS", strings.HasPrefix(text, "Maximum concurrent executions"):
+			res.Fate = translate.Untouched
+		case strings.Contains(text, "unction call not found for function response"), strings.Contains(text, "No function call event found for function responses"):
+			res.Fate = translate.Lost
+		}
+	}
+}
+
+// withoutResult says whether a call that was approved has no result. ADK tells one of each call
+// that ran, or failed, or was denied.
+func (s *resumed) withoutResult() bool {
+	for n, k := range s.asked {
+		if k.Kind == confirm && k.Runs != "" && !s.denied[n] && !slices.Contains(s.results, k.Runs) {
+			return true
+		}
+	}
+	return false
+}
+
+// next is the exchange for the messages beside the answers.
+func (s *resumed) next() *translate.Exchange {
+	list := kit.After(s.run.r, kit.CallsOf(s.replies)).Behind(kit.ToolMessages(s.replies))
+	out := translate.Out{Body: agui.SetKey(kit.BodyWithoutCommand(s.run.r.Input, agui.DeleteKey(s.run.r.Input.Raw, "resume")), "messages", agui.MessageList(list)), TakesNew: true}
+	return &translate.Exchange{Out: out, Run: newRun(s.run.d, s.run.r.Plain())}
+}

@@ -1,0 +1,207 @@
+package adk
+
+import (
+	"encoding/json"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// maxHeld bounds the events of the calls that ask. What is more goes out as it came.
+const maxHeld = 8 << 20
+
+var _ translate.Passer = (*run)(nil)
+
+// A run translates one exchange. It holds the calls of adk_request_confirmation. A client that is
+// shown the backend's own form gets everything as it comes.
+type run struct {
+	d      *Dialect
+	r      *translate.Request
+	native bool
+	resume *resumed // nil in a run without answers
+
+	held   kit.Held[string] // by the id of the call
+	asking []*asking        // the calls of adk_request_confirmation that are held, in their order
+	full   bool             // too much was held: nothing is held any more
+	talked []string         // calls of configured tools behind which something was said
+	opened []string         // those behind which nothing was said yet
+}
+
+// asking is a call of adk_request_confirmation.
+type asking struct {
+	id   string
+	args []byte
+}
+
+func newRun(d *Dialect, r *translate.Request) *run {
+	return &run{d: d, r: r, native: r.Show == translate.ShowNative, held: kit.Held[string]{Max: maxHeld}}
+}
+
+// Event implements translate.Run.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	if run.resume != nil {
+		run.resume.see(ev)
+	}
+	switch ev.Type {
+	case agui.RunStarted:
+		emit(ev)
+		run.resume.tell(emit)
+		return nil
+	case agui.CallStart:
+		name := agui.View(ev.JSON).Get("toolCallName").Str
+		switch {
+		case name == requestConfirmation && !run.full && ev.Valid() && !run.r.Input.Declares(name):
+			a := &asking{id: ev.Get("toolCallId").Str}
+			run.asking = append(run.asking, a)
+			run.hold(a.id, ev, emit)
+			return nil
+		case len(run.d.ask) > 0 && run.d.ask.Match(name):
+			run.opened = append(run.opened, ev.Get("toolCallId").Str)
+		}
+	case agui.CallArgs, agui.CallEnd:
+		if a := run.askingOf(ev); a != nil {
+			if ev.Type == agui.CallArgs {
+				a.args = append(a.args, ev.Get("delta").Str...)
+			}
+			run.hold(a.id, ev, emit)
+			return nil
+		}
+	case agui.TextStart, agui.TextChunk:
+		run.talked, run.opened = append(run.talked, run.opened...), nil
+	}
+	emit(ev)
+	return nil
+}
+
+// Passes implements translate.Passer.
+func (run *run) Passes(t agui.Type) bool {
+	if run.resume != nil && !run.resume.passes(t) {
+		return false
+	}
+	switch t {
+	case agui.CallStart:
+		return false
+	case agui.CallArgs, agui.CallEnd:
+		return len(run.asking) == 0
+	case agui.TextStart, agui.TextChunk:
+		return len(run.opened) == 0
+	}
+	return true
+}
+
+// askingOf is the held call that the event belongs to, nil if it belongs to none.
+func (run *run) askingOf(ev agui.Event) *asking {
+	if len(run.asking) == 0 || run.full {
+		return nil
+	}
+	id := agui.View(ev.JSON).Get("toolCallId").Str
+	for _, a := range run.asking {
+		if a.id == id && ev.Valid() {
+			return a
+		}
+	}
+	return nil
+}
+
+func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) {
+	run.held.Add(id, ev)
+	if run.native {
+		emit(ev)
+	}
+	if run.full = run.held.Full(); run.full {
+		for _, waited := range run.held.ReleaseAll() {
+			if !run.native {
+				emit(waited)
+			}
+		}
+		run.asking = nil
+	}
+}
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	res := translate.Result{Finish: e.Event}
+	if e.Event.Type == agui.RunFinished && plainEnd(e.Event) {
+		res = run.asked(e.Event)
+	}
+	for _, ev := range run.held.ReleaseAll() {
+		if !run.native {
+			res.Before = append(res.Before, ev)
+		}
+	}
+	if run.resume != nil && len(res.Asked.Interrupts) == 0 {
+		run.resume.end(&res, e)
+	}
+	return res, nil
+}
+
+// asked is the result of a run that ended plainly, with what it asks.
+func (run *run) asked(finish agui.Event) translate.Result {
+	res := translate.Result{Finish: finish}
+	var calls []agui.Call
+	if run.r.Transcript != nil {
+		calls = run.r.Transcript.Calls()
+	}
+	seen := func(id string) bool {
+		return id != "" && slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == id })
+	}
+	var p translate.Asked
+	done := map[string]bool{}
+	for _, a := range run.asking {
+		c, ok := readConfirmation(string(a.args))
+		if !ok || done[a.id] {
+			continue
+		}
+		done[a.id] = true
+		p.Interrupts = append(p.Interrupts, c.interrupt(a.id, string(a.args), seen(c.call.ID)))
+		for _, ev := range run.held.Release(a.id) {
+			if run.native {
+				p.Own = append(p.Own, ev.JSON)
+			}
+		}
+	}
+	var clients []string
+	for _, c := range calls {
+		if !c.Fresh || c.Answered || done[c.ID] {
+			continue
+		}
+		if run.r.Input.Declares(c.Name) {
+			clients = append(clients, c.ID)
+			continue
+		}
+		k := run.d.kindOf(c, run.r)
+		switch {
+		case k == "", k == job && (slices.Contains(run.talked, c.ID)):
+			continue
+		case k == confirm: // more than can be held
+			one, _ := readConfirmation(c.Args)
+			p.Interrupts = append(p.Interrupts, one.interrupt(c.ID, c.Args, seen(one.call.ID)))
+		default:
+			p.Interrupts = append(p.Interrupts, asks(k, c))
+		}
+		done[c.ID] = true
+		if run.native {
+			p.Own = append(p.Own, kit.CallFrames(c)...)
+		}
+	}
+	if len(p.Interrupts) == 0 {
+		return res
+	}
+	p.Private = agui.MustMarshal(keptOfPause{clients})
+	if run.native {
+		p.OwnFinish, p.Shown = slices.Clone(finish.JSON), true
+	}
+	res.Asked, res.Finish = p, kit.WithoutOutcome(finish)
+	return res
+}
+
+// keptOf is what was kept of the whole pause.
+func keptOfWhole(p agui.Pause) keptOfPause {
+	var k keptOfPause
+	if json.Unmarshal(p.Private, &k) != nil {
+		return keptOfPause{}
+	}
+	return k
+}

@@ -1,0 +1,44 @@
+package kit
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Names are patterns of path.Match for the names of tools, in an option of a dialect. A variable
+// separates them by semicolons.
+type Names []string
+
+// UnmarshalText reads the value of a variable.
+func (n *Names) UnmarshalText(text []byte) error {
+	*n = nil
+	for name := range strings.SplitSeq(string(text), ";") {
+		if name = strings.TrimSpace(name); name != "" {
+			*n = append(*n, name)
+		}
+	}
+	return n.Check()
+}
+
+// String returns the list as a variable has it.
+func (n Names) String() string { return strings.Join(n, ";") }
+
+// Check says which of them is no pattern.
+func (n Names) Check() error {
+	for _, pattern := range n {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return fmt.Errorf("%q is no pattern", pattern)
+		}
+	}
+	return nil
+}
+
+// Match says whether one of them is for the tool.
+func (n Names) Match(tool string) bool {
+	return slices.ContainsFunc(n, func(pattern string) bool {
+		ok, err := path.Match(pattern, tool)
+		return ok && err == nil
+	})
+}
