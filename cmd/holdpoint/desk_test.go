@@ -301,7 +301,8 @@ func TestDeskBesideAnAnswer(t *testing.T) {
 	}
 }
 
-// TestDeskByTLS: with a certificate of the listener the desk speaks TLS, and nothing else.
+// TestDeskByTLS: with a certificate of the listener the desk speaks TLS, and nothing else. A
+// browser gets the cookie that is bound to TLS and to the host.
 func TestDeskByTLS(t *testing.T) {
 	a, files := authority.New(t), authority.NewFolder(t)
 	files.Issue(a, "localhost")
@@ -322,6 +323,17 @@ func TestDeskByTLS(t *testing.T) {
 		if res.Body.Close(); res.StatusCode != want {
 			t.Errorf("by %s: %d", scheme, res.StatusCode)
 		}
+	}
+	req, _ := http.NewRequest("POST", "https://"+at+"/v1/session", strings.NewReader(fmt.Sprintf(`{"token":%q}`, deskToken)))
+	req.Header.Set("Content-Type", "application/json")
+	req.Host = "desk.example.com"
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: a.Pool(), ServerName: "localhost"}}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if c := res.Cookies(); res.StatusCode != http.StatusNoContent || len(c) != 1 || c[0].Name != "__Host-holdpoint" || !c[0].Secure {
+		t.Errorf("to sign in: %d, %s", res.StatusCode, c)
 	}
 }
 

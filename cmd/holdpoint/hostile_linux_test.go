@@ -277,6 +277,95 @@ func TestAgentAnswersItself(t *testing.T) {
 	}
 }
 
+// TestAnotherTenant: an approver of one tenant lists, reads, decides, frees and guesses what is
+// another one's, and finds nothing there. A reader decides nothing. Nor does a page of another
+// origin with the cookie of an approver.
+func TestAnotherTenant(t *testing.T) {
+	t.Parallel()
+	backend := &asker{}
+	upstream := httptest.NewServer(backend)
+	defer upstream.Close()
+	dir := t.TempDir()
+	tokens := map[string]string{}
+	file := ""
+	for _, name := range []string{"acme", "umbrella", "reader", "nobody"} {
+		tokens[name] = strings.Repeat(name, 8)
+		file += tokenLine(name, tokens[name])
+	}
+	p := startAs(t, "HOLDPOINT_UPSTREAM="+upstream.URL, "HOLDPOINT_NAME=billing", "HOLDPOINT_DIALECT=agui",
+		"HOLDPOINT_TENANT_HEADER=X-Tenant", "HOLDPOINT_TRUSTED_PEERS=127.0.0.1", "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN_FILE="+writeFile(t, dir, "tokens", file),
+		"HOLDPOINT_POLICY="+writeFile(t, dir, "policy.yaml", `access:
+- {names: [acme], agents: ["*"], tenants: [acme], rights: [decide, operate, conversation]}
+- {names: [umbrella], agents: ["*"], tenants: [umbrella], rights: [decide, operate, conversation]}
+- {names: [reader], agents: ["*"], tenants: ["*"], rights: [read, conversation]}
+`))
+	at := p.wait(t, "desk")["desk_addr"].(string)
+	addr := p.wait(t, "listening")["addr"].(string)
+	as := func(name string) sender {
+		return sender{t, from("127.0.0.1", at), []string{"Authorization", "Bearer " + tokens[name]}}
+	}
+	run := `{"threadId":"same","runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`
+	for _, tenant := range []string{"acme", "umbrella"} {
+		if status, text := (sender{t, from("127.0.0.1", addr), []string{"X-Tenant", tenant}}).text("POST", "/", run); status != 200 || askedID.FindString(text) == "" {
+			t.Fatalf("no question: %d %s", status, text)
+		}
+	}
+	asked := func(name string) gjson.Result {
+		_, list := as(name).send("GET", "/v1/approvals?thread=same", "")
+		if all := list.Get("approvals").Array(); len(all) != 1 || all[0].Get("tenant").Str != name {
+			t.Fatalf("%s lists %s", name, list)
+		}
+		return list.Get("approvals.0")
+	}
+	own, other := asked("acme"), asked("umbrella")
+	path, question := "/v1/approvals/"+other.Get("id").Str, other.Get("questions.0.id").Str
+	said := fmt.Sprintf(`{"decision":"answer","payload":true,"digest":%q}`, other.Get("questions.0.digest").Str)
+	key, pause, _ := strings.Cut(other.Get("id").Str, ".")
+	ownKey, ownPause, _ := strings.Cut(own.Get("id").Str, ".")
+	for _, name := range []string{"acme", "nobody"} {
+		for _, id := range []string{key + "." + pause, ownKey + "." + pause, key + "." + ownPause} {
+			at := "/v1/approvals/" + id
+			for _, call := range [][3]string{
+				{"GET", at, ""}, {"DELETE", at, ""}, {"GET", at + "/raw/" + question + "/0", ""}, {"POST", at + "/questions/" + question, said},
+				{"POST", at, `{"decisions":[` + strings.Replace(said, "{", fmt.Sprintf(`{"question":%q,`, question), 1) + `]}`},
+			} {
+				if status, got := as(name).send(call[0], call[1], call[2]); status != 404 || got.Get("code").Str != "APPROVAL_NOT_FOUND" || got.Get("approval").Exists() {
+					t.Errorf("%s: %s %s: %d %s", name, call[0], call[1], status, got)
+				}
+			}
+		}
+	}
+	if status, got := as("reader").send("POST", path+"/questions/"+question, said); status != 403 || got.Get("code").Str != "FORBIDDEN" {
+		t.Errorf("a reader: %d %s", status, got)
+	}
+	if status, got := as("reader").send("DELETE", path, ""); status != 403 || got.Get("code").Str != "FORBIDDEN" {
+		t.Errorf("a reader frees: %d %s", status, got)
+	}
+	c := caller{T: t, at: at}
+	browser := sender{t, from("127.0.0.1", at), []string{"Cookie", c.signIn(tokens["umbrella"]).String()}}
+	for name, headers := range map[string][]string{
+		"another site":     {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
+		"another port":     {"Sec-Fetch-Site", "same-site", "Origin", "http://localhost:8000"},
+		"an older browser": {"Origin", "https://evil.example"},
+		"a file":           {"Origin", "null"},
+		"nobody says":      {},
+		"a form":           {"Content-Type", "text/plain", "Sec-Fetch-Site", "cross-site"},
+	} {
+		if status, got := browser.with(headers...).send("POST", path+"/questions/"+question, said); status != 403 || got.Get("code").Str != "CROSS_ORIGIN" {
+			t.Errorf("%s: %d %s", name, status, got)
+		}
+	}
+	if _, got := as("umbrella").send("GET", path, ""); got.Get("state").Str != "waiting" || backend.answers.Load() != 0 {
+		t.Fatalf("then it is %s, and the agent has %d answers", got.Get("state"), backend.answers.Load())
+	}
+	if status, got := browser.with("Sec-Fetch-Site", "same-origin").send("POST", path+"/questions/"+question, said); status != 200 || got.Get("questions.0.decision.by").Str != "umbrella" {
+		t.Errorf("its own page: %d %s", status, got)
+	}
+	if got := asked("acme"); got.Get("state").Str != "waiting" {
+		t.Errorf("the other tenant's: %s", got)
+	}
+}
+
 // decided looks for the one decision in an audit.
 func decided(t *testing.T, audit, digest string) {
 	t.Helper()

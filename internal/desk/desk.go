@@ -39,8 +39,6 @@ type Options struct {
 	Trusted func(*http.Request) bool
 	// Keys sign the sessions of browsers; nil: a key of this process.
 	Keys *Keys
-	// Page answers what is not below /v1, to everybody; nil: there is nothing.
-	Page http.Handler
 	// Agents are those of this process, by the names that records have of them. The questions
 	// of others can be read here and not be decided.
 	Agents map[string]Agent
@@ -113,14 +111,12 @@ func New(o Options) *Desk {
 		refuse(w, http.StatusNotFound, codeNotFound, "there is nothing at this path; the API begins at /v1/approvals")
 	})
 	mux.Handle("/", nothing)
-	// What is here is for those who are known, but for the page and its door.
+	// What is here is for those who are known, but for the door of a browser. The page stands
+	// before all of it.
 	open := http.NewServeMux()
 	open.Handle("/v1/", d.known(mux))
 	open.HandleFunc("POST /v1/session", d.signIn)
-	if o.Page == nil {
-		o.Page = nothing
-	}
-	open.Handle("/", o.Page)
+	open.Handle("/", nothing)
 	// A page of another origin changes nothing, whoever is signed in.
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

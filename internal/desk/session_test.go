@@ -383,17 +383,14 @@ func TestManyDecisions(t *testing.T) {
 	r.post(429, path, body)
 }
 
-// TestPage: what is not the API is the page's, for whoever asks.
-func TestPage(t *testing.T) {
+// TestPathsOfNobody: below /v1 nobody is told what there is. Elsewhere there is nothing, for
+// whoever asks: the page stands before it.
+func TestPathsOfNobody(t *testing.T) {
 	r := inMemory(t)
-	r.desk = New(Options{Store: r.store, Tokens: r.desk.opts.Tokens, Now: r.clock.now, Page: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
-		_, _ = w.Write([]byte("page"))
-	})})
-	for path, page := range map[string]bool{"/": true, "/app.js": true, "/v2": true, "/v1/": false, "/v1/x": false, "/v1/me": false} {
+	for path, status := range map[string]int{"/": 404, "/app.js": 404, "/v2": 404, "/v1/": 401, "/v1/x": 401, "/v1/me": 401} {
 		w := httptest.NewRecorder()
 		r.desk.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-		if (w.Body.String() == "page") != page || !page && w.Code != 401 || !strings.Contains(w.Header().Get("Content-Security-Policy"), "frame-ancestors 'none'") || w.Header().Get("Cache-Control") != "no-store" {
+		if w.Code != status || !strings.Contains(w.Header().Get("Content-Security-Policy"), "frame-ancestors 'none'") || w.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
