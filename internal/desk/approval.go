@@ -71,6 +71,8 @@ type approval struct {
 	// These are in the answer for one approval only.
 	End     *end  `json:"end,omitempty"`
 	History []end `json:"history,omitempty"`
+	// Conversation is its end, for who has the right.
+	Conversation []turn `json:"conversation,omitempty"`
 }
 
 // A question is one interrupt of a pause.

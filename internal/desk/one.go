@@ -47,6 +47,7 @@ func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 		if !a.Withheld {
 			d.addEarlier(req.Context(), pauseIn(&rec, pauseID), a)
 		}
+		d.addConversation(req.Context(), key, &rec, a)
 		answer(w, http.StatusOK, a)
 		return
 	}
