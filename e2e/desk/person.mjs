@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 export class Person {
-  constructor(world, name, options) { Object.assign(this, { world, name, options, odd: [], requests: [], expect: [] }); }
+  constructor(world, name, options) { Object.assign(this, { world, name, options, base: options.base ?? world.stage.desk, odd: [], requests: [], expect: [] }); }
 
   async begin() {
     const { width = 1280, height = 800, scheme = "light", clock = true, touch = false, at = "", signIn = true, settings } = this.options;
@@ -15,11 +15,11 @@ export class Person {
     page.setDefaultTimeout(30_000);
     page.on("console", (m) => { if (["error", "warning"].includes(m.type())) this.complain(`console: ${m.text()}`); });
     page.on("pageerror", (e) => this.complain(`thrown: ${e.stack ?? e}`));
-    page.on("request", (r) => { this.requests.push(r); if (new URL(r.url()).origin !== this.world.stage.desk) this.complain(`a request to ${r.url()}`); });
+    page.on("request", (r) => { this.requests.push(r); if (new URL(r.url()).origin !== this.base) this.complain(`a request to ${r.url()}`); });
     if (!signIn) this.expect.push("401");
     if (settings) await page.addInitScript((s) => localStorage.setItem("holdpoint-desk", JSON.stringify(s)), settings);
     if (clock) { await page.clock.install({ time: this.options.time }); }
-    await page.goto(`${this.world.stage.desk}/${at}`);
+    await page.goto(`${this.base}/${at}`);
     if (signIn) await this.signIn();
   }
 

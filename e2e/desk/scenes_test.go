@@ -23,6 +23,31 @@ var policies = map[string]string{
     agents: ["*"]
     rights: [list]
 `,
+	"a proxy that signs people in": `access:
+  - names: [maria.okafor]
+    agents: ["*"]
+    rights: [decide]
+`,
+}
+
+// environ is what a scene's Holdpoint is told beside what each is told.
+func environ(t *testing.T, s scene) []string {
+	t.Helper()
+	env := []string{
+		"HOLDPOINT_PRINCIPAL_HEADER=X-Requester", "HOLDPOINT_TRUSTED_PEERS=127.0.0.0/8",
+		"HOLDPOINT_PRINCIPAL_KEY=0123456789abcdef0123456789abcdef", "HOLDPOINT_SHOW_PRINCIPAL=name",
+	}
+	if policy := policies[s.name]; policy != "" {
+		file := filepath.Join(t.TempDir(), "policy.yaml")
+		if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, "HOLDPOINT_POLICY="+file)
+	}
+	if s.name == "a proxy that signs people in" {
+		env = append(env, "HOLDPOINT_DESK_AUTH=header", "HOLDPOINT_DESK_PRINCIPAL=X-Forwarded-Email", "HOLDPOINT_DESK_TOKEN_FILE=")
+	}
+	return env
 }
 
 // all are the scenes that are played.
@@ -34,6 +59,7 @@ var all = []scene{
 	{"decide", "answer a question"},
 	{"decide", "undo"},
 	{"decide", "two questions of one pause"},
+	{"decide", "earlier decisions"},
 	{"race", "keys that do not decide"},
 	{"race", "a key that is held"},
 	{"race", "folded and grave"},
@@ -41,6 +67,7 @@ var all = []scene{
 	{"race", "a conflict inside the undo time"},
 	{"race", "a tab that is closed"},
 	{"race", "signed out"},
+	{"race", "a proxy that signs people in"},
 	{"hostile", "markup"},
 	{"hostile", "a button drawn in text"},
 	{"hostile", "hidden characters"},
@@ -76,15 +103,7 @@ func TestDesk(t *testing.T) {
 	for _, one := range list {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
-			var env []string
-			if policy := policies[one.name]; policy != "" {
-				file := filepath.Join(t.TempDir(), "policy.yaml")
-				if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				env = append(env, "HOLDPOINT_POLICY="+file)
-			}
-			d.play(t, one.file, one.name, newStage(t, tools.binary, env...))
+			d.play(t, one.file, one.name, newStage(t, tools.binary, environ(t, one)...))
 		})
 	}
 }

@@ -10,9 +10,9 @@ export class World {
   }
 
   // ask has an agent's run pause. It returns the thread, and the ids by which the questions are told.
-  async ask(script, { thread = `thread-${++made}`, headers = {} } = {}) {
+  async ask(script, { thread = `thread-${++made}`, requester = "Ana Ruiz" } = {}) {
     const body = { threadId: thread, runId: `run-${++made}`, state: {}, tools: [], context: [], forwardedProps: {}, messages: [{ id: `u-${made}`, role: "user", content: JSON.stringify(script) }] };
-    const answer = await fetch(this.stage.agent, { method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) });
+    const answer = await fetch(this.stage.agent, { method: "POST", headers: { "Content-Type": "application/json", "X-Requester": requester }, body: JSON.stringify(body) });
     const text = await answer.text();
     assert.equal(answer.status, 200, text);
     const end = text.split("\n").filter((l) => l.startsWith("data: ")).map((l) => JSON.parse(l.slice(6))).find((e) => e.type === "RUN_FINISHED");
@@ -89,3 +89,5 @@ export class World {
 
 export const approval = { type: "object", properties: { approved: { type: "boolean" } }, required: ["approved"] };
 export const editable = { type: "object", properties: { approved: { type: "boolean" }, editedArgs: { type: "object" } }, required: ["approved"] };
+
+export const withReason = { type: "object", properties: { approved: { type: "boolean" }, reason: { type: "string" } }, required: ["approved"] };

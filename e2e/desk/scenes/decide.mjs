@@ -1,6 +1,6 @@
 // Seeing, answering, denying, editing, and watching it go.
 import assert from "node:assert/strict";
-import { approval, editable } from "../world.mjs";
+import { approval, editable, withReason } from "../world.mjs";
 
 const refund = { order: "SO-48213", amount: 1200, currency: "EUR", to: "original payment method", reason: "damaged in transit, photos attached to ticket 20391" };
 
@@ -28,6 +28,9 @@ export const scenes = {
     const [told] = await w.answers(thread);
     assert.deepEqual([told.status, told.payload], ["resolved", { approved: true }]);
     assert.equal((await w.answers(thread)).length, 1);
+    await p.press("g");
+    await p.press("d");
+    await p.has("approved by you", "#list");
   },
 
   // D, a few words, Enter. The words stand in the record and not in what the agent gets.
@@ -163,5 +166,63 @@ export const scenes = {
     await p.press("a");
     await p.pass(5100);
     await w.until("the answers", async () => (await w.answers(thread)).length === 2);
+  },
+
+  // What was decided lately on the same tool stands beside the question: what is as always, and
+  // what is not.
+  async "earlier decisions"(w) {
+    const amounts = ["89.00", "24.90", "120.00", "12.00"];
+    for (const amount of amounts) {
+      const { thread } = await w.tool("refund", `{"order":"SO-${amount}","amount":${amount},"currency":"EUR","to":"original payment method"}`);
+      assert.equal((await w.decide(thread, { decision: "approve" })).status, 200);
+    }
+    const { thread } = await w.tool("refund", '{"order":"SO-9","amount":640.00,"currency":"EUR","to":"original payment method"}');
+    await w.decide(thread, { decision: "deny", comment: "no invoice" });
+    await w.until("they have ended", async () => (await w.approvals("?state=ended")).length === 5);
+    await w.tool("refund", '{"order":"SO-48213","amount":1200,"currency":"USD","to":"original payment method","reason":"damaged in transit"}', { message: "Customer reports a damaged lamp." });
+    const p = await w.person();
+    await p.open("SO-48213");
+    await p.has("4 approved lately: 12.00 to 120.00", "#question");
+    await p.has("10 times the largest of them", "#question");
+    await p.has("lately always EUR", "#question");
+    await p.has("original payment method as lately", "#question");
+    await p.has("Earlier decisions refund by billing-eu", "#question");
+    assert.equal(await p.page.locator("#question tbody tr").count(), 5);
+    await p.has("“no invoice”", "#question table");
+    await p.judged("earlier decisions");
+    await p.shot("earlier", true);
+    await p.page.goto(`${w.stage.desk}/#/decided`);
+    await w.until("what has ended", async () => { await p.poll(); return (await p.rows()).length === 5; });
+    const rows = (await p.rows()).map((r) => r.text).join("\n");
+    assert.match(rows, /denied by jonas\.lind/);
+    assert.match(rows, /approved by jonas\.lind/);
+    await p.judged("decided");
+    await p.page.locator("a.row", { hasText: "denied" }).click();
+    await p.has("jonas.lind denied this", "#question .notice");
+    await p.judged("one that was decided");
+    await p.shot("decided");
+  },
+
+  // Where the agent takes one, a denial can have a reason for it. Nobody is told without being
+  // asked to.
+  async "a reason for the agent"(w) {
+    const told = await w.tool("refund", { amount: 1 }, { schema: withReason }), untold = await w.tool("refund_more", { amount: 2 }, { schema: withReason });
+    const p = await w.person();
+    await p.open("refund");
+    await p.press("d");
+    await p.page.keyboard.type("No invoice yet.");
+    await p.page.getByLabel("Tell the agent as well").check();
+    await p.judged("a denial with a reason");
+    await p.page.locator("#comment").focus();
+    await p.press("Enter");
+    await p.has("Run refund_more", "#question h2");
+    await p.alive();
+    await p.press("d");
+    await p.page.keyboard.type("Between us.");
+    await p.press("Enter");
+    await p.pass(5100);
+    await w.until("both answers", async () => (await w.answers(told.thread)).length && (await w.answers(untold.thread)).length);
+    assert.deepEqual((await w.answers(told.thread))[0].payload, { approved: false, reason: "No invoice yet." });
+    assert.deepEqual((await w.answers(untold.thread))[0].payload, { approved: false });
   },
 };

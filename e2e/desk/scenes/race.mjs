@@ -1,5 +1,6 @@
 // Keys and presses that must not decide, and what happens beside a decision.
 import assert from "node:assert/strict";
+import http from "node:http";
 
 const none = async (p, what) => assert.equal(await p.page.locator(".strip").count(), 0, what);
 
@@ -184,5 +185,51 @@ export const scenes = {
     await p.has("Run other", "#question h2");
     await p.click("comment-button");
     assert.equal(await p.page.inputValue("#comment"), "Half a sentence");
+  },
+
+  // A proxy in front signs people in. Its redirect to its sign-in means signed out: nothing is
+  // sent, and nothing that was typed is lost.
+  async "a proxy that signs people in"(w) {
+    let signed = true, hits = 0;
+    const provider = http.createServer((req, res) => { hits++; res.end("Sign in"); });
+    await new Promise((done) => provider.listen(0, "127.0.0.1", done));
+    const address = `http://127.0.0.1:${provider.address().port}/sign-in`;
+    const proxy = http.createServer((req, res) => {
+      if (!signed) { res.writeHead(302, { Location: address }).end(); return; }
+      const up = http.request(w.stage.desk + req.url, { method: req.method, headers: { ...req.headers, "x-forwarded-email": "maria.okafor" } }, (r) => { res.writeHead(r.statusCode, r.headers); r.pipe(res); });
+      req.pipe(up);
+    });
+    await new Promise((done) => proxy.listen(0, "127.0.0.1", done));
+    const first = await w.tool("refund", { amount: 1 }), second = await w.tool("refund_more", { amount: 2 });
+    const p = await w.person("maria.okafor", { base: `http://127.0.0.1:${proxy.address().port}`, signIn: false });
+    await p.sees(2);
+    await p.has("maria.okafor", "#me");
+    await p.open("refund");
+    await p.press("a");
+    await p.pass(5100);
+    await w.until("the answer", async () => (await w.answers(first.thread)).length);
+    await p.has("Run refund_more", "#question h2");
+    await p.press("c");
+    await p.page.keyboard.type("Half a sentence");
+    await p.press("Escape");
+    await p.alive();
+    await p.press("a");
+    await p.has("Approving refund_more", "#strips");
+    p.expect.push(address); // the browser tells of it, and does not ask it
+    signed = false;
+    await w.until("it is told", async () => { await p.pass(500); return (await p.text("#strips")).includes("You were signed out before it was sent."); });
+    await p.has("Who you are is told by the proxy in front of this page.", "dialog");
+    await p.judged("signed out at the proxy");
+    await p.pass(20_000);
+    assert.deepEqual(await w.answers(second.thread), []);
+    signed = true;
+    await w.until("live again", async () => { await p.pass(1000); return (await p.text("#live")).trim() === "Live"; });
+    assert.equal(await p.page.locator("dialog").count(), 0);
+    await p.open("refund_more");
+    await p.page.click("#comment-button");
+    assert.equal(await p.page.inputValue("#comment"), "Half a sentence");
+    assert.equal(hits, 0, "the page followed the redirect");
+    proxy.close();
+    provider.close();
   },
 };

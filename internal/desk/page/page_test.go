@@ -156,3 +156,19 @@ func TestNamedFilesAreThere(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingInline: the page's document has one script, of a file, and no style of its own: its
+// policy would refuse them.
+func TestNothingInline(t *testing.T) {
+	text, err := fs.ReadFile(embedded, "files/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts := regexp.MustCompile(`(?s)<script[^>]*>.*?</script>`).FindAllString(string(text), -1)
+	if want := `<script type="module" src="page/main.js"></script>`; len(scripts) != 1 || scripts[0] != want {
+		t.Errorf("scripts %q, want %q", scripts, want)
+	}
+	if strings.Contains(string(text), "<style") {
+		t.Error("there is a style in it")
+	}
+}

@@ -131,10 +131,13 @@ function panel(q) {
 }
 
 function commentPanel(q) {
-  const hint = ui.mode === "deny" ? "Enter sends it. It may be empty." : "For those who read the record; the agent is not told.";
+  const hint = ui.mode === "deny" ? "Enter sends it. It may be empty." : "For those who read the record.";
+  const box = q.takesReason && el("input", { type: "checkbox", id: "tell", on: { change: () => { draft().tell = box.checked; } } });
+  if (box) box.checked = draft().tell;
   const area = el("textarea", { id: "comment", rows: 2, maxlength: 4000, "aria-describedby": "hint", value: draft().comment,
     on: { input: () => { draft().comment = area.value; }, keydown: (e) => { if (e.key === "Enter" && !e.shiftKey && !e.isComposing && !e.repeat && !e.ctrlKey && !e.metaKey && ui.mode === "deny") { e.preventDefault(); decline(); } } } });
-  return el("div", { class: "comment" }, el("label", { for: "comment" }, ui.mode === "deny" ? (q.yesKnown ? "Why do you deny it?" : "Why do you decline it?") : "Comment"), area, el("p", { class: "note", id: "hint" }, hint));
+  return el("div", { class: "comment" }, el("label", { for: "comment" }, ui.mode === "deny" ? (q.yesKnown ? "Why do you deny it?" : "Why do you decline it?") : "Comment"), area,
+    el("p", { class: "note", id: "hint" }, box ? hint : `${hint} The agent is not told.`), box && el("label", { class: "tell" }, box, "Tell the agent as well, if it is denied"));
 }
 
 // ---- what a press does ----
@@ -179,7 +182,8 @@ export function decline() {
   const why = whyNot(a, q, may) || (may.deny ? "" : reasonOf(may.why.deny, "You may not deny it."));
   if (why) { tell(why); return; }
   const tool = kindOf(q) === "tool" && q.yesKnown;
-  offer({ decision: q.noKnown && !q.cancelOnly ? "deny" : "cancel", doing: tool ? "Denying" : "Declining", done: tool ? "Denied." : "Declined.", noun: tool ? "denial" : "answer",
+  const decision = q.noKnown && !q.cancelOnly ? "deny" : "cancel";
+  offer({ decision, reason: decision === "deny" && q.takesReason && draft().tell ? draft().comment.trim() : undefined, doing: tool ? "Denying" : "Declining", done: tool ? "Denied." : "Declined.", noun: tool ? "denial" : "answer",
     label: tool ? "Deny" : "Decline", kind: "no", sign: "cross", words: tool ? "Deny it? It is sent at once." : "Decline it? It is sent at once." });
 }
 
@@ -216,10 +220,10 @@ function commit(one) {
   if (isDead()) return;
   const q = openQuestion(), key = openKey();
   if (pendingOf(key)) return;
-  const { decision, payload, doing, done, noun } = one;
+  const { decision, payload, reason, doing, done, noun } = one;
   const tool = callName(q);
   add({ key, doing, done, noun, tool: kindOf(q) === "tool" && tool ? tool : heading[kindOf(q)]?.toLowerCase() ?? "it", isTool: kindOf(q) === "tool" && Boolean(tool), expires: q.expires,
-    word: { id: state.open.id, question: q.id, decision, digest: q.digest, payload, comment: draft().comment.trim() || undefined } },
+    word: { id: state.open.id, question: q.id, decision, digest: q.digest, payload, reason, comment: draft().comment.trim() || undefined } },
   settings.wait === "ask" || left(q.expires) < 30);
   draft().refused = null;
   ui.refused = null;

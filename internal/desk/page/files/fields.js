@@ -96,7 +96,7 @@ function tree(fields) {
 function lately(one) {
   if (!one) return null;
   const notes = [];
-  if (one.same) notes.push(el("span", { class: "note" }, "as lately"));
+  if (one.same) notes.push(" ", el("span", { class: "note" }, "as lately"));
   else if (one.usual !== undefined) notes.push(el("p", { class: "note" }, "lately always ", el("b", { class: "other stored" }, shown(one.usual))));
   if (!one.same && one.least !== undefined) {
     const n = one.count ?? one.of;

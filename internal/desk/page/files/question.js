@@ -139,7 +139,8 @@ function earlier(a, q) {
   const known = new Set(fieldsOf(q.calls?.[0]).map((f) => f.path));
   const salient = fieldsOf(q.calls?.[0]).filter((f) => f.salient || f.kind === "number").map((f) => f.path);
   const plain = fieldsOf(q.calls?.[0]).filter((f) => f.kind === "string" && f.text.length <= 40).map((f) => f.path);
-  const columns = [...salient, ...plain].filter((path) => known.has(path)).slice(0, 2);
+  const differ = (q.compared ?? []).filter((one) => !one.same).map((one) => one.path);
+  const columns = [...new Set([...salient, ...differ, ...plain])].filter((path) => known.has(path)).slice(0, 2);
   const numeric = new Set(salient);
   const cell = (one, path) => one.fields?.find((f) => f.path === path)?.text ?? "";
   const has = q.similar.some((one) => one.comment);

@@ -92,6 +92,8 @@ export function refusal(problem, one) {
       return { title: "You were signed out", text: "Nothing was sent. Your text is kept here." };
     case "FORBIDDEN":
       return { title: "You may not decide this", text: "Nothing was sent." };
+    case "REASON_NOT_TAKEN":
+      return { title: "The agent takes no reason", text: "Nothing was sent. Deny it without telling the agent." };
     case "TOO_MANY_DECISIONS":
       return { title: "These were too many at once", text: "It was not taken. Try again in a moment." };
     case "OFFLINE":
