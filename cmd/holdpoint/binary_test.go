@@ -151,7 +151,13 @@ func start(t *testing.T, environ ...string) (p *process, addr string) {
 // startAs is start without a look at the log.
 func startAs(t *testing.T, environ ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.Command(binary)}
+	return startCommand(t, "run", environ...)
+}
+
+// startCommand is startAs for a subcommand.
+func startCommand(t *testing.T, name string, environ ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(binary, name)}
 	p.Env = append([]string{"HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off"}, environ...)
 	stderr, err := p.StderrPipe()
 	if err != nil {

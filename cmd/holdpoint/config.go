@@ -92,7 +92,7 @@ type config struct {
 	WebhookSecretFile   string     `env:"WEBHOOK_SECRET_FILE" doc:"file with the value of WEBHOOK_SECRET"`
 	WebhookPrivate      bool       `env:"WEBHOOK_PRIVATE" envDefault:"false" doc:"let the webhook go to a private address or loopback, and by http. Link-local addresses, such as those of a cloud's metadata, stay refused"`
 
-	DeskListen      string        `env:"DESK_LISTEN" envDefault:"off" doc:"address of the API that lists what waits, in the same forms as LISTEN, or off (docs/desk.md). It wants a token from everybody, on loopback too. With HOLDPOINT_TLS_CERT_FILE it speaks TLS"`
+	DeskListen      string        `env:"DESK_LISTEN" envDefault:"off" doc:"address of the API that lists what waits, in the same forms as LISTEN, or off (docs/desk.md). elsewhere: another process on the store has it, and this one carries what is decided there. It wants a token from everybody, on loopback too. With HOLDPOINT_TLS_CERT_FILE it speaks TLS"`
 	DeskAuth        deskAuth      `env:"DESK_AUTH" envDefault:"token" values:"token|header|jwt" doc:"how a caller of the desk says who it is: by a token of DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by a bearer token of an issuer (docs/desk.md#who)"`
 	DeskToken       secret        `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. Several with commas, to change one"`
 	DeskCarryWithin time.Duration `env:"DESK_CARRY_WITHIN" envDefault:"1h" doc:"how old a decision of the desk may be for Holdpoint to carry it to the backend by itself. An older one waits for the chat. 0: each one does"`
@@ -131,6 +131,7 @@ type config struct {
 	deskMakes           bool                         // a token, for there is none
 	policy              *policy.File                 // of Policy; nil: there is none
 	deskHeaders         *atomic.Pointer[http.Header] // of DeskHeadersFile
+	deskOnly            bool                         // it is for `holdpoint desk`
 
 	gate  *principal.Gate // made with the handler
 	spans *trace.Tracer   // nil: none are made
@@ -157,16 +158,25 @@ func (c *config) group() variables.Group { return variables.Group{Prefix: prefix
 // load reads the configuration from an environment as os.Environ gives it, and the options of the
 // dialects into the list. The error joins everything that is wrong, a line each.
 func load(environ []string, list dialects.List) (*config, error) {
+	return loadFor(environ, list, false)
+}
+
+// loadFor is load. deskOnly: it is for the desk alone, which has no agent.
+func loadFor(environ []string, list dialects.List, deskOnly bool) (*config, error) {
 	environment := env.ToMap(environ)
 	c := newConfig(list)
+	c.deskOnly = deskOnly
 	errs := slices.Concat(c.group().Read(environment), list.Read(environment))
 	c.adminGiven = environment[prefix+"ADMIN_LISTEN"] != ""
 	routes, routeErrs := readRoutes(environment, list)
 	c.routes = routes
-	if environment[prefix+"UPSTREAM"] == "" && len(routes) == 0 {
+	if environment[prefix+"UPSTREAM"] == "" && len(routes) == 0 && !deskOnly {
 		errs = append(errs, errors.New("HOLDPOINT_UPSTREAM is not set, want the address of the backend, such as http://localhost:8000/agent"))
 	}
 	errs = slices.Concat(errs, c.check(), routeErrs, c.checkRoutes())
+	if deskOnly {
+		errs = append(errs, c.checkDeskOnly()...)
+	}
 	known := c.known()
 	unknown, injected := ownNames(environment, known)
 	for _, name := range unknown {

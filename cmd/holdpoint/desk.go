@@ -43,9 +43,12 @@ func (c *config) checkDesk() []error {
 		c.deskHeaders = &atomic.Pointer[http.Header]{}
 		c.deskHeaders.Store(&headers)
 	}
+	if c.DeskListen == deskElsewhere {
+		return append(errs, c.checkElsewhere()...)
+	}
 	at, err := listen.Parse(c.DeskListen)
 	if err != nil {
-		wrong("DESK_LISTEN", fmt.Errorf("%w, or off", err))
+		wrong("DESK_LISTEN", fmt.Errorf("%w, or off, or elsewhere", err))
 	}
 	c.desk = at
 	for _, other := range [][2]string{{"HOLDPOINT_LISTEN", c.Listen}, {"HOLDPOINT_ADMIN_LISTEN", c.AdminListen}} {
@@ -148,7 +151,7 @@ const (
 // startDesk starts the desk on the store, if there is to be one. A token that it makes is told by
 // screen.
 func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, screen io.Writer, logger *slog.Logger) (*deskServer, error) {
-	if c.DeskListen == off {
+	if !c.hasDesk() {
 		return nil, nil
 	}
 	listener, err := c.desk.Listen()
@@ -167,7 +170,7 @@ func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, sc
 	s.tokens.Set(c.deskTokens)
 	s.http = &http.Server{
 		Handler: page.Over(desk.New(desk.Options{
-			Store: c.metrics.Store(kept), Tokens: s.tokens, Agents: deciders, Decided: k.decided(), Events: c.sinks(), EventsRequired: c.AuditRequired, Notices: c.notices(), Posted: c.posted(),
+			Store: c.metrics.Store(kept), Tokens: s.tokens, Agents: deciders, Others: c.judges(c.metrics.Store(kept), logger), Decided: k.decided(), Events: c.sinks(), EventsRequired: c.AuditRequired, Notices: c.notices(), Posted: c.posted(),
 			Auth: desk.Auth(c.DeskAuth), Gate: s.gate, Access: c.access(), Keys: s.keys, Trusted: c.deskTrusts,
 			Refused: front.Refused, Logger: logger,
 		})),

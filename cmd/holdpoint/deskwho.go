@@ -37,7 +37,7 @@ func (a deskAuth) String() string { return string(a) }
 // noDesk says what is set for a desk that there is none of.
 func (c *config) noDesk() (errs []error) {
 	for name, is := range map[string]bool{
-		"DESK_TOKEN": c.DeskToken.text != "", "DESK_TOKEN_FILE": c.DeskTokenFile != "", "DESK_HEADERS_FILE": c.DeskHeadersFile != "",
+		"DESK_TOKEN": c.DeskToken.text != "", "DESK_TOKEN_FILE": c.DeskTokenFile != "", "DESK_HEADERS_FILE": c.DeskHeadersFile != "" && c.DeskListen == off,
 		"DESK_PRINCIPAL": c.DeskPrincipal != "", "DESK_GROUPS": c.DeskGroups != "", "DESK_TRUSTED_PEERS": len(c.DeskTrustedPeers.Peers) > 0,
 		"DESK_JWT_ISSUER": c.DeskJWTIssuer != "", "DESK_JWT_AUDIENCE": c.DeskJWTAudience != "", "DESK_JWT_JWKS_URL": c.DeskJWKSURL.URL != nil, "POLICY": c.Policy != "",
 	} {
@@ -198,7 +198,7 @@ func (c *config) deskPeers() principal.Peers {
 
 // deskUsesPeers says whether the desk believes headers of HOLDPOINT_TRUSTED_PEERS.
 func (c *config) deskUsesPeers() bool {
-	return c.DeskListen != off && !c.desk.Unix() && c.DeskAuth == "header" && len(c.DeskTrustedPeers.Peers) == 0
+	return c.hasDesk() && !c.desk.Unix() && c.DeskAuth == "header" && len(c.DeskTrustedPeers.Peers) == 0
 }
 
 // deskTrusts says whether the headers are believed by which a proxy says how the client has come to

@@ -9,6 +9,8 @@
 // writes them (15s, 1h30m).
 //
 //	holdpoint [run]     start the proxy
+//	holdpoint desk      start the desk alone, for all agents that share a store
+//	                    (docs/desk.md#one-desk-for-many-agents)
 //	holdpoint check     validate the configuration and print it, secrets cut; exit 2 with every error at once
 //	holdpoint demo      show a pause and its answer in a terminal, with a scripted backend; with -serve
 //	                    keep that backend and Holdpoint running, for curl or another client
@@ -163,7 +165,8 @@
 //   - HOLDPOINT_WEBHOOK_PRIVATE (false): let the webhook go to a private address or loopback, and
 //     by http. Link-local addresses, such as those of a cloud's metadata, stay refused
 //   - HOLDPOINT_DESK_LISTEN (off): address of the API that lists what waits, in the same forms as
-//     LISTEN, or off (docs/desk.md). It wants a token from everybody, on loopback too. With
+//     LISTEN, or off (docs/desk.md). elsewhere: another process on the store has it, and this one
+//     carries what is decided there. It wants a token from everybody, on loopback too. With
 //     HOLDPOINT_TLS_CERT_FILE it speaks TLS
 //   - HOLDPOINT_DESK_AUTH (token): how a caller of the desk says who it is: by a token of
 //     DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by a bearer token
@@ -325,6 +328,8 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	switch name {
 	case "", "run":
 		return run(environ, list, t.err)
+	case "desk":
+		return runDesk(environ, list, t.err)
 	case "check":
 		return check(environ, list, t)
 	case "demo":
@@ -350,6 +355,6 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 }
 
 func misuse(w io.Writer, what string) int {
-	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|check|demo|store schema|audit verify|doctor|healthcheck|drain|version|help]\n\nholdpoint -h tells more.\n", what)
+	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|desk|check|demo|store schema|audit verify|doctor|healthcheck|drain|version|help]\n\nholdpoint -h tells more.\n", what)
 	return exitMisuse
 }

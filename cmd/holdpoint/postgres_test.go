@@ -20,14 +20,17 @@ import (
 )
 
 // An asker is an AG-UI backend that asks on a run without answers, and counts the answers.
-type asker struct{ asked, answers atomic.Int64 }
+type asker struct {
+	asked, answers atomic.Int64
+	more           string // in its question
+}
 
 func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	a.asked.Add(1)
 	w.Header().Set("Content-Type", "text/event-stream")
 	io.WriteString(w, `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}`+"\n\n")
-	end := `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i1","reason":"input_required","message":"Go on?"}]}}`
+	end := `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i1","reason":"input_required","message":"Go on?"` + a.more + `}]}}`
 	if strings.Contains(string(body), `"resume"`) {
 		a.answers.Add(1)
 		end = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`

@@ -71,6 +71,7 @@ into AG-UI interrupts, and hands the client's answers back in the backend's own 
 usage: holdpoint [command]
 
   run      start the proxy (also without a command)
+  desk     start the desk alone, for all agents that share a store; needs no HOLDPOINT_UPSTREAM
   check    validate the configuration and print it, without secrets
   demo     show a pause and its answer in this terminal; needs no configuration
            with -serve: keep a scripted agent and Holdpoint running, for curl or another client

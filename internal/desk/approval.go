@@ -24,6 +24,13 @@ const (
 	ended    = "ended"
 )
 
+// Who carries an answer: this process, another one on the store, or the chat alone.
+const (
+	byHere  = "here"
+	byOther = "other"
+	byChat  = "chat"
+)
+
 // stateOf says how the desk calls a state of a record that has a pause.
 func stateOf(rec *store.Record) string {
 	switch {
@@ -60,6 +67,8 @@ type approval struct {
 	Questions []question `json:"questions"`
 	size      int        // of the questions that are not cut
 
+	// Carrier is who carries the answer once all is decided, unless the chat is quicker.
+	Carrier string `json:"carrier,omitempty"`
 	// WaitsForChat says why only the chat can carry the answer once all is decided. Without it
 	// Holdpoint does, if the agent is one of this process.
 	WaitsForChat []agui.Lack `json:"waitsForChat,omitempty"`
@@ -163,9 +172,18 @@ const maxListed = 32 << 10
 func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approval {
 	p := rec.Pause
 	a := approvalOf(key, p, stateOf(rec), rec.Now, listed)
-	if p.Origin != nil && (a.State == waiting || a.State == decided) {
-		if agent := d.opts.Agents[p.Origin.Agent]; agent != nil {
+	if a.State == waiting || a.State == decided {
+		agent, served := d.agentOf(p)
+		if agent != nil {
 			a.WaitsForChat = agent.Lacks(p)
+		}
+		switch {
+		case agent == nil || len(a.WaitsForChat) > 0:
+			a.Carrier = byChat
+		case served:
+			a.Carrier = byHere
+		default:
+			a.Carrier = byOther
 		}
 	}
 	return a

@@ -147,10 +147,7 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		}
 		words[n] = one
 	}
-	var agent Agent
-	if p.Origin != nil {
-		agent = d.opts.Agents[p.Origin.Agent]
-	}
+	agent, _ := d.agentOf(p)
 	if agent == nil {
 		refuse(w, http.StatusConflict, codeElsewhere, "the agent of this question is served by another process, or was asked before there was a desk: decide it there")
 		return
@@ -214,6 +211,26 @@ func mayRead(w http.ResponseWriter, who *Caller, rec *store.Record) bool {
 	}
 	refuse(w, http.StatusForbidden, codeForbidden, "you may see that this waits, and not read it")
 	return false
+}
+
+// agentOf is who judges decisions on a pause, nil if nobody does here. served says that this
+// process serves the agent.
+func (d *Desk) agentOf(p *agui.Pause) (agent Agent, served bool) {
+	if p.Origin == nil {
+		return nil, false
+	}
+	if agent = d.opts.Agents[p.Origin.Agent]; agent != nil {
+		return agent, true
+	}
+	if d.opts.Others != nil {
+		agent = d.opts.Others(p.Origin.Agent, p.Dialect)
+	}
+	return agent, false
+}
+
+func (d *Desk) decides(p *agui.Pause) bool {
+	agent, _ := d.agentOf(p)
+	return agent != nil
 }
 
 // otherwise says by whom it was decided, and how.

@@ -39,9 +39,11 @@ type Options struct {
 	Trusted func(*http.Request) bool
 	// Keys sign the sessions of browsers; nil: a key of this process.
 	Keys *Keys
-	// Agents are those of this process, by the names that records have of them. The questions
-	// of others can be read here and not be decided.
+	// Agents are those of this process, by the names that records have of them. Others judges
+	// the decisions on the questions of another process's agent, which carries them; nil, or a
+	// nil Agent: they can be read here and not be decided.
 	Agents map[string]Agent
+	Others func(agent, dialect string) Agent
 	// Decided is told of a record whose pause is decided as a whole now, and must not wait;
 	// nil: nobody is.
 	Decided func(store.Key)

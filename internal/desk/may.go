@@ -97,7 +97,7 @@ func (d *Desk) mayDecide(a *approval, p *agui.Pause, n int, rights policy.Rights
 		decide = codeEnded
 	case a.State == carrying || a.State == doubt:
 		decide = codeInProgress
-	case p.Origin == nil || d.opts.Agents[p.Origin.Agent] == nil:
+	case !d.decides(p):
 		decide = codeElsewhere
 	case p.Decision(p.Interrupts[n].ID) != nil:
 		decide = codeDecided
@@ -139,7 +139,7 @@ func (a *approval) withhold() {
 		ID: a.ID, State: a.State, Opened: a.Opened, Age: a.Age, Expires: a.Expires, CarriedUntil: a.CarriedUntil,
 		Agent: a.Agent, Tenant: a.Tenant, Path: a.Path, Thread: a.Thread, Run: a.Run, Dialect: a.Dialect,
 		Requester: a.Requester, RequesterHash: a.RequesterHash, Shown: a.Shown, Contested: a.Contested,
-		WaitsForChat: a.WaitsForChat, May: a.May, Withheld: true, Questions: make([]question, len(a.Questions)),
+		Carrier: a.Carrier, WaitsForChat: a.WaitsForChat, May: a.May, Withheld: true, Questions: make([]question, len(a.Questions)),
 	}
 	for n := range a.Questions {
 		q := &a.Questions[n]

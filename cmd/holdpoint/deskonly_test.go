@@ -1,0 +1,141 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/servers"
+	"holdpoint/translate/dialects"
+)
+
+// TestDeskForManyAgents: a process without an agent lists what the agents of other processes ask,
+// and takes decisions. Each is carried once, by the process that serves the agent: also if that was
+// killed, and comes back.
+func TestDeskForManyAgents(t *testing.T) {
+	for name, begin := range map[string]func(t *testing.T) (store []string){
+		"postgres": func(t *testing.T) []string {
+			return []string{"HOLDPOINT_STORE=" + servers.StartPostgres(t, servers.PostgresOptions{}).URL()}
+		},
+		"redis": func(t *testing.T) []string {
+			server := servers.StartRedis(t, servers.RedisOptions{})
+			servers.StartRedis(t, servers.RedisOptions{ReplicaOf: server})
+			return []string{"HOLDPOINT_STORE=" + server.URL(), "HOLDPOINT_STORE_REPLICAS=1"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shared := append(begin(t), "HOLDPOINT_STORE_KEYS=a:"+base64.StdEncoding.EncodeToString(make([]byte, 32)), "HOLDPOINT_DRAIN_DELAY=0s")
+			backends := map[string]*asker{"billing": {}, "hr": {more: `,"responseSchema":{"type":"boolean"}`}}
+			addrs, processes, again := map[string]string{}, map[string]*process{}, map[string]func(){}
+			for agent, backend := range backends {
+				upstream := httptest.NewServer(backend)
+				t.Cleanup(upstream.Close)
+				again[agent] = func() {
+					processes[agent] = startAs(t, append(shared, "HOLDPOINT_UPSTREAM="+upstream.URL, "HOLDPOINT_NAME="+agent, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_DESK_LISTEN=elsewhere")...)
+					addrs[agent] = processes[agent].wait(t, "listening")["addr"].(string)
+				}
+				again[agent]()
+			}
+			desk := startCommand(t, "desk", append(shared, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN="+deskToken)...)
+			c := caller{T: t, token: deskToken, at: desk.wait(t, "desk")["desk_addr"].(string)}
+
+			waits := func(agent string) gjson.Result { return c.ok("GET", "/v1/approvals?agent="+agent).Get("approvals.0") }
+			decide := func(agent, payload string) (int, gjson.Result) {
+				a := waits(agent)
+				q := a.Get("questions.0")
+				body := fmt.Sprintf(`{"decision":"answer","payload":%s,"digest":%q}`, payload, q.Get("digest").Str)
+				return c.send("POST", "/v1/approvals/"+a.Get("id").Str+"/questions/"+q.Get("id").Str, body)
+			}
+			ended := func(id string) gjson.Result {
+				for {
+					if a := c.ok("GET", "/v1/approvals/"+id); a.Get("state").Str == "ended" {
+						return a
+					}
+					time.Sleep(50 * time.Millisecond)
+				}
+			}
+			for agent := range backends {
+				post(t, addrs[agent], "/", "t1", "")
+			}
+			if a := waits("hr"); a.Get("carrier").Str != "other" || !a.Get("questions.0.may.answer").Bool() {
+				t.Errorf("before it is decided: %s", a)
+			}
+			// What could not be carried is not taken here either.
+			if status, got := decide("hr", `{"no":"boolean"}`); status != http.StatusUnprocessableEntity {
+				t.Errorf("a payload that does not fit: %d %s", status, got)
+			}
+			status, got := decide("billing", "true")
+			if status != http.StatusOK {
+				t.Fatalf("decided: %d %s", status, got)
+			}
+			if a := ended(got.Get("id").Str); a.Get("end.how").Str != "finished" || backends["billing"].answers.Load() != 1 || backends["hr"].answers.Load() != 0 {
+				t.Errorf("carried: %s", a)
+			}
+
+			// The process of the other agent is killed, and comes back.
+			processes["hr"].Process.Kill()
+			processes["hr"].exit()
+			if status, got = decide("hr", "true"); status != http.StatusOK {
+				t.Fatalf("decided while its process is gone: %d %s", status, got)
+			}
+			if a := c.ok("GET", "/v1/approvals/"+got.Get("id").Str); a.Get("state").Str != "decided" {
+				t.Errorf("nobody carries it: %s", a)
+			}
+			again["hr"]()
+			if a := ended(got.Get("id").Str); a.Get("end.how").Str != "finished" || backends["hr"].answers.Load() != 1 {
+				t.Errorf("carried by the next one: %s, %d answers", a, backends["hr"].answers.Load())
+			}
+			// The chat that comes back finds the end, and the agent is not asked again.
+			if got := post(t, addrs["hr"], "/", "t1", ""); !strings.Contains(got, "RUN_FINISHED") || backends["hr"].answers.Load() != 1 {
+				t.Errorf("the chat: %s", got)
+			}
+			desk.Process.Signal(syscall.SIGTERM)
+			if code := desk.exit(); code != 0 {
+				t.Errorf("exit %d", code)
+			}
+		})
+	}
+}
+
+func TestDeskAloneSettings(t *testing.T) {
+	keys := "HOLDPOINT_DESK_TOKEN=" + deskToken
+	for name, test := range map[string]struct {
+		environ []string
+		want    string
+	}{
+		"memory":        {[]string{"HOLDPOINT_DESK_LISTEN=:0", keys}, "no other process shares it"},
+		"a file":        {[]string{"HOLDPOINT_DESK_LISTEN=:0", keys, "HOLDPOINT_STORE=bolt:///tmp/x.db"}, "no other process shares it"},
+		"no address":    {[]string{"HOLDPOINT_STORE=redis://h:1"}, "HOLDPOINT_DESK_LISTEN is not set"},
+		"an agent":      {[]string{"HOLDPOINT_DESK_LISTEN=:0", keys, "HOLDPOINT_STORE=redis://h:1", "HOLDPOINT_UPSTREAM=http://h"}, "no agent of its own"},
+		"elsewhere":     {[]string{"HOLDPOINT_DESK_LISTEN=elsewhere", "HOLDPOINT_STORE=redis://h:1"}, "HOLDPOINT_DESK_LISTEN is not set"},
+		"all that fits": {[]string{"HOLDPOINT_DESK_LISTEN=:0", keys, "HOLDPOINT_STORE=redis://h:1"}, ""},
+	} {
+		_, err := loadFor(test.environ, dialects.All(), true)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, test := range map[string]struct {
+		environ []string
+		want    string
+	}{
+		"memory":  {[]string{upstream, "HOLDPOINT_DESK_LISTEN=elsewhere"}, "no other process shares this store"},
+		"a token": {[]string{upstream, "HOLDPOINT_DESK_LISTEN=elsewhere", "HOLDPOINT_STORE=redis://h:1", keys}, "HOLDPOINT_DESK_TOKEN"},
+		"fits":    {[]string{upstream, "HOLDPOINT_DESK_LISTEN=elsewhere", "HOLDPOINT_STORE=redis://h:1"}, ""},
+	} {
+		_, err := load(test.environ, dialects.All())
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("an agent, %s: %v", name, err)
+		}
+	}
+}
