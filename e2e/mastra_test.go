@@ -2,13 +2,10 @@
 
 package e2e
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
-// Mastra behind @ag-ui/mastra, before a Holdpoint that is told nothing of it. 1.1.2 sends the
-// outcome and takes resume; 1.0.3 announces a pause by CUSTOM on_interrupt only.
+// Mastra behind @ag-ui/mastra 1.1.2, which sends the outcome and takes resume, before a Holdpoint
+// that is told nothing of it.
 
 func eachMastra(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	t.Helper()
@@ -184,38 +181,5 @@ func TestMastraKeepsThreadsApart(t *testing.T) {
 		}
 		w.ran(t, one)
 		w.ran(t, two)
-	})
-}
-
-// 1.0.3 passes as it is but for the run's id, and so does the answer in its own form; the log says
-// that it does.
-func TestMastrasOldAdapterPasses(t *testing.T) {
-	eachMastra(t, "old", func(t *testing.T, w world) {
-		c := w.client(t, "agent")
-		a := c.run(t, step{say: "delete a.txt"}).answer(t)
-		if a.code() != "" || a.outcome() != nil || len(a.customs()) != 1 {
-			t.Fatalf("%v\n%s", a.kinds(), terminal(a))
-		}
-		w.ran(t, c)
-		c.finish(t, step{patch: map[string]any{"forwardedProps": map[string]any{"command": map[string]any{
-			"resume": map[string]any{"approved": true}, "interruptEvent": a.customs()[0]["value"],
-		}}}})
-		w.ran(t, c, deleteA)
-		// Another thread's run of the same id, while the first waits.
-		one, two, run := w.client(t, "agent"), w.client(t, "agent"), fresh("run")
-		answers := map[*client]step{}
-		for c, file := range map[*client]string{one: "a.txt", two: "b.txt"} {
-			asked := c.run(t, step{say: "delete " + file, runID: run}).answer(t)
-			answers[c] = step{patch: map[string]any{"forwardedProps": map[string]any{"command": map[string]any{
-				"resume": map[string]any{"approved": true}, "interruptEvent": asked.customs()[0]["value"],
-			}}}}
-		}
-		one.finish(t, answers[one])
-		two.finish(t, answers[two])
-		w.ran(t, one, deleteA)
-		w.ran(t, two, deleteB)
-		if _, said := w.h.log.find(func(line string) bool { return strings.Contains(line, "Mastra pauses without the interrupt outcome") }); !said {
-			t.Error("the log says nothing")
-		}
 	})
 }

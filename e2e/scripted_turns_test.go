@@ -68,7 +68,6 @@ type guest struct {
 	url      string
 	say      string // @ in it is followed by the thread, whose files the Strands agents want to be named
 	reason   string
-	native   bool // it announces a pause that is not answered with the outcome: that passes untouched
 	executed func(thread string) map[string]int
 	want     map[string]int                    // of a thread whose question was answered with yes
 	prepare  func(t *testing.T, thread string) // nil: nothing is to be done before it asks
@@ -80,15 +79,15 @@ func guests(t *testing.T) []guest {
 	var list []guest
 	add := func(a actor, say, reason, effect string) {
 		p := theStage().play(a)
-		list = append(list, guest{a.name, theStage().url + "/" + a.name + "/", say, reason, false, p.Executed, map[string]int{effect: 1}, nil})
+		list = append(list, guest{a.name, theStage().url + "/" + a.name + "/", say, reason, p.Executed, map[string]int{effect: 1}, nil})
 	}
 	for _, b := range shared.backends {
-		list = append(list, guest{"langgraph-" + b.name, b.url() + "/approve", "go", "langgraph:interrupt", false,
+		list = append(list, guest{"langgraph-" + b.name, b.url() + "/approve", "go", "langgraph:interrupt",
 			func(thread string) map[string]int { return b.ledger(t, thread).Counts }, map[string]int{"delete": 1}, nil})
 	}
 	for _, b := range shared.agents {
 		if b.mode == "default" {
-			list = append(list, guest{"agentframework-" + b.name, b.url() + "/approve", "go", "tool_call", false,
+			list = append(list, guest{"agentframework-" + b.name, b.url() + "/approve", "go", "tool_call",
 				func(thread string) map[string]int { return b.ledger(t, thread).Counts }, map[string]int{"delete_file": 1}, nil})
 		}
 	}
@@ -100,7 +99,7 @@ func guests(t *testing.T) []guest {
 			}
 			return counts
 		}
-		list = append(list, guest{name, w.b.url(), "delete a.txt @", "tool_call", false, executed, map[string]int{"delete_files": 1}, prepare})
+		list = append(list, guest{name, w.b.url(), "delete a.txt @", "tool_call", executed, map[string]int{"delete_files": 1}, prepare})
 	}
 	strands("aws-strands-ts", shared.strands.world("agui/hook", newest), nil)
 	for _, s := range shared.strandsPy {
@@ -119,10 +118,8 @@ func guests(t *testing.T) []guest {
 	add(dotnet(), "approve E-1", "tool_call", "E-1")
 	add(actor{name: "mastra-outcome", make: func(l *scripted.Ledger) *scripted.Server { return scripted.Mastra(true, l) }}, "approve E-1", "mastra:tool_suspend", "E-1")
 	add(actor{name: "crewai-outcome", make: func(l *scripted.Ledger) *scripted.Server { return scripted.CrewAI(true, l) }}, "approve E-1", "crewai:human_feedback", "E-1")
-	for name, make := range map[string]func(bool, *scripted.Ledger) *scripted.Server{"mastra": scripted.Mastra, "crewai": scripted.CrewAI} {
-		add(actor{name: name, make: func(l *scripted.Ledger) *scripted.Server { return make(false, l) }}, "approve E-1", "", "E-1")
-		list[len(list)-1].native = true
-	}
+	add(actor{name: "mastra", make: func(l *scripted.Ledger) *scripted.Server { return scripted.Mastra(false, l) }}, "approve E-1", "mastra:tool_suspend", "E-1")
+	add(actor{name: "crewai", make: func(l *scripted.Ledger) *scripted.Server { return scripted.CrewAI(false, l) }}, "approve E-1", "crewai:human_feedback", "E-1")
 	return list
 }
 
@@ -135,10 +132,7 @@ func (g guest) ask(t *testing.T, table *turntable, c *client) {
 		g.prepare(t, c.thread)
 	}
 	a := c.run(t, step{say: strings.ReplaceAll(g.say, "@", "@"+c.thread)}).answer(t)
-	switch {
-	case g.native && (a.outcome() != nil || len(a.customs()) != 1 || a.code() != ""):
-		t.Errorf("%s: not untouched: %s", g.name, terminal(a))
-	case !g.native && (len(a.outcome()) != 1 || a.code() != "" || g.reason != "" && c.pending[0].str("reason") != g.reason):
+	if len(a.outcome()) != 1 || a.code() != "" || g.reason != "" && c.pending[0].str("reason") != g.reason {
 		t.Errorf("%s: asked %s", g.name, terminal(a))
 	}
 	if got := g.executed(c.thread); len(got) > 0 {
@@ -149,9 +143,6 @@ func (g guest) ask(t *testing.T, table *turntable, c *client) {
 // resume: the answer reaches the guest in its own form, once; an ordinary turn follows.
 func (g guest) resume(t *testing.T, table *turntable, c *client) {
 	t.Helper()
-	if g.native {
-		return // nothing is kept of it
-	}
 	table.turn(t, g.url)
 	a := c.run(t, step{resume: c.answers(accept)}).answer(t)
 	if a.code() != "" || a.outcome() != nil {
@@ -194,20 +185,5 @@ func TestEveryBackendInTurn(t *testing.T) {
 				t.Run(g.name+" is answered", func(t *testing.T) { g.resume(t, table, waiting[g.name]) })
 			}
 		})
-	}
-}
-
-// What Mastra's adapter announces without the outcome is answered as its own clients do; Holdpoint
-// has no part in it.
-func TestMastrasOwnForm(t *testing.T) {
-	h := must(before())
-	for _, version := range []string{newest, pinned, oldest} {
-		p := theStage().play(actor{name: "mastra-alone", make: func(l *scripted.Ledger) *scripted.Server { return scripted.Mastra(false, l) }})
-		s := newScene(t, p, version, h)
-		if a := s.run(t, step{say: "approve E-1"}).answer(t); len(a.customs()) != 1 || a.outcome() != nil {
-			t.Fatal(terminal(a))
-		}
-		s.finish(t, step{command: yes, empty: true})
-		s.executed(t, "E-1")
 	}
 }

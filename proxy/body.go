@@ -37,7 +37,11 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 		return
 	}
 	if b.watch == nil {
-		b.watch = &backend.Watch{Limit: b.r.h.opts.IdleTimeout, Told: b.idled, Gate: &b.apart.gate}
+		b.watch = &backend.Watch{Told: b.idled, Gate: &b.apart.gate}
+	}
+	b.watch.Limit, b.mute = b.r.h.opts.IdleTimeout, false
+	if s := b.r.exchange.Out.Silence; s > 0 && (b.watch.Limit == 0 || s < b.watch.Limit) {
+		b.watch.Limit, b.mute = s, true
 	}
 	src := b.watch.Over(up, b.r.exchange.conn)
 	if b.r.exchange.conn != nil && b.r.out != nil {

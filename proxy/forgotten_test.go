@@ -32,6 +32,8 @@ func TestAnswersToWhatWasForgotten(t *testing.T) {
 		})
 	}
 
+	// Mastra carries out what waits, whatever call an answer names (1.0.3). So only a question of the
+	// record is answered, also where Mastra was heard.
 	t.Run("Mastra's own route", func(t *testing.T) {
 		g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) {
 			events := []string{started, finished}
@@ -40,12 +42,11 @@ func TestAnswersToWhatWasForgotten(t *testing.T) {
 			}
 			sendStream(w, streamOf(events...))
 		})
-		for n, want := range []int{1, 2, 3} {
-			more := ""
-			if n > 0 {
-				more = `,"forwardedProps":` + echoed
-			}
-			if got := g.do(input(fmt.Sprint("t", n/2), fmt.Sprint("r", n), more)); g.called() != want {
+		g.do(input("t0", "m", ""))
+		for n, want := range []int{1, 2, 2, 2} {
+			thread := []string{"t1", "t0", "t0", "t1"}[n]
+			got := g.do(input(thread, fmt.Sprint("r", n), `,"forwardedProps":`+echoed))
+			if g.called() != want || thread == "t1" && !strings.Contains(got, "UNKNOWN_INTERRUPT_ID") {
 				t.Errorf("request %d: backend called %d times, the client was told\n%s", n+1, g.called(), got)
 			}
 		}

@@ -99,6 +99,9 @@ func (b *body) event(ev agui.Event) {
 		b.conclude(ending{End: translate.End{Event: ev}})
 		return
 	}
+	if b.mute && ev.Type != agui.RunStarted {
+		b.mute, b.watch.Limit = false, b.r.h.opts.IdleTimeout
+	}
 	if err := b.r.exchange.Run.Event(ev, b.emits); err != nil {
 		b.giveUp(err)
 	}

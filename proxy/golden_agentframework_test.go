@@ -22,7 +22,7 @@ func (s scenario) renamedKeys() []string {
 	switch {
 	case s.isAgentFramework():
 		return []string{"threadId", "thread_id", "run_id"}
-	case strings.Contains(s.name, "/mastra"):
+	case strings.Contains(s.name, "/mastra"), s.dialect() == "mastra":
 		return []string{"runId"}
 	}
 	return nil

@@ -176,19 +176,24 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 	return &p
 }
 
-// withPublishedID is an event of the backend's own announcement. Some backends announce the very
-// interrupt (CrewAI). A client answers the id that it reads there, so the published one must stand
-// there too.
+// withPublishedID is an event of the backend's own announcement. Some announcements have the id of
+// their interrupt in them (CrewAI, Mastra). A client answers the id that it reads there, so the
+// published one must stand there too.
 func withPublishedID(own json.RawMessage, p *agui.Pause) json.RawMessage {
 	ev := agui.View(own)
 	value := ev.Get("value")
-	if ev.Get("name").Str != agui.OnInterrupt || !value.IsObject() {
+	object := kit.ParseText(value)
+	if ev.Get("name").Str != agui.OnInterrupt || !object.IsObject() {
 		return own
 	}
-	native, reason := value.Get("id").Str, value.Get("reason").Str
+	native := object.Get("id").Str
 	for _, i := range p.Interrupts {
-		if i.ID != i.Native && i.Native == native && reason != "" && i.Reason() == reason {
+		switch {
+		case i.Native == "" || i.Native != native || i.ID == i.Native:
+		case value.IsObject():
 			return agui.SetString(own, "value.id", i.ID)
+		default:
+			return agui.SetString(own, "value", string(agui.SetString([]byte(object.Raw), "id", i.ID)))
 		}
 	}
 	return own

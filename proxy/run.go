@@ -153,6 +153,7 @@ type body struct {
 	taken     int         // frames of the backend
 
 	watch *backend.Watch
+	mute  bool // nothing behind RUN_STARTED has come, and the watch has a limit for that
 	apart apart
 }
 

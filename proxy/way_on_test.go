@@ -64,10 +64,10 @@ func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
 	}
 }
 
-// TestEmptyResumeLosesItsKeyOnly: Mastra's own answer beside it is none of Holdpoint's business.
+// TestEmptyResumeLosesItsKeyOnly: what else there is stays.
 func TestEmptyResumeLosesItsKeyOnly(t *testing.T) {
 	g := newRig(t, echo, func(o *Options) { o.Dialect = new(standard.Dialect) })
-	const props = `"forwardedProps":{"command":{"resume":{"approved":true},"interruptEvent":"{\"type\":\"mastra_suspend\",\"runId\":\"m\"}"}}`
+	const props = `"forwardedProps":{"command":{"goto":"x"}}`
 	g.do(input("t", "r", `,"resume":[],`+props))
 	if got := string(g.calls[0]); !strings.Contains(got, props) || strings.Contains(got, `"resume":[]`) {
 		t.Errorf("the backend got %s", got)

@@ -8,6 +8,7 @@ package translate
 import (
 	"encoding/json"
 	"iter"
+	"time"
 
 	"holdpoint/internal/agui"
 )
@@ -169,6 +170,10 @@ type Out struct {
 	// question is kept, and for one that takes a hang-up badly.
 	ReadOn bool
 	None   bool // nothing is sent: RUN_STARTED and Run.End follow at once
+	// Silence is how long the answer may say nothing behind RUN_STARTED before the client's stream is
+	// ended, as that of any backend that was silent for too long. 0 is as long as any. It is for a
+	// backend that never ends a stream in which it has nothing to say.
+	Silence time.Duration
 	// Withheld are messages of the client that Body lacks, in the client's order. A backend that
 	// sends its history back lacks them too, and a client deletes what a snapshot leaves out. So
 	// proxy puts them back into the snapshots.

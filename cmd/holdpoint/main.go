@@ -49,7 +49,7 @@
 //   - HOLDPOINT_NAME (none): the agent's name. Agents that share a store need one each, or threads
 //     of one id at one path would be one thread
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses. auto finds it in the stream. Values: auto,
-//     adk, agent-framework, agui, aws-strands, draft, langgraph, phrases, request-approval,
+//     adk, agent-framework, agui, aws-strands, draft, langgraph, mastra, phrases, request-approval,
 //     strands, superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides

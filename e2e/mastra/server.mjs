@@ -3,11 +3,16 @@
 // It binds a free port of 127.0.0.1, prints one JSON line {"port":..,"modes":[..],"versions":{..}} on stdout and ends when its
 // standard input ends, so that it never outlives the test that started it.
 //
-// Modes: "outcome" is @ag-ui/mastra 1.1.2 with its defaults, "old" is 1.0.3, which announces a pause by CUSTOM on_interrupt only.
-// Agents: "agent", whose tool says what it wants to be answered, and "free", whose tool does not.
+// Modes: "outcome" is @ag-ui/mastra 1.1.2 with its defaults, "quiet" is the same without the outcome, "old" is 1.0.3. Both of
+// these announce a pause by CUSTOM on_interrupt only.
+// Agents: "agent", whose tool says what it wants to be answered, "free", whose tool does not, and "guarded", whose tool needs an
+// approval.
 //
 // A user message that begins with "plain" is answered with an echo. Any other names the calls of one turn: "delete a.txt, delete
-// b.txt". The tool of "free" asks once more where the answer has "again", and fails for locked.txt.
+// b.txt". "then" begins the next turn: "delete a.txt then delete b.txt". The tools of "free" and "agent" ask once more where the
+// answer has "again". All fail for locked.txt, and take half a second for slow.txt. "break" ends the model's answer in an error.
+//
+// --store is a file in which what waits outlives the server. Without it that is kept in memory.
 //
 //   GET /effects/{thread}   {"counts":{name:n},"effects":[..],"nodes":[],"runs":[..],"seen":[]}
 import { MastraAgent } from '@ag-ui/mastra'
@@ -16,13 +21,14 @@ import { EventEncoder } from '@ag-ui/encoder'
 import { Mastra } from '@mastra/core'
 import { Agent } from '@mastra/core/agent'
 import { InMemoryStore } from '@mastra/core/storage'
+import { LibSQLStore } from '@mastra/libsql'
 import { createTool } from '@mastra/core/tools'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createServer } from 'node:http'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 
-const { values: options } = parseArgs({ options: { port: { type: 'string', default: '0' }, ledger: { type: 'string' } } })
+const { values: options } = parseArgs({ options: { port: { type: 'string', default: '0' }, ledger: { type: 'string' }, store: { type: 'string' } } })
 
 // ---- what really happened, by thread -------------------------------------------------------------------------------
 
@@ -51,15 +57,28 @@ const deletes = (more) =>
       if (answer == null) return (context?.agent?.suspend ?? context?.suspend)({ question: `Delete ${input.path}?` })
       if (answer !== 'yes' && answer.approved !== true) return { refused: true }
       if (answer.again) return (context?.agent?.suspend ?? context?.suspend)({ question: `Really delete ${input.path}?` })
-      if (input.path === 'locked.txt') throw new Error('locked')
-      effect('delete_file', { path: input.path })
-      return { deleted: input.path }
+      return remove(input.path)
     },
   })
 
+async function remove(path) {
+  if (path === 'locked.txt') throw new Error('locked')
+  if (path === 'slow.txt') await new Promise((done) => setTimeout(done, 500))
+  effect('delete_file', { path })
+  return { deleted: path }
+}
+
 const TOOLS = {
-  agent: deletes({ suspendSchema: z.object({ question: z.string() }), resumeSchema: z.object({ approved: z.boolean() }) }),
+  agent: deletes({ suspendSchema: z.object({ question: z.string() }), resumeSchema: z.object({ approved: z.boolean(), again: z.boolean().optional() }) }),
   free: deletes({}),
+  guarded: createTool({
+    id: 'delete_file',
+    description: 'Deletes a file.',
+    inputSchema: z.object({ path: z.string() }),
+    outputSchema: z.any(),
+    requireApproval: true,
+    execute: ({ path }) => remove(path),
+  }),
 }
 
 const text = (m) => (typeof m.content === 'string' ? m.content : m.content.filter((p) => p.type === 'text').map((p) => p.text).join(' '))
@@ -67,8 +86,11 @@ let calls = 0
 
 function turn(prompt) {
   const last = prompt.at(-1)
-  if (last.role === 'tool') return { text: 'results: ' + JSON.stringify(last.content.map((p) => p.output ?? p.result)) }
-  const order = text(last)
+  const said = prompt.findLastIndex((m) => m.role === 'user')
+  const results = prompt.slice(said).filter((m) => m.role === 'tool')
+  const order = text(prompt[said]).split(' then ')[results.length]
+  if (order === undefined) return { text: 'results: ' + JSON.stringify(last.content.map((p) => p.output ?? p.result)) }
+  if (order === 'break') return { text: 'I am', error: new Error('the model broke') }
   if (!order.startsWith('delete')) return { text: 'echo: ' + order }
   return { calls: order.split(', ').map((one) => ({ type: 'tool-call', toolCallId: `call-${++calls}-${process.pid}`, toolName: 'delete_file', input: JSON.stringify({ path: one.split(' ')[1] }) })) }
 }
@@ -84,11 +106,12 @@ const model = {
     return { content: calls ?? [{ type: 'text', text }], finishReason: calls ? 'tool-calls' : 'stop', usage, warnings: [] }
   },
   async doStream({ prompt }) {
-    const { text, calls } = turn(prompt)
+    const { text, calls, error } = turn(prompt)
     const parts = [{ type: 'stream-start', warnings: [] }]
     if (calls) parts.push(...calls)
     else parts.push({ type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', delta: text }, { type: 'text-end', id: 't' })
-    parts.push({ type: 'finish', finishReason: calls ? 'tool-calls' : 'stop', usage })
+    if (error) parts.push({ type: 'error', error })
+    else parts.push({ type: 'finish', finishReason: calls ? 'tool-calls' : 'stop', usage })
     return {
       stream: new ReadableStream({
         start(controller) {
@@ -102,20 +125,21 @@ const model = {
 
 const agents = {}
 for (const [name, tool] of Object.entries(TOOLS)) agents[name] = new Agent({ id: name, name, instructions: 'x', model, tools: { delete_file: tool } })
-const mastra = new Mastra({ agents, storage: new InMemoryStore({ id: 'memory' }), logger: false })
+const storage = options.store ? new LibSQLStore({ id: 'file', url: 'file:' + options.store }) : new InMemoryStore({ id: 'memory' })
+const mastra = new Mastra({ agents, storage, logger: false })
 
 // ---- the server ----------------------------------------------------------------------------------------------------
 
-const MODES = { outcome: MastraAgent, old: OldAgent }
+const MODES = { outcome: [MastraAgent, {}], quiet: [MastraAgent, { emitInterruptOutcome: false }], old: [OldAgent, {}] }
 const encoder = new EventEncoder({ accept: 'text/event-stream' })
 
-async function run(request, response, Adapter, name) {
+async function run(request, response, [Adapter, more], name) {
   let body = ''
   for await (const piece of request) body += piece
   const input = JSON.parse(body)
-  of(input.threadId).runs.push({ mode: request.url, resume: input.resume })
+  of(input.threadId).runs.push({ mode: request.url, resume: input.resume ?? input.forwardedProps?.command?.resume })
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  const agent = new Adapter({ agent: mastra.getAgent(name), agentId: name, resourceId: 'resource' })
+  const agent = new Adapter({ agent: mastra.getAgent(name), agentId: name, resourceId: 'resource', ...more })
   thread.run(input.threadId, () =>
     agent.run(input).subscribe({
       next: (event) => response.write(encoder.encodeSSE(event)),

@@ -8,9 +8,10 @@ import (
 )
 
 // custom is a backend that may announce a pause by CUSTOM on_interrupt and is no LangGraph: value
-// is what it announces, outcome its interrupt in the outcome, each nil if there is none. It keeps
-// nothing: "approve X" asks, and what answers it is resume, or command.resume.
-func custom(value any, outcome func(call string) object, l *Ledger) *Server {
+// is what it announces, nil if it announces nothing. outcome is its interrupt, which stands in the
+// outcome if that is told. It keeps nothing: "approve X" asks, and what answers it is resume, or
+// command.resume.
+func custom(value any, outcome func(call string) object, told bool, l *Ledger) *Server {
 	return newServer(l, func(w http.ResponseWriter, body []byte) {
 		var in struct {
 			ThreadID, RunID string
@@ -48,7 +49,7 @@ func custom(value any, outcome func(call string) object, l *Ledger) *Server {
 		case len(in.Resume) > 0 || len(command) > 0:
 			yes := approved(command)
 			for _, e := range in.Resume {
-				yes = yes || e.Status == "resolved" && outcome != nil && e.InterruptID == outcome(call)[0].value && approved(e.Payload)
+				yes = yes || e.Status == "resolved" && e.InterruptID == outcome(call)[0].value && approved(e.Payload)
 			}
 			if yes {
 				l.execute(in.ThreadID, words[1])
@@ -62,7 +63,7 @@ func custom(value any, outcome func(call string) object, l *Ledger) *Server {
 			if value != nil {
 				s.send(obj("type", "CUSTOM", "name", "on_interrupt", "value", value))
 			}
-			if outcome != nil {
+			if told {
 				end = end.with("outcome", obj("type", "interrupt", "interrupts", []object{outcome(call)}))
 			}
 		default:
@@ -76,21 +77,15 @@ func custom(value any, outcome func(call string) object, l *Ledger) *Server {
 // (@ag-ui/mastra).
 func Mastra(outcome bool, l *Ledger) *Server {
 	value := string(text(obj("type", "mastra_suspend", "toolCallId", "call-1", "toolName", gatedTool, "suspendPayload", obj("reason", "sure?"), "runId", "run-7")))
-	if !outcome {
-		return custom(value, nil, l)
-	}
 	return custom(value, func(call string) object {
 		return obj("id", "run-7::"+call, "reason", "mastra:tool_suspend", "message", "Approve?", "toolCallId", call)
-	}, l)
+	}, outcome, l)
 }
 
 // CrewAI announces an Interrupt object, and has the same in the outcome if told to (ag-ui-crewai).
 func CrewAI(outcome bool, l *Ledger) *Server {
 	asks := obj("id", "crew-1", "reason", "crewai:human_feedback", "message", "Good?")
-	if !outcome {
-		return custom(asks, nil, l)
-	}
-	return custom(asks, func(string) object { return asks }, l)
+	return custom(asks, func(string) object { return asks }, outcome, l)
 }
 
 // Outcome speaks AG-UI 1.0 and announces nothing.
@@ -98,5 +93,5 @@ func Outcome(l *Ledger) *Server {
 	return custom(nil, func(call string) object {
 		return obj("id", "int-"+call, "reason", "tool_call", "message", "Approve?", "toolCallId", call,
 			"responseSchema", json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`))
-	}, l)
+	}, true, l)
 }

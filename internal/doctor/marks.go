@@ -38,6 +38,7 @@ var sections = map[string]string{
 	phrases.Name:         "Questions in words",
 	requestapproval.Name: "Microsoft Agent Framework",
 	standard.Name:        "Any other backend with the interrupt outcome",
+	standard.MastraName:  "Mastra",
 	strands.Name:         "Strands Agents",
 	superagent.Name:      "superagent",
 }
@@ -65,6 +66,7 @@ var marks = []mark{
 	{"CrewAI", "interrupts with the reason crewai:human_feedback", hasReason("crewai:human_feedback"), ""},
 	{"CrewAI", "CUSTOM on_interrupt with an interrupt of CrewAI's", announces(kit.CrewAI), ""},
 	{"Mastra", "interrupts with the reason mastra:tool_suspend", hasReason("mastra:tool_suspend"), ""},
+	{"Mastra", "CUSTOM on_interrupt with a call that suspends", announces(kit.Mastra), ""},
 	{"agno", "RAW events with the source agno", isRaw("agno"), "agno asks by a call without a result: it passes, and Holdpoint keeps no contract there"},
 }
 
@@ -171,6 +173,7 @@ var asTested = map[string]string{
 // asAnnounced are those whose announcement without an outcome was recorded.
 var asAnnounced = map[string]string{
 	"CrewAI": "ag-ui-crewai without emit_interrupt_outcome, as 1.0.0 is by default",
+	"Mastra": "@ag-ui/mastra without the interrupt outcome, as 1.0.3 has none and 1.1.2 has it off",
 }
 
 // outcomeVersions is told by an outcome with interrupts, or by an announcement in its place, where

@@ -113,7 +113,7 @@ func TestFinding(t *testing.T) {
 		"any other outcome":                          {[]string{started, text, outcome(`{"id":"x","reason":"r"}`)}, "agui", []string{started, text}},
 		"Mastra with the outcome":                    {[]string{started, suspend, outcome(`{"id":"r::c","reason":"mastra:tool_suspend"}`)}, "agui", []string{started}},
 		"CrewAI with the outcome":                    {[]string{started, crew, outcome(`{"id":"t","reason":"crewai:human_feedback"}`)}, "agui", []string{started}},
-		"Mastra without":                             {[]string{started, suspend, finished}, "", []string{started, suspend}},
+		"Mastra without":                             {[]string{started, suspend, finished}, "agui", []string{started}},
 		"CrewAI without":                             {[]string{started, crew, finished}, "agui", []string{started}},
 		"a CUSTOM event of LangGraph, then an error": {[]string{started, custom, failed}, "", []string{started}},
 	} {
@@ -132,28 +132,6 @@ func TestFinding(t *testing.T) {
 				t.Errorf("finish %s", res.Finish.JSON)
 			}
 		})
-	}
-}
-
-func TestWarnsOnceOfEachKind(t *testing.T) {
-	var told []string
-	d := both(t, func(msg string, _ ...any) { told = append(told, strings.Fields(msg)[0]) })
-	for range 3 {
-		for _, stream := range [][]string{
-			{started, suspend, finished},
-			{started, crew, finished},
-			{started, custom, finished},
-			{started, suspend, outcome(`{"id":"x","reason":"r"}`)},
-			{started, suspend, failed},
-			{started, suspend},
-		} {
-			if _, _, err := play(t, d, agui.Pause{}, stream...); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if !slices.Equal(told, []string{"Mastra"}) {
-		t.Errorf("told %q", told)
 	}
 }
 
@@ -210,7 +188,7 @@ func TestAnswers(t *testing.T) {
 		"no pause: the first that finds any": {`"forwardedProps":{"command":{"resume":1}}`, agui.Pause{}, `[: 1]`},
 		"Mastra's, nobody's":                 {mastra, agui.Pause{}, `[: 1]`},
 		"Mastra's on a route of LangGraph":   {mastra, agui.Pause{Dialect: "langgraph"}, `[: 1]`},
-		"Mastra's on a route of agui":        {mastra, agui.Pause{Dialect: "agui"}, ``},
+		"Mastra's on a route of agui":        {mastra, agui.Pause{Dialect: "agui"}, `[: 1]`},
 		"the pause's dialect":                {`"resume":[{"interruptId":"a","status":"resolved","payload":true}]`, as("langgraph"), `[a: {"approved":true}]`},
 		"another dialect's reading":          {`"resume":[{"interruptId":"a","status":"resolved","payload":true}]`, as("agui"), `[a: true]`},
 		"of a dialect that nobody knows":     {`"resume":[{"interruptId":"a","status":"resolved","payload":7}]`, as("martian"), `[a: 7]`},

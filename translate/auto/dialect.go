@@ -36,10 +36,10 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	list            []translate.Dialect
-	warn            func(msg string, args ...any)
-	mastra, strands sync.Once
-	seed            maphash.Seed
+	list    []translate.Dialect
+	warn    func(msg string, args ...any)
+	strands sync.Once
+	seed    maphash.Seed
 }
 
 // New makes the dialect out of others. It asks them in that order.

@@ -35,10 +35,9 @@ type run struct {
 
 	// This is how the stream began, for the dialect that will claim it: RUN_STARTED, or all of it
 	// for a dialect that is an Early.
-	began  []agui.Event
-	early  []early
-	mastra bool // Mastra's announcement was seen
-	lost   strandsapi.Lost
+	began []agui.Event
+	early []early
+	lost  strandsapi.Lost
 
 	open  []uint64 // calls that were begun and passed, by a hash of their ids. An END of another call is held
 	held  []*held
@@ -97,7 +96,6 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			run.began = append(run.began, ev.Clone())
 		}
 	case agui.Custom:
-		run.mastra = run.mastra || kit.Announced(ev) == kit.Mastra
 		if one := run.ask(ev); one != nil {
 			return run.take(one, ev, emit)
 		}
@@ -434,9 +432,6 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		res.Spoke = run.name
 		return res, err
 	}
-	if run.mastra {
-		res.Spoke = run.name // the answer to its announcement will have to pass
-	}
 	run.warn(e)
 	return res, err
 }
@@ -445,11 +440,6 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 func (run *run) warn(e translate.End) {
 	if run.found == nil && run.r.Pause.Dialect == "" && run.lost.Likely(run.r, e.Event) {
 		run.d.strands.Do(func() { run.d.warn(strandsapi.LostHint) })
-	}
-	if run.mastra && e.Event.Type == agui.RunFinished {
-		run.d.mastra.Do(func() {
-			run.d.warn("Mastra pauses without the interrupt outcome: its on_interrupt event passes untouched; let it emit the outcome (1.1.0 and later do)")
-		})
 	}
 }
 

@@ -34,6 +34,7 @@ func All() List {
 		entry(adk.Name, adk.New),
 		entry(draft.Name, draft.New),
 		entry(standard.Name, standard.New),
+		entry(standard.MastraName, standard.NewMastra),
 		entry(phrases.Name, phrases.New),
 		entry(strands.Name, strands.New),
 		entry(superagent.Name, superagent.New),

@@ -77,6 +77,21 @@ func inResume(body []byte, id string) Word {
 	return Nothing
 }
 
+// inCommand is what Mastra's adapter reads of question n, which waits under the run. run "": any.
+// It takes false for a no, and nothing for an ordinary run.
+func inCommand(body []byte, n int, run string) Word {
+	command := gjson.GetBytes(body, "forwardedProps.command")
+	event := command.Get("interruptEvent")
+	if event.Type == gjson.String {
+		event = gjson.Parse(event.Str)
+	}
+	value := command.Get("resume")
+	if !value.Exists() || value.Type == gjson.Null || event.Get("toolCallId").Str != fmt.Sprint("call-", n) || run != "" && event.Get("runId").Str != Numbered(run, n) {
+		return Nothing
+	}
+	return word(value)
+}
+
 // isIDMap says whether LangGraph takes the value for a map of ids, as this backend's are.
 func isIDMap(value gjson.Result) bool {
 	list := value.Get("@keys").Array()
@@ -177,6 +192,26 @@ func backends() []Backend {
 					return Denies
 				}
 				return Approves
+			},
+		},
+		{
+			Dialect: "agui", Form: "suspended", MediaType: eventStream, Yes: approved, No: denied,
+			Asks: run(finished, []string{`{"type":"CUSTOM","name":"on_interrupt","value":"{\"type\":\"mastra_suspend\",\"toolCallId\":\"call-{n}\",\"toolName\":\"delete_file\",\"suspendPayload\":{\"question\":\"Delete {n}.txt?\"},\"args\":{\"path\":\"{n}.txt\"},\"resumeSchema\":\"{\\\"type\\\":\\\"object\\\",\\\"properties\\\":{\\\"approved\\\":{\\\"type\\\":\\\"boolean\\\"}},\\\"required\\\":[\\\"approved\\\"]}\",\"runId\":\"run-{n}\"}"}`}),
+			Ends: run(finished, says("said-{n}", "Yes?")),
+			Did:  run(finished, result, says("said-{n}", "It is gone.")),
+			Left: run(finished, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Word {
+				return inCommand(body, n, "run-{n}")
+			},
+		},
+		{
+			Dialect: "mastra", MediaType: eventStream, Yes: approved, No: denied,
+			Asks: run(finished, deleteFile),
+			Ends: run(finished, says("said-{n}", "Yes?")),
+			Did:  run(finished, result, says("said-{n}", "It is gone.")),
+			Left: run(finished, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Word {
+				return inCommand(body, n, "")
 			},
 		},
 		{

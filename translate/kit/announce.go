@@ -26,10 +26,6 @@ const (
 
 const mastraSuspend = "mastra_suspend"
 
-// MastraSpeaks is the name of the dialect that Mastra's routes are known by, also where it
-// announces a pause without the outcome.
-const MastraSpeaks = "agui"
-
 // Announced says whose announcement of a pause the event is.
 func Announced(ev agui.Event) Announcer {
 	if ev.Type != agui.Custom || agui.View(ev.JSON).Get("name").Str != agui.OnInterrupt || !ev.Valid() {

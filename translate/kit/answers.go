@@ -16,11 +16,7 @@ import (
 func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list := Entries(in)
 	sent, native := in.CommandResume()
-	// On a thread that waits for nothing, an answer to Mastra passes untouched, as its question
-	// did: where that was seen, or the dialect is named. The client writes the echo, so it proves
-	// nothing by itself.
-	passes := p.ID == "" && p.Dialect == MastraSpeaks && EchoOf(in) == Mastra
-	if !native || passes {
+	if !native {
 		return list, nil
 	}
 	if err := NoObject(in); err != nil {

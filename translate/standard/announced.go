@@ -3,25 +3,79 @@ package standard
 import (
 	"slices"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
 
-// announcedAlone is the end of a run that asks by CUSTOM on_interrupt only.
+// announcedAlone is the end of a run that asks without an outcome: by CUSTOM on_interrupt, or by
+// calls (calls.go). It has no questions if the run asks nothing.
 //
-// CrewAI does so by default (ag-ui-crewai 0.3.0 to 1.0.0, _hitl.py build_interrupt_tail): the value
-// is the interrupt that its outcome would have. It keeps one question of a flow, so the last
-// announcement counts.
-func announcedAlone(finish agui.Event, held []agui.Event) (translate.Result, bool) {
-	for n := len(held) - 1; n >= 0; n-- {
-		if kit.Announced(held[n]) == kit.CrewAI {
-			one, backend := question(held[n].Get("value"))
-			return translate.Result{
-				Finish: kit.WithoutOutcome(finish), Backend: backend,
-				Asked: translate.Asked{Interrupts: []agui.Interrupt{one}, OwnFinish: slices.Clone(finish.JSON)},
-			}, true
+// CrewAI announces so by default (ag-ui-crewai 0.3.0 to 1.0.0, _hitl.py build_interrupt_tail): the
+// value is the interrupt that its outcome would have. It keeps one question of a flow, so the last
+// announcement counts. Mastra announces each call that suspends (suspended.go).
+func (run *run) announcedAlone(finish agui.Event, held []agui.Event) translate.Result {
+	var list []agui.Interrupt
+	backend := ""
+	for _, h := range held {
+		switch value := h.Get("value"); kit.Announced(h) {
+		case kit.CrewAI:
+			one, of := question(value)
+			list, backend = []agui.Interrupt{one}, of
+		case kit.Mastra:
+			if one, ok := run.suspends.question(kit.ParseText(value)); ok {
+				list, backend = withLatest(list, one), mastra
+			}
 		}
 	}
-	return translate.Result{}, false
+	if len(list) == 0 { // else a call without a result is one that is announced
+		for _, c := range run.calls.asking() {
+			list, backend = append(list, run.suspends.approval(c)), mastra
+		}
+	}
+	if len(list) == 0 {
+		return translate.Result{}
+	}
+	return translate.Result{
+		Finish: kit.WithoutOutcome(finish), Backend: backend,
+		Asked: translate.Asked{Interrupts: list, OwnFinish: slices.Clone(finish.JSON)},
+	}
+}
+
+// withLatest is the list with one more question. It takes the place of an earlier one of its id.
+func withLatest(list []agui.Interrupt, one agui.Interrupt) []agui.Interrupt {
+	at := slices.IndexFunc(list, func(i agui.Interrupt) bool { return i.Native == one.Native })
+	if at < 0 {
+		return append(list, one)
+	}
+	list[at] = one
+	return list
+}
+
+// told is an announcement as a client is shown it. One of Mastra's has its question's id in it: a
+// client echoes the announcement beside its answer, and of two questions about one call only that
+// id tells which is answered. proxy writes the published id there.
+func (s *suspends) told(announcement agui.Event, show translate.Show) []byte {
+	value := announcement.Get("value")
+	event := kit.ParseText(value)
+	if kit.Announced(announcement) != kit.Mastra || !event.IsObject() {
+		return announcement.JSON
+	}
+	at, ok := s.at(event)
+	if !ok {
+		return announcement.JSON
+	}
+	raw := []byte(event.Raw)
+	if at.Run != event.Get("runId").Str {
+		raw = agui.SetString(raw, "runId", at.Run)
+	}
+	if show != translate.ShowNative {
+		raw = agui.SetString(raw, "id", at.native())
+	}
+	if value.Type == gjson.String {
+		raw = agui.AppendString(nil, string(raw))
+	}
+	return agui.SetKey(slices.Clone(announcement.JSON), "value", raw)
 }

@@ -37,18 +37,18 @@ func TestAnnouncementWithoutAnOutcome(t *testing.T) {
 		before int      // events that go out in their place
 		own    int      // of the backend's own announcement
 	}{
-		"CrewAI's":                           {[]string{started, crewAnnounces(crewAsks), finished}, []string{"t " + strings.Replace(crewAsks, `"id":"t",`, "", 1)}, 0, 1},
-		"with nulls":                         {[]string{started, crewAnnounces(`{"id":"t","reason":"crewai:human_feedback","message":null}`), finished}, []string{`t {"reason":"crewai:human_feedback"}`}, 0, 1},
-		"with an outcome of null":            {[]string{started, crewAnnounces(another), strings.Replace(finished, "}", `,"outcome":null}`, 1)}, []string{`t {"reason":"crewai:human_feedback","message":"Another?"}`}, 0, 1},
-		"beside an outcome":                  {[]string{started, crewAnnounces(another), outcome(crewAsks)}, []string{"t " + strings.Replace(crewAsks, `"id":"t",`, "", 1)}, 0, 1},
-		"the last of two":                    {[]string{started, crewAnnounces(crewAsks), crewAnnounces(another), finished}, []string{`t {"reason":"crewai:human_feedback","message":"Another?"}`}, 0, 2},
-		"what follows it goes out before":    {[]string{started, crewAnnounces(another), text, finished}, []string{`t {"reason":"crewai:human_feedback","message":"Another?"}`}, 1, 1},
-		"of a run that failed":               {[]string{started, crewAnnounces(crewAsks), `{"type":"RUN_ERROR","message":"m"}`}, nil, 1, 0},
-		"of a run that was cut":              {[]string{started, crewAnnounces(crewAsks)}, nil, 1, 0},
-		"another name":                       {[]string{started, strings.Replace(crewAnnounces(crewAsks), "on_interrupt", "x", 1), finished}, nil, 0, 0},
-		"a text":                             {[]string{started, crewAnnounces(`"Delete?"`), finished}, nil, 1, 0},
-		"somebody's object":                  {[]string{started, crewAnnounces(somebodyAsks), finished}, nil, 1, 0},
-		"very much behind it: it was no end": {[]string{started, crewAnnounces(crewAsks), `{"type":"CUSTOM","name":"x","value":"` + strings.Repeat("x", maxHeld) + `"}`, finished}, nil, 0, 0},
+		"CrewAI's":                        {[]string{started, crewAnnounces(crewAsks), finished}, []string{"t " + strings.Replace(crewAsks, `"id":"t",`, "", 1)}, 0, 1},
+		"with nulls":                      {[]string{started, crewAnnounces(`{"id":"t","reason":"crewai:human_feedback","message":null}`), finished}, []string{`t {"reason":"crewai:human_feedback"}`}, 0, 1},
+		"with an outcome of null":         {[]string{started, crewAnnounces(another), strings.Replace(finished, "}", `,"outcome":null}`, 1)}, []string{`t {"reason":"crewai:human_feedback","message":"Another?"}`}, 0, 1},
+		"beside an outcome":               {[]string{started, crewAnnounces(another), outcome(crewAsks)}, []string{"t " + strings.Replace(crewAsks, `"id":"t",`, "", 1)}, 0, 1},
+		"the last of two":                 {[]string{started, crewAnnounces(crewAsks), crewAnnounces(another), finished}, []string{`t {"reason":"crewai:human_feedback","message":"Another?"}`}, 0, 2},
+		"what follows it goes out before": {[]string{started, crewAnnounces(another), text, finished}, []string{`t {"reason":"crewai:human_feedback","message":"Another?"}`}, 1, 1},
+		"of a run that failed":            {[]string{started, crewAnnounces(crewAsks), `{"type":"RUN_ERROR","message":"m"}`}, nil, 1, 0},
+		"of a run that was cut":           {[]string{started, crewAnnounces(crewAsks)}, nil, 1, 0},
+		"another name":                    {[]string{started, strings.Replace(crewAnnounces(crewAsks), "on_interrupt", "x", 1), finished}, nil, 0, 0},
+		"a text":                          {[]string{started, crewAnnounces(`"Delete?"`), finished}, nil, 1, 0},
+		"somebody's object":               {[]string{started, crewAnnounces(somebodyAsks), finished}, nil, 1, 0},
+		"very much behind it passes":      {[]string{started, crewAnnounces(another), `{"type":"CUSTOM","name":"x","value":"` + strings.Repeat("x", maxHeld) + `"}`, text, finished}, []string{`t {"reason":"crewai:human_feedback","message":"Another?"}`}, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := announces(t, c.stream...)

@@ -27,13 +27,8 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 
 // given returns the answers in the client's words.
 func given(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	if kit.EchoOf(in) == kit.Mastra {
-		if i := mastraInterrupt(in, p); i != nil {
-			return answersOfMastra(in, i)
-		}
-		if p.Dialect == Name {
-			return kit.Entries(in), nil // not ours; passes untouched, as the announcement did
-		}
+	if i := mastraInterrupt(in, p); i != nil {
+		return answersOfMastra(in, i)
 	}
 	return kit.Answers(in, p)
 }
@@ -53,13 +48,16 @@ func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error)
 }
 
 // mastraInterrupt is the interrupt that an echo of Mastra's announcement belongs to, nil if there
-// is none. The outcome beside that announcement has the id <runId>::<toolCallId>
-// (integrations/mastra).
+// is none. The echo has the published id, as the announcement that Holdpoint shows. Without one, as
+// from a client that is shown the backend's own form, it is <runId>::<toolCallId>.
 func mastraInterrupt(in agui.RunInput, p agui.Pause) *agui.Interrupt {
 	if kit.EchoOf(in) != kit.Mastra {
 		return nil
 	}
 	event := kit.ParseText(gjson.ParseBytes(in.InterruptEvent()))
+	if id := event.Get("id"); id.Exists() {
+		return p.Interrupt(id.Str)
+	}
 	run, call := event.Get("runId").Str, event.Get("toolCallId").Str
 	for n := range p.Interrupts {
 		if i := &p.Interrupts[n]; call != "" && i.Native == run+"::"+call {

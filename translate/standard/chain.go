@@ -58,12 +58,15 @@ func (c *chain) next() *chain {
 
 // out is the request of the exchange at hand.
 func (c *chain) out() translate.Out {
-	body := agui.SetKey(c.body, "resume", []byte("["+c.at.entry+"]"))
-	return translate.Out{Body: kit.OwnRunID(c.r, body), Resumes: true}
+	out := translate.Out{Body: kit.OwnRunID(c.r, put(c.body, gjson.Parse(c.at.entry), &c.at.of)), Resumes: true}
+	if _, byCommand := suspendedOf(&c.at.of); byCommand {
+		out.Silence = silence
+	}
+	return out
 }
 
 // after is what comes of the exchange at hand, which alone would have come to res.
-func (c *chain) after(res translate.Result, e translate.End, left *translate.Request) translate.Result {
+func (c *chain) after(d *Dialect, res translate.Result, e translate.End, left *translate.Request) translate.Result {
 	asked := slices.DeleteFunc(slices.Clone(c.asked), func(i agui.Interrupt) bool {
 		return i.Native == c.at.of.Native || slices.ContainsFunc(res.Asked.Interrupts, func(n agui.Interrupt) bool { return n.Native == i.Native })
 	})
@@ -76,9 +79,10 @@ func (c *chain) after(res translate.Result, e translate.End, left *translate.Req
 		c.unsent = c.stillMeant(asked)
 		next := c.next()
 		next.sent, next.asked = c.sent+1, asked
-		resumed := newRun()
-		resumed.left, resumed.chain = left, next
-		return translate.Result{Before: res.Before, Backend: res.Backend, Next: &translate.Exchange{Out: next.out(), Run: resumed}}
+		out, goesOn := next.out(), newRun()
+		goesOn.d, goesOn.left, goesOn.chain = d, left, next
+		goesOn.suspends, goesOn.calls = resumed(c.r.Pause, out.Body), d.watchCalls(c.r)
+		return translate.Result{Before: res.Before, Backend: res.Backend, Next: &translate.Exchange{Out: out, Run: goesOn}}
 	case earlier: // nobody announced these together
 		return translate.Result{
 			Before: res.Before, Backend: mastra,

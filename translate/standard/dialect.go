@@ -26,7 +26,7 @@ import (
 )
 
 // Name of the dialect.
-const Name = kit.MastraSpeaks
+const Name = "agui"
 
 // reasonDefault is the reason of an interrupt that came without one. Clients fail at an interrupt
 // without a reason.
@@ -38,19 +38,26 @@ var (
 	_ translate.HistoryReader = (*Dialect)(nil)
 )
 
-// A Dialect implements translate.Dialect.
-type Dialect struct{}
+// A Dialect implements translate.Dialect. Its zero value is agui.
+type Dialect struct {
+	name string // "" for Name, else MastraName
+}
 
 // New makes the dialect. It has no options, and it warns of nothing.
 func New(struct{}, translate.Warn) (*Dialect, error) { return &Dialect{}, nil }
 
 // Name implements translate.Dialect.
-func (*Dialect) Name() string { return Name }
+func (d *Dialect) Name() string {
+	if d.name != "" {
+		return d.name
+	}
+	return Name
+}
 
 // Replies implements translate.HistoryReader. No message answers a question of this dialect. But
 // another backend could take one for a decision.
-func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return microsoft.Strays(in, spoken == Name)
+func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return microsoft.Strays(in, spoken == d.Name())
 }
 
 // AnswerIn implements translate.HistoryReader.
@@ -59,11 +66,14 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 }
 
 // Sign implements translate.Signer. It signs an interrupt outcome that is an object. It also signs
-// an on_interrupt that is not LangGraph's, because the outcome may stand beside it, and CrewAI asks
-// without one too. (LangGraph's dialect is asked before this one.) If no question follows, the
-// stream passes untouched here too.
+// an on_interrupt that is not LangGraph's, because the outcome may stand beside it, and CrewAI and
+// Mastra ask without one too. (LangGraph's dialect is asked before this one.) If no question
+// follows, the stream passes untouched here too.
 // And it signs a RUN_ERROR which says that the thread waits (waits.go).
-func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
+func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
+	if d.name != "" {
+		return false // a named Mastra's questions that can be found are agui's
+	}
 	switch ev.Type {
 	case agui.RunFinished:
 		return asks(ev)
@@ -81,14 +91,18 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 }
 
 // Begin implements translate.Dialect. A plain run goes as it came.
-func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		var out translate.Out
-		if r.Backend == mastra || r.SharedRunID {
-			out.Body = kit.OwnRunID(r, r.Input.Raw)
+		in := withoutAbandoned(r)
+		if len(in.Raw) != len(r.Input.Raw) {
+			out.Body = in.Raw
+		}
+		if d.name == MastraName || r.Backend == mastra || r.SharedRunID {
+			out.Body = kit.OwnRunID(r, in.Raw)
 		}
 		ordinary := newRun()
-		ordinary.plain = r
+		ordinary.plain, ordinary.suspends, ordinary.calls = r, begun(r, out.Body), d.watchCalls(r)
 		return out, ordinary, nil
 	}
 	for n, a := range r.Answers {
@@ -110,6 +124,11 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 		}
 		answers[n] = said
 	}
+	if goesByCommand(r.Pause) {
+		if err := takesCommand(r.Input); err != nil {
+			return translate.Out{}, nil, err
+		}
+	}
 	in := r.Input
 	if _, sent := in.CommandResume(); sent {
 		in = in.WithoutCommand() // it was the answer, or says the same; this backend knows none there
@@ -129,24 +148,29 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	if len(cut) > 0 || moved {
 		body = agui.SetKey(body, "messages", agui.MessageList(messages))
 	}
-	resumed := newRun()
-	resumed.left, resumed.ifEnded, resumed.awaits = r.With(r.Input, later), ifEnded, approvedCalls(r)
+	next := newRun()
+	next.d, next.left, next.ifEnded, next.awaits = d, r.With(r.Input, later), ifEnded, approvedCalls(r)
 	out := translate.Out{Body: body, Resumes: true}
-	if resumed.chain = chained(r, body); resumed.chain != nil {
-		out = resumed.chain.out()
+	if next.chain = chained(r, body); next.chain != nil {
+		out = next.chain.out()
 	} else if keepsByRunID(r) {
+		if goesByCommand(r.Pause) {
+			body = put(body, gjson.GetBytes(body, "resume.0"), &r.Pause.Interrupts[0])
+			out.Silence = silence
+		}
 		out.Body = kit.OwnRunID(r, body)
 	}
+	next.suspends, next.calls = resumed(r.Pause, out.Body), d.watchCalls(r)
 	out.TakesNew, out.Left = true, later
 	if ifEnded {
 		out.Left = nil
 	}
-	return out, resumed, nil
+	return out, next, nil
 }
 
 // afterwards is the exchange for the messages that did not go with the answers. It has the state as
 // the resumed run left it, because the state of the request would undo what that run changed.
-func afterwards(r *translate.Request) *translate.Exchange {
+func (d *Dialect) afterwards(r *translate.Request) *translate.Exchange {
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
 	body = agui.SetKey(body, "messages", agui.MessageList(kit.WithNewMessages(r)))
 	if state, known := r.Transcript.State(); known && state != nil {
@@ -155,7 +179,9 @@ func afterwards(r *translate.Request) *translate.Exchange {
 	if keepsByRunID(r) {
 		body = kit.OwnRunID(r, body) // one more: the resumed run may wait under its own still
 	}
-	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: newRun()}
+	next := newRun()
+	next.suspends, next.calls = begun(r, body), d.watchCalls(r)
+	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: next}
 }
 
 // mastra is what translate.Result.Backend calls Mastra: its paths and threads are known by it,

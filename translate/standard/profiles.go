@@ -135,8 +135,15 @@ var profiles = []profile{
 	// the first fails, or with 1.20.0 runs the call of the second. An interrupt's id says which run
 	// is to be resumed; the id of the resume does not matter.
 	{
-		name: "Mastra", facts: "RAN @ag-ui/mastra 1.1.2",
-		reason: "mastra:tool_suspend", given: true, falseIs: agui.Cancelled, hidesCall: true, beside: withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
+		name: "Mastra", facts: "RAN @ag-ui/mastra 1.0.3, 1.1.2",
+		reason: reasonSuspended, given: true, falseIs: agui.Cancelled, hidesCall: true, beside: withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
+	},
+	// Mastra, a tool with requireApproval (calls.go). A cancel goes as a denial.
+	{
+		name: "Mastra, an approval", facts: "RAN @ag-ui/mastra 1.0.3, 1.1.2",
+		reason: reasonApproval, metadata: "mastra",
+		decision: &decision{key: "approved", also: []string{"accepted", "confirmed"}},
+		beside:   withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
 	},
 	// pydantic-ai 2.0.0 to 2.68.0 keeps nothing, or compares the request with what it keeps. The
 	// message is in the turn that goes on with the answer. A second turn would only cost a second

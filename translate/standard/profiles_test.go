@@ -19,6 +19,7 @@ const (
 	crewAsks       = `{"id":"t","reason":"crewai:human_feedback","responseSchema":{"type":"string","enum":["approved","rejected"]},"metadata":{"crewai":{"flowId":"t"}}}`
 	crewAsksFree   = `{"id":"t","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t"}}}`
 	mastraAsks     = `{"id":"r1::c1","reason":"mastra:tool_suspend","toolCallId":"c1","metadata":{"mastra":{"runId":"r1"}}}`
+	mastraApproves = `{"id":"r1::c1","reason":"tool_call","toolCallId":"c1","metadata":{"mastra":{"type":"tool_approval","runId":"r1"}}}`
 	mastraOfATilde = `{"id":"r~1::c1","reason":"mastra:tool_suspend","toolCallId":"c1","metadata":{"mastra":{"runId":"r~1"}}}`
 	adkOfATilde    = `{"id":"a~1","reason":"confirmation","toolCallId":"a~1","metadata":{"adk":{"originalFunctionCall":{"id":"adk-0"}}}}`
 	pydanticAsks   = `{"id":"int-c1","reason":"tool_call","toolCallId":"c1","responseSchema":{"type":"object"}}`
@@ -127,7 +128,8 @@ func TestEveryProfile(t *testing.T) {
 		{adkConfirms, "Google ADK", "RAN ag-ui-adk 0.11.0", "publishes a schema, takes a decision, reads the last message with calls, brings results, beside: results of the client"},
 		{adkPredicts, "Google ADK, a predicted state", "RAN ag-ui-adk 0.11.0", "publishes a schema, takes a decision, beside: results of the client"},
 		{crewAsks, "CrewAI", "RAN ag-ui-crewai 1.0.0, READ 0.3.0", "wants a payload, has no cancel, beside: nothing"},
-		{mastraAsks, "Mastra", "RAN @ag-ui/mastra 1.1.2", "wants a payload, false is cancelled, hides the call, reads one answer, keeps by run id, beside: nothing"},
+		{mastraApproves, "Mastra, an approval", "RAN @ag-ui/mastra 1.0.3, 1.1.2", "takes a decision, reads one answer, keeps by run id, beside: nothing"},
+		{mastraAsks, "Mastra", "RAN @ag-ui/mastra 1.0.3, 1.1.2", "wants a payload, false is cancelled, hides the call, reads one answer, keeps by run id, beside: nothing"},
 		{pydanticAsks, "pydantic-ai", "RAN pydantic-ai-slim 2.0.0, 2.68.0", "brings results, beside: all"},
 		{ag2Asks, "AG2", "RAN ag2 1.2.1", "brings results, beside: results of the client, and what is old"},
 		{strings.Replace(ag2Asks, "tool_call", "input_required", 1), "AG2, a question", "RAN ag2 1.2.1", "beside: results of the client, and what is old"},

@@ -21,6 +21,7 @@ var _ translate.Passer = (*run)(nil)
 // place. No client may learn of a question before it is saved. So the run holds that event. It
 // holds what follows too, to keep the order.
 type run struct {
+	d        *Dialect           // of a resume
 	plain    *translate.Request // of an ordinary run; nil if that is an exchange behind the answers
 	left     *translate.Request // of a resume: New are the messages that did not go with the answers
 	ifEnded  bool               // they go in an exchange of their own only if the backend ended its turn
@@ -29,16 +30,23 @@ type run struct {
 	worked   bool               // anything but RUN_STARTED and steps was seen
 	awaits   awaited
 	chain    *chain // of answers that go one by one, nil if they went at once
-	mastra   bool   // Mastra's own announcement was seen
+	suspends suspends
+	calls    *callWatch // nil: no call of this exchange asks
 
-	held kit.Held[announced] // from the first announcement on
-	late bool                // too much came after it: nothing is held any more
+	held  kit.Held[held] // from the first announcement on
+	asked kit.Asked      // the announcements among them
+	late  bool           // too much came after it: nothing but announcements is held any more
 }
 
-// announced is what the events wait for: there is one such thing.
-type announced struct{}
+// held says what an event that waits is.
+type held int
 
-func newRun() *run { return &run{held: kit.Held[announced]{Max: maxHeld}} }
+const (
+	announcement held = iota
+	behindIt
+)
+
+func newRun() *run { return &run{held: kit.Held[held]{Max: maxHeld}} }
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
@@ -51,16 +59,22 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		run.streamed, run.worked = true, true
 	}
 	run.awaits.see(ev)
-	who := kit.Announced(ev)
-	run.mastra = run.mastra || who == kit.Mastra
-	if run.late || run.held.Empty() && who == kit.Nobody {
+	run.calls.see(ev)
+	switch who := kit.Announced(ev); {
+	case who == kit.Mastra, who == kit.CrewAI:
+		if err := run.asked.Add(len(ev.JSON)); err != nil {
+			return err
+		}
+		run.held.Add(announcement, ev)
+		return nil
+	case run.late, who == kit.Nobody && run.held.Empty():
 		emit(ev)
 		return nil
 	}
-	run.held.Add(announced{}, ev)
+	run.held.Add(behindIt, ev)
 	if run.held.Full() {
 		run.late = true
-		for _, h := range run.held.ReleaseAll() {
+		for _, h := range run.held.Release(behindIt) {
 			emit(h)
 		}
 	}
@@ -75,7 +89,7 @@ func (run *run) Passes(t agui.Type) bool {
 	if t == agui.CallResult && len(run.awaits) > 0 {
 		return false
 	}
-	return run.late || run.held.Empty() && t != agui.Custom
+	return t != agui.Custom && (run.late || run.held.Empty()) && run.calls.passes(t)
 }
 
 // End implements translate.Run.
@@ -86,7 +100,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case agui.RunFinished:
 		if asks(e.Event) {
 			res = paused(e.Event)
-		} else if announced, is := announcedAlone(e.Event, held); is {
+		} else if announced := run.announcedAlone(e.Event, held); len(announced.Asked.Interrupts) > 0 {
 			res = announced
 		}
 		switch {
@@ -95,7 +109,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res = translate.Result{Fate: run.withoutResult(e.Event)}
 		case run.chain != nil && len(run.chain.unsent) > 0: // then it goes on
 		case run.left != nil && len(run.left.New) > 0 && (!run.ifEnded || run.endedTurn(e.Event)):
-			res.Next = afterwards(run.left)
+			res.Next = run.d.afterwards(run.left)
 		}
 	case agui.RunErrored:
 		if run.left != nil {
@@ -104,20 +118,32 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res = asked
 		}
 	}
-	if run.mastra {
-		res.Backend = mastra
-	}
 	for _, h := range held {
-		if len(res.Asked.Interrupts) > 0 && kit.Announced(h) != kit.Nobody {
-			res.Asked.Own = append(res.Asked.Own, h.JSON)
+		who := kit.Announced(h)
+		if who == kit.Mastra {
+			res.Backend = mastra
+		}
+		if len(res.Asked.Interrupts) > 0 && who != kit.Nobody {
+			res.Asked.Own = append(res.Asked.Own, run.suspends.told(h, run.show()))
 		} else {
 			res.Before = append(res.Before, h)
 		}
 	}
 	if run.chain != nil {
-		res = run.chain.after(res, e, run.left)
+		res = run.chain.after(run.d, res, e, run.left)
 	}
 	return res, nil
+}
+
+// show is how the client is told.
+func (run *run) show() translate.Show {
+	switch {
+	case run.plain != nil:
+		return run.plain.Show
+	case run.left != nil:
+		return run.left.Show
+	}
+	return translate.ShowOutcome
 }
 
 // endedTurn says whether a cancel ended the turn that waited.

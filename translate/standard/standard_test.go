@@ -100,8 +100,10 @@ func TestAnswers(t *testing.T) {
 		"an event of somebody else":        {one, event(`true`, `"What?"`), ` resolved true *`, ""},
 		"Mastra's event beside an outcome": {mastra, event(`{"x":1}`, suspend), `run-1::c1~r1 resolved {"x":1} *`, ""},
 		"Mastra's way to decline":          {mastra, event(`false`, suspend), `run-1::c1~r1 cancelled  *`, ""},
-		"Mastra's event of another day":    {one, event(`{"x":1}`, suspend), ``, ""},
-		"Mastra's event, no pause":         {agui.Pause{Dialect: Name}, event(`{"x":1}`, suspend), ``, ""},
+		"Mastra's event of another day":    {one, event(`{"x":1}`, suspend), ` resolved {"x":1} *`, ""},
+		"Mastra's event, no pause":         {agui.Pause{Dialect: Name}, event(`{"x":1}`, suspend), ` resolved {"x":1} *`, ""},
+		"Mastra's event with its id":       {mastra, event(`{"x":1}`, `"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c1\",\"runId\":\"run-1\",\"id\":\"run-1::c1~r1\"}"`), `run-1::c1~r1 resolved {"x":1} *`, ""},
+		"of the question before":           {mastra, event(`{"x":1}`, `"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c1\",\"runId\":\"run-1\",\"id\":\"run-1::c1~r0\"}"`), ` resolved {"x":1} *`, ""},
 		"Mastra's event, nobody's route":   {agui.Pause{}, event(`{"x":1}`, suspend), ` resolved {"x":1} *`, ""},
 		"a value, no pause":                {agui.Pause{}, dialecttest.Command(`1`), ` resolved 1 *`, ""},
 		"both forms, no pause":             {agui.Pause{}, dialecttest.ResumeArray(dialecttest.Entry("x", "")) + "," + dialecttest.Command(`1`), `x cancelled ;  resolved 1 *`, ""},
@@ -263,6 +265,8 @@ func TestSign(t *testing.T) {
 func FuzzEvents(f *testing.F) {
 	f.Add(started + "\n" + text + "\n" + outcome(`{"id":"a","reason":null,"message":null,"responseSchema":`+schema+`}`, `{"id":"b"}`))
 	f.Add(finished)
+	f.Add(started + "\n" + crewAnnounces(crewAsks) + "\n" + finished)
+	f.Add(started + "\n" + mastraAnnounces("r", "c") + "\n" + mastraAnnounces("r", "c") + "\n" + text + "\n" + finished)
 	f.Add(outcome(`{"id":7,"reason":"r"}`, `[]`))
 	f.Fuzz(func(t *testing.T, stream string) {
 		_, run, err := new(Dialect).Begin(&translate.Request{})
@@ -270,7 +274,7 @@ func FuzzEvents(f *testing.F) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(stream, "\n")
-		res := play(t, run, &dialecttest.Log{}, lines...)
+		res := dialecttest.Play(run, &dialecttest.Log{}, lines...).Result
 		for _, i := range res.Asked.Interrupts {
 			v := gjson.ParseBytes(i.Object)
 			if !json.Valid(i.Object) || !v.Get("reason").Exists() {
