@@ -35,6 +35,8 @@ type deskFamily struct {
 	one, two, again string
 	// yes and no are the payloads by which its calls are approved and denied.
 	yes, no any
+	// because: a denial has a place for its reason, which the model is told.
+	because bool
 	// ran asserts which of the files were deleted, each once.
 	ran  func(t *testing.T, w world, c *client, files ...string)
 	gate *turnstile // between the Holdpoint and the backend, set by the test
@@ -70,7 +72,7 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 			list = append(list, deskFamily{
 				name: "pydantic-ai " + version + " " + mode, version: []string{pinned, newest}[n], upstream: s.base() + "/" + mode,
 				b: &backend{name: "pydantic-ai " + version, mode: mode, server: s}, client: agentClient("agent"), says: plainly,
-				one: "delete a.txt", two: "delete a.txt, delete b.txt", again: "delete a.txt; delete b.txt", yes: yes, no: no, ran: ranTools,
+				one: "delete a.txt", two: "delete a.txt, delete b.txt", again: "delete a.txt; delete b.txt", yes: yes, no: no, because: true, ran: ranTools,
 			})
 		}
 	}
@@ -97,6 +99,9 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 		})
 	}
 	for n, mode := range []string{"saved/hook", "agui/hook"} {
+		if shared.strands == nil {
+			break // E2E_FRAMEWORKS
+		}
 		env, two := map[string]string{}, "delete a.txt and delete b.txt"
 		if n == 0 {
 			env, two = asStrands(), "" // a raw stream tells one of them
@@ -117,6 +122,9 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 	list = append(list, deskFamily{
 		name: "ag2", version: pinned, upstream: ag2.base() + "/held", b: &backend{name: "ag2 held", mode: "held", server: ag2},
 		client: agentClient("agent"), says: plainly, one: "delete a.txt", again: "delete a.txt; delete b.txt", yes: true, no: false, ran: ranTools,
+	}, deskFamily{
+		name: "ag2 with a proof", version: newest, upstream: ag2.base() + "/proof", b: &backend{name: "ag2 proof", mode: "proof", server: ag2},
+		client: agentClient("agent"), says: plainly, one: "delete a.txt", yes: true, no: false, ran: ranTools,
 	})
 	mastra := need(t, "mastra", "1.1.2")
 	list = append(list, deskFamily{
@@ -274,6 +282,26 @@ func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 			t.Run("denied", func(t *testing.T) {
 				c := decided(t, f.no)
 				f.ran(t, w, c)
+				f.lives(t, w, f.reloads(t, w, c))
+			})
+			t.Run("denied, with a reason", func(t *testing.T) {
+				c, a := f.asked(t, d, f.one, 1)
+				q := a["questions"].([]any)[0].(map[string]any)
+				path := fmt.Sprintf("/v1/approvals/%s/questions/%s", a["id"], q["id"])
+				body := map[string]any{"decision": "deny", "digest": q["digest"], "reason": "not in this house", "comment": "between us"}
+				if !f.because {
+					if code := d.call(t, http.StatusUnprocessableEntity, "POST", path, body)["code"]; code != "REASON_NOT_TAKEN" && code != "DECISION_NOT_KNOWN" {
+						t.Errorf("a reason that has no place: %v", code)
+					}
+					return
+				}
+				d.call(t, http.StatusOK, "POST", path, body)
+				d.finished(t, a)
+				f.ran(t, w, c)
+				seen := w.b.ledger(t, c.thread).Seen
+				if told := text(seen[len(seen)-1]); !contains(told, "not in this house") || contains(told, "between us") {
+					t.Errorf("the model was told %s", told)
+				}
 				f.lives(t, w, f.reloads(t, w, c))
 			})
 			t.Run("asks again", func(t *testing.T) {

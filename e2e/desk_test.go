@@ -180,6 +180,21 @@ func TestDecidedAtTheDesk(t *testing.T) {
 						}
 						w.did(t, c, 2, once)
 					})
+					t.Run("one of two, with a reason for the other", func(t *testing.T) {
+						c := w.paused(t, "hitl", 2)
+						a := d.waiting(t, c.thread)
+						d.decide(t, a, 1, "approve", nil)
+						q := a["questions"].([]any)[0].(map[string]any)
+						body := map[string]any{"decision": "deny", "digest": q["digest"], "reason": "not in this house", "comment": "between us"}
+						d.call(t, http.StatusOK, "POST", fmt.Sprintf("/v1/approvals/%s/questions/%s", a["id"], q["id"]), body)
+						if end := d.ended(t, a); end["how"] != "finished" {
+							t.Fatalf("it ended so: %v", end)
+						}
+						w.did(t, c, 2, map[string]int{"delete_file": 1})
+						if told := text(w.b.ledger(t, c.thread).Runs); !contains(told, "not in this house") || contains(told, "between us") {
+							t.Errorf("the graph was told %s", told)
+						}
+					})
 					t.Run("denied", func(t *testing.T) {
 						c := decided(t, "answer", no)
 						w.did(t, c, 2, nil)

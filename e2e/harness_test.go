@@ -529,8 +529,11 @@ type ledger struct {
 		Resume      any    // of an adapter of Strands or LangGraph: the resume array
 		Command     any    // of LangGraph's: command.resume
 	}
-	Files []string                        // that the thread still has
-	Seen  []struct{ Complaints []string } // of an agent: what a provider would have refused in what its model was shown
+	Files []string // that the thread still has
+	Seen  []struct {
+		Complaints []string // of an agent: what a provider would have refused in what its model was shown
+		Results    []string // and which results it was shown
+	}
 }
 
 func (b *backend) ledger(t *testing.T, thread string) ledger {

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/door"
 	"holdpoint/proxy"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
@@ -37,7 +38,7 @@ import (
 //   - what the client gets is a valid stream;
 //
 // and at the end that the thread can go on, and that a plain yes is carried out and a plain no is
-// not.
+// not. The same holds of decisions at another door that are carried without the client.
 func TestContractOfEveryDialect(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		list := dialecttest.Of(name)
@@ -98,6 +99,7 @@ func chat(t *rapid.T, b dialecttest.Backend, list dialects.List) {
 	})
 	c.goesOn()
 	c.plainAnswers()
+	c.plainDecisions()
 }
 
 // How a question is answered: cancelled with the payload of a yes beside it is none.
@@ -115,7 +117,7 @@ type chatter struct {
 	t     *rapid.T
 	b     dialecttest.Backend
 	list  dialects.List
-	h     http.Handler
+	h     *proxy.Handler
 	store store.Store
 	now   time.Time
 	ids   int
@@ -167,7 +169,8 @@ func (c *chatter) restart() {
 	c.h, err = proxy.New(proxy.Options{
 		Upstream: &url.URL{Scheme: "http", Host: "backend", Path: "/"}, Dialect: d, Store: c.store,
 		Client: proxy.ClientOutcome, Transport: c, Now: func() time.Time { return c.now },
-		NewID: func() string { c.ids++; return fmt.Sprint("id", c.ids) },
+		NewID:     func() string { c.ids++; return fmt.Sprint("id", c.ids) },
+		Elsewhere: &proxy.Elsewhere{KeepsInput: true},
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -264,6 +267,68 @@ func (c *chatter) reply(n int, yes, words bool, end string) {
 		c.words()
 	}
 	c.send("", end)
+}
+
+// open is the record of the thread that waits, and its key.
+func (c *chatter) open() (store.Key, *agui.Pause) {
+	page, err := c.store.Waiting(c.t.Context(), store.Query{Limit: store.MaxPage})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, row := range page.Rows {
+		rec, err := c.store.Load(c.t.Context(), row.Key, "")
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if rec.State == store.Open {
+			return row.Key, rec.Pause
+		}
+	}
+	return "", nil
+}
+
+// decide says a word to what waits, at another door.
+func (c *chatter) decide(how string) {
+	key, p := c.open()
+	if p == nil {
+		return
+	}
+	id := p.Interrupts[0].ID
+	if _, known := c.question[id]; !known {
+		c.question[id] = c.asked // the client has not seen it yet
+		c.old = append(c.old, id)
+	}
+	w := door.Word{Question: id, Status: agui.Resolved, Payload: json.RawMessage(c.b.Yes)}
+	switch how {
+	case "no":
+		w.Payload = json.RawMessage(c.b.No)
+	case "cancel":
+		w.Status, w.Payload = agui.Cancelled, nil
+	}
+	_, err := c.h.Decide(c.t.Context(), key, p.ID, door.Who{Door: "desk", Name: "Maria"}, []door.Word{w})
+	if err == nil && how == "yes" {
+		c.approved[c.question[id]] = true
+	}
+}
+
+// carry goes on without the client.
+func (c *chatter) carry(end string) {
+	key, p := c.open()
+	if p == nil {
+		return
+	}
+	waits := len(c.h.Lacks(p)) > 0 // its messages are not known whole
+	c.end, c.seen = end, nil
+	err := c.h.Carry(c.t.Context(), key)
+	if !p.Decided() {
+		return
+	}
+	if (err != nil) != waits || waits && c.seen != nil {
+		c.t.Fatalf("carried, waits for the chat %v: %v, the backend got %s", waits, err, c.seen)
+	}
+	if waits {
+		c.send("", end) // whatever it is, it carries
+	}
 }
 
 func (c *chatter) oldOne(t *rapid.T) string {
@@ -370,5 +435,30 @@ func (c *chatter) plainAnswers() {
 	}
 	if !gjson.ValidBytes(c.seen) {
 		c.t.Fatalf("no JSON: %s", c.seen)
+	}
+}
+
+// plainDecisions: what is decided elsewhere goes without the client, once, and the client finds the
+// end when it comes back.
+func (c *chatter) plainDecisions() {
+	for _, how := range hows[:3] {
+		c.words()
+		c.send("", "ask")
+		n := c.asked
+		c.decide(how)
+		c.carry("end")
+		c.check()
+		if c.told[n] > 1 || (c.did[n] == 1) != (how == "yes") || how == "yes" && c.told[n] != 1 {
+			c.t.Fatalf("%s elsewhere: the backend was told %d times, and did it %d times: %s", how, c.told[n], c.did[n], c.seen)
+		}
+		c.seen = nil
+		// Of a client without messages nobody can say whether it has missed anything.
+		empty := len(c.history) == 0
+		c.send("", "end")
+		// Nor has the backend of a question that was given up anything to tell.
+		if c.check(); !empty && c.told[n] == 1 && c.seen != nil || c.pending != "" {
+			c.t.Fatalf("%s elsewhere: a reload asks the backend for %s, and is told %s", how, c.seen, c.got)
+		}
+		c.goesOn()
 	}
 }

@@ -156,7 +156,7 @@ func (r *run) tryBegin(answers []agui.Answer) *agui.RunError {
 
 // Carry goes on with a decided pause without its client, and returns when that run has come to its
 // end: it was answered, asks again, or gave the pause back. The record says which. An error says
-// that nothing was sent: door.ErrUndecided, door.ErrChat, or one of the store.
+// that nothing was sent: door.ErrUndecided, door.ErrChat, door.ErrHome, or one of the store.
 func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	rec, err := h.opts.Store.Load(ctx, key, "")
 	if err != nil {
@@ -168,6 +168,9 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	}
 	if lacks := h.Lacks(p); len(lacks) > 0 {
 		return fmt.Errorf("%w: %v", door.ErrChat, lacks)
+	}
+	if home := h.opts.Elsewhere.Home; home != "" && home != p.Going.Home {
+		return door.ErrHome
 	}
 	shown, err := h.opts.Store.Snapshots(ctx, key, p.ID, store.Asked)
 	if err != nil {

@@ -25,6 +25,9 @@ type Elsewhere struct {
 	// Forgets says that the store may forget a claim and keep the decision before it, as one that
 	// fails over without having waited for its replicas. Holdpoint would send the answer again.
 	Forgets bool
+	// Home names this process and its backend, if a backend holds its questions in its own process:
+	// then Holdpoint carries the answers to those only that it has seen itself. "": any process does.
+	Home string
 	// Tools says that a run may go on without the client although it declared tools.
 	Tools bool
 }
@@ -37,7 +40,7 @@ func (r *run) going(messages bool) *agui.Going {
 	if r.h.opts.Elsewhere == nil {
 		return nil
 	}
-	g := &agui.Going{}
+	g := &agui.Going{Home: r.h.opts.Elsewhere.Home}
 	in := r.request.input.Rewritten(agui.Rewrite{Replaced: true, NoResume: true, NoCommand: true})
 	if r.h.opts.Elsewhere.KeepsInput && len(in.Raw) <= maxInputKept {
 		g.Input = json.RawMessage(slices.Clone(in.Raw))
@@ -99,6 +102,9 @@ func (h *Handler) Lacks(p *agui.Pause) []agui.Lack {
 	})
 	if p.Going.Input == nil && !slices.Contains(list, agui.NoInput) {
 		list = append(list, agui.NoInput)
+	}
+	if o.Home != "" && p.Going.Home == "" {
+		list = append(list, agui.NoHome)
 	}
 	if o.Forgets {
 		list = append(list, agui.NoStore)

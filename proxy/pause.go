@@ -53,7 +53,9 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 	p := r.mint(res)
 	kept := r.snapshots()
 	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
-	p.Going = r.going(kept.messages != nil)
+	if p.Going = r.going(kept.whole); p.Going != nil && kept.whole && p.Messages == nil {
+		p.Messages = json.RawMessage(`[]`) // of a thread whose agent keeps no messages: it is known
+	}
 	r.h.noteRoute(r.request.path, p.Dialect, p.Backend)
 	p, refused := r.keep(p)
 	if refused != nil {
@@ -134,8 +136,12 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 	p.Origin = r.origin()
 	r.noteCalls(p.Interrupts)
 	for n := range p.Interrupts {
-		if i := &p.Interrupts[n]; i.Yes == nil && i.No == nil {
+		i := &p.Interrupts[n]
+		if i.Yes == nil && i.No == nil {
 			i.Yes, i.No = kit.Words(*i)
+		}
+		if i.Because == "" {
+			i.Because = kit.Because(*i)
 		}
 	}
 	p.Digest = digestInterrupts(p.Interrupts...)

@@ -185,7 +185,7 @@ func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 		t.ForgetState()
 	}
 	for _, s := range p.Seen {
-		if s.ID != "" && !ids[s.ID] {
+		if s.ID != "" && !ids[s.ID] && !r.request.ours { // ours has what is kept, and that is whole
 			t.ForgetMessages() // the record could not keep a message that the request does not bring either
 			break
 		}

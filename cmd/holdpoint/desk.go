@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -67,8 +70,11 @@ func (c *config) checkDesk() []error {
 // A deskTools is HOLDPOINT_DESK_TOOLS.
 type deskTools string
 
-// elsewhere says what the agents are to do for decisions of the desk; nil: there is none.
-func (c *config) elsewhere() *proxy.Elsewhere {
+// A deskCarry is HOLDPOINT_DESK_CARRY.
+type deskCarry string
+
+// elsewhere says what an agent is to do for decisions of the desk; nil: there is none.
+func (c *config) elsewhere(a *Agent) *proxy.Elsewhere {
 	if c.DeskListen == off {
 		return nil
 	}
@@ -77,10 +83,54 @@ func (c *config) elsewhere() *proxy.Elsewhere {
 		Forgets:    slices.Contains(redis.Schemes, c.Store.scheme()) && c.StoreReplicas == 0,
 		Tools:      c.DeskTools == "keep",
 	}
+	if c.DeskCarry == "home" {
+		e.Home = homeOf(a)
+	}
 	if c.DeskHeadersFile != "" {
 		e.Headers = func() http.Header { return *c.deskHeaders.Load() }
 	}
 	return e
+}
+
+// homeOf names this machine, or container, and the backend. It is the same after a restart: the
+// backend may have lived on.
+func homeOf(a *Agent) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "?"
+	}
+	upstream := ""
+	if a.Upstream.URL != nil { // a desk alone has none, and carries nothing
+		upstream = a.Upstream.URL.String()
+	}
+	sum := sha256.Sum256([]byte(host + "\n" + upstream))
+	return hex.EncodeToString(sum[:8])
+}
+
+// waitsForChat logs why no decision is carried without the chat, whatever the run was.
+func (c *config) waitsForChat(agents []served, logger *slog.Logger) {
+	if len(agents) == 0 {
+		return // it carries nothing
+	}
+	e := c.elsewhere(agents[0].Agent)
+	var why []string
+	if !e.KeepsInput {
+		why = append(why, "HOLDPOINT_STORE_KEYS is not set, so the store keeps no input of a run")
+	}
+	if e.Forgets {
+		why = append(why, "HOLDPOINT_STORE_REPLICAS is not set, so Redis may forget that an answer was sent")
+	}
+	if c.DeskCarryWithin == 0 {
+		why = append(why, "HOLDPOINT_DESK_CARRY_WITHIN is 0")
+	}
+	if len(why) > 0 {
+		logger.Warn("what is decided at the desk waits for the chat's next request", "why", why)
+	}
+	for _, a := range agents {
+		if a.Client == proxy.ClientNative {
+			logger.Warn("what is decided at the desk waits for the chat's next request: HOLDPOINT_CLIENT is native, and nothing is made for such a client", "agent", a.Name)
+		}
+	}
 }
 
 // A deskCarrier goes on with what is decided. nil: nobody does but the chat.
@@ -91,7 +141,10 @@ type deskCarrier struct {
 
 // startCarrier starts it, if there is a desk.
 func (c *config) startCarrier(kept store.Store, agents []served, logger *slog.Logger) *deskCarrier {
-	if c.DeskListen == off || c.DeskCarryWithin == 0 {
+	if c.DeskListen == off {
+		return nil
+	}
+	if c.waitsForChat(agents, logger); c.DeskCarryWithin == 0 {
 		return nil
 	}
 	carriers := map[string]carry.Agent{}

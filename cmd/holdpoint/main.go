@@ -175,6 +175,9 @@
 //     with commas, to change one
 //   - HOLDPOINT_DESK_CARRY_WITHIN (1h): how old a decision of the desk may be for Holdpoint to
 //     carry it to the backend by itself. An older one waits for the chat. 0: each one does
+//   - HOLDPOINT_DESK_CARRY (any): which process of several on the store carries a decision: any, or
+//     home, the one that has seen the question. That is for a backend that holds its questions in
+//     its own process, with a Holdpoint before each. Values: any, home
 //   - HOLDPOINT_DESK_HEADERS_FILE (none): file with headers, one line Name: value for each, that a
 //     request of Holdpoint's own has in place of the credentials of the run that asked. They are
 //     Holdpoint's rights, not that user's. It is read at start and on HUP

@@ -31,7 +31,7 @@ type Decision struct {
 
 // Answer is the decision as an answer.
 func (d *Decision) Answer() Answer {
-	return Answer{ID: d.Question, Status: d.Status, Payload: d.Payload, Own: d.Own}
+	return Answer{ID: d.Question, Status: d.Status, Payload: d.Payload, Own: d.Own, Decided: true}
 }
 
 // Decision on the question with the published id, nil if there is none.

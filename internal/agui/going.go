@@ -9,6 +9,8 @@ type Going struct {
 	Input json.RawMessage `json:"input,omitempty"`
 	// Query of the client's request.
 	Query string `json:"query,omitempty"`
+	// Home is the process that saw the question, where its agent alone holds it (proxy.Elsewhere).
+	Home string `json:"home,omitempty"`
 	// Lacks says why only the chat can go on.
 	Lacks []Lack `json:"lacks,omitempty"`
 }
@@ -20,7 +22,8 @@ type Lack string
 // whose calls only the chat can answer. NoMessages: its messages are not known whole, or not any
 // more. NoInput: its input is too large to be kept, or the store is not sealed. NoForm: nothing is
 // made for the client, so it would never learn of it. NoStore: the store may forget a claim and
-// keep the decision before it. NoOrigin: it was asked before such things were kept.
+// keep the decision before it. NoHome: the agent that asked holds the question in its process, and
+// nobody knows which that is. NoOrigin: it was asked before such things were kept.
 const (
 	NoCredentials Lack = "credentials"
 	NoTools       Lack = "tools"
@@ -28,5 +31,6 @@ const (
 	NoInput       Lack = "input"
 	NoForm        Lack = "client"
 	NoStore       Lack = "store"
+	NoHome        Lack = "home"
 	NoOrigin      Lack = "record"
 )

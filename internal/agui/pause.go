@@ -31,6 +31,10 @@ type Interrupt struct {
 	// published schema does not tell; else proxy reads them from that.
 	Yes json.RawMessage `json:"yes,omitempty"`
 	No  json.RawMessage `json:"no,omitempty"`
+	// Because is the member of No in which a denial says why, for the agent; "" if there is no place
+	// for that. A dialect sets it where the published schema does not tell; else proxy reads it from
+	// that.
+	Because string `json:"because,omitempty"`
 	// Calls are the tool calls that a yes lets run, as the person was shown them. A dialect sets
 	// them where they are not the one that Object names: a question about several calls, or a call
 	// that is not in the stream. Else proxy takes that one from the transcript. Empty: not known,
@@ -303,6 +307,9 @@ type Answer struct {
 	// Message is the message of the request that carries the answer, the zero value if none does.
 	// It is no new input, and Request.Input comes without it.
 	Message SeenMessage `json:"-"`
+	// Decided says that it was given at another door, by somebody who saw the question as the record
+	// has it.
+	Decided bool `json:"-"`
 	// Says is what the answer means. It is not stored, for the question tells it anew.
 	Says Meaning `json:"-"`
 }

@@ -180,6 +180,9 @@ func (c *Carrier) carry(ctx context.Context, agent Agent, key store.Key, pauseID
 		c.o.Log.Info("what was decided waits for the chat", "pause", pauseID, "why", err)
 		c.ends(key, true)
 		return
+	case errors.Is(err, door.ErrHome):
+		c.ends(key, true)
+		return
 	case errors.Is(err, door.ErrUndecided):
 		c.forget(key)
 		return

@@ -111,6 +111,10 @@ func TestCarrier(t *testing.T) {
 			func(*world, store.Key) error { return fmt.Errorf("%w: tools", door.ErrChat) },
 			func(w *world) { w.decided("a", "ours") }, time.Hour, map[string]int{"a": 1},
 		},
+		"what another process has at home is tried once": {
+			func(*world, store.Key) error { return door.ErrHome },
+			func(w *world) { w.decided("a", "ours") }, time.Hour, map[string]int{"a": 1},
+		},
 		"what was given back is tried again, not for ever": {
 			func(*world, store.Key) error { return nil },
 			func(w *world) { w.decided("a", "ours") }, 50 * time.Minute, map[string]int{"a": 1 + len(waits)},

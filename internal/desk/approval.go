@@ -100,6 +100,7 @@ type question struct {
 	Expires        time.Time       `json:"expires,omitzero"`
 	YesKnown       bool            `json:"yesKnown"`
 	NoKnown        bool            `json:"noKnown"`
+	TakesReason    bool            `json:"takesReason,omitempty"`
 	CancelOnly     bool            `json:"cancelOnly,omitempty"`
 	Digest         string          `json:"digest,omitempty"`
 	Decision       *decision       `json:"decision,omitempty"` // that stands
@@ -240,7 +241,7 @@ func sizeOf(i *agui.Interrupt) int {
 
 func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 	q := question{
-		ID: i.ID, Reason: i.Reason(), YesKnown: i.Yes != nil, NoKnown: i.No != nil, CancelOnly: i.CancelOnly, Cut: cut,
+		ID: i.ID, Reason: i.Reason(), YesKnown: i.Yes != nil, NoKnown: i.No != nil, TakesReason: i.Because != "", CancelOnly: i.CancelOnly, Cut: cut,
 	}
 	q.Expires, _ = i.Expires()
 	if p.Origin != nil {

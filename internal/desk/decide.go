@@ -30,6 +30,7 @@ type Agent interface {
 const (
 	maxBody    = 1 << 20
 	maxComment = 4 << 10
+	maxReason  = 4 << 10
 )
 
 // The decisions that a caller can send.
@@ -46,6 +47,7 @@ type word struct {
 	Decision string          `json:"decision"`
 	Payload  json.RawMessage `json:"payload"`
 	Comment  string          `json:"comment"`
+	Reason   string          `json:"reason"`
 	Digest   string          `json:"digest"`
 }
 
@@ -280,6 +282,10 @@ func wordOf(p *agui.Pause, said *word) (w door.Word, refused *problem) {
 		return no(http.StatusPreconditionRequired, codeNoDigest, "digest: want the one of the question that was read, so that nobody decides what he has not seen")
 	case p.Origin == nil || said.Digest != p.Origin.AskedDigest(i):
 		return no(http.StatusPreconditionFailed, codeDigest, "the digest is not that of this question: read it again")
+	case said.Reason != "" && said.Decision != deny:
+		return no(http.StatusBadRequest, codeParameter, "reason: it goes to the agent with a deny; a comment stays here")
+	case len(said.Reason) > maxReason:
+		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf("reason: it has more than %d bytes", maxReason))
 	case len(said.Comment) > maxComment:
 		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf("comment: it has more than %d bytes", maxComment))
 	}
@@ -298,6 +304,12 @@ func wordOf(p *agui.Pause, said *word) (w door.Word, refused *problem) {
 			return no(http.StatusBadRequest, codeParameter, "payload: "+said.Decision+" has the question's own; send answer for another")
 		}
 		w.Payload = known
+		if said.Reason != "" && said.Decision == deny {
+			if i.Because == "" {
+				return no(http.StatusUnprocessableEntity, codeNoPlace, "reason: this agent has no place for it; a comment stays here")
+			}
+			w.Payload = agui.SetString(slices.Clone(known), i.Because, said.Reason)
+		}
 	case cancel:
 		if hasPayload {
 			return no(http.StatusBadRequest, codeParameter, "payload: a cancel has none")

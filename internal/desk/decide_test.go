@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -148,6 +149,7 @@ func TestDecideRefused(t *testing.T) {
 		{400, codeParameter, one, `{"decision":"cancel","payload":1,"digest":"` + digest + `"}`},
 		{400, codeParameter, one, `{"decision":"approve","comment":"` + strings.Repeat("x", maxComment+1) + `","digest":"` + digest + `"}`},
 		{400, codeParameter, one, `{"decision":"approve","reason":"x","digest":"` + digest + `"}`},
+		{400, codeParameter, one, `{"decision":"approve","why":"x","digest":"` + digest + `"}`},
 		{400, codeParameter, one, `{"decision":"approve","decision":"cancel","digest":"` + digest + `"}`},
 		{400, codeParameter, one, `{"decision":"approve","digest":"` + digest + `"} x`},
 		{400, codeParameter, one, `{"question":"i2","decision":"approve","digest":"` + digest + `"}`},
@@ -189,6 +191,44 @@ func TestDecideRefused(t *testing.T) {
 	r.must(err)
 	if rec.Pause.Decisions != nil {
 		t.Errorf("%+v stand", rec.Pause.Decisions)
+	}
+}
+
+// TestReason: it goes into the answer where the question has a place for it, and is refused where
+// it has none.
+func TestReason(t *testing.T) {
+	r, _ := deciding(t)
+	for n, because := range map[int]string{1: "", 2: "reason"} {
+		p := pause(n, "refund", `{}`)
+		p.Interrupts[0].No, p.Interrupts[0].Because = json.RawMessage(`{"approved":false}`), because
+		r.open(n, p)
+	}
+	body := func(n int, decision, reason string) (path, text string) {
+		return fmt.Sprintf("/v1/approvals/%s/questions/i%d", id(n), n), fmt.Sprintf(`{"decision":%q,"reason":%q,"digest":%q}`, decision, reason, r.digest(n, 0))
+	}
+	for _, c := range []struct {
+		status, n        int
+		code             string
+		decision, reason string
+	}{
+		{422, 1, codeNoPlace, "deny", "too much"},
+		{400, 2, codeParameter, "approve", "too much"},
+		{400, 2, codeParameter, "cancel", "too much"},
+		{400, 2, codeParameter, "deny", strings.Repeat("x", maxReason+1)},
+	} {
+		path, text := body(c.n, c.decision, c.reason)
+		if got := r.post(c.status, path, text); got.Get("code").Str != c.code {
+			t.Errorf("%.80s: %s", text, got)
+		}
+	}
+	for n, takes := range map[int]bool{1: false, 2: true} {
+		if got := r.ask(200, "GET", "/v1/approvals/"+id(n)).Get("questions.0.takesReason").Bool(); got != takes {
+			t.Errorf("question %d takes a reason: %v", n, got)
+		}
+	}
+	path, text := body(2, "deny", `"too much"`)
+	if got := r.post(200, path, text).Get("questions.0.decision.payload").Raw; got != `{"approved":false,"reason":"\"too much\""}` {
+		t.Errorf("the agent is told %s", got)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 		codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNoApproval,
 		codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
 		codeForbidden, codeForged, codeKeys, codeChanges, codeNoSessions, codeNoTLS,
-		codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeDecided, codeElsewhere, codeMediaType,
+		codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeNoPlace, codeDecided, codeElsewhere, codeMediaType,
 		// Those of the proxy's refusals.
 		string(agui.InvalidPayload), string(agui.InterruptExpired), string(agui.ResumeConflict), string(agui.UnknownInterruptID),
 		string(agui.ApprovalUncertain), string(agui.ApprovalAmbiguous), string(agui.UpstreamStatus), string(agui.InternalError),

@@ -28,6 +28,7 @@ const (
 	codeNoDigest        = "DIGEST_REQUIRED"
 	codeDigest          = "QUESTION_CHANGED"
 	codeNotKnown        = "DECISION_NOT_KNOWN"
+	codeNoPlace         = "REASON_NOT_TAKEN"
 	codeDecided         = "DECIDED_OTHERWISE"
 	codeElsewhere       = "AGENT_ELSEWHERE"
 	codeMediaType       = "UNSUPPORTED_MEDIA_TYPE"

@@ -31,6 +31,8 @@ var (
 	ErrNotWritten = errors.New("the audit cannot be written")
 	// ErrChat: only the chat can go on with the pause.
 	ErrChat = errors.New("only the chat can go on with it")
+	// ErrHome: another process carries it, whose backend holds the question.
+	ErrHome = errors.New("another process carries it, whose backend holds the question")
 	// ErrUndecided: the pause has questions that nobody has decided, or there is none.
 	ErrUndecided = errors.New("it is not decided")
 )

@@ -69,6 +69,9 @@ func Minted(p agui.Pause) agui.Pause {
 		if i.Yes == nil && i.No == nil {
 			i.Yes, i.No = kit.Words(*i)
 		}
+		if i.Because == "" {
+			i.Because = kit.Because(*i)
+		}
 	}
 	return p
 }

@@ -38,9 +38,29 @@ func (th *thread) checkWords(r *translate.Request) {
 				th.t.Fatalf("%s for %s goes as the yes: %s", payload, i.Object, bodies(yes))
 			}
 		}
+		th.checkBecause(r, n, yes, toldYes)
 		if toldYes && toldNo {
 			th.answered++
 		}
+	}
+}
+
+// checkBecause: a no that says why is no yes, means a no, and the agent is told why.
+func (th *thread) checkBecause(r *translate.Request, n int, yes []translate.Out, toldYes bool) {
+	const why = "not in this house"
+	i := th.pause.Interrupts[n]
+	if i.Because == "" {
+		return
+	}
+	payload := agui.SetString(slices.Clone(i.No), i.Because, why)
+	said, told := th.told(r, n, Entry(i.ID, string(payload)))
+	switch a := (agui.Answer{ID: i.ID, Status: agui.Resolved, Payload: payload}); {
+	case kit.Says(i, a) != agui.Denies:
+		th.t.Fatalf("%s is no denial of %s", payload, i.Object)
+	case told && toldYes && same(said, yes):
+		th.t.Fatalf("a no of %s that says why goes as the yes: %s", i.Object, bodies(said))
+	case told && !strings.Contains(bodies(said), why):
+		th.t.Fatalf("%s is not told why %s is denied: %s", r.Backend, i.Object, bodies(said))
 	}
 }
 

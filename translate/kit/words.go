@@ -31,6 +31,22 @@ func Words(i agui.Interrupt) (yes, no json.RawMessage) {
 	return nil, nil
 }
 
+// Because is the member in which a no of the question says why, as its published schema has it: a
+// text under one of the usual names. "": there is no such place.
+func Because(i agui.Interrupt) string {
+	if !gjson.ParseBytes(i.No).IsObject() {
+		return ""
+	}
+	properties := gjson.GetBytes(i.Schema(), "properties")
+	for _, key := range []string{"reason", "message"} {
+		member := properties.Get(key)
+		if member.Get("type").Str == "string" && !member.Get("const").Exists() && !member.Get("enum").Exists() {
+			return key
+		}
+	}
+	return ""
+}
+
 // maxWord bounds the payloads that are compared with the question's own words, in bytes. A plain
 // yes or no is far smaller. A no that Denies knows is one at any length: its reason may be long.
 const maxWord = 64 << 10
@@ -44,6 +60,9 @@ func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	case len(a.Payload) > maxWord: // reading it in every spelling costs many times its size
 		return agui.Unclear
 	case len(i.No) > 0 && bytes.Equal(agui.AppendCompact(nil, a.Payload), i.No):
+		return agui.Denies
+	case i.Because != "" && gjson.ParseBytes(a.Payload).IsObject() &&
+		bytes.Equal(agui.AppendCompact(nil, agui.DeleteKey(a.Payload, i.Because)), i.No):
 		return agui.Denies
 	case contains(a.Payload, i.Yes):
 		return agui.Approves

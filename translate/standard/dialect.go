@@ -138,7 +138,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if isLost {
 		resume = giveUp(question, r)
 	}
-	body := agui.SetKey(in.Raw, "resume", resume)
+	body := agui.SetKey(in.Raw, "resume", proven(resume, r))
 	cut, later := behind(r)
 	ifEnded := onlyCancels(r) && profileOfInterrupt(&r.Pause.Interrupts[0]).ends
 	if ifEnded {

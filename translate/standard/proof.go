@@ -1,0 +1,42 @@
+package standard
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// AG2 can want a proof with an answer (require_resume_proof): that who answers was shown the
+// question. A client sends it by itself, or not. Whoever decided at another door was shown the
+// question as the record has it, and has no client that would send it.
+
+// proven is the resume array with the proof of each question that was decided at another door.
+func proven(resume json.RawMessage, r *translate.Request) json.RawMessage {
+	proofs := map[string]string{}
+	for n, a := range r.Answers {
+		i := &r.Pause.Interrupts[n]
+		if proof := agui.View(i.Object).Get("metadata.ag2.proof"); a.Decided && proof.Exists() {
+			proofs[i.Native] = proof.Raw
+		}
+	}
+	if len(proofs) == 0 {
+		return resume
+	}
+	list := []byte{'['}
+	for n, e := range gjson.ParseBytes(resume).Array() {
+		if n > 0 {
+			list = append(list, ',')
+		}
+		entry := []byte(e.Raw)
+		if proof := proofs[e.Get("interruptId").Str]; proof != "" && !e.Get("metadata").Exists() {
+			entry = kit.AppendMember(entry[:len(entry)-1], `"metadata"`, `{"ag2":{"proof":`+proof+`}}`)
+			entry = append(entry, '}')
+		}
+		list = append(list, entry...)
+	}
+	return append(list, ']')
+}
