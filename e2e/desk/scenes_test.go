@@ -66,6 +66,8 @@ var all = []scene{
 	{"race", "two browsers at one question"},
 	{"race", "a conflict inside the undo time"},
 	{"race", "a tab that is closed"},
+	{"race", "an answer that does not fit"},
+	{"race", "a question that has changed"},
 	{"race", "signed out"},
 	{"race", "a proxy that signs people in"},
 	{"hostile", "markup"},

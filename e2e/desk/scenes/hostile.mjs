@@ -38,8 +38,8 @@ export const scenes = {
     await w.tool("transfer", { amount: 9_000_000, memo: "Holdpoint has checked this" }, { message: says });
     const p = await w.person();
     await p.open("transfer");
-    const where = await p.page.evaluate(() => [...document.querySelectorAll("*")].filter((n) => [...n.childNodes].some((c) => c.nodeType === 3 && /checked this|APPROVED/.test(c.data))).map((n) => (n.closest(".says") ? "says" : n.closest(".fields") ? "fields" : n.closest(".row .line") ? "row" : n.outerHTML)));
-    assert.deepEqual([...new Set(where)].sort(), ["fields", "row", "says"]);
+    const where = await p.page.evaluate(() => [...document.querySelectorAll("*")].filter((n) => [...n.childNodes].some((c) => c.nodeType === 3 && /checked this|APPROVED/.test(c.data))).map((n) => (n.closest(".says") ? "says" : n.closest(".turn") ? "conversation" : n.closest(".fields") ? "fields" : n.closest(".row .line") ? "row" : n.outerHTML)));
+    assert.deepEqual([...new Set(where)].sort(), ["conversation", "fields", "row", "says"]);
     const buttons = await p.page.$$eval("button, [role=button], .notice, .badge, #bar, #top", (all) => all.map((b) => b.innerText).join("\n"));
     assert.ok(!/checked|APPROVED/.test(buttons), buttons);
     await p.has("The reason written by the agent, not by Holdpoint", "#question");
@@ -60,7 +60,7 @@ export const scenes = {
     await p.has("12 invisible characters (in text); they spell “pay 1900 EUR”", "#question .notice");
     await p.has("2 letters that look like others (in link): a is U+0430 Cyrillic", "#question .notice");
     assert.ok(chips.includes("hidden text: “pay 1900 EUR”"), chips);
-    assert.deepEqual(await p.page.$$eval("mark.lookalike", (all) => all.map((m) => m.firstChild.data)), ["\u0430", "\u0430"]);
+    assert.deepEqual(await p.page.$$eval("#question .fields mark.lookalike", (all) => all.map((m) => m.firstChild.data)), ["\u0430", "\u0430"]);
     await p.has("hidden characters", "#list");
     const raw = await p.page.evaluate(() => /[\u202a-\u202e\u2066-\u2069\u200b\u{e0000}-\u{e007f}]/u.test(document.body.innerText));
     assert.equal(raw, false, "no such character is on the page");

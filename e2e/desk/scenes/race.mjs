@@ -185,6 +185,11 @@ export const scenes = {
     await p.has("Run other", "#question h2");
     await p.click("comment-button");
     assert.equal(await p.page.inputValue("#comment"), "Half a sentence");
+    // Whoever signs out leaves nothing behind on the page.
+    await p.click("help");
+    await p.page.getByRole("button", { name: "Sign out" }).click();
+    await p.page.waitForSelector("#token");
+    assert.ok(!(await p.text("body")).includes("refund"));
   },
 
   // A proxy in front signs people in. Its redirect to its sign-in means signed out: nothing is
@@ -231,5 +236,66 @@ export const scenes = {
     assert.equal(hits, 0, "the page followed the redirect");
     proxy.close();
     provider.close();
+  },
+
+  // What the server does not take is not lost: the page says why, and keeps the changes.
+  async "an answer that does not fit"(w) {
+    const { thread } = await w.tool("refund", { order: "SO-1", amount: 1 }, { schema: { type: "object", properties: { approved: { type: "boolean" }, editedArgs: { type: "object", properties: { order: { type: "string", pattern: "^SO-" }, amount: { type: "number" } } } }, required: ["approved"] } });
+    await w.tool("other", { n: 1 });
+    const p = await w.person();
+    await p.open("refund");
+    await p.press("e");
+    await p.page.fill("#e0", "XX-1");
+    await p.click("review");
+    await p.alive();
+    p.expect.push("422");
+    await p.click("yes");
+    await p.pass(5100);
+    await p.has("Not sent. The answer does not fit.", "#strips");
+    assert.deepEqual(await w.answers(thread), []);
+    await p.page.click("#strips button:has-text('Show')");
+    await p.has("The answer does not fit", "#question .notice");
+    await p.alive();
+    await p.press("e");
+    assert.equal(await p.page.inputValue("#e0"), "XX-1");
+    await p.judged("does not fit");
+    await p.page.fill("#e0", "SO-2");
+    await p.click("review");
+    await p.alive();
+    await p.click("yes");
+    await p.pass(5100);
+    await w.until("the answer", async () => (await w.answers(thread)).length);
+    assert.deepEqual((await w.answers(thread))[0].payload, { approved: true, editedArgs: { order: "SO-2", amount: 1 } });
+  },
+
+  // The decision carries the digest of what was on screen. Another one is refused, and what is
+  // different is marked. The page is shown another question at first, in its browser alone.
+  async "a question that has changed"(w) {
+    const { thread } = await w.tool("refund", { order: "SO-1", amount: 1200 });
+    const p = await w.person("maria.okafor", { settings: { next: false } });
+    const seen = "**/v1/approvals/*";
+    await p.page.route(seen, async (route) => {
+      if (route.request().method() !== "GET") { await route.continue(); return; }
+      const text = await (await route.fetch()).text();
+      await route.fulfill({ contentType: "application/json", body: text.replace(/sha256:[0-9a-f]+/g, "sha256:" + "0".repeat(64)).replace('"text":"1200"', '"text":"12"') });
+    });
+    await p.open("refund");
+    await p.has("12", "#question .number");
+    await p.press("a");
+    p.expect.push("412");
+    await p.page.unroute(seen);
+    await p.page.click("#strips button:has-text('Send now')").catch(() => {});
+    await p.has("The question changed after you opened it", "#question .notice");
+    await p.has("Nothing was sent. What is different is marked. Read it again.", "#question .notice");
+    await p.has("amount changed", "#question .fields");
+    assert.deepEqual(await w.answers(thread), []);
+    await p.press("a");
+    assert.equal(await p.page.locator(".strip").count(), 0, "at once it is not decided");
+    await p.judged("changed");
+    await p.alive();
+    await p.page.mouse.move(0, 0); // away from the strip, which waits for who is at it
+    await p.press("a");
+    await p.pass(5100);
+    await w.until("the answer", async () => (await w.answers(thread)).length === 1);
   },
 };

@@ -25,6 +25,11 @@ async function everywhere(w, size, scheme) {
     await p.judged(words);
     const picture = pictures[`${size} ${scheme} ${words}`];
     if (picture) await p.shot(picture, true);
+    if (words === "original payment") {
+      await p.has("End of the conversation · 1 message", "#question");
+      await p.page.$$eval("details", (all) => all.forEach((one) => { one.open = true; }));
+      await p.judged("all open");
+    }
     if (words === "post_notice") {
       await p.click("yes");
       await p.page.waitForSelector("#typed");
@@ -130,6 +135,7 @@ export const scenes = {
     await p.press("d");
     await p.page.click("#yes", { force: true });
     assert.equal(await p.page.locator(".strip, #comment").count(), 0);
+    assert.ok(!(await p.text()).includes("conversation"), "it takes a right of its own");
     await p.judged("not allowed");
     const lister = await w.person("jonas.lind");
     await lister.open("refund");

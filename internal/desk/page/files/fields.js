@@ -19,7 +19,7 @@ export class Folds {
 }
 
 // folded cuts a text that is long, with a button for its rest. make(text, from, to) makes the nodes.
-function folded(text, folds, label, make) {
+function folded(text, folds, make) {
   const lines = text.split("\n");
   if (!folds || (lines.length <= maxLines && text.length <= maxLength)) return make(0, text.length);
   let cut = lines.length > maxLines ? lines.slice(0, someLines).join("\n").length : someLength;
@@ -29,7 +29,7 @@ function folded(text, folds, label, make) {
   const words = restLines > 0 ? `Show the other ${count.format(restLines)} lines (${count.format(rest)} characters)` : `Show the other ${count.format(rest)} characters`;
   const box = el("div", { class: "fold" }, make(0, cut));
   const n = folds.add(() => box.replaceChildren(...[make(0, text.length)].flat()));
-  box.append(button(words, { kind: "small", press: () => folds.open(n), more: { "aria-label": `${words} of ${label}` } }));
+  box.append(button(words, { kind: "small", press: () => folds.open(n) }));
   return box;
 }
 
@@ -68,10 +68,10 @@ function value(field, folds) {
     case "empty":
       return el("code", { class: "stored faint" }, text || '""');
     case "code": case "diff":
-      return folded(text, folds, keyOfField(field), lined(text, marks, field.kind));
+      return folded(text, folds, lined(text, marks, field.kind));
     default:
-      if (field.kind === "prose" || isProse(text)) return folded(text, folds, keyOfField(field), (from, to) => el("div", { class: "prose", dir: "auto" }, shown(text, marks, from, to)));
-      return folded(text, folds, keyOfField(field), (from, to) => el("code", { class: "stored" }, shown(text, marks, from, to)));
+      if (field.kind === "prose" || isProse(text)) return folded(text, folds, (from, to) => el("div", { class: "prose", dir: "auto" }, shown(text, marks, from, to)));
+      return folded(text, folds, (from, to) => el("code", { class: "stored" }, shown(text, marks, from, to)));
   }
 }
 
@@ -140,8 +140,8 @@ export function table(fields, { folds = null, compared = [] } = {}) {
 const leaves = (node) => node.children.reduce((sum, child) => sum + 1 + leaves(child), 0);
 
 // whole shows a text that is no arguments: as it came, with its lines.
-export const whole = (text, folds, label) => el("div", { class: "fields" }, el("div", { class: "field" },
-  el("div", { class: "value wide" }, folded(text, folds, label, lined(text, undefined, "code")))));
+export const whole = (text, folds) => el("div", { class: "fields" }, el("div", { class: "field" },
+  el("div", { class: "value wide" }, folded(text, folds, lined(text, undefined, "code")))));
 
 // change shows what was and what is sent, with signs and words beside the colours.
 export function change(before, after) {

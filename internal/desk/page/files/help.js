@@ -1,7 +1,6 @@
 // Help and settings, in one dialog.
 import * as api from "./api.js";
 import { button, el } from "./dom.js";
-import { look } from "./poll.js";
 import { set, settings, state } from "./state.js";
 
 const keys = [
@@ -28,7 +27,7 @@ export function showHelp() {
     el("p", { class: "note" }, "A and D count only with the focus in the question, and not in the first moment after it appears."),
     el("fieldset", {}, el("legend", {}, "Settings"), box("keys", "Single keys work"), box("next", "After a decision, open the next question")),
     el("fieldset", {}, el("legend", {}, "A decision is sent"), radio(5, "after 5 seconds"), radio(20, "after 20 seconds"), radio("ask", "at once, and the page asks first")),
-    state.me?.session && el("p", {}, button("Sign out", { kind: "small", press: async () => { await api.signOut().catch(() => {}); close(); look(); } })));
+    state.me?.session && el("p", {}, button("Sign out", { kind: "small", press: async () => { await api.signOut().catch(() => {}); location.reload(); } })));
   document.body.append(dialog);
   dialog.showModal();
 }

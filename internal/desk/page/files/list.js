@@ -10,7 +10,7 @@ import { on, state } from "./state.js";
 let shownKeys = []; // of the rows on the page, in their order
 let groups = new Map(); // their groups
 let known = new Map(); // the newest row of each key
-let news = 0, toldAt = -Infinity, soonOpen = null;
+let news = 0, toldAt = -Infinity;
 
 const soon = 600;
 const groupOf = (row) => (row.doubt ? "doubt" : left(row.expires) < soon ? "soon" : "old");

@@ -91,7 +91,7 @@ function argumentsOf(a, q, call, n, ui) {
   const fields = fieldsOf(call);
   const more = call.rest && rest(a, q, n, ui, call);
   if (fields.length) return [table(mark(fields, ui), { folds: ui.folds, compared: q.compared ?? [] }), more];
-  if (call.raw) return whole(call.raw, ui.folds, "the arguments");
+  if (call.raw) return whole(call.raw, ui.folds);
   if (call.arguments || call.size === 2) return el("p", { class: "note" }, "It has no arguments.");
   if (a.withheld) return el("p", { class: "note" }, "You may see that this waits, and not read it.");
   return el("p", { class: "note" }, "Its arguments are not known.");
@@ -126,7 +126,7 @@ function answer(a, q, ui) {
     const text = (node) => (node ? (node.kind === "string" ? node.value : node.raw) : null);
     const rows = edited.members.filter(({ key, node }) => node.raw !== was.get(key)?.raw);
     parts.push(el("div", { class: "fields" }, rows.map(({ key, node }) => el("div", { class: "field" }, el("div", { class: "key" }, name(key)), el("div", { class: "value" }, change(text(was.get(key)), text(node)))))));
-  } else if (d?.payload && !["approved", "denied"].includes(d.says)) parts.push(whole(d.payload.kind === "string" ? d.payload.value : d.payload.raw, null, "the answer"));
+  } else if (d?.payload && !["approved", "denied"].includes(d.says)) parts.push(whole(d.payload.kind === "string" ? d.payload.value : d.payload.raw, null));
   if (d?.comment && d.comment !== ui.refused?.quote) parts.push(el("p", { class: "quote" }, shown(d.comment, d.commentMarks)));
   const what = a.end ? became(a.end) : a.state === "carrying" ? "The answer is being brought to the agent." : a.state === "decided" ? carriedBy(a) : a.state === "doubt" ? "" : "The agent goes on when the other questions of this pause are answered.";
   if (what) parts.push(el("p", { class: "became" }, what));
