@@ -39,8 +39,9 @@ func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 		}
 		proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
+			r.Out.Host = r.In.Host
 			for name := range r.Out.Header {
-				if strings.EqualFold(strings.ReplaceAll(name, "_", "-"), "X-Forwarded-User") {
+				if spelt := strings.ToLower(strings.ReplaceAll(name, "_", "-")); spelt == "x-forwarded-user" || spelt == "x-forwarded-groups" {
 					r.Out.Header.Del(name)
 					delete(r.Out.Header, name)
 				}
