@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"holdpoint/internal/agui"
 )
@@ -66,4 +67,23 @@ func TestTurnsOfAnything(t *testing.T) {
 			t.Errorf("%q: %+v", text, list)
 		}
 	}
+}
+
+// FuzzTurns: whatever the messages are, there are few turns, each with a text that a JSON answer
+// can have, and what is looked at ends.
+func FuzzTurns(f *testing.F) {
+	for _, seed := range []string{`[{"role":"user","content":"x"}]`, `[{"content":[{"type":"text","text":"a"}]}]`, `[{"content":"` + "\xff" + `"}]`, `[`, `{}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, messages []byte) {
+		list := turns(messages)
+		if len(list) > maxTurns {
+			t.Errorf("%d turns", len(list))
+		}
+		for _, one := range list {
+			if len(one.Text) > maxTurnText || !utf8.ValidString(one.Text) {
+				t.Errorf("%d bytes: %q", len(one.Text), one.Text)
+			}
+		}
+	})
 }

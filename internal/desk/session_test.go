@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
@@ -394,4 +395,30 @@ func TestPathsOfNobody(t *testing.T) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
+}
+
+// FuzzCookie: no cookie but those that were given signs anybody in, and none breaks the desk.
+func FuzzCookie(f *testing.F) {
+	list, err := ParseTokens(secret)
+	if err != nil {
+		f.Fatal(err)
+	}
+	var tokens Tokens
+	tokens.Set(list)
+	keys := &Keys{}
+	keys.Set([][]byte{[]byte("a key")})
+	s := &sessions{keys: keys, out: map[[16]byte]time.Time{}}
+	now := newClock().now()
+	plain := binary.BigEndian.AppendUint64(nil, uint64(now.Add(time.Hour).Unix()))
+	plain = append(plain, make([]byte, 16)...) // the same in each process of a fuzzer
+	given := base64.RawURLEncoding.EncodeToString(append(plain, sign([]byte("a key"), plain, &list[0])...))
+	for _, seed := range []string{"", given, given + "A", given[1:], "=", strings.Repeat("A", len(given))} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, cookie string) {
+		found, token := s.find(cookie, &tokens, now)
+		if (found != nil) != (cookie == given) || (token == nil) != (found == nil) {
+			t.Errorf("%q finds %+v", cookie, found)
+		}
+	})
 }
