@@ -60,6 +60,7 @@ var all = []scene{
 	{"decide", "undo"},
 	{"decide", "two questions of one pause"},
 	{"decide", "earlier decisions"},
+	{"decide", "a reason for the agent"},
 	{"race", "keys that do not decide"},
 	{"race", "a key that is held"},
 	{"race", "folded and grave"},

@@ -176,3 +176,20 @@ func TestNothingInline(t *testing.T) {
 		t.Error("there is a style in it")
 	}
 }
+
+// TestEachFileIsServed: whatever is embedded has a type, so that no file is forgotten in the table.
+func TestEachFileIsServed(t *testing.T) {
+	files, err := fs.ReadDir(embedded, "files")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.Name() == "index.html" {
+			continue // it is at /
+		}
+		res := get(t, "GET", "/page/"+f.Name())
+		if res.Header.Get("Content-Security-Policy") != Policy || res.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d, and the page does not answer", f.Name(), res.StatusCode)
+		}
+	}
+}
