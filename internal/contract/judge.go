@@ -360,6 +360,9 @@ func (c *Case) covering() ([]agui.Answer, *Ruling) {
 			return nil, &r
 		}
 		if d := p.Decision(a.ID); d != nil && d.Digest != DigestOf(a) {
+			if (a.Message != agui.SeenMessage{}) && len(c.newInput(p.Seen, p)) > 0 {
+				continue // it stays in the history, so it may not stop the chat for ever
+			}
 			r := reask(agui.ResumeConflict, "interrupt %q was answered otherwise in the meantime, at another door (%s)", agui.Cut(a.ID), d.Door)
 			return nil, &r
 		}
