@@ -359,3 +359,22 @@ func TestCallBesideAnApproval(t *testing.T) {
 		t.Errorf("told %s", got.Text())
 	}
 }
+
+// Every client fails at a reason that is no text.
+func TestReasonIsText(t *testing.T) {
+	for name, outcome := range map[string]string{
+		"an input of the .NET host":    `{"id":"x","reason":true}`,
+		"an approval of the .NET host": `{"id":"x","reason":1,"toolCallId":"a"}`,
+		"an approval":                  `{"id":"a","reason":{},"toolCallId":"a","metadata":{"agent_framework":{"type":"function_approval_request"}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			finish := `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[` + outcome + `]}}`
+			p, _ := pausedBy(t, started, callEnds("a"), finish)
+			for _, i := range p.Interrupts {
+				if i.Reason() == "" {
+					t.Errorf("asks %s", i.Object)
+				}
+			}
+		})
+	}
+}

@@ -167,7 +167,7 @@ func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interr
 	}
 	if a.Call.seen(calls) {
 		object = agui.SetString(object, "toolCallId", a.Call.ID)
-		if !gjson.GetBytes(object, "reason").Exists() {
+		if gjson.GetBytes(object, "reason").Type != gjson.String {
 			object = agui.SetString(object, "reason", "tool_call")
 		}
 	} else {
@@ -204,7 +204,7 @@ func inputInterrupt(i gjson.Result, calls []agui.Call) agui.Interrupt {
 		object = agui.DeleteKey(object, "toolCallId")
 	}
 	reason := gjson.GetBytes(object, "reason")
-	if !reason.Exists() || reason.Str == "tool_call" && !gjson.GetBytes(object, "toolCallId").Exists() {
+	if reason.Type != gjson.String || reason.Str == "tool_call" && !gjson.GetBytes(object, "toolCallId").Exists() {
 		object = agui.SetString(object, "reason", "input_required")
 	}
 	return agui.Interrupt{Native: i.Get("id").Str, Object: object}
