@@ -141,3 +141,31 @@ func TestWhatIsDecidedAtAnotherDoor(t *testing.T) {
 		})
 	}
 }
+
+// TestEditsThatAreNotOffered: a decision with other arguments than were asked stands only where the
+// question offers that.
+func TestEditsThatAreNotOffered(t *testing.T) {
+	const asks = `,"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+	offers := strings.Replace(asks, `"boolean"}}`, `"boolean"},"editedArgs":{"type":"object"}}`, 1)
+	for _, tt := range []struct {
+		schema, payload string
+		refused         bool
+	}{
+		{asks, `{"approved":true,"editedArgs":{"amount":10}}`, true},
+		{asks, `{"approved":true,"edited\u0041rgs":{"amount":10}}`, true},
+		{asks, `{"approved":true,"edited_args":{"amount":10}}`, true},
+		{asks, `{"approved":true,"accepted":false,"editedArgs":{"amount":10}}`, true},
+		{asks, `{"approved":false,"editedArgs":{"amount":10}}`, false},
+		{asks, `{"approved":true,"editedArgs":null}`, false},
+		{offers, `{"approved":true,"editedArgs":{"amount":10}}`, false},
+		{"", `{"approved":true,"editedArgs":{"amount":10}}`, false},
+	} {
+		c := Case{
+			Answers: []agui.Answer{resolved("x", tt.payload)}, Valid: validate,
+			Record: store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("x", tt.schema))},
+		}
+		if got := JudgeDecisions(&c); (got != nil) != tt.refused || got != nil && got.Code != agui.InvalidPayload {
+			t.Errorf("%s under %q: %v", tt.payload, tt.schema, got)
+		}
+	}
+}

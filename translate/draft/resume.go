@@ -33,6 +33,11 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []kit.ToolReply, 
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
 	switch formOf(r.Pause) {
 	case byMessage:
+		for _, a := range r.Answers {
+			if err := kit.RefuseEdits(a); err != nil && a.Status == agui.Resolved && approves(a.Payload) {
+				return translate.Out{}, nil, err
+			}
+		}
 		told := replies(r)
 		list := kit.Before(r, kit.CallsOf(told)).Last(kit.ToolMessages(told))
 		body = agui.SetKey(agui.DeleteKey(body, "resume"), "messages", agui.MessageList(list))

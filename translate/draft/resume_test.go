@@ -182,6 +182,12 @@ func TestResumeByToolMessages(t *testing.T) {
 			}
 		})
 	}
+	t.Run("edited arguments, which nobody is told", func(t *testing.T) {
+		_, _, err := resume(t, newDialect(t, Options{}), one, inputWith(t, assistant("m1", "c1"), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":true,"editedArgs":{"n":1}}`))), nil)
+		if refused := (*agui.RunError)(nil); !errors.As(err, &refused) || refused.Code != agui.InvalidPayload {
+			t.Errorf("%v", err)
+		}
+	})
 	t.Run("the call comes from the record", func(t *testing.T) {
 		known := dialecttest.LogOf(user("u"), assistant("m1", "c1"))
 		out, _, err := resume(t, newDialect(t, Options{}), one, input(t, dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":true}`))), func(r *translate.Request) { r.Transcript = known })

@@ -1,6 +1,12 @@
 package kit
 
-import "holdpoint/internal/agui"
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
 
 // ApprovalSchema is the responseSchema of a question whose answer is a yes or a no, and takes no
 // edited arguments.
@@ -10,4 +16,14 @@ const ApprovalSchema = `{"type":"object","properties":{"approved":{"type":"boole
 // Another version may have written it.
 func Unreadable() *agui.RunError {
 	return agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+}
+
+// RefuseEdits is the error of an approval that edits the arguments of the call, for backends that
+// run a call only as it was asked; nil: it does not.
+func RefuseEdits(a agui.Answer) error {
+	edits := Members(gjson.ParseBytes(a.Payload), "editedArgs")
+	if !slices.ContainsFunc(edits, func(v gjson.Result) bool { return v.Type != gjson.Null }) {
+		return nil
+	}
+	return agui.Errorf(agui.InvalidPayload, "payload for interrupt %q edits the arguments (editedArgs), and this backend runs a call only as it was asked", a.ID)
 }
