@@ -223,6 +223,21 @@ func TestRightsOnARecordOfBefore(t *testing.T) {
 	r.ask(200, "DELETE", "/v1/approvals/"+id(1), as("root")...)
 }
 
+// TestRightsOnARecordThatCannotBeRead: those alone hear of it who may list what is anybody's.
+func TestRightsOnARecordThatCannotBeRead(t *testing.T) {
+	r := withRights(t)
+	r.open(1, pause(1, "refund", `{}`))
+	r.desk.opts.Store = &broken{Store: r.store, load: store.ErrUnread}
+	for name, status := range map[string]int{"decider": 404, "lister": 404, "other": 404, "nobody": 404, "root": 500} {
+		for _, method := range []string{"GET", "DELETE"} {
+			r.ask(status, method, "/v1/approvals/"+id(1), as(name)...)
+		}
+		if got := r.ask(200, "GET", "/v1/approvals", as(name)...).Get("unread").Int(); (got == 1) != (status == 500) {
+			t.Errorf("%s hears of %d", name, got)
+		}
+	}
+}
+
 // TestMay: what somebody with all rights may do depends on the question and its state. The code is
 // that of the problem which he gets if he tries.
 func TestMay(t *testing.T) {
