@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"holdpoint/internal/certificates"
 	"holdpoint/internal/variables"
@@ -30,11 +31,14 @@ type Agent struct {
 	Client              proxy.Client `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
 	CORSOrigins         origins      `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
 
-	prefix      string            // of its variables
-	path        string            // below which it is, "" for all
-	dialects    dialects.List     // with the options that were read
-	headers     http.Header       // of UpstreamHeadersFile
-	upstreamTLS *certificates.Set // nil if no file is named
+	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read at start and on HUP"`
+
+	prefix      string                       // of its variables
+	path        string                       // below which it is, "" for all
+	dialects    dialects.List                // with the options that were read
+	headers     http.Header                  // of UpstreamHeadersFile
+	upstreamTLS *certificates.Set            // nil if no file is named
+	deskHeaders *atomic.Pointer[http.Header] // of DeskHeadersFile, nil without it
 }
 
 func (a *Agent) group() variables.Group { return variables.Group{Prefix: a.prefix, Options: a} }
@@ -62,6 +66,14 @@ func (a *Agent) checkAgent() []error {
 			errs = append(errs, fmt.Errorf("%sUPSTREAM_HEADERS_FILE: %w", a.prefix, err))
 		}
 		a.headers = headers
+	}
+	if a.DeskHeadersFile != "" {
+		headers, err := readHeaders(a.DeskHeadersFile)
+		for _, err := range split(err) {
+			errs = append(errs, fmt.Errorf("%sDESK_HEADERS_FILE: %w", a.prefix, err))
+		}
+		a.deskHeaders = &atomic.Pointer[http.Header]{}
+		a.deskHeaders.Store(&headers)
 	}
 	return errs
 }

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/caarlos0/env/v11"
@@ -97,7 +95,6 @@ type config struct {
 	DeskToken       secret        `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. Several with commas, to change one"`
 	DeskCarryWithin time.Duration `env:"DESK_CARRY_WITHIN" envDefault:"1h" doc:"how old a decision of the desk may be for Holdpoint to carry it to the backend by itself. An older one waits for the chat. 0: each one does"`
 	DeskCarry       deskCarry     `env:"DESK_CARRY" envDefault:"any" values:"any|home" doc:"which process of several on the store carries a decision: any, or home, the one that has seen the question. That is for a backend that holds its questions in its own process, with a Holdpoint before each"`
-	DeskHeadersFile string        `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read at start and on HUP"`
 	DeskTools       deskTools     `env:"DESK_TOOLS" envDefault:"wait" values:"wait|keep" doc:"what becomes of a decision where the run declared tools of its client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it all the same"`
 	DeskTokenFile   string        `env:"DESK_TOKEN_FILE" doc:"file with tokens in lines: a token, or a name, its groups if it has some, and sha256: with the hash of a token. It is read at start and on HUP"`
 
@@ -129,10 +126,9 @@ type config struct {
 	listen, admin, desk listen.Address // of Listen, AdminListen and DeskListen
 	adminGiven          bool           // AdminListen is not the default
 	deskTokens          []desk.Token
-	deskMakes           bool                         // a token, for there is none
-	policy              *policy.File                 // of Policy; nil: there is none
-	deskHeaders         *atomic.Pointer[http.Header] // of DeskHeadersFile
-	deskOnly            bool                         // it is for `holdpoint desk`
+	deskMakes           bool         // a token, for there is none
+	policy              *policy.File // of Policy; nil: there is none
+	deskOnly            bool         // it is for `holdpoint desk`
 
 	gate  *principal.Gate // made with the handler
 	spans *trace.Tracer   // nil: none are made

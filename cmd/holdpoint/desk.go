@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"holdpoint/internal/carry"
@@ -37,14 +36,6 @@ func (c *config) checkDesk() []error {
 	wrong := func(name string, err error) { errs = append(errs, c.group().Wrong(name, err)) }
 	if c.DeskCarryWithin < 0 {
 		wrong("DESK_CARRY_WITHIN", errors.New("want a time such as 1h, or 0"))
-	}
-	if c.DeskHeadersFile != "" {
-		headers, err := readHeaders(c.DeskHeadersFile)
-		if err != nil {
-			wrong("DESK_HEADERS_FILE", err)
-		}
-		c.deskHeaders = &atomic.Pointer[http.Header]{}
-		c.deskHeaders.Store(&headers)
 	}
 	if c.DeskListen == deskElsewhere {
 		return append(errs, c.checkElsewhere()...)
@@ -86,8 +77,8 @@ func (c *config) elsewhere(a *Agent) *proxy.Elsewhere {
 	if c.DeskCarry == "home" {
 		e.Home = homeOf(a)
 	}
-	if c.DeskHeadersFile != "" {
-		e.Headers = func() http.Header { return *c.deskHeaders.Load() }
+	if a.deskHeaders != nil {
+		e.Headers = func() http.Header { return *a.deskHeaders.Load() }
 	}
 	return e
 }
@@ -294,15 +285,6 @@ func (c *config) watchPolicy(logger *slog.Logger, stop <-chan struct{}) {
 func (c *config) reloadDesk(l *reloads, s *deskServer) {
 	if s == nil {
 		return
-	}
-	if c.DeskHeadersFile != "" {
-		l.add(prefix+"DESK_HEADERS_FILE", func() error {
-			headers, err := readHeaders(c.DeskHeadersFile)
-			if err == nil {
-				c.deskHeaders.Store(&headers)
-			}
-			return err
-		})
 	}
 	if c.StoreKeysFile != "" {
 		l.add("keys of sessions at the desk", func() error {

@@ -34,15 +34,22 @@ func (a *deskAuth) UnmarshalText(text []byte) error {
 // String is the form that is read.
 func (a deskAuth) String() string { return string(a) }
 
+var errNoDesk = errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well")
+
 // noDesk says what is set for a desk that there is none of.
 func (c *config) noDesk() (errs []error) {
 	for name, is := range map[string]bool{
-		"DESK_TOKEN": c.DeskToken.text != "", "DESK_TOKEN_FILE": c.DeskTokenFile != "", "DESK_HEADERS_FILE": c.DeskHeadersFile != "" && c.DeskListen == off,
+		"DESK_TOKEN": c.DeskToken.text != "", "DESK_TOKEN_FILE": c.DeskTokenFile != "",
 		"DESK_PRINCIPAL": c.DeskPrincipal != "", "DESK_GROUPS": c.DeskGroups != "", "DESK_TRUSTED_PEERS": len(c.DeskTrustedPeers.Peers) > 0,
 		"DESK_JWT_ISSUER": c.DeskJWTIssuer != "", "DESK_JWT_AUDIENCE": c.DeskJWTAudience != "", "DESK_JWT_JWKS_URL": c.DeskJWKSURL.URL != nil, "POLICY": c.Policy != "",
 	} {
 		if is {
-			errs = append(errs, c.group().Wrong(name, errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well")))
+			errs = append(errs, c.group().Wrong(name, errNoDesk))
+		}
+	}
+	for _, a := range c.agents() {
+		if a.DeskHeadersFile != "" && c.DeskListen == off {
+			errs = append(errs, a.group().Wrong("DESK_HEADERS_FILE", errNoDesk))
 		}
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

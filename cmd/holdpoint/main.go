@@ -58,6 +58,9 @@
 //     as https://app.example.com or https://*.example.com, or * for all pages without credentials.
 //     Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows
 //     any request header. Without it, the backend's own CORS headers count (docs/browser.md)
+//   - HOLDPOINT_DESK_HEADERS_FILE (none): file with headers, one line Name: value for each, that a
+//     request of Holdpoint's own has in place of the credentials of the run that asked. They are
+//     Holdpoint's rights, not that user's. It is read at start and on HUP
 //   - HOLDPOINT_LISTEN (:7080): address to listen on, host:port or unix:///path/of.sock
 //     (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it
 //   - HOLDPOINT_TLS_CERT_FILE (none): file with the certificate of the listener, and those between
@@ -178,9 +181,6 @@
 //   - HOLDPOINT_DESK_CARRY (any): which process of several on the store carries a decision: any, or
 //     home, the one that has seen the question. That is for a backend that holds its questions in
 //     its own process, with a Holdpoint before each. Values: any, home
-//   - HOLDPOINT_DESK_HEADERS_FILE (none): file with headers, one line Name: value for each, that a
-//     request of Holdpoint's own has in place of the credentials of the run that asked. They are
-//     Holdpoint's rights, not that user's. It is read at start and on HUP
 //   - HOLDPOINT_DESK_TOOLS (wait): what becomes of a decision where the run declared tools of its
 //     client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it
 //     all the same. Values: wait, keep

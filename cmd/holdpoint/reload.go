@@ -74,6 +74,18 @@ func (c *config) reloads(agents []served, kept openStore, logger *slog.Logger) r
 			return err
 		})
 	}
+	for _, a := range agents {
+		if a.deskHeaders == nil {
+			continue
+		}
+		l.add(a.prefix+"DESK_HEADERS_FILE", func() error {
+			headers, err := readHeaders(a.DeskHeadersFile)
+			if err == nil {
+				a.deskHeaders.Store(&headers)
+			}
+			return err
+		})
+	}
 	if c.StoreKeysFile != "" && kept.setKeys != nil {
 		l.add(prefix+"STORE_KEYS_FILE", func() error {
 			text, err := c.secretOf(c.StoreKeys, c.StoreKeysFile)

@@ -41,7 +41,7 @@ var routeVariable = variables.Variable{
 // inherits says whether a variable, without prefixes, is that of the process where a route has none
 // of its own.
 func inherits(name string) bool {
-	return name != "PATH" && name != "NAME" && !strings.HasPrefix(name, "UPSTREAM")
+	return name != "PATH" && name != "NAME" && name != "DESK_HEADERS_FILE" && !strings.HasPrefix(name, "UPSTREAM")
 }
 
 // readRoutes reads the routes of an environment, and judges them but for what c knows of other

@@ -39,7 +39,7 @@ func TestRouteInherits(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := slices.Concat(billing(), support(), []string{
-		"UPSTREAM=http://localhost:7000", "NAME=mail", "UPSTREAM_HEADERS_FILE=" + headers, "DIALECT=langgraph", "CLIENT=native", "CORS_ORIGINS=https://a.example",
+		"UPSTREAM=http://localhost:7000", "NAME=mail", "UPSTREAM_HEADERS_FILE=" + headers, "DESK_LISTEN=127.0.0.1:0", "DESK_TOKEN=" + deskToken, "DESK_HEADERS_FILE=" + headers, "DIALECT=langgraph", "CLIENT=native", "CORS_ORIGINS=https://a.example",
 		"LANGGRAPH_CANCEL=null", "PRESERVE_HOST=true",
 		"ROUTES_1_DIALECT=superagent", "ROUTES_1_SUPERAGENT_AGENT_ID=a1", "ROUTES_1_CLIENT=both", "ROUTES_1_LANGGRAPH_CANCEL=false", "ROUTES_1_CORS_ORIGINS=https://b.example",
 		"ROUTES_1_PRESERVE_HOST=",
@@ -54,7 +54,7 @@ func TestRouteInherits(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"NAME": "mail", "ROUTES_0_NAME": "billing", "ROUTES_0_PATH": "/billing", "ROUTES_0_UPSTREAM": "http://localhost:8000/agent",
-		"ROUTES_0_UPSTREAM_HEADERS_FILE": "(none)", "ROUTES_0_DIALECT": "langgraph (for all)", "ROUTES_0_CLIENT": "native (for all)",
+		"ROUTES_0_UPSTREAM_HEADERS_FILE": "(none)", "ROUTES_0_DESK_HEADERS_FILE": "(none)", "ROUTES_0_DIALECT": "langgraph (for all)", "ROUTES_0_CLIENT": "native (for all)",
 		"ROUTES_0_CORS_ORIGINS": "https://a.example (for all)", "ROUTES_0_PRESERVE_HOST": "true (for all)",
 		"ROUTES_1_DIALECT": "superagent", "ROUTES_1_CLIENT": "both", "ROUTES_1_CORS_ORIGINS": "https://b.example", "ROUTES_1_PRESERVE_HOST": "true (for all)",
 		"ROUTES_1_SUPERAGENT_AGENT_ID": "a1", "ROUTES_1_LANGGRAPH_CANCEL": "false (default)", "LANGGRAPH_CANCEL": "null",
@@ -66,7 +66,7 @@ func TestRouteInherits(t *testing.T) {
 	if _, there := got["ROUTES_0_LANGGRAPH_CANCEL"]; there {
 		t.Error("an option of a dialect is shown that the route does not have for itself")
 	}
-	if c.headers == nil || c.routes[0].headers != nil {
+	if c.headers == nil || c.routes[0].headers != nil || c.elsewhere(&c.Agent).Headers == nil || c.elsewhere(&c.routes[0].Agent).Headers != nil {
 		t.Error("a backend gets the credentials of another")
 	}
 	if names := c.agentNames(); !slices.Equal(names, []string{"mail", "billing", "support"}) {
