@@ -35,6 +35,7 @@ help: ## this list
 
 demo: ## a pause and its answer in this terminal; needs nothing but Go
 	@$(GO) run ./cmd/holdpoint demo
+	@if [ -t 0 ] && [ -t 1 ]; then $(GO) run ./cmd/holdpoint demo -desk; fi
 
 run-demo: demo ## the same
 

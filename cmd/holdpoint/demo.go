@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -51,6 +52,57 @@ func serveDemo(environ []string, t terminal) int {
 	if err := demo.Serve(ctx, demo.Options{Out: t.out, Holdpoint: demoHandler}, listener); err != nil {
 		fmt.Fprintln(t.err, "holdpoint:", err)
 		return exitError
+	}
+	return exitOK
+}
+
+// deskDemo is `holdpoint demo -desk`. Of the environment it reads HOLDPOINT_DESK_LISTEN only.
+func deskDemo(environ []string, t terminal) int {
+	failed := func(err error) int {
+		fmt.Fprintln(t.err, "holdpoint: demo -desk:", err)
+		return exitError
+	}
+	at := env.ToMap(environ)[prefix+"DESK_LISTEN"]
+	if at == "" {
+		at = "127.0.0.1:7082" // a demonstration is nobody else's affair
+	}
+	logger := slog.New(slog.DiscardHandler)
+	kept := memory.New(memory.Options{})
+	var c *config
+	var agents []served
+	o := demo.Options{Out: t.out, Holdpoint: func(upstream string) (http.Handler, error) {
+		var err error
+		if c, err = load([]string{prefix + "UPSTREAM=" + upstream, prefix + "NAME=demo", prefix + "DESK_LISTEN=" + at}, dialects.All()); err != nil {
+			return nil, err
+		}
+		h, err := newHandler(c, kept, logger)
+		agents = []served{{Agent: &c.Agent, handler: h}}
+		return h, err
+	}}
+	if columns, is := terminalWidth(t.out); is {
+		o.Width, o.Color = columns, takesColor(environ)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	var k *deskCarrier
+	var d *deskServer
+	defer func() { d.close(); k.stop() }()
+	var err error
+	shown := demo.Desk(ctx, o, func() {
+		k = c.startCarrier(kept, agents, logger)
+		if d, err = c.startDesk(kept, agents, k, t.out, logger); err != nil {
+			stop()
+			return
+		}
+		fmt.Fprintln(t.out, "Open that page, sign in with the token, and decide. Ctrl-C ends it.")
+	})
+	switch {
+	case err != nil:
+		return failed(fmt.Errorf("%w; %sDESK_LISTEN names another address", err, prefix))
+	case errors.Is(shown, context.Canceled):
+		return exitOK
+	case shown != nil:
+		return failed(shown)
 	}
 	return exitOK
 }

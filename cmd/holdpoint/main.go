@@ -13,7 +13,8 @@
 //	                    (docs/desk.md#one-desk-for-many-agents)
 //	holdpoint check     validate the configuration and print it, secrets cut; exit 2 with every error at once
 //	holdpoint demo      show a pause and its answer in a terminal, with a scripted backend; with -serve
-//	                    keep that backend and Holdpoint running, for curl or another client
+//	                    keep that backend and Holdpoint running, for curl or another client; with
+//	                    -desk answer a question on the desk's page, and see the run go on
 //	holdpoint store schema
 //	                    print the SQL that makes the tables of a PostgreSQL store, for a DBA
 //	holdpoint healthcheck [live|ready|started]
@@ -300,6 +301,7 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	flags := flag.NewFlagSet("holdpoint", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	serve := flags.Bool("serve", false, "")
+	atDesk := flags.Bool("desk", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		printUsage(t.out, newConfig(list).variables())
@@ -325,8 +327,13 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 			return misuse(t.err, fmt.Sprintf("%s takes no argument, got %q", name, flags.Arg(0)))
 		}
 	}
-	if *serve && name != "demo" {
+	switch {
+	case *serve && name != "demo":
 		return misuse(t.err, "-serve is an option of demo only")
+	case *atDesk && name != "demo":
+		return misuse(t.err, "-desk is an option of demo only")
+	case *serve && *atDesk:
+		return misuse(t.err, "demo takes -serve or -desk, not both")
 	}
 	switch name {
 	case "", "run":
@@ -336,8 +343,11 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	case "check":
 		return check(environ, list, t)
 	case "demo":
-		if *serve {
+		switch {
+		case *serve:
 			return serveDemo(environ, t)
+		case *atDesk:
+			return deskDemo(environ, t)
 		}
 		return showDemo(environ, t)
 	case "healthcheck":

@@ -75,6 +75,7 @@ usage: holdpoint [command]
   check    validate the configuration and print it, without secrets
   demo     show a pause and its answer in this terminal; needs no configuration
            with -serve: keep a scripted agent and Holdpoint running, for curl or another client
+           with -desk: answer a question on the desk's page, and see the run go on
   store schema
            print the SQL that makes the tables of a PostgreSQL store, for a DBA
   healthcheck [live|ready|started]

@@ -1,0 +1,62 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestDemoAtTheDesk: the terminal says where the page is, and shows that the run goes on when
+// somebody decides there.
+func TestDemoAtTheDesk(t *testing.T) {
+	t.Parallel()
+	for decision, want := range map[string]string{"approve": "send_email was executed once", "deny": "send_email was executed not at all"} {
+		p := exec.Command(binary, "demo", "-desk")
+		p.Env = []string{"HOLDPOINT_DESK_LISTEN=127.0.0.1:0"}
+		out, err := p.StdoutPipe()
+		if err == nil {
+			err = p.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Process.Kill(); p.Wait() })
+		said := bufio.NewReader(out)
+		until := func(pattern string) string {
+			for {
+				line, err := said.ReadString('\n')
+				if m := regexp.MustCompile(pattern).FindStringSubmatch(line); m != nil {
+					return m[1]
+				}
+				if err != nil {
+					t.Fatalf("no %s: %v", pattern, err)
+				}
+			}
+		}
+		c := caller{T: t, at: until(`The desk is at http://([^/]+)/`), token: until(`The token to sign in with, until Holdpoint ends: (\S+)`)}
+		if res, err := http.Get("http://" + c.at + "/"); err != nil || res.StatusCode != http.StatusOK {
+			t.Errorf("the page: %v %v", res, err)
+		} else {
+			res.Body.Close()
+		}
+		a := c.ok("GET", "/v1/approvals").Get("approvals.0")
+		q := a.Get("questions.0")
+		if status, got := c.send("POST", "/v1/approvals/"+a.Get("id").Str+"/questions/"+q.Get("id").Str, fmt.Sprintf(`{"decision":%q,"digest":%q}`, decision, q.Get("digest").Str)); status != http.StatusOK {
+			t.Fatalf("%s: %d %s", decision, status, got)
+		}
+		rest, err := io.ReadAll(said)
+		if err != nil || !strings.Contains(string(rest), want) || !strings.Contains(string(rest), "RUN_FINISHED") {
+			t.Errorf("%s: %v\n%s", decision, err, rest)
+		}
+		if err := p.Wait(); err != nil {
+			t.Errorf("%s: %v", decision, err)
+		}
+	}
+}

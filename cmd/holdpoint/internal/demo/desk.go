@@ -1,0 +1,78 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// again is how often the chat of the demonstration of the desk asks how it went on.
+const again = 500 * time.Millisecond
+
+// Desk shows a pause that is answered at a desk. The client asks, and waits as a chat does that
+// somebody opens again and again, until the run has gone on. page is called when the question
+// waits, and says where somebody answers it.
+func Desk(ctx context.Context, o Options, page func()) error {
+	d := &demo{screen: &screen{out: o.Out, width: o.Width, color: o.Color}, backend: newBackend()}
+	if d.width == 0 {
+		d.width = 120
+	}
+	d.backend.ran = func(args json.RawMessage) { d.line("   the agent runs %s %s", d.paint(bold, tool), args) }
+	listener, err := loopback()
+	if err != nil {
+		return err
+	}
+	_, url, stop, err := o.serve(d.backend, listener)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	d.url = url
+	d.title("a question that is answered at the desk")
+	c := d.newClient()
+	defer c.http.CloseIdleConnections()
+	r, err := c.say(ctx, question)
+	if err != nil {
+		return err
+	}
+	if len(c.open) != 1 {
+		return fmt.Errorf("demo: the run asks %d questions, want 1", len(c.open))
+	}
+	d.line("\nThe client says %q. The run pauses, and the chat is left:", question)
+	d.fact("the agent asks", fmt.Sprintf("%s (%s)", c.open[0].Get("message").Str, callIn(r, c.open[0].Get("toolCallId").Str)))
+	page()
+	for !r.finished() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(again):
+		}
+		if r, err = c.post(ctx, c.input(nil)); err != nil {
+			return err
+		}
+		if code := r.errorCode(); code != "" {
+			return fmt.Errorf("demo: the chat that comes back gets %s", code)
+		}
+	}
+	d.line("\nIt was decided, and Holdpoint has carried it. The chat that comes back gets the end:")
+	for _, frame := range r.frames {
+		if !strings.Contains(frame, `"STATE_SNAPSHOT"`) {
+			d.line("   %s", head(frame, d.width-6))
+		}
+	}
+	sent := len(d.backend.sent(c.threadID))
+	d.line("\n   %s was executed %s", tool, d.paint(bold, map[int]string{0: "not at all", 1: "once"}[sent]))
+	if sent > 1 {
+		return fmt.Errorf("demo: %s was executed %d times", tool, sent)
+	}
+	return nil
+}
+
+func head(text string, most int) string {
+	if r := []rune(text); len(r) > most && most > 1 {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
