@@ -5,8 +5,11 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -137,5 +140,27 @@ func TestDeskAloneSettings(t *testing.T) {
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("an agent, %s: %v", name, err)
 		}
+	}
+}
+
+// TestWithoutADeskThereIsNothing: without its variables nothing of the desk is made: no listener,
+// no carrier, nothing that a run keeps for it, and nothing before the handler of runs.
+func TestWithoutADeskThereIsNothing(t *testing.T) {
+	c, err := load([]string{upstream}, dialects.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := runtime.NumGoroutine()
+	d, err := c.startDesk(nil, nil, nil, io.Discard, slog.New(slog.DiscardHandler))
+	k := c.startCarrier(nil, nil, nil)
+	if d != nil || k != nil || err != nil || c.elsewhere(&c.Agent) != nil || k.decided() != nil {
+		t.Errorf("there is a desk: %v %v %v %v", d, k, err, c.elsewhere(&c.Agent))
+	}
+	next := http.NewServeMux()
+	if got := c.withoutSessions(next); got != http.Handler(next) {
+		t.Errorf("before the handler stands %T", got)
+	}
+	if now := runtime.NumGoroutine(); now > before {
+		t.Errorf("%d goroutines, and %d before", now, before)
 	}
 }
