@@ -20,7 +20,8 @@ import (
 
 // What was decided at the desk lately stands in small records of their own, beside the threads: one
 // for each tool of an agent and a tenant, and some that say what has ended. They are written behind
-// the answer to a decision, and may lag, or be lost: nothing is decided by them.
+// the answer to a decision, and may lag, or be lost: nothing is decided by them. What a chat
+// answers by itself is not among them: the desk hears of its own decisions only.
 
 const (
 	maxEarlier   = 5  // decisions that are remembered of a tool
