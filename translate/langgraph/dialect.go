@@ -42,6 +42,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/langgraphapi"
 	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
@@ -62,7 +63,7 @@ type Options struct {
 
 // warning returns what an operator should know of the options, "" for nothing.
 func (o Options) warning() string {
-	if len(o.Cancel) == 0 || falsy(json.RawMessage(o.Cancel)) {
+	if len(o.Cancel) == 0 || langgraphapi.Falsy(json.RawMessage(o.Cancel)) {
 		return ""
 	}
 	return "a graph that only asks whether there is an answer takes such a value for a yes: right only for graphs that look into it"
@@ -115,7 +116,7 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 		return kit.Announced(ev) == kit.LangGraph
 	case agui.RunFinished:
 		for i := range kit.Interrupts(ev) {
-			if i.Get("metadata.langgraph").IsObject() || i.Get("reason").Str == reasonDefault {
+			if i.Get("metadata.langgraph").IsObject() || i.Get("reason").Str == langgraphapi.ReasonDefault {
 				return true
 			}
 		}
@@ -151,4 +152,9 @@ func plainOut(raw []byte) translate.Out {
 		return translate.Out{}
 	}
 	return translate.Out{Body: body}
+}
+
+// Answers implements translate.Dialect.
+func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	return langgraphapi.Answers(in, p)
 }

@@ -5,6 +5,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/langgraphapi"
 	"holdpoint/translate/kit"
 )
 
@@ -22,7 +23,7 @@ func (run *run) takesArray(finish agui.Event) bool {
 	return run.before.Array
 }
 
-// entry returns the entry of resume that carries the answer to the one open question. It returns
+// entryOf returns the entry of resume that carries the answer to the one open question. It returns
 // nil where only command.resume can carry it:
 //
 //   - to an adapter that does not take the array, or is not known to;
@@ -41,21 +42,21 @@ func (run *run) takesArray(finish agui.Event) bool {
 // __agui_cancelled__, which is true to `if interrupt(...)`. What a cancel means is in the value.
 // Several entries become an object that LangGraph does not know (ag-ui issue 2178), so several
 // questions are answered by an id map.
-func (g group) entry(r *translate.Request, value json.RawMessage) json.RawMessage {
-	if !keptOf(r.Pause).Array || g.Beside != nil || falsy(value) || isIDMap(value) {
+func entryOf(g langgraphapi.Group, r *translate.Request, value json.RawMessage) json.RawMessage {
+	if !keptOf(r.Pause).Array || g.Beside != nil || langgraphapi.Falsy(value) || langgraphapi.IsIDMap(value) {
 		return nil
 	}
 	id := g.ID
 	if id == "" { // the backend gave none, and looks at none
-		id = r.Pause.Interrupts[g.at[0]].ID
+		id = r.Pause.Interrupts[g.At[0]].ID
 	}
 	entry := []byte{'{', '}'}
-	if given := kit.GivenEntries(r.Input)[g.answers[0].ID]; given.IsObject() && len(g.answers) == 1 {
+	if given := kit.GivenEntries(r.Input)[g.Answers[0].ID]; given.IsObject() && len(g.Answers) == 1 {
 		entry = []byte(given.Raw) // with its metadata
 	}
 	entry = agui.SetString(entry, "interruptId", id)
 	entry = agui.SetString(entry, "status", string(agui.Resolved))
-	if g.Way == byID {
+	if g.Way == langgraphapi.ByID {
 		value = kit.AppendMember([]byte{'{'}, `"`+g.ID+`"`, string(value))
 		value = append(value, '}')
 	}

@@ -10,6 +10,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/internal/langgraphapi"
 )
 
 // values are seeds of interrupt values.
@@ -183,14 +184,14 @@ func FuzzAnswers(f *testing.F) {
 		if id != "" {
 			answer = answer.Get(idA)
 		}
-		shape := groups(pause, nil)[0].Shape
-		if shape == hitl || shape == inbox {
+		shape := langgraphapi.Groups(pause, nil)[0].Shape
+		if shape == langgraphapi.HITL || shape == langgraphapi.Inbox {
 			for _, yes := range []string{"approve", "accept", "edit"} {
 				if strings.Contains(answer.Raw, `"type":"`+yes+`"`) {
 					t.Fatalf("%s became %s", body, answer.Raw)
 				}
 			}
-		} else if cancels(in) && !falsy(json.RawMessage(answer.Raw)) {
+		} else if cancels(in) && !langgraphapi.Falsy(json.RawMessage(answer.Raw)) {
 			t.Fatalf("%s became %s", body, answer.Raw)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/internal/langgraphapi"
 	"holdpoint/translate/kit"
 )
 
@@ -23,7 +24,7 @@ func TestIsID(t *testing.T) {
 		"":                           false,
 		strings.Repeat("\u00e9", 16): false,
 	} {
-		if isID(id) != want {
+		if langgraphapi.IsID(id) != want {
 			t.Errorf("%q: %v", id, !want)
 		}
 	}

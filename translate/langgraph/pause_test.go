@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/internal/langgraphapi"
 )
 
 // objects of a pause, without the ids.
@@ -140,20 +141,20 @@ func TestNativeID(t *testing.T) {
 	for name, c := range map[string]struct {
 		raw  string
 		id   string
-		way  way
+		way  langgraphapi.Way
 		meta string
 	}{
-		"rawEvent.id, key order of Python": {`{"value":"What?","id":"` + idA + `"}`, idA, byID, ""},
-		"JS 0.3: interrupt_id":             {`{"value":"What?","interrupt_id":"` + idA + `",` + ns + `}`, idA, byID, ns},
-		"namespace only: none":             {`{"value":"What?",` + ns + `}`, "", byScalar, ns},
-		"a namespace of something else":    {`{"ns":[1]}`, "", byScalar, `"ns":[1]`},
-		"NodeInterrupt has no id":          {`{"value":"What?","id":"placeholder-id"}`, "placeholder-id", byScalar, ""},
-		"nulls are left out":               {`{"id":"` + idA + `","ns":null,"when":null}`, idA, byID, ""},
+		"rawEvent.id, key order of Python": {`{"value":"What?","id":"` + idA + `"}`, idA, langgraphapi.ByID, ""},
+		"JS 0.3: interrupt_id":             {`{"value":"What?","interrupt_id":"` + idA + `",` + ns + `}`, idA, langgraphapi.ByID, ns},
+		"namespace only: none":             {`{"value":"What?",` + ns + `}`, "", langgraphapi.ByScalar, ns},
+		"a namespace of something else":    {`{"ns":[1]}`, "", langgraphapi.ByScalar, `"ns":[1]`},
+		"NodeInterrupt has no id":          {`{"value":"What?","id":"placeholder-id"}`, "placeholder-id", langgraphapi.ByScalar, ""},
+		"nulls are left out":               {`{"id":"` + idA + `","ns":null,"when":null}`, idA, langgraphapi.ByID, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDialect(t, Options{})
 			pause := pausedBy(t, d, started, `{"rawEvent":`+c.raw+value, finished)
-			n := groups(pause, nil)[0].native
+			n := langgraphapi.Groups(pause, nil)[0].Native
 			if pause.Interrupts[0].Native != c.id || n.Way != c.way {
 				t.Errorf("id %q by %q, want %q by %q", pause.Interrupts[0].Native, n.Way, c.id, c.way)
 			}
@@ -168,7 +169,7 @@ func TestNativeID(t *testing.T) {
 	}
 	t.Run("no rawEvent at all (row 13)", func(t *testing.T) {
 		pause := pausedBy(t, newDialect(t, Options{}), started, custom("", approval), finished)
-		if n := groups(pause, nil)[0]; n.Way != byBareScalar || n.ID != "" {
+		if n := langgraphapi.Groups(pause, nil)[0]; n.Way != langgraphapi.ByBareScalar || n.ID != "" {
 			t.Errorf("%+v", n)
 		}
 		if got := objects(pause)[0]; !strings.Contains(got, `"message":"Please confirm"`) {
@@ -218,39 +219,39 @@ func TestValue(t *testing.T) {
 func TestShapes(t *testing.T) {
 	for name, c := range map[string]struct {
 		value string
-		shape shape
+		shape langgraphapi.Shape
 		want  string // the members before metadata
 	}{
-		"CopilotKit, a text":       {kitText, copilotKit, `{"reason":"langgraph:interrupt","message":"What is your name?"`},
-		"CopilotKit, an action":    {kitTool, copilotKit, `{"reason":"langgraph:interrupt","message":"book"`},
-		"CopilotKit before HITL":   {`{"__copilotkit_interrupt_value__":"x","action_requests":[{"name":"a"}]}`, copilotKit, `{"reason":"langgraph:interrupt","message":"x"`},
-		"a string":                 {`"What is your name?"`, plain, `{"reason":"langgraph:interrupt","message":"What is your name?"`},
-		"an empty string":          {`""`, plain, `{"reason":"langgraph:interrupt","message":""`},
-		"a number":                 {`7`, plain, `{"reason":"langgraph:interrupt"`},
-		"a list":                   {`["x"]`, plain, `{"reason":"langgraph:interrupt"`},
-		"true":                     {`true`, plain, `{"reason":"langgraph:interrupt"`},
-		"question":                 {`{"title":"t","question":"q?"}`, plain, `{"reason":"langgraph:interrupt","message":"q?"`},
-		"prompt":                   {`{"title":"t","description":"d","prompt":"p?"}`, plain, `{"reason":"langgraph:interrupt","message":"p?"`},
-		"description":              {`{"title":"t","description":"d"}`, plain, `{"reason":"langgraph:interrupt","message":"d"`},
-		"title":                    {`{"title":"t","question":1}`, plain, `{"reason":"langgraph:interrupt","message":"t"`},
-		"nothing to say":           {`{"a":1}`, plain, `{"reason":"langgraph:interrupt"`},
-		"empty reason is kept":     {`{"reason":"","message":""}`, plain, `{"reason":"","message":""`},
-		"null reason is none":      {`{"reason":null,"message":null}`, plain, `{"reason":"langgraph:interrupt"`},
-		"a reason that is no text": {`{"reason":1}`, plain, `{"reason":"langgraph:interrupt"`},
+		"CopilotKit, a text":       {kitText, langgraphapi.CopilotKit, `{"reason":"langgraph:interrupt","message":"What is your name?"`},
+		"CopilotKit, an action":    {kitTool, langgraphapi.CopilotKit, `{"reason":"langgraph:interrupt","message":"book"`},
+		"CopilotKit before HITL":   {`{"__copilotkit_interrupt_value__":"x","action_requests":[{"name":"a"}]}`, langgraphapi.CopilotKit, `{"reason":"langgraph:interrupt","message":"x"`},
+		"a string":                 {`"What is your name?"`, langgraphapi.Plain, `{"reason":"langgraph:interrupt","message":"What is your name?"`},
+		"an empty string":          {`""`, langgraphapi.Plain, `{"reason":"langgraph:interrupt","message":""`},
+		"a number":                 {`7`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
+		"a list":                   {`["x"]`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
+		"true":                     {`true`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
+		"question":                 {`{"title":"t","question":"q?"}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt","message":"q?"`},
+		"prompt":                   {`{"title":"t","description":"d","prompt":"p?"}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt","message":"p?"`},
+		"description":              {`{"title":"t","description":"d"}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt","message":"d"`},
+		"title":                    {`{"title":"t","question":1}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt","message":"t"`},
+		"nothing to say":           {`{"a":1}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
+		"empty reason is kept":     {`{"reason":"","message":""}`, langgraphapi.Plain, `{"reason":"","message":""`},
+		"null reason is none":      {`{"reason":null,"message":null}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
+		"a reason that is no text": {`{"reason":1}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
 		"schema and expiry, camel wins": {
-			`{"responseSchema":{"a":1},"response_schema":{"b":1},"expiresAt":"2030-01-01T00:00:00Z","expires_at":"x"}`, plain,
+			`{"responseSchema":{"a":1},"response_schema":{"b":1},"expiresAt":"2030-01-01T00:00:00Z","expires_at":"x"}`, langgraphapi.Plain,
 			`{"reason":"langgraph:interrupt","responseSchema":{"a":1},"expiresAt":"2030-01-01T00:00:00Z"`,
 		},
-		"schema and expiry, snake":      {`{"responseSchema":null,"response_schema":{},"expires_at":"2030-01-01T00:00:00Z"}`, plain, `{"reason":"langgraph:interrupt","responseSchema":{},"expiresAt":"2030-01-01T00:00:00Z"`},
-		"a schema that is no object":    {`{"responseSchema":true}`, plain, `{"reason":"langgraph:interrupt"`},
-		"a call that nobody saw":        {`{"toolCallId":"nobody","reason":"tool_call"}`, plain, `{"reason":"langgraph:tool_approval"`},
-		"an empty toolCallId":           {`{"tool_call_id":""}`, plain, `{"reason":"langgraph:interrupt"`},
-		"a call that the client saw":    {`{"tool_call_id":"call-1-1","reason":"tool_call"}`, plain, `{"reason":"tool_call","message":"The agent asks to call the tool send_email.","toolCallId":"call-1-1"`},
-		"the same with its own message": {`{"toolCallId":"call-1-1","message":"m"}`, plain, `{"reason":"langgraph:interrupt","message":"m","toolCallId":"call-1-1"`},
-		"HITL without actions":          {`{"action_requests":[]}`, plain, `{"reason":"langgraph:interrupt"`},
-		"HITL with nameless actions":    {`{"action_requests":[{"args":{}}]}`, plain, `{"reason":"langgraph:interrupt"`},
-		"an empty list":                 {`[]`, plain, `{"reason":"langgraph:interrupt"`},
-		"a list of half requests":       {`[{"action_request":{"action":"a"}},{}]`, plain, `{"reason":"langgraph:interrupt"`},
+		"schema and expiry, snake":      {`{"responseSchema":null,"response_schema":{},"expires_at":"2030-01-01T00:00:00Z"}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt","responseSchema":{},"expiresAt":"2030-01-01T00:00:00Z"`},
+		"a schema that is no object":    {`{"responseSchema":true}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
+		"a call that nobody saw":        {`{"toolCallId":"nobody","reason":"tool_call"}`, langgraphapi.Plain, `{"reason":"langgraph:tool_approval"`},
+		"an empty toolCallId":           {`{"tool_call_id":""}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
+		"a call that the client saw":    {`{"tool_call_id":"call-1-1","reason":"tool_call"}`, langgraphapi.Plain, `{"reason":"tool_call","message":"The agent asks to call the tool send_email.","toolCallId":"call-1-1"`},
+		"the same with its own message": {`{"toolCallId":"call-1-1","message":"m"}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt","message":"m","toolCallId":"call-1-1"`},
+		"HITL without actions":          {`{"action_requests":[]}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
+		"HITL with nameless actions":    {`{"action_requests":[{"args":{}}]}`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
+		"an empty list":                 {`[]`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
+		"a list of half requests":       {`[{"action_request":{"action":"a"}},{}]`, langgraphapi.Plain, `{"reason":"langgraph:interrupt"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pause := pausedBy(t, newDialect(t, Options{}), started, pyCalls, custom(idA, c.value), finished)
@@ -262,7 +263,7 @@ func TestShapes(t *testing.T) {
 			if object != want {
 				t.Errorf("object\n%s, want\n%s", object, want)
 			}
-			if g := groups(pause, nil); g[0].Shape != c.shape {
+			if g := langgraphapi.Groups(pause, nil); g[0].Shape != c.shape {
 				t.Errorf("shape %q, want %q", g[0].Shape, c.shape)
 			}
 		})

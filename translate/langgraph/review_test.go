@@ -2,9 +2,10 @@ package langgraph
 
 import (
 	"encoding/json"
-	"holdpoint/translate/dialecttest"
 	"strings"
 	"testing"
+
+	"holdpoint/translate/dialecttest"
 )
 
 // Section 7.3: one interrupt for each action (row 15).

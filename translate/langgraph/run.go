@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/langgraphapi"
 	"holdpoint/translate/kit"
 )
 
@@ -28,12 +29,12 @@ type run struct {
 	steps, states, messages, others int
 	statesAfter, messagesAfter      int
 
-	trail    trail
+	trail    langgraphapi.Trail
 	schemas  map[string]json.RawMessage // by the ids of questions, see learn
-	answered []native                   // on a resume: what the answers were for
+	answered []langgraphapi.Native      // on a resume: what the answers were for
 	before   private                    // on a resume: what the pause kept
 	again    *translate.Result          // the pause that made us ask once more, see askAgain
-	stale    []native                   // what was answered before we asked once more
+	stale    []langgraphapi.Native      // what was answered before we asked once more
 	beside   []agui.Message             // and what came beside the answers
 
 	// On a resume these say what became of the answers.
@@ -66,14 +67,14 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	case agui.StepStarted:
 		run.steps++
 		step := agui.View(ev.JSON).Get("stepName").Str
-		run.trail.step(step)
+		run.trail.Step(step)
 		if run.answered != nil && run.steps == 1 && run.others == 0 && step == startNode {
 			return run.forgotten()
 		}
 		run.asking = run.asking || step == run.before.asked()
 	case agui.Raw:
 		run.learn(ev)
-		if task := run.trail.raw(ev); task != "" && run.beganElsewhere(task) {
+		if task := run.trail.Raw(ev); task != "" && run.beganElsewhere(task) {
 			return run.forgotten()
 		}
 	case agui.StateSnapshot:
@@ -125,7 +126,7 @@ func (run *run) beganElsewhere(task string) bool {
 	if run.answered == nil || run.placed || len(run.before.Tasks) == 0 {
 		return false
 	}
-	run.placed = slices.Contains(run.before.Tasks, outermost(task))
+	run.placed = slices.Contains(run.before.Tasks, langgraphapi.Outermost(task))
 	return !run.placed
 }
 
@@ -163,7 +164,7 @@ func (run *run) snapshot(ev agui.Event) bool {
 		}
 	}
 	run.silent = run.silent || person
-	run.empty = person && !run.placed && !run.before.Silent && len(run.trail.first) > 0 && string(run.trail.first) == run.before.First
+	run.empty = person && !run.placed && !run.before.Silent && len(run.trail.First) > 0 && string(run.trail.First) == run.before.First
 	return run.empty
 }
 
@@ -226,12 +227,14 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 // A and B.) The dialect asks only such an adapter. It knows it by the order of its events: only
 // there do snapshots follow the CUSTOM event. It asks only if every question is one that was just
 // answered. A graph that asks the same again on purpose loses nothing by it: it says the same.
-func (run *run) askAgain(natives []native, finish agui.Event) (translate.Out, bool) {
+func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (translate.Out, bool) {
 	if run.answered == nil || run.statesAfter == 0 || run.messagesAfter == 0 || finish.Get("outcome").Exists() {
 		return translate.Out{}, false
 	}
 	for _, n := range natives {
-		repeats := func(a native) bool { return a.Way == byID && a.ID == n.ID && equalJSON(a.Value, n.Value) }
+		repeats := func(a langgraphapi.Native) bool {
+			return a.Way == langgraphapi.ByID && a.ID == n.ID && langgraphapi.EqualJSON(a.Value, n.Value)
+		}
 		if !slices.ContainsFunc(run.answered, repeats) {
 			return translate.Out{}, false
 		}
@@ -247,13 +250,13 @@ func (run *run) askAgain(natives []native, finish agui.Event) (translate.Out, bo
 // withoutStale leaves out the questions that were answered just before the backend was asked once
 // more. A finished task's interrupt stays in the state beside the open ones (langgraph.md, section
 // 1, fact 10). If the graph did ask one of them anew, the next run reports it.
-func (run *run) withoutStale(natives []native) []native {
+func (run *run) withoutStale(natives []langgraphapi.Native) []langgraphapi.Native {
 	if run.again == nil {
 		return natives
 	}
-	var open []native
+	var open []langgraphapi.Native
 	for _, n := range natives {
-		if !slices.ContainsFunc(run.stale, func(a native) bool { return a.ID == n.ID && equalJSON(a.Value, n.Value) }) {
+		if !slices.ContainsFunc(run.stale, func(a langgraphapi.Native) bool { return a.ID == n.ID && langgraphapi.EqualJSON(a.Value, n.Value) }) {
 			open = append(open, n)
 		}
 	}
@@ -263,8 +266,8 @@ func (run *run) withoutStale(natives []native) []native {
 	return open
 }
 
-func (run *run) natives(finish agui.Event) []native {
-	var customs, outcome []native
+func (run *run) natives(finish agui.Event) []langgraphapi.Native {
+	var customs, outcome []langgraphapi.Native
 	for _, c := range run.customs {
 		customs = append(customs, readCustom(c))
 	}
@@ -281,14 +284,14 @@ func (run *run) natives(finish agui.Event) []native {
 }
 
 // paused returns the result of a run that asks.
-func (run *run) paused(natives []native, finish agui.Event) translate.Result {
+func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) translate.Result {
 	var calls []agui.Call
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
 	}
 	// It is sticky, because LangGraph keeps the first value that a task was resumed with and
 	// replays it (RAN 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
-	asked := translate.Asked{Interrupts: publish(natives, calls), Own: run.announced(natives), Sticky: true}
+	asked := translate.Asked{Interrupts: langgraphapi.Publish(natives, calls), Own: run.announced(natives), Sticky: true}
 	kept := run.kept(natives)
 	kept.Array = run.takesArray(finish)
 	asked.Private = agui.MustMarshal(kept)
@@ -356,24 +359,24 @@ func (run *run) finished(finish agui.Event) translate.Result {
 }
 
 // announced returns the backend's own events for what is told, without those for stale questions.
-func (run *run) announced(natives []native) []json.RawMessage {
+func (run *run) announced(natives []langgraphapi.Native) []json.RawMessage {
 	if run.again == nil {
 		return run.customs
 	}
 	return slices.DeleteFunc(slices.Clone(run.customs), func(c json.RawMessage) bool {
 		own := readCustom(c)
-		return !slices.ContainsFunc(natives, func(n native) bool { return n.ID == own.ID && equalJSON(n.Value, own.Value) })
+		return !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.ID == own.ID && langgraphapi.EqualJSON(n.Value, own.Value) })
 	})
 }
 
 // kept returns what the pause keeps for its resume. If a run only asked again, the rest stays as it
 // was.
-func (run *run) kept(natives []native) private {
-	k := private{Natives: natives, First: run.before.First, Last: string(run.trail.last), Tasks: run.trail.outermosts(), Silent: run.silent && !run.spoke}
+func (run *run) kept(natives []langgraphapi.Native) private {
+	k := private{Natives: natives, First: run.before.First, Last: string(run.trail.Last), Tasks: run.trail.Outermosts(), Silent: run.silent && !run.spoke}
 	if k.First == "" {
-		k.First = string(run.trail.first)
+		k.First = string(run.trail.First)
 	}
-	if run.steps == 0 && len(run.trail.tasks) == 0 {
+	if run.steps == 0 && len(run.trail.Tasks) == 0 {
 		k.Last, k.Tasks, k.Silent = run.before.Last, run.before.Tasks, run.before.Silent
 	}
 	if k.Last == k.First {

@@ -8,6 +8,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/internal/langgraphapi"
 )
 
 // rawOfTask is a RAW event of the adapters, as Python's writes it; run is "" for a node.
@@ -37,7 +38,7 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 	end := func(run string) string { return rawOfTask("on_tool_end", taskT, run, "tool_"+run) }
 	fails := func(run string) string { return rawOfTask("on_tool_error", taskT, run, "tool_"+run) }
 	node := rawOfTask("on_chain_start", taskN, "n", "ask")
-	idT, idT1, idN := idOf(taskT), idOf(taskT+"|1"), idOf(taskN)
+	idT, idT1, idN := langgraphapi.IDOf(taskT), langgraphapi.IDOf(taskT+"|1"), langgraphapi.IDOf(taskN)
 	for name, c := range map[string]struct {
 		stream []string
 		id     string
@@ -117,7 +118,7 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 	t.Run("more than can be kept", func(t *testing.T) {
 		d := newDialect(t, Options{})
 		stream := []string{started}
-		for n := range maxTasks + 1 {
+		for n := range langgraphapi.MaxTasks + 1 {
 			stream = append(stream, rawOfTask("on_chain_start", fmt.Sprintf("n:%d", n), "n", "n"))
 		}
 		p := pausedBy(t, d, append(stream, custom(idA, `"A?"`), finished)...)
@@ -160,7 +161,7 @@ func TestBlindIsWarnedOf(t *testing.T) {
 		want   int
 	}{
 		"no RAW events, two calls wait": {[]string{started, stepAsk, pyCalls, custom("", `"A?"`), finished}, 1},
-		"with RAW events":               {[]string{started, stepAsk, rawOfTask("on_chain_start", taskN, "n", "ask"), pyCalls, custom(idOf(taskN), `"A?"`), finished}, 0},
+		"with RAW events":               {[]string{started, stepAsk, rawOfTask("on_chain_start", taskN, "n", "ask"), pyCalls, custom(langgraphapi.IDOf(taskN), `"A?"`), finished}, 0},
 		"a review of one of two calls":  {[]string{started, stepAsk, pyCalls, custom("", jsHITL), finished}, 0},
 	} {
 		warned := 0
@@ -189,7 +190,7 @@ func TestWhatBecameOfTheAnswer(t *testing.T) {
 	none := `{"type":"MESSAGES_SNAPSHOT","messages":[]}`
 	again := custom(idB, approval)
 	pauses := map[string][]string{
-		"shown":        {started, stepAsk, mine, state, messages, custom(idOf(taskN), approval), finished},
+		"shown":        {started, stepAsk, mine, state, messages, custom(langgraphapi.IDOf(taskN), approval), finished},
 		"quiet":        {started, stepAsk, state, messages, custom(idA, approval), finished},
 		"quiet silent": {started, stepAsk, state, none, custom(idA, approval), finished},
 	}

@@ -1,4 +1,4 @@
-package langgraph
+package langgraphapi
 
 import (
 	"encoding/json"
@@ -11,10 +11,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. An answer in command.resume may belong to no pause. It then
-// comes back with an id that no interrupt has, so that the contract refuses it. If it were sent, it
-// would answer whatever the thread waits for.
-func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+// Answers reads resume and command.resume, as translate.Dialect says. An answer in command.resume
+// may belong to no pause. It then comes back with an id that no interrupt has, so that the contract
+// refuses it. If it were sent, it would answer whatever the thread waits for.
+func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	sent, native := in.CommandResume()
 	if !native {
 		return entries(in, p), nil
@@ -44,7 +44,7 @@ func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 		return nil
 	}
 	var list []agui.Answer
-	kept := byPublished(groups(p, nil), p)
+	kept := byPublished(Groups(p, nil), p)
 	for _, e := range in.Resume {
 		a := agui.Answer{ID: e.InterruptID, Status: e.Status, Payload: e.Payload}
 		if g := kept[a.ID]; g != nil && a.Status == agui.Resolved {
@@ -58,18 +58,18 @@ func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 
 // withoutID returns the answer in an id map that has no other, as a Holdpoint in front of this one
 // sends it. It returns any other payload as it is.
-func (g group) withoutID(payload json.RawMessage) json.RawMessage {
-	if m, _ := members(payload); g.Way == byID && len(m) == 1 && m[g.ID] != nil {
+func (g Group) withoutID(payload json.RawMessage) json.RawMessage {
+	if m, _ := Members(payload); g.Way == ByID && len(m) == 1 && m[g.ID] != nil {
 		return m[g.ID]
 	}
 	return payload
 }
 
 // byPublished returns the groups by the ids of the interrupts that were published for them.
-func byPublished(list []group, p agui.Pause) map[string]*group {
-	found := make(map[string]*group, len(p.Interrupts))
+func byPublished(list []Group, p agui.Pause) map[string]*Group {
+	found := make(map[string]*Group, len(p.Interrupts))
 	for i := range list {
-		for _, at := range list[i].at {
+		for _, at := range list[i].At {
 			if id := p.Interrupts[at].ID; found[id] == nil {
 				found[id] = &list[i]
 			}
@@ -79,7 +79,7 @@ func byPublished(list []group, p agui.Pause) map[string]*group {
 }
 
 // placesOf returns the places of the groups by their native ids.
-func placesOf(list []group) map[string][]int {
+func placesOf(list []Group) map[string][]int {
 	places := make(map[string][]int, len(list))
 	for at, g := range list {
 		places[g.ID] = append(places[g.ID], at)
@@ -90,19 +90,19 @@ func placesOf(list []group) map[string][]int {
 // alias reads the short forms of an answer to a review: true and false, and the backend's own form
 // for one action. It never makes an approval of anything else. What it does not know it leaves for
 // the schema to refuse.
-func alias(a *agui.Answer, g group) {
-	if !g.isReview() {
+func alias(a *agui.Answer, g Group) {
+	if !g.IsReview() {
 		return
 	}
 	if s := string(a.Payload); s == "true" || s == "false" {
 		a.Payload = json.RawMessage(`{"approved":` + s + `}`)
 		return
 	}
-	if g.Shape != hitl {
+	if g.Shape != HITL {
 		a.Own = isResponse(a.Payload)
 		return
 	}
-	m, _ := members(a.Payload)
+	m, _ := Members(a.Payload)
 	var decisions []json.RawMessage
 	if len(m) == 1 && json.Unmarshal(m["decisions"], &decisions) == nil && len(decisions) == 1 {
 		a.Payload, a.Own = decisions[0], true
@@ -114,17 +114,17 @@ func isResponse(payload json.RawMessage) bool {
 	v := gjson.ParseBytes(payload)
 	if v.IsArray() {
 		list := v.Array()
-		return len(list) > 0 && !slices.ContainsFunc(list, func(r gjson.Result) bool { return !isResponse(rawOf(r)) || r.IsArray() })
+		return len(list) > 0 && !slices.ContainsFunc(list, func(r gjson.Result) bool { return !isResponse(RawOf(r)) || r.IsArray() })
 	}
-	m, _ := members(payload)
-	_, ok := text(m["type"])
+	m, _ := Members(payload)
+	_, ok := Text(m["type"])
 	return ok && m["approved"] == nil
 }
 
 // fromCommand reads forwardedProps.command.resume.
 func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.Answer, error) {
 	value := parsed(sent)
-	list := groups(p, nil)
+	list := Groups(p, nil)
 	if p.ID == "" || len(list) == 0 {
 		return unknown(value), nil
 	}
@@ -148,11 +148,11 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.A
 // unknown returns answers to a pause that is not known. If the value is an id map, they have its
 // ids; else there is one answer without an id.
 func unknown(value json.RawMessage) []agui.Answer {
-	m, ok := members(value)
+	m, ok := Members(value)
 	var list []agui.Answer
 	for k, v := range m {
 		id, _, _ := strings.Cut(k, "~")
-		ok = ok && isID(id)
+		ok = ok && IsID(id)
 		list = append(list, agui.Answer{ID: k, Status: agui.Resolved, Payload: nonNull(v), Native: true})
 	}
 	if !ok || len(list) == 0 {
@@ -167,7 +167,7 @@ func nowhere(value json.RawMessage) []agui.Answer {
 }
 
 func nonNull(v json.RawMessage) json.RawMessage {
-	if isNull(v) {
+	if IsNull(v) {
 		return nil
 	}
 	return v
@@ -176,7 +176,7 @@ func nonNull(v json.RawMessage) json.RawMessage {
 // parsed returns the value that the adapter makes of command.resume. The adapter parses a string as
 // JSON, and takes it as it is if that fails.
 func parsed(sent json.RawMessage) json.RawMessage {
-	if s, ok := text(sent); ok && json.Valid([]byte(s)) {
+	if s, ok := Text(sent); ok && json.Valid([]byte(s)) {
 		return json.RawMessage(strings.TrimSpace(s))
 	}
 	return sent
@@ -185,21 +185,21 @@ func parsed(sent json.RawMessage) json.RawMessage {
 // echo returns the place of the group that an echoed interruptEvent belongs to. It returns -1 if
 // there is no echo, or if the echo belongs to no group. The event is the value of a CUSTOM event.
 // That is LangGraph's own, or Holdpoint's, which has the published ids in it.
-func echo(in agui.RunInput, p agui.Pause, list []group) int {
+func echo(in agui.RunInput, p agui.Pause, list []Group) int {
 	event := in.InterruptEvent()
 	if event == nil {
 		return -1
 	}
 	same, sameText := equalTo(event), equalTo(parsed(event))
 	for at, g := range list {
-		if same(g.Value) || sameText(g.Value) || sameText(withoutConfig(g.Value)) {
+		if same(g.Value) || sameText(g.Value) || sameText(WithoutConfig(g.Value)) {
 			return at
 		}
 	}
 	published := byPublished(list, p)
 	for _, id := range in.EchoedIDs() {
 		if g := published[id]; g != nil {
-			return slices.IndexFunc(list, func(one group) bool { return one.at[0] == g.at[0] })
+			return slices.IndexFunc(list, func(one Group) bool { return one.At[0] == g.At[0] })
 		}
 	}
 	return -1
@@ -208,8 +208,8 @@ func echo(in agui.RunInput, p agui.Pause, list []group) int {
 // idMap says whether the value is a map of ids, native or published. With one key that is neither,
 // the value is the answer itself. But if all its keys look like ids, LangGraph would take it for a
 // map, so it is one.
-func idMap(value json.RawMessage, p agui.Pause, list []group) (map[string]json.RawMessage, bool) {
-	m, ok := members(value)
+func idMap(value json.RawMessage, p agui.Pause, list []Group) (map[string]json.RawMessage, bool) {
+	m, ok := Members(value)
 	if !ok || len(m) == 0 {
 		return nil, false
 	}
@@ -217,14 +217,14 @@ func idMap(value json.RawMessage, p agui.Pause, list []group) (map[string]json.R
 	for k := range m {
 		id, _, _ := strings.Cut(k, "~")
 		known := p.Interrupt(k) != nil || k != "" && len(natives[k]) > 0
-		if !known && !isID(id) {
+		if !known && !IsID(id) {
 			return nil, false
 		}
 	}
 	return m, true
 }
 
-func fromMap(m map[string]json.RawMessage, p agui.Pause, list []group) ([]agui.Answer, error) {
+func fromMap(m map[string]json.RawMessage, p agui.Pause, list []Group) ([]agui.Answer, error) {
 	var answers []agui.Answer
 	given := map[string]bool{}
 	add := func(more ...agui.Answer) error {
@@ -247,7 +247,7 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []group) ([]agui.A
 		if p.Interrupt(k) != nil {
 			a := agui.Answer{ID: k, Status: agui.Resolved, Payload: nonNull(m[k]), Native: true}
 			if g := published[k]; g != nil {
-				if len(g.at) == 1 {
+				if len(g.At) == 1 {
 					a = answerAll(p, *g, m[k])[0]
 				} else {
 					a.Native = false // one action of several: the form of a resume entry
@@ -277,23 +277,23 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []group) ([]agui.A
 // published for it. If the value is in a review's own form (decisions, a list of responses), each
 // answer keeps it whole, and Begin takes it apart. Any other value is one answer, and of several
 // actions it answers the first alone.
-func answerAll(p agui.Pause, g group, value json.RawMessage) []agui.Answer {
-	a := agui.Answer{ID: p.Interrupts[g.at[0]].ID, Status: agui.Resolved, Payload: nonNull(value), Native: true}
+func answerAll(p agui.Pause, g Group, value json.RawMessage) []agui.Answer {
+	a := agui.Answer{ID: p.Interrupts[g.At[0]].ID, Status: agui.Resolved, Payload: nonNull(value), Native: true}
 	own := false
-	switch m, _ := members(value); g.Shape {
-	case hitl:
+	switch m, _ := Members(value); g.Shape {
+	case HITL:
 		own = m["decisions"] != nil
-	case inbox, perCall:
+	case Inbox, PerCall:
 		own = isResponse(value)
 	}
 	if !own {
-		if g.isReview() {
+		if g.IsReview() {
 			alias(&a, g)
 		}
 		return []agui.Answer{a}
 	}
-	list := make([]agui.Answer, len(g.at))
-	for i, at := range g.at {
+	list := make([]agui.Answer, len(g.At))
+	for i, at := range g.At {
 		list[i] = agui.Answer{ID: p.Interrupts[at].ID, Status: agui.Resolved, Payload: value, Own: true, Native: true}
 	}
 	return list
@@ -304,18 +304,18 @@ func agree(p agui.Pause, a, b []agui.Answer) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	list := byPublished(groups(p, nil), p)
+	list := byPublished(Groups(p, nil), p)
 	places := make(map[string]int, len(b))
 	for n := len(b) - 1; n >= 0; n-- {
 		places[b[n].ID] = n
 	}
-	reviews := map[*group]review{}
+	reviews := map[*Group]review{}
 	for _, x := range a {
 		at, ok := places[x.ID]
 		if !ok || x.Status != b[at].Status {
 			return false
 		}
-		if equalJSON(x.Payload, b[at].Payload) {
+		if EqualJSON(x.Payload, b[at].Payload) {
 			continue
 		}
 		g := list[x.ID]
@@ -327,7 +327,7 @@ func agree(p agui.Pause, a, b []agui.Answer) bool {
 		}
 		one, okOne := decision(reviews[g], *g, p, x)
 		other, okOther := decision(reviews[g], *g, p, b[at])
-		if !okOne || !okOther || !equalJSON(one, other) {
+		if !okOne || !okOther || !EqualJSON(one, other) {
 			return false
 		}
 	}
@@ -335,11 +335,11 @@ func agree(p agui.Pause, a, b []agui.Answer) bool {
 }
 
 // decision returns the backend's decision for an answer to a review.
-func decision(r review, g group, p agui.Pause, a agui.Answer) (json.RawMessage, bool) {
-	if len(r.asks) == 0 || len(r.asks) != len(g.at) {
+func decision(r review, g Group, p agui.Pause, a agui.Answer) (json.RawMessage, bool) {
+	if len(r.asks) == 0 || len(r.asks) != len(g.At) {
 		return nil, false
 	}
-	i := slices.IndexFunc(g.at, func(at int) bool { return p.Interrupts[at].ID == a.ID })
+	i := slices.IndexFunc(g.At, func(at int) bool { return p.Interrupts[at].ID == a.ID })
 	d, err := r.decide(i, a, nil)
 	return d, err == nil
 }

@@ -1,4 +1,4 @@
-package langgraph
+package langgraphapi
 
 import (
 	"bytes"
@@ -9,13 +9,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// equalJSON compares by value. Absent and null are the same. Numbers are equal if they are written
+// EqualJSON compares by value. Absent and null are the same. Numbers are equal if they are written
 // the same or mean the same float. Python and JavaScript write numbers like 1.0 and 1e3 in
 // different ways, and one value may come once from each. Whole numbers are compared digit by digit,
 // because a float has too few digits for them.
-func equalJSON(a, b json.RawMessage) bool {
-	if isNull(a) || isNull(b) {
-		return isNull(a) && isNull(b)
+func EqualJSON(a, b json.RawMessage) bool {
+	if IsNull(a) || IsNull(b) {
+		return IsNull(a) && IsNull(b)
 	}
 	if bytes.Equal(a, b) {
 		return true
@@ -25,7 +25,7 @@ func equalJSON(a, b json.RawMessage) bool {
 	return oka && okb && equal(va, vb)
 }
 
-// equalTo returns equalJSON with a, for a caller that compares many values. It reads a once. It
+// equalTo returns EqualJSON with a, for a caller that compares many values. It reads a once. It
 // reads nothing if a is far longer than the other value. Escapes and white space make a value some
 // times longer, no more.
 func equalTo(a json.RawMessage) func(b json.RawMessage) bool {
@@ -34,8 +34,8 @@ func equalTo(a json.RawMessage) func(b json.RawMessage) bool {
 	oka, read := false, false
 	return func(b json.RawMessage) bool {
 		switch {
-		case isNull(a) || isNull(b):
-			return isNull(a) && isNull(b)
+		case IsNull(a) || IsNull(b):
+			return IsNull(a) && IsNull(b)
 		case bytes.Equal(a, b):
 			return true
 		case len(a) > longer*len(b)+1024:
@@ -100,11 +100,11 @@ func equalNumbers(a, b string) bool {
 	return errx == nil && erry == nil && x == y
 }
 
-func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
+func IsNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
 // withoutConfig takes out of a value what Python's make_json_safe takes out: keys named config or
 // runtime, at any depth.
-func withoutConfig(value json.RawMessage) json.RawMessage {
+func WithoutConfig(value json.RawMessage) json.RawMessage {
 	if !bytes.Contains(value, []byte(`"config"`)) && !bytes.Contains(value, []byte(`"runtime"`)) {
 		return value
 	}
@@ -134,14 +134,14 @@ func dropConfig(v any) any {
 // members returns the members of a JSON object. Of two equal keys the last one counts, as in
 // JSON.parse and json.loads. gjson takes the first. An answer must not be read as one thing here
 // and as another there.
-func members(object json.RawMessage) (map[string]json.RawMessage, bool) {
+func Members(object json.RawMessage) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
 	err := json.Unmarshal(object, &m)
 	return m, err == nil && m != nil
 }
 
 // text returns the string that raw holds.
-func text(raw json.RawMessage) (string, bool) {
+func Text(raw json.RawMessage) (string, bool) {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
 		return "", false

@@ -1,14 +1,12 @@
-package langgraph
+package langgraphapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
-	"holdpoint/internal/agui"
 	"holdpoint/translate/kit"
 )
 
@@ -19,12 +17,12 @@ import (
 // approve and reject are offered, and LangGraph refuses what the tool does not take before it runs
 // anything.
 func parsePerCall(v gjson.Result, schema json.RawMessage) (review, bool) {
-	r := review{shape: perCall}
+	r := review{shape: PerCall}
 	name, call := v.Get("name"), v.Get("tool_call_id")
 	if !v.IsObject() || v.Get("type").Str != "tool_approval" || name.Type != gjson.String || call.Type != gjson.String {
 		return r, false
 	}
-	a := ask{tool: name.Str, call: call.Str, args: rawOf(v.Get("args")), argsKey: "args", pinned: true}
+	a := ask{tool: name.Str, call: call.Str, args: RawOf(v.Get("args")), argsKey: "args", pinned: true}
 	if text := v.Get("description"); text.Type == gjson.String && text.Str != "" {
 		a.message = &text.Str
 	}
@@ -46,36 +44,6 @@ func parsePerCall(v gjson.Result, schema json.RawMessage) (review, bool) {
 	r.asks = []ask{a}
 	return r, true
 }
-
-// learn notes the response_schema of the questions in a RAW event. The adapter leaves it out of the
-// outcome, so without CUSTOM events it stands there only (RAN 0.0.47, outcomeonly). A chunk of the
-// graph's stream is {"__interrupt__":[..]}, or [namespace, {"__interrupt__":[..]}].
-func (run *run) learn(ev agui.Event) {
-	if !bytes.Contains(ev.JSON, []byte(`"response_schema"`)) || !ev.Valid() {
-		return
-	}
-	event := agui.View(ev.JSON).Get("event")
-	if event.Get("event").Str != "on_chain_stream" {
-		return
-	}
-	chunk := event.Get("data.chunk")
-	if chunk.IsArray() {
-		chunk = chunk.Get("1")
-	}
-	for _, i := range chunk.Get("__interrupt__").Array() {
-		id, schema := i.Get("id").Str, objectOf(i.Get("response_schema"))
-		if id == "" || schema == "" || len(schema) > maxSchema || len(run.schemas) == maxAsked {
-			continue
-		}
-		if run.schemas == nil {
-			run.schemas = map[string]json.RawMessage{}
-		}
-		run.schemas[strings.Clone(id)] = json.RawMessage(strings.Clone(schema))
-	}
-}
-
-// maxSchema bounds what is kept of a schema from a RAW event.
-const maxSchema = 64 << 10
 
 // branches returns the decisions of a response_schema: the members of its union, or itself.
 func branches(root gjson.Result) []gjson.Result {
@@ -125,7 +93,7 @@ func argsSchema(root, args gjson.Result) json.RawMessage {
 	}
 	defs := root.Get("$defs")
 	if !strings.Contains(args.Raw, `"$ref"`) || !defs.IsObject() || args.Get("$defs").Exists() {
-		return rawOf(args)
+		return RawOf(args)
 	}
 	open := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(args.Raw), "}"))
 	return append(kit.AppendMember([]byte(open), `"$defs"`, defs.Raw), '}')

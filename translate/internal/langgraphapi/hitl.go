@@ -1,4 +1,4 @@
-package langgraph
+package langgraphapi
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ const cancelled = "Cancelled by user"
 // parseHITL reads the request of langchain's human-in-the-loop middleware
 // (langchain/agents/middleware/human_in_the_loop.py, langchain/dist/agents/middleware/hitl.js).
 func parseHITL(v gjson.Result) (review, bool) {
-	r := review{shape: hitl}
+	r := review{shape: HITL}
 	actions, configs := v.Get("action_requests"), v.Get("review_configs")
 	nameKey, allowedKey, schemaKey := "action_name", "allowed_decisions", "args_schema"
 	if !actions.Exists() {
@@ -33,9 +33,9 @@ func parseHITL(v gjson.Result) (review, bool) {
 		if name.Type != gjson.String {
 			return r, false
 		}
-		a := ask{tool: name.Str, args: rawOf(action.Get("args")), argsKey: "args"}
+		a := ask{tool: name.Str, args: RawOf(action.Get("args")), argsKey: "args"}
 		if alpha := action.Get("arguments"); a.args == nil && alpha.Exists() {
-			a.args, a.argsKey = rawOf(alpha), "arguments"
+			a.args, a.argsKey = RawOf(alpha), "arguments"
 		}
 		config := configFor(list, i, nameKey, name.Str)
 		a.message = firstString(action.Get("description"), config.Get("description"))
@@ -48,7 +48,7 @@ func parseHITL(v gjson.Result) (review, bool) {
 			// This is not the middleware's own. The graph may not know an edit, so none is offered.
 			a.allowed = []string{"approve", "reject"}
 		}
-		if s := objectOf(config.Get(schemaKey)); s != "" {
+		if s := ObjectOf(config.Get(schemaKey)); s != "" {
 			a.edits = json.RawMessage(s)
 		}
 		r.asks = append(r.asks, a)
@@ -79,19 +79,19 @@ func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunEr
 		reason := cancelled
 		return addMessage([]byte(`{"type":"reject"`), &reason), nil
 	}
-	m, ok := members(a.Payload)
+	m, ok := Members(a.Payload)
 	if !ok {
 		return nil, notReadable(a.ID)
 	}
 	if a.Own {
-		if a.Native && r.shape == hitl {
+		if a.Native && r.shape == HITL {
 			if m, ok = r.wholeDecision(i, m["decisions"]); !ok {
 				return nil, agui.Errorf(agui.InvalidPayload, "decisions must have %d entries, one for each action under review", len(r.asks))
 			}
 		}
 		return r.ownDecision(i, a.ID, m)
 	}
-	if !isNull(m["type"]) && r.unsaid(ask) {
+	if !IsNull(m["type"]) && r.unsaid(ask) {
 		return r.ownDecision(i, a.ID, m)
 	}
 	v, err := readVerdict(a.ID, m)
@@ -120,14 +120,14 @@ func (r review) wholeDecision(i int, decisions json.RawMessage) (map[string]json
 	if json.Unmarshal(decisions, &list) != nil || len(list) != len(r.asks) {
 		return nil, false
 	}
-	return members(list[i])
+	return Members(list[i])
 }
 
 // ownDecision reads a decision in the middleware's own form. Its type must be allowed, and its keys
 // have the backend's spelling.
 func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
-	kind, ok := text(m["type"])
+	kind, ok := Text(m["type"])
 	if !ok {
 		return nil, agui.Errorf(agui.InvalidPayload, "a decision for interrupt %q has no type", id)
 	}
@@ -135,7 +135,7 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 		return nil, notAllowed(id, kind)
 	}
 	approves := kind == "approve" || kind == "edit"
-	if approved := m["approved"]; !isNull(approved) && string(approved) != map[bool]string{true: "true", false: "false"}[approves] {
+	if approved := m["approved"]; !IsNull(approved) && string(approved) != map[bool]string{true: "true", false: "false"}[approves] {
 		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q says one thing in type and another in approved", id)
 	}
 	switch kind {
@@ -148,8 +148,8 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 		return r.ownEdit(ask, id, m)
 	case "reject":
 		var message *string
-		if s := m["message"]; !isNull(s) {
-			t, ok := text(s)
+		if s := m["message"]; !IsNull(s) {
+			t, ok := Text(s)
 			if !ok {
 				return nil, agui.Errorf(agui.InvalidPayload, "message for interrupt %q is not a string", id)
 			}
@@ -159,7 +159,7 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 	}
 	// Any other decision that the backend allows (respond) goes as it came, without what only the
 	// generic form has. The middleware reads the message of respond, so it must be there.
-	if _, ok := text(m["message"]); kind == "respond" && !ok {
+	if _, ok := Text(m["message"]); kind == "respond" && !ok {
 		return nil, agui.Errorf(agui.InvalidPayload, "a response for interrupt %q has no message", id)
 	}
 	delete(m, "approved")
@@ -174,7 +174,7 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 func edits(m map[string]json.RawMessage) int {
 	n := 0
 	for _, key := range []string{"editedArgs", "edited_action", "editedAction"} {
-		if !isNull(m[key]) {
+		if !IsNull(m[key]) {
 			n++
 		}
 	}
@@ -187,22 +187,22 @@ func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.
 	}
 	name, args := json.RawMessage(agui.MustMarshal(ask.tool)), m["editedArgs"]
 	for _, key := range []string{"edited_action", "editedAction"} {
-		action, ok := members(m[key])
+		action, ok := Members(m[key])
 		if !ok {
 			continue
 		}
-		if _, isText := text(action["name"]); isText {
+		if _, isText := Text(action["name"]); isText {
 			name = action["name"]
 		}
 		args = action["args"]
-		if isNull(args) {
+		if IsNull(args) {
 			args = action["arguments"]
 		}
 	}
-	if ask.pinned && !equalJSON(name, agui.MustMarshal(ask.tool)) {
+	if ask.pinned && !EqualJSON(name, agui.MustMarshal(ask.tool)) {
 		return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q names another tool", id)
 	}
-	if isNull(args) || args[0] != '{' {
+	if IsNull(args) || args[0] != '{' {
 		return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q has no arguments", id)
 	}
 	return r.edit(name, args, ask), nil
@@ -227,7 +227,7 @@ func (r review) editedArgs(decision json.RawMessage) json.RawMessage {
 	action := gjson.GetBytes(decision, r.editKey())
 	for _, key := range []string{"args", "arguments"} {
 		if v := action.Get(key); v.IsObject() {
-			return rawOf(v)
+			return RawOf(v)
 		}
 	}
 	return nil

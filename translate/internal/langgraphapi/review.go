@@ -1,4 +1,4 @@
-package langgraph
+package langgraphapi
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 // published as an interrupt of its own, because generic clients can show that. The answers are put
 // together into the one value that the graph waits for.
 type review struct {
-	shape shape
+	shape Shape
 	asks  []ask // never none; one of perCall
 	camel bool  // hitl: the JavaScript spelling; the other one throws there and bricks the thread (RAN npm langchain 1.5.9)
 	list  bool  // inbox: a list of requests is answered by a list of responses
@@ -34,16 +34,16 @@ type ask struct {
 }
 
 // review reads the value as one of its shape. It returns false if the value has another shape.
-func (n native) review() (review, bool) {
+func (n Native) review() (review, bool) {
 	if len(n.Value) == 0 {
 		return review{}, false
 	}
 	switch v := gjson.ParseBytes(n.Value); n.Shape {
-	case hitl:
+	case HITL:
 		return parseHITL(v)
-	case perCall:
+	case PerCall:
 		return parsePerCall(v, n.Schema)
-	case inbox:
+	case Inbox:
 		return parseInbox(v)
 	}
 	return review{}, false
@@ -56,7 +56,7 @@ func (r review) fields(i int, find *finder) fields {
 	a := r.asks[i]
 	f := fields{reason: reasonApproval, message: a.message, schema: string(r.schema(i)), toolCallID: find.call(a)}
 	switch {
-	case r.shape == inbox:
+	case r.shape == Inbox:
 		f.reason = reasonInbox
 	case f.toolCallID != nil:
 		f.reason = reasonToolCall
@@ -99,7 +99,7 @@ func (r review) schema(i int) json.RawMessage {
 }
 
 // decides says whether the answer is a decision of langchain's middleware.
-func (r review) decides() bool { return r.shape == hitl || r.shape == perCall }
+func (r review) decides() bool { return r.shape == HITL || r.shape == PerCall }
 
 // unsaid says whether some allowed decision cannot be said with approved.
 func (r review) unsaid(a ask) bool {
@@ -112,7 +112,7 @@ func (r review) unsaid(a ask) bool {
 // Then nothing is sent, because LangGraph keeps a bad answer and replays it for ever (langgraph.md,
 // section 1, fact 5). valid is Request.Valid.
 func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
-	if r.shape == inbox {
+	if r.shape == Inbox {
 		return r.respond(i, a)
 	}
 	d, err := r.hitlDecision(i, a)
@@ -129,7 +129,7 @@ func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.Raw
 
 // assemble puts the decisions together into the value that the graph waits for.
 func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
-	if r.shape == perCall || r.shape == inbox && !r.list {
+	if r.shape == PerCall || r.shape == Inbox && !r.list {
 		return decisions[0]
 	}
 	list := []byte{'['}
@@ -140,7 +140,7 @@ func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
 		list = append(list, d...)
 	}
 	list = append(list, ']')
-	if r.shape == inbox {
+	if r.shape == Inbox {
 		return list
 	}
 	return append(kit.AppendMember([]byte{'{'}, `"decisions"`, string(list)), '}')
@@ -158,7 +158,7 @@ type verdict struct {
 func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunError) {
 	var v verdict
 	for _, key := range []string{"type", "decisions", "edited_action", "editedAction"} {
-		if !isNull(m[key]) {
+		if !IsNull(m[key]) {
 			return v, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has both approved and %s", id, key)
 		}
 	}
@@ -169,7 +169,7 @@ func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunErr
 	default:
 		return v, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has no boolean approved", id)
 	}
-	if e := m["editedArgs"]; !isNull(e) {
+	if e := m["editedArgs"]; !IsNull(e) {
 		if e[0] != '{' {
 			return v, agui.Errorf(agui.InvalidPayload, "editedArgs for interrupt %q is not an object", id)
 		}
@@ -178,8 +178,8 @@ func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunErr
 		}
 		v.edited = e
 	}
-	if s := m["message"]; !isNull(s) {
-		t, ok := text(s)
+	if s := m["message"]; !IsNull(s) {
+		t, ok := Text(s)
 		if !ok {
 			return v, agui.Errorf(agui.InvalidPayload, "message for interrupt %q is not a string", id)
 		}

@@ -1,4 +1,4 @@
-package langgraph
+package langgraphapi
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 // (langgraph/prebuilt/interrupt.py, HumanInterrupt). A list is answered by a list, because usual
 // code is interrupt([request])[0].
 func parseInbox(v gjson.Result) (review, bool) {
-	r := review{shape: inbox, list: v.IsArray()}
+	r := review{shape: Inbox, list: v.IsArray()}
 	requests := []gjson.Result{v}
 	if r.list {
 		requests = v.Array()
@@ -23,7 +23,7 @@ func parseInbox(v gjson.Result) (review, bool) {
 		if !request.IsObject() || action.Type != gjson.String {
 			return r, false
 		}
-		a := ask{tool: action.Str, args: rawOf(request.Get("action_request.args")), argsKey: "args"}
+		a := ask{tool: action.Str, args: RawOf(request.Get("action_request.args")), argsKey: "args"}
 		a.message = firstString(request.Get("description"), action)
 		config := request.Get("config")
 		for _, d := range []struct{ allow, decision string }{
@@ -51,7 +51,7 @@ func (r review) respond(i int, a agui.Answer) (json.RawMessage, *agui.RunError) 
 	if a.Own {
 		return r.ownResponse(i, a)
 	}
-	m, ok := members(a.Payload)
+	m, ok := Members(a.Payload)
 	if !ok {
 		return nil, notReadable(a.ID)
 	}
@@ -98,11 +98,11 @@ func (r review) ownResponse(i int, a agui.Answer) (json.RawMessage, *agui.RunErr
 			return nil, agui.Errorf(agui.InvalidPayload, "the list must have %d responses, one for each request", len(r.asks))
 		}
 	}
-	m, ok := members(one)
+	m, ok := Members(one)
 	if !ok {
 		return nil, notReadable(a.ID)
 	}
-	kind, ok := text(m["type"])
+	kind, ok := Text(m["type"])
 	if !ok || !r.asks[i].allows(kind) {
 		return nil, notAllowed(a.ID, kind)
 	}
@@ -113,11 +113,11 @@ func (r review) ownResponse(i int, a agui.Answer) (json.RawMessage, *agui.RunErr
 	switch kind {
 	case "accept", "ignore":
 	case "response":
-		if _, ok := text(args); !ok {
+		if _, ok := Text(args); !ok {
 			return nil, agui.Errorf(agui.InvalidPayload, "the response for interrupt %q is not a text", a.ID)
 		}
 	case "edit":
-		if action, ok := members(args); !ok || isNull(action["args"]) {
+		if action, ok := Members(args); !ok || IsNull(action["args"]) {
 			return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q has no arguments", a.ID)
 		}
 	}

@@ -1,4 +1,4 @@
-package langgraph
+package langgraphapi
 
 import (
 	"crypto/sha256"
@@ -14,45 +14,46 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A shape is the kind of value that a graph called interrupt() with. The pause keeps it, so that an
+// A Shape is the kind of value that a graph called interrupt() with. The pause keeps it, so that an
 // answer is read by the shape that was published.
-type shape string
+type Shape string
 
 const (
-	plain      shape = ""           // a string, explicit fields, anything else: the payload is the answer
-	copilotKit shape = "copilotkit" // copilotkit_interrupt and copilotKitInterrupt
-	hitl       shape = "hitl"       // langchain's human-in-the-loop middleware
-	perCall    shape = "percall"    // the same middleware with interrupt_mode="per_call"
-	inbox      shape = "inbox"      // Agent Inbox, langgraph.prebuilt.interrupt
-	given      shape = "given"      // as the outcome has it, nothing derived from the value
+	Plain      Shape = ""           // a string, explicit fields, anything else: the payload is the answer
+	CopilotKit Shape = "copilotkit" // copilotkit_interrupt and copilotKitInterrupt
+	HITL       Shape = "hitl"       // langchain's human-in-the-loop middleware
+	PerCall    Shape = "percall"    // the same middleware with interrupt_mode="per_call"
+	Inbox      Shape = "inbox"      // Agent Inbox, langgraph.prebuilt.interrupt
+	given      Shape = "given"      // as the outcome has it, nothing derived from the value
 )
 
 // These are the reasons of interrupts that come without one.
 const (
-	reasonDefault  = "langgraph:interrupt"
+	ReasonDefault  = "langgraph:interrupt"
 	reasonApproval = "langgraph:tool_approval"
 	reasonInbox    = "langgraph:human_interrupt"
 	reasonToolCall = "tool_call"
 )
 
-func (n native) shapeOf() shape {
-	if n.Way == byArray {
+// ShapeOf says which kind of value it is.
+func (n Native) ShapeOf() Shape {
+	if n.Way == ByArray {
 		return given
 	}
 	if gjson.GetBytes(n.Value, copilotKitValue).Exists() {
-		return copilotKit
+		return CopilotKit
 	}
-	for _, s := range []shape{hitl, perCall, inbox} {
+	for _, s := range []Shape{HITL, PerCall, Inbox} {
 		n.Shape = s
 		if _, ok := n.review(); ok {
 			return s
 		}
 	}
-	return plain
+	return Plain
 }
 
-// isReview says whether the answer is one decision for each action under review.
-func (n native) isReview() bool { return n.Shape == hitl || n.Shape == perCall || n.Shape == inbox }
+// IsReview says whether the answer is one decision for each action under review.
+func (n Native) IsReview() bool { return n.Shape == HITL || n.Shape == PerCall || n.Shape == Inbox }
 
 const copilotKitValue = "__copilotkit_interrupt_value__"
 
@@ -63,13 +64,13 @@ type place struct {
 	Index  int `json:"i,omitempty"`
 }
 
-// publish makes the interrupts that the client sees. calls are the tool calls that it has seen.
-func publish(natives []native, calls []agui.Call) []agui.Interrupt {
+// Publish makes the interrupts that the client sees. calls are the tool calls that it has seen.
+func Publish(natives []Native, calls []agui.Call) []agui.Interrupt {
 	find := finder{calls: calls, used: make([]bool, len(calls))}
 	var list []agui.Interrupt
 	for at := range natives {
 		n := &natives[at]
-		n.Shape = n.shapeOf()
+		n.Shape = n.ShapeOf()
 		var objects []json.RawMessage
 		if review, ok := n.review(); ok {
 			for i := range review.asks {
@@ -88,8 +89,8 @@ func publish(natives []native, calls []agui.Call) []agui.Interrupt {
 
 // asked is a digest of what the graph asks, for question. A value may hold very many questions, so
 // it is made once.
-func (n native) asked() []byte {
-	value := []byte(withoutConfig(n.Value))
+func (n Native) asked() []byte {
+	value := []byte(WithoutConfig(n.Value))
 	if gjson.ParseBytes(value).IsObject() { // a time that the graph computes is another when it asks again
 		value = agui.DeleteKey(agui.DeleteKey(value, "expiresAt"), "expires_at")
 	}
@@ -115,11 +116,11 @@ type fields struct {
 
 // fields returns the fields of an interrupt that is one question. It follows the adapter's own
 // rules (interrupts.py, lg_interrupt_to_agui): camelCase before snake_case, "" and {} kept.
-func (n native) fields(find *finder) fields {
+func (n Native) fields(find *finder) fields {
 	v := gjson.ParseBytes(n.Value)
-	f := fields{reason: reasonDefault}
+	f := fields{reason: ReasonDefault}
 	switch {
-	case n.Shape == copilotKit:
+	case n.Shape == CopilotKit:
 		inner := v.Get(copilotKitValue)
 		f.message = firstString(inner, inner.Get("action"))
 	case n.Shape == given:
@@ -131,10 +132,10 @@ func (n native) fields(find *finder) fields {
 		}
 		f.message = firstString(v.Get("message"), v.Get("question"), v.Get("prompt"), v.Get("description"), v.Get("title"))
 		f.toolCallID = firstString(v.Get("toolCallId"), v.Get("tool_call_id"))
-		f.schema = objectOf(v.Get("responseSchema"), v.Get("response_schema"))
+		f.schema = ObjectOf(v.Get("responseSchema"), v.Get("response_schema"))
 		f.expiresAt = firstString(v.Get("expiresAt"), v.Get("expires_at"))
 	}
-	f.overlay(n.given)
+	f.overlay(n.Given)
 	if n.Schema != nil { // LangGraph judges the answer by it
 		f.schema = string(n.Schema)
 	}
@@ -147,12 +148,12 @@ func (f *fields) overlay(g gjson.Result) {
 	if !g.Exists() {
 		return
 	}
-	if reason := g.Get("reason"); reason.Type == gjson.String && reason.Str != reasonDefault {
+	if reason := g.Get("reason"); reason.Type == gjson.String && reason.Str != ReasonDefault {
 		f.reason = reason.Str
 	}
 	f.message = firstString(g.Get("message"), stringResult(f.message))
 	f.toolCallID = firstString(g.Get("toolCallId"), stringResult(f.toolCallID))
-	if s := objectOf(g.Get("responseSchema")); s != "" {
+	if s := ObjectOf(g.Get("responseSchema")); s != "" {
 		f.schema = s
 	}
 	f.extras(g)
@@ -188,7 +189,7 @@ func asks(tool string) *string {
 // object returns the AG-UI Interrupt without its id. about is what metadata.langgraph says of the
 // question. The object is put together from JSON text, so that the backend's values keep their
 // bytes.
-func (n native) object(f fields, about []byte) json.RawMessage {
+func (n Native) object(f fields, about []byte) json.RawMessage {
 	o := []byte{'{'}
 	o = addString(o, "reason", &f.reason)
 	o = addString(o, "message", f.message)
@@ -212,8 +213,8 @@ func addString(o []byte, key string, s *string) []byte {
 }
 
 // about returns the member that shows the whole value of a question that is no review.
-func (n native) about() []byte {
-	if isNull(n.Value) {
+func (n Native) about() []byte {
+	if IsNull(n.Value) {
 		return []byte{'{'}
 	}
 	return kit.AppendMember([]byte{'{'}, `"raw"`, string(n.Value))
@@ -224,10 +225,10 @@ func (n native) about() []byte {
 func (r review) about(i int) []byte {
 	a := r.asks[i]
 	m := kit.AppendText([]byte{'{'}, "name", a.tool)
-	if !isNull(a.args) {
+	if !IsNull(a.args) {
 		m = kit.AppendMember(m, `"args"`, string(a.args))
 	}
-	if r.shape == hitl || r.list {
+	if r.shape == HITL || r.list {
 		m = kit.AppendMember(m, `"index"`, strconv.Itoa(i))
 	}
 	return m
@@ -235,9 +236,9 @@ func (r review) about(i int) []byte {
 
 // metadata returns {"langgraph":{raw, or name, args and index; ns, resumable, when, parallel}}
 // without nulls, beside what the backend itself has there. own is the beginning of that object.
-func (n native) metadata(own []byte) []byte {
+func (n Native) metadata(own []byte) []byte {
 	m := []byte{'{'}
-	if given := n.given.Get("metadata"); given.IsObject() {
+	if given := n.Given.Get("metadata"); given.IsObject() {
 		given.ForEach(func(k, v gjson.Result) bool {
 			if k.Str != "langgraph" {
 				m = kit.AppendMember(m, k.Raw, v.Raw)
@@ -245,7 +246,7 @@ func (n native) metadata(own []byte) []byte {
 			return true
 		})
 	}
-	gjson.ParseBytes(n.meta).ForEach(func(k, v gjson.Result) bool {
+	gjson.ParseBytes(n.Meta).ForEach(func(k, v gjson.Result) bool {
 		own = kit.AppendMember(own, k.Raw, v.Raw)
 		return true
 	})
@@ -253,7 +254,7 @@ func (n native) metadata(own []byte) []byte {
 		own = kit.AppendMember(own, `"parallel"`, string(n.Beside))
 	}
 	own = append(own, '}')
-	if len(own) > 2 || !n.given.Exists() {
+	if len(own) > 2 || !n.Given.Exists() {
 		m = kit.AppendMember(m, `"langgraph"`, string(own))
 	}
 	if len(m) == 1 {
@@ -279,9 +280,9 @@ func stringResult(s *string) gjson.Result {
 	return gjson.Result{Type: gjson.String, Str: *s}
 }
 
-// objectOf returns the first of the values that is there and not null, if it is an object. Clients
+// ObjectOf returns the first of the values that is there and not null, if it is an object. Clients
 // fail at a schema of another type (true).
-func objectOf(values ...gjson.Result) string {
+func ObjectOf(values ...gjson.Result) string {
 	for _, v := range values {
 		if v.Exists() && v.Type != gjson.Null {
 			if v.IsObject() {
@@ -349,8 +350,8 @@ func equalArgs(args json.RawMessage, streamed string) bool {
 	if streamed == "" {
 		streamed = "{}"
 	}
-	if isNull(args) {
+	if IsNull(args) {
 		args = json.RawMessage("{}")
 	}
-	return equalJSON(args, json.RawMessage(streamed))
+	return EqualJSON(args, json.RawMessage(streamed))
 }

@@ -1,0 +1,195 @@
+package langgraphapi
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// A group is a native interrupt with the answers to everything that was published for it, in order.
+type Group struct {
+	Native
+	At      []int // places of its interrupts in the pause
+	Answers []agui.Answer
+}
+
+// keptOf returns the native interrupts that a pause keeps. Each dialect keeps them in its Private,
+// under "natives". There are none if another dialect made the pause.
+func keptOf(p agui.Pause) (kept struct {
+	Natives []Native `json:"natives"`
+}) {
+	if json.Unmarshal(p.Private, &kept) != nil {
+		kept.Natives = nil
+	}
+	return kept
+}
+
+// Groups sorts a pause's interrupts by their native ones. answers may be nil, or they are the
+// pause's in its order. Another dialect may have made the pause, if the operator has named this one
+// since. Then its native ids are all that is known.
+func Groups(p agui.Pause, answers []agui.Answer) []Group {
+	kept := keptOf(p)
+	if len(kept.Natives) == 0 {
+		for _, i := range p.Interrupts {
+			n := Native{ID: i.Native, Way: ByScalar}
+			if IsID(n.ID) {
+				n.Way = ByID
+			}
+			kept.Natives = append(kept.Natives, n)
+		}
+	}
+	list := make([]Group, len(kept.Natives))
+	for at, n := range kept.Natives {
+		list[at].Native = n
+	}
+	for at, i := range p.Interrupts {
+		where := place{Native: at}
+		if len(i.Private) > 0 {
+			_ = json.Unmarshal(i.Private, &where)
+		}
+		if where.Native < 0 || where.Native >= len(list) {
+			continue
+		}
+		g := &list[where.Native]
+		g.At = append(g.At, at)
+		if at < len(answers) {
+			g.Answers = append(g.Answers, answers[at])
+		}
+	}
+	return slices.DeleteFunc(list, func(g Group) bool { return len(g.At) == 0 })
+}
+
+// MapOf returns the id map of everything that is open.
+func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
+	m := []byte{'{'}
+	sent := map[string]json.RawMessage{}
+	for i, g := range list {
+		if g.Way != ByID {
+			return nil, agui.Errorf(agui.InvalidPayload, "the backend gave no usable id for one of its %d open interrupts, so their answers cannot be told apart: "+
+				"let it send rawEvent or the interrupt outcome", len(list))
+		}
+		if other, twice := sent[g.ID]; twice {
+			if !EqualJSON(other, values[i]) {
+				return nil, agui.Errorf(agui.InvalidPayload, "two open interrupts have one id at the backend (langgraph issue 6626): only the same answer can be given to both")
+			}
+			continue
+		}
+		sent[g.ID] = values[i]
+		m = kit.AppendMember(m, `"`+g.ID+`"`, string(values[i]))
+	}
+	return append(m, '}'), nil
+}
+
+// Unambiguous refuses everything but a denial if another call than the one that asked may get the
+// answer. An approval of all of them at once would be no better. LangGraph takes one answer at a
+// time, asks again for the next call, and runs the first call again with the answer that it has
+// (RAN 1.2.22, 200 threads).
+func (g Group) Unambiguous(a agui.Answer, value json.RawMessage) error {
+	if a.Payload = value; g.Beside == nil || kit.Denies(a) {
+		return nil
+	}
+	return agui.Errorf(agui.ApprovalAmbiguous, "interrupt %q was asked by one of several calls that run at once in one task, and the backend gives the answer to whichever asks first "+
+		"(langgraph issue 6533): another one could run than was approved. Deny or cancel it, and let the agent make one call at a time or run each in a task of its own (Send)", a.ID)
+}
+
+// Value returns what interrupt() is to return. cancel is what a graph gets for a cancelled answer.
+func Value(r *translate.Request, g Group, cancel json.RawMessage) (json.RawMessage, error) {
+	if g.IsReview() {
+		review, ok := g.review()
+		if !ok || len(review.asks) != len(g.Answers) {
+			return nil, kit.Unreadable()
+		}
+		decisions := make([]json.RawMessage, len(g.Answers))
+		for i, a := range g.Answers {
+			decision, err := review.decide(i, a, r.Valid)
+			if err != nil {
+				return nil, err
+			}
+			decisions[i] = decision
+		}
+		return review.assemble(decisions), nil
+	}
+	if len(g.Answers) != 1 {
+		return nil, kit.Unreadable()
+	}
+	a, i := g.Answers[0], r.Pause.Interrupts[g.At[0]]
+	schema := i.Schema()
+	if a.Status == agui.Cancelled {
+		if v := cancelFor(cancel, g.ID, schema, r.Valid); v != nil {
+			return v, nil
+		}
+		return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: nothing that means no fits its responseSchema (HOLDPOINT_LANGGRAPH_CANCEL)", a.ID)
+	}
+	if IsNull(a.Payload) {
+		if schema != nil && r.Valid != nil {
+			if err := r.Valid(schema, nil); err != nil {
+				return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q has no payload, and null does not fit its responseSchema", a.ID)
+			}
+		}
+		return json.RawMessage("null"), nil
+	}
+	return a.Payload, nil
+}
+
+const sentinel = "__agui_cancelled__"
+
+// cancelFor returns what a cancelled answer becomes under a schema. It is the configured value, or
+// else a no that the schema itself offers, or nil if there is none.
+func cancelFor(cancel json.RawMessage, id string, schema json.RawMessage, valid func(schema, payload json.RawMessage) error) json.RawMessage {
+	values := []json.RawMessage{cancelValue(cancel, id)}
+	if schema == nil || valid == nil {
+		return values[0]
+	}
+	if gjson.GetBytes(schema, "properties.approved").Exists() {
+		values = append(values, json.RawMessage(`{"approved":false}`))
+	}
+	for _, v := range append(values, json.RawMessage("null")) {
+		if valid(schema, v) == nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func cancelValue(cancel json.RawMessage, id string) json.RawMessage {
+	if gjson.GetBytes(cancel, sentinel).Exists() {
+		return agui.SetString(cancel, "interrupt_id", id)
+	}
+	return cancel
+}
+
+// IsIDMap says whether LangGraph takes the value for an id map. Python also takes an empty object
+// for one (_loop.py).
+func IsIDMap(v json.RawMessage) bool {
+	m, ok := Members(v)
+	for k := range m {
+		ok = ok && IsID(k)
+	}
+	return ok
+}
+
+// Falsy says whether Python or JavaScript takes the value for false.
+func Falsy(v json.RawMessage) bool {
+	if IsNull(v) || string(v) == "false" || string(v) == `""` {
+		return true
+	}
+	x, ok := decode(v)
+	if !ok {
+		return true
+	}
+	switch x := x.(type) {
+	case json.Number:
+		f, err := x.Float64()
+		return err == nil && f == 0
+	case map[string]any:
+		return len(x) == 0
+	case []any:
+		return len(x) == 0
+	}
+	return false
+}

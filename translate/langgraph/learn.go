@@ -1,0 +1,40 @@
+package langgraph
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/langgraphapi"
+)
+
+// learn notes the response_schema of the questions in a RAW event. The adapter leaves it out of the
+// outcome, so without CUSTOM events it stands there only (RAN 0.0.47, outcomeonly). A chunk of the
+// graph's stream is {"__interrupt__":[..]}, or [namespace, {"__interrupt__":[..]}].
+func (run *run) learn(ev agui.Event) {
+	if !bytes.Contains(ev.JSON, []byte(`"response_schema"`)) || !ev.Valid() {
+		return
+	}
+	event := agui.View(ev.JSON).Get("event")
+	if event.Get("event").Str != "on_chain_stream" {
+		return
+	}
+	chunk := event.Get("data.chunk")
+	if chunk.IsArray() {
+		chunk = chunk.Get("1")
+	}
+	for _, i := range chunk.Get("__interrupt__").Array() {
+		id, schema := i.Get("id").Str, langgraphapi.ObjectOf(i.Get("response_schema"))
+		if id == "" || schema == "" || len(schema) > maxSchema || len(run.schemas) == langgraphapi.MaxAsked {
+			continue
+		}
+		if run.schemas == nil {
+			run.schemas = map[string]json.RawMessage{}
+		}
+		run.schemas[strings.Clone(id)] = json.RawMessage(strings.Clone(schema))
+	}
+}
+
+// maxSchema bounds what is kept of a schema from a RAW event.
+const maxSchema = 64 << 10

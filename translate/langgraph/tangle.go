@@ -1,0 +1,89 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/translate/internal/langgraphapi"
+)
+
+const blindHint = "a LangGraph backend asks while several calls wait, and sends no RAW events (emit_raw_events=False): if tools of one ToolNode " +
+	"ask at once, LangGraph gives the answer to whichever comes first (langgraph issue 6533), and an approval of one can run another. " +
+	"With RAW events Holdpoint sees it and takes denials alone"
+
+// tangle marks the questions that were asked in tangled tasks. The id of a question tells its task.
+// A tool that runs a graph asks under the namespace of that graph. So if no question has the id of
+// a tangled task, each question of an unseen task may be that task's.
+func (run *run) tangle(natives []langgraphapi.Native) {
+	switch {
+	case run.onlyAsks() && run.again == nil && !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.Way == langgraphapi.ByBareScalar }):
+		run.reemitted(natives)
+	case run.blind(natives):
+		run.d.blind.Do(func() { run.d.warn(blindHint) })
+	}
+	run.asBefore(natives)
+	tangled := run.trail.Tangled(func(task string) bool { return slices.Contains(run.before.Tasks, langgraphapi.Outermost(task)) })
+	if len(tangled) > 0 {
+		askedIn := run.trail.IDs()
+		for _, calls := range tangled {
+			langgraphapi.Mark(natives, askedIn, calls)
+		}
+	}
+	for n := range natives {
+		if run.trail.Full && natives[n].Beside == nil {
+			natives[n].Beside = langgraphapi.Besides(nil) // too much went on to tell
+		}
+	}
+}
+
+// reemitted marks the questions of a run that only asks again, if nobody saw its tasks. It marks
+// them if more calls wait for their results than questions are open, and the questions are no
+// review of calls.
+func (run *run) reemitted(natives []langgraphapi.Native) {
+	if run.fewerThanCalls(natives) {
+		for n := range natives {
+			natives[n].Beside = langgraphapi.Besides(nil)
+		}
+	}
+}
+
+// blind says whether a run without RAW events asks what one of several calls may have asked. A node
+// that asks about all of them looks the same.
+func (run *run) blind(natives []langgraphapi.Native) bool {
+	return len(run.trail.Tasks) == 0 && !run.trail.Full && run.steps > 0 && run.fewerThanCalls(natives)
+}
+
+func (run *run) fewerThanCalls(natives []langgraphapi.Native) bool {
+	if run.r.Transcript == nil {
+		return false
+	}
+	calls := run.r.Transcript.Calls()
+	open := 0
+	for _, c := range calls {
+		if !c.Answered && c.Parent == calls[len(calls)-1].Parent && !run.r.Input.Declares(c.Name) {
+			open++
+		}
+	}
+	return open > 1 && len(natives) < open && !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool {
+		v := gjson.ParseBytes(n.Value)
+		n.Shape = n.ShapeOf()
+		return n.IsReview() || v.Get("tool_call_id").Exists() || v.Get("toolCallId").Exists()
+	})
+}
+
+// asBefore marks what was marked before, if a run asks it again and shows no tasks.
+func (run *run) asBefore(natives []langgraphapi.Native) {
+	before := map[string]json.RawMessage{}
+	for _, old := range run.before.Natives {
+		if old.ID != "" && old.Beside != nil {
+			before[old.ID] = old.Beside
+		}
+	}
+	for n := range natives {
+		if natives[n].Beside == nil {
+			natives[n].Beside = before[natives[n].ID]
+		}
+	}
+}
