@@ -103,6 +103,9 @@ func TestAnswersWhileAnotherRunAsks(t *testing.T) {
 	draft := dialecttest.Of("draft")[0]
 	draft.Form, draft.Asks = "without ids", strings.Replace(draft.Asks, `"id":"int-{n}",`, "", 1)
 	for _, b := range append(all, withoutIDs(), draft) {
+		if b.Beside != nil {
+			continue // it takes one run of a thread at a time, and is asked what it waits for before each
+		}
 		unsure := b.Form == "without ids" || b.Form == "announced" || b.Dialect == "phrases" || b.Dialect == "superagent"
 		approval, denial := `{"status":"resolved","payload":`+b.Yes+`}`, `{"status":"resolved","payload":`+b.No+`}`
 		t.Run(b.Name(), func(t *testing.T) {

@@ -183,6 +183,11 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.b.Beside != nil {
+		if beside := c.b.Beside(req.Method, req.URL.Path, c.waits, c.asked); beside != "" {
+			return answerOf(req, "application/json", beside), nil
+		}
+	}
 	c.seen = body
 	answer := c.b.Ends
 	for n := 1; n <= c.asked; n++ {
@@ -215,10 +220,17 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	case "cut":
 		answer = answer[:len(answer)/3]
 	}
+	if strings.HasSuffix(req.URL.Path, "/state") { // of a thread, which takes a no
+		return answerOf(req, "application/json", "{}"), nil
+	}
+	return answerOf(req, c.b.MediaType, answer), nil
+}
+
+func answerOf(req *http.Request, mediaType, body string) *http.Response {
 	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {c.b.MediaType}}, Request: req, ProtoMajor: 1, ProtoMinor: 1,
-		Body: io.NopCloser(strings.NewReader(answer)),
-	}, nil
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {mediaType}}, Request: req, ProtoMajor: 1, ProtoMinor: 1,
+		Body: io.NopCloser(strings.NewReader(body)),
+	}
 }
 
 // words is a new message of the client's.

@@ -68,7 +68,7 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 		check("want.sse", got)
 		for n, body := range stage.backend.sent {
 			pretty, err := indent(body)
-			if err != nil {
+			if err != nil && len(body) > 0 { // a GET has none
 				complain("what was sent is no JSON: %v\n%s", err, body)
 			}
 			check(numbered("upstream", n+1, "json"), pretty)

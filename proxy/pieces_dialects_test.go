@@ -70,7 +70,7 @@ func inPieces(t *testing.T, rt *rapid.T, s scenario) {
 			rt.Fatalf("%s, turn %d: sent %q and %q, kept\n%s\n%s", s.name, turn, whole.backend.sent, cut.backend.sent, whole.record(), cut.record())
 		}
 		for _, body := range whole.backend.sent {
-			if !gjson.ValidBytes(body) {
+			if len(body) > 0 && !gjson.ValidBytes(body) { // a GET has none
 				rt.Fatalf("%s, turn %d: no JSON: %s", s.name, turn, body)
 			}
 		}

@@ -123,6 +123,9 @@ func (r *run) address(out *http.Request, want translate.Out) {
 	// The body is in memory: with the client's own body a fast answer is cut (golang/go#40747).
 	out.Body = io.NopCloser(bytes.NewReader(body))
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	if len(body) == 0 { // a GET
+		out.Body, out.GetBody = http.NoBody, nil
+	}
 	out.ContentLength = int64(len(body))
 	out.TransferEncoding = nil
 	out.Header.Del("Content-Length")

@@ -50,8 +50,8 @@
 //   - HOLDPOINT_NAME (none): the agent's name. Agents that share a store need one each, or threads
 //     of one id at one path would be one thread
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses. auto finds it in the stream. Values: auto,
-//     adk, agent-framework, agui, aws-strands, draft, langgraph, mastra, phrases, request-approval,
-//     strands, superagent
+//     adk, agent-framework, agui, aws-strands, draft, langgraph, langgraph-server, mastra, phrases,
+//     request-approval, strands, superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
 //     by the request. Values: auto, outcome, both, native
@@ -247,6 +247,10 @@
 //     at start (docs/strands.md#the-file)
 //   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for, as GET /api/v1/agents
 //     of the backend lists it. superagent does not start without it
+//   - HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT (none): the graph or assistant that every run is for: a
+//     name in langgraph.json, or an assistant's uuid. langgraph-server does not start without it
+//   - HOLDPOINT_LANGGRAPH_SERVER_CANCEL (false): JSON that a graph gets for a cancelled answer
+//     beside others, except in a tool review. It must be nothing that a graph could take for a yes
 //
 // # Signals
 //

@@ -10,6 +10,7 @@ import (
 	"holdpoint/translate/draft"
 	"holdpoint/translate/kit"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/langgraphserver"
 	"holdpoint/translate/phrases"
 	"holdpoint/translate/requestapproval"
 	"holdpoint/translate/standard"
@@ -35,6 +36,7 @@ var sections = map[string]string{
 	awsstrands.Name:      "Strands Agents",
 	draft.Name:           "AG-UI's draft of interrupts",
 	langgraph.Name:       "LangGraph",
+	langgraphserver.Name: "LangGraph Server",
 	phrases.Name:         "Questions in words",
 	requestapproval.Name: "Microsoft Agent Framework",
 	standard.Name:        "Any other backend with the interrupt outcome",

@@ -39,7 +39,9 @@ func allRecordings(t *testing.T) []recording {
 		}
 		rel, _ := filepath.Rel(recordings, file)
 		r := recording{name: filepath.ToSlash(rel), answer: answerOf(text), env: map[string]string{}}
-		r.family, _, _ = strings.Cut(r.name, "/")
+		if r.family, _, _ = strings.Cut(r.name, "/"); r.family == "langgraph-server" {
+			continue // a run there is several answers, and whoever examines one gives a part of it
+		}
 		turn, _, _ := strings.Cut(filepath.Base(file), ".")
 		dir := filepath.Dir(file)
 		var request struct {

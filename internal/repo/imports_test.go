@@ -67,6 +67,7 @@ var places = []place{
 	{"translate/agentframework/internal/*", []string{"internal/agui", "translate", "translate/kit"}, "the .NET host shares a name with the Python one, and nothing on the wire"},
 	{"translate/agentframework", []string{"internal/agui", "translate", "translate/kit", "translate/internal/microsoft", "translate/agentframework/internal/*"}, "as any dialect; what it is made of stays in its folder"},
 	{"translate/langgraph", []string{"internal/agui", "translate", "translate/kit", "translate/internal/langgraphapi", "translate/internal/microsoft"}, "as any dialect; and what LangGraph says"},
+	{"translate/langgraphserver", []string{"internal/agui", "translate", "translate/kit", "translate/internal/langgraphapi"}, "as any dialect; and what LangGraph says"},
 	{"translate/awsstrands", []string{"internal/agui", "translate", "translate/kit", "translate/internal/microsoft", "translate/internal/strandsapi"}, "as any dialect; and what Strands says"},
 	{"translate/*", []string{"internal/agui", "internal/poison", "translate", "translate/kit", "translate/internal/microsoft"}, "a dialect that knew another, the store or the contract could not be read alone; auto is handed the others, it does not import them"},
 	{"store", []string{"internal/agui"}, "a pause is opaque to the store; judging requests is the contract's"},

@@ -15,6 +15,7 @@ import (
 	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/langgraph"
+	"holdpoint/translate/langgraphserver"
 	"holdpoint/translate/phrases"
 	"holdpoint/translate/requestapproval"
 	"holdpoint/translate/standard"
@@ -38,6 +39,7 @@ func All() List {
 		entry(phrases.Name, phrases.New),
 		entry(strands.Name, strands.New),
 		entry(superagent.Name, superagent.New),
+		entry(langgraphserver.Name, langgraphserver.New),
 	}
 }
 

@@ -27,9 +27,13 @@ type Backend struct {
 	// MediaType of its answers.
 	MediaType string
 	// Asks is the answer that ends in question n. Ends is that of a run that asks nothing. Did and
-	// Left are those of a request that brought an answer: it carried out what it had asked about, or
-	// not.
+	// Left are those of a request that brought an answer: it carried out what it had asked about,
+	// or not.
 	Asks, Ends, Did, Left string
+	// Beside is what the backend answers to a request that is not a run, in JSON: for its thread
+	// or its state. waits is the question that it waits for, 0 if there is none; n is how many it
+	// asked. It returns "" for a run. nil: every request is a run.
+	Beside func(method, path string, waits, n int) string
 	// Yes and No are the payloads of a plain approval and a plain denial.
 	Yes, No string
 	// Reply is the message by which a client answers question n in the backend's own form, with

@@ -327,6 +327,7 @@ func backends() []Backend {
 				return Denies // a model goes on with other words, and does not do it
 			},
 		},
+		langGraphServer(),
 		{
 			Dialect: "strands", MediaType: "application/x-ndjson", Yes: approved, No: denied,
 			Asks: lines(

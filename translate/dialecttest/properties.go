@@ -48,6 +48,7 @@ type thread struct {
 	pause    agui.Pause
 	ended    []translate.Ended
 	answered int
+	last     Answer          // the last one of the turn
 	came     map[string]bool // the events of the turn: what is held may go out in a later exchange
 }
 
@@ -96,6 +97,7 @@ func (th *thread) exchanges(turn Turn, r *translate.Request) {
 			answer = turn.Answers[n]
 		}
 		th.exchange(answer)
+		th.last = answer
 		next := th.sides[0].played.Result.Next
 		if next == nil {
 			break
@@ -312,7 +314,7 @@ func (th *thread) refuses(err error) bool {
 }
 
 func (th *thread) checkOut(out translate.Out, run translate.Run) {
-	if out.Body != nil && !agui.ValidJSON(out.Body) {
+	if len(out.Body) > 0 && !agui.ValidJSON(out.Body) {
 		th.t.Fatalf("the body is no JSON: %s", out.Body)
 	}
 	if run == nil {

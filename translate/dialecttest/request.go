@@ -122,7 +122,7 @@ func ResumeWith(d translate.Dialect, p agui.Pause, in agui.RunInput, answers []a
 		c(r)
 	}
 	out, run, err := d.Begin(r)
-	if err == nil && out.Body != nil && !agui.ValidJSON(out.Body) {
+	if err == nil && len(out.Body) > 0 && !agui.ValidJSON(out.Body) {
 		err = fmt.Errorf("the body is no JSON: %s", out.Body)
 	}
 	return out, run, err

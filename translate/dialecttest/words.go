@@ -97,7 +97,10 @@ func (th *thread) told(r *translate.Request, n int, entry string) (outs []transl
 	for range 4 { // it may need more than one exchange to say all
 		outs = append(outs, out)
 		var p Played
-		if _, decodes := run.(translate.Decoder); decodes {
+		if _, decodes := run.(translate.Decoder); decodes && out.Method == "GET" {
+			// It looks at what the backend waits for: that is as it was at the end of the turn.
+			p = Decode(run, &Log{}, false, translate.Piece{Data: []byte(th.last.Body)})
+		} else if decodes {
 			p = Decode(run, &Log{}, false)
 		} else {
 			p = Play(run, &Log{}, started, finished)
@@ -107,7 +110,8 @@ func (th *thread) told(r *translate.Request, n int, entry string) (outs []transl
 		}
 		out, run = p.Result.Next.Out, p.Result.Next.Run
 	}
-	return outs, true
+	only := !slices.ContainsFunc(outs, func(o translate.Out) bool { return o.Method != "GET" })
+	return outs, !only // else the backend does not wait any more, and nothing was said
 }
 
 // same says whether a backend could not tell the two apart.

@@ -1,0 +1,58 @@
+package dialecttest
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// langGraphServer is LangGraph's own server: a thread with a state, and runs that ask about calls.
+func langGraphServer() Backend {
+	const (
+		meta  = "event: metadata\ndata: " + `{"run_id":"0190a1f7-0000-7000-8000-000000000000","attempt":1}` + "\n\n"
+		value = `{"question":"Delete {n}.txt?","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`
+		asks  = `{"__interrupt__":[{"id":"{n:32}","value":` + value + `}]}`
+	)
+	says := func(text string) string {
+		return meta + "event: messages\ndata: " + `[{"type":"ai","id":"said-{n}","content":"` + text + `"},{"langgraph_node":"agent"}]` + "\n\n" +
+			"event: values\ndata: {\"messages\":[]}\n\n"
+	}
+	return Backend{
+		Dialect: "langgraph-server", MediaType: eventStream, Yes: approved, No: denied,
+		Environment: map[string]string{"HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": "agent"},
+		Asks:        meta + "event: updates\ndata: " + asks + "\n\n" + "event: values\ndata: " + asks + "\n\n",
+		Ends:        says("Yes?"), Did: says("It is gone."), Left: says("I leave it."),
+		Beside: func(method, path string, waits, _ int) string {
+			switch {
+			case strings.HasSuffix(path, "/runs/stream"):
+				return ""
+			case method == "POST" && strings.HasSuffix(path, "/threads"):
+				return `{"thread_id":"t","status":"idle"}`
+			case method == "GET" && strings.HasSuffix(path, "/state"):
+				tasks := "[]"
+				if waits > 0 {
+					tasks = Numbered(`[{"id":"task","name":"agent","interrupts":[{"id":"{n:32}","value":`+value+`}]}]`, waits)
+				}
+				return `{"values":{},"next":[],"tasks":` + tasks + `,"checkpoint":{"checkpoint_id":"c"}}`
+			case method == "GET" && strings.HasSuffix(path, "/runs"):
+				return "[]"
+			case method == "GET":
+				return "{}" // a run that cannot be joined
+			}
+			return ""
+		},
+		Reads: func(body []byte, n int, waits bool) Word {
+			if gjson.GetBytes(body, "as_node").Str == "__end__" {
+				if waits {
+					return Denies
+				}
+				return Nothing
+			}
+			resume := gjson.GetBytes(body, "command.resume")
+			if !resume.Exists() {
+				return Nothing
+			}
+			return word(resume.Get(Numbered("{n:32}", n)))
+		},
+	}
+}

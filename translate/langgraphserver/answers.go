@@ -1,0 +1,188 @@
+package langgraphserver
+
+import (
+	"encoding/json"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/langgraphapi"
+	"holdpoint/translate/kit"
+)
+
+// breakpoint is the way of a static breakpoint (interrupt_before, interrupt_after): input:null goes
+// on.
+const breakpoint langgraphapi.Way = "breakpoint"
+
+// answers are those of a resume, ready to be sent.
+type answers struct {
+	resumes bool
+	groups  []langgraphapi.Group
+	kept    private
+	ends    bool            // the thread's task is ended: nothing is said to the graph
+	command json.RawMessage // of the run; nil for input:null
+	refused *agui.RunError  // why the answers cannot go to the graph one by one
+	yes     bool            // something may run because of them
+}
+
+// prepareAnswers makes what a resume sends. Whatever is wrong shows here, before the claim.
+func (c *chat) prepareAnswers() error {
+	c.groups = langgraphapi.Groups(c.r.Pause, c.r.Answers)
+	_ = json.Unmarshal(c.r.Pause.Private, &c.kept)
+	count := 0
+	for _, g := range c.groups {
+		count += len(g.Answers)
+	}
+	if count != len(c.r.Pause.Interrupts) || len(c.groups) == 0 {
+		return kit.Unreadable()
+	}
+	c.resumes = true
+	for _, g := range c.groups {
+		if g.Way != langgraphapi.ByID {
+			if err := kit.Unsure(c.r.Pause, g.Answers...); err != nil {
+				return err
+			}
+		}
+		for _, a := range g.Answers {
+			c.yes = c.yes || a.Status == agui.Resolved && !kit.Denies(a)
+		}
+	}
+	if c.groups[0].Way == breakpoint {
+		return c.atBreakpoint()
+	}
+	command, err := c.perEntry()
+	if c.cancelsAll() {
+		c.ends, c.command = true, command
+		return nil
+	}
+	c.command = command
+	return err
+}
+
+// cancelsAll says whether nobody wants an answer to go to the graph. A review has a decision of its
+// own for a cancel, and its graph knows how to go on.
+func (c *chat) cancelsAll() bool {
+	for _, g := range c.groups {
+		if g.IsReview() || slices.ContainsFunc(g.Answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled }) {
+			return false
+		}
+	}
+	return true
+}
+
+// atBreakpoint reads the answer to a static breakpoint. Only a clear yes goes on.
+func (c *chat) atBreakpoint() error {
+	if len(c.groups) != 1 || len(c.groups[0].Answers) != 1 {
+		return kit.Unreadable()
+	}
+	a := c.groups[0].Answers[0]
+	switch says := kit.Says(c.r.Pause.Interrupts[c.groups[0].At[0]], a); {
+	case a.Status == agui.Cancelled, says == agui.Denies:
+		c.ends, c.yes = true, false
+	case says == agui.Approves:
+		c.yes = true
+	default:
+		return agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must say approved, true or false", a.ID)
+	}
+	return nil
+}
+
+// perEntry returns the command by which each question gets its own answer.
+func (c *chat) perEntry() (json.RawMessage, error) {
+	values := make([]json.RawMessage, len(c.groups))
+	for n, g := range c.groups {
+		v, err := langgraphapi.Value(c.r, g, c.d.cancel)
+		if err != nil {
+			return nil, err
+		}
+		if err := g.Unambiguous(g.Answers[0], v); err != nil {
+			return nil, err
+		}
+		values[n] = v
+	}
+	value, err := values[0], error(nil)
+	if len(c.groups) > 1 || c.groups[0].Way == langgraphapi.ByID {
+		value, err = langgraphapi.MapOf(c.groups, values)
+	} else {
+		err = bare(value)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(kit.AppendMember([]byte{'{'}, `"resume"`, string(value)), '}'), nil
+}
+
+// bare says why a value cannot be sent without a map of ids.
+func bare(v json.RawMessage) error {
+	switch {
+	case langgraphapi.Falsy(v):
+		return agui.Errorf(agui.InvalidPayload, "a false, empty or zero answer cannot be sent: the server gave no id for its interrupt, and takes such a value for no input. Cancel it instead")
+	case langgraphapi.IsIDMap(v):
+		return agui.Errorf(agui.InvalidPayload, "the payload cannot be sent: the server gave no id for its interrupt, and takes an object with keys of 32 hex digits for a map of ids")
+	}
+	return nil
+}
+
+// waits says whether the thread asks what the answers are for. An id alone does not say so, because
+// two questions of one task may have the same.
+func (c *chat) waits(s state) bool {
+	if c.groups[0].Way == breakpoint {
+		return c.kept.Checkpoint != "" && s.checkpoint == c.kept.Checkpoint && len(s.next) > 0 && len(s.natives()) == 0
+	}
+	open := s.natives()
+	return !slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
+		return !slices.ContainsFunc(open, func(n langgraphapi.Native) bool {
+			return n.ID == g.ID && langgraphapi.EqualJSON(n.Value, g.Value)
+		})
+	})
+}
+
+// answer returns the exchange that hands the answers on. s is the thread's state.
+func (c *chat) answer(s state) *translate.Exchange {
+	if !c.ends {
+		return c.command1()
+	}
+	// A model refuses a conversation in which a call has no result.
+	if calls, node := s.dangling(), c.askingNode(s); len(calls) > 0 && node != "" {
+		var results []json.RawMessage
+		for _, call := range calls {
+			o := kit.AppendText([]byte(`{"type":"tool"`), "content", "Cancelled by user")
+			o = kit.AppendText(o, "tool_call_id", call.Get("id").Str)
+			if name := call.Get("name").Str; name != "" {
+				o = kit.AppendText(o, "name", name)
+			}
+			results = append(results, append(kit.AppendText(o, "status", "error"), '}'))
+		}
+		return &translate.Exchange{
+			Out: c.update(append(kit.AppendMember([]byte{'{'}, `"messages"`, string(listOf(results))), '}'), node),
+			Run: &run{chat: c, step: telling},
+		}
+	}
+	return c.end()
+}
+
+func (c *chat) askingNode(s state) string {
+	for _, t := range s.tasks {
+		if len(t.Get("interrupts").Array()) > 0 {
+			return t.Get("name").Str
+		}
+	}
+	if len(s.tasks) > 0 {
+		return s.tasks[0].Get("name").Str
+	}
+	return ""
+}
+
+// end returns the exchange that ends the thread's task.
+func (c *chat) end() *translate.Exchange {
+	return &translate.Exchange{Out: c.update(json.RawMessage("null"), "__end__"), Run: &run{chat: c, step: ending}}
+}
+
+// command1 returns the exchange with the command, or with input:null.
+func (c *chat) command1() *translate.Exchange {
+	out := c.start("input", []byte("null"))
+	if c.command != nil {
+		out = c.start("command", c.command)
+	}
+	return &translate.Exchange{Out: out, Run: &run{chat: c, step: streaming}}
+}

@@ -1,0 +1,118 @@
+// Package langgraphserver translates LangGraph's own server: `langgraph dev`, langgraph-api in
+// Python and JavaScript, the Platform. It stands in the place of an AG-UI adapter.
+//
+// One run of a client is several requests to the server:
+//
+//	POST /threads                     an ordinary run: the thread, created if it is unknown
+//	GET  /threads/{t}/state           what the thread holds and waits for
+//	POST /threads/{t}/runs/stream     the run: input, or command.resume with the answers
+//	GET  /threads/{t}/state           what came of it
+//
+// Only the third carries answers, so only that one can be in doubt. A resume begins with the
+// second: if the thread does not ask the same any more, nothing is sent. If the connection breaks
+// in the third, GET /threads/{t}/runs/{run}/stream joins the run again. The server goes on
+// meanwhile.
+//
+// Questions come in `__interrupt__` frames of the run, and their ids and values are the graph's
+// own. The package langgraphapi says what they mean and what an answer is. They go back as
+// LangGraph's map of ids. A server without ids gets the bare value, and only where one question is
+// open.
+//
+// A static breakpoint asks by an empty `__interrupt__`. Its yes is input:null. Its no ends the
+// thread's task, as a cancel of every question does (POST /threads/{t}/state, as_node "__end__").
+//
+// What cannot be done:
+//
+//   - The server runs a new message while it asks something, and forgets the question. Holdpoint's
+//     record, and a look at the state before each run, hold it.
+//   - A message that the server has cannot be edited: the run is refused.
+//   - A server that has lost its threads begins them anew with all that the client has said.
+//
+// Facts: RAN on langgraph-api 1.5.1, 1.1.1 and 0.0.56 for JavaScript and 0.16.7 for Python.
+package langgraphserver
+
+import (
+	"encoding/json"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/langgraphapi"
+	"holdpoint/translate/kit"
+)
+
+// Name of the dialect.
+const Name = "langgraph-server"
+
+var _ translate.Foreign = (*Dialect)(nil)
+
+// Options of the dialect, HOLDPOINT_LANGGRAPH_SERVER_*.
+type Options struct {
+	Assistant string `env:"ASSISTANT" means:"nothing" doc:"the graph or assistant that every run is for: a name in langgraph.json, or an assistant's uuid. langgraph-server does not start without it"`
+	// Cancel is what a graph gets for a cancelled answer beside one that is not. Where everything
+	// is cancelled, the graph gets nothing: its task ends.
+	Cancel kit.JSON `env:"CANCEL" means:"no or null" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer beside others, except in a tool review. It must be nothing that a graph could take for a yes"`
+}
+
+// Needs returns what must be set.
+func (o Options) Needs() string {
+	if o.Assistant == "" {
+		return "ASSISTANT"
+	}
+	return ""
+}
+
+// A Dialect implements translate.Foreign.
+type Dialect struct {
+	assistant string
+	cancel    json.RawMessage
+}
+
+// New makes the dialect. Without Cancel it is false. warn may be nil.
+func New(o Options, warn translate.Warn) (*Dialect, error) {
+	if len(o.Cancel) == 0 {
+		o.Cancel = kit.JSON("false")
+	}
+	if !langgraphapi.Falsy(json.RawMessage(o.Cancel)) && warn != nil {
+		warn("a graph that only asks whether there is an answer takes such a value for a yes: right only for graphs that look into it",
+			"variable", "HOLDPOINT_LANGGRAPH_SERVER_CANCEL")
+	}
+	return &Dialect{assistant: o.Assistant, cancel: json.RawMessage(o.Cancel)}, nil
+}
+
+// Name implements translate.Dialect.
+func (*Dialect) Name() string { return Name }
+
+// Answers implements translate.Dialect.
+func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+	return langgraphapi.Answers(in, p)
+}
+
+// Route implements translate.Foreign. Runs are for the root. The server's own places for threads
+// and runs are the same place, and so are those of its other protocols: each could answer past the
+// record, or restart a thread that waits.
+func (*Dialect) Route(path string) (string, bool) {
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return "/", true
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		switch part {
+		case "threads", "runs", "a2a", "mcp":
+			return "/", true
+		}
+	}
+	return "/", false
+}
+
+// Begin implements translate.Dialect.
+func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
+	c := d.newChat(r)
+	if r.Pause.ID == "" {
+		return c.ensure(), &run{chat: c, step: creating}, nil
+	}
+	if err := c.prepareAnswers(); err != nil {
+		return translate.Out{}, nil, err
+	}
+	return c.look(), &run{chat: c, step: looking}, nil
+}

@@ -1,0 +1,293 @@
+package langgraphserver
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/langgraphapi"
+	"holdpoint/translate/kit"
+)
+
+// frame takes one frame of a run's stream. Its name is a mode, with the namespace of a subgraph
+// behind a bar.
+func (c *chat) frame(p translate.Piece, emit func(agui.Event)) {
+	if !agui.ValidJSON(p.Data) {
+		return
+	}
+	mode, subgraph, _ := strings.Cut(string(p.Name), "|")
+	data := gjson.ParseBytes(p.Data)
+	switch mode {
+	case "metadata":
+		if id := data.Get("run_id").Str; isUUID(id) {
+			c.run = id
+		}
+	case "messages":
+		if list := data.Array(); len(list) == 2 {
+			c.message(list[0], list[1], emit)
+		}
+	case "updates":
+		c.updates(data, emit)
+	case "values":
+		c.values(data, subgraph == "", emit)
+	case "events":
+		c.event(data, emit)
+	case "custom":
+		c.out.custom("langgraph.custom", data, emit)
+	case "error":
+		c.fail(data, emit)
+	}
+}
+
+func isUUID(id string) bool {
+	return len(id) == 36 && !strings.ContainsFunc(id, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'f') && r != '-'
+	})
+}
+
+// updates takes what a node wrote, or what the graph asks. A node that has written says no more.
+func (c *chat) updates(data gjson.Result, emit func(agui.Event)) {
+	data.ForEach(func(k, v gjson.Result) bool {
+		if k.Str == interruptKey {
+			c.ask(v)
+			return true
+		}
+		c.out.endOf(func(m *said) bool { return m.node == k.Str }, emit)
+		return true
+	})
+}
+
+const (
+	interruptKey = "__interrupt__"
+	// maxAsked bounds the questions of one run.
+	maxAsked = kit.MaxQuestions
+)
+
+// ask takes the questions of a frame. They come in several frames, and more than once. One that
+// comes again under its id is the same.
+func (c *chat) ask(list gjson.Result) {
+	if !list.IsArray() {
+		return
+	}
+	all := list.Array()
+	c.stops = c.stops || len(all) == 0
+	for _, i := range all {
+		if !i.IsObject() {
+			continue
+		}
+		n := readInterrupt(i)
+		at := slices.IndexFunc(c.asked, func(old langgraphapi.Native) bool {
+			return old.ID == n.ID && (n.ID != "" || langgraphapi.EqualJSON(old.Value, n.Value))
+		})
+		switch {
+		case at >= 0:
+			if n.Schema == nil {
+				n.Schema = c.asked[at].Schema
+			}
+			c.asked[at] = n
+		case len(c.asked) < maxAsked:
+			c.asked = append(c.asked, n)
+		}
+	}
+}
+
+// values takes the whole state of the graph itself. JavaScript's frame of a question has nothing
+// else in it.
+func (c *chat) values(data gjson.Result, root bool, emit func(agui.Event)) {
+	if !data.IsObject() {
+		return
+	}
+	o, others := []byte{'{'}, 0
+	data.ForEach(func(k, v gjson.Result) bool {
+		if k.Str == interruptKey {
+			c.ask(v)
+			return true
+		}
+		others++
+		if root {
+			if len(c.keys) < maxOpen {
+				c.keys[k.Str] = true
+			}
+			o = kit.AppendMember(o, oneLine(k.Raw), oneLine(v.Raw))
+		}
+		return true
+	})
+	if root && (others > 0 || !data.Get(interruptKey).Exists()) {
+		c.out.snapshot(append(o, '}'), emit)
+	}
+}
+
+// message takes a piece of a message, or a whole one, with what is known of where it was said.
+func (c *chat) message(m, meta gjson.Result, emit func(agui.Event)) {
+	node, id := meta.Get("langgraph_node").Str, m.Get("id").Str
+	switch m.Get("type").Str {
+	case "tool":
+		if call := m.Get("tool_call_id").Str; call != "" {
+			c.out.result(id, call, contentOf(m.Get("content")), m.Get("status").Str == "error", emit)
+		}
+		return
+	case "ai", "AIMessageChunk", "generic":
+	default:
+		return
+	}
+	if id == "" {
+		id = "node " + node // one message at a time
+	}
+	s := c.out.message(id, node)
+	if s == nil {
+		return
+	}
+	content := m.Get("content")
+	if !off(meta, "emit-messages") {
+		c.content(s, m, content, emit)
+	}
+	if !off(meta, "emit-tool-calls") {
+		c.calls(s, m, meta, emit)
+	}
+	r := m.Get("response_metadata")
+	if m.Get("chunk_position").Str == "last" || r.Get("finish_reason").Str != "" || r.Get("stop_reason").Str != "" || r.Get("stopReason").Str != "" {
+		c.out.closePart(s, emit)
+	}
+}
+
+// off says whether a graph has switched something off for a model (CopilotKit's
+// copilotkit_customize_config).
+func off(meta gjson.Result, what string) bool {
+	return meta.Get(what).Type == gjson.False || meta.Get("copilotkit:"+what).Type == gjson.False
+}
+
+// content takes text and reasoning, in the shapes of the providers.
+func (c *chat) content(s *said, m, content gjson.Result, emit func(agui.Event)) {
+	extra := m.Get("additional_kwargs")
+	if text := extra.Get("reasoning_content"); text.Type == gjson.String {
+		c.out.think(s, "", text.Str, emit)
+	}
+	if text := extra.Get("reasoning.summary.0.text"); text.Type == gjson.String {
+		c.out.think(s, "", text.Str, emit)
+	}
+	if content.Type == gjson.String {
+		c.out.text(s, content.Str, emit)
+		return
+	}
+	for _, b := range content.Array() {
+		switch b.Get("type").Str {
+		case "text", "text_delta":
+			c.out.text(s, b.Get("text").Str, emit)
+		case "reasoning", "thinking", "reasoning_content":
+			c.out.think(s, b.Get("id").Str, reasoningText(b), emit)
+		default:
+			if b.Type == gjson.String {
+				c.out.text(s, b.Str, emit)
+			}
+		}
+	}
+}
+
+// calls takes pieces of calls, or whole ones. A piece has its whole calls too, as far as they can
+// be read, so those count only in a message that does not come in pieces.
+func (c *chat) calls(s *said, m, meta gjson.Result, emit func(agui.Event)) {
+	chunks := m.Get("tool_call_chunks").Array()
+	for _, p := range chunks {
+		s.chunked = true
+		id, index := p.Get("id").Str, p.Get("index").Raw
+		if id != "" && id != s.call || s.call == "" && p.Get("name").Str != "" {
+			c.predict(p.Get("name").Str, meta, emit)
+			c.out.begin(s, id, p.Get("name").Str, emit)
+			s.index = strings.Clone(index)
+		} else if index != s.index {
+			continue // of a call whose beginning did not come
+		}
+		c.out.args(s, p.Get("args").Str, emit)
+	}
+	if len(chunks) > 0 || s.chunked {
+		return
+	}
+	for _, call := range m.Get("tool_calls").Array() {
+		c.predict(call.Get("name").Str, meta, emit)
+		c.out.begin(s, call.Get("id").Str, call.Get("name").Str, emit)
+		c.out.args(s, argsOf(call.Get("args")), emit)
+		c.out.closePart(s, emit)
+	}
+}
+
+// predict tells which part of the state a call's arguments are going to be.
+func (c *chat) predict(tool string, meta gjson.Result, emit func(agui.Event)) {
+	list := meta.Get("predict_state")
+	for _, p := range list.Array() {
+		if name := p.Get("tool").Str; name != "" && name == tool {
+			c.out.custom("PredictState", list, emit)
+			return
+		}
+	}
+}
+
+// event takes an object of LangGraph's stream of events: nodes that begin and end, tools that run,
+// and what a graph tells by hand.
+func (c *chat) event(data gjson.Result, emit func(agui.Event)) {
+	switch kind := data.Get("event").Str; kind {
+	case "on_chain_start", "on_chain_end":
+		meta := data.Get("metadata")
+		node := meta.Get("langgraph_node").Str
+		if kind == "on_chain_start" {
+			c.trail.Event(data)
+		}
+		if node == "" || node != data.Get("name").Str || !isNode(data.Get("tags")) {
+			return
+		}
+		if run := data.Get("run_id").Str; kind == "on_chain_start" {
+			c.out.step(run, node, emit)
+		} else {
+			c.out.endOf(func(m *said) bool { return m.node == node }, emit)
+			c.out.stepEnds(run, emit)
+		}
+	case "on_tool_start", "on_tool_end", "on_tool_error":
+		c.trail.Event(data)
+	case "on_custom_event":
+		c.byHand(data.Get("name").Str, data.Get("data"), emit)
+	}
+}
+
+func isNode(tags gjson.Result) bool {
+	return slices.ContainsFunc(tags.Array(), func(t gjson.Result) bool { return strings.HasPrefix(t.Str, "graph:step:") })
+}
+
+// byHand takes what a graph tells by dispatch_custom_event, in the words of the adapters and of
+// CopilotKit.
+func (c *chat) byHand(name string, data gjson.Result, emit func(agui.Event)) {
+	switch strings.TrimPrefix(name, "copilotkit_") {
+	case "manually_emit_message":
+		id := data.Get("message_id").Str
+		if id == "" {
+			id = c.out.next()
+		}
+		if s := c.out.message(id, ""); s != nil {
+			c.out.text(s, plainText(data.Get("message")), emit)
+			c.out.end(s, emit)
+		}
+	case "manually_emit_tool_call":
+		if s := c.out.message(c.out.next(), ""); s != nil {
+			c.out.begin(s, data.Get("id").Str, data.Get("name").Str, emit)
+			c.out.args(s, argsOf(data.Get("args")), emit)
+			c.out.end(s, emit)
+		}
+	case "manually_emit_state", "manually_emit_intermediate_state":
+		if data.IsObject() {
+			c.out.snapshot([]byte(oneLine(data.Raw)), emit)
+		}
+	}
+	c.out.custom(name, data, emit)
+}
+
+// fail takes the error that ends a run's stream.
+func (c *chat) fail(data gjson.Result, emit func(agui.Event)) {
+	c.failed = true
+	c.out.close(emit)
+	message, code := data.Get("message").Str, data.Get("error").Str
+	if data.Type == gjson.String {
+		message = data.Str
+	}
+	emit(failedWith(message, code))
+}

@@ -1,0 +1,281 @@
+package langgraphserver
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/langgraphapi"
+	"holdpoint/translate/kit"
+)
+
+// fresh returns the messages of the request that the server does not have, as LangChain's. The
+// server adds what has a new id and replaces what has a known one, so a known one is not sent. A
+// known one that says something else is an error: the server would have to go back for it.
+func fresh(messages []agui.Message, s state) (list []json.RawMessage, sent []agui.Message, err *agui.RunError) {
+	had, _ := s.messages()
+	known := make(map[string]gjson.Result, len(had))
+	answered := map[string]bool{}
+	for _, m := range had {
+		known[m.Get("id").Str] = m
+		if m.Get("type").Str == "tool" {
+			answered[m.Get("tool_call_id").Str] = true
+		}
+	}
+	var thoughts []json.RawMessage
+	for n, m := range messages {
+		v := gjson.ParseBytes(m.JSON)
+		if m.Role == "reasoning" {
+			thoughts = append(thoughts, thought(v))
+			continue
+		}
+		before := thoughts
+		thoughts = nil
+		old, has := known[m.ID]
+		switch {
+		case m.Role == "system" && n == 0: // instructions of the page: the graph has its own
+			continue
+		case has && m.ID != "":
+			if m.Role == "user" && edited(v.Get("content"), old.Get("content")) {
+				return nil, nil, agui.Errorf(agui.MessagesNotTaken,
+					"message %q was edited, and LangGraph's server keeps the conversation: send the new text as a new message", agui.Cut(m.ID))
+			}
+			continue
+		case m.Role == "tool" && answered[v.Get("toolCallId").Str]: // clients give results ids of their own
+			continue
+		}
+		one := toLangChain(m, v, before)
+		if one == nil {
+			continue
+		}
+		if m.ID != "" {
+			known[m.ID] = gjson.ParseBytes(one)
+		}
+		list, sent = append(list, one), append(sent, m)
+	}
+	return list, sent, nil
+}
+
+// edited says whether a user's text is another one. Parts are not compared: the server keeps them
+// in another form.
+func edited(now, then gjson.Result) bool {
+	return now.Type == gjson.String && then.Type == gjson.String && now.Str != then.Str
+}
+
+// toLangChain returns a message in LangChain's form, nil for one that a graph does not get.
+func toLangChain(m agui.Message, v gjson.Result, thoughts []json.RawMessage) json.RawMessage {
+	o := []byte{'{'}
+	if m.ID != "" {
+		o = kit.AppendText(o, "id", m.ID)
+	}
+	content := v.Get("content")
+	switch m.Role {
+	case "user":
+		o = kit.AppendText(o, "type", "human")
+		if content.IsArray() {
+			o = kit.AppendMember(o, `"content"`, string(blocksOf(content)))
+		} else {
+			o = kit.AppendText(o, "content", plainText(content))
+		}
+	case "assistant":
+		o = kit.AppendText(o, "type", "ai")
+		switch {
+		case len(thoughts) > 0:
+			if content.Str != "" {
+				thoughts = append(thoughts, append(kit.AppendText([]byte(`{"type":"text"`), "text", content.Str), '}'))
+			}
+			o = kit.AppendMember(o, `"content"`, string(listOf(thoughts)))
+		default:
+			o = kit.AppendText(o, "content", plainText(content))
+		}
+		var calls []json.RawMessage
+		for _, c := range v.Get("toolCalls").Array() {
+			one := kit.AppendText(kit.AppendText([]byte{'{'}, "id", c.Get("id").Str), "name", c.Get("function.name").Str)
+			args := c.Get("function.arguments").Str
+			if !agui.ValidJSON([]byte(args)) || !gjson.Parse(args).IsObject() {
+				args = "{}"
+			}
+			one = kit.AppendText(kit.AppendMember(one, `"args"`, oneLine(args)), "type", "tool_call")
+			calls = append(calls, append(one, '}'))
+		}
+		o = kit.AppendMember(o, `"tool_calls"`, string(listOf(calls)))
+	case "system":
+		o = kit.AppendText(kit.AppendText(o, "type", "system"), "content", plainText(content))
+	case "tool":
+		o = kit.AppendText(kit.AppendText(o, "type", "tool"), "content", plainText(content))
+		o = kit.AppendText(o, "tool_call_id", v.Get("toolCallId").Str)
+		status := "success"
+		if e := v.Get("error"); e.Exists() && e.Type != gjson.Null && e.Str != "" {
+			status = "error"
+		}
+		o = kit.AppendText(o, "status", status)
+	default: // developer, activity
+		return nil
+	}
+	return append(o, '}')
+}
+
+func listOf(list []json.RawMessage) []byte {
+	out := []byte{'['}
+	for n, one := range list {
+		if n > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, one...)
+	}
+	return append(out, ']')
+}
+
+// plainText returns a text, or the JSON text of something else.
+func plainText(v gjson.Result) string {
+	switch v.Type {
+	case gjson.String:
+		return v.Str
+	case gjson.Null:
+		return ""
+	}
+	return v.Raw
+}
+
+// thought returns the block of a reasoning message.
+func thought(v gjson.Result) json.RawMessage {
+	o := []byte(`{"type":"reasoning"`)
+	if id := v.Get("id").Str; id != "" {
+		o = kit.AppendText(o, "id", id)
+	}
+	summary := "[]"
+	if text := v.Get("content").Str; text != "" {
+		summary = `[{"type":"summary_text","text":` + quoted(text) + `}]`
+	}
+	o = kit.AppendMember(o, `"summary"`, summary)
+	if secret := v.Get("encryptedValue").Str; secret != "" {
+		o = kit.AppendText(o, "encrypted_content", secret)
+	}
+	return append(o, '}')
+}
+
+// blocksOf returns LangChain's content for one of several parts. It knows text and image_url alone.
+func blocksOf(content gjson.Result) []byte {
+	var list []json.RawMessage
+	for _, p := range content.Array() {
+		switch kind := p.Get("type").Str; kind {
+		case "text":
+			list = append(list, append(kit.AppendText([]byte(`{"type":"text"`), "text", p.Get("text").Str), '}'))
+		case "image", "audio", "video", "document", "binary":
+			if url := urlOf(p, kind == "binary"); url != "" {
+				list = append(list, json.RawMessage(`{"type":"image_url","image_url":{"url":`+quoted(url)+`}}`))
+			}
+		}
+	}
+	return listOf(list)
+}
+
+func urlOf(p gjson.Result, binary bool) string {
+	if !binary {
+		s := p.Get("source")
+		switch s.Get("type").Str {
+		case "data":
+			return "data:" + s.Get("mimeType").Str + ";base64," + s.Get("value").Str
+		case "url":
+			return s.Get("value").Str
+		}
+		return ""
+	}
+	switch url, data := p.Get("url").Str, p.Get("data").Str; {
+	case url != "":
+		return url
+	case data != "":
+		return "data:" + p.Get("mimeType").Str + ";base64," + data
+	}
+	return p.Get("id").Str
+}
+
+// inputOf returns the input of a run: the new messages, what the client changed in the state, and
+// its tools and context, where the adapters put them.
+func inputOf(in agui.RunInput, s state, messages []json.RawMessage) []byte {
+	o := kit.AppendMember([]byte{'{'}, `"messages"`, string(listOf(messages)))
+	raw := gjson.ParseBytes(in.Raw)
+	given := map[string]bool{"messages": true, "tools": true, "ag-ui": true, "copilotkit": true}
+	raw.Get("state").ForEach(func(k, v gjson.Result) bool {
+		if !given[k.Str] && !langgraphapi.EqualJSON(json.RawMessage(v.Raw), langgraphapi.RawOf(member(s.values, k.Str))) {
+			given[k.Str] = true
+			o = kit.AppendMember(o, k.Raw, oneLine(v.Raw))
+		}
+		return true
+	})
+	tools, had := toolsOf(raw.Get("tools")), member(s.values, "tools").IsArray() || member(s.values, "copilotkit").IsObject()
+	context := raw.Get("context")
+	if len(tools) == len("[]") && len(context.Array()) == 0 && !had {
+		return append(o, '}')
+	}
+	said := "[]"
+	if context.IsArray() {
+		said = oneLine(context.Raw)
+	}
+	o = kit.AppendMember(o, `"tools"`, string(tools))
+	o = kit.AppendMember(o, `"ag-ui"`, `{"tools":`+string(tools)+`,"context":`+said+`}`)
+	o = kit.AppendMember(o, `"copilotkit"`, `{"actions":`+string(tools)+`,"context":`+said+`}`)
+	return append(o, '}')
+}
+
+// member returns a member of an object. The name is another's, so it is no path.
+func member(object gjson.Result, name string) (found gjson.Result) {
+	object.ForEach(func(k, v gjson.Result) bool {
+		if k.Str == name {
+			found = v
+			return false
+		}
+		return true
+	})
+	return found
+}
+
+// toolsOf returns the client's tools as functions.
+func toolsOf(tools gjson.Result) []byte {
+	var list []json.RawMessage
+	for _, t := range tools.Array() {
+		if t.Get("type").Exists() || !t.IsObject() {
+			list = append(list, json.RawMessage(oneLine(t.Raw)))
+			continue
+		}
+		f := kit.AppendText([]byte{'{'}, "name", t.Get("name").Str)
+		for _, key := range []string{"description", "parameters"} {
+			if v := t.Get(key); v.Exists() {
+				f = kit.AppendMember(f, `"`+key+`"`, oneLine(v.Raw))
+			}
+		}
+		o := kit.AppendText([]byte(`{"type":"function"`), "name", t.Get("name").Str)
+		list = append(list, append(kit.AppendMember(o, `"function"`, string(append(f, '}'))), '}'))
+	}
+	return listOf(list)
+}
+
+// configOf returns forwardedProps.config as the run's. What says which thread, checkpoint or run it
+// is for is Holdpoint's to say: another checkpoint asks what was answered already.
+func configOf(in agui.RunInput) []byte {
+	config := gjson.GetBytes(in.ForwardedProps, "config")
+	if !config.IsObject() {
+		return nil
+	}
+	o := []byte{'{'}
+	config.ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case k.Str == "configurable" && v.IsObject():
+			inner := []byte{'{'}
+			v.ForEach(func(k, v gjson.Result) bool {
+				switch k.Str {
+				case "thread_id", "run_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "checkpoint":
+				default:
+					inner = kit.AppendMember(inner, k.Raw, oneLine(v.Raw))
+				}
+				return true
+			})
+			o = kit.AppendMember(o, k.Raw, string(append(inner, '}')))
+		case k.Str == "recursion_limit", k.Str == "tags", k.Str == "metadata":
+			o = kit.AppendMember(o, k.Raw, oneLine(v.Raw))
+		}
+		return true
+	})
+	return append(o, '}')
+}

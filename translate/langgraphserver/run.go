@@ -1,0 +1,432 @@
+package langgraphserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/langgraphapi"
+	"holdpoint/translate/kit"
+)
+
+// A step is which exchange of a chat it is.
+type step int
+
+const (
+	creating  step = iota // the thread, before an ordinary run
+	looking               // the state before the run
+	streaming             // the run
+	searching             // for the run whose stream broke off before it told its id
+	joining               // the run again, whose stream broke off
+	telling               // the results of calls, before the thread's task is ended
+	ending                // the thread's task
+	settling              // the state after the run
+)
+
+// maxJoins bounds how often a run is joined.
+const maxJoins = 3
+
+// A run translates one exchange.
+type run struct {
+	*chat
+	step step
+	body []byte // of an answer that is no stream
+	skip int    // pieces of a joined stream that were read before
+}
+
+// Framing implements translate.Decoder.
+func (run *run) Framing(mediaType string) translate.Framing {
+	stream := run.step == streaming || run.step == joining
+	switch {
+	case stream && mediaType == "text/event-stream":
+		return translate.Frames
+	case !stream && mediaType == "application/json":
+		return translate.Whole
+	}
+	return translate.Unread
+}
+
+// Event implements translate.Run. The client sees the events that Decode makes as they are.
+func (*run) Event(ev agui.Event, emit func(agui.Event)) error {
+	emit(ev)
+	return nil
+}
+
+// Decode implements translate.Decoder.
+func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
+	switch run.step {
+	case streaming, joining:
+		if run.skip > 0 {
+			run.skip--
+			return nil
+		}
+		run.frames++
+		run.frame(p, emit)
+	case settling:
+		if s, ok := readState(bytes.Clone(p.Data)); ok {
+			run.after, run.settled = s, true
+			run.tell(emit)
+		}
+	default:
+		run.body = bytes.Clone(p.Data)
+	}
+	return nil
+}
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	switch run.step {
+	case creating:
+		if run.body == nil {
+			return run.unavailable(e), nil
+		}
+		return run.next(run.look(), looking), nil
+	case looking:
+		return run.looked(e), nil
+	case streaming:
+		return run.streamed(e), nil
+	case searching:
+		return run.searched(), nil
+	case joining:
+		return run.joined(e), nil
+	case telling, ending:
+		return run.ended(e), nil
+	}
+	return run.conclude(), nil
+}
+
+func (run *run) next(out translate.Out, s step) translate.Result {
+	next := &exchange{chat: run.chat, step: s}
+	if s == joining {
+		next.skip = run.frames
+		run.joins++
+	}
+	return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}
+}
+
+// exchange is run, where a receiver hides its name.
+type exchange = run
+
+// unavailable is the result of a preparatory exchange that failed. Nothing was sent yet.
+func (run *run) unavailable(e translate.End) translate.Result {
+	switch e.Status {
+	case 0:
+		return translate.Result{}
+	case 401, 403:
+		return failure(agui.UpstreamStatus, "LangGraph's server does not let the request in (%d): send x-api-key or Authorization, or set HOLDPOINT_UPSTREAM_HEADERS_FILE", e.Status)
+	}
+	return failure(agui.UpstreamStatus, "LangGraph's server answered %d to a request for the thread: is HOLDPOINT_UPSTREAM its address?", e.Status)
+}
+
+func failure(code agui.Code, format string, args ...any) translate.Result {
+	return translate.Result{Finish: agui.Errorf(code, format, args...).Event()}
+}
+
+// looked goes on with the state before the run.
+func (run *run) looked(e translate.End) translate.Result {
+	s, ok := readState(run.body)
+	switch {
+	case e.Status == 404 && run.resumes:
+		return translate.Result{Fate: translate.Lost} // the server has lost its threads
+	case !ok:
+		return run.unavailable(e)
+	}
+	run.before = s
+	if run.resumes {
+		if !run.waits(s) {
+			return translate.Result{Fate: translate.Lost} // somebody went on with the thread past Holdpoint
+		}
+		return translate.Result{Next: run.answer(s)}
+	}
+	if open := s.natives(); len(open) > 0 { // a run would discard the question
+		run.after, run.settled = s, true
+		_, sent, err := fresh(run.r.Input.Messages, s)
+		if err != nil {
+			sent = nil
+		}
+		res := translate.Result{Untaken: sent}
+		run.tell(func(ev agui.Event) { res.Before = append(res.Before, ev) })
+		unseen(s, open)
+		return run.paused(res, open)
+	}
+	next, err := run.begin(false)
+	if err != nil {
+		return translate.Result{Finish: err.Event()}
+	}
+	return translate.Result{Next: next}
+}
+
+// unseen marks the questions of a run whose tasks nobody saw, if more calls wait for results than
+// questions are open: the answer may reach another call than the one that asked.
+func unseen(s state, natives []langgraphapi.Native) {
+	calls := len(s.dangling())
+	if calls < 2 || len(natives) >= calls {
+		return
+	}
+	for n := range natives {
+		v := gjson.ParseBytes(natives[n].Value)
+		one := natives[n]
+		one.Shape = one.ShapeOf()
+		if !one.IsReview() && !v.Get("tool_call_id").Exists() && !v.Get("toolCallId").Exists() {
+			natives[n].Beside = langgraphapi.Besides(nil)
+		}
+	}
+}
+
+// streamed goes on behind the run's stream.
+func (run *run) streamed(e translate.End) translate.Result {
+	switch {
+	case e.Status != 0:
+		return run.refused(e)
+	case e.Event.Type == agui.RunErrored:
+		return run.errored(e)
+	case !e.Cut: // the stream of a run just ends
+		return run.next(run.look(), settling)
+	case e.Refused:
+		return translate.Result{}
+	case run.run != "":
+		return run.next(run.join(), joining)
+	case run.nonce != "":
+		return run.next(run.list(), searching)
+	}
+	return run.lost()
+}
+
+// lost is the result of a run whose end nobody knows.
+func (run *run) lost() translate.Result {
+	var res translate.Result
+	run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
+	if run.resumes {
+		res.Fate = translate.InDoubt
+		return res
+	}
+	return res
+}
+
+// searched looks for the run in the list of the thread's runs.
+func (run *run) searched() translate.Result {
+	if agui.ValidJSON(run.body) {
+		for _, one := range gjson.ParseBytes(run.body).Array() {
+			if id := one.Get("run_id").Str; isUUID(id) && one.Get("metadata.holdpoint_run").Str == run.nonce {
+				run.run = id
+				return run.next(run.join(), joining)
+			}
+		}
+	}
+	return run.lost()
+}
+
+// joined goes on behind the stream of a joined run.
+func (run *run) joined(e translate.End) translate.Result {
+	switch {
+	case e.Event.Type == agui.RunErrored:
+		if run.frames == 1 || run.skip > 0 { // "Run not found": the server has lost it
+			return run.lost()
+		}
+		return run.errored(e)
+	case e.Status == 0 && !e.Cut && run.skip == 0:
+		return run.next(run.look(), settling)
+	case e.Status == 0 && e.Cut && run.joins < maxJoins:
+		return run.next(run.join(), joining)
+	}
+	return run.lost()
+}
+
+// errored is the result of a run that the graph's error ended. Whether what was approved was
+// carried out, only the call's result shows: proxy looks for it where the answers went.
+func (run *run) errored(e translate.End) translate.Result {
+	res := translate.Result{Finish: e.Event}
+	if run.step == joining && run.yes {
+		res.Fate = translate.InDoubt
+	}
+	return res
+}
+
+// refused is the result of a run that the server did not take.
+func (run *run) refused(e translate.End) translate.Result {
+	var res translate.Result
+	switch busy := bytes.Contains(e.Body, []byte("already running")); {
+	case e.Status == 409, e.Status == 422 && busy:
+		res = failure(agui.ThreadBusy, "a run is under way on the thread, and LangGraph's server takes one at a time: wait for its end")
+	case e.Status == 401, e.Status == 403:
+		return run.unavailable(e)
+	case e.Status == 404, e.Status == 422:
+		res = failure(agui.UpstreamStatus, "LangGraph's server does not take the run (%d): it may not know the assistant (HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT)", e.Status)
+	default:
+		return translate.Result{}
+	}
+	if run.resumes {
+		res.Fate = translate.Untouched
+	}
+	return res
+}
+
+// ended goes on behind an update of the thread's state. A server that does not take it gets the
+// answers one by one.
+func (run *run) ended(e translate.End) translate.Result {
+	switch {
+	case run.body != nil && run.step == telling:
+		return translate.Result{Next: run.end()}
+	case run.body != nil:
+		return run.next(run.look(), settling)
+	case e.Status >= 400 && run.command != nil:
+		return translate.Result{Next: run.command1()}
+	}
+	return translate.Result{}
+}
+
+// tell ends what is open and tells the state that the run came to.
+func (run *run) tell(emit func(agui.Event)) {
+	run.out.close(emit)
+	o := []byte{'{'}
+	run.after.values.ForEach(func(k, v gjson.Result) bool {
+		if len(run.keys) == 0 || run.keys[k.Str] { // the graph's output, if its run showed it
+			o = kit.AppendMember(o, oneLine(k.Raw), oneLine(v.Raw))
+		}
+		return true
+	})
+	if run.after.values.IsObject() {
+		run.out.snapshot(append(o, '}'), emit)
+	}
+	if list, ok := run.after.messages(); ok {
+		emit(agui.SnapshotEvent(fromLangChain(list, run.thread)))
+	}
+}
+
+// conclude is the result of a run whose stream has ended well.
+func (run *run) conclude() translate.Result {
+	var res translate.Result
+	if !run.settled {
+		run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
+	}
+	natives := run.open()
+	if len(natives) > 0 {
+		return run.paused(res, natives)
+	}
+	res.Finish = agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
+	if run.resumes && len(run.r.New) > 0 {
+		return run.beside(res)
+	}
+	return res
+}
+
+// beside adds the exchange for what was said beside the answers.
+func (run *run) beside(res translate.Result) translate.Result {
+	if !run.settled {
+		res.Finish.JSON = agui.SetString(res.Finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
+		return res
+	}
+	c := run.d.newChat(run.r.Plain())
+	c.before, c.out = run.after, run.out
+	next, err := c.begin(true)
+	if err != nil {
+		res.Finish = err.Event()
+		return res
+	}
+	res.Next = next
+	return res
+}
+
+// open returns what the thread asks after the run. The run's own frames say it best: the state may
+// show questions that were answered. Where a server gives no ids, its frames are not complete.
+func (run *run) open() []langgraphapi.Native {
+	natives := run.asked
+	for n := range natives {
+		if run.settled {
+			natives[n].Meta = run.after.about(natives[n].Meta, run.after.nodeOf(natives[n].ID))
+		}
+	}
+	without := slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.ID == "" })
+	if run.settled && (without || len(natives) == 0 && run.ends) {
+		natives = run.after.natives()
+	}
+	if len(natives) == 0 && run.stops && run.settled && len(run.after.next) > 0 {
+		natives = []langgraphapi.Native{stopped(run.after)}
+	}
+	return natives
+}
+
+// stopped returns the question of a static breakpoint.
+func stopped(s state) langgraphapi.Native {
+	o := kit.AppendText([]byte{'{'}, "reason", "langgraph:breakpoint")
+	message := "The agent has stopped at a breakpoint. Go on with " + s.next[0]
+	for _, n := range s.next[1:] {
+		message += ", " + n
+	}
+	o = kit.AppendText(o, "message", message+"?")
+	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
+	return langgraphapi.Native{Way: breakpoint, Value: append(o, '}'), Meta: s.about([]byte("{}"), s.next[0])}
+}
+
+// paused adds the pause to a result.
+func (run *run) paused(res translate.Result, natives []langgraphapi.Native) translate.Result {
+	run.tangle(natives)
+	var calls []agui.Call
+	if run.r.Transcript != nil {
+		calls = run.r.Transcript.Calls()
+	}
+	res.Finish = agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
+	res.Asked = translate.Asked{
+		Interrupts: langgraphapi.Publish(natives, calls), Sticky: true,
+		Own: announced(natives), OwnFinish: slices.Clone(res.Finish.JSON),
+	}
+	tasks := run.trail.Outermosts()
+	if run.resumes {
+		tasks = append(tasks, run.kept.Tasks...)
+	}
+	res.Asked.Private = agui.MustMarshal(private{Natives: natives, Checkpoint: run.after.checkpoint, Tasks: tasks})
+	return res
+}
+
+// tangle marks the questions that were asked where several calls run at once in one task: LangGraph
+// may give the answer to another of them (langgraph issue 6533).
+func (run *run) tangle(natives []langgraphapi.Native) {
+	askedIn := map[string]int(nil)
+	for _, calls := range run.trail.Tangled(func(task string) bool {
+		return slices.Contains(run.kept.Tasks, langgraphapi.Outermost(task))
+	}) {
+		if askedIn == nil {
+			askedIn = run.trail.IDs()
+		}
+		langgraphapi.Mark(natives, askedIn, calls)
+	}
+	for n := range natives {
+		if run.trail.Full && natives[n].Beside == nil {
+			natives[n].Beside = langgraphapi.Besides(nil)
+		}
+		for _, old := range run.kept.Natives {
+			if natives[n].Beside == nil && old.ID != "" && old.ID == natives[n].ID {
+				natives[n].Beside = old.Beside
+			}
+		}
+	}
+}
+
+// announced returns the questions as the adapters announce them, for clients that know only that.
+func announced(natives []langgraphapi.Native) []json.RawMessage {
+	var list []json.RawMessage
+	for _, n := range natives {
+		if n.Way == breakpoint {
+			continue
+		}
+		text := string(n.Value)
+		if v := gjson.ParseBytes(n.Value); v.Type == gjson.String {
+			text = v.Str
+		}
+		raw := []byte{'{'}
+		if n.ID != "" {
+			raw = kit.AppendText(raw, "id", n.ID)
+		}
+		if len(n.Value) > 0 {
+			raw = kit.AppendMember(raw, `"value"`, string(n.Value))
+		}
+		o := kit.AppendText([]byte(`{"type":"CUSTOM"`), "name", agui.OnInterrupt)
+		o = kit.AppendText(o, "value", text)
+		list = append(list, append(kit.AppendMember(o, `"rawEvent"`, string(append(raw, '}'))), '}'))
+	}
+	return list
+}

@@ -1,0 +1,138 @@
+package langgraphserver
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/langgraphapi"
+	"holdpoint/translate/kit"
+)
+
+// A state is what GET /threads/{t}/state says.
+type state struct {
+	values     gjson.Result
+	checkpoint string
+	next       []string
+	tasks      []gjson.Result
+}
+
+// readState reads a body. It returns false if the body is none.
+func readState(body []byte) (state, bool) {
+	if !agui.ValidJSON(body) {
+		return state{}, false
+	}
+	root := gjson.ParseBytes(body)
+	values := root.Get("values")
+	if !root.IsObject() || !values.Exists() {
+		return state{}, false
+	}
+	s := state{values: values, checkpoint: root.Get("checkpoint.checkpoint_id").Str, tasks: root.Get("tasks").Array()}
+	for _, n := range root.Get("next").Array() {
+		s.next = append(s.next, n.Str)
+	}
+	return s, true
+}
+
+// messages returns the conversation that the server has. ok is false if its graph keeps none.
+func (s state) messages() (list []gjson.Result, ok bool) {
+	m := s.values.Get("messages")
+	if !m.IsArray() {
+		return nil, false
+	}
+	return m.Array(), true
+}
+
+// natives returns what the thread asks, with the nodes that ask. After an answer to one of several,
+// the state may still show the answered one.
+func (s state) natives() []langgraphapi.Native {
+	var list []langgraphapi.Native
+	for _, t := range s.tasks {
+		for _, i := range t.Get("interrupts").Array() {
+			if i.IsObject() {
+				n := readInterrupt(i)
+				n.Meta = s.about(n.Meta, t.Get("name").Str)
+				list = append(list, n)
+			}
+		}
+	}
+	return list
+}
+
+// about adds to the metadata of a question where it was asked.
+func (s state) about(meta []byte, node string) []byte {
+	open := append([]byte(nil), meta[:len(meta)-1]...)
+	if node != "" {
+		open = kit.AppendText(open, "node", node)
+	}
+	if s.checkpoint != "" {
+		open = kit.AppendText(open, "checkpoint_id", s.checkpoint)
+	}
+	return append(open, '}')
+}
+
+// nodeOf returns the node that asks the question with the id, "" if that is not known.
+func (s state) nodeOf(id string) string {
+	for _, t := range s.tasks {
+		for _, i := range t.Get("interrupts").Array() {
+			if id != "" && idOf(i) == id {
+				return t.Get("name").Str
+			}
+		}
+	}
+	return ""
+}
+
+// dangling returns the calls of the last message that have no result.
+func (s state) dangling() []gjson.Result {
+	list, _ := s.messages()
+	results := map[string]bool{}
+	for n := len(list) - 1; n >= 0; n-- {
+		switch list[n].Get("type").Str {
+		case "tool":
+			results[list[n].Get("tool_call_id").Str] = true
+			continue
+		case "ai":
+			var open []gjson.Result
+			for _, c := range list[n].Get("tool_calls").Array() {
+				if !results[c.Get("id").Str] {
+					open = append(open, c)
+				}
+			}
+			return open
+		}
+		break
+	}
+	return nil
+}
+
+// idOf returns the id of an interrupt. Servers with JS 0.3 call it interrupt_id.
+func idOf(i gjson.Result) string {
+	for _, key := range []string{"id", "interrupt_id"} {
+		if id := i.Get(key); id.Type == gjson.String && id.Str != "" {
+			return id.Str
+		}
+	}
+	return ""
+}
+
+// readInterrupt reads an Interrupt as the server writes it: {id, value} today, {value, ns,
+// resumable, when} before langgraph 0.6 and JS 0.4.
+func readInterrupt(i gjson.Result) langgraphapi.Native {
+	n := langgraphapi.Native{ID: idOf(i), Way: langgraphapi.ByScalar, Value: langgraphapi.RawOf(i.Get("value")), Meta: []byte{'{'}}
+	if langgraphapi.IsID(n.ID) {
+		n.Way = langgraphapi.ByID
+	}
+	for _, key := range []string{"ns", "resumable", "when"} {
+		if v := i.Get(key); v.Exists() && v.Type != gjson.Null {
+			n.Meta = kit.AppendMember(n.Meta, `"`+key+`"`, oneLine(v.Raw))
+		}
+	}
+	n.Meta = append(n.Meta, '}')
+	n.Value = json.RawMessage(oneLine(string(n.Value)))
+	if s := langgraphapi.ObjectOf(i.Get("response_schema")); s != "" {
+		n.Schema = json.RawMessage(oneLine(s))
+	}
+	return n
+}

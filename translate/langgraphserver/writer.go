@@ -1,0 +1,268 @@
+package langgraphserver
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// maxOpen bounds the messages, calls and steps that are open at once. More of them are left out:
+// the snapshots at the end have them.
+const maxOpen = 1024
+
+// A writer makes the events of a run. Several messages may be open at once, for nodes run beside
+// each other.
+type writer struct {
+	prefix string // of ids that the server does not give
+	n      int
+
+	known   map[string]bool // messages that the client has already
+	open    map[string]*said
+	order   []string          // of the open ones
+	results map[string]bool   // calls whose result was told
+	steps   map[string]string // by run ids of nodes
+	active  []string          // names of steps, each as often as it is under way
+	state   []byte            // the last one told
+}
+
+// said is a message under way.
+type said struct {
+	id, node  string
+	open      agui.Type // TextStart, ReasoningStart or Unknown
+	told      bool      // text of it was told: it cannot begin again
+	reasoning string    // the id of the reasoning
+	index     string    // of the call under way
+	call      string    // its id, "" if none is open
+	chunked   bool      // its calls come in pieces
+	calls     int
+}
+
+func newWriter(r *translate.Request) *writer {
+	w := &writer{
+		known: map[string]bool{}, open: map[string]*said{}, results: map[string]bool{}, steps: map[string]string{},
+		prefix: agui.Cut(r.Input.ThreadID + "-" + r.Input.RunID),
+	}
+	if r.NewID != nil {
+		w.prefix = r.NewID()
+	}
+	for _, m := range r.Came {
+		w.known[m.ID] = true
+	}
+	return w
+}
+
+func (w *writer) next() string {
+	w.n++
+	return w.prefix + "-" + strconv.Itoa(w.n)
+}
+
+// event is an event that is small enough to be marshalled.
+type event struct {
+	Type    agui.Type `json:"type"`
+	Message string    `json:"messageId,omitempty"`
+	Role    string    `json:"role,omitempty"`
+	Call    string    `json:"toolCallId,omitempty"`
+	Tool    string    `json:"toolCallName,omitempty"`
+	Parent  string    `json:"parentMessageId,omitempty"`
+	Delta   string    `json:"delta,omitempty"`
+	Content *string   `json:"content,omitempty"`
+	Step    string    `json:"stepName,omitempty"`
+}
+
+func (e event) make() agui.Event { return agui.NewEvent(agui.MustMarshal(e)) }
+
+// message returns the open message with the id, a new one if there is none. It is nil if the client
+// has the message already.
+func (w *writer) message(id, node string) *said {
+	if m := w.open[id]; m != nil {
+		return m
+	}
+	if w.known[id] || len(w.open) >= maxOpen {
+		return nil
+	}
+	m := &said{id: id, node: node}
+	w.open[id] = m
+	w.order = append(w.order, id)
+	return m
+}
+
+func (w *writer) text(m *said, delta string, emit func(agui.Event)) {
+	if delta == "" {
+		return
+	}
+	if m.open != agui.TextStart {
+		w.closePart(m, emit)
+		if m.told { // the same id again would begin a second message
+			return
+		}
+		m.open, m.told = agui.TextStart, true
+		emit(event{Type: agui.TextStart, Message: m.id, Role: "assistant"}.make())
+	}
+	emit(event{Type: agui.TextContent, Message: m.id, Delta: delta}.make())
+}
+
+func (w *writer) think(m *said, id, delta string, emit func(agui.Event)) {
+	if delta == "" {
+		return
+	}
+	if m.open != agui.ReasoningStart {
+		w.closePart(m, emit)
+		if id == "" || w.known[id] {
+			id = w.next()
+		}
+		m.open, m.reasoning = agui.ReasoningStart, id
+		w.remember(id)
+		emit(event{Type: agui.ReasoningStart, Message: id}.make())
+		emit(event{Type: agui.ReasoningMsgStart, Message: id, Role: "reasoning"}.make())
+	}
+	emit(event{Type: agui.ReasoningContent, Message: m.reasoning, Delta: delta}.make())
+}
+
+func (w *writer) remember(id string) {
+	if len(w.known) < 64*maxOpen {
+		w.known[id] = true
+	}
+}
+
+// begin begins a call of a message.
+func (w *writer) begin(m *said, id, name string, emit func(agui.Event)) {
+	w.closePart(m, emit)
+	if id == "" {
+		id = w.next()
+	}
+	m.call = id
+	m.calls++
+	emit(event{Type: agui.CallStart, Call: id, Tool: name, Parent: m.id}.make())
+}
+
+func (w *writer) args(m *said, delta string, emit func(agui.Event)) {
+	if delta != "" && m.call != "" {
+		emit(event{Type: agui.CallArgs, Call: m.call, Delta: delta}.make())
+	}
+}
+
+// closePart ends what is open of a message.
+func (w *writer) closePart(m *said, emit func(agui.Event)) {
+	switch m.open {
+	case agui.TextStart:
+		emit(event{Type: agui.TextEnd, Message: m.id}.make())
+	case agui.ReasoningStart:
+		emit(event{Type: agui.ReasoningMsgEnd, Message: m.reasoning}.make())
+		emit(event{Type: agui.ReasoningEnd, Message: m.reasoning}.make())
+	}
+	m.open = agui.Unknown
+	if m.call != "" {
+		emit(event{Type: agui.CallEnd, Call: m.call}.make())
+		m.call, m.index = "", ""
+	}
+}
+
+// end ends a message for good.
+func (w *writer) end(m *said, emit func(agui.Event)) {
+	w.closePart(m, emit)
+	delete(w.open, m.id)
+	w.remember(m.id)
+	w.order = slices.DeleteFunc(w.order, func(id string) bool { return id == m.id })
+}
+
+// endOf ends the messages that gone says true of.
+func (w *writer) endOf(gone func(*said) bool, emit func(agui.Event)) {
+	for _, id := range slices.Clone(w.order) {
+		if m := w.open[id]; m != nil && gone(m) {
+			w.end(m, emit)
+		}
+	}
+}
+
+// result tells a call's result once.
+func (w *writer) result(id, call, content string, failed bool, emit func(agui.Event)) {
+	if w.results[call] || w.known[id] && id != "" || len(w.results) >= 64*maxOpen {
+		return
+	}
+	w.results[call] = true
+	w.endOf(func(m *said) bool { return m.call == call }, emit)
+	if id == "" {
+		id = w.next()
+	}
+	w.remember(id)
+	ev := event{Type: agui.CallResult, Message: id, Role: "tool", Call: call, Content: &content}.make()
+	if failed {
+		ev.JSON = agui.SetKey(ev.JSON, "metadata", []byte(`{"langgraph":{"status":"error"}}`))
+	}
+	emit(ev)
+}
+
+// step begins a step, once for however many nodes of the name run at once.
+func (w *writer) step(run, name string, emit func(agui.Event)) {
+	if _, runs := w.steps[run]; runs || name == "" || len(w.steps) >= maxOpen {
+		return
+	}
+	w.steps[run] = name
+	if !slices.Contains(w.active, name) {
+		emit(event{Type: agui.StepStarted, Step: name}.make())
+	}
+	w.active = append(w.active, name)
+}
+
+func (w *writer) stepEnds(run string, emit func(agui.Event)) {
+	name, runs := w.steps[run]
+	if !runs {
+		return
+	}
+	delete(w.steps, run)
+	at := slices.Index(w.active, name)
+	w.active = slices.Delete(w.active, at, at+1)
+	if !slices.Contains(w.active, name) {
+		emit(event{Type: agui.StepFinished, Step: name}.make())
+	}
+}
+
+// close ends all that is open.
+func (w *writer) close(emit func(agui.Event)) {
+	w.endOf(func(*said) bool { return true }, emit)
+	for len(w.active) > 0 {
+		name := w.active[len(w.active)-1]
+		w.active = slices.DeleteFunc(w.active, func(n string) bool { return n == name })
+		emit(event{Type: agui.StepFinished, Step: name}.make())
+	}
+	clear(w.steps)
+}
+
+// snapshot tells a state, unless it was told last.
+func (w *writer) snapshot(state []byte, emit func(agui.Event)) {
+	if string(state) == string(w.state) {
+		return
+	}
+	w.state = append(w.state[:0], state...)
+	emit(agui.NewEvent(append(kit.AppendMember([]byte(`{"type":"STATE_SNAPSHOT"`), `"snapshot"`, string(state)), '}')))
+}
+
+// custom tells something that AG-UI has no event for. A graph must not ask by one.
+func (w *writer) custom(name string, value gjson.Result, emit func(agui.Event)) {
+	if name == agui.OnInterrupt {
+		return
+	}
+	raw := value.Raw
+	if raw == "" {
+		raw = "null"
+	}
+	o := kit.AppendText([]byte(`{"type":"CUSTOM"`), "name", name)
+	emit(agui.NewEvent(append(kit.AppendMember(o, `"value"`, oneLine(raw)), '}')))
+}
+
+// failedWith returns a RUN_ERROR in the server's own words.
+func failedWith(message, code string) agui.Event {
+	if message == "" {
+		message = "the graph failed and does not say why"
+	}
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type    agui.Type `json:"type"`
+		Message string    `json:"message"`
+		Code    string    `json:"code,omitempty"`
+	}{agui.RunErrored, message, code}))
+}
