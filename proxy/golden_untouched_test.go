@@ -61,7 +61,7 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 		}
 	}
 	resumes := gjson.GetBytes(s.request(turn), "resume").Exists() || gjson.GetBytes(s.request(turn), "forwardedProps.command.resume").Exists() ||
-		bytes.Contains(s.request(turn), []byte("approval_id"))
+		bytes.Contains(s.request(turn), []byte("approval_id")) || bytes.Contains(s.request(turn), []byte(`\"accepted\"`))
 	for i, f := range u.frames {
 		if f.taken || broken && i >= u.next {
 			continue

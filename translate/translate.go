@@ -43,8 +43,8 @@ type Dialect interface {
 // that must see the whole stream is an Early.
 type Signer interface {
 	// Sign says whether the event is this dialect's. It is pure. auto asks it about CUSTOM events,
-	// MESSAGES_SNAPSHOT and the terminal event. r is the request; its Transcript has the stream so
-	// far.
+	// MESSAGES_SNAPSHOT, the first RAW event and the terminal event. r is the request; its
+	// Transcript has the stream so far.
 	Sign(ev agui.Event, r *Request) bool
 }
 

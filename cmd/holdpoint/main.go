@@ -50,8 +50,8 @@
 //   - HOLDPOINT_NAME (none): the agent's name. Agents that share a store need one each, or threads
 //     of one id at one path would be one thread
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses. auto finds it in the stream. Values: auto,
-//     adk, agent-framework, agui, aws-strands, draft, langgraph, langgraph-server, mastra, phrases,
-//     request-approval, strands, superagent
+//     adk, agent-framework, agno, agui, aws-strands, draft, langgraph, langgraph-server, mastra,
+//     phrases, request-approval, strands, superagent
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
 //     by the request. Values: auto, outcome, both, native
@@ -230,6 +230,11 @@
 //     (docs/strands.md#rules)
 //   - HOLDPOINT_ADK_ASK (none): names of long-running tools of ADK whose unanswered call waits for
 //     a person, and not for a job. Globs, name;name
+//   - HOLDPOINT_AGNO_INPUT (none): names of tools of agno that want user input
+//     (requires_user_input), and not a confirmation. Globs, name;name
+//   - HOLDPOINT_AGNO_EXTERNAL (none): names of tools that agno leaves to others
+//     (external_execution), whose answer is their result. Those that the request declares are the
+//     client's. Globs, name;name
 //   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a
 //     cancelled answer, unless it asks for the approval of a function. It must be nothing that
 //     could be taken for a yes

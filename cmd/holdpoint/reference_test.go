@@ -147,7 +147,8 @@ func TestReferenceIsComplete(t *testing.T) {
 // Which calls of ADK wait for a person is one: nothing on the wire says it.
 // LangGraph's own server is two: which graph it is to run, and what that gets for a cancel.
 // Which of several processes carries a decision is one.
-const most = 38 + 11 + 4 + 4 + 16 + 1 + 7 + 7 + 1 + 6 + 1 + 2 + 1
+// Of which kind agno's calls are is two: nothing on the wire says it.
+const most = 38 + 11 + 4 + 4 + 16 + 1 + 7 + 7 + 1 + 6 + 1 + 2 + 1 + 2
 
 func TestVariablesGetFewer(t *testing.T) {
 	switch n := len(all()); {

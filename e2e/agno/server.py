@@ -2,9 +2,12 @@
 
 Its pauses are calls without a result and a plain end, and are answered by tool messages.
 
-A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes: "delete a.txt".
+A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes: "delete a.txt,
+delete b.txt" are two calls that want a confirmation, "mail bob" is one that wants input, "form colour" asks by get_user_input, and
+"show x" is the client's own tool. What stands behind "then" is the next turn's.
 """
 
+import asyncio
 import json
 import os
 import sys
@@ -16,14 +19,24 @@ os.environ["AGNO_TELEMETRY"] = "false"
 
 from agno.agent import Agent
 from agno.db.in_memory import InMemoryDb
+from agno.db.sqlite import SqliteDb
 from agno.models.base import Model
 from agno.models.response import ModelResponse
 from agno.os.interfaces.agui import AGUI
 from agno.run import RunContext
 from agno.tools import tool
+from agno.tools.user_control_flow import UserControlFlowTools
 from fastapi import FastAPI
 
 from serving import LEDGER, options, serve
+
+
+VERBS = {
+    "delete": lambda what: ("delete_file", {"path": what}),
+    "mail": lambda what: ("send_mail", {"subject": "hi", "to": what}),
+    "show": lambda what: ("show_dialog", {"title": what}),
+    "form": lambda what: ("get_user_input", {"user_input_fields": [{"field_name": what, "field_type": "str", "field_description": "Which " + what + "?"}]}),
+}
 
 
 @dataclass
@@ -31,20 +44,28 @@ class Scripted(Model):
     id: str = "scripted"
 
     def answer(self, messages) -> ModelResponse:
-        order, results = "", []
+        order, results, turns = "", [], 0
         for message in messages:
             if message.role == "user":
-                order, results = str(message.content), []
+                order, results, turns = str(message.content), [], 0
             elif message.role == "tool":
                 results.append(str(message.content))
-        if results:
+            elif message.role == "assistant":
+                turns += 1
+        steps = order.split(" then ")
+        if turns >= len(steps):
             return ModelResponse(role="assistant", content="results: " + "; ".join(results))
-        if not order.startswith("delete"):
+        step = steps[turns]
+        if step.split(" ")[0] not in VERBS:
+            if step.startswith("fail"):
+                raise RuntimeError("the model is gone")
             return ModelResponse(role="assistant", content="echo: " + order)
         calls = []
-        for call in order.split(","):
-            arguments = json.dumps({"path": call.strip().partition(" ")[2]})
-            calls.append({"id": "call_" + uuid.uuid4().hex[:12], "type": "function", "function": {"name": "delete_file", "arguments": arguments}})
+        for call in step.split(","):
+            verb, _, what = call.strip().partition(" ")
+            name, arguments = VERBS[verb](what)
+            function = {"name": name, "arguments": json.dumps(arguments)}
+            calls.append({"id": "call_" + uuid.uuid4().hex[:12], "type": "function", "function": function})
         said = ModelResponse(role="assistant", content="I will.")
         said.tool_calls = calls
         return said
@@ -69,16 +90,26 @@ class Scripted(Model):
 
 
 @tool(requires_confirmation=True)
-def delete_file(path: str, run_context: RunContext) -> str:
+async def delete_file(path: str, run_context: RunContext) -> str:
     """Deletes a file."""
+    if path.startswith("slow"):
+        await asyncio.sleep(0.5)
     LEDGER.effect(run_context.session_id, "delete_file", path=path)
     return "deleted " + path
 
 
+@tool(requires_user_input=True, user_input_fields=["to"])
+def send_mail(subject: str, to: str, run_context: RunContext) -> str:
+    """Sends a mail."""
+    LEDGER.effect(run_context.session_id, "send_mail", subject=subject, to=to)
+    return "sent to " + to
+
+
+given = options()
+db = SqliteDb(db_file=os.path.join(given.ledger, "agno.db")) if given.database else InMemoryDb()
 app = FastAPI()
-agent = Agent(name="agent", model=Scripted(), tools=[delete_file], db=InMemoryDb(), telemetry=False, add_history_to_context=True)
+agent = Agent(name="agent", model=Scripted(), tools=[delete_file, send_mail, UserControlFlowTools()], db=db, telemetry=False, add_history_to_context=True)
 app.include_router(AGUI(agent=agent, prefix="/default").get_router())
 
 if __name__ == "__main__":
-    given = options()
     serve(app, ["default"], ("agno", "ag-ui-protocol"), given.port)

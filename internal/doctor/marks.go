@@ -6,6 +6,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate/adk"
 	"holdpoint/translate/agentframework"
+	"holdpoint/translate/agno"
 	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
 	"holdpoint/translate/kit"
@@ -33,6 +34,7 @@ type Framework struct {
 var sections = map[string]string{
 	adk.Name:             "Google ADK",
 	agentframework.Name:  "Microsoft Agent Framework",
+	agno.Name:            "agno",
 	awsstrands.Name:      "Strands Agents",
 	draft.Name:           "AG-UI's draft of interrupts",
 	langgraph.Name:       "LangGraph",
@@ -69,7 +71,7 @@ var marks = []mark{
 	{"CrewAI", "CUSTOM on_interrupt with an interrupt of CrewAI's", announces(kit.CrewAI), ""},
 	{"Mastra", "interrupts with the reason mastra:tool_suspend", hasReason("mastra:tool_suspend"), ""},
 	{"Mastra", "CUSTOM on_interrupt with a call that suspends", announces(kit.Mastra), ""},
-	{"agno", "RAW events with the source agno", isRaw("agno"), "agno asks by a call without a result: it passes, and Holdpoint keeps no contract there"},
+	{"agno", "RAW events with the source agno", isRaw("agno"), ""},
 }
 
 func isCustom(name string) func(agui.Event) bool {

@@ -108,8 +108,9 @@ type tally struct{ told, untold, none int }
 var tallies = map[string]tally{
 	"adk":              {told: 27, untold: 64, none: 1},
 	"agent-framework":  {told: 143, untold: 220, none: 1},
+	"agno":             {told: 17, untold: 35},
 	"agui":             {told: 64, untold: 61, none: 1},
-	"auto":             {told: 10, untold: 18},
+	"auto":             {told: 11, untold: 17},
 	"aws-strands":      {told: 48, untold: 65},
 	"contract":         {told: 71, untold: 82, none: 10},
 	"draft":            {told: 23, untold: 37},

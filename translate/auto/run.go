@@ -36,6 +36,7 @@ type run struct {
 	// This is how the stream began, for the dialect that will claim it: RUN_STARTED, or all of it
 	// for a dialect that is an Early.
 	began []agui.Event
+	raw   bool // the dialects were asked about a RAW event: they are asked about the first one only
 	early []early
 	lost  strandsapi.Lost
 
@@ -106,6 +107,13 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		if one := run.ask(ev); one != nil {
 			return run.take(one, ev, emit)
 		}
+	case agui.Raw:
+		if !run.raw {
+			run.raw = true
+			if one := run.signer(ev); one != nil {
+				return run.take(one, ev, emit)
+			}
+		}
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 		return run.call(ev, emit)
 	case agui.CallResult:
@@ -131,6 +139,10 @@ func (run *run) Passes(t agui.Type) bool {
 	switch t {
 	case agui.RunStarted, agui.Custom, agui.MessagesSnapshot, agui.CallStart, agui.CallChunk:
 		return false
+	case agui.Raw:
+		if !run.raw {
+			return false
+		}
 	case agui.CallArgs:
 		if len(run.held) > 0 {
 			return false

@@ -11,6 +11,7 @@ import (
 	"holdpoint/translate"
 	"holdpoint/translate/adk"
 	"holdpoint/translate/agentframework"
+	"holdpoint/translate/agno"
 	"holdpoint/translate/auto"
 	"holdpoint/translate/awsstrands"
 	"holdpoint/translate/draft"
@@ -33,6 +34,7 @@ func All() List {
 		entry(awsstrands.Name, awsstrands.New),
 		entry(requestapproval.Name, requestapproval.New),
 		entry(adk.Name, adk.New),
+		entry(agno.Name, agno.New),
 		entry(draft.Name, draft.New),
 		entry(standard.Name, standard.New),
 		entry(standard.MastraName, standard.NewMastra),

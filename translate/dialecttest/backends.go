@@ -49,6 +49,11 @@ func interrupt(object string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + object + `]}}`
 }
 
+// agnoRaw is one of agno's own events.
+func agnoRaw(event string) []string {
+	return []string{`{"type":"RAW","event":{"event":"` + event + `"},"source":"agno"}`}
+}
+
 // result is that of call n.
 var result = []string{`{"type":"TOOL_CALL_RESULT","messageId":"result-{n}","toolCallId":"call-{n}","content":"deleted","role":"tool"}`}
 
@@ -164,6 +169,17 @@ func backends() []Backend {
 			Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"confirm-{n}","content":"{\"confirmed\":{yes}}"}`,
 			Reads: func(body []byte, n int, _ bool) Word {
 				return lastWordOn(body, fmt.Sprintf("confirm-%d", n), "confirmed")
+			},
+		},
+		{
+			Dialect: "agno", MediaType: eventStream, Yes: `{"accepted":true}`, No: `{"accepted":false}`,
+			Asks:  run(finished, agnoRaw("RunStarted"), deleteFile),
+			Ends:  run(finished, agnoRaw("RunStarted"), says("said-{n}", "Yes?")),
+			Did:   run(finished, agnoRaw("RunContinued"), deleteFile, result, says("said-{n}", "It is gone.")),
+			Left:  run(finished, agnoRaw("RunContinued"), says("said-{n}", "I leave it.")),
+			Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"accepted\":{yes}}"}`,
+			Reads: func(body []byte, n int, _ bool) Word {
+				return lastWordOn(body, fmt.Sprintf("call-%d", n), "accepted")
 			},
 		},
 		{

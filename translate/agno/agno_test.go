@@ -1,0 +1,234 @@
+package agno
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/kit"
+)
+
+const (
+	started   = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
+	finished  = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}`
+	begun     = `{"type":"RAW","event":{"event":"RunStarted"},"source":"agno"}`
+	continued = `{"type":"RAW","event":{"event":"RunContinued"},"source":"agno"}`
+	user      = `{"id":"u1","role":"user","content":"hi"}`
+)
+
+func call(id, name, args string) []string {
+	return []string{
+		`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"` + name + `","parentMessageId":"m1"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"` + id + `","delta":` + dialecttest.Quoted(args) + `}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"` + id + `"}`,
+	}
+}
+
+func ran(id string) string {
+	return `{"type":"TOOL_CALL_RESULT","messageId":"` + id + `","toolCallId":"` + id + `","content":"x"}`
+}
+
+func stream(parts ...any) []string {
+	list := []string{started, begun}
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			list = append(list, p)
+		case []string:
+			list = append(list, p...)
+		}
+	}
+	return list
+}
+
+func newDialect(t testing.TB) *Dialect {
+	t.Helper()
+	d, err := New(Options{Input: kit.Names{"send_*"}, External: kit.Names{"run_*"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func play(t testing.TB, show translate.Show, stream ...string) (dialecttest.Played, *dialecttest.Log) {
+	t.Helper()
+	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","tools":[{"name":"show"}],"messages":[`+user+`]}`)
+	l := dialecttest.NewLog(in.Messages)
+	_, run, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dialecttest.Play(run, l, stream...), l
+}
+
+func pausedBy(t testing.TB, stream ...string) agui.Pause {
+	t.Helper()
+	p, l := play(t, translate.ShowOutcome, stream...)
+	if len(p.Result.Asked.Interrupts) == 0 {
+		t.Fatalf("no pause: %+v", p)
+	}
+	pause := dialecttest.Minted(p.Result.Asked.Pause(Name))
+	pause.Seen = l.Seen()
+	return pause
+}
+
+// What a run asks, and of which kind.
+func TestPause(t *testing.T) {
+	for name, c := range map[string]struct {
+		stream []string
+		asked  string
+	}{
+		"a confirmation":         {stream(call("A", "delete_file", `{}`), finished), "A tool_call"},
+		"three kinds":            {stream(call("X", "run_it", `{}`), call("A", "delete_file", `{}`), call("M", "send_mail", `{"to":"a"}`), finished), "X input_required; A tool_call; M input_required"},
+		"its own forms":          {stream(call("F", getUserInput, `{"user_input_fields":[{"field_name":"a"}]}`), call("Q", askUser, `{"questions":[{"question":"Which?"}]}`), finished), "F input_required; Q input_required"},
+		"a free call beside one": {stream(call("L", "list", `{}`), ran("L"), call("A", "delete_file", `{}`), finished), "A tool_call"},
+		"the client's own":       {stream(call("S", "show", `{}`), finished), ""},
+		"that failed":            {stream(call("A", "delete_file", `{}`), `{"type":"RUN_ERROR","message":"x"}`), ""},
+		"an outcome":             {stream(call("A", "delete_file", `{}`), `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[]}}`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := play(t, translate.ShowOutcome, c.stream...)
+			var asked []string
+			for _, i := range p.Result.Asked.Interrupts {
+				asked = append(asked, i.ToolCallID()+" "+i.Reason())
+			}
+			if got := strings.Join(asked, "; "); got != c.asked {
+				t.Errorf("asked %q, want %q", got, c.asked)
+			}
+		})
+	}
+}
+
+// Of the words of an answer only those are sent that agno reads in one way, and they read back.
+func TestWhatIsSent(t *testing.T) {
+	for _, c := range []struct {
+		tool, payload, want string // "": refused
+	}{
+		{"delete_file", `true`, `{"accepted":true}`},
+		{"delete_file", `{"approved":false}`, `{"accepted":false}`},
+		{"delete_file", `{"accepted":false,"note":"no"}`, `{"accepted":false,"note":"no"}`},
+		{"delete_file", ``, `{"accepted":false,"cancelled":true}`},
+		{"delete_file", `{"accepted":"true"}`, ``},
+		{"delete_file", `{"accepted":true,"approved":false}`, ``},
+		{"delete_file", `{"accepted":true,"values":{}}`, ``},
+		{"delete_file", `"yes"`, ``},
+		{"send_mail", `{"values":{"to": "x"}}`, `{"values":{"to":"x"}}`},
+		{"send_mail", `{"values":[]}`, ``},
+		{"send_mail", `true`, ``},
+		{"send_mail", ``, ``},
+		{askUser, `{"selections":{"Which?":["a"]}}`, `{"selections":{"Which?":["a"]}}`},
+		{askUser, `{"selections":{"Which?":"a"}}`, ``},
+		{askUser, ``, ``},
+		{"run_it", `"done"`, `done`},
+		{"run_it", `{"ok": true}`, `{"ok":true}`},
+		{"run_it", ``, `{"cancelled":true}`},
+	} {
+		d, p := newDialect(t), pausedBy(t, stream(call("A", c.tool, `{"to":"a"}`), finished)...)
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+user+`],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
+		out, _, err := dialecttest.Resume(d, p, in, &dialecttest.Log{})
+		if c.want == "" {
+			if dialecttest.Code(err) != agui.InvalidPayload {
+				t.Errorf("%s %s: %v %s", c.tool, c.payload, err, out.Body)
+			}
+			continue
+		}
+		list := gjson.GetBytes(out.Body, "messages").Array()
+		if err != nil || len(list) != 1 || list[0].Get("content").Str != c.want {
+			t.Errorf("%s %s: %v %s", c.tool, c.payload, err, out.Body)
+			continue
+		}
+		no := strings.Contains(c.want, `"accepted":false`) || strings.Contains(c.want, "cancelled")
+		if list[0].Get("error").Exists() != no {
+			t.Errorf("%s %s: %s", c.tool, c.payload, list[0].Raw)
+		}
+		k, _ := keptOf(p.Interrupts[0])
+		answers, _ := d.Answers(in, p)
+		if back, ok := read(k.Kind, c.want); !ok || back.Status != answers[0].Status || string(agui.Canonical(back.Payload)) != string(agui.Canonical(answers[0].Payload)) {
+			t.Errorf("%s %s reads back as %+v", c.tool, c.payload, back)
+		}
+	}
+}
+
+// What became of the answers.
+func TestFate(t *testing.T) {
+	failed := func(message string) string {
+		return `{"type":"RUN_ERROR","message":` + dialecttest.Quoted(message) + `}`
+	}
+	for name, c := range map[string]struct {
+		payload string
+		stream  []string
+		want    translate.Fate
+	}{
+		"it ran":              {"true", []string{started, continued, ran("A"), finished}, translate.Finished},
+		"it was denied":       {"false", []string{started, continued, finished}, translate.Finished},
+		"no result":           {"true", []string{started, continued, finished}, translate.InDoubt},
+		"of a team":           {"true", []string{started, `{"type":"RAW","event":{"event":"TeamRunContinued"},"source":"agno"}`, finished}, translate.Finished},
+		"it does not know it": {"true", []string{started, failed("No paused run matching the provided tool results found in session t1")}, translate.Lost},
+		"nor the session":     {"true", []string{started, failed("Session t1 not found")}, translate.Lost},
+		"another kind":        {"true", []string{started, failed("user_input expects {'values': {...}}")}, translate.Untouched},
+		"and a no to it":      {"false", []string{started, failed("user_input expects {'values': {...}}")}, translate.Finished},
+		"no database":         {"true", []string{started, failed("Frontend tool resume requires a database")}, translate.Untouched},
+		"an error behind it":  {"true", []string{started, continued, failed("Session t1 not found")}, translate.Finished},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
+			_, run, err := dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := dialecttest.Play(run, &dialecttest.Log{}, c.stream...).Result.Fate; got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// The results of the client's own tools travel with the answers. An approval of a call whose id an
+// earlier question had, with other arguments, is refused: agno would resume the older run.
+func TestRefusals(t *testing.T) {
+	d := newDialect(t)
+	p := pausedBy(t, stream(call("S", "show", `{}`), call("A", "delete_file", `{}`), finished)...)
+	p.Interrupts[0].Calls = []agui.AskedCall{{ID: "A", Name: "delete_file", Args: `{"path":"k"}`}}
+	older := p
+	older.Interrupts = []agui.Interrupt{{Native: "A", Calls: []agui.AskedCall{{ID: "A", Name: "delete_file", Args: `{"path":"j"}`}}}}
+	const shown = `,{"id":"t1","role":"tool","toolCallId":"S","content":"shown"}`
+	for name, c := range map[string]struct {
+		messages, payload string
+		ended             bool
+		want              agui.Code
+	}{
+		"without the result":        {"", "true", false, agui.PartialResume},
+		"with it":                   {shown, "true", false, ""},
+		"a no without it":           {"", "false", false, ""},
+		"an id that an earlier had": {shown, "true", true, agui.ApprovalAmbiguous},
+		"a no to that":              {shown, "false", true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","tools":[{"name":"show"}],"messages":[`+user+c.messages+`],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
+			out, _, err := dialecttest.Resume(d, p, in, dialecttest.NewLog(in.Messages), func(r *translate.Request) {
+				if r.New = agui.NewMessages(in.Messages, p.Seen); c.ended {
+					r.Ended = []translate.Ended{{Pause: older}}
+				}
+			})
+			if dialecttest.Code(err) != c.want {
+				t.Fatalf("%v", err)
+			}
+			if want := 1 + strings.Count(c.messages, "shown"); err == nil && len(gjson.GetBytes(out.Body, "messages").Array()) != want {
+				t.Errorf("%s", out.Body)
+			}
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, o := range []Options{{Input: kit.Names{"["}}, {External: kit.Names{"["}}} {
+		if _, err := New(o, nil); err == nil {
+			t.Errorf("%+v was taken", o)
+		}
+	}
+}
