@@ -91,6 +91,7 @@ export const scenes = {
     const long = (n) => Array.from({ length: n }, (_, i) => `Line ${i} of a text that goes on and on, and says nothing.`).join("\n");
     await w.tool("write_file", { path: "a.txt", content: long(1600) });
     await w.tool("write_more", { path: "b.txt", content: long(4000), wide: "x".repeat(3000) });
+    await w.tool("write_lines", { code: `${"\n".repeat(100_000)}\u200b` });
     const p = await w.person();
     await p.open("write_file");
     await p.has("Show the other 1,591 lines", "#question");
@@ -108,5 +109,10 @@ export const scenes = {
     const text = await (await import("node:fs/promises")).readFile(await file.path(), "utf8");
     assert.ok(text.includes("Line 3999 of"), "the file has all of it");
     assert.equal(await p.page.getAttribute("#yes", "aria-disabled"), null);
+    // A mark at the end of many lines is looked for once, and not once for each line.
+    await p.open("write_lines");
+    await p.press("a");
+    await p.has("Unfolded. Approve again when you have read it.", "#bar");
+    await p.has("U+200B", "#question");
   },
 };

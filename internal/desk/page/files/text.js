@@ -28,9 +28,26 @@ function ownMarks(text) {
   return marks;
 }
 
+// A text of many lines is asked for line by line. Its marks are looked for once.
+let last = { text: null, marks: null, list: [] };
+
+function marksOf(text, marks) {
+  if (last.text !== text || last.marks !== marks) last = { text, marks, list: marks ? placed(text, marks) : ownMarks(text) };
+  return last.list;
+}
+
+// firstIn is the place of the first mark that ends behind a unit.
+function firstIn(list, from) {
+  let low = 0, high = list.length;
+  while (low < high) {
+    const mid = (low + high) >> 1;
+    if (list[mid].from + list[mid].units > from) high = mid; else low = mid + 1;
+  }
+  return low;
+}
+
 // placed are the server's marks in UTF-16 units: it counts in code points.
 function placed(text, marks) {
-  if (!marks) return ownMarks(text);
   const sorted = marks.map((mark) => ({ ...mark })).sort((a, b) => a.at - b.at);
   let n = 0, at = 0, units = 0;
   const ends = sorted.flatMap((mark) => [[mark.at, mark, "from"], [mark.at + (mark.length ?? 1), mark, "to"]]).sort((a, b) => a[0] - b[0]);
@@ -62,7 +79,9 @@ const seen = (mark) => mark.kind === "lookalike" || mark.kind === "space" || mar
 export function shown(text, marks, from = 0, to = text.length) {
   const nodes = [];
   let at = from;
-  for (const mark of placed(text, marks)) {
+  const list = marksOf(text, marks);
+  for (let n = firstIn(list, from); n < list.length && list[n].from < to; n++) {
+    const mark = list[n];
     const start = Math.max(mark.from, from), end = Math.min(mark.from + mark.units, to);
     if (start >= end) continue;
     if (start > at) nodes.push(text.slice(at, start));
