@@ -1,0 +1,113 @@
+// LangGraph's own server for JavaScript, behind a port that counts the runs, shows the ledger, and
+// can break a connection.
+import { spawn } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createServer, request as send } from 'node:http'
+import { createServer as reserve } from 'node:net'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const options = Object.fromEntries(process.argv.slice(2).map((a, n, all) => [a.replace('--', ''), all[n + 1]]))
+const here = dirname(fileURLToPath(import.meta.url))
+const ledger = options.ledger
+// What the server keeps lies beside its configuration, so each has a folder of its own.
+const app = join(ledger, 'app')
+mkdirSync(app, { recursive: true })
+for (const name of ['langgraph.json', 'package.json', 'src']) cpSync(join(here, name), join(app, name), { recursive: true })
+if (!existsSync(join(app, 'node_modules'))) symlinkSync(join(here, 'node_modules'), join(app, 'node_modules'))
+
+const free = () =>
+  new Promise((resolve) => {
+    const s = reserve().listen(0, '127.0.0.1', () => {
+      const { port } = s.address()
+      s.close(() => resolve(port))
+    })
+  })
+
+let port, child
+async function start() {
+  port ??= await free()
+  child = spawn(
+    process.execPath,
+    [join(here, 'node_modules', '.bin', 'langgraphjs'), 'dev', '--no-browser', '--no-reload', '--host', '127.0.0.1', '-p', String(port)],
+    { cwd: app, detached: true, stdio: ['ignore', 'inherit', 'inherit'].map((s, n) => (n === 1 ? 2 : s)), env: { ...process.env, LEDGER: ledger, LANGSMITH_TRACING: 'false' } },
+  )
+  for (let tries = 0; tries < 600; tries++) {
+    try {
+      if ((await fetch(`http://127.0.0.1:${port}/ok`)).ok) return
+    } catch {}
+    await new Promise((r) => setTimeout(r, 100))
+  }
+  throw new Error('langgraphjs does not start')
+}
+async function stop() {
+  const gone = new Promise((r) => child.on('exit', r))
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {}
+  await gone
+}
+
+const ids = new Map() // the server's thread to the client's
+const runs = []
+let cut = null // the thread whose next run's connection breaks
+
+function effects(thread) {
+  const file = join(ledger, 'effects.jsonl')
+  const list = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').filter(Boolean).map((l) => JSON.parse(l)) : []
+  return { Effects: list.filter((e) => e.thread === thread).map((e) => ({ Name: e.name, Args: e.args })), Runs: runs.filter((r) => r.thread === thread) }
+}
+
+async function bodyOf(req) {
+  const parts = []
+  for await (const p of req) parts.push(p)
+  return Buffer.concat(parts)
+}
+
+const front = createServer(async (req, res) => {
+  const [, first, second] = decodeURIComponent(req.url).split('/')
+  if (first === 'effects') {
+    res.writeHead(200, { 'content-type': 'application/json' })
+    return res.end(JSON.stringify(effects(second)))
+  }
+  if (first === 'cut') {
+    cut = second
+    return res.end()
+  }
+  if (first === 'restart') {
+    await stop()
+    if (second === 'empty') rmSync(join(app, '.langgraph_api'), { recursive: true, force: true })
+    await start()
+    return res.end()
+  }
+  const body = await bodyOf(req)
+  const told = body.length ? JSON.parse(body) : {}
+  if (req.method === 'POST' && req.url === '/threads') ids.set(told.thread_id, told.metadata?.agui_thread_id)
+  const thread = ids.get(second)
+  const isRun = req.method === 'POST' && req.url.endsWith('/runs/stream')
+  if (isRun) runs.push({ thread, Command: told.command?.resume })
+  const breaks = isRun && cut !== null && cut === thread
+  if (breaks) cut = null
+  const up = send({ port, host: '127.0.0.1', method: req.method, path: req.url, headers: req.headers }, (answer) => {
+    res.writeHead(answer.statusCode, answer.headers)
+    let frames = 0
+    answer.on('data', (p) => {
+      res.write(p)
+      if (breaks && ++frames === 2) setTimeout(() => (res.destroy(), up.destroy()), 20)
+    })
+    answer.on('end', () => res.end())
+    answer.on('error', () => res.destroy())
+  })
+  up.on('error', () => res.destroy())
+  res.on('close', () => up.destroy())
+  up.end(body)
+})
+
+await start()
+front.listen(Number(options.port), '127.0.0.1', () => {
+  console.log(JSON.stringify({ port: front.address().port, modes: ['server'], versions: process.versions }))
+})
+process.stdin.resume().on('end', async () => {
+  await stop()
+  process.exit(0)
+})

@@ -1,0 +1,89 @@
+// Graphs without a model: what they say follows from the last words of the person. Each effect is a
+// line of the ledger.
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { AIMessage, ToolMessage } from '@langchain/core/messages'
+import { Annotation, END, MessagesAnnotation, Send, START, StateGraph, interrupt } from '@langchain/langgraph'
+
+const S = Annotation.Root({
+  ...MessagesAnnotation.spec,
+  done: Annotation<string[]>({ reducer: (a, b) => a.concat(b), default: () => [] }),
+})
+
+let seq = 0
+const unique = (what: string) => `${what}-${process.pid}-${Date.now()}-${seq++}`
+
+function effect(config: any, name: string, args: unknown) {
+  const folder = process.env.LEDGER!
+  mkdirSync(folder, { recursive: true })
+  const thread = config.metadata?.agui_thread_id ?? config.configurable?.thread_id
+  appendFileSync(join(folder, 'effects.jsonl'), JSON.stringify({ thread, name, args }) + '\n')
+}
+
+const lastSaid = (s: any) => String(s.messages.findLast((m: any) => m.getType() === 'human')?.content ?? '')
+
+async function model(s: any) {
+  const last = s.messages.at(-1)
+  const text = lastSaid(s)
+  if (last?.getType() === 'tool') return { messages: [new AIMessage({ id: unique('ai'), content: 'done: ' + last.content })] }
+  if (text.startsWith('throw')) throw new Error('kaput')
+  if (!text.startsWith('delete ')) return { messages: [new AIMessage({ id: unique('ai'), content: 'echo: ' + text })] }
+  const calls = text.split(', ').map((part: string) => ({
+    id: unique('call'), name: 'delete_file', args: { path: part.replace('delete ', '') }, type: 'tool_call' as const,
+  }))
+  return { messages: [new AIMessage({ id: unique('ai'), content: '', tool_calls: calls })] }
+}
+
+async function act({ call }: any, config: any) {
+  const answer: any = interrupt({
+    actionRequests: [{ name: call.name, args: call.args, description: `Delete ${call.args.path}?` }],
+    reviewConfigs: [{ actionName: call.name, allowedDecisions: ['approve', 'edit', 'reject'] }],
+  })
+  const decision = answer.decisions[0]
+  let content = 'not deleted'
+  if (decision.type === 'approve' || decision.type === 'edit') {
+    const args = decision.type === 'edit' ? decision.editedAction.args : call.args
+    effect(config, 'delete_file', args)
+    if (args.path === 'slow.txt') await new Promise((r) => setTimeout(r, 1500))
+    content = 'deleted ' + args.path
+  }
+  return { messages: [new ToolMessage({ id: unique('tool'), tool_call_id: call.id, name: call.name, content })], done: [content] }
+}
+
+export const agent = new StateGraph(S)
+  .addNode('model', model)
+  .addNode('act', act as any)
+  .addEdge(START, 'model')
+  .addConditionalEdges('model', (s: any) => {
+    const calls = s.messages.at(-1).tool_calls ?? []
+    return calls.length ? calls.map((call: any) => new Send('act', { call })) : END
+  }, ['act', END])
+  .addEdge('act', 'model')
+  .compile()
+
+// A static breakpoint before what it does.
+export const stop = new StateGraph(S)
+  .addNode('model', model)
+  .addNode('act', async (s: any, config: any) => {
+    const [call] = s.messages.at(-1).tool_calls
+    effect(config, call.name, call.args)
+    return { messages: [new ToolMessage({ id: unique('tool'), tool_call_id: call.id, name: call.name, content: 'deleted' })] }
+  })
+  .addEdge(START, 'model')
+  .addConditionalEdges('model', (s: any) => ((s.messages.at(-1).tool_calls ?? []).length ? 'act' : END), ['act', END])
+  .addEdge('act', 'model')
+  .compile({ interruptBefore: ['act'] })
+
+// A question in a tool's node, of no known shape: nothing but a clear yes deletes.
+export const free = new StateGraph(S)
+  .addNode('model', model)
+  .addNode('act', async (s: any, config: any) => {
+    const [call] = s.messages.at(-1).tool_calls
+    const answer: any = interrupt({ question: `Delete ${call.args.path}?` })
+    if (answer && answer !== 'no' && answer.approved !== false) effect(config, call.name, call.args)
+    return { messages: [new ToolMessage({ id: unique('tool'), tool_call_id: call.id, name: call.name, content: JSON.stringify(answer) })] }
+  })
+  .addEdge(START, 'model')
+  .addConditionalEdges('model', (s: any) => ((s.messages.at(-1).tool_calls ?? []).length ? 'act' : END), ['act', END])
+  .addEdge('act', 'model')
+  .compile()
