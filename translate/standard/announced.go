@@ -71,7 +71,8 @@ func (s *suspends) told(announcement agui.Event, show translate.Show) []byte {
 	if at.Run != event.Get("runId").Str {
 		raw = agui.SetString(raw, "runId", at.Run)
 	}
-	if show != translate.ShowNative {
+	// Mastra writes no id there. A Holdpoint behind this one does, and then that is the native one.
+	if show != translate.ShowNative && !event.Get("id").Exists() {
 		raw = agui.SetString(raw, "id", at.native())
 	}
 	if value.Type == gjson.String {
