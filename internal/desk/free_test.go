@@ -177,8 +177,14 @@ func TestSlowStore(t *testing.T) {
 		p.Origin = &agui.Origin{Agent: []string{"a", "b"}[n/(2*atOnce)], Thread: "t"}
 		r.open(n, p)
 	}
+	var mu sync.Mutex // records are loaded at once
 	now := r.clock.now()
-	r.desk.opts.Now = func() time.Time { now = now.Add(maxLooking / 2); return now }
+	r.desk.opts.Now = func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(maxLooking / 2)
+		return now
+	}
 	l := r.ask(200, "GET", "/v1/approvals?agent=b")
 	pages := 1
 	for ; len(ids(l)) == 0 && l.Get("next").Exists(); pages++ {
