@@ -121,6 +121,18 @@ func TestLangGraphServerContract(t *testing.T) {
 			w.ran(t, cl, deleteA)
 			w.called(t, cl, 2)
 		})
+		t.Run("a message beside the answer", func(t *testing.T) {
+			cl := w.client(t, "")
+			cl.asksAbout(t, step{say: "delete a.txt"}, 1)
+			s := cl.each(t, yesToServer)
+			s.say = "plain and beside it"
+			cl.finish(t, s)
+			w.ran(t, cl, deleteA)
+			w.called(t, cl, 3)
+			if last := cl.messages[len(cl.messages)-1]; last.str("content") != "echo: plain and beside it" {
+				t.Errorf("the client was told %v", indented(cl.messages))
+			}
+		})
 		t.Run("past the record", func(t *testing.T) {
 			cl := w.client(t, "")
 			cl.asksAbout(t, step{say: "delete a.txt"}, 1)

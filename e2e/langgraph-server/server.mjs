@@ -29,8 +29,9 @@ async function start() {
   port ??= await free()
   child = spawn(
     process.execPath,
-    [join(here, 'node_modules', '.bin', 'langgraphjs'), 'dev', '--no-browser', '--no-reload', '--host', '127.0.0.1', '-p', String(port)],
-    { cwd: app, detached: true, stdio: ['ignore', 'inherit', 'inherit'].map((s, n) => (n === 1 ? 2 : s)), env: { ...process.env, LEDGER: ledger, LANGSMITH_TRACING: 'false' } },
+    [join(here, 'held.mjs'), join(here, 'node_modules', '.bin', 'langgraphjs'), 'dev', '--no-browser', '--no-reload', '--host', '127.0.0.1', '-p', String(port)],
+    // Its group is its own, for a restart. It ends with its standard input, so also with this process.
+    { cwd: app, detached: true, stdio: ['pipe', 2, 2], env: { ...process.env, LEDGER: ledger, LANGSMITH_TRACING: 'false' } },
   )
   for (let tries = 0; tries < 600; tries++) {
     try {
@@ -88,8 +89,11 @@ const front = createServer(async (req, res) => {
   if (isRun) runs.push({ thread, Command: told.command?.resume })
   const breaks = isRun && cut !== null && cut === thread
   if (breaks) cut = null
-  const up = send({ port, host: '127.0.0.1', method: req.method, path: req.url, headers: req.headers }, (answer) => {
-    res.writeHead(answer.statusCode, answer.headers)
+  // Each connection is its own: what a side says of its own is not the other's.
+  const { connection: _, ...headers } = req.headers
+  const up = send({ port, host: '127.0.0.1', agent: false, method: req.method, path: req.url, headers }, (answer) => {
+    const { connection: _, 'transfer-encoding': __, ...told } = answer.headers
+    res.writeHead(answer.statusCode, told)
     let frames = 0
     answer.on('data', (p) => {
       res.write(p)
