@@ -94,6 +94,8 @@ func chat(t *rapid.T, b dialecttest.Backend, list dialects.List) {
 			}
 		},
 		"the same body again": func(t *rapid.T) { c.again(drawEnd(t)) },
+		"decide elsewhere":    func(t *rapid.T) { c.decide(rapid.SampledFrom(hows[:3]).Draw(t, "decision")) },
+		"carry":               func(t *rapid.T) { c.carry(drawEnd(t)) },
 		"restart":             func(t *rapid.T) { c.restart() },
 		"":                    func(t *rapid.T) { c.check() },
 	})

@@ -39,6 +39,7 @@ func (r *run) catchUp() {
 	before := agui.SnapshotEvent(agui.MessageList(list))
 	list = append(list, r.verdict.New...)
 	r.in = r.in.WithMessages(list)
+	r.replies = r.readHistory() // they stand elsewhere now
 	r.missed = &missedEnd{pauseID: m.PauseID}
 	if agui.HasMembers(shown.State) {
 		r.in.State = shown.State

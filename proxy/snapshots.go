@@ -156,7 +156,7 @@ func (r *run) keepEnd(result *store.Result) {
 
 // resumeTranscript is the transcript that a resumed run begins with. It has the record's messages
 // merged with the request's by id: a resume may come with fewer (messages: [] is legal) or with new
-// ones.
+// ones. An answer to an earlier question is not new: the record has left it out.
 func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 	state := r.in.State
 	if len(gjson.ParseBytes(state).Map()) == 0 && len(p.State) > 0 {
@@ -171,9 +171,25 @@ func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 		return true
 	})
 	list := known
+	type answered struct {
+		message agui.SeenMessage
+		call    string
+	}
+	settled := map[answered]bool{}
+	for n := range r.replies {
+		if d := &r.replies[n]; d.wasAnswer && len(known) > 0 {
+			settled[answered{d.answer.Message, r.request.input.Messages[d.At].ToolCallID}] = true
+		}
+	}
 	for _, m := range r.in.Messages {
-		if m.ID == "" && len(known) > 0 && p.Knows(agui.See(m)) {
-			continue
+		if len(known) > 0 && (m.ID == "" || len(settled) > 0) {
+			switch seen := agui.See(m); {
+			case m.ID == "" && p.Knows(seen):
+				continue
+			case settled[answered{seen, m.ToolCallID}] && (m.ID == "" || !ids[m.ID]): // it would stand behind the question
+				ids[m.ID] = true
+				continue
+			}
 		}
 		if m.ID == "" || !ids[m.ID] {
 			list = append(list, m)

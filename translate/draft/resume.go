@@ -2,6 +2,7 @@ package draft
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -39,7 +40,8 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []kit.ToolReply, 
 			}
 		}
 		told := replies(r)
-		list := kit.Before(r, kit.CallsOf(told)).Last(kit.ToolMessages(told))
+		list := d.withoutEarlier(r.Input, kit.Before(r, kit.CallsOf(told)).Last(nil))
+		list = slices.Concat(list, kit.ToolMessages(told))
 		body = agui.SetKey(agui.DeleteKey(body, "resume"), "messages", agui.MessageList(list))
 		return translate.Out{Body: body, Resumes: true}, told, nil
 	case byObject:
@@ -61,6 +63,50 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []kit.ToolReply, 
 		body = agui.SetKey(body, "resume", list)
 	}
 	return translate.Out{Body: body, Resumes: true, TakesNew: true}, nil, nil
+}
+
+// withoutEarlier returns the messages without the decisions at their end, and without the calls
+// that those decide. The answers go directly behind the messages, and the backend reads all tool
+// messages there as answers. A history ends so if the client sends it without the question at hand,
+// and the record could not keep that.
+func (d *Dialect) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Message {
+	in.Messages = list
+	var asked map[string]bool // nil until it is needed
+	var end []agui.Message    // what stays of it, from the last to the first
+	for at := len(list) - 1; at >= 0; at-- {
+		gone, results := map[string]bool{}, []agui.Message(nil)
+		for ; at >= 0 && kit.IsTool(agui.View(list[at].JSON)); at-- {
+			results = append(results, list[at])
+			m := gjson.ParseBytes(list[at].JSON)
+			if _, _, ok := decision(m); !ok {
+				continue
+			}
+			if asked == nil {
+				asked = d.asked(in)
+			}
+			for _, id := range kit.Members(m, "toolCallId") {
+				if asked[id.String()] {
+					gone[id.String()] = true
+				}
+			}
+		}
+		end = append(end, kit.NotOn(results, gone)...)
+		if len(gone) == 0 {
+			list = list[:at+1]
+			break
+		}
+		if at < 0 {
+			list = nil
+			break
+		}
+		left, ok := kit.MessageWithoutCalls(list[at], gone)
+		if list = list[:at]; ok {
+			end = append(end, left)
+			break
+		}
+	}
+	slices.Reverse(end)
+	return slices.Concat(list, end)
 }
 
 // nativeID returns an interrupt's id as the backend gave it, nil if it gave none.
