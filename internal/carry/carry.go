@@ -150,9 +150,11 @@ func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) 
 	if !ours {
 		return // another process serves it
 	}
-	if last := p.Decisions[len(p.Decisions)-1].At; !rec.Now.Before(last.Add(c.o.Within)) {
+	// The oldest one counts: a yes of the morning is not carried out at night because the other
+	// question is decided then.
+	if oldest := p.Decisions[0].At; !rec.Now.Before(oldest.Add(c.o.Within)) {
 		if c.begins(key, p) {
-			c.o.Log.Warn("a decision is too old to be carried without the chat", "pause", p.ID, "decided", last)
+			c.o.Log.Warn("a decision is too old to be carried without the chat", "pause", p.ID, "decided", oldest)
 			c.ends(key, true)
 		}
 		return

@@ -131,6 +131,16 @@ func TestCarrier(t *testing.T) {
 			func(*world, store.Key) error { return nil },
 			func(w *world) { w.decided("a", "ours"); time.Sleep(59*time.Minute + 50*time.Second) }, time.Hour, map[string]int{"a": 2},
 		},
+		"the oldest of two decisions counts": {
+			func(w *world, key store.Key) error { return w.end(key) },
+			func(w *world) {
+				two := []agui.Interrupt{{ID: "q", Object: json.RawMessage(`{}`)}, {ID: "q2", Object: json.RawMessage(`{}`)}}
+				w.must(w.store.Open(t.Context(), "a", "", agui.Pause{ID: "p a", Origin: &agui.Origin{Agent: "ours"}, Interrupts: two}))
+				w.must(w.store.Decide(t.Context(), "a", "p a", []agui.Decision{{Question: "q", Status: agui.Resolved, Digest: "d"}}))
+				time.Sleep(time.Hour)
+				w.must(w.store.Decide(t.Context(), "a", "p a", []agui.Decision{{Question: "q2", Status: agui.Resolved, Digest: "d"}}))
+			}, time.Hour, map[string]int{},
+		},
 		"what is not decided": {
 			func(w *world, key store.Key) error { return w.end(key) },
 			func(w *world) {
