@@ -88,7 +88,7 @@ export const scenes = {
   async "answer a question"(w) {
     const words = await w.question("What should the note say?", { type: "string" });
     const pick = await w.question("Which warehouse should ship order SO-48213?", { oneOf: [{ const: "aarhus", title: "Aarhus", description: "2 days, 4.10 EUR" }, { const: "rotterdam", title: "Rotterdam", description: "1 day, 9.80 EUR" }, { const: "gdansk", title: "Gdańsk", description: "3 days, 3.20 EUR" }] });
-    const form = await w.question("Traveller data for the booking to Oslo", { type: "object", required: ["name", "birth", "bags"], properties: { name: { type: "string", title: "Name" }, birth: { type: "string", format: "date", title: "Date of birth" }, bags: { type: "integer", title: "Bags", maximum: 4 }, window: { type: "boolean", title: "Window seat" } } });
+    const form = await w.question("Traveller data for the booking to Oslo", { type: "object", required: ["name", "birth", "bags"], properties: { name: { type: "string", title: "Name", format: "constructor" }, birth: { type: "string", format: "date", title: "Date of birth" }, bags: { type: "integer", title: "Bags", maximum: 4 }, window: { type: "boolean", title: "Window seat" } } });
     const p = await w.person("maria.okafor", { settings: { next: false } });
     await p.open("What should the note say?");
     await p.press("Control+Enter");
@@ -97,11 +97,13 @@ export const scenes = {
     await p.press("Control+Enter");
     await p.has("Answering question", "#strips");
     await p.open("Which warehouse");
+    await p.has("rotterdam", "#question .choices"); // what is sent, beside the agent's word for it
     await p.press("2");
     await p.shot("choice");
     await p.press("Control+Enter");
     await p.open("Traveller data");
     const fields = p.page.locator("#question .form input");
+    await p.has("birth", "#question .form");
     await fields.nth(0).fill("Ana Ruiz");
     await fields.nth(1).fill("31.02.1988");
     await fields.nth(2).fill("2.5");

@@ -37,7 +37,7 @@ function choice(ui, draft, choices) {
   const box = el("div", { class: "fields choices", role: "radiogroup", "aria-label": "Your answer" }, choices.map((one, n) => {
     const radio = el("input", { type: "radio", name: "choice", on: { change: () => { draft.pick = n; } } });
     radio.checked = draft.pick === n;
-    return el("label", { class: "choice" }, radio, el("span", {}, el("b", {}, shown(String(one.label))), one.more && el("span", { class: "more" }, shown(one.more))), n < 9 && el("kbd", { "aria-hidden": "true" }, String(n + 1)));
+    return el("label", { class: "choice" }, radio, el("span", {}, el("b", {}, shown(String(one.label))), one.sent != null && [" ", el("code", {}, shown(one.sent))], one.more && el("span", { class: "more" }, shown(one.more))), n < 9 && el("kbd", { "aria-hidden": "true" }, String(n + 1)));
   }));
   return box;
 }
@@ -82,7 +82,7 @@ function field(draft, name, schema, required) {
     input = el("input", { type: "text", inputmode: type === "string" ? undefined : "decimal", autocomplete: "off", value: start, ...about });
   } else input = el("textarea", { class: "mono", rows: 4, spellcheck: "false", value: start, ...about });
   const error = el("p", { class: "error", id: `${id}e` });
-  const node = el("div", { class: "field" }, el("label", { class: "key", for: id }, shown(schema.title ?? name), !required && el("span", { class: "note" }, " optional")),
+  const node = el("div", { class: "field" }, el("label", { class: "key", for: id }, shown(schema.title ?? name), schema.title !== undefined && schema.title !== name && [" ", el("code", {}, shown(name))], !required && el("span", { class: "note" }, " optional")),
     el("div", { class: "value" }, input, schema.description && el("p", { class: "note" }, shown(schema.description)), error));
   return {
     name, node, input,
@@ -115,7 +115,7 @@ const examples = { date: ["a date", "1988-02-28", /^\d{4}-\d{2}-\d{2}$/], time: 
 export function checkText(typed, schema) {
   if (schema.minLength !== undefined && [...typed].length < schema.minLength) return `It has to have ${schema.minLength} characters or more.`;
   if (schema.maxLength !== undefined && [...typed].length > schema.maxLength) return `It has ${[...typed].length} characters; ${schema.maxLength} is the most.`;
-  const known = examples[schema.format];
+  const known = Object.hasOwn(examples, schema.format) ? examples[schema.format] : undefined;
   if (known && (!known[2].test(typed) || (schema.format === "date" && !isDay(typed)))) return `“${typed}” is not ${known[0]}. Example: ${known[1]}`;
   return null;
 }

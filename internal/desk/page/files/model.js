@@ -22,7 +22,8 @@ export function kindOf(q) {
   return q.yesKnown ? "tool" : "form";
 }
 
-// choicesOf are the options of a question that is answered by picking one: {label, more, payload}.
+// choicesOf are the options of a question that is answered by picking one: {label, sent, more,
+// payload}. sent is what the agent gets where its label says something else.
 export function choicesOf(q) {
   const schema = q.responseSchema;
   if (!schema) return null;
@@ -30,7 +31,7 @@ export function choicesOf(q) {
     if (s.enum?.kind === "array") return s.enum.items.map((item) => ({ label: literal(item), payload: wrap(item.raw) }));
     const each = s.oneOf ?? s.anyOf;
     if (Array.isArray(each) && each.length && each.every((o) => o.const)) {
-      return each.map((o) => ({ label: o.title ?? literal(o.const), more: o.description, payload: wrap(o.const.raw) }));
+      return each.map((o) => ({ label: o.title ?? literal(o.const), sent: o.title === undefined || o.title === literal(o.const) ? null : literal(o.const), more: o.description, payload: wrap(o.const.raw) }));
     }
     return null;
   };
