@@ -209,11 +209,36 @@ func TestLangGraphServerIsJoined(t *testing.T) {
 
 func cut(t *testing.T, w world, thread string) {
 	t.Helper()
-	res, err := http.Get(w.b.server.base() + "/cut/" + thread)
+	told(t, w, "/cut/"+thread)
+}
+
+// told asks the port before the server for something.
+func told(t *testing.T, w world, path string) {
+	t.Helper()
+	res, err := http.Get(w.b.server.base() + path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d", path, res.StatusCode)
+	}
+}
+
+// The server is killed while a person decides, and comes back without its threads. The client is
+// told so, nothing runs, and the chat goes on.
+func TestLangGraphServerLosesItsThreads(t *testing.T) {
+	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
+		cl := w.client(t, "")
+		cl.asksAbout(t, step{say: "delete a.txt"}, 1)
+		told(t, w, "/lose")
+		cl.refused(t, cl.each(t, yesToServer), "BACKEND_LOST_INTERRUPT", false)
+		w.ran(t, cl)
+		cl.goesOn(t, nil)
+		cl.asksAbout(t, step{say: "delete b.txt"}, 1)
+		cl.finish(t, cl.each(t, yesToServer))
+		w.ran(t, cl, deleteB)
+	})
 }
 
 // The graph's error is told, and the thread goes on.

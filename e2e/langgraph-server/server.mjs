@@ -75,9 +75,9 @@ const front = createServer(async (req, res) => {
     cut = second
     return res.end()
   }
-  if (first === 'restart') {
+  if (first === 'lose') {
     await stop()
-    if (second === 'empty') rmSync(join(app, '.langgraph_api'), { recursive: true, force: true })
+    rmSync(join(app, '.langgraph_api'), { recursive: true, force: true })
     await start()
     return res.end()
   }
