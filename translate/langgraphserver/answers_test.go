@@ -157,3 +157,41 @@ func TestWithoutIDs(t *testing.T) {
 		t.Errorf("a cancel of both: %v", err)
 	}
 }
+
+// A message beside the answer goes behind it. Where that cannot be, the client is told that the
+// message did not go.
+func TestAMessageBesideTheAnswer(t *testing.T) {
+	open := stateWith(task(asks(idA, question)))
+	asked := `updates|{"__interrupt__":[` + asks(idA, question) + `]}`
+	p := pausedBy(t, open, asked)
+	const said = `{"id":"u2","role":"user","content":"and then"}`
+	resumed := func(t *testing.T) translate.Run {
+		in := input(t, `"messages":[`+hello+`,`+said+`],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))
+		_, run, err := dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{}, func(r *translate.Request) { r.New = r.Input.Messages[1:] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return next(t, run, false, whole(open)).Run
+	}
+	t.Run("the run ended", func(t *testing.T) {
+		look := next(t, resumed(t), false, frames(meta))
+		e := next(t, look.Run, false, whole(`{"values":{"messages":[{"id":"u1","type":"human","content":"hi"}]},"next":[],"tasks":[]}`))
+		if e.Out.Resumes || !e.Out.TakesNew || gjson.GetBytes(e.Out.Body, "input.messages.#.id").Raw != `["u2"]` {
+			t.Errorf("%+v %s", e.Out, e.Out.Body)
+		}
+	})
+	t.Run("the run paused again", func(t *testing.T) {
+		look := next(t, resumed(t), false, frames(meta, asked))
+		res := dialecttest.Decode(look.Run, &dialecttest.Log{}, false, whole(open)...).Result
+		if res.Next != nil || len(res.Asked.Interrupts) != 1 {
+			t.Errorf("%+v", res)
+		}
+	})
+	t.Run("nobody knows the state", func(t *testing.T) {
+		look := next(t, resumed(t), false, frames(meta))
+		res, err := look.Run.End(translate.End{Status: 400})
+		if err != nil || res.Next != nil || res.Finish.Get("metadata.holdpoint.code").Str != string(agui.MessagesNotTaken) {
+			t.Errorf("%+v %v", res, err)
+		}
+	})
+}
