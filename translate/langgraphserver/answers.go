@@ -21,7 +21,6 @@ type answers struct {
 	kept    private
 	ends    bool            // the thread's task is ended: nothing is said to the graph
 	command json.RawMessage // of the run; nil for input:null
-	refused *agui.RunError  // why the answers cannot go to the graph one by one
 	yes     bool            // something may run because of them
 }
 
