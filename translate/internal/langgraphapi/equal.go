@@ -102,7 +102,7 @@ func equalNumbers(a, b string) bool {
 
 func IsNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
-// withoutConfig takes out of a value what Python's make_json_safe takes out: keys named config or
+// WithoutConfig takes out of a value what Python's make_json_safe takes out: keys named config or
 // runtime, at any depth.
 func WithoutConfig(value json.RawMessage) json.RawMessage {
 	if !bytes.Contains(value, []byte(`"config"`)) && !bytes.Contains(value, []byte(`"runtime"`)) {
@@ -131,7 +131,7 @@ func dropConfig(v any) any {
 	return v
 }
 
-// members returns the members of a JSON object. Of two equal keys the last one counts, as in
+// Members returns the members of a JSON object. Of two equal keys the last one counts, as in
 // JSON.parse and json.loads. gjson takes the first. An answer must not be read as one thing here
 // and as another there.
 func Members(object json.RawMessage) (map[string]json.RawMessage, bool) {
@@ -140,7 +140,7 @@ func Members(object json.RawMessage) (map[string]json.RawMessage, bool) {
 	return m, err == nil && m != nil
 }
 
-// text returns the string that raw holds.
+// Text returns the string that raw holds.
 func Text(raw json.RawMessage) (string, bool) {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {

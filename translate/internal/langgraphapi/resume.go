@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A group is a native interrupt with the answers to everything that was published for it, in order.
+// A Group is a native interrupt with the answers to everything that was published for it, in order.
 type Group struct {
 	Native
 	At      []int // places of its interrupts in the pause
