@@ -286,3 +286,9 @@ func TestShareOfAStoreThatHasNone(t *testing.T) {
 		}
 	}
 }
+
+// Tokens of a desk.
+const (
+	deskToken  = "d5e7a3f0c1b2948576aabbccddeeff00"
+	otherToken = "00ffeeddccbbaa6758492b1c0f3a7e5d"
+)

@@ -26,11 +26,6 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-const (
-	deskToken  = "d5e7a3f0c1b2948576aabbccddeeff00"
-	otherToken = "00ffeeddccbbaa6758492b1c0f3a7e5d"
-)
-
 // A caller asks the desk of a process at a unix socket or a TCP address.
 type caller struct {
 	*testing.T
