@@ -436,12 +436,14 @@ func checkConfiguration(t *testing.T, env map[string]string) {
 		if secret.MatchString(name) && value != "" {
 			t.Errorf("%s stands in the manifest", name)
 		}
-		if strings.HasSuffix(name, "_FILE") {
+		if strings.HasSuffix(name, "_FILE") || name == "HOLDPOINT_POLICY" {
 			value = filepath.Join(dir, name)
 			content := strings.Repeat("k", 40)
 			switch {
 			case strings.HasSuffix(name, "_HEADERS_FILE"):
 				content = "X-Key: " + content
+			case name == "HOLDPOINT_POLICY":
+				content = `access: [{groups: [finance], agents: ["*"], rights: [decide]}]`
 			case name == "HOLDPOINT_WEBHOOK_SECRET_FILE":
 				content = "whsec_" + content
 			case name == "HOLDPOINT_WEBHOOK_TEMPLATE_FILE":
