@@ -468,51 +468,59 @@ func (g *turnstile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // what became of them, and they are not sent again.
 func TestFamiliesKilledAtTheDesk(t *testing.T) {
 	t.Parallel()
+	var all sync.WaitGroup
+	defer all.Wait()
+	room := make(chan struct{}, 7) // each waits for a lease most of its time, so it needs no place of -parallel
 	for _, f := range deskFamilies(t) {
-		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
-			g := newTurnstile(t, f.upstream)
-			f.gate = g
-			env := map[string]string{
-				"HOLDPOINT_STORE":      "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db")),
-				"HOLDPOINT_STORE_KEYS": "k1:" + strings.Repeat("A", 43) + "=", "HOLDPOINT_NAME": "e2e",
-			}
-			for key, value := range f.env {
-				env[key] = value
-			}
-			// The first process carries nothing by itself.
-			quiet := map[string]string{"HOLDPOINT_DESK_CARRY_WITHIN": "0"}
-			d := newDeskOf(t, g.URL, env, quiet)
-			c, a := f.asked(t, d, f.one, 1)
-			f.decides(t, d, a, 0, f.yes)
-			d.dies(t, g.URL, env)
-			d.finished(t, a)
-			w := f.at(d.h)
-			f.ran(t, w, c, "a.txt")
-
-			claimed, approval := f.asked(t, d, f.one, 1)
-			done, second := f.asked(t, d, f.one, 1)
-			inside := g.hold("before")
-			f.decides(t, d, approval, 0, f.yes)
-			await(t, inside)
-			inside = g.hold("behind")
-			f.decides(t, d, second, 0, f.yes)
-			await(t, inside)
-			d.dies(t, g.URL, env)
-			w = f.at(d.h)
-			again := f.reloads(t, w, c)
-			f.lives(t, w, again, "a.txt")
-			var both sync.WaitGroup
-			for c, files := range map[*client][]string{claimed: nil, done: {"a.txt"}} {
-				both.Go(func() {
-					again := c.another(t)
-					again.refused(t, step{empty: true}, "RESUME_IN_DOUBT", false)
-					f.ran(t, w, c, files...)
-					again.run(t, again.denying(step{say: "plain " + fresh("n")}, no))
-					f.ran(t, w, c, files...)
-				})
-			}
-			both.Wait()
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			t.Run(f.name, func(t *testing.T) { killedAtTheDesk(t, f) })
 		})
 	}
+}
+
+func killedAtTheDesk(t *testing.T, f deskFamily) {
+	g := newTurnstile(t, f.upstream)
+	f.gate = g
+	env := map[string]string{
+		"HOLDPOINT_STORE":      "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db")),
+		"HOLDPOINT_STORE_KEYS": "k1:" + strings.Repeat("A", 43) + "=", "HOLDPOINT_NAME": "e2e",
+	}
+	for key, value := range f.env {
+		env[key] = value
+	}
+	// The first process carries nothing by itself.
+	quiet := map[string]string{"HOLDPOINT_DESK_CARRY_WITHIN": "0"}
+	d := newDeskOf(t, g.URL, env, quiet)
+	c, a := f.asked(t, d, f.one, 1)
+	f.decides(t, d, a, 0, f.yes)
+	d.dies(t, g.URL, env)
+	d.finished(t, a)
+	w := f.at(d.h)
+	f.ran(t, w, c, "a.txt")
+
+	claimed, approval := f.asked(t, d, f.one, 1)
+	done, second := f.asked(t, d, f.one, 1)
+	inside := g.hold("before")
+	f.decides(t, d, approval, 0, f.yes)
+	await(t, inside)
+	inside = g.hold("behind")
+	f.decides(t, d, second, 0, f.yes)
+	await(t, inside)
+	d.dies(t, g.URL, env)
+	w = f.at(d.h)
+	again := f.reloads(t, w, c)
+	f.lives(t, w, again, "a.txt")
+	var both sync.WaitGroup
+	for c, files := range map[*client][]string{claimed: nil, done: {"a.txt"}} {
+		both.Go(func() {
+			again := c.another(t)
+			again.refused(t, step{empty: true}, "RESUME_IN_DOUBT", false)
+			f.ran(t, w, c, files...)
+			again.run(t, again.denying(step{say: "plain " + fresh("n")}, no))
+			f.ran(t, w, c, files...)
+		})
+	}
+	both.Wait()
 }
