@@ -22,7 +22,7 @@ func TestDoctorAsksRealBackends(t *testing.T) {
 	}{
 		{"LangGraph asks", "go", graphs + "/approve", 0, "keeps", "langgraph", "LangGraph", 1},
 		{"LangGraph answers", "plain", graphs + "/approve", 0, "plain", "", "LangGraph", 0},
-		{"agno asks", "delete a.txt", agno, 1, "cannot", "", "agno", 0},
+		{"agno asks", "delete a.txt", agno, 0, "keeps", "agno", "agno", 1},
 		{"no such graph", "go", graphs + "/none", 2, "no-stream", "", "", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
