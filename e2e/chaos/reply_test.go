@@ -37,7 +37,7 @@ func (r reply) again() bool { return r.refused || r.left || r.cut || transient[r
 func post(p *replica, path, body string, patience time.Duration, report *report) (out reply) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	kills := p.kills.Load()
+	began, kills := time.Now(), p.kills.Load()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.Addr()+path, strings.NewReader(body))
 	if err != nil {
 		panic(err) // of a URL of our own
@@ -87,8 +87,9 @@ func post(p *replica, path, body string, patience time.Duration, report *report)
 		out.left = true
 	case !ended:
 		out.cut = true
-		if p.kills.Load() == kills {
-			report.violates("a stream has no end, and nobody killed its replica: %v", out.events)
+		if kills%2 == 0 && p.kills.Load() == kills {
+			report.violates("a stream has no end, and nobody killed its replica, %v after it began: %v, %v; %s",
+				time.Since(began), out.events, lines.Err(), report.lately())
 		}
 	}
 	if out.code != "" {

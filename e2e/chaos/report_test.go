@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A report counts what happened, and has what must not happen. Where a store may lose something by
@@ -18,16 +19,33 @@ type report struct {
 	violations []string
 	lossy      bool
 	losses     map[string]int
+	began      time.Time
+	faults     []string // when each began and was mended
 }
 
 func newReport(lossy bool) *report {
-	return &report{counts: map[string]int{}, losses: map[string]int{}, lossy: lossy}
+	return &report{counts: map[string]int{}, losses: map[string]int{}, lossy: lossy, began: time.Now()}
 }
 
 func (r *report) count(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[what]++
+}
+
+// happened notes what was broken or mended, for a violation that tells of it.
+func (r *report) happened(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults = append(r.faults, fmt.Sprintf("%s at %v", what, time.Since(r.began).Round(time.Millisecond)))
+}
+
+// lately is what was broken and mended last, and what time it is now.
+func (r *report) lately() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.faults[max(0, len(r.faults)-6):]
+	return fmt.Sprintf("%s; now %v", strings.Join(last, ", "), time.Since(r.began).Round(time.Millisecond))
 }
 
 func (r *report) violates(format string, args ...any) {

@@ -27,7 +27,9 @@ type world struct {
 // A replica is a process of Holdpoint.
 type replica struct {
 	*servers.Program
-	kills atomic.Int64 // how often somebody ended it without letting streams end
+	// kills counts when somebody begins to end it without letting streams end, and again when it is
+	// gone: an odd number is a kill that is under way.
+	kills atomic.Int64
 }
 
 func newWorld(t *testing.T, binary string, seed uint64, lossy bool) *world {
@@ -63,6 +65,7 @@ func (w *world) start(store string, more ...string) {
 func (r *replica) kill() {
 	r.kills.Add(1)
 	r.Kill()
+	r.kills.Add(1)
 }
 
 // A fault breaks something. do returns what mends it, after some time. Two faults of one kind do
@@ -142,7 +145,9 @@ func (w *world) breaks(duration time.Duration, faults []fault) {
 				continue
 			}
 			kinds[f.kind] = true
+			w.report.happened(f.name)
 			mend, after := f.do(rand.New(rand.NewPCG(dice.Uint64(), 0)))
+			w.report.happened(f.name + " done")
 			w.report.count("fault: " + f.name)
 			all = append(all, mended{mend, after})
 		}
@@ -155,6 +160,7 @@ func (w *world) breaks(duration time.Duration, faults []fault) {
 		}
 		for n := len(all) - 1; n >= 0; n-- {
 			all[n].mend()
+			w.report.happened("mended")
 		}
 		time.Sleep(some(dice, 1500*time.Millisecond))
 	}
