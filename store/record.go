@@ -141,6 +141,9 @@ type Note struct {
 	At   time.Time       `json:"at"` // by the store's clock
 }
 
+// NoteAge is how long notes are known at least.
+const NoteAge = 24 * time.Hour
+
 // Bounds of the notes of a key.
 const (
 	MaxNotes     = 64

@@ -190,7 +190,7 @@ type Store interface {
 	// threads, and may be lost. Load returns the notes. The store sets n.At. A note with the same id
 	// gives way, and of all the newest are kept: most, which is 1 to MaxNotes. It is no error if the
 	// key is of a thread, and changes nothing else of that. The record is forgotten when nothing has
-	// been noted in it for as long as a thread that has ended is known.
+	// been noted in it for as long as a thread that has ended is known, and for NoteAge.
 	Remember(ctx context.Context, key Key, n Note, most int) error
 
 	// Snapshots returns what is kept of the thread at a moment of the pause with this id. It is

@@ -70,6 +70,7 @@ var all = []scene{
 	{"race", "an answer that does not fit"},
 	{"race", "a question that has changed"},
 	{"race", "signed out"},
+	{"race", "somebody else in the same browser"},
 	{"race", "a proxy that signs people in"},
 	{"hostile", "markup"},
 	{"hostile", "a button drawn in text"},

@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -82,8 +83,26 @@ func (d *Desk) known(next http.Handler) http.Handler {
 			refuse(w, http.StatusForbidden, codeCrossOrigin, "want Sec-Fetch-Site: same-origin or the Origin of this page: a browser is signed in here, and another page could have sent this")
 			return
 		}
+		if !caller.isWhom(req.Header.Values(callerHeader)) {
+			refuse(w, http.StatusPreconditionFailed, codeAnother, "somebody else is signed in here than "+callerHeader+" says: nothing was done")
+			return
+		}
 		next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
 	})
+}
+
+// callerHeader is by whom a request believes to be sent, percent-encoded. It proves nothing. What
+// somebody has decided on a page must not be sent in the name of whoever has signed in in the same
+// browser since.
+const callerHeader = "Holdpoint-Caller"
+
+// isWhom says whether the caller is whom the request names, if it names anybody.
+func (c *Caller) isWhom(named []string) bool {
+	if len(named) == 0 {
+		return true
+	}
+	name, err := url.PathUnescape(named[0])
+	return err == nil && len(named) == 1 && name == c.Name
 }
 
 // identify is who asks; nil: nobody knows, and that is answered.
@@ -106,6 +125,16 @@ func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
 	}
 	s, token := d.sessions.find(cookie, d.opts.Tokens, d.opts.Now())
 	if s == nil {
+		d.signedOut(w, req)
+		return nil
+	}
+	switch over, err := d.signedOutAnywhere(req.Context(), s); {
+	case req.Context().Err() != nil:
+		return nil
+	case err != nil:
+		d.refuseStore(w, err)
+		return nil
+	case over:
 		d.signedOut(w, req)
 		return nil
 	}

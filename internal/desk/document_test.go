@@ -112,7 +112,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 	known := []string{
 		codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNoApproval,
 		codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
-		codeForbidden, codeForged, codeKeys, codeChanges, codeNoSessions, codeNoTLS,
+		codeForbidden, codeForged, codeKeys, codeChanges, codeNoSessions, codeNoTLS, codeAnother,
 		codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeNoPlace, codeDecided, codeElsewhere, codeMediaType,
 		// Those of the proxy's refusals.
 		string(agui.InvalidPayload), string(agui.InterruptExpired), string(agui.ResumeConflict), string(agui.UnknownInterruptID),

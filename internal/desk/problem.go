@@ -41,6 +41,7 @@ const (
 	codeChanges         = "TOO_MANY_DECISIONS"
 	codeNoSessions      = "NO_SESSIONS"
 	codeNoTLS           = "TLS_REQUIRED"
+	codeAnother         = "ANOTHER_CALLER"
 )
 
 // A problem is a problem document (RFC 9457).

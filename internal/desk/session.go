@@ -1,15 +1,21 @@
 package desk
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"holdpoint/store"
 )
 
 // The names of the cookie. A browser takes the first by TLS only, from this host only, and lets no
@@ -59,8 +65,8 @@ func (s *session) until() time.Time {
 	return s.ends
 }
 
-// sessions are signed, and not kept. What is kept are those that were signed out, until they would
-// have ended.
+// sessions are signed, and not kept. What is kept are those that were signed out: in the store, for
+// all processes, and here until they would have ended.
 type sessions struct {
 	keys *Keys
 	mu   sync.Mutex
@@ -128,6 +134,26 @@ func (s *sessions) end(one *session, now time.Time) {
 	s.out[one.nonce] = one.ends
 }
 
+// outKey is the key of the record that a session was signed out.
+func outKey(s *session) store.Key { return noteKey("signed out", hex.EncodeToString(s.nonce[:])) }
+
+// signedOutAnywhere says whether another process has signed the session out.
+func (d *Desk) signedOutAnywhere(ctx context.Context, s *session) (bool, error) {
+	rec, err := d.note(ctx, outKey(s))
+	if errors.Is(err, store.ErrUnread) {
+		return true, nil // somebody has noted something about it
+	}
+	return len(rec.Notes) > 0, err
+}
+
+// signOutEverywhere has no process take the session any more.
+func (d *Desk) signOutEverywhere(ctx context.Context, s *session) error {
+	d.sessions.end(s, d.opts.Now())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
+	return d.opts.Store.Remember(ctx, outKey(s), store.Note{ID: "out", Text: json.RawMessage("{}")}, 1)
+}
+
 // cookieOf is the cookie by which a browser is signed in, "" if it shows none, or two.
 func (d *Desk) cookieOf(req *http.Request) string {
 	name := plainCookie
@@ -192,9 +218,15 @@ func (d *Desk) signIn(w http.ResponseWriter, req *http.Request) {
 // signOut is DELETE /v1/session.
 func (d *Desk) signOut(w http.ResponseWriter, req *http.Request) {
 	if c := callerIn(req.Context()); c.session != nil {
-		d.sessions.end(c.session, d.opts.Now())
+		err := d.signOutEverywhere(req.Context(), c.session)
 		d.setCookie(w, req, "", 0)
 		d.log.Info("signed out", "by", c.Name)
+		if err != nil {
+			d.log.Error("desk: other processes do not know who was signed out", "by", c.Name, "err", err)
+			w.Header().Set("Retry-After", "1")
+			refuse(w, http.StatusServiceUnavailable, codeStore, "signed out in this process and in this browser; the store did not take it, so other processes would still take a copy of the cookie")
+			return
+		}
 	}
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -174,15 +174,17 @@ func TestSessionEnds(t *testing.T) {
 	again(401)
 }
 
-// TestSessionsOfReplicas: processes with the same keys and tokens take each other's sessions, and
-// others do not.
+// TestSessionsOfReplicas: processes with the same keys, tokens and store take each other's
+// sessions, and none that any of them has signed out. Others do not.
 func TestSessionsOfReplicas(t *testing.T) {
-	one, two, other := inMemory(t), inMemory(t), inMemory(t)
+	one, other := inMemory(t), inMemory(t)
+	two := newRig(t, one.store, one.clock)
 	for _, r := range []*rig{one, two} {
 		r.desk.sessions.keys.Set([][]byte{[]byte("the key of both")})
 	}
-	b := one.browser()
+	b, second := one.browser(), one.browser()
 	b.signIn(secret)
+	second.signIn(secret)
 	kept := slices.Clone(b.cookies)
 	b.rig = two
 	b.do(200, "GET", "/v1/me", "")
@@ -190,10 +192,12 @@ func TestSessionsOfReplicas(t *testing.T) {
 	b.do(401, "GET", "/v1/me", "")
 	b.rig, b.cookies = one, slices.Clone(kept)
 	b.do(204, "DELETE", "/v1/session", "")
-	b.cookies = slices.Clone(kept)
-	b.do(401, "GET", "/v1/me", "")
-	b.rig, b.cookies = two, kept
-	b.do(200, "GET", "/v1/me", "") // docs/desk.md says so
+	for _, r := range []*rig{one, two} {
+		b.rig, b.cookies = r, slices.Clone(kept)
+		b.do(401, "GET", "/v1/approvals", "")
+	}
+	second.rig = two
+	second.do(200, "GET", "/v1/me", "") // somebody's other session
 }
 
 // TestForgedCookies: whatever is no cookie of this desk signs nobody in.

@@ -192,6 +192,75 @@ export const scenes = {
     assert.ok(!(await p.text("body")).includes("refund"));
   },
 
+  // Somebody else signs in in another tab of the same browser while the decision waits: nothing is
+  // sent in that name, and what was typed is not handed on.
+  async "somebody else in the same browser"(w) {
+    const { thread } = await w.tool("refund", { amount: 1200 });
+    const p = await w.person("maria.okafor", { settings: { next: false } });
+    const tab = await p.context.newPage();
+    const changeTo = async (name) => {
+      await tab.goto(w.stage.desk);
+      await tab.click("#help");
+      await tab.getByRole("button", { name: "Sign out" }).click();
+      await tab.fill("#token", w.stage.tokens[name]);
+      await tab.press("#token", "Enter");
+      await tab.waitForFunction(() => document.getElementById("live")?.dataset.how === "live");
+    };
+    const sent = () => p.requests.filter((r) => r.method() === "POST" && r.url().includes("/questions/"));
+    await p.open("refund");
+    await p.press("a");
+    await p.has("Approving refund", "#strips");
+    // The page does not hear of it before the decision goes.
+    let hear = () => {};
+    const later = new Promise((done) => { hear = done; });
+    await p.page.route("**/v1/approvals**", async (route) => { if (route.request().method() === "GET") await later; await route.continue().catch(() => {}); });
+    p.expect.push("412");
+    await changeTo("jonas.lind");
+    await p.pass(5100);
+    await w.until("it is sent", () => sent().length);
+    hear();
+    await p.page.unroute("**/v1/approvals**");
+    await p.has("Somebody else is signed in here now", "dialog");
+    await p.has("Somebody else is signed in here now Nothing was sent.", "#question .notice");
+    await p.judged("somebody else");
+    await p.shot("another");
+    assert.deepEqual(sent().map((r) => r.headers()["holdpoint-caller"]), ["maria.okafor"]);
+    await p.page.getByRole("button", { name: "Begin anew as who is signed in" }).click();
+    await p.has("jonas.lind", "#me");
+    assert.equal(await p.page.locator(".strip").count(), 0);
+
+    // The page finds out by itself, too, and keeps the words for whoever has typed them.
+    await p.open("refund");
+    await p.press("c");
+    await p.page.keyboard.type("Half a sentence");
+    await p.press("Escape");
+    await p.alive();
+    await p.press("a");
+    await p.has("Approving refund", "#strips");
+    await changeTo("maria.okafor");
+    await w.until("it is told", async () => { await p.pass(400); return (await p.text("#strips")).includes("Somebody else has signed in here before it was sent."); });
+    await p.pass(20_000);
+    const signIn = async (name) => {
+      await p.page.fill("#token", w.stage.tokens[name]);
+      await p.press("Enter");
+      await w.until(name, async () => { await p.pass(100); return (await p.text("#me")).includes(name) && !(await p.page.locator("dialog").count()); });
+    };
+    await signIn("jonas.lind");
+    await p.click("comment-button");
+    assert.equal(await p.page.inputValue("#comment"), "Half a sentence");
+    p.expect.push("401");
+    await p.page.evaluate(() => fetch("v1/session", { method: "DELETE" }));
+    await p.pass(3100);
+    await p.has("You were signed out", "dialog");
+    await signIn("maria.okafor");
+    await p.open("refund");
+    await p.click("comment-button");
+    assert.equal(await p.page.inputValue("#comment"), "");
+    assert.equal(sent().length, 1);
+    assert.deepEqual(await w.answers(thread), []);
+    assert.equal((await w.approvals(`?thread=${thread}`))[0].questions[0].decision, undefined);
+  },
+
   // A proxy in front signs people in. Its redirect to its sign-in means signed out: nothing is
   // sent, and nothing that was typed is lost.
   async "a proxy that signs people in"(w) {

@@ -129,6 +129,9 @@ func Gone(rec *store.Record, now time.Time, p Policy) time.Time {
 	if rec.Owner != "" || len(rec.Results) > 0 || len(rec.Notes) > 0 {
 		gone = now.Add(max(p.PauseRetention, p.ReplayTTL))
 	}
+	if len(rec.Notes) > 0 {
+		gone = later(gone, now.Add(store.NoteAge))
+	}
 	for _, b := range rec.Busy {
 		gone = later(gone, b.Lease)
 	}

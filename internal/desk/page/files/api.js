@@ -14,8 +14,14 @@ export class Problem extends Error {
   }
 }
 
-async function ask(method, path, { text, etag } = {}) {
+// caller is the name of who reads this page, "" until it is known. The server does nothing that the
+// page asks for if somebody else has signed in in this browser since.
+let caller = "";
+export const readBy = (name) => { caller = name; };
+
+async function ask(method, path, { text, etag, as = caller } = {}) {
   const headers = { Accept: "application/json" };
+  if (as) headers["Holdpoint-Caller"] = encodeURIComponent(as);
   if (text !== undefined) headers["Content-Type"] = "application/json";
   if (etag) headers["If-None-Match"] = etag;
   let answer, said;
@@ -42,7 +48,7 @@ async function ask(method, path, { text, etag } = {}) {
 
 const at = (id, question) => `v1/approvals/${encodeURIComponent(id)}${question === undefined ? "" : `/questions/${encodeURIComponent(question)}`}`;
 
-export const me = async () => (await ask("GET", "v1/me")).data;
+export const me = async () => (await ask("GET", "v1/me", { as: "" })).data;
 export const signIn = (token) => ask("POST", "v1/session", { text: JSON.stringify({ token }) });
 export const signOut = () => ask("DELETE", "v1/session");
 

@@ -42,7 +42,7 @@ function drawAll() {
 function whyNot(a, q, may) {
   if (!may.open) return q.decision || a.state !== "waiting" ? "It is decided." : "Its time is over.";
   if (state.live === "store") return "No decision is taken until the store is back; none is lost.";
-  if (state.live === "out") return "You were signed out. Sign in again first.";
+  if (state.live === "out") return state.another ? "Somebody else is signed in here now." : "You were signed out. Sign in again first.";
   if (pendingOf(openKey())) return "Your decision waits above. Undo takes it back.";
   return "";
 }
@@ -344,7 +344,7 @@ on("refused", (one, problem) => {
   if (problem.code === "OFFLINE") one.perhaps = true;
   draftOf(one.key).refused = { ...words, decided: problem.status === 409 };
   one.shownElsewhere = state.open && openKey() === one.key;
-  if (problem.status === 401 || problem.status === 503 || problem.status === 0) look();
+  if (problem.status === 401 || problem.status === 503 || problem.status === 0 || problem.code === "ANOTHER_CALLER") look();
   if (!one.shownElsewhere) { tell(`${one.perhaps ? "Perhaps sent" : "Not sent"}. ${one.said}`, true); return; }
   ui.refused = draftOf(one.key).refused;
   tell(`${words.title}. ${words.text}`, true);

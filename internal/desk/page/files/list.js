@@ -128,7 +128,9 @@ function empty() {
 }
 
 function rowOf(row) {
-  const link = el("a", { class: "row", href: `#/${row.key}`, data: { key: row.key } });
+  // The address does not change if the question is open already; the focus goes to it all the same.
+  const click = (event) => { if (event.currentTarget.hasAttribute("aria-current")) byId("title")?.focus(); };
+  const link = el("a", { class: "row", href: `#/${row.key}`, data: { key: row.key }, on: { click } });
   return paint(link, row);
 }
 

@@ -50,17 +50,17 @@ let liveBefore = "";
 // live says whether the list is as the server has it.
 function live() {
   const s = Math.max(1, Math.ceil((state.retryAt - performance.now()) / 1000));
-  const words = { begin: "…", live: "Live", retry: `Not live. Trying again in ${s} s`, store: `Trying again in ${s} s`, out: state.me ? "Signed out" : "Not signed in" }[state.live];
+  const words = { begin: "…", live: "Live", retry: `Not live. Trying again in ${s} s`, store: `Trying again in ${s} s`, out: state.another ? "Not you" : state.me ? "Signed out" : "Not signed in" }[state.live];
   const node = byId("live");
   if (node.dataset.words !== words) {
     node.dataset.words = words;
     node.dataset.how = state.live;
     fill(node, el("span", { class: "dot", "aria-hidden": "true" }), el("span", { class: "words" }, words));
   }
-  if (state.live === liveBefore) return;
-  liveBefore = state.live;
+  if (state.live + state.another === liveBefore) return;
+  liveBefore = state.live + state.another;
   const asOf = state.asOf === null ? "" : ` This list is as of ${exact(new Date(now() - (performance.now() - state.asOf)).toISOString())}.`;
-  const banner = { store: `Holdpoint cannot reach its store.${asOf} No decision is taken until it is back; none is lost.`, out: state.me && "You were signed out. Your text is kept here." }[state.live];
+  const banner = { store: `Holdpoint cannot reach its store.${asOf} No decision is taken until it is back; none is lost.`, out: state.another ? "Somebody else is signed in here now. Your text is kept here." : state.me && "You were signed out. Your text is kept here." }[state.live];
   fill(byId("banner"), banner && el("p", {}, banner, state.live === "out" && [" ", button("Sign in again", { kind: "small", press: askIn })]));
   if (state.live === "store") tell(banner, true);
 }

@@ -117,7 +117,7 @@ function show(one) {
   one.node.querySelector(".time")?.style.setProperty("--left", String(Math.max(0, one.left / one.whole)));
 }
 
-on("out", () => stop("You were signed out before it was sent."));
+on("out", () => stop(state.another ? "Somebody else has signed in here before it was sent." : "You were signed out before it was sent."));
 on("list", () => {
   if (state.live !== "live" || state.more) return;
   const open = new Set(state.rows.map((row) => row.key));

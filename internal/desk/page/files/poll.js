@@ -28,8 +28,23 @@ async function pages(what) {
   return { approvals, more };
 }
 
+let reader = ""; // whose page this is
+
+// learnWho reads who reads this page. What is on it is for whoever has opened it: another begins
+// with a page of his own.
+async function learnWho() {
+  const me = await api.me();
+  if (reader && reader !== me.name) {
+    location.reload();
+    await new Promise(() => {}); // the page goes
+  }
+  state.me = me;
+  reader = me.name;
+  api.readBy(reader);
+}
+
 async function readAll() {
-  if (state.me === null) state.me = await api.me();
+  if (state.me === null) await learnWho();
   const waiting = await pages("waiting");
   // What is in doubt is rare and stays: it is asked for every fifth time.
   if (turn++ % 5 === 0) state.doubts = (await pages("doubt").catch((p) => { if (p.status === 400) return { approvals: [] }; throw p; })).approvals;
@@ -76,14 +91,21 @@ async function once() {
     await readAll();
     failures = 0;
     state.live = "live";
+    state.another = false;
     state.asOf = performance.now();
   } catch (problem) {
     if (!(problem instanceof api.Problem)) throw problem;
     failures++;
     wait = problem.status === 401 ? 3000 : Math.min(30_000, 1000 * 2 ** failures);
     const was = state.live;
-    state.live = problem.status === 401 || problem.code === "NOT_LISTED" ? "out" : problem.status === 503 ? "store" : "retry";
-    if (state.live === "out") { state.auth = problem.auth ?? "token"; if (was !== "out") changed("out"); }
+    const another = problem.code === "ANOTHER_CALLER";
+    state.live = problem.status === 401 || another || problem.code === "NOT_LISTED" ? "out" : problem.status === 503 ? "store" : "retry";
+    if (another) wait = 3000;
+    if (state.live === "out") {
+      state.auth = problem.auth ?? state.me?.auth ?? "token";
+      state.another = another;
+      if (was !== "out") changed("out");
+    }
   } finally {
     if (document.hidden) wait = Math.max(wait, 15_000);
     state.retryAt = performance.now() + wait;

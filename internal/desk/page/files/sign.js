@@ -1,7 +1,7 @@
 // Signing in. A token is typed once and becomes a cookie that no script can read; behind a proxy
 // the proxy does it. What was typed to a question stays on the page meanwhile.
 import * as api from "./api.js";
-import { button, el } from "./dom.js";
+import { button, el, fill } from "./dom.js";
 import { look } from "./poll.js";
 import { changed, on, state } from "./state.js";
 
@@ -17,6 +17,7 @@ let dialog = null;
 export function askIn() {
   if (dialog) return;
   const first = state.me === null;
+  const other = el("p", { id: "other" });
   const said = el("p", { class: "error", role: "alert" });
   const input = el("input", { type: "password", id: "token", autocomplete: "current-password", spellcheck: "false" });
   const enter = async () => {
@@ -34,15 +35,25 @@ export function askIn() {
   };
   const token = state.auth !== "header" && state.auth !== "jwt";
   dialog = el("dialog", { class: "sign", "aria-labelledby": "sign-title", on: { close: () => { dialog?.remove(); dialog = null; }, cancel: (e) => e.preventDefault() } },
-    el("h2", { id: "sign-title" }, first ? "Sign in" : "You were signed out"),
+    el("h2", { id: "sign-title" }, first ? "Sign in" : state.another ? "Somebody else is signed in here now" : "You were signed out"),
     !first && el("p", {}, "Your text is kept here."),
+    other,
     token ? [el("label", { for: "token" }, "Token of the desk"), input, said, el("p", { class: "buttons" }, button("Sign in", { kind: "yes", press: enter }))]
       : [el("p", {}, "Who you are is told by the proxy in front of this page."), el("p", { class: "buttons" }, el("a", { class: "button plainly", href: location.pathname, target: "_blank", rel: "noopener" }, "Sign in again"), button("Go on", { kind: "yes", press: async () => { await look(); if (state.live !== "out") dialog?.close(); else said.textContent = "You are not signed in yet."; } })), said]);
   input.addEventListener("keydown", (e) => { if (e.key === "Enter" && !e.isComposing) { e.preventDefault(); enter(); } });
   document.body.append(dialog);
+  tellOther();
   dialog.showModal();
   if (token) input.focus();
 }
 
+// tellOther offers the page to whoever has signed in since, who begins with a new one.
+function tellOther() {
+  const node = dialog?.querySelector("#other");
+  if (!node || node.hasChildNodes() === state.another) return;
+  fill(node, state.another && ["Nothing is sent in that name. ", button("Begin anew as who is signed in", { kind: "small", press: () => location.reload() })]);
+}
+
 on("out", askIn);
+on("live", tellOther);
 on("live", () => { if (state.live === "live" && dialog) dialog.close(); });

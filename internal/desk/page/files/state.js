@@ -3,6 +3,7 @@
 export const state = {
   me: null,            // who reads this page
   live: "begin",       // begin, live, retry, store or out
+  another: false,      // out, and somebody else has signed in in this browser
   retryAt: 0,          // performance.now() of the next try
   asOf: null,          // when the list was read last
   tab: "waiting",

@@ -90,6 +90,8 @@ export function refusal(problem, one) {
       return { title: "The decision cannot be written down", text: "So it was not taken. Try again." };
     case "UNAUTHENTICATED":
       return { title: "You were signed out", text: "Nothing was sent. Your text is kept here." };
+    case "ANOTHER_CALLER":
+      return { title: "Somebody else is signed in here now", text: "Nothing was sent." };
     case "FORBIDDEN":
       return { title: "You may not decide this", text: "Nothing was sent." };
     case "REASON_NOT_TAKEN":
