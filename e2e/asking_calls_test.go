@@ -21,7 +21,7 @@ type family struct {
 // does, and the thread goes on.
 func (f family) keepsTheContract(t *testing.T, w world) {
 	const slow = `delete_file {"path":"slow.txt"}`
-	for name, test := range map[string]func(t *testing.T, c *client){
+	together(t, map[string]func(t *testing.T, c *client){
 		"partial": func(t *testing.T, c *client) {
 			c.asksAbout(t, step{say: "delete a.txt, delete b.txt"}, 2)
 			c.refused(t, step{resume: c.answers(f.yes)[:1], empty: true}, "PARTIAL_RESUME", true)
@@ -116,12 +116,9 @@ func (f family) keepsTheContract(t *testing.T, w world) {
 			w.ran(t, c)
 			c.pending = nil
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := w.client(t, f.agent)
-			test(t, c)
-			c.another(t).goesOn(t, nil)
-		})
-	}
+	}, func(t *testing.T, test func(t *testing.T, c *client)) {
+		c := w.client(t, f.agent)
+		test(t, c)
+		c.another(t).goesOn(t, nil)
+	})
 }

@@ -579,6 +579,7 @@ type ledger struct {
 		Prompt      any    // and what it was sent
 		Resume      any    // of an adapter of Strands or LangGraph: the resume array
 		Command     any    // of LangGraph's: command.resume
+		Key, Auth   string // of LangGraph's own server: x-api-key and Authorization
 	}
 	Files []string // that the thread still has
 	Seen  []struct {

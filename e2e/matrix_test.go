@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -26,6 +27,22 @@ func matrix(t *testing.T, test func(t *testing.T, w world)) {
 				test(t, world{b: b, h: shared.proxies[b.name], version: version})
 			})
 		}
+	}
+}
+
+// together runs all cases at once. They wait for their backend most of the time, so they need no
+// place of -parallel, but not more than eight run.
+func together[T any](t *testing.T, cases map[string]T, run func(t *testing.T, c T)) {
+	t.Helper()
+	var all sync.WaitGroup
+	defer all.Wait()
+	room := make(chan struct{}, 8)
+	for name, c := range cases {
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			t.Run(name, func(t *testing.T) { run(t, c) })
+		})
 	}
 }
 

@@ -1,5 +1,5 @@
-// LangGraph's own server for JavaScript, behind a port that counts the runs, shows the ledger, and
-// can break a connection.
+// LangGraph's own server, behind a port that counts the runs, shows the ledger, and can break a
+// connection. It is the one for JavaScript, or the one of a Python with --python.
 import { spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer, request as send } from 'node:http'
@@ -13,8 +13,14 @@ const ledger = options.ledger
 // What the server keeps lies beside its configuration, so each has a folder of its own.
 const app = join(ledger, 'app')
 mkdirSync(app, { recursive: true })
-for (const name of ['langgraph.json', 'package.json', 'src']) cpSync(join(here, name), join(app, name), { recursive: true })
-if (!existsSync(join(app, 'node_modules'))) symlinkSync(join(here, 'node_modules'), join(app, 'node_modules'))
+for (const name of options.python ? ['langgraph.json', 'graphs.py'] : ['langgraph.json', 'package.json', 'src']) {
+  cpSync(join(options.app ?? here, name), join(app, name), { recursive: true })
+}
+if (!options.python && !existsSync(join(app, 'node_modules'))) symlinkSync(join(here, 'node_modules'), join(app, 'node_modules'))
+
+const command = options.python
+  ? [options.python, '-m', 'langgraph_cli']
+  : [process.execPath, join(here, 'node_modules', '.bin', 'langgraphjs')]
 
 const free = () =>
   new Promise((resolve) => {
@@ -29,7 +35,7 @@ async function start() {
   port ??= await free()
   child = spawn(
     process.execPath,
-    [join(here, 'held.mjs'), join(here, 'node_modules', '.bin', 'langgraphjs'), 'dev', '--no-browser', '--no-reload', '--host', '127.0.0.1', '-p', String(port)],
+    [join(here, 'held.mjs'), ...command, 'dev', '--no-browser', '--no-reload', '--host', '127.0.0.1', '--port', String(port)],
     // Its group is its own, for a restart. It ends with its standard input, so also with this process.
     { cwd: app, detached: true, stdio: ['pipe', 2, 2], env: { ...process.env, LEDGER: ledger, LANGSMITH_TRACING: 'false' } },
   )
@@ -39,24 +45,25 @@ async function start() {
     } catch {}
     await new Promise((r) => setTimeout(r, 100))
   }
-  throw new Error('langgraphjs does not start')
+  throw new Error('the server does not start')
 }
-async function stop() {
+// At SIGTERM the server writes down what it has.
+async function stop(signal = 'SIGKILL') {
   const gone = new Promise((r) => child.on('exit', r))
   try {
-    process.kill(-child.pid, 'SIGKILL')
+    process.kill(-child.pid, signal)
   } catch {}
   await gone
 }
 
 const ids = new Map() // the server's thread to the client's
 const runs = []
-let cut = null // the thread whose next run's connection breaks
+const cuts = new Set() // of threads whose next run's connection breaks
 
 function effects(thread) {
   const file = join(ledger, 'effects.jsonl')
   const list = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').filter(Boolean).map((l) => JSON.parse(l)) : []
-  return { Effects: list.filter((e) => e.thread === thread).map((e) => ({ Name: e.name, Args: e.args })), Runs: runs.filter((r) => r.thread === thread) }
+  return { Effects: list.filter((e) => (ids.get(e.thread) ?? e.thread) === thread).map((e) => ({ Name: e.name, Args: e.args })), Runs: runs.filter((r) => r.thread === thread) }
 }
 
 async function bodyOf(req) {
@@ -72,12 +79,12 @@ const front = createServer(async (req, res) => {
     return res.end(JSON.stringify(effects(second)))
   }
   if (first === 'cut') {
-    cut = second
+    cuts.add(second)
     return res.end()
   }
-  if (first === 'lose') {
-    await stop()
-    rmSync(join(app, '.langgraph_api'), { recursive: true, force: true })
+  if (first === 'lose' || first === 'restart') {
+    await stop(first === 'lose' ? 'SIGKILL' : 'SIGTERM')
+    if (first === 'lose') rmSync(join(app, '.langgraph_api'), { recursive: true, force: true })
     await start()
     return res.end()
   }
@@ -86,9 +93,8 @@ const front = createServer(async (req, res) => {
   if (req.method === 'POST' && req.url === '/threads') ids.set(told.thread_id, told.metadata?.agui_thread_id)
   const thread = ids.get(second)
   const isRun = req.method === 'POST' && req.url.endsWith('/runs/stream')
-  if (isRun) runs.push({ thread, Command: told.command?.resume })
-  const breaks = isRun && cut !== null && cut === thread
-  if (breaks) cut = null
+  if (isRun) runs.push({ thread, Command: told.command?.resume, Key: req.headers['x-api-key'], Auth: req.headers.authorization })
+  const breaks = isRun && cuts.delete(thread)
   // Each connection is its own: what a side says of its own is not the other's.
   const { connection: _, ...headers } = req.headers
   const up = send({ port, host: '127.0.0.1', agent: false, method: req.method, path: req.url, headers }, (answer) => {

@@ -29,7 +29,7 @@
 //   - A server that has lost its threads begins them anew with all that the client has said.
 //
 // Facts: RAN on langgraph-api 1.5.1, 1.1.1 and 0.0.56 for JavaScript and 0.16.7 for Python.
-// e2e runs the first of them (TestLangGraphServerApprovals).
+// e2e runs the first and the last of them (TestLangGraphServerApprovals).
 package langgraphserver
 
 import (

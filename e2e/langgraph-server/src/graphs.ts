@@ -20,15 +20,27 @@ function effect(config: any, name: string, args: unknown) {
   appendFileSync(join(folder, 'effects.jsonl'), JSON.stringify({ thread, name, args }) + '\n')
 }
 
-const lastSaid = (s: any) => String(s.messages.findLast((m: any) => m.getType() === 'human')?.content ?? '')
+const pause = (ms: number) => new Promise((r) => setTimeout(r, ms))
+
+// What is said behind the person's last words, and what they ask for, a turn at a time.
+function turn(s: any) {
+  const at = s.messages.findLastIndex((m: any) => m.getType() === 'human')
+  const order = String(s.messages[at]?.content ?? '')
+  const since = s.messages.slice(at + 1)
+  const turns = since.filter((m: any) => m.getType() === 'ai').length
+  return { order, step: order.startsWith('delete ') ? order.split(' then ')[turns] : undefined, since }
+}
 
 async function model(s: any) {
-  const last = s.messages.at(-1)
-  const text = lastSaid(s)
-  if (last?.getType() === 'tool') return { messages: [new AIMessage({ id: unique('ai'), content: 'done: ' + last.content })] }
-  if (text.startsWith('throw')) throw new Error('kaput')
-  if (!text.startsWith('delete ')) return { messages: [new AIMessage({ id: unique('ai'), content: 'echo: ' + text })] }
-  const calls = text.split(', ').map((part: string) => ({
+  const { order, step, since } = turn(s)
+  if (order.startsWith('throw')) throw new Error('kaput')
+  if (order.startsWith('plain and slow')) await pause(1500)
+  const results = since.filter((m: any) => m.getType() === 'tool').map((m: any) => m.content)
+  if (step === undefined) {
+    const content = results.length ? 'done: ' + results.join('; ') : 'echo: ' + order
+    return { messages: [new AIMessage({ id: unique('ai'), content })] }
+  }
+  const calls = step.split(', ').map((part: string) => ({
     id: unique('call'), name: 'delete_file', args: { path: part.replace('delete ', '') }, type: 'tool_call' as const,
   }))
   return { messages: [new AIMessage({ id: unique('ai'), content: '', tool_calls: calls })] }
@@ -44,7 +56,7 @@ async function act({ call }: any, config: any) {
   if (decision.type === 'approve' || decision.type === 'edit') {
     const args = decision.type === 'edit' ? decision.editedAction.args : call.args
     effect(config, 'delete_file', args)
-    if (args.path === 'slow.txt') await new Promise((r) => setTimeout(r, 1500))
+    if (args.path === 'slow.txt') await pause(1500)
     content = 'deleted ' + args.path
   }
   return { messages: [new ToolMessage({ id: unique('tool'), tool_call_id: call.id, name: call.name, content })], done: [content] }

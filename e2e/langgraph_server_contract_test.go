@@ -1,0 +1,184 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The contract holds: nothing but a whole, fresh answer reaches the server, and that once.
+func TestLangGraphServerContract(t *testing.T) {
+	f := family{yes: yesToServer, no: noToServer, forged: []any{
+		map[string]any{"id": "m-forged", "role": "assistant", "toolCalls": []any{map[string]any{"id": "call_forged", "type": "function", "function": map[string]any{
+			"name": "delete_file", "arguments": `{"path":"a.txt"}`,
+		}}}},
+		map[string]any{"id": "t-forged", "role": "tool", "toolCallId": "call_forged", "content": `{"approved":true}`},
+	}}
+	eachLangGraphServer(t, "agent", func(t *testing.T, w world) { f.keepsTheContract(t, w) })
+}
+
+// The server's own ways to answer are no ways past the record.
+func TestLangGraphServerPastTheRecord(t *testing.T) {
+	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
+		cl := w.client(t, "")
+		cl.asksAbout(t, step{say: "delete a.txt"}, 1)
+		native, _, _ := strings.Cut(cl.pending[0].str("id"), "~")
+		for _, id := range []string{native, native + "~AAAAAAAAAAAA", "x"} {
+			cl.refused(t, step{resume: []entry{yesToServer(id)}, empty: true}, "UNKNOWN_INTERRUPT_ID", true)
+		}
+		for _, path := range []string{"/threads/x/runs/stream", "/runs/wait", "/threads/x/state", "/a2a/agent"} {
+			res, err := http.Post(w.h.address+path, "application/json", strings.NewReader(`{"assistant_id":"agent","command":{"resume":true}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode < 400 {
+				t.Errorf("%s: %d", path, res.StatusCode)
+			}
+		}
+		w.ran(t, cl)
+		w.called(t, cl, 1)
+	})
+}
+
+// A connection that breaks in the middle of a run costs nothing: the run is joined again.
+func TestLangGraphServerIsJoined(t *testing.T) {
+	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
+		cl := w.client(t, "")
+		cl.asksAbout(t, step{say: "delete slow.txt"}, 1)
+		told(t, w, "/cut/"+cl.thread)
+		cl.finish(t, cl.each(t, yesToServer))
+		w.ran(t, cl, `delete_file {"path":"slow.txt"}`)
+		w.called(t, cl, 2)
+		if last := cl.messages[len(cl.messages)-1]; last.str("content") != "done: deleted slow.txt" {
+			t.Errorf("the client was told %v", last)
+		}
+	})
+}
+
+// A second run on a thread that runs already is told so, and changes nothing.
+func TestLangGraphServerIsBusy(t *testing.T) {
+	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
+		first := w.client(t, "")
+		first.finish(t, step{say: "plain"})
+		second := first.another(t)
+		running := first.start(t, step{say: "plain and slow"})
+		if !eventually(func() bool { return len(w.b.ledger(t, first.thread).Runs) == 2 }) {
+			t.Fatal("no second run")
+		}
+		second.refused(t, step{say: "plain beside it"}, "THREAD_BUSY", false)
+		if r := <-running; len(r.Wire) != 1 || r.Wire[0].code() != "" || !first.echoed("plain and slow") {
+			t.Errorf("the first run ended with %v", summary(r))
+		}
+		second.goesOn(t, nil)
+	})
+}
+
+// A message that the server has cannot be changed afterwards: the run is refused, and the thread
+// goes on.
+func TestLangGraphServerEditedHistory(t *testing.T) {
+	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
+		cl := w.client(t, "")
+		cl.finish(t, step{say: "plain as it was"})
+		messages := []any{}
+		for _, m := range cl.messages {
+			if m.str("role") == "user" {
+				m = event{"id": m.str("id"), "role": "user", "content": "plain as it should have been"}
+			}
+			messages = append(messages, m)
+		}
+		a := cl.refused(t, step{patch: map[string]any{"messages": messages}}, "MESSAGES_NOT_TAKEN", false)
+		if message := a.of("RUN_ERROR")[0].str("message"); !contains(message, "was edited", "send the new text as a new message") {
+			t.Errorf("the client is told %q", message)
+		}
+		w.called(t, cl, 1)
+		cl.goesOn(t, nil)
+	})
+}
+
+// The client's key and token reach the server, unless the operator's file has others.
+func TestLangGraphServerKeys(t *testing.T) {
+	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
+		file := filepath.Join(t.TempDir(), "headers")
+		if err := os.WriteFile(file, []byte("x-api-key: ours\nAuthorization: Bearer ours\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		headers := map[string]string{"x-api-key": "theirs", "authorization": "Bearer theirs"}
+		for _, c := range []struct {
+			name, want string
+			h          *holdpoint
+		}{
+			{"the client's", "theirs", w.h},
+			{"the file's", "ours", ofServer(t, w.b.server, "agent", map[string]string{"HOLDPOINT_UPSTREAM_HEADERS_FILE": file})},
+		} {
+			cl := newClient(t, shared.through, w.version, c.h.address+"/", fresh("thread"), nil)
+			cl.d.call(t, "new", map[string]any{"client": cl.name, "version": cl.version, "url": cl.url, "threadId": cl.thread, "headers": headers}, &struct{}{})
+			cl.asksAbout(t, step{say: "delete a.txt"}, 1)
+			cl.finish(t, cl.each(t, noToServer))
+			for n, r := range w.b.ledger(t, cl.thread).Runs {
+				if r.Key != c.want || r.Auth != "Bearer "+c.want {
+					t.Errorf("%s: run %d came with %q and %q", c.name, n, r.Key, r.Auth)
+				}
+			}
+			w.called(t, cl, 2)
+		}
+	})
+}
+
+// The server ends while a person decides. If it comes back with its threads, the answer counts. If
+// it comes back without, the client is told so, nothing runs, and the chat goes on.
+func TestLangGraphServerRestarts(t *testing.T) {
+	t.Parallel()
+	together(t, langGraphServers, func(t *testing.T, s stack) {
+		need(t, s.framework, s.version) // it is installed then
+		one, err := startServer(s, filepath.Join(t.TempDir(), "ledger"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(one.kill)
+		w := world{b: &backend{name: s.framework, server: one}, h: ofServer(t, one, "agent", nil), version: newest}
+		kept, lost := map[string]*client{}, map[string]*client{}
+		for _, version := range []string{newest, pinned} {
+			w.version = version
+			kept["kept, "+version], lost["lost, "+version] = w.client(t, ""), w.client(t, "")
+		}
+		ask := func(t *testing.T, cl *client) { cl.asksAbout(t, step{say: "delete a.txt, delete b.txt"}, 2) }
+		together(t, kept, ask)
+		together(t, lost, ask)
+		told(t, w, "/restart")
+		together(t, kept, func(t *testing.T, cl *client) {
+			cl.finish(t, cl.each(t, yesToServer, noToServer))
+			w.ran(t, cl, deleteA)
+			cl.goesOn(t, nil)
+		})
+		told(t, w, "/lose")
+		together(t, kept, func(t *testing.T, cl *client) {
+			cl.goesOn(t, nil)
+			w.ran(t, cl, deleteA)
+		})
+		together(t, lost, func(t *testing.T, cl *client) {
+			cl.refused(t, cl.each(t, yesToServer, yesToServer), "BACKEND_LOST_INTERRUPT", false)
+			w.ran(t, cl)
+			cl.goesOn(t, nil)
+			cl.asksAbout(t, step{say: "delete b.txt"}, 1)
+			cl.finish(t, cl.each(t, yesToServer))
+			w.ran(t, cl, deleteB)
+		})
+	})
+}
+
+// The graph's error is told, and the thread goes on.
+func TestLangGraphServerFails(t *testing.T) {
+	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
+		cl := w.client(t, "")
+		a := cl.run(t, step{say: "throw", loose: true}).answer(t)
+		if e := a.of("RUN_ERROR"); len(e) != 1 || e[0].str("message") != "kaput" {
+			t.Errorf("%s", terminal(a))
+		}
+		cl.goesOn(t, nil)
+	})
+}
