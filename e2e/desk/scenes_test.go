@@ -78,6 +78,8 @@ var all = []scene{
 	{"hostile", "numbers and keys"},
 	{"hostile", "100 KB"},
 	{"frame", "policy"},
+	{"frame", "forced colours"},
+	{"frame", "motion"},
 	{"frame", "rows that stay"},
 	{"frame", "a wrong clock"},
 	{"frame", "a thousand"},

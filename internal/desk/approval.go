@@ -66,6 +66,7 @@ type approval struct {
 
 	Questions []question `json:"questions"`
 	size      int        // of the questions that are not cut
+	pause     *agui.Pause
 
 	// Carrier is who carries the answer once all is decided, unless the chat is quicker.
 	Carrier string `json:"carrier,omitempty"`
@@ -105,8 +106,8 @@ type question struct {
 	Digest         string          `json:"digest,omitempty"`
 	Decision       *decision       `json:"decision,omitempty"` // that stands
 	May            *may            `json:"may,omitempty"`
-	// Similar are the last decisions on the same tool of the agent, and Compared is what of this one
-	// is as it was approved. They are in the answer for one approval only.
+	// Similar are the last decisions on the same tool of the agent, in the answer for one approval
+	// only. Compared is what of this one is as it was approved, and in a list what is not.
 	Similar  []*earlier `json:"similar,omitempty"`
 	Compared []compared `json:"compared,omitempty"`
 	// Cut says that message, schema and arguments are too large for a list.

@@ -368,7 +368,7 @@ func TestStoreThatIsAway(t *testing.T) {
 	}{
 		"the list":          {broken{waiting: errDown}, "GET", "/v1/approvals", 503, codeStore},
 		"a row of the list": {broken{load: errDown}, "GET", "/v1/approvals", 503, codeStore},
-		"a later page":      {broken{waiting: errDown}, "GET", "/v1/approvals?cursor=" + (cursor{After: "x"}).String(), 503, codeStore},
+		"a later page":      {broken{waiting: errDown}, "GET", "/v1/approvals?cursor=" + r.desk.cursorFor(&Caller{}, cursor{After: "x"}), 503, codeStore},
 		"one":               {broken{load: errDown}, "GET", "/v1/approvals/" + id(1), 503, codeStore},
 		"to free":           {broken{load: errDown}, "DELETE", "/v1/approvals/" + id(1), 503, codeStore},
 		"to close":          {broken{close: func(func() error) error { return errDown }}, "DELETE", "/v1/approvals/" + id(1), 503, codeStore},
@@ -443,7 +443,7 @@ func TestParameters(t *testing.T) {
 		"state=open": codeParameter, "state=": codeParameter,
 		"limit=0": codeParameter, "limit=201": codeParameter, "limit=x": codeParameter, "stat=waiting": codeParameter,
 		"tool=a&tool=b": codeParameter, "cursor=!": codeParameter, "cursor=e30x": codeParameter, "%zz": codeParameter,
-		"cursor=" + cursor{After: "not one"}.String(): codeParameter,
+		"cursor=" + r.desk.cursorFor(&Caller{}, cursor{After: "not one"}): codeParameter,
 	} {
 		if got := r.ask(400, "GET", "/v1/approvals?"+query).Get("code").Str; got != code {
 			t.Errorf("%s: %s, want %s", query, got, code)

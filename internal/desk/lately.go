@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -163,11 +164,11 @@ func changed(asked, decided []fields.Field) (paths []string) {
 	return paths
 }
 
-// earlierOn are the last decisions on a tool, the newest first. What cannot be read is not there.
-func (d *Desk) earlierOn(ctx context.Context, o *agui.Origin, tool string) (list []*earlier) {
+// earlierAt are the last decisions on a tool, the newest first. What cannot be read is not there.
+func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlier) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
-	rec, err := d.opts.Store.Load(ctx, toolKey(o, tool), "")
+	rec, err := d.opts.Store.Load(ctx, tool, "")
 	if err != nil {
 		d.log.Debug("desk: earlier decisions cannot be read", "err", err)
 		return nil
@@ -198,7 +199,7 @@ func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 			if len(known) == maxTools {
 				continue
 			}
-			list = d.earlierOn(ctx, p.Origin, tool)
+			list = d.earlierAt(ctx, toolKey(p.Origin, tool))
 			known[tool] = list
 		}
 		// The decision on this question is none of the earlier ones.
@@ -211,3 +212,43 @@ func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 
 // maxTools is how many tools of one answer are looked up.
 const maxTools = 8
+
+// maxListTools is how many tools a list looks up.
+const maxListTools = 32
+
+// compareListed says of the questions of a list what is different from those that were approved.
+// What stands there of their arguments is a line, so they are laid out anew.
+func (d *Desk) compareListed(ctx context.Context, l *listing) {
+	of := map[store.Key][]*question{}
+	laid := map[*question][]fields.Field{}
+	for _, a := range l.Approvals {
+		if a.Withheld || a.pause == nil || a.pause.Origin == nil {
+			continue
+		}
+		for n := range a.Questions {
+			q, i := &a.Questions[n], &a.pause.Interrupts[n]
+			if q.Cut || q.Decision != nil || len(i.Calls) == 0 || i.Calls[0].Name == "" {
+				continue
+			}
+			key := toolKey(a.pause.Origin, i.Calls[0].Name)
+			if of[key] == nil && len(of) == maxListTools {
+				continue
+			}
+			of[key] = append(of[key], q)
+			laid[q] = fields.Of(i.Calls[0].Args, noted).Fields
+		}
+	}
+	var all sync.WaitGroup
+	free := make(chan struct{}, atOnce)
+	for key, questions := range of {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			before := d.earlierAt(ctx, key)
+			for _, q := range questions {
+				q.Compared = slices.DeleteFunc(compare(laid[q], before), func(c compared) bool { return c.Same || c.Usual == nil && c.Times == 0 })
+			}
+		})
+	}
+	all.Wait()
+}

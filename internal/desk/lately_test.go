@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/fields"
+	"holdpoint/internal/policy"
 	"holdpoint/store"
 )
 
@@ -177,4 +179,63 @@ func (r *rig) load(n int) store.Record {
 	rec, err := r.store.Load(r.Context(), keyOf(n), "")
 	r.must(err)
 	return rec
+}
+
+// TestListCompares: a list says what is different from what was approved, by one more record for
+// each tool, and only to those who may read it.
+func TestListCompares(t *testing.T) {
+	r, _ := deciding(t)
+	for n, amount := range []string{"12.00", "120.00"} {
+		r.refund(10+n, `{"amount":`+amount+`,"currency":"EUR","env":"a"}`, "approve", ``)
+	}
+	counted := &counting{Store: r.store}
+	r.desk.opts.Store = counted
+	long := strings.Repeat("x", 200)
+	for n, args := range []string{
+		`{"amount":60,"currency":"EUR","env":"a"}`, `{"to":"a","why":"b","by":"c","at":"d","text":"` + long + `","amount":1200,"currency":"USD","env":"a"}`, `{}`, `{"amount":1,"amount":2}`,
+	} {
+		r.open(n, pause(n, "refund", args))
+	}
+	list := func() []gjson.Result { return r.ask(200, "GET", "/v1/approvals").Get("approvals").Array() }
+	got := list()
+	if got[0].Get("questions.0.compared").Exists() || got[2].Get("questions.0.compared").Exists() || got[3].Get("questions.0.compared").Exists() {
+		t.Errorf("there is nothing different: %s %s %s", got[0], got[2], got[3])
+	}
+	const want = `[{"path":"amount","least":"12.00","most":"120.00","times":10,"of":2},{"path":"currency","usual":"EUR","of":2}]`
+	if c := got[1].Get("questions.0.compared").Raw; c != want {
+		t.Errorf("different is %s", c)
+	}
+	if got[1].Get("questions.0.similar").Exists() {
+		t.Error("a list has the earlier decisions")
+	}
+	if n := counted.loads.Load(); n != 6+1 { // two are decided
+		t.Errorf("six threads on one tool take %d loads", n)
+	}
+	for n := range 2 * maxListTools {
+		r.open(100+n, pause(100+n, fmt.Sprintf("tool%d", n), `{}`))
+	}
+	counted.loads.Store(0)
+	list()
+	if n := counted.loads.Load(); n > 50+2+atOnce+maxListTools {
+		t.Errorf("a page of many tools takes %d loads", n)
+	}
+	file, err := policy.Parse([]byte("access:\n  - names: [operator]\n    agents: [billing]\n    tenants: [acme]\n    rights: [list]\n"))
+	r.must(err)
+	r.desk.opts.Access = func() policy.Access { return file.Access }
+	for _, a := range list() {
+		if a.Get("questions.0.compared").Exists() {
+			t.Errorf("who may not read it reads %s", a)
+		}
+	}
+}
+
+// counting counts loads.
+type counting struct {
+	store.Store
+	loads atomic.Int64
+}
+
+func (c *counting) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+	c.loads.Add(1)
+	return c.Store.Load(ctx, key, owner)
 }

@@ -3,7 +3,6 @@ package desk
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -61,45 +60,8 @@ func (f *filter) takes(p *agui.Pause, state string) bool {
 		}))
 }
 
-// A cursor says where a list goes on: behind a row of the store's page that begins at After.
-type cursor struct {
-	After  string    `json:"a,omitempty"`
-	Opened time.Time `json:"o,omitzero"`
-	Key    store.Key `json:"k,omitempty"`
-}
-
-func (c cursor) String() string {
-	text, _ := json.Marshal(c) // it can be
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-func parseCursor(text string) (c cursor, err error) {
-	if text == "" {
-		return c, nil
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(raw, &c)
-	}
-	return c, err
-}
-
-// precision is that of the times by which the store's list is sorted.
-const precision = time.Microsecond
-
-// passed says whether the row stands at the cursor or before it.
-func (c cursor) passed(r store.Row) bool {
-	if c.Key == "" {
-		return false
-	}
-	if at := r.Opened.Truncate(precision).Compare(c.Opened); at != 0 {
-		return at < 0
-	}
-	return r.Key <= c.Key
-}
-
-// query reads the parameters of a list.
-func query(values url.Values) (f filter, c cursor, limit int, refused *problem) {
+// query reads the parameters of a list. read reads a cursor.
+func query(values url.Values, read func(string) (cursor, error)) (f filter, c cursor, limit int, refused *problem) {
 	wrong := func(code, detail string) (filter, cursor, int, *problem) {
 		return filter{}, cursor{}, 0, &problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
 	}
@@ -127,7 +89,7 @@ func query(values url.Values) (f filter, c cursor, limit int, refused *problem) 
 		case "thread":
 			f.thread = value
 		case "cursor":
-			if c, err = parseCursor(value); err != nil {
+			if c, err = read(value); err != nil {
 				return wrong(codeParameter, "cursor: it is none that this API has given")
 			}
 		case "limit":
@@ -150,7 +112,8 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 		refuse(w, http.StatusBadRequest, codeParameter, "the query cannot be read")
 		return
 	}
-	f, c, limit, refused := query(values)
+	caller := callerIn(req.Context())
+	f, c, limit, refused := query(values, func(text string) (cursor, error) { return d.cursorOf(caller, text) })
 	if refused != nil {
 		refuse(w, refused.Status, refused.Code, refused.Detail)
 		return
@@ -160,6 +123,9 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 		look = d.endedPage
 	}
 	l, err := look(req.Context(), &f, c, limit)
+	if err == nil && f.state == waiting {
+		d.compareListed(req.Context(), l)
+	}
 	switch {
 	case req.Context().Err() != nil:
 		return
@@ -202,7 +168,7 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 			}
 			for n, s := range shown {
 				if len(l.Approvals) == limit || size >= maxPageBytes || looked == maxLooked || looked > 0 && d.opts.Now().Sub(began) > maxLooking {
-					l.Next = c.String()
+					l.Next = d.cursorFor(callerIn(ctx), c)
 					return l, nil
 				}
 				looked++
@@ -265,6 +231,7 @@ func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, erro
 		a.CarriedUntil = rec.Lease
 	}
 	d.forCaller(ctx, &rec, a)
+	a.pause = rec.Pause
 	return row{approval: a}, nil
 }
 

@@ -81,6 +81,15 @@ export const scenes = {
     await p.pass(5100);
     await w.until("the answer", async () => (await w.answers(thread)).length);
     const raw = await (await fetch(`${w.stage.fake}/answers`)).text();
+    // What ran stands there afterwards, as a diff, to the last digit.
+    await p.press("g");
+    await p.press("d");
+    await w.until("the row", async () => { await p.poll(); return (await p.rows()).length === 1; });
+    await p.page.locator("a.row").click();
+    await p.has("You approved it with 2 changes at", "#question .notice");
+    assert.deepEqual(await p.page.$$eval("#question .change .line", (all) => all.map((line) => line.textContent)), ["the agent wrote: SO-48213", "you send: SO-48214", "the agent wrote: 1200", "you send: 600.50"]);
+    await p.judged("decided with changes");
+    await p.shot("decided-edit");
     assert.match(raw, /"editedArgs":\{"order":"SO-48214","amount":600\.50,"share":1\.10,"limit":12345678901234567890,"note":"a\\nb","tags":\["x",1\.0\]\}/);
   },
 
@@ -153,8 +162,11 @@ export const scenes = {
     const { thread } = await w.ask({
       calls: [{ id: "c1", name: "create_tag", args: '{"tag":"v2.4.0"}' }, { id: "c2", name: "publish_package", args: '{"version":"2.4.0"}' }],
       interrupts: [{ id: "i1", reason: "tool_call", toolCallId: "c1", responseSchema: approval }, { id: "i2", reason: "tool_call", toolCallId: "c2", responseSchema: approval }],
-    });
+    }, { requester: "maria.okafor" });
+    await w.tool("other", { n: 1 });
     const p = await w.person("maria.okafor", { settings: { wait: 5 } });
+    await p.sees(3);
+    assert.deepEqual((await p.rows()).map((r) => r.text.includes("you asked")), [true, true, false]);
     await p.open("create_tag");
     await p.has("question 1 of 2 in this pause", "#question");
     await p.has("This pause asks two things. The agent goes on when both are answered.", "#question");
@@ -183,6 +195,7 @@ export const scenes = {
     await w.until("they have ended", async () => (await w.approvals("?state=ended")).length === 5);
     await w.tool("refund", '{"order":"SO-48213","amount":1200,"currency":"USD","to":"original payment method","reason":"damaged in transit"}', { message: "Customer reports a damaged lamp." });
     const p = await w.person();
+    await p.has("unusual amount", "#list");
     await p.open("SO-48213");
     await p.has("4 approved lately: 12.00 to 120.00", "#question");
     await p.has("10 times the largest of them", "#question");

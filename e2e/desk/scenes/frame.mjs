@@ -2,6 +2,7 @@
 // questions.
 import assert from "node:assert/strict";
 import http from "node:http";
+import { fill } from "./gallery.mjs";
 
 export const scenes = {
   // Each line of the policy, by trying. In ordinary use nothing is refused.
@@ -50,6 +51,82 @@ export const scenes = {
     await thief.waitForTimeout(200);
     assert.ok(thief.frames().length < 2 || !(await thief.frames()[1].content().catch(() => "")).includes('id="top"'), "it is shown in a frame");
     other.close();
+  },
+
+  // Forced colours take backgrounds away. What they said is said by lines, in either scheme, and
+  // axe-core finds nothing.
+  async "forced colours"(w) {
+    await fill(w);
+    for (const scheme of ["light", "dark"]) {
+      const p = await w.person("maria.okafor", { scheme, forced: "active", settings: { next: false } });
+      await p.sees(9);
+      // Each of these has a line around it, or on one side, that can be told from what is behind it.
+      const lined = async (...selectors) => {
+        for (const selector of selectors) {
+          const lines = await p.page.$$eval(selector, (all) => all.map((node) => {
+            const s = getComputedStyle(node), canvas = getComputedStyle(document.body).backgroundColor;
+            return ["Top", "Right", "Bottom", "Left"].filter((side) => parseFloat(s[`border${side}Width`]) >= 1 && s[`border${side}Style`] !== "none" && s[`border${side}Color`] !== canvas && !/^rgba\(.*, 0\)$/.test(s[`border${side}Color`])).length;
+          }));
+          assert.ok(lines.length > 0, `${scheme}: no ${selector}`);
+          assert.ok(lines.every((n) => n > 0), `${scheme}: ${selector} has no line: ${lines}`);
+        }
+      };
+      await p.open("post_notice");
+      await p.shot(`forced-${scheme}-hidden`);
+      await lined(".row[aria-current]", ".tab[aria-current]", ".badge", ".dot", ".chip", ".notice", ".says", "#yes", "#no", ".fields");
+      // The open row is told from the others.
+      assert.notEqual(...(await p.page.evaluate(() => [".row[aria-current]", ".row:not([aria-current])"].map((s) => { const c = getComputedStyle(document.querySelector(s)); return `${c.borderLeftColor} ${c.outlineStyle}`; }))));
+      await p.judged(`${scheme}: hidden characters`);
+      await p.press("a");
+      await p.page.waitForSelector("#typed");
+      await lined("#typed", "#yes[aria-disabled]");
+      await p.judged(`${scheme}: grave`);
+      await p.press("Escape");
+      await p.open("apply_patch");
+      await lined(".plus", ".minus");
+      await p.judged(`${scheme}: a diff`);
+      await p.open("Which warehouse");
+      await p.press("2");
+      await p.judged(`${scheme}: a choice`);
+      await p.open("original payment");
+      await p.press("e");
+      await p.page.fill("#e1", "6oo");
+      await p.judged(`${scheme}: edit`);
+      assert.equal(await p.page.$eval("#e1", (e) => parseFloat(getComputedStyle(e).borderTopWidth) >= 2), true, "what does not fit has a thicker line");
+      await p.page.fill("#e1", "600");
+      await p.click("review");
+      await lined(".change .plus", ".change .minus");
+      await p.alive();
+      await p.press("a");
+      await p.page.waitForSelector(".strip");
+      await lined(".strip");
+      await p.shot(`forced-${scheme}-strip`);
+      await p.judged(`${scheme}: a strip`);
+      await p.press("z");
+      await p.context.close();
+    }
+  },
+
+  // Without motion there is no bar that runs; with it the bar grows shorter, and says nothing that
+  // the words do not say.
+  async "motion"(w) {
+    await w.tool("refund", { amount: 1 });
+    for (const [motion, runs] of [["reduce", false], ["no-preference", true]]) {
+      const p = await w.person("maria.okafor", { motion, settings: { next: false } });
+      await p.open("refund");
+      await p.press("a");
+      await p.has("Approving refund · sent in 5 s", "#strips");
+      const width = () => p.page.$eval(".strip .time", (e) => e.getBoundingClientRect().width);
+      const before = await width();
+      await p.pass(2000);
+      const after = await width();
+      assert.ok(runs ? before > after && after > 0 : before === 0 && after === 0, `${motion}: ${before}, then ${after}`);
+      const moving = await p.page.evaluate(() => [...document.querySelectorAll("*")].filter((e) => { const s = getComputedStyle(e); return s.animationName !== "none" || s.transitionDuration.split(",").some((d) => parseFloat(d) > 0); }).length);
+      assert.equal(moving > 0, runs, `${motion}: ${moving} elements move`);
+      await p.press("z");
+      assert.equal(await p.page.locator(".strip").count(), 0);
+      await p.context.close();
+    }
   },
 
   // Twenty questions come and go: no row has moved.

@@ -57,6 +57,17 @@ export function mayOf(approval, q) {
   };
 }
 
+// changesOf are the arguments that a decision has changed: {key, was, is} with the texts, null where
+// there is none; null: it was decided on the arguments as they were.
+export function changesOf(q, decision) {
+  const edited = decision?.payload?.members?.find((m) => (m.key === "editedArgs" || m.key === "edited_args") && m.node.kind === "object")?.node;
+  if (!edited) return null;
+  const text = (node) => (node ? (node.kind === "string" ? node.value : node.raw) : null);
+  const was = new Map((q.calls?.[0]?.arguments?.members ?? []).map((m) => [m.key, m.node]));
+  const is = new Map(edited.members.map((m) => [m.key, m.node]));
+  return [...new Set([...is.keys(), ...was.keys()])].filter((key) => was.get(key)?.raw !== is.get(key)?.raw).map((key) => ({ key, was: text(was.get(key)), is: text(is.get(key)) }));
+}
+
 // callName is the tool that a yes lets run; "" if nobody knows it.
 export const callName = (q) => q.calls?.[0]?.name ?? "";
 

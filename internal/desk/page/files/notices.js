@@ -1,8 +1,8 @@
 // What is said above the arguments: what is not as it looks, and what has happened to the question.
 import * as api from "./api.js";
-import { clock, left } from "./clock.js";
+import { clock, exact, left } from "./clock.js";
 import { button, el } from "./dom.js";
-import { fieldsOf, kindOf } from "./model.js";
+import { changesOf, fieldsOf, kindOf } from "./model.js";
 import { look } from "./poll.js";
 import { state } from "./state.js";
 import { markNames, name, shown } from "./text.js";
@@ -49,8 +49,8 @@ function over(a, q) {
   }
   if (!d) return notice("plainly", a.end ? became(a.end) : "It has ended");
   const mine = d.by && d.by === state.me?.name;
-  const edits = d.payload?.members?.find((m) => m.key === "editedArgs");
-  const title = mine ? `You ${verbOf(d)} it${edits ? " with changes" : ""} at ${clock(d.at)}` : whoDid(d, q.decision ? "desk" : a.end?.door);
+  const n = changesOf(q, d)?.length ?? 0;
+  const title = mine ? `You ${verbOf(d)} it${n ? ` with ${some(n, "change", "changes")}` : ""} at ${exact(d.at)}` : whoDid(d, q.decision ? "desk" : a.end?.door);
   return notice(mine ? "plainly" : "plainly strong", title);
 }
 

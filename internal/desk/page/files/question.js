@@ -3,7 +3,7 @@ import * as api from "./api.js";
 import { ago, clock, left, span } from "./clock.js";
 import { byId, el, fill } from "./dom.js";
 import { change, Folds, table, whole } from "./fields.js";
-import { callName, choicesOf, fieldsOf, heading, kindOf, mayOf } from "./model.js";
+import { callName, changesOf, choicesOf, fieldsOf, heading, kindOf, mayOf } from "./model.js";
 import { form } from "./form.js";
 import { editor, review } from "./edit.js";
 import { notes } from "./notices.js";
@@ -120,12 +120,9 @@ function answer(a, q, ui) {
   const asked = a.end?.questions.find((one) => one.id === q.id);
   const d = q.decision ?? (asked?.status ? { ...asked, by: a.end.by, at: a.end.at } : null);
   const parts = [];
-  const edited = d?.payload?.members?.find((m) => m.key === "editedArgs" && m.node.kind === "object")?.node;
-  if (edited) {
-    const was = new Map((q.calls?.[0]?.arguments?.members ?? []).map((m) => [m.key, m.node]));
-    const text = (node) => (node ? (node.kind === "string" ? node.value : node.raw) : null);
-    const rows = edited.members.filter(({ key, node }) => node.raw !== was.get(key)?.raw);
-    parts.push(el("div", { class: "fields" }, rows.map(({ key, node }) => el("div", { class: "field" }, el("div", { class: "key" }, name(key)), el("div", { class: "value" }, change(text(was.get(key)), text(node)))))));
+  const changes = changesOf(q, d);
+  if (changes) {
+    parts.push(el("div", { class: "fields" }, changes.map(({ key, was, is }) => el("div", { class: "field" }, el("div", { class: "key" }, name(key)), el("div", { class: "value" }, change(was, is))))));
   } else if (d?.payload && !["approved", "denied"].includes(d.says)) parts.push(whole(d.payload.kind === "string" ? d.payload.value : d.payload.raw, null));
   if (d?.comment && d.comment !== ui.refused?.quote) parts.push(el("p", { class: "quote" }, shown(d.comment, d.commentMarks)));
   const what = a.end ? became(a.end) : a.state === "carrying" ? "The answer is being brought to the agent." : a.state === "decided" ? carriedBy(a) : a.state === "doubt" ? "" : "The agent goes on when the other questions of this pause are answered.";
