@@ -375,7 +375,7 @@ func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 			return input("u", "r1", `,"tools":[{"name":"pick"}]`), nil
 		}, nil},
 		"the store is not sealed":         {func(o *Options) { o.Elsewhere.KeepsInput = false }, nil, []agui.Lack{agui.NoInput}},
-		"a store that may forget a claim": {func(o *Options) { o.Elsewhere.Forgets = true }, nil, []agui.Lack{agui.NoStore}},
+		"a store that may forget a claim": {func(o *Options) { o.Elsewhere.Forgets = func() bool { return true } }, nil, []agui.Lack{agui.NoStore}},
 		"a large input": {nil, func(*deskRig) (string, http.Header) {
 			return input("u", "r1", `,"context":["`+strings.Repeat("x", maxInputKept)+`"]`), nil
 		}, []agui.Lack{agui.NoInput}},

@@ -23,8 +23,9 @@ type Elsewhere struct {
 	// Headers are for requests of Holdpoint's own in the place of a client's credentials; nil: none.
 	Headers func() http.Header
 	// Forgets says that the store may forget a claim and keep the decision before it, as one that
-	// fails over without having waited for its replicas. Holdpoint would send the answer again.
-	Forgets bool
+	// fails over without having waited for its replicas. Holdpoint would send the answer again. nil:
+	// it never does.
+	Forgets func() bool
 	// Home names this process and its backend, if a backend holds its questions in its own process:
 	// then Holdpoint carries the answers to those only that it has seen itself. "": any process does.
 	Home string
@@ -106,7 +107,7 @@ func (h *Handler) Lacks(p *agui.Pause) []agui.Lack {
 	if o.Home != "" && p.Going.Home == "" {
 		list = append(list, agui.NoHome)
 	}
-	if o.Forgets {
+	if o.Forgets != nil && o.Forgets() {
 		list = append(list, agui.NoStore)
 	}
 	if p.Stripped && !slices.Contains(list, agui.NoMessages) {

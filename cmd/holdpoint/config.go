@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -134,6 +135,8 @@ type config struct {
 	spans *trace.Tracer   // nil: none are made
 	audit *audit.Log      // opened before the store; nil: there is none
 	hook  *hook           // of the webhook; nil: there is none
+
+	storeForgets func(context.Context) bool // of the store that was opened; nil: it never does
 
 	metrics   *metrics.Metrics
 	serverTLS *certificates.Set // nil if no file is named

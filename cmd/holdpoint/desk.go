@@ -58,6 +58,16 @@ func (c *config) checkDesk() []error {
 	return append(errs, c.checkDeskWho()...)
 }
 
+// redisForgets says that the store is a Redis that may fail over to a replica that is behind.
+func (c *config) redisForgets() bool {
+	return slices.Contains(redis.Schemes, c.Store.scheme()) && c.StoreReplicas == 0
+}
+
+// forgets says whether the store may lose that an answer was sent, and keep what was decided.
+func (c *config) forgets() bool {
+	return c.redisForgets() || c.storeForgets != nil && c.storeForgets(context.Background())
+}
+
 // A deskTools is HOLDPOINT_DESK_TOOLS.
 type deskTools string
 
@@ -71,7 +81,7 @@ func (c *config) elsewhere(a *Agent) *proxy.Elsewhere {
 	}
 	e := &proxy.Elsewhere{
 		KeepsInput: c.Store.scheme() == "memory" || c.ring.Seals(),
-		Forgets:    slices.Contains(redis.Schemes, c.Store.scheme()) && c.StoreReplicas == 0,
+		Forgets:    c.forgets,
 		Tools:      c.DeskTools == "keep",
 	}
 	if c.DeskCarry == "home" {
@@ -108,8 +118,11 @@ func (c *config) waitsForChat(agents []served, logger *slog.Logger) {
 	if !e.KeepsInput {
 		why = append(why, "HOLDPOINT_STORE_KEYS is not set, so the store keeps no input of a run")
 	}
-	if e.Forgets {
+	switch {
+	case c.redisForgets():
 		why = append(why, "HOLDPOINT_STORE_REPLICAS is not set, so Redis may forget that an answer was sent")
+	case c.DeskCarryWithin > 0 && c.forgets():
+		why = append(why, "PostgreSQL cannot be asked, or has a standby that it does not wait for, so it may forget that an answer was sent (synchronous_standby_names)")
 	}
 	if c.DeskCarryWithin == 0 {
 		why = append(why, "HOLDPOINT_DESK_CARRY_WITHIN is 0")
@@ -135,7 +148,8 @@ func (c *config) startCarrier(kept store.Store, agents []served, logger *slog.Lo
 	if c.DeskListen == off {
 		return nil
 	}
-	if c.waitsForChat(agents, logger); c.DeskCarryWithin == 0 {
+	if c.DeskCarryWithin == 0 {
+		c.waitsForChat(agents, logger)
 		return nil
 	}
 	carriers := map[string]carry.Agent{}
@@ -145,7 +159,11 @@ func (c *config) startCarrier(kept store.Store, agents []served, logger *slog.Lo
 	k := &deskCarrier{Carrier: carry.New(carry.Options{Store: kept, Agents: carriers, Within: c.DeskCarryWithin, Log: logger})}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { defer close(ended); k.Run(ctx) }()
+	go func() {
+		defer close(ended)
+		c.waitsForChat(agents, logger) // it may have to wait for the store
+		k.Run(ctx)
+	}()
 	k.end = func() { cancel(); <-ended }
 	return k
 }

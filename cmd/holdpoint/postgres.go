@@ -41,7 +41,7 @@ func openPostgres(c *config, address *url.URL, logger *slog.Logger) (openStore, 
 			p.Login(fresh)
 		}
 		return err
-	}}, nil
+	}, s.Forgets}, nil
 }
 
 // printSchema is `holdpoint store schema`. It needs no configuration: of HOLDPOINT_STORE it takes

@@ -85,6 +85,8 @@ type openStore struct {
 	// with what the files say now. nil where there is nothing of the kind.
 	setKeys func(engine.Ring)
 	renew   func() error
+	// forgets says whether the store may lose what counted, and keep what was before it; nil: never.
+	forgets func(context.Context) bool
 }
 
 // An engineOf is a kind of store by the schemes of its addresses.
@@ -198,6 +200,7 @@ func (c *config) openStore(logger *slog.Logger) (openStore, error) {
 	if err != nil {
 		return openStore{}, err
 	}
+	c.storeForgets = s.forgets
 	if c.Store.scheme() == "memory" {
 		logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message. No other replica knows them")
 	} else {
@@ -224,7 +227,7 @@ func openMemory(c *config, _ *url.URL, logger *slog.Logger) (openStore, error) {
 		Entries: c.StoreEntries, Bytes: int(c.StoreBytes), Share: c.AddressShare.share(), RecordBytes: int(c.StoreRecordBytes),
 		ReplayTTL: c.ReplayTTL, PauseRetention: c.PauseRetention, Ended: c.endedByTime(), Evicted: c.metrics.Evicted,
 		Notices: c.noticesByTime(), NoticesLost: c.noticesLost(logger),
-	}), func() error { return nil }, nil, nil}, nil
+	}), func() error { return nil }, nil, nil, nil}, nil
 }
 
 func checkBolt(_ *config, address *url.URL) error {
@@ -244,7 +247,7 @@ func openBolt(c *config, address *url.URL, logger *slog.Logger) (openStore, erro
 	if err != nil {
 		return openStore{}, err
 	}
-	return openStore{s, s.Stop, s.SetKeys, nil}, nil
+	return openStore{s, s.Stop, s.SetKeys, nil, nil}, nil
 }
 
 // storePassword is the one of HOLDPOINT_STORE_PASSWORD_FILE, "" without that. inAddress says that
@@ -294,5 +297,5 @@ func openRedis(c *config, address *url.URL, logger *slog.Logger) (openStore, err
 			return err
 		}
 		return s.Login(context.Background(), fresh)
-	}}, nil
+	}, nil}, nil
 }

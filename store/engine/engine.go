@@ -159,6 +159,19 @@ func New(t Table, o Options) *Store {
 	return s
 }
 
+// A forgetful table knows whether its server may lose a change that counted, and keep those before
+// it.
+type forgetful interface {
+	Forgets(ctx context.Context) bool
+}
+
+// Forgets says whether the store may lose a change that counted, and keep those before it, as a
+// server does whose standby is behind when it takes over.
+func (s *Store) Forgets(ctx context.Context) bool {
+	t, ok := s.table.(forgetful)
+	return ok && t.Forgets(ctx)
+}
+
 // Stop ends the Store's own work and gives back what the table holds.
 func (s *Store) Stop() error {
 	s.sweep.end()

@@ -20,6 +20,8 @@ type table struct {
 	ready *engine.Ready
 	log   *slog.Logger
 	sends bool // steps may bring notices
+
+	forgetting forgetting
 }
 
 var _ engine.Table = (*table)(nil)

@@ -1,0 +1,53 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A server may lose a change that counted, and keep one from before it: a standby that is behind
+// takes over, or the server crashes before the change is on its disk. Who would send something a
+// second time then has to know.
+
+const (
+	// askAgain is how long an answer of the server is good for.
+	askAgain = 2 * time.Second
+	// rememberStandby is how long a standby counts that is not there any more: it may come back as
+	// the primary.
+	rememberStandby = time.Hour
+	askForgets      = 5 * time.Second
+)
+
+// forgetsSQL says whether the server may lose what it has answered. Without rights a role sees how
+// many standbys and backups read the log, and the places that are kept for standbys.
+const forgetsSQL = "SELECT current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off'" +
+	" OR CASE WHEN " + guards + " THEN current_setting('synchronous_commit') = 'local'" +
+	" ELSE EXISTS (SELECT FROM pg_stat_replication) OR EXISTS (SELECT FROM pg_replication_slots WHERE slot_type = 'physical') END"
+
+// A forgetting is what the server said of that.
+type forgetting struct {
+	mu    sync.Mutex
+	asked time.Time // when it was asked last
+	seen  time.Time // when it said yes last
+}
+
+// Forgets says whether the server may lose a change that counted, and keep those before it. A
+// server that could never be asked may.
+func (t *table) Forgets(ctx context.Context) bool {
+	f := &t.forgetting
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := time.Now(); now.Sub(f.asked) >= askAgain {
+		ctx, cancel := context.WithTimeout(ctx, askForgets)
+		defer cancel()
+		rows, err := t.read(ctx, &statement{sql: forgetsSQL})
+		if err == nil && len(rows) == 1 {
+			one := fields{row: rows[0]}
+			if f.asked = now; one.bool() || one.err != nil {
+				f.seen = now
+			}
+		}
+	}
+	return f.asked.IsZero() || !f.seen.IsZero() && time.Since(f.seen) < rememberStandby
+}
