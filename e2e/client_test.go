@@ -525,6 +525,9 @@ func checkStream(t *testing.T, r report, nulls bool) {
 			t.Errorf("a pause without snapshots: %v", w.kinds())
 		}
 		for _, sent := range asked.Messages {
+			if sent.str("role") == "reasoning" {
+				continue // a client keeps its reasoning whatever a snapshot says
+			}
 			if !slices.ContainsFunc(snapshot, func(m any) bool { return m.(map[string]any)["id"] == sent["id"] }) {
 				t.Errorf("the snapshot beside the pause lost message %v", sent["id"])
 			}

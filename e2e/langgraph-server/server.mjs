@@ -13,7 +13,7 @@ const ledger = options.ledger
 // What the server keeps lies beside its configuration, so each has a folder of its own.
 const app = join(ledger, 'app')
 mkdirSync(app, { recursive: true })
-for (const name of options.python ? ['langgraph.json', 'graphs.py'] : ['langgraph.json', 'package.json', 'src']) {
+for (const name of options.python ? ['langgraph.json', 'graphs.py', 'tells.py'] : ['langgraph.json', 'package.json', 'src']) {
   cpSync(join(options.app ?? here, name), join(app, name), { recursive: true })
 }
 if (!options.python && !existsSync(join(app, 'node_modules'))) symlinkSync(join(here, 'node_modules'), join(app, 'node_modules'))
@@ -72,6 +72,18 @@ async function bodyOf(req) {
   return Buffer.concat(parts)
 }
 
+// The TypeScript adapter before the server: POST /adapter/<graph>.
+async function adapt(graph, input, res) {
+  const { LangGraphAgent } = await import('@ag-ui/langgraph')
+  const agent = new LangGraphAgent({ deploymentUrl: `http://127.0.0.1:${front.address().port}`, graphId: graph, threadId: input.threadId })
+  res.writeHead(200, { 'content-type': 'text/event-stream' })
+  agent.run(input).subscribe({
+    next: (e) => res.write(`data: ${JSON.stringify(e)}\n\n`),
+    error: (e) => (console.error(e), res.destroy()),
+    complete: () => res.end(),
+  })
+}
+
 const front = createServer(async (req, res) => {
   const [, first, second] = decodeURIComponent(req.url).split('/')
   if (first === 'effects') {
@@ -90,8 +102,9 @@ const front = createServer(async (req, res) => {
   }
   const body = await bodyOf(req)
   const told = body.length ? JSON.parse(body) : {}
+  if (first === 'adapter') return adapt(second, told, res)
   if (req.method === 'POST' && req.url === '/threads') ids.set(told.thread_id, told.metadata?.agui_thread_id)
-  const thread = ids.get(second)
+  const thread = ids.get(second) ?? second
   const isRun = req.method === 'POST' && req.url.endsWith('/runs/stream')
   if (isRun) runs.push({ thread, Command: told.command?.resume, Key: req.headers['x-api-key'], Auth: req.headers.authorization })
   const breaks = isRun && cuts.delete(thread)
