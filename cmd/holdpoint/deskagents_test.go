@@ -1,0 +1,106 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/translate/dialects"
+)
+
+// TestDeskOfTwoAgents: two agents on one store ask the same in threads of one id, each at its
+// backend's path /. What is decided of the one goes to that one, and the other waits.
+func TestDeskOfTwoAgents(t *testing.T) {
+	t.Parallel()
+	at := socket(t)
+	environ := []string{
+		"HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE=bolt://" + t.TempDir() + "/state.db", deskStoreKeys, "HOLDPOINT_DRAIN_DELAY=0s",
+		"HOLDPOINT_DESK_LISTEN=" + at, "HOLDPOINT_DESK_TOKEN=" + deskToken,
+	}
+	agents := []string{"billing", "hr"}
+	backends := map[string]*asker{}
+	for n, agent := range agents {
+		backends[agent] = &asker{}
+		upstream := httptest.NewServer(backends[agent])
+		defer upstream.Close()
+		route := "HOLDPOINT_ROUTES_" + string(rune('0'+n)) + "_"
+		environ = append(environ, route+"PATH=/"+agent, route+"NAME="+agent, route+"UPSTREAM="+upstream.URL)
+	}
+	_, addr := start(t, environ...)
+	c := caller{T: t, at: at, token: deskToken}
+	for _, agent := range agents {
+		post(t, addr, "/"+agent, "t1", "")
+	}
+	if list := c.ok("GET", "/v1/approvals?thread=t1").Get("approvals.#.path").Raw; list != `["/","/"]` {
+		t.Fatalf("the paths are %s", list)
+	}
+	for n, agent := range agents {
+		a := c.ok("GET", "/v1/approvals?thread=t1&agent="+agent).Get("approvals.0")
+		c.becomes(c.answers(a, "true"), "ended")
+		time.Sleep(3 * time.Second) // longer than between two looks
+		for k, other := range agents {
+			want := int64(0)
+			if k <= n {
+				want = 1
+			}
+			if got := backends[other].answers.Load(); got != want {
+				t.Errorf("%s was decided: %s got %d answers, want %d", agent, other, got, want)
+			}
+		}
+	}
+	for _, agent := range agents {
+		if got := post(t, addr, "/"+agent, "t1", ""); !strings.Contains(got, "RUN_FINISHED") || backends[agent].asked.Load() != 2 {
+			t.Errorf("a reload at %s, %d runs: %s", agent, backends[agent].asked.Load(), got)
+		}
+	}
+}
+
+// TestDeskSaysWhatWaits: at start the log says what is decided at the desk and is not carried
+// without the chat, whatever the run was, and why.
+func TestDeskSaysWhatWaits(t *testing.T) {
+	dir := t.TempDir()
+	for name, test := range map[string]struct {
+		set  []string
+		want []string // of the lines; none: nothing waits
+	}{
+		"memory":                 {nil, nil},
+		"a file with keys":       {[]string{"HOLDPOINT_STORE=bolt://" + dir + "/a.db", deskStoreKeys}, nil},
+		"a file without keys":    {[]string{"HOLDPOINT_STORE=bolt://" + dir + "/b.db"}, []string{"HOLDPOINT_STORE_KEYS is not set"}},
+		"nothing is carried":     {[]string{"HOLDPOINT_DESK_CARRY_WITHIN=0"}, []string{"HOLDPOINT_DESK_CARRY_WITHIN is 0"}},
+		"a Redis with no keys":   {[]string{"HOLDPOINT_STORE=redis://127.0.0.1:1"}, []string{"HOLDPOINT_STORE_KEYS is not set", "HOLDPOINT_STORE_REPLICAS is not set"}},
+		"a native client":        {[]string{"HOLDPOINT_CLIENT=native", "HOLDPOINT_NAME=billing"}, []string{"HOLDPOINT_CLIENT is native", "agent=billing"}},
+		"a native client's desk": {[]string{"HOLDPOINT_CLIENT=native", "HOLDPOINT_DESK_LISTEN=off", "HOLDPOINT_DESK_TOKEN="}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := load(append([]string{upstream, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN=" + deskToken}, test.set...), dialects.All())
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept, err := c.openStore(slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer kept.stop()
+			_, agents, err := newService(c, kept, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var said bytes.Buffer
+			k := c.startCarrier(kept, agents, slog.New(slog.NewTextHandler(&said, nil)))
+			k.stop()
+			if got := said.String(); strings.Contains(got, "waits for the chat's next request") != (test.want != nil) {
+				t.Errorf("the log says %q", got)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(said.String(), want) {
+					t.Errorf("no %q in %q", want, said.String())
+				}
+			}
+		})
+	}
+}
