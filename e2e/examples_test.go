@@ -23,6 +23,7 @@ import (
 var exampleStacks = []stack{
 	{"langgraph", "0.0.47"}, {"agentframework", "1.7.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 	{"pydanticai", "2.68.0"}, {"mastra", "1.1.2"}, {"ag2", "1.2.1"}, {"crewai", "1.0.0"}, {"adk", "0.11.0"},
+	{"agno", "3.1.10"}, {"langgraph-server-py", "0.16.7"},
 }
 
 // TestExamples starts each example by its one command, denies once, and then does what its README

@@ -35,7 +35,7 @@ class Scripted(BaseLlm):
 model = Scripted()  # a real model goes here, such as "gemini-3-pro"
 tools = [FunctionTool(delete_file, require_confirmation=True)]
 agent = LlmAgent(name="agent", model=model, instruction="You delete files.", tools=tools)
-adapter = ADKAgent(adk_agent=agent, app_name="agent", user_id="everyone", use_in_memory_services=True, emit_interrupt_outcome=True)
+adapter = ADKAgent(adk_agent=agent, app_name="agent", user_id="everyone", use_in_memory_services=True)
 app = FastAPI()
 add_adk_fastapi_endpoint(app, adapter, path="/")
 

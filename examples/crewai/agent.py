@@ -52,7 +52,7 @@ class Delete(Flow[CopilotKitState]):
 
 
 app = FastAPI()
-add_crewai_flow_fastapi_endpoint(app, Delete(), path="/", emit_interrupt_outcome=True)
+add_crewai_flow_fastapi_endpoint(app, Delete(), path="/")
 
 if __name__ == "__main__":
     uvicorn.run(app, host="127.0.0.1", port=int(os.environ["AGENT_PORT"]), log_level="warning")
