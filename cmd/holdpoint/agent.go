@@ -33,6 +33,7 @@ type Agent struct {
 
 	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read at start and on HUP"`
 
+	others      bool                         // another process serves it, and decisions on it are only judged here
 	prefix      string                       // of its variables
 	path        string                       // below which it is, "" for all
 	dialects    dialects.List                // with the options that were read

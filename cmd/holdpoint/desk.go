@@ -84,7 +84,7 @@ func (c *config) elsewhere(a *Agent) *proxy.Elsewhere {
 		Forgets:    c.forgets,
 		Tools:      c.DeskTools == "keep",
 	}
-	if c.DeskCarry == "home" {
+	if c.DeskCarry == "home" && !a.others {
 		e.Home = homeOf(a)
 	}
 	if a.deskHeaders != nil {
@@ -100,11 +100,7 @@ func homeOf(a *Agent) string {
 	if err != nil {
 		host = "?"
 	}
-	upstream := ""
-	if a.Upstream.URL != nil { // a desk alone has none, and carries nothing
-		upstream = a.Upstream.URL.String()
-	}
-	sum := sha256.Sum256([]byte(host + "\n" + upstream))
+	sum := sha256.Sum256([]byte(host + "\n" + a.Upstream.URL.String()))
 	return hex.EncodeToString(sum[:8])
 }
 

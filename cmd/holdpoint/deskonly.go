@@ -138,7 +138,7 @@ func (c *config) judges(kept store.Store, logger *slog.Logger) func(agent, diale
 		if !slices.Contains(c.dialects.Names(), dialect) {
 			return nil // of a newer version
 		}
-		a := &Agent{Name: agent, Dialect: dialect, dialects: c.dialects, Client: proxy.ClientAuto, deskHeaders: c.deskHeaders}
+		a := &Agent{others: true, Name: agent, Dialect: dialect, dialects: c.dialects, Client: proxy.ClientAuto, deskHeaders: c.deskHeaders}
 		a.Upstream.URL = &url.URL{Scheme: "http", Host: "no.agent.invalid"}
 		h, err := c.newHandlerOf(a, kept, logger)
 		if err != nil {

@@ -18,26 +18,30 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/servers"
+	"holdpoint/proxy"
 	"holdpoint/translate/dialects"
 )
 
 // TestDeskForManyAgents: a process without an agent lists what the agents of other processes ask,
 // and takes decisions. Each is carried once, by the process that serves the agent: also if that was
-// killed, and comes back.
+// killed, and comes back. If it was killed when the agent had the answer, nobody carries it again.
 func TestDeskForManyAgents(t *testing.T) {
-	for name, begin := range map[string]func(t *testing.T) (store []string){
-		"postgres": func(t *testing.T) []string {
-			return []string{"HOLDPOINT_STORE=" + servers.StartPostgres(t, servers.PostgresOptions{}).URL()}
+	servers.Need(t, servers.FakeTime)
+	for name, begin := range map[string]func(t *testing.T) (store []string, later func(time.Duration)){
+		"postgres": func(t *testing.T) ([]string, func(time.Duration)) {
+			server := servers.StartPostgres(t, servers.PostgresOptions{})
+			return []string{"HOLDPOINT_STORE=" + server.URL()}, server.Later
 		},
-		"redis": func(t *testing.T) []string {
+		"redis": func(t *testing.T) ([]string, func(time.Duration)) {
 			server := servers.StartRedis(t, servers.RedisOptions{})
-			servers.StartRedis(t, servers.RedisOptions{ReplicaOf: server})
-			return []string{"HOLDPOINT_STORE=" + server.URL(), "HOLDPOINT_STORE_REPLICAS=1"}
+			replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: server})
+			return []string{"HOLDPOINT_STORE=" + server.URL(), "HOLDPOINT_STORE_REPLICAS=1"}, func(d time.Duration) { server.Later(d); replica.InStep() }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shared := append(begin(t), "HOLDPOINT_STORE_KEYS=a:"+base64.StdEncoding.EncodeToString(make([]byte, 32)), "HOLDPOINT_DRAIN_DELAY=0s")
+			store, later := begin(t)
+			shared := append(store, "HOLDPOINT_STORE_KEYS=a:"+base64.StdEncoding.EncodeToString(make([]byte, 32)), "HOLDPOINT_DRAIN_DELAY=0s")
 			backends := map[string]*asker{"billing": {}, "hr": {more: `,"responseSchema":{"type":"boolean"}`}}
 			addrs, processes, again := map[string]string{}, map[string]*process{}, map[string]func(){}
 			for agent, backend := range backends {
@@ -49,7 +53,8 @@ func TestDeskForManyAgents(t *testing.T) {
 				}
 				again[agent]()
 			}
-			desk := startCommand(t, "desk", append(shared, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN="+deskToken)...)
+			// HOLDPOINT_DESK_CARRY is about a process's own agents, and it has none.
+			desk := startCommand(t, "desk", append(shared, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN="+deskToken, "HOLDPOINT_DESK_CARRY=home")...)
 			c := caller{T: t, token: deskToken, at: desk.wait(t, "desk")["desk_addr"].(string)}
 
 			waits := func(agent string) gjson.Result { return c.ok("GET", "/v1/approvals?agent="+agent).Get("approvals.0") }
@@ -70,7 +75,7 @@ func TestDeskForManyAgents(t *testing.T) {
 			for agent := range backends {
 				post(t, addrs[agent], "/", "t1", "")
 			}
-			if a := waits("hr"); a.Get("carrier").Str != "other" || !a.Get("questions.0.may.answer").Bool() {
+			if a := waits("hr"); a.Get("carrier").Str != "other" || a.Get("waitsForChat").Exists() || !a.Get("questions.0.may.answer").Bool() {
 				t.Errorf("before it is decided: %s", a)
 			}
 			// What could not be carried is not taken here either.
@@ -101,6 +106,41 @@ func TestDeskForManyAgents(t *testing.T) {
 			// The chat that comes back finds the end, and the agent is not asked again.
 			if got := post(t, addrs["hr"], "/", "t1", ""); !strings.Contains(got, "RUN_FINISHED") || backends["hr"].answers.Load() != 1 {
 				t.Errorf("the chat: %s", got)
+			}
+
+			// Killed when the agent has the answer: in doubt, when the lease is over.
+			backend := backends["billing"]
+			backend.hangs.Store(true)
+			post(t, addrs["billing"], "/", "t2", "")
+			_, got = decide("billing", "true")
+			path := "/v1/approvals/" + got.Get("id").Str
+			for backend.answers.Load() < 2 {
+				time.Sleep(20 * time.Millisecond)
+			}
+			processes["billing"].Process.Kill()
+			processes["billing"].exit()
+			backend.hangs.Store(false)
+			if a := c.ok("GET", path); a.Get("state").Str != "carrying" {
+				t.Errorf("just after the kill: %s", a)
+			}
+			if status, got := c.send("DELETE", path, ""); status != http.StatusConflict || got.Get("code").Str != "RESUME_IN_PROGRESS" {
+				t.Errorf("given up while it may be carried: %d %s", status, got)
+			}
+			later(proxy.LeaseTime)
+			again["billing"]()
+			for {
+				if status, a := c.send("GET", path, ""); status == http.StatusOK && a.Get("state").Str == "doubt" {
+					break
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			post(t, addrs["billing"], "/", "t3", "")
+			_, got = decide("billing", "true")
+			if a := ended(got.Get("id").Str); a.Get("end.how").Str != "finished" || backend.answers.Load() != 3 {
+				t.Errorf("what is in doubt is carried again, or nothing is: %s, %d answers", a, backend.answers.Load())
+			}
+			if status, a := c.send("DELETE", path, ""); status != http.StatusOK || a.Get("end.how").Str != "in doubt" || backend.answers.Load() != 3 {
+				t.Errorf("the doubt is given up: %d %s", status, a)
 			}
 			desk.Process.Signal(syscall.SIGTERM)
 			if code := desk.exit(); code != 0 {

@@ -22,7 +22,8 @@ import (
 // An asker is an AG-UI backend that asks on a run without answers, and counts the answers.
 type asker struct {
 	asked, answers atomic.Int64
-	more           string // in its question
+	more           string      // in its question
+	hangs          atomic.Bool // it has the answer, and says nothing more
 }
 
 func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +33,11 @@ func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}`+"\n\n")
 	end := `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i1","reason":"input_required","message":"Go on?"` + a.more + `}]}}`
 	if strings.Contains(string(body), `"resume"`) {
-		a.answers.Add(1)
+		if a.answers.Add(1); a.hangs.Load() {
+			http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
 		end = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`
 	}
 	io.WriteString(w, "data: "+end+"\n\n")

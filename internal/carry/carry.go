@@ -42,7 +42,12 @@ const (
 	atOnce = 8
 	// remembered bounds the pauses whose tries are remembered.
 	remembered = 10_000
+	// clockEvery is how often the store is asked for its time.
+	clockEvery = time.Minute
 )
+
+// noThread is the key of no thread. A load of it tells the store's time.
+const noThread store.Key = "0000000000000000000000000000000000000000000000000000000000000000"
 
 // waits are the times between the tries at one pause. After the last it waits for the chat.
 var waits = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
@@ -52,6 +57,9 @@ type Carrier struct {
 	o    Options
 	kick chan store.Key
 	room chan struct{}
+
+	asked time.Time     // when the store was asked for its time
+	ahead time.Duration // how far its clock is ahead
 
 	mu   sync.Mutex
 	seen map[store.Key]*tries
@@ -111,7 +119,7 @@ func (c *Carrier) Run(ctx context.Context) {
 
 // look tries all that is due.
 func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
-	q := store.Query{Due: c.o.Now(), Limit: store.MaxPage}
+	q := store.Query{Due: c.storeTime(ctx), Limit: store.MaxPage}
 	for {
 		page, err := c.o.Store.Waiting(ctx, q)
 		if err != nil {
@@ -128,6 +136,17 @@ func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
 			return
 		}
 	}
+}
+
+// storeTime is the time by the store's clock, as well as it is known. What is due is so by that.
+func (c *Carrier) storeTime(ctx context.Context) time.Time {
+	now := c.o.Now()
+	if c.asked.IsZero() || now.Sub(c.asked) >= clockEvery {
+		if rec, err := c.o.Store.Load(ctx, noThread, ""); err == nil {
+			c.asked, c.ahead = now, rec.Now.Sub(now)
+		}
+	}
+	return now.Add(c.ahead)
 }
 
 // waits says whether it is not time yet for the next try at the record, for all that is known

@@ -210,3 +210,36 @@ func TestEndOfTheCarrier(t *testing.T) {
 		}
 	})
 }
+
+// TestClocksThatDiffer: what is due is so by the store's clock, whatever this process believes the
+// time to be, and what that costs is a step each minute.
+func TestClocksThatDiffer(t *testing.T) {
+	for _, off := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, func(w *world, key store.Key) error { return w.end(key) })
+			w.c.o.Now = func() time.Time { return time.Now().Add(off) }
+			counted := &counting{Store: w.store}
+			w.c.o.Store = counted
+			w.decided("a", "ours")
+			if got := w.run(5 * time.Second); got["a"] != 1 {
+				t.Errorf("a clock that is off by %s: tried %v", off, got)
+			}
+			before := counted.loads
+			w.run(10 * time.Minute)
+			if n := counted.loads - before; n > 11 {
+				t.Errorf("%d loads in ten quiet minutes", n)
+			}
+		})
+	}
+}
+
+// counting counts loads.
+type counting struct {
+	store.Store
+	loads int
+}
+
+func (c *counting) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+	c.loads++
+	return c.Store.Load(ctx, key, owner)
+}

@@ -172,6 +172,13 @@ func (p *process) Restart() {
 	}
 }
 
+// Later starts the server again with a clock that is that far ahead of the machine's (FakeTime).
+func (p *process) Later(d time.Duration) {
+	p.t.Helper()
+	p.env = append(p.env, ahead(p.t, d)...)
+	p.Restart()
+}
+
 // Freeze stops the server's processes without ending them. Its connections stay open and nothing
 // answers.
 func (p *process) Freeze() {
