@@ -51,7 +51,7 @@
 //     of one id at one path would be one thread
 //   - HOLDPOINT_DIALECT (auto): how the backend pauses. auto finds it in the stream. Values: auto,
 //     adk, agent-framework, agno, agui, aws-strands, draft, langgraph, langgraph-server, mastra,
-//     phrases, request-approval, strands, superagent
+//     phrases, request-approval, strands, superagent, tool-call
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
 //     by the request. Values: auto, outcome, both, native
@@ -241,6 +241,13 @@
 //   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): names of tools whose unanswered
 //     call is the question, for backends that end their run in outcome "interrupt" and say no more.
 //     Globs, name;name
+//   - HOLDPOINT_TOOL_CALL_ASK (none): names of tools whose unanswered call asks a person. Globs,
+//     name;name. Those that the request declares are the client's
+//   - HOLDPOINT_TOOL_CALL_YES ({"approved":true}): the content of the tool message for a yes: a
+//     JSON object or words. "$arguments" in an object is what the call is to run with, as the
+//     person left it
+//   - HOLDPOINT_TOOL_CALL_NO ({"approved":false}): the content of the tool message for a no and for
+//     a cancel. "$reason" in an object is why. It must be nothing that could be taken for the yes
 //   - HOLDPOINT_PHRASES_ASK (none): phrases that ask for a confirmation if the last text of a run
 //     holds one: phrase;phrase. default stands for a list of English ones. Without it Holdpoint
 //     looks for none

@@ -148,7 +148,9 @@ func TestReferenceIsComplete(t *testing.T) {
 // LangGraph's own server is two: which graph it is to run, and what that gets for a cancel.
 // Which of several processes carries a decision is one.
 // Of which kind agno's calls are is two: nothing on the wire says it.
-const most = 38 + 11 + 4 + 4 + 16 + 1 + 7 + 7 + 1 + 6 + 1 + 2 + 1 + 2
+// A backend that asks by a plain call is three: which calls, and what a yes and a no look like.
+// Nothing on the wire says it.
+const most = 38 + 11 + 4 + 4 + 16 + 1 + 7 + 7 + 1 + 6 + 1 + 2 + 1 + 2 + 3
 
 func TestVariablesGetFewer(t *testing.T) {
 	switch n := len(all()); {

@@ -5,11 +5,14 @@ standard input ends, so that it never outlives the test that started it.
 
 Modes: "stateless" is AGUIAdapter.dispatch_request as documented, which takes the conversation from the request; "store"
 keeps it in a conversation store (versions that have one); "early" is told to speak a protocol of before the interrupts
-(ag_ui_version "0.1.15"), in which a call that wants an approval is a call without a result.
+(ag_ui_version "0.1.15"), in which a call that wants an approval is a call without a result. "calls" is the same with what
+pydantic-ai's documentation has for it: the application reads the tool messages at the end, and hands them on as
+deferred_tool_results. "question" has a tool whose call is the question and whose result is the answer.
 
 A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes, turn by
 turn: "delete a.txt, delete b.txt; search x" is two calls in one turn and one in the next. "ask what" is a call whose result
-the client brings.
+the client brings, and so is "pick what", of a tool that the request declares. "permit a.txt" asks whether the file may be
+removed, and removes it in the next turn if it may.
 
 Beside the agent:
   GET /effects/{thread}   {"counts":{name:n},"effects":[..],"nodes":[],"runs":[..],"seen":[..]}: what the tools really did,
@@ -24,6 +27,7 @@ import os
 import socket
 import sys
 import threading
+import time
 import uuid
 from collections.abc import AsyncIterator
 from typing import Any
@@ -33,6 +37,7 @@ from pydantic_ai import Agent, DeferredToolRequests
 from pydantic_ai.exceptions import CallDeferred
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, RetryPromptPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.tools import DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -74,22 +79,39 @@ def said(part: UserPromptPart) -> str:
     return " ".join(text for text in part.content if isinstance(text, str))
 
 
+def allows(content: Any) -> bool:
+    """What a lenient reader makes of an answer."""
+    try:
+        return bool(json.loads(content if isinstance(content, str) else json.dumps(content)).get("approved"))
+    except (ValueError, AttributeError):
+        return False
+
+
 async def model(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
     """Answers the last user message: the turn is the number of its own answers behind it."""
-    order, turn, results = "", 0, []
+    order, turn, results, permitted = "", 0, [], []
     for message in messages:
         if isinstance(message, ModelResponse):
             turn += 1
             continue
         for part in message.parts if isinstance(message, ModelRequest) else []:
             if isinstance(part, UserPromptPart):
-                order, turn, results = said(part), 0, []
+                order, turn, results, permitted = said(part), 0, [], []
             elif isinstance(part, (ToolReturnPart, RetryPromptPart)):
                 results.append(str(part.content))
+                if part.tool_name == "ask_permission":
+                    permitted.append(allows(part.content))
     LEDGER.add("seen", {"order": order, "results": results})
     if order.startswith("plain"):
         yield "echo: " + order
         return
+    if permitted and turn == 1:
+        asked = [call.strip().partition(" ")[2] for call in order.split(",")]
+        for n, (path, allowed) in enumerate(zip(asked, permitted)):
+            if allowed:
+                yield {n: DeltaToolCall(name="remove_file", json_args=json.dumps({"path": path}), tool_call_id="call_" + uuid.uuid4().hex[:12])}
+        if any(permitted):
+            return
     turns = [one for one in order.split(";") if one.strip()]
     if turn >= len(turns):
         yield "done"
@@ -101,6 +123,8 @@ async def model(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[
             "wipe": ("wipe_disk", "path"),
             "search": ("search", "query"),
             "ask": ("ask_user", "question"),
+            "permit": ("ask_permission", "question"),
+            "pick": ("pick_colour", "question"),
         }[verb]
         yield {n: DeltaToolCall(name=name, json_args=json.dumps({key: what}), tool_call_id="call_" + uuid.uuid4().hex[:12])}
 
@@ -110,6 +134,8 @@ agent = Agent(FunctionModel(stream_function=model), output_type=[str, DeferredTo
 
 @agent.tool_plain(requires_approval=True)
 def delete_file(path: str) -> str:
+    if path == "slow.txt":
+        time.sleep(0.5)
     LEDGER.add("effects", {"name": "delete_file", "args": {"path": path}})
     return f"deleted {path}"
 
@@ -131,7 +157,19 @@ def ask_user(question: str) -> str:
     raise CallDeferred()
 
 
-MODES: dict[str, dict[str, Any]] = {"stateless": {}, "early": {"ag_ui_version": "0.1.15"}}
+@agent.tool_plain
+def ask_permission(question: str) -> str:
+    raise CallDeferred()
+
+
+@agent.tool_plain
+def remove_file(path: str) -> str:
+    LEDGER.add("effects", {"name": "remove_file", "args": {"path": path}})
+    return f"removed {path}"
+
+
+EARLY = {"ag_ui_version": "0.1.15"}
+MODES: dict[str, dict[str, Any]] = {"stateless": {}, "early": EARLY}
 try:
     from pydantic_ai.conversation_store import InMemoryConversationStore
 
@@ -153,6 +191,34 @@ def endpoint(options: dict[str, Any]):
     return run
 
 
+async def by_calls(request: Request):
+    """The calls that want an approval are answered by the tool messages at the end."""
+    body = json.loads(await request.body())
+    THREAD.set(str(body.get("threadId") or ""))
+    LEDGER.add("runs", {"path": request.url.path})
+    answers, results = DeferredToolResults(), []
+    declared = {tool["name"] for tool in body["tools"]}
+    names = {c["id"]: c["function"]["name"] for m in body["messages"] for c in m.get("toolCalls") or []}
+    while body["messages"] and body["messages"][-1]["role"] == "tool":
+        message = body["messages"].pop()
+        call, content = message["toolCallId"], message["content"]
+        try:
+            says = json.loads(content)
+            approved = says["approved"]
+        except (ValueError, TypeError, KeyError):
+            if names.get(call) in declared:
+                answers.calls[call] = content
+            else:
+                results.insert(0, message)
+            continue
+        denied = ToolDenied(says.get("reason") or "a person has said no")
+        answers.approvals[call] = ToolApproved(override_args=says.get("arguments")) if approved else denied
+    body["messages"] += results
+    adapter = AGUIAdapter(agent=agent, run_input=AGUIAdapter.build_run_input(json.dumps(body).encode()), accept="text/event-stream", **EARLY)
+    deferred = answers if answers.approvals or answers.calls else None
+    return adapter.streaming_response(adapter.run_stream(deferred_tool_results=deferred))
+
+
 async def effects(request: Request) -> JSONResponse:
     return JSONResponse(LEDGER.of(request.path_params["thread"]))
 
@@ -167,7 +233,8 @@ def main() -> None:
     parser.add_argument("--ledger", help="not used: what is kept is kept in memory")
     parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args()
-    routes = [Route(f"/{mode}/agent", endpoint(how), methods=["POST"]) for mode, how in MODES.items()]
+    routes = [Route(f"/{mode}/agent", endpoint(how), methods=["POST"]) for mode, how in [*MODES.items(), ("question", EARLY)]]
+    routes.append(Route("/calls/agent", by_calls, methods=["POST"]))
     app = Starlette(routes=[*routes, Route("/effects/{thread}", effects)])
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -20,6 +20,7 @@ import (
 	"holdpoint/translate"
 	"holdpoint/translate/auto"
 	"holdpoint/translate/dialects"
+	"holdpoint/translate/toolcall"
 )
 
 // MaxBytes is how much of an answer is looked at.
@@ -54,7 +55,7 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	if o.Dialect == "" {
 		o.Dialect = auto.Name
 	}
-	list, err := options()
+	list, err := options(o.Dialect)
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +99,15 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	return r, nil
 }
 
-// options are the dialects. What one of them needs is set to something, for nothing is sent.
-func options() (dialects.List, error) {
-	list := dialects.All()
-	return list, errors.Join(list.Read(map[string]string{"HOLDPOINT_SUPERAGENT_AGENT_ID": "doctor"})...)
+// options are the dialects. What one of them needs is set to something, for nothing is sent. auto
+// would take every call without a result for a question, so the tools are set only if their dialect
+// is named.
+func options(named string) (dialects.List, error) {
+	list, set := dialects.All(), map[string]string{"HOLDPOINT_SUPERAGENT_AGENT_ID": "doctor"}
+	if named == toolcall.Name {
+		set["HOLDPOINT_TOOL_CALL_ASK"] = "*"
+	}
+	return list, errors.Join(list.Read(set)...)
 }
 
 // foreign plays the answer to each dialect whose backend does not speak AG-UI. It is nil if none of

@@ -50,7 +50,7 @@ func Fetch(ctx context.Context, p Probe) (Answer, error) {
 	if p.Dialect == "" {
 		p.Dialect = "auto"
 	}
-	list, err := options()
+	list, err := options(p.Dialect)
 	if err != nil {
 		return Answer{}, err
 	}

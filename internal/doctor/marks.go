@@ -17,6 +17,7 @@ import (
 	"holdpoint/translate/standard"
 	"holdpoint/translate/strands"
 	"holdpoint/translate/superagent"
+	"holdpoint/translate/toolcall"
 )
 
 // A Framework is what made the answer, as far as it shows.
@@ -45,6 +46,7 @@ var sections = map[string]string{
 	standard.MastraName:  "Mastra",
 	strands.Name:         "Strands Agents",
 	superagent.Name:      "superagent",
+	toolcall.Name:        "Any other backend that asks by a call",
 }
 
 // A mark is what only one framework writes into a stream.

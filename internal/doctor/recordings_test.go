@@ -120,6 +120,7 @@ var tallies = map[string]tally{
 	"request-approval": {told: 32, untold: 40, none: 2},
 	"strands":          {told: 113, untold: 17, none: 2},
 	"superagent":       {told: 41, untold: 24, none: 9},
+	"tool-call":        {untold: 56},
 }
 
 // otherwise are recordings whose first turn asks, and that are told another dialect or none without
@@ -164,7 +165,7 @@ func TestRecordings(t *testing.T) {
 			}
 		case report.Dialect == "":
 			n.untold++
-			first := strings.HasSuffix(r.name, "/1.upstream.sse") && r.env["HOLDPOINT_PHRASES_ASK"] == "" && !r.answer.Cut
+			first := strings.HasSuffix(r.name, "/1.upstream.sse") && r.env["HOLDPOINT_PHRASES_ASK"] == "" && r.env["HOLDPOINT_TOOL_CALL_ASK"] == "" && !r.answer.Cut
 			if r.asked != "" && first {
 				t.Errorf("%s: %s asks, and that is not told", r.name, r.asked)
 			}
@@ -254,7 +255,7 @@ func (r recording) framework() string {
 		}
 	}
 	switch r.family {
-	case "agui", "draft", "auto", "contract", "phrases": // of several
+	case "agui", "draft", "auto", "contract", "phrases", "tool-call": // of several
 		return ""
 	}
 	return sections[r.family]

@@ -22,6 +22,7 @@ import (
 	"holdpoint/translate/standard"
 	"holdpoint/translate/strands"
 	"holdpoint/translate/superagent"
+	"holdpoint/translate/toolcall"
 )
 
 // All are the dialects, with their options at the defaults. auto asks them in this order. agui
@@ -36,6 +37,7 @@ func All() List {
 		entry(adk.Name, adk.New),
 		entry(agno.Name, agno.New),
 		entry(draft.Name, draft.New),
+		entry(toolcall.Name, toolcall.New),
 		entry(standard.Name, standard.New),
 		entry(standard.MastraName, standard.NewMastra),
 		entry(phrases.Name, phrases.New),

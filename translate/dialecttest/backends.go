@@ -2,6 +2,7 @@ package dialecttest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -152,6 +153,35 @@ func Example() Backend {
 				return Approves
 			}
 			return Denies
+		},
+	}
+}
+
+// plainCall runs a call if the last tool message on it is the yes, whether the history has the call
+// or not.
+func plainCall(form, yes, reply string, environment map[string]string) Backend {
+	set := map[string]string{"HOLDPOINT_TOOL_CALL_ASK": "delete_*"}
+	maps.Copy(set, environment)
+	return Backend{
+		Dialect: "tool-call", Form: form, MediaType: eventStream, Yes: approved, No: denied, Environment: set, Reply: reply,
+		Asks: run(finished, calls("call-{n}", "delete_file", `"{\"path\":\"{n}.txt\"}"`)),
+		Ends: run(finished, says("said-{n}", "Yes?")),
+		Did:  run(finished, result, says("said-{n}", "It is gone.")),
+		Left: run(finished, says("said-{n}", "I leave it.")),
+		Reads: func(body []byte, n int, _ bool) Word {
+			said := Nothing
+			for _, m := range gjson.GetBytes(body, "messages").Array() {
+				switch {
+				case m.Get("role").Str != "tool":
+					said = Nothing
+				case m.Get("toolCallId").Str != fmt.Sprint("call-", n):
+				case m.Get("content").Str == yes:
+					said = Approves
+				case m.Get("content").Str == denied, m.Get("content").Str == "refused":
+					said = Denies
+				}
+			}
+			return said
 		},
 	}
 }
@@ -368,6 +398,8 @@ func backends() []Backend {
 				return Nothing
 			},
 		},
+		plainCall("", approved, `{"id":"reply-{n}","role":"tool","toolCallId":"call-{n}","content":"{\"approved\":{yes}}"}`, nil),
+		plainCall("with words", "granted", "", map[string]string{"HOLDPOINT_TOOL_CALL_YES": "granted", "HOLDPOINT_TOOL_CALL_NO": "refused"}),
 		{
 			Dialect: "superagent", MediaType: eventStream, Yes: approved, No: denied,
 			Environment: map[string]string{"HOLDPOINT_SUPERAGENT_AGENT_ID": "approver"},

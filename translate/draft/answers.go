@@ -1,15 +1,12 @@
 package draft
 
 import (
-	"encoding/json"
 	"iter"
-	"slices"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -74,92 +71,12 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 }
 
 // Replies implements translate.HistoryReader. It names the tool messages that decide a call that
-// asks. They answer only at the end of the messages, where the backend looks for them, because a
-// history also keeps the answers to older questions and the results of approved calls. Further up,
-// a yes on a call of a configured tool is named too, because it may stand there only if the record
-// knows that it was given.
-//
-// The backend reads keys in any case, and takes the last of two. A message that only the backend
-// would take for a decision answers nothing here.
+// asks.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return func(yield func(translate.Reply) bool) {
-		for one := range microsoft.Strays(in, spoken == Name) {
-			if !yield(one) {
-				return
-			}
-		}
-		last := len(in.Messages)
-		for last > 0 && kit.IsTool(agui.View(in.Messages[last-1].JSON)) {
-			last--
-		}
-		var asked map[string]bool // what the history asks by calls of the configured tools; nil until it is needed
-		for at, m := range in.Messages {
-			past := at < last
-			if past && (!kit.MaySay(m.JSON, "approved", 'v') || !kit.IsTool(agui.View(m.JSON))) {
-				continue
-			}
-			object := gjson.ParseBytes(m.JSON)
-			payload, plain, ok := decision(object)
-			if !ok || past && plain && !approves(payload) {
-				continue
-			}
-			if asked == nil {
-				asked = d.asked(in)
-			}
-			one := translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Unclear: !plain, Past: past, Kept: past}
-			ids := kit.Members(object, "toolCallId")
-			for _, id := range ids {
-				one.Asked = one.Asked || asked[id.String()]
-				one.Calls = append(one.Calls, id.String())
-			}
-			if plain {
-				ids, one.Names = ids[:1], m.ToolCallID
-			}
-			for _, id := range ids {
-				if one.Key = id.String(); !yield(one) {
-					return
-				}
-			}
-		}
-	}
+	return d.protocol.Replies(in, spoken)
 }
 
 // AnswerIn implements translate.HistoryReader.
-func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, _ agui.Interrupt) (agui.Answer, bool) {
-	payload, plain, ok := decision(gjson.ParseBytes(m.JSON))
-	return agui.Answer{Status: agui.Resolved, Payload: payload}, ok && plain && !reply.Past
-}
-
-// asked returns the ids of the history's calls of configured tools, without those of the client's
-// own tools.
-func (d *Dialect) asked(in agui.RunInput) map[string]bool {
-	ids := map[string]bool{}
-	for _, m := range in.Messages {
-		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
-			asks := func(name gjson.Result) bool { return d.tools.Match(name.Str) && !in.Declares(name.Str) }
-			if !slices.ContainsFunc(kit.Every(c, "function", "name"), asks) {
-				continue
-			}
-			for _, id := range kit.Members(c, "id") {
-				ids[id.String()] = true
-			}
-		}
-	}
-	return ids
-}
-
-// decision returns the content of a tool message that approves or denies, in whatever spelling. ok
-// is false for a mere result. plain says that nobody can read the message in another way.
-func decision(m gjson.Result) (payload json.RawMessage, plain, ok bool) {
-	contents := kit.Members(m, "content")
-	for _, v := range contents {
-		content := kit.ParseText(v)
-		said := kit.Members(content, "approved")
-		if agui.TooDeep([]byte(v.Str)) || slices.ContainsFunc(said, gjson.Result.IsBool) {
-			plain = len(contents) == 1 && len(said) == 1 && content.Get("approved").IsBool() && m.Get("content").Exists() && m.Get("role").Str == "tool" &&
-				len(kit.Members(m, "role")) == 1 && len(kit.Members(m, "toolCallId")) == 1 && m.Get("toolCallId").Exists()
-			return json.RawMessage(content.Raw), plain, true
-		}
-	}
-	return nil, false, false
+func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
+	return d.protocol.AnswerIn(m, reply, i)
 }

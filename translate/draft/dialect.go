@@ -38,7 +38,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
+	"holdpoint/translate/internal/plaincalls"
 )
 
 // Name of the dialect.
@@ -51,10 +51,10 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	cancel json.RawMessage
-	tools  kit.Names
-	warn   translate.Warn
-	once   sync.Once // of warn
+	cancel   json.RawMessage
+	protocol plaincalls.Protocol // of backends that ask by a call
+	warn     translate.Warn
+	once     sync.Once // of warn
 }
 
 // New makes the dialect. warn may be nil. It is told once if a pause passes as a plain end.
@@ -66,7 +66,7 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
 	}
-	return &Dialect{cancel: json.RawMessage(o.Cancel), tools: o.ApprovalTools, warn: warn}, nil
+	return &Dialect{cancel: json.RawMessage(o.Cancel), protocol: protocol(o.ApprovalTools), warn: warn}, nil
 }
 
 // Name implements translate.Dialect.
@@ -88,18 +88,21 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 // read one.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
-		return plainOut(r), d.plainRun(r), nil
+		return d.plainOut(r), d.plainRun(r), nil
 	}
-	out, told, err := d.resume(r)
+	out, answers, err := d.resume(r)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	beside := kit.NotOn(r.New, kit.CallsOf(told)) // the backend would take the others for one more answer
-	return out, &run{d: d, r: r.With(r.Input, beside), told: told}, nil
+	begun := &run{d: d, r: r.With(r.Input, answers.Beside), answers: answers}
+	if r.Show != translate.ShowNative {
+		begun.teller = plaincalls.NewTeller(answers.Replies)
+	}
+	return out, begun, nil
 }
 
-func plainOut(r *translate.Request) translate.Out {
-	body := agui.DeleteKey(agui.DeleteKey(withoutAbandoned(r).Raw, "protocolVersion"), "resume")
+func (d *Dialect) plainOut(r *translate.Request) translate.Out {
+	body := agui.DeleteKey(agui.DeleteKey(d.withoutAbandoned(r).Raw, "protocolVersion"), "resume")
 	if len(body) == len(r.Input.Raw) {
 		return translate.Out{}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/plaincalls"
 	"holdpoint/translate/kit"
 )
 
@@ -147,23 +148,7 @@ func (f fields) text() string {
 	if f.message.Exists() {
 		return f.message.Str
 	}
-	return question(f.content)
-}
-
-// question returns the text of a payload. The payload is a text itself, or has one under a name
-// that producers use.
-func question(payload gjson.Result) string {
-	if payload.Type == gjson.String {
-		return payload.Str
-	}
-	if payload.IsObject() {
-		for _, key := range []string{"message", "prompt", "question", "title", "description"} {
-			if v := payload.Get(key); v.Type == gjson.String && v.Str != "" {
-				return v.Str
-			}
-		}
-	}
-	return ""
+	return plaincalls.Question(f.content)
 }
 
 // responseSchema returns the schema that came with the interrupt, or the schema of an approval. It

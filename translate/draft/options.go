@@ -36,6 +36,3 @@ func (o Options) Check() []error {
 	}
 	return errs
 }
-
-// denied is what a denied approval of a function becomes.
-const denied = `{"approved":false}`

@@ -2,12 +2,12 @@ package draft
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/plaincalls"
 	"holdpoint/translate/kit"
 )
 
@@ -19,38 +19,34 @@ import (
 // place. A typed server reads both. A server that looks at resume alone finds the messages in the
 // history of the next run. If a tool message is the answer, though, its call and the answer have to
 // be the last messages.
-func (d *Dialect) resume(r *translate.Request) (translate.Out, []kit.ToolReply, error) {
+func (d *Dialect) resume(r *translate.Request) (translate.Out, plaincalls.Resume, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
-		return translate.Out{}, nil, kit.Unreadable()
+		return translate.Out{}, plaincalls.Resume{}, kit.Unreadable()
 	}
 	for n, i := range r.Pause.Interrupts {
 		if formOf(r.Pause) != byMessage && nativeID(i) == nil {
 			if err := kit.Unsure(r.Pause, r.Answers[n]); err != nil {
-				return translate.Out{}, nil, err
+				return translate.Out{}, plaincalls.Resume{}, err
 			}
 		}
 	}
-	r = r.With(withoutAbandoned(r), r.New)
+	r = r.With(d.withoutAbandoned(r), r.New)
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
 	switch formOf(r.Pause) {
 	case byMessage:
-		for _, a := range r.Answers {
-			if err := kit.RefuseEdits(a); err != nil && a.Status == agui.Resolved && approves(a.Payload) {
-				return translate.Out{}, nil, err
-			}
+		answers, err := d.protocol.Resume(r)
+		if err != nil {
+			return translate.Out{}, plaincalls.Resume{}, err
 		}
-		told := replies(r)
-		list := d.withoutEarlier(r.Input, kit.Before(r, kit.CallsOf(told)).Last(nil))
-		list = slices.Concat(list, kit.ToolMessages(told))
-		body = agui.SetKey(agui.DeleteKey(body, "resume"), "messages", agui.MessageList(list))
-		return translate.Out{Body: body, Resumes: true}, told, nil
+		body = agui.SetKey(agui.DeleteKey(body, "resume"), "messages", agui.MessageList(answers.Messages))
+		return translate.Out{Body: body, Resumes: true, TakesNew: len(r.New) > 0, Left: answers.Beside}, answers, nil
 	case byObject:
 		if len(r.Answers) != 1 {
-			return translate.Out{}, nil, kit.Unreadable()
+			return translate.Out{}, plaincalls.Resume{}, kit.Unreadable()
 		}
 		object, err := d.object(r)
 		if err != nil {
-			return translate.Out{}, nil, err
+			return translate.Out{}, plaincalls.Resume{}, err
 		}
 		body = agui.SetKey(body, "resume", object)
 	case byOutcome:
@@ -58,55 +54,11 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []kit.ToolReply, 
 	default:
 		list, err := array(r)
 		if err != nil {
-			return translate.Out{}, nil, err
+			return translate.Out{}, plaincalls.Resume{}, err
 		}
 		body = agui.SetKey(body, "resume", list)
 	}
-	return translate.Out{Body: body, Resumes: true, TakesNew: true}, nil, nil
-}
-
-// withoutEarlier returns the messages without the decisions at their end, and without the calls
-// that those decide. The answers go directly behind the messages, and the backend reads all tool
-// messages there as answers. A history ends so if the client sends it without the question at hand,
-// and the record could not keep that.
-func (d *Dialect) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Message {
-	in.Messages = list
-	var asked map[string]bool // nil until it is needed
-	var end []agui.Message    // what stays of it, from the last to the first
-	for at := len(list) - 1; at >= 0; at-- {
-		gone, results := map[string]bool{}, []agui.Message(nil)
-		for ; at >= 0 && kit.IsTool(agui.View(list[at].JSON)); at-- {
-			results = append(results, list[at])
-			m := gjson.ParseBytes(list[at].JSON)
-			if _, _, ok := decision(m); !ok {
-				continue
-			}
-			if asked == nil {
-				asked = d.asked(in)
-			}
-			for _, id := range kit.Members(m, "toolCallId") {
-				if asked[id.String()] {
-					gone[id.String()] = true
-				}
-			}
-		}
-		end = append(end, kit.NotOn(results, gone)...)
-		if len(gone) == 0 {
-			list = list[:at+1]
-			break
-		}
-		if at < 0 {
-			list = nil
-			break
-		}
-		left, ok := kit.MessageWithoutCalls(list[at], gone)
-		if list = list[:at]; ok {
-			end = append(end, left)
-			break
-		}
-	}
-	slices.Reverse(end)
-	return slices.Concat(list, end)
+	return translate.Out{Body: body, Resumes: true, TakesNew: true}, plaincalls.Resume{Beside: r.New}, nil
 }
 
 // nativeID returns an interrupt's id as the backend gave it, nil if it gave none.

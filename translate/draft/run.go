@@ -8,12 +8,13 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
+	"holdpoint/translate/internal/plaincalls"
 )
 
 // pausePrivate is what a pause keeps for its resume.
 type pausePrivate struct {
 	Form form `json:"form"`
+	plaincalls.Kept
 }
 
 // formOf returns how the pause wants its answers. A pause of another dialect does not say so. There
@@ -30,41 +31,40 @@ var _ translate.Passer = (*run)(nil)
 
 // A run translates one exchange. Everything of a draft stands in the terminal event.
 type run struct {
-	d    *Dialect
-	r    *translate.Request
-	told []kit.ToolReply // on a resume by tool messages: those
+	d       *Dialect
+	r       *translate.Request
+	answers plaincalls.Resume // of a resume by tool messages
+	teller  plaincalls.Teller
 }
 
-// Event implements translate.Run. The backend's own client would have the answering tool messages
-// in its history. Told as results, they are in this client's history too, so no later run brings a
-// call without its result.
+// Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	run.teller.Before(ev, emit)
 	emit(ev)
-	if ev.Type == agui.RunStarted && run.r.Show != translate.ShowNative {
-		for _, reply := range run.told {
-			emit(reply.Event())
-		}
-	}
 	return nil
 }
 
 // Passes implements translate.Passer.
-func (run *run) Passes(t agui.Type) bool {
-	return t != agui.RunStarted || run.r.Show == translate.ShowNative || len(run.told) == 0
-}
+func (run *run) Passes(t agui.Type) bool { return run.teller.Passes(t) }
 
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
+	res := run.ended(e)
+	res.Before = run.teller.Rest()
+	return res, nil
+}
+
+func (run *run) ended(e translate.End) translate.Result {
 	if e.Event.Type != agui.RunFinished || !e.Event.Valid() {
-		return translate.Result{Finish: e.Event}, nil
+		return translate.Result{Finish: e.Event}
 	}
 	end := readEnd(e.Event, gjson.ParseBytes(e.Event.JSON))
 	if natives, how := end.asked(); len(natives) > 0 {
-		return run.paused(end, natives, how), nil
+		return run.paused(end, natives, how)
 	}
 	if end.asksElsewhere() {
 		if asked := run.askedBy(); len(asked) > 0 {
-			return run.pausedBy(end, asked), nil
+			return run.pausedBy(end, asked)
 		}
 		run.d.once.Do(func() {
 			run.d.warn(`a run ended in outcome "interrupt" with nothing that could be answered, and is told as a success; if a tool call asks there, name its tool`,
@@ -75,15 +75,15 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if run.r.Show != translate.ShowNative {
 		res.Finish = end.ended()
 	}
-	if len(run.told) > 0 && len(run.r.New) > 0 && res.Finish.Type == agui.RunFinished {
+	if len(run.answers.Replies) > 0 && len(run.r.New) > 0 && res.Finish.Type == agui.RunFinished {
 		res.Next = run.next()
 	}
-	return res, nil
+	return res
 }
 
 // paused returns the result of a run that asks in its terminal event.
 func (run *run) paused(end end, natives []gjson.Result, how form) translate.Result {
-	asked := translate.Asked{Private: agui.MustMarshal(pausePrivate{how})}
+	asked := translate.Asked{Private: agui.MustMarshal(pausePrivate{Form: how})}
 	calls := run.calls()
 	var gone []string
 	result := gjson.Result{}

@@ -1,0 +1,132 @@
+package plaincalls
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/translate/kit"
+)
+
+var errContains = errors.New("one of the two templates contains the other, so a backend that looks for a word could take it for the yes")
+
+// apart is nil for a no that none of the readers of NewWords could take for the yes.
+func (w Words) apart() error {
+	yes, no := w.yes, w.no
+	switch {
+	case yes.isObject() != no.isObject(), yes.isJSON != no.isJSON:
+		return errors.New("a yes and a no have to be of one kind: two JSON objects, two other JSON values, or words")
+	case yes.isObject():
+		return w.objectsApart()
+	case yes.isJSON && (yes.value.Type != gjson.String || no.value.Type != gjson.String):
+		return valuesApart(yes.value, no.value)
+	}
+	said := kit.Text(no.text)
+	if err := said.DeniesOnly(); err != nil {
+		return err
+	}
+	return wordsApart(yes.text, no.text)
+}
+
+// valuesApart is for JSON values that are no objects: a backend may ask whether the value is true.
+func valuesApart(yes, no gjson.Result) error {
+	if err := kit.JSON(no.Raw).DeniesOnly(); err != nil {
+		return err
+	}
+	if truthy(yes) && !truthy(no) {
+		return nil
+	}
+	return fmt.Errorf("a backend that asks whether the value is true cannot tell %s from the yes, %s; want for example true and false", no.Raw, yes.Raw)
+}
+
+// wordsApart is for texts: a backend may look for one of them in the answer.
+func wordsApart(yes, no string) error {
+	yes, no = fold(yes), fold(no)
+	if yes == "" || no == "" {
+		return errors.New("it has no letters and no digits")
+	}
+	if strings.Contains(no, yes) || strings.Contains(yes, no) {
+		return errContains
+	}
+	return nil
+}
+
+// objectsApart is for objects: a backend may look at any member by which they differ.
+func (w Words) objectsApart() (err error) {
+	empty := w.no.with(reasonPlace, []byte(`""`))
+	if err := kit.JSON(empty).DeniesOnly(); err != nil {
+		return err
+	}
+	if len(w.telling) == 0 {
+		return errors.New("it says the same as the yes in every member")
+	}
+	for _, path := range w.telling {
+		said, instead := at(w.yes.value, path), at(w.no.value, path)
+		name := strings.Join(path, ".")
+		switch {
+		case !instead.Exists():
+			return fmt.Errorf("it has no %q, which the yes has: a backend may take what is missing for a yes", name)
+		case said.Type == gjson.String && instead.Type == gjson.String:
+			if err := wordsApart(said.Str, instead.Str); err != nil {
+				return fmt.Errorf("%q: %w", name, err)
+			}
+		case truthy(said) && truthy(instead):
+			return fmt.Errorf("%q is %s in the yes and %s in the no: a backend that asks whether it is true cannot tell them apart", name, said.Raw, instead.Raw)
+		}
+	}
+	if !w.denies(string(empty)) {
+		return errors.New("it has the yes's own word in it, and a backend may look for that")
+	}
+	return nil
+}
+
+// denies says whether no reader of NewWords takes a content, made of the no, for the yes. A reason
+// may have any words in it.
+func (w Words) denies(content string) bool {
+	if !w.yes.isObject() {
+		return true // it is as it was checked
+	}
+	if kit.JSON(content).DeniesOnly() != nil {
+		return false
+	}
+	folded := fold(content)
+	for _, path := range w.telling {
+		word := ""
+		switch said := at(w.yes.value, path); said.Type {
+		case gjson.True:
+			word = "true"
+		case gjson.String:
+			word = fold(said.Str)
+		}
+		if word != "" && strings.Contains(folded, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// truthy says whether a program that only asks so takes a value for true.
+func truthy(v gjson.Result) bool {
+	switch v.Type {
+	case gjson.True, gjson.JSON:
+		return true
+	case gjson.Number:
+		return v.Num != 0
+	case gjson.String:
+		return v.Str != ""
+	}
+	return false
+}
+
+// fold is a text in lower case, without what is neither letter nor digit.
+func fold(text string) string {
+	return strings.Map(func(c rune) rune {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			return -1
+		}
+		return unicode.ToLower(c)
+	}, text)
+}

@@ -1,0 +1,155 @@
+package plaincalls
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+// A said is what a content says in the words of a backend.
+type said int
+
+// nothing: it is a mere result. unclear: a backend could take it for a decision, and two could read
+// it in two ways.
+const (
+	nothing said = iota
+	unclear
+	yes
+	no
+)
+
+// read is what the content of a message says. Names are found in any spelling, texts in any case.
+func (w Words) read(content gjson.Result) said {
+	if content.Type == gjson.String && agui.TooDeep([]byte(content.Str)) {
+		return unclear
+	}
+	if w.yes.isObject() {
+		return w.readObject(kit.ParseText(content))
+	}
+	for says, word := range map[said]template{yes: w.yes, no: w.no} {
+		if content.Type == gjson.String && strings.TrimSpace(content.Str) == word.text {
+			return says
+		}
+	}
+	text := content.Str
+	if content.Type != gjson.String {
+		text = content.Raw
+	}
+	if folded := fold(text); folded == fold(w.yes.text) || folded == fold(w.no.text) {
+		return unclear
+	}
+	return nothing
+}
+
+// readObject looks at the members by which a yes and a no differ.
+func (w Words) readObject(content gjson.Result) said {
+	speaks, isYes, isNo := false, true, true
+	for _, path := range w.telling {
+		approves, denies := at(w.yes.value, path), at(w.no.value, path)
+		found := kit.Every(content, path...)
+		speaks = speaks || slices.ContainsFunc(found, func(v gjson.Result) bool { return decides(v, approves, denies) })
+		here := at(content, path)
+		isYes = isYes && len(found) == 1 && same(here, approves)
+		isNo = isNo && len(found) == 1 && same(here, denies)
+	}
+	switch {
+	case !speaks:
+		return nothing
+	case isYes:
+		return yes
+	case isNo:
+		return no
+	}
+	return unclear
+}
+
+// decides says whether a value may be read as that of a yes or a no.
+func decides(v, yes, no gjson.Result) bool {
+	if yes.IsBool() || no.IsBool() {
+		return v.IsBool() || truthy(v)
+	}
+	return v.Type == yes.Type && fold(v.String()) == fold(yes.String()) || v.Type == no.Type && fold(v.String()) == fold(no.String())
+}
+
+// payload is the answer that a content gives to a question about a call with the arguments. ok is
+// false for what is no clear answer.
+func (w Words) payload(content gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
+	switch w.read(content) {
+	case yes:
+		out := []byte(`{"approved":true`)
+		if edited := at(kit.ParseText(content), w.arguments); w.arguments != nil && edited.IsObject() && !sameArguments(edited.Raw, arguments) {
+			out = kit.AppendMember(out, `"editedArgs"`, edited.Raw)
+		}
+		return append(out, '}'), true
+	case no:
+		out := []byte(`{"approved":false`)
+		if because := at(kit.ParseText(content), w.reason); w.reason != nil && because.Type == gjson.String && because.Str != "" {
+			out = kit.AppendText(out, "reason", because.Str)
+		}
+		return append(out, '}'), true
+	}
+	return nil, false
+}
+
+// content is what goes to the backend for an answer to a question about a call with the arguments.
+// Only a clear yes becomes the yes. It is an error if the arguments are edited and cannot be told.
+func (w Words) content(a agui.Answer, arguments string) (string, error) {
+	payload := gjson.ParseBytes(a.Payload)
+	if a.Status != agui.Resolved || !approves(payload) {
+		return w.denial(a.Status, payload), nil
+	}
+	if w.arguments == nil {
+		if err := kit.RefuseEdits(a); err != nil {
+			return "", err
+		}
+		return string(w.yes.with("", nil)), nil
+	}
+	edits := slices.DeleteFunc(kit.Members(payload, "editedArgs"), func(v gjson.Result) bool { return v.Type == gjson.Null })
+	switch {
+	case len(edits) == 0:
+		return string(w.yes.with(argumentsPlace, asJSON(arguments))), nil
+	case len(edits) > 1 || !edits[0].IsObject():
+		return "", agui.Errorf(agui.InvalidPayload, "editedArgs of the payload for interrupt %q have to be one object", a.ID)
+	}
+	return string(w.yes.with(argumentsPlace, json.RawMessage(edits[0].Raw))), nil
+}
+
+// denial is the no, with the reason if that has none of the yes's words in it.
+func (w Words) denial(status agui.Status, payload gjson.Result) string {
+	empty := string(w.no.with(reasonPlace, json.RawMessage(`""`)))
+	because := kit.Members(payload, "reason")
+	if status != agui.Resolved || w.reason == nil || len(because) != 1 || because[0].Type != gjson.String {
+		return empty
+	}
+	if said := string(w.no.with(reasonPlace, json.RawMessage(because[0].Raw))); w.denies(said) {
+		return said
+	}
+	return empty
+}
+
+// approves says whether a payload is a yes to every reader. Of two equal keys one reader takes the
+// first, another the last.
+func approves(payload gjson.Result) bool {
+	said := kit.Members(payload, "approved")
+	return len(said) > 0 && !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
+}
+
+// asJSON is the text of a call's arguments as JSON: a text that is none is a string.
+func asJSON(arguments string) json.RawMessage {
+	switch {
+	case strings.TrimSpace(arguments) == "":
+		return json.RawMessage(`{}`)
+	case agui.ValidJSON([]byte(arguments)):
+		return json.RawMessage(arguments)
+	}
+	return agui.MustMarshal(arguments)
+}
+
+func sameArguments(edited, asked string) bool {
+	return string(agui.Canonical([]byte(edited))) == string(agui.Canonical(asJSON(asked)))
+}

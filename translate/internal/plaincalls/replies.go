@@ -1,0 +1,126 @@
+package plaincalls
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
+	"holdpoint/translate/kit"
+)
+
+// Replies are the tool messages that decide a call that asks. They answer only at the end of the
+// messages, where the backend looks for them, because a history also keeps the answers to older
+// questions and the results of approved calls. Further up, a yes on a call of these tools is named
+// too, because it may stand there only if the record knows that it was given.
+//
+// Backends read keys in any case, and take the last of two. A message that only the backend would
+// take for a decision answers nothing here.
+func (p *Protocol) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return func(yield func(translate.Reply) bool) {
+		for one := range microsoft.Strays(in, spoken == p.Dialect) {
+			if !yield(one) {
+				return
+			}
+		}
+		last := lastTools(in.Messages)
+		var calls historyCalls // nil until it is needed
+		for at, m := range in.Messages {
+			past := at < last
+			if m.ToolCallID == "" && m.Plain || !kit.IsTool(agui.View(m.JSON)) {
+				continue
+			}
+			object := gjson.ParseBytes(m.JSON)
+			says := p.decision(object)
+			if says == nothing || past && says == no {
+				continue
+			}
+			if calls == nil {
+				calls = p.calls(in)
+			}
+			one := translate.Reply{Dialect: p.Dialect, At: at, Key: m.ToolCallID, Unclear: says == unclear, Past: past, Kept: past}
+			ids := kit.Members(object, "toolCallId")
+			for _, id := range ids {
+				asks, shown := calls[id.String()]
+				one.Asked = one.Asked || asks || p.Forgets && !shown && spoken == p.Dialect && len(in.Tools) == 0
+				one.Calls = append(one.Calls, id.String())
+			}
+			if says != unclear {
+				ids, one.Names = ids[:1], m.ToolCallID
+			}
+			for _, id := range ids {
+				if one.Key = id.String(); !yield(one) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// lastTools is where the tool messages begin that stand at the end.
+func lastTools(list []agui.Message) int {
+	last := len(list)
+	for last > 0 && kit.IsTool(agui.View(list[last-1].JSON)) {
+		last--
+	}
+	return last
+}
+
+// AnswerIn is what a reply says to a question.
+func (p *Protocol) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
+	object := gjson.ParseBytes(m.JSON)
+	if says := p.decision(object); reply.Past || says != yes && says != no {
+		return agui.Answer{}, false
+	}
+	payload, ok := p.Words.payload(object.Get("content"), argumentsOf(i))
+	return agui.Answer{Status: agui.Resolved, Payload: payload}, ok
+}
+
+// argumentsOf are those of the call that a question is about.
+func argumentsOf(i agui.Interrupt) string {
+	for _, c := range i.Calls {
+		if c.ID == i.ToolCallID() {
+			return c.Args
+		}
+	}
+	return ""
+}
+
+// decision is what a tool message says, in whatever spelling. What can be read in another way is
+// unclear.
+func (p *Protocol) decision(m gjson.Result) said {
+	contents, is := kit.Members(m, "content"), nothing
+	for _, v := range contents {
+		if is = p.Words.read(v); is != nothing {
+			break
+		}
+	}
+	plain := len(contents) == 1 && m.Get("content").Exists() && m.Get("role").Str == "tool" &&
+		len(kit.Members(m, "role")) == 1 && len(kit.Members(m, "toolCallId")) == 1 && m.Get("toolCallId").Exists()
+	if is != nothing && !plain {
+		return unclear
+	}
+	return is
+}
+
+// historyCalls are the ids of the history's calls, and whether each asks.
+type historyCalls map[string]bool
+
+func (p *Protocol) calls(in agui.RunInput) historyCalls {
+	list := historyCalls{}
+	for _, m := range in.Messages {
+		if m.Plain {
+			continue
+		}
+		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
+			asks := slices.ContainsFunc(kit.Every(c, "function", "name"), func(name gjson.Result) bool { return p.Asks(name.Str, in) })
+			for _, id := range kit.Members(c, "id") {
+				list[id.String()] = list[id.String()] || asks
+			}
+		}
+	}
+	return list
+}

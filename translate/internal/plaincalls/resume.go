@@ -1,0 +1,201 @@
+package plaincalls
+
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// A Resume is the request that carries the answers to a pause.
+type Resume struct {
+	Messages []agui.Message
+	Replies  []kit.ToolReply // what it says, in the pause's order
+	Beside   []agui.Message  // what the client said beside: it has to come behind the run
+}
+
+// Resume makes the messages of a request that answers. Nothing stands behind the answers, for a
+// backend looks for them at the end.
+func (p *Protocol) Resume(r *translate.Request) (Resume, error) {
+	replies := make([]kit.ToolReply, len(r.Answers))
+	approved := false
+	for n, a := range r.Answers {
+		i := r.Pause.Interrupts[n]
+		content, err := p.Words.content(a, argumentsOf(i))
+		if err != nil {
+			return Resume{}, err
+		}
+		approved = approved || a.Status == agui.Resolved && approves(gjson.ParseBytes(a.Payload))
+		replies[n] = kit.ToolReply{ID: i.ID, Call: i.ToolCallID(), Content: content}
+	}
+	results, err := clientsResults(r, approved)
+	if err != nil {
+		return Resume{}, err
+	}
+	calls := kit.CallsOf(replies)
+	list := callsLast(p.withoutEarlier(r.Input, kit.Before(r, calls).Last(nil)), calls)
+	return Resume{
+		Messages: slices.Concat(list, results, kit.ToolMessages(replies)),
+		Replies:  replies,
+		Beside:   kit.WithoutMessages(kit.NotOn(r.New, calls), results), // the backend would take the others for one more answer
+	}, nil
+}
+
+// clientsResults are the new tool messages on the turn's calls that the client answers itself.
+// needed says that something was approved, so that the results must be there.
+func clientsResults(r *translate.Request, needed bool) ([]agui.Message, error) {
+	var results []agui.Message
+	for _, id := range KeptOf(r.Pause).Clients {
+		on := func(m agui.Message) bool { return m.Role == "tool" && m.ToolCallID == id }
+		if at := slices.IndexFunc(r.New, on); at >= 0 {
+			results = append(results, r.New[at])
+		} else if needed && !slices.ContainsFunc(r.Input.Messages, on) {
+			return nil, agui.Errorf(agui.PartialResume, "the result of call %q, which the client makes itself, has to come with the answers", id)
+		}
+	}
+	return results, nil
+}
+
+// callsLast is the list with the messages that hold the calls at its end, with the results of their
+// other calls: a model wants all results directly behind their calls, and some backends look for
+// them at the end only. What else the run said moves before them. A user's words do not move.
+func callsLast(list []agui.Message, calls map[string]bool) []agui.Message {
+	first, own := -1, map[string]bool{}
+	var before, last []agui.Message
+	for at, m := range list {
+		ids := callsIn(m)
+		switch {
+		case slices.ContainsFunc(ids, func(id string) bool { return calls[id] }):
+			for _, id := range ids {
+				own[id] = true
+			}
+			if last = append(last, m); first < 0 {
+				first = at
+			}
+		case first < 0:
+		case m.Role == "user":
+			return list
+		case m.Role == "tool" && own[m.ToolCallID]:
+			last = append(last, m)
+		default:
+			before = append(before, m)
+		}
+	}
+	if len(before) == 0 {
+		return list
+	}
+	return slices.Concat(list[:first], before, last)
+}
+
+func callsIn(m agui.Message) []string {
+	if m.Plain {
+		return nil
+	}
+	var ids []string
+	for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
+		ids = append(ids, kit.Texts(c, "id")...)
+	}
+	return ids
+}
+
+// withoutEarlier returns the messages without the decisions at their end, and without the calls
+// that those decide. The answers go directly behind the messages, and the backend reads all tool
+// messages there as answers. A history ends so if the client sends it without the question at hand,
+// and the record could not keep that.
+func (p *Protocol) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Message {
+	in.Messages = list
+	var asked historyCalls // nil until it is needed
+	var end []agui.Message // what stays of it, from the last to the first
+	for at := len(list) - 1; at >= 0; at-- {
+		gone, results := map[string]bool{}, []agui.Message(nil)
+		for ; at >= 0 && kit.IsTool(agui.View(list[at].JSON)); at-- {
+			results = append(results, list[at])
+			m := gjson.ParseBytes(list[at].JSON)
+			if p.decision(m) == nothing {
+				continue
+			}
+			if asked == nil {
+				asked = p.calls(in)
+			}
+			for _, id := range kit.Members(m, "toolCallId") {
+				if asked[id.String()] {
+					gone[id.String()] = true
+				}
+			}
+		}
+		end = append(end, kit.NotOn(results, gone)...)
+		if len(gone) == 0 {
+			list = list[:at+1]
+			break
+		}
+		if at < 0 {
+			list = nil
+			break
+		}
+		left, ok := kit.MessageWithoutCalls(list[at], gone)
+		if list = list[:at]; ok {
+			end = append(end, left)
+			break
+		}
+	}
+	slices.Reverse(end)
+	return slices.Concat(list, end)
+}
+
+// Next are the messages of the exchange for what was said beside the answers. Here each answer
+// stands behind its call, because a model refuses a call without one. r is the request of the
+// answers, whose New are what was said beside.
+func Next(r *translate.Request, replies []kit.ToolReply) []agui.Message {
+	return kit.After(r, kit.CallsOf(replies)).Behind(kit.ToolMessages(replies))
+}
+
+// Without is the input without calls that asked in an earlier pause and have no result. Such a
+// pause ended in doubt or in an error, and a model refuses a history with such a call. Of a call
+// with two results the one goes by which the client was told the answer. A client that is shown the
+// backend's own form sees to its history itself. ours says whether the pause was asked so.
+func (p *Protocol) Without(r *translate.Request, ours func(agui.Pause) bool) agui.RunInput {
+	if r.Show == translate.ShowNative {
+		return r.Input
+	}
+	asked, told := map[string]bool{}, map[string]string{}
+	for _, ended := range r.Ended {
+		for _, i := range ended.Interrupts {
+			if call := i.ToolCallID(); ours(ended.Pause) {
+				asked[call], told[i.ID] = true, call
+			}
+		}
+	}
+	for _, i := range r.Pause.Interrupts {
+		delete(asked, i.ToolCallID())
+	}
+	in := withoutTold(r.Input, told)
+	forgets := p.Forgets && r.Pause.ID == ""
+	if len(asked) == 0 && !forgets {
+		return in
+	}
+	return kit.WithoutDangling(in, func(c kit.DanglingCall) bool { return asked[c.ID] || forgets && p.Asks(c.Name, in) })
+}
+
+// withoutTold leaves the messages out that told an answer, by their ids, if the backend told the
+// result of the same call.
+func withoutTold(in agui.RunInput, told map[string]string) agui.RunInput {
+	if len(told) == 0 {
+		return in
+	}
+	results := map[string]bool{} // of the backend, by their calls
+	for _, m := range in.Messages {
+		if m.Role == "tool" && told[m.ID] == "" {
+			results[m.ToolCallID] = true
+		}
+	}
+	doubled := func(m agui.Message) bool {
+		return m.Role == "tool" && m.ID != "" && told[m.ID] == m.ToolCallID && m.ToolCallID != "" && results[m.ToolCallID]
+	}
+	if !slices.ContainsFunc(in.Messages, doubled) {
+		return in
+	}
+	return in.WithMessages(slices.DeleteFunc(slices.Clone(in.Messages), doubled))
+}

@@ -1,0 +1,175 @@
+package plaincalls
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// A no that could be read as the yes is refused, by whichever of the readers of NewWords.
+func TestANoThatCouldBeReadAsTheYesIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		yes, no Template
+		wrong   string // the begin of the error; "": they are taken
+	}{
+		"the defaults":                    {`{"approved":true}`, `{"approved":false}`, ""},
+		"with both places":                {`{"approved":true,"arguments":"$arguments"}`, `{"approved":false,"reason":"$reason"}`, ""},
+		"nested, with a constant":         {`{"v":1,"answer":{"decision":"go"}}`, `{"v":1,"answer":{"decision":"stay"}}`, ""},
+		"a member that says no":           {`{"rejected":false}`, `{"rejected":true}`, ""},
+		"words":                           {`granted`, `refused by a person`, ""},
+		"values":                          {`true`, `false`, ""},
+		"numbers":                         {`1`, `0`, ""},
+		"JSON strings":                    {`"go"`, `"stay"`, ""},
+		"equal":                           {`granted`, `granted`, "no: one of the two"},
+		"equal but for case and signs":    {`granted`, ` GRANTED! `, "no: one of the two"},
+		"the yes within it":               {`granted`, `not granted`, "no: one of the two"},
+		"it within the yes":               {`refused not`, `refused`, "no: one of the two"},
+		"a word for yes":                  {`granted`, `do not proceed`, "no: it could be taken"},
+		"another word for yes":            {`granted`, `ok then not`, "no: it could be taken"},
+		"no letters":                      {`granted`, `--`, "no: it says nothing"},
+		"nothing":                         {`granted`, ``, "no: it says nothing"},
+		"no yes":                          {``, `denied`, "yes: it says nothing"},
+		"null":                            {`true`, `null`, "no: want"},
+		"an array":                        {`[true]`, `[false]`, "yes: want"},
+		"two trues":                       {`1`, `2`, "no: it could be taken"},
+		"an empty object":                 {`{"approved":true}`, `{}`, "no: it says nothing"},
+		"the member is missing":           {`{"approved":true}`, `{"reason":"x"}`, `no: it has no "approved"`},
+		"the member is null":              {`{"approved":true}`, `{"approved":null,"x":1}`, ""},
+		"the member is a text":            {`{"go":true}`, `{"go":"never"}`, `no: "go" is true`},
+		"the member is an object":         {`{"go":true}`, `{"go":{"a":false}}`, `no: "go" is true`},
+		"one of two members":              {`{"approved":true,"go":true}`, `{"approved":false,"go":true}`, "no: it has the yes's own word"},
+		"another approves":                {`{"go":true}`, `{"go":false,"confirmed":true}`, "no: it could be taken"},
+		"a value that contains the yes's": {`{"decision":"approve"}`, `{"decision":"disapprove"}`, `no: "decision": one of`},
+		"a name that contains the yes's":  {`{"decision":"grant"}`, `{"decision":"stay","granted":false}`, "no: it has the yes's own word"},
+		"a true elsewhere":                {`{"go":true}`, `{"go":false,"cancelled":true}`, "no: it has the yes's own word"},
+		"the same in every member":        {`{"a":1}`, `{"a":1,"b":"x"}`, "no: it says the same"},
+		"only the arguments differ":       {`{"arguments":"$arguments"}`, `{"arguments":false}`, "no: it says the same"},
+		"the bare arguments":              {`"$arguments"`, `"no"`, "yes: $arguments"},
+		"of two kinds":                    {`{"approved":true}`, `denied`, "no: a yes and a no"},
+		"of two other kinds":              {`granted`, `false`, "no: a yes and a no"},
+		"an object that is broken":        {`{"approved":true`, `{"approved":false}`, "yes: it begins like"},
+		"a name twice":                    {`{"go":true,"Go":false}`, `{"go":false}`, `yes: "Go" stands in it twice`},
+		"the arguments in a no":           {`{"go":true}`, `{"go":false,"a":"$arguments"}`, `no: "$arguments" stands for nothing`},
+		"a place within a text":           {`{"go":true,"a":"with $arguments"}`, `{"go":false}`, `yes: "with $arguments" stands for nothing`},
+		"a place that there is not":       {`{"go":true,"a":"$args"}`, `{"go":false}`, `yes: "$args" stands for nothing`},
+		"a place twice":                   {`{"go":true,"a":"$arguments","b":"$arguments"}`, `{"go":false}`, "yes: $arguments has to stand once"},
+		"a place in an array":             {`{"go":true,"a":["$arguments"]}`, `{"go":false}`, "yes: $arguments has to stand once"},
+		"a place for a name":              {`{"go":true,"$arguments":1}`, `{"go":false}`, `yes: "$arguments" is no value`},
+		"too large":                       {Template(`{"go":true,"x":"` + strings.Repeat("x", maxTemplate) + `"}`), `{"go":false}`, "yes: it has 4"},
+		"nested too deeply":               {Template(`{"go":` + strings.Repeat("[", 1200) + strings.Repeat("]", 1200) + `}`), `{"go":false}`, "yes: it begins like"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := NewWords(c.yes, c.no)
+			if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.HasPrefix(err.Error(), c.wrong)) {
+				t.Errorf("%v, want %q", err, c.wrong)
+			}
+			if wrong := (*WordError)(nil); err != nil && (!errors.As(err, &wrong) || wrong.Unwrap() == nil) {
+				t.Errorf("%#v", err)
+			}
+		})
+	}
+}
+
+// What is sent for an answer, and that it reads back as that.
+func TestWhatIsSent(t *testing.T) {
+	plain := newProtocol(t, `{"approved":true}`, `{"approved":false}`).Words
+	full := newProtocol(t, `{"v":1,"decision":"go","with":{"arguments":"$arguments"}}`, `{"v":1,"decision":"stay","why":"$reason"}`).Words
+	words := newProtocol(t, `granted`, `refused`).Words
+	for _, c := range []struct {
+		words         Words
+		payload, want string // payload "": cancelled; want "": refused
+		reads         string // "": the payload
+	}{
+		{plain, `{"approved":true}`, `{"approved":true}`, ""},
+		{plain, `{"approved":true,"note":"x"}`, `{"approved":true}`, `{"approved":true}`},
+		{plain, `{"approved":false}`, `{"approved":false}`, ""},
+		{plain, ``, `{"approved":false}`, `{"approved":false}`},
+		{plain, `{"approved":true,"approved":false}`, `{"approved":false}`, `{"approved":false}`},
+		{plain, `{"approved":true,"Approved":"no"}`, `{"approved":false}`, `{"approved":false}`},
+		{plain, `{"approved":"true"}`, `{"approved":false}`, `{"approved":false}`},
+		{plain, `true`, `{"approved":false}`, `{"approved":false}`},
+		{plain, `{"approved":true,"editedArgs":{"path":"b"}}`, ``, ""},
+		{plain, `{"approved":true,"editedArgs":null}`, `{"approved":true}`, `{"approved":true}`},
+		{plain, `{"approved":false,"editedArgs":{"path":"b"},"reason":"why"}`, `{"approved":false}`, `{"approved":false}`},
+		{full, `{"approved":true}`, `{"v":1,"decision":"go","with":{"arguments":{"path":"a"}}}`, ""},
+		{full, `{"approved":true,"editedArgs":{"path": "b"}}`, `{"v":1,"decision":"go","with":{"arguments":{"path":"b"}}}`, `{"approved":true,"editedArgs":{"path":"b"}}`},
+		{full, `{"approved":true,"editedArgs":{"path":"$reason"}}`, `{"v":1,"decision":"go","with":{"arguments":{"path":"$reason"}}}`, ""},
+		{full, `{"approved":true,"editedArgs":{"a":1},"edited_args":{"a":2}}`, ``, ""},
+		{full, `{"approved":true,"editedArgs":[1]}`, ``, ""},
+		{full, `{"approved":false,"reason":"too \"dear\""}`, `{"v":1,"decision":"stay","why":"too \"dear\""}`, ""},
+		{full, `{"approved":false}`, `{"v":1,"decision":"stay","why":""}`, ""},
+		{full, ``, `{"v":1,"decision":"stay","why":""}`, `{"approved":false}`},
+		{full, `{"approved":false,"reason":"do not go"}`, `{"v":1,"decision":"stay","why":""}`, `{"approved":false}`},
+		{full, `{"approved":false,"reason":"ok"}`, `{"v":1,"decision":"stay","why":""}`, `{"approved":false}`},
+		{full, `{"approved":false,"reason":["x"]}`, `{"v":1,"decision":"stay","why":""}`, `{"approved":false}`},
+		{words, `{"approved":true}`, `granted`, ""},
+		{words, `{"approved":false,"reason":"granted"}`, `refused`, `{"approved":false}`},
+	} {
+		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: []byte(c.payload)}
+		if c.payload == "" {
+			a.Status, a.Payload = agui.Cancelled, nil
+		}
+		got, err := c.words.content(a, `{"path": "a"}`)
+		if got != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s becomes %s (%v), want %s", c.payload, got, err, c.want)
+		}
+		if err != nil {
+			continue
+		}
+		if c.reads == "" {
+			c.reads = c.payload
+		}
+		if back, ok := c.words.payload(text(got), `{"path": "a"}`); !ok || string(back) != c.reads {
+			t.Errorf("%s reads back as %s, want %s", got, back, c.reads)
+		}
+	}
+}
+
+// What a content says. Whatever a backend could take for the yes, and says it in another way than
+// the template, is unclear: it answers nothing.
+func TestWhatAContentSays(t *testing.T) {
+	object := newProtocol(t, `{"v":1,"answer":{"go":true}}`, `{"v":1,"answer":{"go":false}}`).Words
+	texts := newProtocol(t, `{"decision":"grant"}`, `{"decision":"refuse"}`).Words
+	words, value := newProtocol(t, `granted`, `refused`).Words, newProtocol(t, `true`, `false`).Words
+	for _, c := range []struct {
+		words   Words
+		content string
+		want    said
+	}{
+		{object, `{"v":1,"answer":{"go":true}}`, yes},
+		{object, ` {"answer": {"go": true}, "x": 2}`, yes},
+		{object, `{"answer":{"go":false}}`, no},
+		{object, `{"answer":{"Go":true}}`, unclear},
+		{object, `{"answer":{"go":false,"go":true}}`, unclear},
+		{object, `{"answer":{"go":1}}`, unclear},
+		{object, `{"answer":{"go":"yes"}}`, unclear},
+		{object, `{"answer":{"go":null}}`, nothing},
+		{object, `{"go":true}`, nothing},
+		{object, `deleted`, nothing},
+		{object, `{"answer":{"go":true}`, nothing},
+		{object, strings.Repeat("[", 1001) + strings.Repeat("]", 1001), unclear},
+		{texts, `{"decision":"grant"}`, yes},
+		{texts, `{"decision":"Grant!"}`, unclear},
+		{texts, `{"decision":"wait"}`, nothing},
+		{words, `granted`, yes},
+		{words, "refused\n", no},
+		{words, `Granted.`, unclear},
+		{words, `"refused"`, unclear},
+		{words, `it was granted`, nothing},
+		{value, `true`, yes},
+		{value, `false`, no},
+		{value, `True`, unclear},
+		{value, `"true"`, unclear},
+	} {
+		if got := c.words.read(text(c.content)); got != c.want {
+			t.Errorf("%.60s: %v, want %v", c.content, got, c.want)
+		}
+	}
+	if got := value.read(gjson.Parse(`true`)); got != unclear {
+		t.Errorf("a content that is no text: %v", got)
+	}
+}

@@ -1,0 +1,64 @@
+package toolcall
+
+import (
+	"errors"
+
+	"holdpoint/translate/internal/plaincalls"
+	"holdpoint/translate/kit"
+)
+
+// Options of the dialect, HOLDPOINT_TOOL_CALL_*.
+type Options struct {
+	// Ask are the tools whose calls ask.
+	Ask kit.Names `env:"ASK" means:"nothing" doc:"names of tools whose unanswered call asks a person. Globs, name;name. Those that the request declares are the client's"`
+	// Yes is the answer to an approved call.
+	Yes plaincalls.Template `env:"YES" means:"yes" envDefault:"{\"approved\":true}" doc:"the content of the tool message for a yes: a JSON object or words. \"$arguments\" in an object is what the call is to run with, as the person left it"`
+	// No is the answer to a denied or cancelled call.
+	No plaincalls.Template `env:"NO" means:"answers" envDefault:"{\"approved\":false}" doc:"the content of the tool message for a no and for a cancel. \"$reason\" in an object is why. It must be nothing that could be taken for the yes"`
+}
+
+const (
+	yesDefault = `{"approved":true}`
+	noDefault  = `{"approved":false}`
+)
+
+func (o Options) withDefaults() Options {
+	if o.Yes == "" {
+		o.Yes = yesDefault
+	}
+	if o.No == "" {
+		o.No = noDefault
+	}
+	return o
+}
+
+// Needs says that there is no dialect without names: any call may go without a result.
+func (o Options) Needs() string {
+	if len(o.Ask) == 0 {
+		return "ASK"
+	}
+	return ""
+}
+
+// Check says what is wrong with the options.
+func (o Options) Check() []error {
+	var errs []error
+	if err := o.Ask.Check(); err != nil {
+		errs = append(errs, kit.WrongOption("ASK", err))
+	}
+	if _, err := o.words(); err != nil {
+		name := "YES"
+		if wrong := (*plaincalls.WordError)(nil); errors.As(err, &wrong) {
+			if err = wrong.Err; wrong.No {
+				name = "NO"
+			}
+		}
+		errs = append(errs, kit.WrongOption(name, err))
+	}
+	return errs
+}
+
+func (o Options) words() (plaincalls.Words, error) {
+	o = o.withDefaults()
+	return plaincalls.NewWords(o.Yes, o.No)
+}

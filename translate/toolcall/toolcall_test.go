@@ -1,0 +1,371 @@
+package toolcall
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/kit"
+)
+
+const (
+	started  = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
+	finished = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}`
+	errored  = `{"type":"RUN_ERROR","message":"x"}`
+	user     = `{"id":"u1","role":"user","content":"hi"}`
+	spoken   = `{"type":"TEXT_MESSAGE_START","messageId":"m9","role":"assistant"}`
+)
+
+func call(id, name, args string) []string {
+	return []string{
+		`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"` + name + `","parentMessageId":"m1"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"` + id + `","delta":` + dialecttest.Quoted(args) + `}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"` + id + `"}`,
+	}
+}
+
+func ran(id string) string {
+	return `{"type":"TOOL_CALL_RESULT","messageId":"r-` + id + `","toolCallId":"` + id + `","content":"done","role":"tool"}`
+}
+
+func ended(outcome string) string {
+	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":` + outcome + `}`
+}
+
+func stream(parts ...any) []string {
+	list := []string{started}
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			list = append(list, p)
+		case []string:
+			list = append(list, p...)
+		}
+	}
+	return list
+}
+
+func newDialect(t testing.TB) *Dialect {
+	t.Helper()
+	d, err := New(Options{
+		Ask: kit.Names{"delete_*", "ask_me"}, Yes: `{"approved":true,"arguments":"$arguments"}`, No: `{"approved":false,"reason":"$reason"}`,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func request(t testing.TB, show translate.Show, more string) (*translate.Request, *dialecttest.Log) {
+	t.Helper()
+	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`]`+more+`}`)
+	l := dialecttest.NewLog(in.Messages)
+	return &translate.Request{Input: in, Came: in.Messages, Show: show, Transcript: l}, l
+}
+
+func play(t testing.TB, show translate.Show, more string, stream ...string) (dialecttest.Played, *dialecttest.Log) {
+	t.Helper()
+	r, l := request(t, show, more)
+	_, run, err := newDialect(t).Begin(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dialecttest.Play(run, l, stream...), l
+}
+
+func pausedBy(t testing.TB, stream ...string) agui.Pause {
+	t.Helper()
+	p, l := play(t, translate.ShowOutcome, `,"tools":[{"name":"show"}]`, stream...)
+	if len(p.Result.Asked.Interrupts) == 0 {
+		t.Fatalf("no pause: %+v", p)
+	}
+	pause := dialecttest.Minted(p.Result.Asked.Pause(Name))
+	pause.Seen = l.Seen()
+	for n := range pause.Interrupts { // as proxy notes them
+		for _, c := range l.Calls() {
+			if i := &pause.Interrupts[n]; c.ID == i.ToolCallID() {
+				i.Calls = []agui.AskedCall{{ID: c.ID, Name: c.Name, Args: c.Args}}
+			}
+		}
+	}
+	return pause
+}
+
+// What a run asks, by the calls that it left, and what auto makes of its end.
+func TestPause(t *testing.T) {
+	one := call("A", "delete_file", `{"path":"x"}`)
+	for name, c := range map[string]struct {
+		more, asked string
+		stream      []string
+		others      bool // auto leaves its end to others
+	}{
+		"a call":                         {"", "A", stream(one, finished), false},
+		"two":                            {"", "A B", stream(one, call("B", "ask_me", ``), finished), false},
+		"with a text behind":             {"", "A", stream(one, spoken, finished), false},
+		"beside one that has a result":   {"", "B", stream(one, call("B", "ask_me", ``), ran("A"), finished), false},
+		"beside one of another tool":     {"", "A", stream(call("L", "list", `{}`), one, finished), false},
+		"a success":                      {"", "A", stream(one, ended(`{"type":"success"}`)), false},
+		"an outcome that is a text":      {"", "A", stream(one, ended(`"interrupt"`)), true},
+		"an outcome that is null":        {"", "A", stream(one, ended(`null`)), true},
+		"begun twice":                    {"", "A", stream(one, one, finished), false},
+		"without an END":                 {"", "A", stream(one[:2], finished), false},
+		"of another tool":                {"", "", stream(call("L", "list", `{}`), finished), false},
+		"with a result":                  {"", "", stream(one, ran("A"), finished), false},
+		"of a tool that is the client's": {`,"tools":[{"name":"delete_file"}]`, "", stream(one, finished), false},
+		"an interrupt outcome":           {"", "", stream(one, ended(`{"type":"interrupt","interrupts":[{"id":"i","reason":"r"}]}`)), false},
+		"a run that failed":              {"", "", stream(one, errored), false},
+		"a run that broke off":           {"", "", stream(one), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := play(t, translate.ShowOutcome, c.more, c.stream...)
+			var asked []string
+			for _, i := range p.Result.Asked.Interrupts {
+				asked = append(asked, i.ToolCallID())
+			}
+			if got := strings.Join(asked, " "); got != c.asked {
+				t.Errorf("asked %q, want %q", got, c.asked)
+			}
+			if len(asked) > 0 && gjson.GetBytes(p.Result.Finish.JSON, "outcome").Exists() {
+				t.Errorf("finish %s", p.Result.Finish.JSON)
+			}
+			r, l := request(t, translate.ShowOutcome, c.more)
+			for _, ev := range c.stream[:len(c.stream)-1] {
+				l.Add(agui.NewEvent([]byte(ev)))
+			}
+			if signs := newDialect(t).Sign(agui.NewEvent([]byte(c.stream[len(c.stream)-1])), r); signs != (c.asked != "" && !c.others) {
+				t.Errorf("signs: %v", signs)
+			}
+		})
+	}
+}
+
+// A client that is shown the backend's own form has had the calls, and gets them if it asks again.
+func TestNativeForm(t *testing.T) {
+	p, _ := play(t, translate.ShowNative, "", stream(call("A", "delete_file", `{}`), finished)...)
+	if a := p.Result.Asked; !a.Shown || len(a.Own) != 3 || string(a.OwnFinish) != finished {
+		t.Errorf("%+v", a)
+	}
+}
+
+// What goes to the backend: the history, the results of the client's own tools, and the answers at
+// the end.
+func TestResume(t *testing.T) {
+	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"x"}`), call("F", "show", `{}`), spoken, finished)...)
+	const (
+		asked  = `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{\"path\":\"x\"}"}},{"id":"F","type":"function","function":{"name":"show","arguments":"{}"}}]}`
+		text   = `{"id":"m9","role":"assistant","content":"hm"}`
+		result = `{"id":"f1","role":"tool","toolCallId":"F","content":"shown"}`
+		more   = `{"id":"u2","role":"user","content":"and more"}`
+	)
+	p.Seen = dialecttest.LogOf(user, asked, text).Seen()
+	said := func(content string) string {
+		return `{"id":"A~r1","role":"tool","toolCallId":"A","content":` + dialecttest.Quoted(content) + `}`
+	}
+	yes, no := said(`{"approved":true,"arguments":{"path":"x"}}`), said(`{"approved":false,"reason":""}`)
+	const before = user + "," + text + "," + asked + ","
+	for name, c := range map[string]struct {
+		messages, payload, want string
+		code                    agui.Code
+		next                    bool
+	}{
+		"a yes":                       {user + "," + asked + "," + text + "," + result, `{"approved":true}`, before + result + "," + yes, "", false},
+		"with other arguments":        {user + "," + asked + "," + text + "," + result, `{"approved":true,"editedArgs":{"path":"y"}}`, before + result + "," + said(`{"approved":true,"arguments":{"path":"y"}}`), "", false},
+		"with words beside":           {user + "," + asked + "," + text + "," + result + "," + more, `{"approved":true}`, before + result + "," + yes, "", true},
+		"without the client's result": {user + "," + asked + "," + text, `{"approved":true}`, "", agui.PartialResume, false},
+		"a no without it":             {user + "," + asked + "," + text, `{"approved":false}`, before + no, "", false},
+		"a cancel":                    {user + "," + asked + "," + text + "," + result, ``, before + result + "," + no, "", false},
+		"with a yes of its own too": {
+			user + "," + asked + "," + text + "," + result + `,{"id":"x","role":"tool","toolCallId":"A","content":"{\"approved\":true}"}`, `{"approved":false}`, before + result + "," + no, "", false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+c.messages+`],`+dialecttest.ResumeArray(dialecttest.Entry("A~r1", c.payload))+`,"protocolVersion":"1.0"}`)
+			l := dialecttest.NewLog(in.Messages)
+			d := newDialect(t)
+			answers, err := d.Answers(in, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Pause: p, Answers: answers, Transcript: l, New: agui.NewMessages(in.Messages, p.Seen)})
+			if dialecttest.Code(err) != c.code {
+				t.Fatal(err)
+			}
+			if err != nil {
+				return
+			}
+			if want := `{"threadId":"t1","runId":"r2","messages":[` + c.want + `],"protocolVersion":"1.0"}`; string(out.Body) != want || !out.Resumes {
+				t.Errorf("%s, want\n%s", out.Body, want)
+			}
+			res := dialecttest.Play(run, l, started, ran("A"), finished).Result
+			if (res.Next != nil) != c.next || len(res.Before) != 0 {
+				t.Errorf("%+v", res)
+			}
+			if c.next && (gjson.GetBytes(res.Next.Out.Body, "messages.@reverse.0.content").Str != "and more" || len(out.Left) != 1) {
+				t.Errorf("%s, left %v", res.Next.Out.Body, out.Left)
+			}
+		})
+	}
+}
+
+// The answer is told as the call's result, once and in its place, unless the backend tells one. A
+// call that was answered does not ask again, though the backend begins it again.
+func TestWhatIsTold(t *testing.T) {
+	p := pausedBy(t, stream(call("A", "delete_file", `{}`), call("B", "ask_me", ``), finished)...)
+	const told = `TOOL_CALL_RESULT`
+	for name, c := range map[string]struct {
+		stream []string
+		want   string // TYPE of what is told, and the calls of results
+		asks   int
+	}{
+		"before the text":              {stream(spoken, finished), "RUN_STARTED A~r1 B~r2 TEXT_MESSAGE_START", 0},
+		"before another call":          {stream(call("C", "delete_file", `{}`)[:1], finished), "RUN_STARTED A~r1 B~r2 TOOL_CALL_START", 1},
+		"not beside the backend's":     {stream(ran("A"), spoken, finished), "RUN_STARTED r-A B~r2 TEXT_MESSAGE_START", 0},
+		"behind both of the backend's": {stream(ran("A"), ran("B"), finished), "RUN_STARTED r-A r-B", 0},
+		"at the end":                   {stream(`{"type":"STATE_SNAPSHOT","snapshot":{}}`, finished), "RUN_STARTED STATE_SNAPSHOT A~r1 B~r2", 0},
+		"before an error":              {stream(errored), "RUN_STARTED A~r1 B~r2", 0},
+		"before a cut":                 {stream(), "RUN_STARTED A~r1 B~r2", 0},
+		"before a snapshot":            {stream(`{"type":"MESSAGES_SNAPSHOT","messages":[]}`, finished), "RUN_STARTED A~r1 B~r2 MESSAGES_SNAPSHOT", 0},
+		"not before the call itself":   {stream(call("A", "delete_file", `{}`)[:1], ran("A"), ran("B"), finished), "RUN_STARTED TOOL_CALL_START r-A r-B", 0},
+		"a call that is left again":    {stream(call("A", "delete_file", `{}`)[:1], finished), "RUN_STARTED TOOL_CALL_START A~r1 B~r2", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+dialecttest.ResumeArray(dialecttest.Entry("A~r1", `{"approved":true}`), dialecttest.Entry("B~r2", ""))+`}`)
+			l := &dialecttest.Log{}
+			_, run, err := dialecttest.Resume(newDialect(t), p, in, l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			played := dialecttest.Play(run, l, c.stream...)
+			var got []string
+			for _, ev := range played.All() {
+				switch {
+				case ev.Type.Terminal():
+				case string(ev.Type) == told:
+					got = append(got, ev.Get("messageId").Str)
+				default:
+					got = append(got, string(ev.Type))
+				}
+			}
+			if s := strings.Join(got, " "); s != c.want {
+				t.Errorf("%q, want %q", s, c.want)
+			}
+			if n := len(played.Result.Asked.Interrupts); n != c.asks {
+				t.Errorf("%d questions, want %d", n, c.asks)
+			}
+		})
+	}
+}
+
+// A run without answers goes as it came, but for calls that ask and have no result: models refuse
+// those, and nobody can answer them any more. Of two results the one goes that was only told.
+func TestPlainRun(t *testing.T) {
+	asked := func(id, name string) string {
+		return `{"id":"m-` + id + `","role":"assistant","toolCalls":[{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":"{}"}}]}`
+	}
+	tool := func(id, call string) string {
+		return `{"id":"` + id + `","role":"tool","toolCallId":"` + call + `","content":"x"}`
+	}
+	earlier := []translate.Ended{{Pause: pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)}}
+	for name, c := range map[string]struct {
+		messages, more, want string // want "": as it came
+		show                 translate.Show
+	}{
+		"as it came":                {user + "," + asked("L", "list"), `,"resume":[]`, "", 0},
+		"a call that asked":         {asked("A", "delete_file") + "," + user, "", user, 0},
+		"one that nobody knows":     {asked("Z", "ask_me") + "," + user, "", user, 0},
+		"of the client's own tool":  {asked("Z", "ask_me") + "," + user, `,"tools":[{"name":"ask_me"}]`, "", 0},
+		"with a result":             {asked("A", "delete_file") + "," + tool("x", "A") + "," + user, "", "", 0},
+		"with what was told":        {asked("A", "delete_file") + "," + tool("A~r1", "A") + "," + user, "", "", 0},
+		"with both":                 {asked("A", "delete_file") + "," + tool("A~r1", "A") + "," + tool("x", "A") + "," + user, "", asked("A", "delete_file") + "," + tool("x", "A") + "," + user, 0},
+		"in the backend's own form": {asked("A", "delete_file") + "," + user, "", "", translate.ShowNative},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+c.messages+`]`+c.more+`}`)
+			out, _, err := newDialect(t).Begin(&translate.Request{Input: in, Came: in.Messages, Show: c.show, Ended: earlier, Transcript: dialecttest.NewLog(in.Messages)})
+			got := gjson.GetBytes(out.Body, "messages").Raw
+			if want := "[" + c.want + "]"; err != nil || c.want == "" && out.Body != nil || c.want != "" && got != want {
+				t.Errorf("%v %s, want\n%s", err, out.Body, c.want)
+			}
+		})
+	}
+}
+
+// Which messages of a history could decide, and what is known of them.
+func TestReplies(t *testing.T) {
+	tool := func(call, content string) string {
+		return `{"id":"t1","role":"tool","toolCallId":"` + call + `","content":` + dialecttest.Quoted(content) + `}`
+	}
+	asks := func(id, name string) string {
+		return `{"id":"a1","role":"assistant","toolCalls":[{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":"{}"}}]},`
+	}
+	const yes, no = `{"approved":true}`, `{"approved":false}`
+	for name, c := range map[string]struct{ messages, more, spoken, want string }{
+		"a yes":                         {asks("A", "delete_file") + tool("A", yes), "", "", "A asked"},
+		"a no":                          {asks("A", "delete_file") + tool("A", no), "", Name, "A asked"},
+		"a no further up":               {asks("A", "delete_file") + tool("A", no) + "," + user, "", Name, ""},
+		"a yes further up":              {asks("A", "delete_file") + tool("A", yes) + "," + user, "", Name, "A asked past"},
+		"a result":                      {asks("A", "delete_file") + tool("A", "deleted"), "", Name, ""},
+		"a decision on another tool":    {asks("L", "list") + tool("L", yes), "", Name, "L"},
+		"a client's own tool":           {asks("A", "delete_file") + tool("A", yes), `,"tools":[{"name":"delete_file"}]`, Name, "A"},
+		"a call that nobody made":       {tool("X", yes), "", Name, "X asked"},
+		"on a path that nobody knows":   {tool("X", yes), "", "", "X"},
+		"a call that the history lacks": {tool("X", yes), `,"tools":[{"name":"show"}]`, Name, "X"},
+		"in another spelling":           {asks("A", "delete_file") + strings.Replace(tool("A", yes), "toolCallId", "tool_call_id", 1), "", Name, "A asked unclear"},
+		"the word in another spelling":  {asks("A", "delete_file") + tool("A", `{"Approved":true}`), "", Name, "A asked unclear"},
+		"a word that some read as true": {asks("A", "delete_file") + tool("A", `{"approved":"yes"}`), "", Name, "A asked unclear"},
+		"two contents":                  {asks("A", "delete_file") + strings.Replace(tool("A", yes), `"content"`, `"content":"x","content"`, 1), "", Name, "A asked unclear"},
+		"the call in another spelling":  {strings.NewReplacer("toolCalls", "tool_calls", `"id":"A"`, `"ID":"A"`).Replace(asks("A", "delete_file")) + tool("A", yes), "", Name, "A asked"},
+		"of Microsoft's form, if named": {asks("A", "request_approval") + tool("A", yes), "", Name, "A"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+c.messages+`]`+c.more+`}`)
+			var got []string
+			for one := range newDialect(t).Replies(in, c.spoken) {
+				if one.Dialect != Name {
+					continue // a stray of another backend's
+				}
+				line := one.Key
+				if one.Asked {
+					line += " asked"
+				}
+				if one.Past {
+					line += " past"
+				}
+				if one.Unclear {
+					line += " unclear"
+				}
+				got = append(got, line)
+			}
+			if s := strings.Join(got, "; "); s != c.want {
+				t.Errorf("%q, want %q", s, c.want)
+			}
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"the defaults":        {Options{Ask: kit.Names{"a"}}, ""},
+		"a pattern":           {Options{Ask: kit.Names{"["}}, "ASK"},
+		"a yes":               {Options{Ask: kit.Names{"a"}, Yes: `{"approved"`}, "YES"},
+		"a no":                {Options{Ask: kit.Names{"a"}, No: `{"approved":true}`}, "NO"},
+		"a no that is a word": {Options{Ask: kit.Names{"a"}, No: `denied`}, "NO"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := New(c.o, nil)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want+": ") {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+	if need := (Options{}).Needs(); need != "ASK" {
+		t.Errorf("needs %q", need)
+	}
+}
