@@ -9,11 +9,12 @@ import (
 )
 
 // TestDeskOfTheChart: the token is in Holdpoint's container alone, the Service for clients does not
-// lead to the desk, and without a token there is none.
+// lead to the desk, and without a token there is none. The desk of many agents has no such Service.
 func TestDeskOfTheChart(t *testing.T) {
 	for name, values := range charts {
 		text := must(t, "HELM", template(values)...)
-		desk := slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(v, "desk.") })
+		elsewhere, alone := slices.Contains(values, "desk.elsewhere=true"), slices.Contains(values, "mode=desk")
+		desk := !elsewhere && slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(v, "desk.") })
 		services := map[string][]any{}
 		for _, o := range parse(t, text) {
 			switch o["kind"] {
@@ -30,8 +31,14 @@ func TestDeskOfTheChart(t *testing.T) {
 			case "Deployment":
 				p := as[deployment](t, o).Spec.Template.Spec
 				for _, c := range slices.Concat(p.InitContainers, p.Containers) {
-					if _, opens := c.environment()["HOLDPOINT_DESK_LISTEN"]; opens != (desk && c.Name == "holdpoint") {
-						t.Errorf("%s: the desk is at the container %s: %t", name, c.Name, opens)
+					want := ""
+					if c.Name == "holdpoint" && desk {
+						want = ":7082"
+					} else if c.Name == "holdpoint" && elsewhere {
+						want = "elsewhere"
+					}
+					if got := c.environment()["HOLDPOINT_DESK_LISTEN"]; got != want || slices.Equal(c.Args, []string{"desk"}) != alone {
+						t.Errorf("%s: the desk of the container %s is %q, want %q; its command is %q", name, c.Name, got, want, c.Args)
 					}
 					for _, m := range c.VolumeMounts {
 						if c.Name != "holdpoint" && m.Name == "secrets" {
@@ -44,7 +51,7 @@ func TestDeskOfTheChart(t *testing.T) {
 		if got := services["try-holdpoint-desk"]; (got != nil) != desk || desk && !slices.Equal(got, []any{float64(7082)}) {
 			t.Errorf("%s: the Service of the desk leads to %v", name, got)
 		}
-		if got := services["try-holdpoint"]; !slices.Equal(got, []any{float64(7080)}) {
+		if got := services["try-holdpoint"]; alone != (got == nil) || !alone && !slices.Equal(got, []any{float64(7080)}) {
 			t.Errorf("%s: the Service for clients leads to %v", name, got)
 		}
 		if strings.Contains(text, "7082") != desk {

@@ -3,6 +3,7 @@
 package deploy
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"os"
@@ -58,9 +59,19 @@ var charts = map[string][]string{
 		"upstream=http://agent:8000/", "desk.auth=header", "desk.policy.name=policy", "desk.policy.key=rights.yaml", "networkPolicy.deskFrom[0].podSelector.matchLabels.app=oauth2-proxy",
 		"config.HOLDPOINT_DESK_PRINCIPAL=X-Forwarded-Email", "config.HOLDPOINT_DESK_GROUPS=X-Forwarded-Groups", "config.HOLDPOINT_DESK_TRUSTED_PEERS=10.0.0.0/8",
 	},
-	"sidecar with a desk":   {"mode=sidecar", "agent.image=registry.example.com/agent:1", "desk.tokenSecret.name=desk", "desk.tokenSecret.key=t"},
-	"gateway on PostgreSQL": {"upstream=https://agent.example.com/", "replicas=2", "store.type=postgres", "store.url=postgres://holdpoint@db/holdpoint", "store.passwordSecret.name=db"},
-	"sidecar":               {"mode=sidecar", "agent.image=registry.example.com/agent:1"},
+	"sidecar with a desk": {"mode=sidecar", "agent.image=registry.example.com/agent:1", "desk.tokenSecret.name=desk", "desk.tokenSecret.key=t"},
+	"one desk": {
+		"mode=desk", "store.type=redis", "store.url=redis://redis:6379", "store.keysSecret.name=keys", "desk.tokenSecret.name=desk", "replicas=2",
+		"networkPolicy.deskFrom[0].podSelector.matchLabels.app=office", "desk.policy.name=policy",
+	},
+	"one desk behind a proxy": {
+		"mode=desk", "store.type=postgres", "store.url=postgres://holdpoint@db/holdpoint", "store.passwordSecret.name=db", "desk.auth=header", "desk.policy.name=policy",
+		"config.HOLDPOINT_DESK_PRINCIPAL=X-Forwarded-Email", "config.HOLDPOINT_DESK_TRUSTED_PEERS=10.0.0.0/8",
+	},
+	"gateway with its desk elsewhere": {"upstream=http://agent:8000/", "store.type=redis", "store.url=redis://redis:6379", "store.keysSecret.name=keys", "desk.elsewhere=true", "config.HOLDPOINT_NAME=agent"},
+	"sidecar with its desk elsewhere": {"mode=sidecar", "agent.image=registry.example.com/agent:1", "store.type=redis", "store.url=redis://redis:6379", "desk.elsewhere=true"},
+	"gateway on PostgreSQL":           {"upstream=https://agent.example.com/", "replicas=2", "store.type=postgres", "store.url=postgres://holdpoint@db/holdpoint", "store.passwordSecret.name=db"},
+	"sidecar":                         {"mode=sidecar", "agent.image=registry.example.com/agent:1"},
 	"sidecar with all": {
 		"mode=sidecar", "agent.image=registry.example.com/agent:1", "agent.name=graph", "agent.env[0].name=HOST", "agent.env[0].value=127.0.0.1",
 		"upstream=http://127.0.0.1:9000/agui", "replicas=2", "store.type=redis", "store.url=redis+sentinel://redis:26379/0?primary=main",
@@ -94,7 +105,7 @@ func manifests(t *testing.T) map[string]string {
 			all[path] = string(text)
 		}
 	}
-	for _, folder := range []string{"kubernetes/gateway", "kustomize/example", "kustomize/behind-oauth2-proxy"} {
+	for _, folder := range []string{"kubernetes/gateway", "kubernetes/desk", "kustomize/example", "kustomize/behind-oauth2-proxy"} {
 		all[folder] = must(t, "KUSTOMIZE", "build", folder)
 	}
 	for name, values := range charts {
@@ -166,6 +177,12 @@ func TestChartRefuses(t *testing.T) {
 		{"a desk for everybody", "upstream=http://a/ desk.auth=jwt", "desk.auth is jwt: set desk.policy.name"},
 		{"a desk in two ways", "upstream=http://a/ desk.auth=jwt desk.policy.name=p desk.tokenSecret.name=t", "desk.tokenSecret is set: leave one of them out"},
 		{"a policy for no desk", "upstream=http://a/ desk.policy.name=p", "desk.policy needs desk.tokenSecret.name"},
+		{"one desk with an agent", "mode=desk upstream=http://a/ desk.tokenSecret.name=t", "mode is desk: leave upstream and agent out"},
+		{"one desk on a file", "mode=desk desk.tokenSecret.name=t", "the store bolt is for one process"},
+		{"one desk without a token", "mode=desk store.type=redis store.url=redis://redis", "mode is desk: set desk.tokenSecret.name"},
+		{"a desk elsewhere, and a file", "upstream=http://a/ desk.elsewhere=true", "the store bolt is for one process"},
+		{"a desk elsewhere, and here", "upstream=http://a/ store.type=redis store.url=redis://redis desk.elsewhere=true desk.tokenSecret.name=t", "desk.elsewhere is true, and there is a desk here too"},
+		{"keys in a variable", "upstream=http://a/ config.HOLDPOINT_STORE_KEYS=a:b", "HOLDPOINT_STORE_KEYS is not set by config or extraEnv: set store.keysSecret"},
 		{"a desk of no kind", "upstream=http://a/ desk.auth=none", "/desk/auth"},
 		{"a variable of the desk", "upstream=http://a/ config.HOLDPOINT_DESK_LISTEN=:7082", "HOLDPOINT_DESK_LISTEN is not set by config or extraEnv: set desk.tokenSecret"},
 		{"a variable of the webhook", "upstream=http://a/ config.HOLDPOINT_WEBHOOK_URL=https://x/", "HOLDPOINT_WEBHOOK_URL is not set by config or extraEnv: set webhook.urlSecret"},
@@ -419,7 +436,7 @@ func checkPod(t *testing.T, d deployment) int {
 	var limit, memory int
 	_, err := fmt.Sscanf(strings.Replace(h.Resources.Limits["memory"], "1Gi", "1024Mi", 1)+" "+env["GOMEMLIMIT"], "%dMi %dMiB", &limit, &memory)
 	want(err == nil && memory < limit && memory > limit/2, "GOMEMLIMIT is "+env["GOMEMLIMIT"])
-	checkConfiguration(t, env)
+	checkConfiguration(t, env, h.Args...)
 	return 1
 }
 
@@ -427,10 +444,10 @@ func checkPod(t *testing.T, d deployment) int {
 var secret = regexp.MustCompile(`HOLDPOINT_(PRINCIPAL_KEY|STORE_KEYS|WEBHOOK_SECRET|DESK_TOKEN)$`)
 
 // checkConfiguration has the binary judge the variables. Files that a cluster would mount are made.
-func checkConfiguration(t *testing.T, env map[string]string) {
+func checkConfiguration(t *testing.T, env map[string]string, command ...string) {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), holdpoint, "check")
+	cmd := exec.CommandContext(t.Context(), holdpoint, append([]string{"check"}, command...)...)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]
 		if secret.MatchString(name) && value != "" {
@@ -442,6 +459,8 @@ func checkConfiguration(t *testing.T, env map[string]string) {
 			switch {
 			case strings.HasSuffix(name, "_HEADERS_FILE"):
 				content = "X-Key: " + content
+			case name == "HOLDPOINT_STORE_KEYS_FILE":
+				content = "a:" + base64.StdEncoding.EncodeToString(make([]byte, 32))
 			case name == "HOLDPOINT_POLICY":
 				content = `access: [{groups: [finance], agents: ["*"], rights: [decide]}]`
 			case name == "HOLDPOINT_WEBHOOK_SECRET_FILE":

@@ -10,9 +10,10 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// check is `holdpoint check`. It prints every error at once, or the effective configuration.
-func check(environ []string, list dialects.List, t terminal) int {
-	c, err := load(environ, list)
+// check is `holdpoint check`, and `holdpoint check desk` for the desk alone. It prints every error
+// at once, or the effective configuration.
+func check(environ []string, list dialects.List, deskOnly bool, t terminal) int {
+	c, err := loadFor(environ, list, deskOnly)
 	if err != nil {
 		fmt.Fprintln(t.err, err)
 		return exitMisuse

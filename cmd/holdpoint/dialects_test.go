@@ -93,7 +93,7 @@ func TestOneLineIsADialect(t *testing.T) {
 		}
 		defer out.Close()
 		environ := []string{upstream, "HOLDPOINT_MARTIAN_WORD=ack", "HOLDPOINT_MARTIAN_MOONS=1"}
-		if code := check(environ, list(), terminal{out: out, err: out}); code != exitOK {
+		if code := check(environ, list(), false, terminal{out: out, err: out}); code != exitOK {
 			t.Errorf("exit %d", code)
 		}
 		text, err := os.ReadFile(out.Name())

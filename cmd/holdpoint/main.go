@@ -11,7 +11,8 @@
 //	holdpoint [run]     start the proxy
 //	holdpoint desk      start the desk alone, for all agents that share a store
 //	                    (docs/desk.md#one-desk-for-many-agents)
-//	holdpoint check     validate the configuration and print it, secrets cut; exit 2 with every error at once
+//	holdpoint check     validate the configuration and print it, secrets cut; exit 2 with every error at once;
+//	                    check desk: that of holdpoint desk
 //	holdpoint demo      show a pause and its answer in a terminal, with a scripted backend; with -serve
 //	                    keep that backend and Holdpoint running, for curl or another client; with
 //	                    -desk answer a question on the desk's page, and see the run go on
@@ -335,10 +336,14 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 			return misuse(t.err, err.Error())
 		case name == "store" && flags.NArg() == 1 && flags.Arg(0) == "schema":
 			return printSchema(environ, list, t.out, t.err)
+		case name == "check" && flags.NArg() == 1 && flags.Arg(0) == "desk":
+			return check(environ, list, true, t)
 		case name == "healthcheck" && flags.NArg() == 1:
 			return healthcheck(environ, list, flags.Arg(0), t.out, t.err)
 		case name == "store":
 			return misuse(t.err, fmt.Sprintf("store takes one argument, schema, got %q", flags.Args()))
+		case name == "check" && flags.NArg() > 0:
+			return misuse(t.err, fmt.Sprintf("check takes one argument at most, desk, got %q", flags.Args()))
 		case flags.NArg() > 0:
 			return misuse(t.err, fmt.Sprintf("%s takes no argument, got %q", name, flags.Arg(0)))
 		}
@@ -357,7 +362,7 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	case "desk":
 		return runDesk(environ, list, t.err)
 	case "check":
-		return check(environ, list, t)
+		return check(environ, list, false, t)
 	case "demo":
 		switch {
 		case *serve:

@@ -59,6 +59,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- /* What no schema can say. */ -}}
 {{- define "holdpoint.check" -}}
 {{- $v := .Values }}
+{{- if and (eq $v.mode "desk") (or $v.upstream $v.agent) }}
+{{- fail "mode is desk: leave upstream and agent out, it has no agent of its own" }}
+{{- end }}
+{{- if and (or (eq $v.mode "desk") $v.desk.elsewhere) (has $v.store.type (list "bolt" "memory")) }}
+{{- fail (printf "the store %s is for one process, and the desk of many agents is another one: set store.type to redis or postgres" $v.store.type) }}
+{{- end }}
+{{- if and (eq $v.mode "desk") (not (include "holdpoint.desk" .)) }}
+{{- fail "mode is desk: set desk.tokenSecret.name, or another desk.auth" }}
+{{- end }}
+{{- if and $v.desk.elsewhere (include "holdpoint.desk" .) }}
+{{- fail "desk.elsewhere is true, and there is a desk here too: leave one of them out" }}
+{{- end }}
 {{- if and (gt (int $v.replicas) 1) (has $v.store.type (list "bolt" "memory")) }}
 {{- fail (printf "replicas is %d, but the store %s is for one process: set store.type to redis or postgres, and store.url to its address" (int $v.replicas) $v.store.type) }}
 {{- end }}
@@ -126,6 +138,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   "HOLDPOINT_ADMIN_LISTEN" "service"
   "HOLDPOINT_STORE" "store"
   "HOLDPOINT_STORE_PASSWORD_FILE" "store.passwordSecret"
+  "HOLDPOINT_STORE_KEYS" "store.keysSecret"
+  "HOLDPOINT_STORE_KEYS_FILE" "store.keysSecret"
   "HOLDPOINT_PRINCIPAL_HEADER" "principal.header"
   "HOLDPOINT_TRUSTED_PEERS" "principal.trustedPeers"
   "HOLDPOINT_PRINCIPAL_KEY" "principal.keySecret"
@@ -153,9 +167,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   {{- if eq .Values.mode "sidecar" }}
   restartPolicy: Always
   {{- end }}
+  {{- if eq .Values.mode "desk" }}
+  args: [desk]
+  {{- end }}
   env:
+    {{- if ne .Values.mode "desk" }}
     - name: HOLDPOINT_UPSTREAM
       value: {{ default "http://127.0.0.1:8000/" .Values.upstream | quote }}
+    {{- end }}
     - name: HOLDPOINT_ADMIN_LISTEN
       value: ":7081"
     - name: HOLDPOINT_STORE
@@ -167,6 +186,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     {{- with .Values.store.passwordSecret.name }}
     - name: HOLDPOINT_STORE_PASSWORD_FILE
       value: /etc/holdpoint/secrets/store-password
+    {{- end }}
+    {{- with .Values.store.keysSecret.name }}
+    - name: HOLDPOINT_STORE_KEYS_FILE
+      value: /etc/holdpoint/secrets/store-keys
     {{- end }}
     {{- if .Values.principal.header }}
     - name: HOLDPOINT_PRINCIPAL_HEADER
@@ -181,6 +204,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     {{- with .Values.upstreamHeadersSecret.name }}
     - name: HOLDPOINT_UPSTREAM_HEADERS_FILE
       value: /etc/holdpoint/secrets/upstream-headers
+    {{- end }}
+    {{- if .Values.desk.elsewhere }}
+    - name: HOLDPOINT_DESK_LISTEN
+      value: elsewhere
     {{- end }}
     {{- if include "holdpoint.desk" . }}
     - name: HOLDPOINT_DESK_LISTEN
@@ -223,8 +250,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
   ports:
+    {{- if ne .Values.mode "desk" }}
     - name: agui
       containerPort: 7080
+    {{- end }}
     - name: admin
       containerPort: 7081
     {{- if include "holdpoint.desk" . }}
@@ -272,7 +301,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- /* The sources of the volume with secrets, the desk's policy and the webhook's template; empty if there are none. */ -}}
 {{- define "holdpoint.secrets" -}}
 {{- $sources := list }}
-{{- range list (list .Values.store.passwordSecret "store-password") (list .Values.principal.keySecret "principal-key") (list .Values.upstreamHeadersSecret "upstream-headers") (list .Values.webhook.signingSecret "webhook-secret") (list .Values.desk.tokenSecret "desk-token") }}
+{{- range list (list .Values.store.passwordSecret "store-password") (list .Values.store.keysSecret "store-keys") (list .Values.principal.keySecret "principal-key") (list .Values.upstreamHeadersSecret "upstream-headers") (list .Values.webhook.signingSecret "webhook-secret") (list .Values.desk.tokenSecret "desk-token") }}
 {{- $secret := first . }}
 {{- if $secret.name }}
 {{- $sources = append $sources (dict "secret" (dict "name" $secret.name "items" (list (dict "key" $secret.key "path" (last .))))) }}
