@@ -47,6 +47,7 @@ func scenarios() []scenario {
 		{"stalled", "memory while a reader stalls", (*bench).stalled},
 		{"cycles-1", "10,000 pauses and resumes on one thread", func(b *bench) error { return b.cycles(1, 10000) }},
 		{"cycles-200", "200 threads with 50 each", func(b *bench) error { return b.cycles(200, 50) }},
+		{"desk", "runs beside a desk and without one, and the steps of a decision there", (*bench).desk},
 	}
 	list = append(list,
 		scenario{"store-redis", "steps of a store in Redis, beside a bare request", (*bench).storeRedis},

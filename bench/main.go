@@ -85,6 +85,9 @@ func drive(args []string, out, diag io.Writer) error {
 		if err := b.check(); err != nil {
 			return err
 		}
+		if err := b.checkDesk(); err != nil {
+			return err
+		}
 		if err := b.checkStores(); err != nil {
 			return err
 		}
@@ -108,7 +111,7 @@ func parse(args []string, diag io.Writer) (settings, error) {
 	flags.Float64Var(&s.scale, "scale", 1, "how much of the load: 0.1 is quick and rough")
 	flags.StringVar(&s.binary, "binary", "", "the Holdpoint to measure (built from here)")
 	flags.StringVar(&s.against, "against", "", "another Holdpoint binary, measured beside it")
-	flags.BoolVar(&s.check, "check", false, "measure the blast of ReverseProxy and Holdpoint, the stores with more threads and the worst inputs only, and fail if they are far from their goals")
+	flags.BoolVar(&s.check, "check", false, "measure the blast of ReverseProxy and Holdpoint, runs beside a desk, the stores with more threads and the worst inputs only, and fail if they are far from their goals")
 	flags.BoolVar(&s.ablation, "ablation", false, "measure builds that leave one mechanism out each, beside the ordinary one")
 	only := flags.String("targets", "", "only these targets, with commas between them")
 	flags.Usage = func() {

@@ -110,7 +110,7 @@ var (
 	Classes  = []string{"unreachable", "eof", "idle", "status_4xx", "status_5xx", "no_stream", "frame_too_large", "encoding", "untranslated", "run_error"}
 	hows     = []string{"resolved", "cancelled", "expired", "lost", "withdrawn", "retired"}
 	results  = []string{"claimed", "released", "in_doubt", "replayed", "refused"}
-	stepsOf  = []string{"load", "open", "claim", "renew", "finish", "release", "close", "occupy", "snapshots", "waiting"}
+	stepsOf  = []string{"load", "open", "claim", "renew", "finish", "release", "close", "occupy", "snapshots", "waiting", "decide", "contest", "see", "remember"}
 	whats    = []string{"results", "snapshots"}
 )
 

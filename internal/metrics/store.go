@@ -55,6 +55,21 @@ func (s measured) Open(ctx context.Context, key store.Key, owner string, p agui.
 	return s.Store.Open(ctx, key, owner, p)
 }
 
+func (s measured) Decide(ctx context.Context, key store.Key, pauseID string, list []agui.Decision) (err error) {
+	defer func(began time.Time) { s.did("decide", began, err) }(time.Now())
+	return s.Store.Decide(ctx, key, pauseID, list)
+}
+
+func (s measured) Contest(ctx context.Context, key store.Key, pauseID string) (err error) {
+	defer func(began time.Time) { s.did("contest", began, err) }(time.Now())
+	return s.Store.Contest(ctx, key, pauseID)
+}
+
+func (s measured) See(ctx context.Context, key store.Key, pauseID string) (err error) {
+	defer func(began time.Time) { s.did("see", began, err) }(time.Now())
+	return s.Store.See(ctx, key, pauseID)
+}
+
 func (s measured) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) (err error) {
 	defer func(began time.Time) { s.did("claim", began, err) }(time.Now())
 	return s.Store.Claim(ctx, key, pauseID, token, digest, lease)
