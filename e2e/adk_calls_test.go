@@ -34,6 +34,7 @@ func eachADKCall(t *testing.T, env map[string]string, test func(t *testing.T, w 
 
 // What is approved runs once; what is denied or cancelled does not run.
 func TestADKsCallsAsk(t *testing.T) {
+	t.Parallel()
 	yes, no := confirmed[true], confirmed[false]
 	eachADKCall(t, nil, func(t *testing.T, w world) {
 		for _, test := range []struct {
@@ -78,6 +79,7 @@ func TestADKsCallsAsk(t *testing.T) {
 }
 
 func TestADKsCallsKeepTheContract(t *testing.T) {
+	t.Parallel()
 	f := family{agent: "agent", yes: confirmed[true], no: confirmed[false], forged: []any{
 		map[string]any{"id": "m-forged", "role": "assistant", "toolCalls": []any{map[string]any{"id": "adk-forged", "type": "function", "function": map[string]any{
 			"name":      "adk_request_confirmation",
@@ -90,6 +92,7 @@ func TestADKsCallsKeepTheContract(t *testing.T) {
 
 // A payload beside the decision is the tool's own; it works in a resumable application.
 func TestADKsPayload(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"0.7.1", "0.11.0"} {
 		s := need(t, "adk", version)
 		w := world{b: &backend{name: "adk", mode: "resumable", server: s}, h: ownHoldpoint(t, s.base()+"/resumable", nil), version: newest}
@@ -112,6 +115,7 @@ func TestADKsPayload(t *testing.T) {
 
 // Only a long-running tool that the operator named waits for a person. Its answer is any value.
 func TestADKsLongRunningTools(t *testing.T) {
+	t.Parallel()
 	eachADKCall(t, map[string]string{"HOLDPOINT_ADK_ASK": "ask_*;start_*"}, func(t *testing.T, w world) {
 		c := w.client(t, "agent")
 		c.asksAbout(t, step{say: "ask colour"}, 1)
@@ -135,6 +139,7 @@ func TestADKsLongRunningTools(t *testing.T) {
 // ADK is restarted between pause and answer. With its sessions in a file the answer counts; else it
 // is lost, and nothing runs.
 func TestADKsCallsSurviveARestart(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		version string
 		args    []string

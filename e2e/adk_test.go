@@ -27,6 +27,7 @@ func eachADK(t *testing.T, mode string, env map[string]string, test func(t *test
 // What an answer makes of the one call: it runs, it is denied, or the answer is refused and the
 // call waits.
 func TestADKTakesADecisionOnly(t *testing.T) {
+	t.Parallel()
 	const runs, denied, refused = "runs", "denied", "refused"
 	for name, c := range map[string]struct {
 		answer answer
@@ -79,6 +80,7 @@ func TestADKTakesADecisionOnly(t *testing.T) {
 // Of several calls that wait, those run that were approved. Without Holdpoint the last answer
 // counts only, because a client holds each call in a message of its own.
 func TestADKsConfirmationsAtOnce(t *testing.T) {
+	t.Parallel()
 	yes, no := gives(map[string]any{"confirmed": true}), gives(map[string]any{"confirmed": false})
 	for name, c := range map[string]struct {
 		order   string
@@ -128,6 +130,7 @@ func TestADKsConfirmationsAtOnce(t *testing.T) {
 // A message beside the answer goes after it, and one that was refused before stands in the history
 // and does not kill it.
 func TestADKTakesAMessageAfterTheAnswer(t *testing.T) {
+	t.Parallel()
 	yes := gives(map[string]any{"confirmed": true})
 	for name, turns := range map[string]func(t *testing.T, c *client) string{
 		"beside": func(t *testing.T, c *client) string {
@@ -172,6 +175,7 @@ func TestADKTakesAMessageAfterTheAnswer(t *testing.T) {
 
 // An expired question is a no, and the message by which it was found out is answered.
 func TestADKsExpiredQuestion(t *testing.T) {
+	t.Parallel()
 	eachADK(t, "outcome", map[string]string{"HOLDPOINT_INTERRUPT_TTL": "1s"}, func(t *testing.T, w world) {
 		c := w.client(t, "agent")
 		c.asksAbout(t, step{say: "delete a.txt"}, 1)
@@ -207,6 +211,7 @@ func (c *client) expired(t *testing.T, said string) wire {
 // goes on; in the default mode the call passes, and the answer of a client that declares the tool
 // as well.
 func TestADKsPredictedState(t *testing.T) {
+	t.Parallel()
 	const written = `write_document {"document":"hello"}`
 	for name, c := range map[string]struct {
 		answer answer
@@ -274,6 +279,7 @@ func TestADKsPredictedState(t *testing.T) {
 // Holdpoint is restarted, and its store was in memory. ADK refuses every run and says what is open.
 // The refusal becomes a question that can only be cancelled; then the thread goes on.
 func TestADKWaitsForALostQuestion(t *testing.T) {
+	t.Parallel()
 	s := need(t, "adk", "0.11.0")
 	before, after := ownHoldpoint(t, s.base()+"/outcome", nil), ownHoldpoint(t, s.base()+"/outcome", nil)
 	for agent, say := range map[string]string{"agent": "delete a.txt, delete b.txt", "predict": "write hello"} {

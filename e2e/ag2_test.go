@@ -47,6 +47,7 @@ func (c *client) proof(t *testing.T, answer answer, right bool) step {
 
 // What is approved runs once; what is not does not run.
 func TestAG2Approvals(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, order string
 		answers     []answer // one question after the other
@@ -95,6 +96,7 @@ func TestAG2Approvals(t *testing.T) {
 // An answer without the proof that its question was told with is refused before the run begins.
 // The question waits on, and the right answer is taken.
 func TestAG2AfterARefusal(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		mode  string
 		wrong func(t *testing.T, c *client) step
@@ -140,6 +142,7 @@ func TestAG2AfterARefusal(t *testing.T) {
 
 // A message beside the answer goes after it: the turn that waits never sees it.
 func TestAG2TakesAMessageAfterTheAnswer(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]answer{"approved": gives(true), "denied": gives(false), "cancelled": cancelled} {
 		t.Run(name, func(t *testing.T) {
 			eachAG2(t, "held", func(t *testing.T, w world) {
@@ -164,6 +167,7 @@ func TestAG2TakesAMessageAfterTheAnswer(t *testing.T) {
 // The backend is restarted between pause and answer, and its turns are gone. It passes over the
 // answer and runs the thread once more, as if nothing was asked. The client is told.
 func TestAG2ForgetsThePause(t *testing.T) {
+	t.Parallel()
 	need(t, "ag2", "1.2.1")
 	s, err := startServer(stack{"ag2", "1.2.1"}, filepath.Join(t.TempDir(), "ledger"))
 	if err != nil {
@@ -194,6 +198,7 @@ func TestAG2ForgetsThePause(t *testing.T) {
 // Holdpoint is restarted, and its store was in memory. The backend refuses every run, because it
 // waits. The refusal becomes a question that can only be cancelled; then the thread goes on.
 func TestAG2WaitsForALostQuestion(t *testing.T) {
+	t.Parallel()
 	type way struct {
 		name  string
 		comes func(t *testing.T, c *client) // from the restart to the question

@@ -9,6 +9,7 @@ type answer = func(id string) entry
 // Approvals of every shape, through to the next ordinary turn. What is approved runs once, with the
 // arguments that were asked for; what is not does not run.
 func TestAgentsApprovals(t *testing.T) {
+	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
 	for _, test := range []struct {
 		name, agent string
@@ -96,6 +97,7 @@ func TestAgentsApprovals(t *testing.T) {
 // What is asked: for each call, what it is about, in words and in data, and an answer that the
 // schema allows.
 func TestAgentsAskInTheOutcome(t *testing.T) {
+	t.Parallel()
 	eachMode(t, []string{"default", "unconfirmed"}, func(t *testing.T, w world) {
 		c := w.client(t, "pair")
 		c.asks(t, step{say: "go"}, 2)
@@ -119,6 +121,7 @@ func TestAgentsAskInTheOutcome(t *testing.T) {
 // Beside the call that is asked for there is one that nobody has to approve. From 1.0.0rc8 on it
 // runs with the answer, whatever that is; before, it never runs, and the model is told so.
 func TestAgentsCallBesideOneThatNeedsNoApproval(t *testing.T) {
+	t.Parallel()
 	for _, agent := range []string{"mixed", "strict-mixed"} {
 		t.Run(agent, func(t *testing.T) {
 			for _, test := range []struct {
@@ -153,6 +156,7 @@ func TestAgentsCallBesideOneThatNeedsNoApproval(t *testing.T) {
 // those of the request. What it makes of them is its own; what runs is what was approved, and the
 // thread goes on.
 func TestAgentsWithASnapshotStore(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		answer answer

@@ -7,6 +7,7 @@ import "testing"
 // The betas ask by CUSTOM alone (1.0.0b251223) or with confirm_changes beside it, and keep nothing
 // of what they asked. An action runs once all the same, with the arguments that were asked for.
 func TestAgentBetasApprovals(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, agent string
 		rounds      [][]answer
@@ -48,6 +49,7 @@ func TestAgentBetasApprovals(t *testing.T) {
 }
 
 func TestAgentBetasKeepTheContract(t *testing.T) {
+	t.Parallel()
 	eachBeta(t, func(t *testing.T, w world) {
 		c := w.client(t, "parallel")
 		c.asks(t, step{say: "go"}, 2)

@@ -9,6 +9,7 @@ import (
 
 // A run that asks nothing goes through untouched, in every version.
 func TestAgentsOrdinaryRunIsUntouched(t *testing.T) {
+	t.Parallel()
 	cells(t, func(w world) bool { return w.b.mode != "stored" }, func(t *testing.T, w world) {
 		near, far := bare(t, w.b, w.version, "chat"), w.client(t, "chat")
 		for _, said := range []string{"plain one", "hello", "plain ünd “two”"} {
@@ -24,6 +25,7 @@ func TestAgentsOrdinaryRunIsUntouched(t *testing.T) {
 // One Holdpoint that was told nothing but an address, with two frameworks in eight versions behind
 // it, in turn.
 func TestOneHoldpointFindsEachDialect(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
 			t.Parallel()

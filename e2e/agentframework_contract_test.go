@@ -48,6 +48,7 @@ func (c *client) settled(t *testing.T, yes answer) {
 // What the contract forbids never reaches the backend, which would take most of it: the pause stays
 // as it was, is told again, and takes the right answer afterwards.
 func TestAgentsKeepTheContract(t *testing.T) {
+	t.Parallel()
 	for _, refusal := range []struct {
 		name, code string
 		wrong      func(c *client) (s step, applies bool)
@@ -98,6 +99,7 @@ func TestAgentsKeepTheContract(t *testing.T) {
 // A page that was reloaded knows the messages and not what is open. It is told again, with the same
 // ids, and can answer.
 func TestAgentsAskAReloadedPageAgain(t *testing.T) {
+	t.Parallel()
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
 		first := w.client(t, agent)
 		first.asks(t, step{say: "go"}, open)
@@ -117,6 +119,7 @@ func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 // The same answers once more, byte for byte and by a fresh client: the same end. Most of these
 // backends know such an answer no more, and one asks its model again; they are not called.
 func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
+	t.Parallel()
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
 		c := w.client(t, agent)
 		c.asks(t, step{say: "go"}, open)
@@ -152,6 +155,7 @@ func spoken(c *client) string {
 // Another answer after the end is none: a denial takes nothing back, and an approval does not undo
 // a denial.
 func TestAgentsTakeTheFirstAnswer(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name        string
 		first, late answer
@@ -173,6 +177,7 @@ func TestAgentsTakeTheFirstAnswer(t *testing.T) {
 // New input beside the answers is not lost, and comes behind what was approved: for the client and
 // for the model.
 func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
+	t.Parallel()
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
 		c := w.client(t, agent)
 		c.asks(t, step{say: "go"}, open)
@@ -193,6 +198,7 @@ func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
 // The answer beside which a message comes leads to another question: the message waits for the next
 // answer.
 func TestAgentsAskAgainBesideAMessage(t *testing.T) {
+	t.Parallel()
 	for _, agent := range []string{"again", "drift", "drift-each"} {
 		t.Run(agent, func(t *testing.T) {
 			eachAgent(t, func(t *testing.T, w world) {
@@ -218,6 +224,7 @@ func TestAgentsAskAgainBesideAMessage(t *testing.T) {
 // CopilotKit resumes with the interrupted run's own id, and adds a tool message with the payload to
 // each call. To these backends that is an answer of their own kind, or a second result.
 func TestAgentsAndCopilotKitsResume(t *testing.T) {
+	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
 		c := w.client(t, "parallel")
 		run := "run-of-" + c.thread
@@ -241,6 +248,7 @@ func TestAgentsAndCopilotKitsResume(t *testing.T) {
 // Arguments that the client edits: run as edited where the backend takes that, and refused where it
 // does not.
 func TestAgentsRunEditedArguments(t *testing.T) {
+	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
 		c := w.client(t, "approve")
 		c.asks(t, step{say: "go"}, 1)

@@ -73,6 +73,7 @@ func toolSays(call, content string) event {
 }
 
 func TestDirectAgentsPause(t *testing.T) {
+	t.Parallel()
 	eachBareAgent(t, "parallel", func(t *testing.T, w world, c *client) {
 		a := c.run(t, step{say: "go"}).answer(t)
 		asked, finished := askedFor(a), a.of("RUN_FINISHED")[0]
@@ -111,6 +112,7 @@ func (e event) messages() []event {
 }
 
 func TestDirectAgentsResumeArray(t *testing.T) {
+	t.Parallel()
 	eachBareAgent(t, "approve", func(t *testing.T, w world, c *client) {
 		c.run(t, step{say: "go"})
 		if !w.since("1.0.0rc8") {
@@ -136,6 +138,7 @@ func TestDirectAgentsResumeArray(t *testing.T) {
 // two that are equal; where one is a yes and one is not it does nothing and asks for the denied
 // one, for ever.
 func TestDirectAgentsTwoAnswers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		answers []answer
@@ -171,6 +174,7 @@ func TestDirectAgentsTwoAnswers(t *testing.T) {
 }
 
 func TestDirectAgentsCancelled(t *testing.T) {
+	t.Parallel()
 	eachBareAgent(t, "approve", func(t *testing.T, w world, c *client) {
 		if !w.since("1.0.0rc8") {
 			return // takes no array
@@ -187,6 +191,7 @@ func TestDirectAgentsCancelled(t *testing.T) {
 // The form of the older versions, and the trap in it: what was not asked for is dropped, and the
 // run looks like any other.
 func TestDirectAgentsToolMessage(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		content string
 		runs    bool
@@ -216,6 +221,7 @@ func TestDirectAgentsToolMessage(t *testing.T) {
 
 // Nothing of what these versions keep outlives them, and the older ones do not say so.
 func TestDirectAgentsForget(t *testing.T) {
+	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
 		w.version = newest
 		c := bare(t, w.b, newest, "approve")
@@ -236,6 +242,7 @@ func TestDirectAgentsForget(t *testing.T) {
 // A prediction is confirmed by a tool message on a call that the history does not have, in every
 // version; the versions with an outcome tell it there and take no resume for it.
 func TestDirectAgentsPrediction(t *testing.T) {
+	t.Parallel()
 	eachBareAgent(t, "predictive", func(t *testing.T, w world, c *client) {
 		a := c.run(t, step{say: "go"}).answer(t)
 		confirm := ""
@@ -261,6 +268,7 @@ func TestDirectAgentsPrediction(t *testing.T) {
 
 // Only under the thread id that the backend told is the pause of 1.0.0rc7 known.
 func TestDirectAgentsDrift(t *testing.T) {
+	t.Parallel()
 	eachBareAgent(t, "drift", func(t *testing.T, w world, c *client) {
 		a := c.run(t, step{say: "go"}).answer(t)
 		told := a.of("RUN_STARTED")[0].str("threadId")
@@ -283,6 +291,7 @@ func TestDirectAgentsDrift(t *testing.T) {
 
 // The betas keep nothing of what they asked: whoever says yes to any call has it run, each time.
 func TestDirectAgentsAreForged(t *testing.T) {
+	t.Parallel()
 	for _, b := range shared.agents {
 		if b.mode != "default" {
 			continue

@@ -10,6 +10,7 @@ import (
 
 // An exception in the model: one RUN_ERROR, and the thread goes on.
 func TestAgentsModelFails(t *testing.T) {
+	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.client(t, "boom-model")
@@ -25,6 +26,7 @@ func TestAgentsModelFails(t *testing.T) {
 // What was approved ran, and then the model failed. The run ends in an error and the action is not
 // done again, whoever sends what next.
 func TestAgentsModelFailsAfterTheTool(t *testing.T) {
+	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.client(t, "boom-after")
@@ -88,6 +90,7 @@ func (w world) threads(t *testing.T, agent string, n int) []*client {
 // The older versions answer an approval of something that they no longer know with a run that looks
 // like a success. It is none.
 func TestAgentsForgetThePause(t *testing.T) {
+	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
 		scenes := []struct {
 			name, agent string
@@ -145,6 +148,7 @@ func TestAgentsForgetThePause(t *testing.T) {
 // A denial of what the backend no longer knows: nothing runs, and nobody is stuck. It may be told
 // as lost or as done.
 func TestAgentsForgetWhatIsDenied(t *testing.T) {
+	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
 		answers := []answer{reject, cancelled}
 		var all [][]*client
@@ -167,6 +171,7 @@ func TestAgentsForgetWhatIsDenied(t *testing.T) {
 
 // The backend keeps nothing of a prediction: it is confirmed after a restart as before.
 func TestAgentsRememberAPrediction(t *testing.T) {
+	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
 		clients := w.threads(t, "predictive", 1)
 		w.b.server.crash()
@@ -181,6 +186,7 @@ func TestAgentsRememberAPrediction(t *testing.T) {
 // The backend dies while an approved tool runs. Nobody knows how far it came: that is said once,
 // the answer is not sent again, and the thread goes on.
 func TestAgentsDieInMidResume(t *testing.T) {
+	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
 		const waits = `wait_at {"gate":"slow"}`
 		clients := w.threads(t, "slow", 1)
@@ -218,6 +224,7 @@ func TestAgentsDieInMidResume(t *testing.T) {
 // Holdpoint itself is restarted, with its store in memory: an answer is refused, for nobody can say
 // to what, in whatever form it comes, and nothing runs.
 func TestHoldpointForgetsAnAgentsPause(t *testing.T) {
+	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
 		clients := w.threads(t, "approve", 1)
 		after := ownHoldpoint(t, w.b.url(), nil)

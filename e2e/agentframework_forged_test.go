@@ -83,6 +83,7 @@ func (f forgery) post(t *testing.T, c *client, history []event, call string, arg
 // An approval that is only in the request, of a call that no agent proposed: whoever asks next,
 // nothing runs. A native id is what a bare client would use.
 func TestAgentsAreNotForged(t *testing.T) {
+	t.Parallel()
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {
 			cells(t, func(w world) bool { return w.b.mode == "default" && w.version == newest }, func(t *testing.T, w world) {

@@ -57,6 +57,7 @@ func eachVersion(t *testing.T, test func(t *testing.T, w world)) {
 }
 
 func TestAgentsTakeNoLessThanARun(t *testing.T) {
+	t.Parallel()
 	// without makes a body of history and more that lacks what a run must have.
 	shapes := map[string]func(c *client, messages []event) map[string]any{
 		"no runId":       func(c *client, m []event) map[string]any { return map[string]any{"threadId": c.thread, "messages": m} },
@@ -171,6 +172,7 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 // Holdpoint was killed, and the one that is there now knows of no question. The backend does, and
 // would take each of these.
 func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
+	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
 		for _, agent := range []string{"approve", "workflow-bool"} {
 			w.h = ownHoldpoint(t, w.b.url(), nil)
@@ -204,6 +206,7 @@ func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 // was killed, and does not know what the route speaks. The client keeps the message when it was
 // refused.
 func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
+	t.Parallel()
 	cells(t, func(w world) bool { return w.b.mode == "default" }, func(t *testing.T, w world) {
 		behind := []event{{"id": fresh("user"), "role": "user", "content": "plain and innocent"}}
 		more := append(slices.Clone(behind), event{"id": fresh("a"), "role": "assistant", "content": "Fine."}, event{"id": fresh("user"), "role": "user", "content": "plain and more"})
@@ -238,6 +241,7 @@ func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
 
 // The same at LangGraph, with an echo of Mastra's beside the answer: the client writes that.
 func TestAnEchoOfMastraIsNoWayAroundARestart(t *testing.T) {
+	t.Parallel()
 	for _, b := range shared.backends {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

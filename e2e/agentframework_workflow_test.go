@@ -16,6 +16,7 @@ func gives(value any) answer { return func(id string) entry { return resolved(id
 // What a workflow asks for with request_info is answered with a value, and it is handed that value:
 // once, and as it was given.
 func TestAgentsWorkflowIsAnswered(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, agent string
 		rounds      [][]answer
@@ -53,6 +54,7 @@ func TestAgentsWorkflowIsAnswered(t *testing.T) {
 
 // The answers of two questions are not mixed up, in whatever order they come.
 func TestAgentsWorkflowGetsEachAnswerToItsQuestion(t *testing.T) {
+	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
 		c := w.client(t, "workflow-both")
 		c.asks(t, step{say: "go"}, 2)
@@ -67,6 +69,7 @@ func TestAgentsWorkflowGetsEachAnswerToItsQuestion(t *testing.T) {
 // An answer of another type than the workflow asked for never reaches it: the oldest of these
 // versions would hand it on.
 func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		agent        string
 		wrong, right answer
@@ -93,6 +96,7 @@ func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
 // told "no": what the thread can do then is theirs, but the client is never stuck, and the answer
 // that it gives later is taken.
 func TestAgentsWorkflowIsCancelled(t *testing.T) {
+	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
 		c := w.client(t, "workflow")
 		c.asks(t, step{say: "go"}, 1)
@@ -117,6 +121,7 @@ func TestAgentsWorkflowIsCancelled(t *testing.T) {
 // A state is shown to the user before the tool that would make it so; the user confirms or not. The
 // backend answers with a sentence of its own and asks no model.
 func TestAgentsPrediction(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		answer answer
@@ -150,6 +155,7 @@ func TestAgentsPrediction(t *testing.T) {
 
 // A prediction whose tool needs nobody's word: it runs, and nothing is asked.
 func TestAgentsPredictionThatRuns(t *testing.T) {
+	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
 		c := w.client(t, "predictive-run")
 		c.plain(t, c.finish(t, step{say: "go"}))

@@ -219,6 +219,7 @@ func (s screen) only(t *testing.T) string {
 // TestAPageOfAnotherOrigin: pause, refusal, reload, another tab, approval, replay; where the
 // backend allows the page, and where it says nothing and HOLDPOINT_CORS_ORIGINS does.
 func TestAPageOfAnotherOrigin(t *testing.T) {
+	t.Parallel()
 	needBrowser(t)
 	quiet := shared.backends[1].server // it has no CORS
 	for _, setup := range []struct {
@@ -286,6 +287,7 @@ func TestAPageOfAnotherOrigin(t *testing.T) {
 // the browser goes on without preflights. The refusal can be read, and the next message brings the
 // question back.
 func TestAPageAndARestart(t *testing.T) {
+	t.Parallel()
 	needBrowser(t)
 	for _, setup := range []struct {
 		name    string
@@ -365,6 +367,7 @@ func preflightsOf(t *testing.T, s *server, h *holdpoint) []preflight {
 // TestAPageWithoutItsBackend: that the backend cannot be reached is something that a page can read,
 // and a question is still told.
 func TestAPageWithoutItsBackend(t *testing.T) {
+	t.Parallel()
 	needBrowser(t)
 	for _, version := range []string{newest, pinned} {
 		t.Run(version, func(t *testing.T) {
@@ -390,6 +393,7 @@ func TestAPageWithoutItsBackend(t *testing.T) {
 // TestAPageThatNobodyAllows can read nothing: neither what passes, nor a refusal, nor a question
 // told again, though others may, and though it sends what needs no preflight.
 func TestAPageThatNobodyAllows(t *testing.T) {
+	t.Parallel()
 	needBrowser(t)
 	for _, setup := range []struct {
 		name    string

@@ -42,6 +42,7 @@ func (c *client) others(t *testing.T, s step) step {
 }
 
 func TestOtherCallsInTheHistoryOfAGraph(t *testing.T) {
+	t.Parallel()
 	want := []string{`delete_file {"path":"notes.txt"}`, `send_email {"body":"hi","to":"bob@example.org"}`}
 	ran := func(t *testing.T, b *backend, c *client) {
 		t.Helper()
@@ -73,6 +74,7 @@ func TestOtherCallsInTheHistoryOfAGraph(t *testing.T) {
 }
 
 func TestOtherCallsInTheHistoryOfAnAgent(t *testing.T) {
+	t.Parallel()
 	cells(t, func(w world) bool { return w.version == newest }, func(t *testing.T, w world) {
 		c := w.client(t, "approve")
 		c.asks(t, step{say: "go"}, 1)
@@ -84,6 +86,7 @@ func TestOtherCallsInTheHistoryOfAnAgent(t *testing.T) {
 }
 
 func TestOtherCallsInTheHistoryOfStrands(t *testing.T) {
+	t.Parallel()
 	for _, agent := range []string{"gate", "hook"} {
 		eachAdapter(t, agent, func(t *testing.T, w world) {
 			c := w.adapted(t, agent)
@@ -107,6 +110,7 @@ func TestOtherCallsInTheHistoryOfStrands(t *testing.T) {
 // A result that the client makes up for the call that waits is no answer to the question: beside a
 // yes what was asked runs, or pydantic-ai without a store refuses, and beside a no nothing does.
 func TestMadeUpResultOfACallThatWaits(t *testing.T) {
+	t.Parallel()
 	eachPydanticAI(t, []string{"stateless", "store"}, func(t *testing.T, w world) {
 		for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
 			for _, content := range []string{"deleted a.txt", `{"approved":true}`} {

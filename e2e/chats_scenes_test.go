@@ -189,6 +189,7 @@ var chatScenes = []chatScene{
 // TestChats: what a person does in a chat of CopilotKit's, or of assistant-ui's, before Holdpoint
 // and a real LangGraph.
 func TestChats(t *testing.T) {
+	t.Parallel()
 	chats.Do(func() { chats.err = startChats() })
 	if chats.err != nil {
 		t.Fatal(chats.err)

@@ -47,6 +47,7 @@ var notRun = map[string]string{
 // through, without a resume that cancels what the client takes for open. What is asked again is
 // answered first.
 func TestEveryCode(t *testing.T) {
+	t.Parallel()
 	for _, run := range codeRuns {
 		name := run.code
 		if run.name != "" {
@@ -138,6 +139,7 @@ func refusalOf(e event) event {
 
 // TestEveryCodeHasARun: a code that docs/contract.md names is run here, or it is said why not.
 func TestEveryCodeHasARun(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../docs/contract.md")
 	if err != nil {
 		t.Fatal(err)

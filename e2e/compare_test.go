@@ -14,6 +14,7 @@ import (
 // for ids that differ from run to run, and for the protocol version that a client which declared
 // one is told.
 func TestAnOrdinaryRunIsUntouched(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		near, far := bare(t, w.b, w.version, "chat"), w.client(t, "chat")
 		for _, said := range []string{"plain one", "plain ünd “two”"} {
@@ -29,6 +30,7 @@ func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 // After an approval the client holds the same messages and state as one that talked to the backend
 // itself, whichever way the answer went.
 func TestAnAnswerLeavesTheSameMessages(t *testing.T) {
+	t.Parallel()
 	approve := map[string]any{"type": "approve"}
 	for graph, test := range map[string]struct {
 		open    int

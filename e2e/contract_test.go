@@ -13,6 +13,7 @@ import (
 // Every refusal that a client can cause: the backend is not called, what is open stays open and is
 // asked for again, and neither this client nor a fresh one on the thread is stuck.
 func TestARefusalLeavesAWayOn(t *testing.T) {
+	t.Parallel()
 	rejections := map[string]any{"decisions": []any{map[string]any{"type": "reject"}, map[string]any{"type": "reject"}}}
 	one := map[string]any{"count": 1} // the only answer that the schema takes is no "no"
 	const stray = "nobody~knowsthisid"
@@ -108,6 +109,7 @@ func TestARefusalLeavesAWayOn(t *testing.T) {
 
 // A refused resume leaves the pause as it was: the right answer is taken afterwards, once.
 func TestTheRightAnswerAfterAWrongOne(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, graph, code string
 		open              int
@@ -142,6 +144,7 @@ func TestTheRightAnswerAfterAWrongOne(t *testing.T) {
 // A reloaded page knows the messages and not what is open. It is told again, with the same ids, and
 // can answer.
 func TestAReloadedPageIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		first := w.paused(t, "approve", 1)
 		c := first.another(t)
@@ -160,6 +163,7 @@ func TestAReloadedPageIsAskedAgain(t *testing.T) {
 
 // null is no answer in the command form: some front ends send it by mistake.
 func TestACommandOfNullIsNoAnswer(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
 		open := ids(c.pending)
@@ -173,6 +177,7 @@ func TestACommandOfNullIsNoAnswer(t *testing.T) {
 // The same resume once more, byte for byte, and by a fresh client: the same end, and the backend is
 // not called again.
 func TestTheSameAnswersAgain(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
 		answers, history := c.answers(accept), c.another(t)
@@ -201,6 +206,7 @@ func TestTheSameAnswersAgain(t *testing.T) {
 
 // Two equal clicks at once: one reaches the backend, both are told its end.
 func TestTwoEqualAnswersAtOnce(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
 		gate := fresh("gate")
@@ -229,6 +235,7 @@ func TestTwoEqualAnswersAtOnce(t *testing.T) {
 
 // While a resume runs, nothing else reaches the backend; when it has ended, the thread goes on.
 func TestWhileAResumeRuns(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
 		gate := fresh("gate")
@@ -258,6 +265,7 @@ func TestWhileAResumeRuns(t *testing.T) {
 // The client leaves while its resume runs. The backend is not cancelled half-way; the end is
 // recorded, and told to whoever sends the same answers again.
 func TestTheClientLeavesInMidResume(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
 		gate := fresh("gate")
@@ -279,6 +287,7 @@ func TestTheClientLeavesInMidResume(t *testing.T) {
 // What one thread waits for is nothing to another, and nothing to the same thread id on another
 // path.
 func TestThreadsAreApart(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		one := w.paused(t, "truthy", 1)
 		other := w.paused(t, "truthy", 1)
@@ -294,6 +303,7 @@ func TestThreadsAreApart(t *testing.T) {
 
 // Many threads at once, each with its own pause: no answer goes astray.
 func TestManyThreadsAtOnce(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		const threads = 8
 		var all sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 
 // Without an answer nothing goes on, and an answer is carried out once.
 func TestCrewAIKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	eachCrew(t, nil, func(t *testing.T, w world) {
 		t.Run("new input and no answer", func(t *testing.T) {
 			c := w.client(t, "gate")
@@ -82,6 +83,7 @@ func TestCrewAIKeepsTheContract(t *testing.T) {
 // file the answer is carried out. Without it the question is lost, nothing runs, and the next
 // message asks anew.
 func TestCrewAIIsRestarted(t *testing.T) {
+	t.Parallel()
 	s := need(t, "crewai", "1.0.0").stack
 	for _, kept := range []bool{true, false} {
 		name := map[bool]string{true: "with its store", false: "without its store"}[kept]
@@ -128,6 +130,7 @@ func TestCrewAIIsRestarted(t *testing.T) {
 // Holdpoint is started anew and knows nothing of the question. Its answer is refused, and the next
 // message asks anew.
 func TestCrewAIsQuestionIsForgottenByHoldpoint(t *testing.T) {
+	t.Parallel()
 	eachCrew(t, nil, func(t *testing.T, w world) {
 		c := w.client(t, "gate")
 		c.asksAbout(t, step{say: "go"}, 1)

@@ -31,6 +31,7 @@ func eachCrew(t *testing.T, env map[string]string, test func(t *testing.T, w wor
 // What is approved runs once, and nothing else does; where the backend cannot be told so, it is not
 // called.
 func TestCrewAIRunsWhatIsApproved(t *testing.T) {
+	t.Parallel()
 	const runs, denied, refused, givenUp = "runs", "denied", "refused", "given up"
 	for name, c := range map[string]struct {
 		flow   string
@@ -87,6 +88,7 @@ func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 
 // A question that has expired is not made a yes by the message that comes then.
 func TestCrewAIsExpiredQuestion(t *testing.T) {
+	t.Parallel()
 	eachCrew(t, map[string]string{"HOLDPOINT_INTERRUPT_TTL": "2s"}, func(t *testing.T, w world) {
 		c := w.client(t, "gate")
 		c.asksAbout(t, step{say: "go"}, 1)
@@ -100,6 +102,7 @@ func TestCrewAIsExpiredQuestion(t *testing.T) {
 
 // A message beside the answer is not lost: the flow begins anew with it.
 func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
+	t.Parallel()
 	eachCrew(t, nil, func(t *testing.T, w world) {
 		c := w.client(t, "gate")
 		c.asksAbout(t, step{say: "go"}, 1)
@@ -125,6 +128,7 @@ func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 // A client that knows no outcome is shown CrewAI's own announcement, and answers it by
 // command.resume with the announcement beside it. It never answers another question with it.
 func TestCrewAIsAnnouncementIsAnswered(t *testing.T) {
+	t.Parallel()
 	s := need(t, "crewai", "1.0.0")
 	for _, mode := range []string{"outcome", "default"} {
 		t.Run(mode, func(t *testing.T) {

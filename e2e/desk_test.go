@@ -130,6 +130,7 @@ func (d *deskAPI) ended(t *testing.T, approval map[string]any) map[string]any {
 // TestDecidedAtTheDesk: the client of the chat is gone. What was decided runs once, and the chat
 // finds what came of it: by a reload, by a new message, and by the answer that it had not sent.
 func TestDecidedAtTheDesk(t *testing.T) {
+	t.Parallel()
 	for _, b := range shared.backends {
 		if b.name == "0.0.43-quiet" {
 			continue // its questions have no ids, which makes no difference here
@@ -210,6 +211,7 @@ func TestDecidedAtTheDesk(t *testing.T) {
 // TestAgentsDecidedAtTheDesk: the same with Agent Framework, whose history at the backend must have
 // one result for each call.
 func TestAgentsDecidedAtTheDesk(t *testing.T) {
+	t.Parallel()
 	for _, b := range shared.agents {
 		w := agentWorld(b, newest)
 		if b.mode != "default" || !w.since("1.0.0rc7") {

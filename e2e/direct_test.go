@@ -42,6 +42,7 @@ func nativeIDs(w wire) []string {
 }
 
 func TestDirectPause(t *testing.T) {
+	t.Parallel()
 	tail := map[string]string{
 		"0.0.42":         "CUSTOM STATE_SNAPSHOT MESSAGES_SNAPSHOT STEP_FINISHED RUN_FINISHED",
 		"0.0.43":         "STATE_SNAPSHOT MESSAGES_SNAPSHOT STEP_FINISHED CUSTOM RUN_FINISHED",
@@ -72,6 +73,7 @@ func TestDirectPause(t *testing.T) {
 }
 
 func TestDirectTwoInterrupts(t *testing.T) {
+	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
 		c := bare(t, b, newest, "parallel")
 		first := c.run(t, step{say: "go"}).answer(t)
@@ -109,6 +111,7 @@ func TestDirectTwoInterrupts(t *testing.T) {
 }
 
 func TestDirectOneValueForTwoInterruptsIsAnError(t *testing.T) {
+	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
 		c := bare(t, b, newest, "parallel")
 		c.run(t, step{say: "go"})
@@ -122,6 +125,7 @@ func TestDirectOneValueForTwoInterruptsIsAnError(t *testing.T) {
 }
 
 func TestDirectErrorCutsTheStream(t *testing.T) {
+	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
 		c := bare(t, b, pinned, "boom")
 		a := c.run(t, step{say: "go"}).answer(t)
@@ -133,6 +137,7 @@ func TestDirectErrorCutsTheStream(t *testing.T) {
 
 // The reason why nothing but the same answer may follow a resume that failed.
 func TestDirectFirstAnswerSticks(t *testing.T) {
+	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
 		c := bare(t, b, oldest, "approve")
 		c.run(t, step{say: "go"})
@@ -152,6 +157,7 @@ func TestDirectFirstAnswerSticks(t *testing.T) {
 
 // A resume of a thread that the backend does not know starts the graph, without any input.
 func TestDirectResumeOfAnUnknownThread(t *testing.T) {
+	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
 		for graph, asks := range map[string]int{"truthy": 1, "hitl": 0} {
 			c := bare(t, b, newest, graph)
@@ -172,6 +178,7 @@ func TestDirectResumeOfAnUnknownThread(t *testing.T) {
 }
 
 func TestDirectWhatCountsAsAnAnswer(t *testing.T) {
+	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
 		for _, test := range []struct {
 			value any
@@ -198,6 +205,7 @@ func TestDirectWhatCountsAsAnAnswer(t *testing.T) {
 
 // The adapters disagree on the resume array, and none of them is right about a cancelled entry.
 func TestDirectResumeArray(t *testing.T) {
+	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
 		c := bare(t, b, newest, "truthy")
 		c.run(t, step{say: "go"})

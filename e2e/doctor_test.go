@@ -13,6 +13,7 @@ import (
 // TestDoctorAsksRealBackends: the one request of `holdpoint doctor` is one that real servers take,
 // and what it tells of their answers is so.
 func TestDoctorAsksRealBackends(t *testing.T) {
+	t.Parallel()
 	graphs, agno := need(t, "langgraph", newestLangGraph).base()+"/default", need(t, "agno", "3.1.10").base()+"/default/agui"
 	for _, tt := range []struct {
 		name, message, address      string

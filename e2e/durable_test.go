@@ -64,6 +64,7 @@ func dies(t *testing.T, h *holdpoint, b *backend, env map[string]string) *holdpo
 // Holdpoint is killed between the question and its answer, and again behind that. The answer finds
 // its question, what was approved runs once, and the same answer again gets the recorded end.
 func TestKilledBetweenQuestionAndAnswer(t *testing.T) {
+	t.Parallel()
 	onDurableStores(t, func(t *testing.T, _ durableStore, b *backend, env map[string]string) {
 		for _, sealed := range []bool{false, true} {
 			env := maps.Clone(env)
@@ -126,6 +127,7 @@ func inTurn(t *testing.T, all ...*holdpoint) *turn {
 // Two replicas stand behind a balancer that knows no threads: the question is asked by one, the
 // answer comes to the other, which has the same end for the first.
 func TestTwoReplicas(t *testing.T) {
+	t.Parallel()
 	onDurableStores(t, func(t *testing.T, s durableStore, b *backend, env map[string]string) {
 		if !s.shared {
 			second, err := startHoldpoint(t.Name(), b.url(), env)

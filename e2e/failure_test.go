@@ -150,6 +150,7 @@ func both(t *testing.T, test func(t *testing.T, next func(*client) *client)) {
 // An ordinary run that the backend does not end: one RUN_ERROR, and the thread goes on when the
 // backend does.
 func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		ends func(w http.ResponseWriter, r *http.Request)
@@ -188,6 +189,7 @@ func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 // A resume that certainly did not reach the backend, or that it turned away: the pause is open as
 // before, and the same answers are taken when the backend is back.
 func TestTheBackendTurnsAResumeAway(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		ends func(w http.ResponseWriter, r *http.Request)
@@ -221,6 +223,7 @@ func TestTheBackendTurnsAResumeAway(t *testing.T) {
 // A resume after which nobody knows whether the backend acted: said once, never sent again. Here it
 // did not act, and still waits: it asks again, and a new answer is taken.
 func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		ends func(w http.ResponseWriter, r *http.Request)
@@ -283,6 +286,7 @@ func (c *client) recovers(t *testing.T, deny any) {
 // An exception in the graph cuts the adapter's stream. The client gets one RUN_ERROR and a clean
 // end.
 func TestAnErrorInTheGraph(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.client(t, "boom")
@@ -298,6 +302,7 @@ func TestAnErrorInTheGraph(t *testing.T) {
 // An approved node acts and then fails. LangGraph keeps the first answer and asks again, and
 // whatever is answered then, it runs the node with the first answer: a denial must not get there.
 func TestADenialAfterAFailedApproval(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.paused(t, "approve", 1)
@@ -366,6 +371,7 @@ func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
 // meets a thread that the backend does not know, and the graph starts without input. Whatever it
 // then does, it is no success of the approved action.
 func TestTheBackendForgetsThePause(t *testing.T) {
+	t.Parallel()
 	dying(t, func(t *testing.T, w world) {
 		for _, test := range []struct {
 			graph  string
@@ -407,6 +413,7 @@ func TestTheBackendForgetsThePause(t *testing.T) {
 // The backend dies while an approved action runs. Nobody knows how far it came: that is said once,
 // the answer is not sent a second time, and the thread goes on.
 func TestTheBackendDiesInMidResume(t *testing.T) {
+	t.Parallel()
 	dying(t, func(t *testing.T, w world) {
 		gate := fresh("gate")
 		held := map[string]any{"approved": true, "hold": gate}
@@ -447,6 +454,7 @@ func TestTheBackendDiesInMidResume(t *testing.T) {
 // backend does. An answer is refused, for nobody can say to what; an ordinary run brings the
 // question back.
 func TestHoldpointForgetsThePause(t *testing.T) {
+	t.Parallel()
 	for _, b := range shared.backends {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

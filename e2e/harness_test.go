@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -75,7 +76,20 @@ func (s stack) node() bool {
 	return err == nil
 }
 
+// moreAtOnce runs three tests for each core at a time, unless -parallel says otherwise: they wait for
+// processes more than they work.
+func moreAtOnce() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if cores := flag.Lookup("test.parallel").Value; !given {
+		n, _ := strconv.Atoi(cores.String())
+		_ = cores.Set(strconv.Itoa(3 * n))
+	}
+}
+
 func TestMain(m *testing.M) {
+	moreAtOnce()
 	code := 1
 	set := setUp
 	if os.Getenv(newestRow) != "" || os.Getenv(newestAll) != "" {
@@ -90,6 +104,9 @@ func TestMain(m *testing.M) {
 		}
 	} else {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
+	}
+	if code != 0 {
+		saidByServers()
 	}
 	stopAll()
 	os.Exit(code)
@@ -502,6 +519,23 @@ func interpreter(s stack) string {
 	return name
 }
 
+// everyServer has all servers that were ever started.
+var everyServer struct {
+	sync.Mutex
+	all []*process
+}
+
+// saidByServers prints what each server wrote at last: when a test fails, the cause may be there.
+func saidByServers() {
+	everyServer.Lock()
+	defer everyServer.Unlock()
+	for _, p := range everyServer.all {
+		if said := p.log.tail(25); strings.TrimSpace(said) != "" {
+			fmt.Fprintf(os.Stderr, "e2e: %s said at last:\n%s\n", p.name, said)
+		}
+	}
+}
+
 func startServer(s stack, ledger string) (*server, error) {
 	one := &server{stack: s, ledger: ledger}
 	return one, one.start()
@@ -517,11 +551,14 @@ func (s *server) start() error {
 		args = append(args, "--ledger", s.ledger)
 	}
 	cmd := exec.Command(interpreter(s.stack), append(args, s.args...)...)
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "LANGSMITH_TRACING=false", "LANGCHAIN_TRACING_V2=false")
+	cmd.Env = append(os.Environ(), "LANGSMITH_TRACING=false", "LANGCHAIN_TRACING_V2=false")
 	p, err := startProcess("backend "+s.framework+" "+s.version, cmd)
 	if err != nil {
 		return err
 	}
+	everyServer.Lock()
+	everyServer.all = append(everyServer.all, p)
+	everyServer.Unlock()
 	var ready struct {
 		Port  int
 		Modes []string

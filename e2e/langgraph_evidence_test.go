@@ -52,6 +52,7 @@ func alone(s step) step {
 // no conversation, or the node replaced it, or it asks in a loop. The approved action runs once,
 // and nobody is told that the question was lost.
 func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
+	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
 		t.Run("no conversation in the state", func(t *testing.T) {
 			c := w.client(t, "bare")
@@ -88,6 +89,7 @@ func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 // The same graphs, and the backend forgets its threads while they wait. With RAW events the client
 // is told so; without them the question is asked anew. What is approved afterwards runs once.
 func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
+	t.Parallel()
 	need(t, "langgraph", newestLangGraph)
 	for _, version := range []string{"0.0.42", "0.0.43", newestLangGraph} {
 		t.Run(version, func(t *testing.T) {
@@ -153,6 +155,7 @@ func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 // first. The person approves one call and denies the other. Whatever the order, no call runs that
 // was not approved, and the thread goes on.
 func TestToolsThatAskAtOnce(t *testing.T) {
+	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
 		if w.b.mode == "quiet" {
 			return // nothing in its stream tells
@@ -271,6 +274,7 @@ func (w world) post(t *testing.T, graph, thread string, messages, resume []any) 
 // What is beside the question may not hinder an honest approval: a tool that asks nobody and has
 // ended.
 func TestAToolBesideOneThatAsks(t *testing.T) {
+	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
 		c := w.paused(t, "besidefree", 1)
 		c.finish(t, c.answer(c.answers(accept), yes))
@@ -282,6 +286,7 @@ func TestAToolBesideOneThatAsks(t *testing.T) {
 // Holdpoint forgets the question of one of two calls: the adapter asks again and shows nothing of
 // the calls.
 func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
+	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
 		if w.b.mode == "quiet" {
 			return
@@ -304,6 +309,7 @@ func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 // A person's words on which the backend only asked again are not lost: they go to it after the
 // answer.
 func TestWordsOnWhichTheBackendOnlyAskedAgain(t *testing.T) {
+	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
 		after := ownHoldpoint(t, w.b.url(), nil)

@@ -37,6 +37,7 @@ func today(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 // langchain's interrupt_mode="per_call" asks about each call with an interrupt of its own. Each is
 // published with a schema and its own arguments. What is approved runs once and as it was edited.
 func TestPerCallReview(t *testing.T) {
+	t.Parallel()
 	args := map[string]any{"to": "eve@example.org", "body": "hello"}
 	edit := func(id string) entry { return resolved(id, map[string]any{"approved": true, "editedArgs": args}) }
 	native := func(id string) entry { return resolved(id, map[string]any{"type": "approve"}) }
@@ -87,6 +88,7 @@ func TestPerCallReview(t *testing.T) {
 
 // A review of the only call, also where the stream has neither ids nor schemas (raw events off).
 func TestPerCallReviewOfOneCall(t *testing.T) {
+	t.Parallel()
 	for name, scene := range map[string]struct {
 		answer func(id string) entry
 		want   map[string]int
@@ -109,6 +111,7 @@ func TestPerCallReviewOfOneCall(t *testing.T) {
 // interrupt(value, response_schema=...) is told as responseSchema, which the adapter leaves out of
 // its own outcome. An answer that does not fit does not reach the graph.
 func TestResponseSchemaOfLangGraph(t *testing.T) {
+	t.Parallel()
 	today(t, []string{"default", "outcome", "outcomeonly"}, func(t *testing.T, w world) {
 		c := w.paused(t, "ordered", 1)
 		schema, _ := c.pending[0]["responseSchema"].(map[string]any)
@@ -131,6 +134,7 @@ func TestResponseSchemaOfLangGraph(t *testing.T) {
 // command.resume to the others. A cancel never goes as an entry: of that the adapters make a value
 // that is true.
 func TestTheAnswerGoesInTheFormThatTheAdapterTakes(t *testing.T) {
+	t.Parallel()
 	test := func(t *testing.T, w world) {
 		for _, scene := range []struct {
 			name   string

@@ -24,6 +24,7 @@ func twoRuns(t *testing.T, b *backend, c *client) report {
 
 // The reason why no answer may go without its id: this is what the adapter does with it.
 func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
+	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
 		c := bare(t, b, newest, "byname")
 		twoRuns(t, b, c)
@@ -38,6 +39,7 @@ func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
 // goes with its id, LangGraph does not find it, and the next message brings the other question.
 // Where it does not, a yes is refused and a no is taken. The thread goes on.
 func TestTwoRealRunsAtOnce(t *testing.T) {
+	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
 		c := w.client(t, "byname")
 		if a := twoRuns(t, w.b, c).answer(t); a.code() != "THREAD_BUSY" {

@@ -10,6 +10,7 @@ import (
 
 // A question past its expiry takes "cancelled" only, and new input counts as that.
 func TestAnExpiredQuestion(t *testing.T) {
+	t.Parallel()
 	optioned(t, map[string]string{"HOLDPOINT_INTERRUPT_TTL": "1s"}, func(t *testing.T, w world) {
 		t.Parallel()
 		c := w.paused(t, "approve", 1)
@@ -32,6 +33,7 @@ func TestAnExpiredQuestion(t *testing.T) {
 // A question that there is no room for is not shown, and none that was shown gives way. When there
 // is room it comes back.
 func TestNoRoomForAQuestion(t *testing.T) {
+	t.Parallel()
 	for _, b := range shared.backends[:2] {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -55,6 +57,7 @@ func TestNoRoomForAQuestion(t *testing.T) {
 // A backend that is silent in a resume: the client's stream ends, the action goes on, and the same
 // answers are told its end.
 func TestASilentResume(t *testing.T) {
+	t.Parallel()
 	optioned(t, map[string]string{"HOLDPOINT_STREAM_IDLE_TIMEOUT": "1s"}, func(t *testing.T, w world) {
 		t.Parallel()
 		c := w.paused(t, "approve", 1)

@@ -39,6 +39,7 @@ var yesToMastra, noToMastra = gives(map[string]any{"approved": true}), gives(map
 
 // What is approved runs once, and nothing else does, whatever comes at once and after each other.
 func TestQuietMastraRunsWhatIsApproved(t *testing.T) {
+	t.Parallel()
 	again := gives(map[string]any{"approved": true, "again": true})
 	for name, c := range map[string]struct {
 		agent, order string
@@ -94,6 +95,7 @@ func TestQuietMastraRunsWhatIsApproved(t *testing.T) {
 // Without an answer nothing goes on, an answer is carried out once, and what says nothing is
 // refused.
 func TestQuietMastraKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	for agent, dialects := range map[string][]string{"agent": foundOrNamed, "guarded": namedOnly} {
 		t.Run(agent, func(t *testing.T) {
 			eachQuietMastra(t, dialects, func(t *testing.T, w world) {
@@ -165,6 +167,7 @@ func TestQuietMastraKeepsTheContract(t *testing.T) {
 // Answers that nobody asked for never reach Mastra, which carries out what waits (1.0.3): not on a
 // thread without a question, not in Mastra's own form, and not from before a restart of Holdpoint.
 func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
+	t.Parallel()
 	eachQuietMastra(t, foundOrNamed, func(t *testing.T, w world) {
 		c := w.client(t, "agent")
 		c.asksAbout(t, step{say: "delete a.txt"}, 1)
@@ -203,6 +206,7 @@ func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
 // A client that knows CUSTOM only echoes Mastra's announcement beside its answer. Of two questions
 // about one call the echo tells which is meant.
 func TestMastrasAnnouncementIsAnswered(t *testing.T) {
+	t.Parallel()
 	s := need(t, "mastra", "1.1.2")
 	for _, mode := range []string{"outcome", "quiet", "old"} {
 		t.Run(mode, func(t *testing.T) {
@@ -228,6 +232,7 @@ func TestMastrasAnnouncementIsAnswered(t *testing.T) {
 
 // Two threads whose runs have one id, from the first run on where Mastra is named.
 func TestQuietMastraKeepsThreadsApart(t *testing.T) {
+	t.Parallel()
 	eachQuietMastra(t, foundOrNamed, func(t *testing.T, w world) {
 		one, two, run := w.client(t, "agent"), w.client(t, "agent"), fresh("run")
 		one.asksAbout(t, step{say: "delete a.txt", runID: run}, 1)
@@ -244,6 +249,7 @@ func TestQuietMastraKeepsThreadsApart(t *testing.T) {
 // Mastra is restarted between the question and its answer. With its store the answer is carried
 // out. Without it the question is lost, and nothing runs.
 func TestMastraIsRestarted(t *testing.T) {
+	t.Parallel()
 	need(t, "mastra", "1.1.2")
 	for _, kept := range []bool{true, false} {
 		name := map[bool]string{true: "with its store", false: "without its store"}[kept]

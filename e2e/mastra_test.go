@@ -21,6 +21,7 @@ func eachMastra(t *testing.T, mode string, test func(t *testing.T, w world)) {
 // What is approved runs once; an answer that says nothing would open a second question, and is
 // refused.
 func TestMastraWantsAPayload(t *testing.T) {
+	t.Parallel()
 	const runs, denied, refused = "runs", "denied", "refused"
 	for name, c := range map[string]struct {
 		agent  string
@@ -68,6 +69,7 @@ func TestMastraWantsAPayload(t *testing.T) {
 
 // A message beside the answer goes after it.
 func TestMastraTakesAMessageAfterTheAnswer(t *testing.T) {
+	t.Parallel()
 	eachMastra(t, "outcome", func(t *testing.T, w world) {
 		c := w.client(t, "agent")
 		c.asksAbout(t, step{say: "delete a.txt"}, 1)
@@ -84,6 +86,7 @@ func TestMastraTakesAMessageAfterTheAnswer(t *testing.T) {
 // Several tools that wait at once: Mastra reads one answer of a request. Each goes in a request of
 // its own, once, and the last brings all results.
 func TestMastraAnswersOneByOne(t *testing.T) {
+	t.Parallel()
 	yes, no := gives(map[string]any{"approved": true}), gives(map[string]any{"approved": false})
 	again := gives(map[string]any{"approved": true, "again": true})
 	for name, c := range map[string]struct {
@@ -147,6 +150,7 @@ func TestMastraAnswersOneByOne(t *testing.T) {
 // Two threads whose runs have one id: Mastra keeps suspended runs by that id alone. Without
 // Holdpoint the second takes the place of the first.
 func TestMastraKeepsThreadsApart(t *testing.T) {
+	t.Parallel()
 	yes := gives(map[string]any{"approved": true})
 	ask := func(t *testing.T, c *client, file, run string) {
 		t.Helper()

@@ -33,6 +33,7 @@ const (
 // fails for none of them: what a release of tomorrow does is no fault of a change of today. The
 // lines also stand in .cache/newest.txt, because go test hides what a passing test says.
 func TestNewest(t *testing.T) {
+	t.Parallel()
 	try := tries.Try{Lookup: lookUp, Install: installNewest, Smoke: smoke, Budget: 4 * time.Minute}
 	if os.Getenv(newestAll) == "all" {
 		try.All, try.Budget = true, 40*time.Minute
@@ -91,6 +92,7 @@ func TestNewestCanBeRed(t *testing.T) {
 
 // TestSmokeOfTheNewest is the smoke of one row, in a process of its own.
 func TestSmokeOfTheNewest(t *testing.T) {
+	t.Parallel()
 	name := os.Getenv(newestRow)
 	if name == "" {
 		t.Skip("TestNewest runs it")

@@ -19,6 +19,7 @@ var odd = map[string]answer{
 // TestADKTakesADecisionOnly, TestCrewAIRunsWhatIsApproved and TestMastraWantsAPayload are about:
 // whatever becomes of it, nothing runs.
 func TestOddAnswersRunNothing(t *testing.T) {
+	t.Parallel()
 	for name, answer := range odd {
 		t.Run("pydantic-ai/"+name, func(t *testing.T) {
 			eachPydanticAI(t, []string{"stateless", "store"}, func(t *testing.T, w world) {

@@ -22,6 +22,7 @@ func optioned(t *testing.T, env map[string]string, test func(t *testing.T, w wor
 }
 
 func TestHowAPauseIsTold(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		client           string
 		outcome, customs int
@@ -59,6 +60,7 @@ func TestHowAPauseIsTold(t *testing.T) {
 }
 
 func TestHowARefusalIsTold(t *testing.T) {
+	t.Parallel()
 	optioned(t, nil, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
 		a := c.run(t, step{say: "plain, but too early", empty: true}).answer(t)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestAnOrdinaryMessagePasses(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.client(t, "chat")
 		for _, said := range []string{"plain one", "plain two"} {
@@ -24,6 +25,7 @@ func TestAnOrdinaryMessagePasses(t *testing.T) {
 }
 
 func TestAPauseIsTold(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.client(t, "approve")
 		a := c.pause(t, 1)
@@ -52,6 +54,7 @@ func TestAPauseIsTold(t *testing.T) {
 }
 
 func TestAnApprovalRunsOnce(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
 		c.finish(t, c.answer(c.answers(accept), yes))
@@ -62,6 +65,7 @@ func TestAnApprovalRunsOnce(t *testing.T) {
 }
 
 func TestADenialRunsNothing(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
 		c.finish(t, c.answer(c.answers(reject), no))
@@ -73,6 +77,7 @@ func TestADenialRunsNothing(t *testing.T) {
 
 // The graph takes whatever is true for a yes, as most graphs in the field do.
 func TestACancelledAnswerIsNoApproval(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "truthy", 1)
 		c.finish(t, c.answer(c.answers(cancelled), false))
@@ -83,6 +88,7 @@ func TestACancelledAnswerIsNoApproval(t *testing.T) {
 }
 
 func TestAnAnswerArrivesAsItWasGiven(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		for _, value := range []any{"Bob", "42", `{"a":1}`, float64(42), true, map[string]any{"a": []any{"b"}}, []any{"x"}, float64(0), ""} {
 			if text, isText := value.(string); !w.b.showsIDs() && (value == float64(0) || isText && text != "Bob") {
@@ -105,6 +111,7 @@ func TestAnAnswerArrivesAsItWasGiven(t *testing.T) {
 }
 
 func TestTheBackendsSchemaIsTold(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "schema", 1)
 		schema, _ := c.pending[0]["responseSchema"].(map[string]any)
@@ -118,6 +125,7 @@ func TestTheBackendsSchemaIsTold(t *testing.T) {
 }
 
 func TestACopilotKitValue(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "copilot", 1)
 		if got := c.pending[0].str("message"); got != "What is your name?" {
@@ -132,6 +140,7 @@ func TestACopilotKitValue(t *testing.T) {
 }
 
 func TestAnAgentInboxRequest(t *testing.T) {
+	t.Parallel()
 	edited := map[string]any{"to": "eve@example.org"}
 	for _, test := range []struct {
 		name    string
@@ -164,6 +173,7 @@ func TestAnAgentInboxRequest(t *testing.T) {
 
 // HITL middleware: one native interrupt holds both tool calls; each is asked for on its own.
 func TestToolCallsAreApprovedOneByOne(t *testing.T) {
+	t.Parallel()
 	decide := func(d ...any) any { return map[string]any{"decisions": d} }
 	approve, rejection := map[string]any{"type": "approve"}, map[string]any{"type": "reject", "message": "no"}
 	args := map[string]any{"to": "eve@example.org", "body": "hello"}
@@ -243,6 +253,7 @@ func calls(messages []event) []string {
 // The adapter 0.0.42 tells only the first of two when they begin; the other is asked for after that
 // one's answer.
 func TestTwoInterruptsAtOnce(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		if !w.b.showsIDs() {
 			return // no native ids on the wire: TestTwoInterruptsWithoutNativeIDs
@@ -286,6 +297,7 @@ func TestTwoInterruptsAtOnce(t *testing.T) {
 // Raw events off and no outcome: no native id is on the wire. Two answers cannot be told apart by
 // the backend then, so none is sent, and nothing runs.
 func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		if w.b.showsIDs() {
 			return // TestTwoInterruptsAtOnce
@@ -303,6 +315,7 @@ func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
 // Two interrupts of one node have the same native id. An old answer must not reach the new
 // question.
 func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "sequential", 1)
 		first := c.pending[0]
@@ -339,6 +352,7 @@ func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 
 // The question of a subgraph, whose snapshots come in the middle of the run.
 func TestAQuestionInASubgraph(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		for _, test := range []struct {
 			entry   func(string) entry
@@ -356,6 +370,7 @@ func TestAQuestionInASubgraph(t *testing.T) {
 
 // A node that is visited again asks again, under a new native id: one pause after the other.
 func TestOnePauseAfterTheOther(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "loop", 1)
 		told := map[string]bool{}
@@ -381,6 +396,7 @@ func TestOnePauseAfterTheOther(t *testing.T) {
 // The answers must not be mixed up, and which call gets one depends on which comes first: where RAW
 // events show that there are two, denials alone are taken.
 func TestTwoToolsOfOneNode(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "tools", 1)
 		if got := c.pending[0].str("message"); got != "Tool a?" {
@@ -407,6 +423,7 @@ func TestTwoToolsOfOneNode(t *testing.T) {
 
 // CopilotKit resumes with the interrupted run's own id, and adds a tool message with the payload.
 func TestCopilotKitsResume(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		if w.old() {
 			return // its versions with resume have a newer client
@@ -437,6 +454,7 @@ func TestCopilotKitsResume(t *testing.T) {
 
 // New input beside the answers is not lost.
 func TestAMessageBesideTheAnswers(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "approve", 1)
 		s := c.answer(c.answers(accept), yes)
@@ -455,6 +473,7 @@ func TestAMessageBesideTheAnswers(t *testing.T) {
 // The first of two answers brings a message. The run asks again, so the message was not taken; the
 // client keeps it, says it again beside the second answer, and has it answered.
 func TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion(t *testing.T) {
+	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
 		c := w.paused(t, "sequential", 1)
 		s := c.answer(c.answers(accept), yes)

@@ -35,6 +35,7 @@ func (w world) as(t *testing.T, user, thread string) *client {
 // TestAnothersThread: Bob runs Alice's paused thread, and then both answer. Her answer is carried
 // out once, and nothing of his reaches the backend.
 func TestAnothersThread(t *testing.T) {
+	t.Parallel()
 	for _, b := range shared.backends {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,6 +71,7 @@ func TestAnothersThread(t *testing.T) {
 
 // TestThreadsOfTwoPeople: with HOLDPOINT_THREAD_NAMESPACE the same thread id is a thread of each.
 func TestThreadsOfTwoPeople(t *testing.T) {
+	t.Parallel()
 	for _, b := range shared.backends {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

@@ -155,6 +155,7 @@ func (how tampering) tampered(t *testing.T, c *client) []event {
 // whatever way the client writes it otherwise. The backend alone runs what is written:
 // TestDirectPydanticAIRunsWhatTheHistorySays.
 func TestPydanticAIRunsWhatWasShown(t *testing.T) {
+	t.Parallel()
 	for _, how := range tamperings {
 		t.Run(how.name, func(t *testing.T) {
 			eachPydanticAI(t, []string{"stateless", "store"}, func(t *testing.T, w world) {
@@ -193,6 +194,7 @@ func TestPydanticAIRunsWhatWasShown(t *testing.T) {
 
 // Two questions: each answer is for its own call, whatever the history says of the other.
 func TestPydanticAICallsAreNotSwapped(t *testing.T) {
+	t.Parallel()
 	eachPydanticAI(t, []string{"stateless"}, func(t *testing.T, w world) {
 		for first, want := range map[bool]string{true: deleteA, false: deleteB} {
 			t.Run(fmt.Sprint(first), func(t *testing.T) {
@@ -222,6 +224,7 @@ func TestPydanticAICallsAreNotSwapped(t *testing.T) {
 
 // No Holdpoint: without a store the backend runs what the history says, and 2.0.0 each copy of it.
 func TestDirectPydanticAIRunsWhatTheHistorySays(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"2.0.0", "2.68.0"} {
 		s := need(t, "pydanticai", version)
 		for _, mode := range s.modes {

@@ -43,6 +43,7 @@ func (c *client) asksAbout(t *testing.T, s step, calls int) {
 
 // What is approved runs once, with the arguments that were asked for; what is not does not run.
 func TestPydanticAIApprovals(t *testing.T) {
+	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
 	edited := func(id string) entry {
 		return resolved(id, map[string]any{"approved": true, "editedArgs": map[string]any{"path": "c.txt"}})
@@ -83,6 +84,7 @@ func TestPydanticAIApprovals(t *testing.T) {
 // way to approve it: a tool message for it becomes the tool's result, and the tool never runs. That
 // passes as it is, and the log blames nobody. resume is refused, because no question is open.
 func TestPydanticAIsEarlyProtocolPasses(t *testing.T) {
+	t.Parallel()
 	for version, mode := range map[string]string{"1.107.10": "stateless", "2.68.0": "early"} {
 		s := need(t, "pydanticai", version)
 		h := ownHoldpoint(t, s.base()+"/"+mode, nil)
@@ -124,6 +126,7 @@ func TestPydanticAIsEarlyProtocolPasses(t *testing.T) {
 // An answer that pydantic-ai refuses before anything runs leaves its question open, as it does
 // without Holdpoint: the second try is taken.
 func TestPydanticAIAfterARefusal(t *testing.T) {
+	t.Parallel()
 	result := func(c *client) event {
 		for _, m := range c.messages {
 			list, _ := m["toolCalls"].([]any)

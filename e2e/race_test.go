@@ -13,6 +13,7 @@ import (
 // recorded shape (simple_interrupt of 0.0.43), because two real runs of one LangGraph thread do not
 // meet at a place that a test could choose.
 func TestTwoRunsAskAtOnce(t *testing.T) {
+	t.Parallel()
 	var arrived, gate chan struct{} // of the run under test; the cells run one after the other
 	var threadID, runID string
 	asksSomethingElse := func(w http.ResponseWriter, r *http.Request) {

@@ -18,6 +18,7 @@ func processed(what string) string {
 }
 
 func TestRequestApproval(t *testing.T) {
+	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
 		s.says(t, "user: approve E-1", `assistant: 1=ApproveExpenseReport({"expenseReportId":"E-1"})`)
@@ -40,6 +41,7 @@ func TestRequestApproval(t *testing.T) {
 }
 
 func TestRequestApprovalAfterASentence(t *testing.T) {
+	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		s.asks(t, "explain E-1", "E-1")
 		s.ends(t, step{resume: s.answers(accept)}, "Done: "+processed("E-1"))
@@ -50,6 +52,7 @@ func TestRequestApprovalAfterASentence(t *testing.T) {
 }
 
 func TestRequestApprovalDenied(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func(string) entry{"denied": reject, "cancelled": cancelled} {
 		t.Run(name, func(t *testing.T) {
 			scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -65,6 +68,7 @@ func TestRequestApprovalDenied(t *testing.T) {
 }
 
 func TestRequestApprovalsAtOnce(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		answers  [2]func(string) entry
 		executed []string
@@ -96,6 +100,7 @@ func TestRequestApprovalsAtOnce(t *testing.T) {
 }
 
 func TestRequestApprovalBesideAPlainCall(t *testing.T) {
+	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		s.asks(t, "mixed E-1", "E-1.look", "E-1")
 		s.finish(t, step{resume: s.answers(accept)})
@@ -106,6 +111,7 @@ func TestRequestApprovalBesideAPlainCall(t *testing.T) {
 }
 
 func TestRequestApprovalOfACallWithoutArguments(t *testing.T) {
+	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		a := s.run(t, step{say: "reset"}).answer(t)
 		if len(a.outcome()) != 1 {
@@ -123,6 +129,7 @@ func TestRequestApprovalOfACallWithoutArguments(t *testing.T) {
 
 // Three questions one after the other, in one turn of the person's.
 func TestRequestApprovalAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		s.asks(t, "chain 3 E", "E.1")
 		s.resumes(t, accept, "E.2")
@@ -139,6 +146,7 @@ func TestRequestApprovalAgainAndAgain(t *testing.T) {
 
 // A plain call is answered by the server itself, in one run, with no question.
 func TestRequestApprovalBackendsOwnCall(t *testing.T) {
+	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		s.ends(t, step{say: "look E-1"}, "Done: Expense report E-1 is of Tuesday.")
 		s.ends(t, step{say: "plain and later"}, "echo: plain and later")
@@ -148,6 +156,7 @@ func TestRequestApprovalBackendsOwnCall(t *testing.T) {
 
 // A tool that fails after it was approved is a result like any other.
 func TestRequestApprovalOfWhatFails(t *testing.T) {
+	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		s.asks(t, "approve boom-1", "boom-1")
 		s.ends(t, step{resume: s.answers(accept)}, "Done: Error: Function failed.")
@@ -158,6 +167,7 @@ func TestRequestApprovalOfWhatFails(t *testing.T) {
 
 // The provider fails before anything was asked, and after the tool ran.
 func TestRequestApprovalBackendFails(t *testing.T) {
+	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		if a := s.run(t, step{say: "fail", loose: true}).answer(t); a.code() == "" || a.outcome() != nil {
 			t.Errorf("a failed run was told as %s", terminal(a))
@@ -178,6 +188,7 @@ func TestRequestApprovalBackendFails(t *testing.T) {
 
 // The program is started anew between question and answer: it keeps nothing, so nothing is lost.
 func TestRequestApprovalBackendRestarted(t *testing.T) {
+	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
 		s.p.restart()
@@ -188,6 +199,7 @@ func TestRequestApprovalBackendRestarted(t *testing.T) {
 
 // The contract, as every backend behind Holdpoint has it.
 func TestScriptedContract(t *testing.T) {
+	t.Parallel()
 	scenes(t, slices.Concat(approvals(), drafts()), func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
 		// New input is refused, and what is open is told again.

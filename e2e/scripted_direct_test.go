@@ -106,6 +106,7 @@ func answerMessage(l scripted.Layout, id string, yes bool) message {
 // What a server makes of a history, by the kind of program: the rows of what was read in the
 // sources.
 func TestScriptedServersAreStrict(t *testing.T) {
+	t.Parallel()
 	const unanswered = "have no matching"
 	const fine = ""
 	first := userMessage("approve E-1")
@@ -236,6 +237,7 @@ func checkThrown(t *testing.T, l scripted.Layout, w wire, begun bool) {
 
 // What was answered twice runs twice, except where agent-framework binds answers to requests.
 func TestScriptedServersRunTwice(t *testing.T) {
+	t.Parallel()
 	for _, l := range scripted.Layouts {
 		s := scripted.RequestApproval(l, scripted.NewLedger())
 		posted(t, s, body("t", []message{userMessage("approve E-1"), assistantMessage(requestCall(l, "c1", "E-1")), answerMessage(l, "c1", true), answerMessage(l, "c1", true)}))
@@ -251,6 +253,7 @@ func TestScriptedServersRunTwice(t *testing.T) {
 
 // A role that a host has no type for is HTTP 400.
 func TestScriptedServersRefuseRoles(t *testing.T) {
+	t.Parallel()
 	for _, l := range scripted.Layouts {
 		w := posted(t, scripted.RequestApproval(l, scripted.NewLedger()), body("t", []message{userMessage("plain words"), {"role": "activity", "id": "a", "content": "x"}}))
 		if old := l == scripted.LayoutA1 || l == scripted.LayoutA2Old; (w.Status == 400) != old {
@@ -261,6 +264,7 @@ func TestScriptedServersRefuseRoles(t *testing.T) {
 
 // The .NET host that has the outcome: what a resume must say, and what the host believes.
 func TestScriptedDotNetHost(t *testing.T) {
+	t.Parallel()
 	entry := func(status string, payload any) []any {
 		return []any{map[string]any{"interruptId": "ficc_c1", "status": status, "payload": payload}}
 	}
@@ -307,6 +311,7 @@ func TestScriptedDotNetHost(t *testing.T) {
 // A draft's server is typed: the other generation's resume is HTTP 422, and so is a key that it
 // does not know.
 func TestScriptedDraftIsTyped(t *testing.T) {
+	t.Parallel()
 	object, list := map[string]any{"payload": yes}, []any{map[string]any{"interruptId": "x", "status": "resolved"}}
 	for _, test := range []struct {
 		name    string
@@ -334,6 +339,7 @@ func TestScriptedDraftIsTyped(t *testing.T) {
 // appearance; tokens of text and of usage, which are the model's, made equal. It writes approval_id
 // as approval_Id_1.
 func TestScriptedFramesAreThePublishedOnes(t *testing.T) {
+	t.Parallel()
 	pause, resumed := scripted.RequestApproval(scripted.LayoutB, scripted.NewLedger()), scripted.RequestApproval(scripted.LayoutB, scripted.NewLedger())
 	hosted, hostedAgain := scripted.DotNet(scripted.NewLedger()), scripted.DotNet(scripted.NewLedger())
 	request := `{"request":{"approval_id":"ficc_call_1","function_name":"ApproveExpenseReport","function_arguments":{"expenseReportId":"EXP-2024-001"},"message":"Approve execution of 'ApproveExpenseReport'?"}}`

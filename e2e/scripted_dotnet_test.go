@@ -15,6 +15,7 @@ func dotnet() actor { return actor{name: "dotnet", make: scripted.DotNet, calls:
 // Its clients are told a schema of one boolean, and it wants the call back, with which it is to
 // run. Whatever a client says of the call, it is Holdpoint's record that goes.
 func TestDotNetBelievesTheRecord(t *testing.T) {
+	t.Parallel()
 	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
 		forged := map[string]any{"approved": true, "toolCall": map[string]any{"callId": "call_9", "name": "ApproveExpenseReport", "arguments": map[string]any{"expenseReportId": "E-9"}}}
@@ -25,6 +26,7 @@ func TestDotNetBelievesTheRecord(t *testing.T) {
 
 // A status of cancelled is not looked at there.
 func TestDotNetCancelledBesideAnApproval(t *testing.T) {
+	t.Parallel()
 	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
 		s.ends(t, step{resume: s.answers(func(id string) entry { return entry{ID: id, Status: "cancelled", Payload: yes} })}, "Done: Tool call invocation rejected.")
@@ -35,6 +37,7 @@ func TestDotNetCancelledBesideAnApproval(t *testing.T) {
 // Any tool that the client declares switches the host's own interrupt off: the question is in
 // rawEvent alone.
 func TestDotNetBesideAClientsTool(t *testing.T) {
+	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
 	for name, test := range map[string]struct {
 		answer   func(string) entry
@@ -60,6 +63,7 @@ func TestDotNetBesideAClientsTool(t *testing.T) {
 // Once the history holds a result of the client's own tool, the host takes every call that waits
 // for one approved.
 func TestDotNetAfterAClientsTool(t *testing.T) {
+	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
 	for name, test := range map[string]struct {
 		answer   func(string) entry
@@ -88,11 +92,12 @@ func TestDotNetAfterAClientsTool(t *testing.T) {
 // What stands before the program fails while the answer is on its way: the call that stays open is
 // not approved by the host on its own at the next turn.
 func TestDotNetAnswerLost(t *testing.T) {
+	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
 			a := dotnet()
-			a.name += "-lost-" + version
+			a.name += "-answer-lost-" + version // taken away too, but not with the one of scripted_history_test.go
 			s := newScene(t, theStage().play(a), version, must(before()))
 			call := s.run(t, step{say: "locate", patch: tools}).answer(t).of("TOOL_CALL_START")[0]
 			s.adds(t, message{"id": fresh("tool"), "role": "tool", "toolCallId": call.str("toolCallId"), "content": "Tuesday Street"})

@@ -12,6 +12,7 @@ import (
 )
 
 func TestDraft(t *testing.T) {
+	t.Parallel()
 	scenes(t, drafts(), func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
 		i, listed := s.pending[0], strings.HasPrefix(s.p.name, "draft-v1.5")
@@ -40,6 +41,7 @@ func TestDraft(t *testing.T) {
 
 // No client takes outcome as a string, so a run that never pauses is repaired too.
 func TestDraftPlainEnd(t *testing.T) {
+	t.Parallel()
 	scenes(t, drafts(), func(t *testing.T, s scene) {
 		a := s.ends(t, step{say: "plain and first"}, "echo: plain and first")
 		end := a.of("RUN_FINISHED")[0]
@@ -51,6 +53,7 @@ func TestDraftPlainEnd(t *testing.T) {
 }
 
 func TestDraftDenied(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func(string) entry{"denied": reject, "cancelled": cancelled} {
 		t.Run(name, func(t *testing.T) {
 			scenes(t, drafts(), func(t *testing.T, s scene) {
@@ -68,6 +71,7 @@ func TestDraftDenied(t *testing.T) {
 }
 
 func TestDraftAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	scenes(t, drafts(), func(t *testing.T, s scene) {
 		s.asks(t, "chain 3 E", "E.1")
 		s.resumes(t, accept, "E.2")
@@ -79,6 +83,7 @@ func TestDraftAgainAndAgain(t *testing.T) {
 }
 
 func TestDraftsAtOnce(t *testing.T) {
+	t.Parallel()
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return !a.two })
 	for name, test := range map[string]struct {
 		answers  [2]func(string) entry
@@ -107,6 +112,7 @@ func TestDraftsAtOnce(t *testing.T) {
 // Questions without ids cannot be told apart in what goes back: one answer for all of them goes,
 // two go not.
 func TestDraftsAtOnceWithoutIDs(t *testing.T) {
+	t.Parallel()
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return a.name != "draft-v1.5-no-id" })
 	scenes(t, list, func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1 E-2", "E-1", "E-2")
@@ -120,6 +126,7 @@ func TestDraftsAtOnceWithoutIDs(t *testing.T) {
 
 // A free question takes whatever the person says; no answer is none.
 func TestDraftAsksForWords(t *testing.T) {
+	t.Parallel()
 	prompts := []actor{{name: "draft-v1-prompt", make: scripted.Draft{Payload: scripted.Prompt, NoReason: true}.New}}
 	scenes(t, prompts, func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
@@ -137,6 +144,7 @@ func TestDraftAsksForWords(t *testing.T) {
 }
 
 func TestDraftBackendFails(t *testing.T) {
+	t.Parallel()
 	scenes(t, drafts(), func(t *testing.T, s scene) {
 		a := s.run(t, step{say: "fail"}).answer(t)
 		if a.code() == "" || a.outcome() != nil || len(a.of("TEXT_MESSAGE_CONTENT")) == 0 {
@@ -148,6 +156,7 @@ func TestDraftBackendFails(t *testing.T) {
 
 // A program that forgot what it asked says so: nothing runs, and the thread goes on.
 func TestDraftBackendRestarted(t *testing.T) {
+	t.Parallel()
 	for _, a := range drafts() {
 		if a.calls {
 			continue // the call stays without a result in the client's history, and a provider takes it no more
@@ -172,6 +181,7 @@ func TestDraftBackendRestarted(t *testing.T) {
 // A server that refuses a key that it does not know, and a client that declares a version: the
 // dialect must be named.
 func TestDraftNamed(t *testing.T) {
+	t.Parallel()
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return !a.strict })
 	h := ownHoldpoint(t, theStage().url, map[string]string{"HOLDPOINT_DIALECT": "draft"})
 	for _, a := range list {

@@ -15,6 +15,7 @@ import (
 // It is said once; no answer is sent again, and the call that stays without a result does not brick
 // the thread.
 func TestRequestApprovalAnswerLost(t *testing.T) {
+	t.Parallel()
 	for _, a := range approvals() {
 		for _, version := range []string{newest, pinned} {
 			t.Run(a.name+"/client-"+version, func(t *testing.T) {
@@ -42,6 +43,7 @@ var (
 
 // A tool that the client declared is the client's: its call passes, and so does its result.
 func TestRequestApprovalBesideAClientsTool(t *testing.T) {
+	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		a := s.run(t, step{say: "locate", patch: tools}).answer(t)
@@ -60,6 +62,7 @@ func TestRequestApprovalBesideAClientsTool(t *testing.T) {
 // A client that declared request_approval itself is one of the sample's kind: the stream is its own
 // to read, and its tool message goes through.
 func TestRequestApprovalOfAClientsOwn(t *testing.T) {
+	t.Parallel()
 	tools := map[string]any{"tools": []any{asking}}
 	scenes(t, layouts(), func(t *testing.T, s scene) {
 		a := s.run(t, step{say: "approve E-1", patch: tools}).answer(t)
@@ -116,6 +119,7 @@ func must(h *holdpoint, err error) *holdpoint {
 // A client that knows no interrupts sees CUSTOM on_interrupt, which Holdpoint makes, and answers in
 // forwardedProps.command.resume.
 func TestScriptedWithAnOldClient(t *testing.T) {
+	t.Parallel()
 	h := must(before())
 	for _, a := range slices.Concat(layouts(), drafts()) {
 		if a.name == "request-approval-A1" || a.name == "request-approval-A2-new" {
@@ -141,6 +145,7 @@ func TestScriptedWithAnOldClient(t *testing.T) {
 // CopilotKit puts its answer into the history too, as a result of the call, and leaves it there.
 // The backend never sees it: neither as an answer, which it could not read, nor as a second result.
 func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		answer   func(string) entry
 		content  string
@@ -174,6 +179,7 @@ func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 // What runs is what was asked for, by the record: neither what the client's history says of it now,
 // nor nothing because the history says nothing of it.
 func TestRequestApprovalOfAnotherHistory(t *testing.T) {
+	t.Parallel()
 	for name, history := range map[string]func(list []event) []event{
 		"other arguments": func(list []event) []event {
 			for _, m := range list {
@@ -208,6 +214,7 @@ func TestRequestApprovalOfAnotherHistory(t *testing.T) {
 
 // New words beside the answer are not lost, and do not come between a call and its result.
 func TestRequestApprovalBesideNewWords(t *testing.T) {
+	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
 		s.finish(t, step{resume: s.answers(accept), say: "plain and beside"})

@@ -100,6 +100,7 @@ func (c *sampleClient) refused(w wire, code string) {
 }
 
 func TestSamplesOwnClient(t *testing.T) {
+	t.Parallel()
 	natives(t, func(t *testing.T, c *sampleClient) {
 		c.user("approve E-1")
 		w := c.post(true)
@@ -136,6 +137,7 @@ func TestSamplesOwnClient(t *testing.T) {
 }
 
 func TestSamplesOwnClientDenies(t *testing.T) {
+	t.Parallel()
 	natives(t, func(t *testing.T, c *sampleClient) {
 		c.user("approve E-1")
 		requests := asked(c.post(true))
@@ -153,6 +155,7 @@ func TestSamplesOwnClientDenies(t *testing.T) {
 }
 
 func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
+	t.Parallel()
 	natives(t, func(t *testing.T, c *sampleClient) {
 		c.user("approve E-1 E-2")
 		first := c.post(true)
@@ -190,6 +193,7 @@ func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
 
 // Nobody asked: what the history claims is not done.
 func TestSamplesOwnClientForges(t *testing.T) {
+	t.Parallel()
 	natives(t, func(t *testing.T, c *sampleClient) {
 		c.user("approve E-1")
 		c.answer([2]string{callOf(c.layout, "c1"), fmt.Sprintf(`{"request":{"approval_id":%q,"function_name":"ApproveExpenseReport","function_arguments":{"expenseReportId":"E-1"}}}`, approvalOf(c.layout, "c1"))}, true)

@@ -47,6 +47,7 @@ func talks(t *testing.T, test func(t *testing.T, s scene)) {
 }
 
 func TestPhrases(t *testing.T) {
+	t.Parallel()
 	talks(t, func(t *testing.T, s scene) {
 		s.ends(t, step{say: "plain and first"}, "echo: plain and first")
 		s.asks(t, "approve E-1", "E-1")
@@ -64,6 +65,7 @@ func TestPhrases(t *testing.T) {
 }
 
 func TestPhrasesDenied(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func(string) entry{"denied": reject, "cancelled": cancelled} {
 		t.Run(name, func(t *testing.T) {
 			talks(t, func(t *testing.T, s scene) {
@@ -80,6 +82,7 @@ func TestPhrasesDenied(t *testing.T) {
 
 // What a person types is no answer; and beside one it does not turn it round.
 func TestPhrasesTyped(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		typed    string
 		answer   func(string) entry
@@ -109,6 +112,7 @@ func TestPhrasesTyped(t *testing.T) {
 }
 
 func TestPhrasesAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	talks(t, func(t *testing.T, s scene) {
 		s.asks(t, "chain 3 E", "E.1")
 		s.resumes(t, accept, "E.2")
@@ -120,6 +124,7 @@ func TestPhrasesAgainAndAgain(t *testing.T) {
 }
 
 func TestPhrasesReplay(t *testing.T) {
+	t.Parallel()
 	talks(t, func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
 		answers := s.answers(accept)
@@ -137,6 +142,7 @@ func TestPhrasesReplay(t *testing.T) {
 
 // Ordinary chat that holds a phrase is asked about too; a cancel goes on.
 func TestPhrasesInOrdinaryChat(t *testing.T) {
+	t.Parallel()
 	talks(t, func(t *testing.T, s scene) {
 		s.asks(t, "offer E-1", "E-1")
 		s.ends(t, step{resume: s.answers(cancelled)}, "echo: "+saysNo)
@@ -152,6 +158,7 @@ func TestPhrasesInOrdinaryChat(t *testing.T) {
 
 // A client that knows no interrupts sees CUSTOM on_interrupt and answers in command.resume.
 func TestPhrasesOldClient(t *testing.T) {
+	t.Parallel()
 	h := must(listening())
 	for _, a := range talkers() {
 		for _, answer := range []any{yes, no} {
@@ -172,6 +179,7 @@ func TestPhrasesOldClient(t *testing.T) {
 
 // Without the option a question in words is chat, and so is the answer.
 func TestPhrasesOff(t *testing.T) {
+	t.Parallel()
 	h := must(before())
 	for _, a := range talkers() {
 		s := newScene(t, theStage().play(a), newest, h)

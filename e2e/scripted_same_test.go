@@ -20,6 +20,7 @@ import (
 // application does so with an event of its own, as its SDK's samples for state do; LangGraph's
 // adapter with the graph's values.
 func TestReplayAndCheckpointLookTheSame(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
 			replay := conversation(t, version, layouts()[3], nil)
@@ -37,6 +38,7 @@ func TestReplayAndCheckpointLookTheSame(t *testing.T) {
 // a run which pauses has a MESSAGES_SNAPSHOT is compared, its place is not); the messages that the
 // adapter puts into the state; and that it gives a message with calls a content, which is "".
 func TestReplayAndCheckpointLookTheSameBesideSteps(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
 			replay := conversation(t, version, layouts()[3], leaveOutSnapshots)

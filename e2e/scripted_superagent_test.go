@@ -109,6 +109,7 @@ func (s superScene) last(t *testing.T) map[string]any {
 }
 
 func TestSuperagent(t *testing.T) {
+	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.ends(t, step{say: "plain and first"}, "echo: plain and first")
 		i := s.asks(t, "approve E-1", "confirmation")
@@ -129,6 +130,7 @@ func TestSuperagent(t *testing.T) {
 }
 
 func TestSuperagentDenied(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func(string) entry{"denied": reject, "cancelled": cancelled} {
 		t.Run(name, func(t *testing.T) {
 			superScenes(t, func(t *testing.T, s superScene) {
@@ -142,6 +144,7 @@ func TestSuperagentDenied(t *testing.T) {
 }
 
 func TestSuperagentFields(t *testing.T) {
+	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "trip E-1", "input_required")
 		s.refused(t, step{resume: s.answers(func(id string) entry { return resolved(id, map[string]any{"town": "Graz"}) }), empty: true}, "INVALID_PAYLOAD", true)
@@ -162,6 +165,7 @@ func TestSuperagentFields(t *testing.T) {
 
 // A question that has no word for no: nothing at all would be a yes.
 func TestSuperagentCancelWithoutAWord(t *testing.T) {
+	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "city", "input_required")
 		calls := len(s.Requests(s.thread))
@@ -178,6 +182,7 @@ func TestSuperagentCancelWithoutAWord(t *testing.T) {
 
 // New input would be run, and the question forgotten.
 func TestSuperagentNewInput(t *testing.T) {
+	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "approve E-1", "confirmation")
 		calls := len(s.Requests(s.thread))
@@ -199,6 +204,7 @@ func TestSuperagentNewInput(t *testing.T) {
 }
 
 func TestSuperagentReplay(t *testing.T) {
+	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "approve E-1", "confirmation")
 		answers, twin := s.answers(accept), s.another(t)
@@ -219,6 +225,7 @@ func TestSuperagentReplay(t *testing.T) {
 
 // The question has expired at the server, which Holdpoint cannot know.
 func TestSuperagentForgets(t *testing.T) {
+	t.Parallel()
 	for _, scene := range []string{"brief E-1", "loop E-1"} {
 		t.Run(scene, func(t *testing.T) {
 			superScenes(t, func(t *testing.T, s superScene) {
@@ -241,6 +248,7 @@ func TestSuperagentForgets(t *testing.T) {
 
 // A second question is plain text to the server, and so it is here: the run completes.
 func TestSuperagentAsksInTheAnswer(t *testing.T) {
+	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "twice E-1", "confirmation")
 		want := "Done: E-1 approved\nAre you sure about the rest?"
@@ -254,6 +262,7 @@ func TestSuperagentAsksInTheAnswer(t *testing.T) {
 }
 
 func TestSuperagentWorks(t *testing.T) {
+	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.finish(t, step{say: "work"})
 		if !strings.HasSuffix(s.wire, "tokens") {
@@ -272,6 +281,7 @@ func TestSuperagentWorks(t *testing.T) {
 
 // What is no run of AG-UI: the server's own requests for runs are refused, the others pass.
 func TestSuperagentOtherPaths(t *testing.T) {
+	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
 		s.asks(t, "approve E-1", "confirmation")
 		get := func(path string) string {

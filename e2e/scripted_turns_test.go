@@ -158,6 +158,7 @@ func (g guest) resume(t *testing.T, table *turntable, c *client) {
 // each is found by its own stream, whatever stood there before, and a question is answered in the
 // form of who asked it, whatever stands there since.
 func TestEveryBackendInTurn(t *testing.T) {
+	t.Parallel()
 	table := newTurntable(t)
 	h := ownHoldpoint(t, table.url, nil)
 	for _, version := range []string{newest, pinned} {

@@ -18,6 +18,7 @@ import (
 // that a client has behind it, in which the snapshot before the question took the place of the
 // client's own, is that of a client of the bare backend.
 func TestStateDeltasAsTheClientAppliesThem(t *testing.T) {
+	t.Parallel()
 	var deltas []string
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -35,6 +35,7 @@ func (w world) adapted(t *testing.T, agent string) *client {
 
 // The adapter's own gate, and a hook that is written for the envelope of its answers.
 func TestStrandsPythonAdapterApprovals(t *testing.T) {
+	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
 	for _, test := range []struct {
 		name, command string
@@ -86,6 +87,7 @@ func (c *client) gated(t *testing.T, s step, n int) {
 
 // A question of a tool's own: what it gets is the adapter's envelope, untouched.
 func TestStrandsPythonAdapterAsks(t *testing.T) {
+	t.Parallel()
 	eachAdapter(t, "hook", func(t *testing.T, w world) {
 		c := w.adapted(t, "hook")
 		c.gated(t, c.wants("ask"), 1)
@@ -108,6 +110,7 @@ func TestStrandsPythonAdapterAsks(t *testing.T) {
 
 // What the contract forbids does not reach the adapter, and leaves the pause as it was.
 func TestStrandsPythonAdapterKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	for _, agent := range []string{"gate", "hook"} {
 		eachAdapter(t, agent, func(t *testing.T, w world) {
 			c := w.adapted(t, agent)
@@ -136,6 +139,7 @@ func TestStrandsPythonAdapterKeepsTheContract(t *testing.T) {
 
 // The same answers once more: the same end, and the adapter is not asked.
 func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
+	t.Parallel()
 	for _, agent := range []string{"gate", "hook"} {
 		eachAdapter(t, agent, func(t *testing.T, w world) {
 			c := w.adapted(t, agent)
@@ -161,6 +165,7 @@ func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 // The hook of the documentation behind the adapter: it gets an object whatever the answer is, and
 // fails. Nothing runs, and it is not told as done.
 func TestStrandsPythonAdapterBeforeTheDocumentedHook(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		answer answer

@@ -13,6 +13,7 @@ var documented = []string{"agentcore/docs", "kept/docs", "entrypoint", "input", 
 // Approvals of every shape, through to the next ordinary turn. What is approved runs once; what is
 // not does not run.
 func TestStrandsPythonApprovals(t *testing.T) {
+	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
 	docs, trust := []string{"agentcore/docs"}, []string{"kept/trust"}
 	for _, test := range []struct {
@@ -77,6 +78,7 @@ func TestStrandsPythonApprovals(t *testing.T) {
 // What is asked: for each call, what it is about, in words and in data, and an answer that the
 // schema allows.
 func TestStrandsPythonAskInTheOutcome(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, documented, func(t *testing.T, w world) {
 		c := w.clerk(t)
 		c.asks(t, c.wants("pair a.txt b.txt"), 2)
@@ -101,6 +103,7 @@ func TestStrandsPythonAskInTheOutcome(t *testing.T) {
 // Beside the call that is asked for there is one that nobody has to approve: it runs at once, and
 // once.
 func TestStrandsPythonCallBesideOneThatNeedsNoApproval(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		answer answer
@@ -128,6 +131,7 @@ func TestStrandsPythonCallBesideOneThatNeedsNoApproval(t *testing.T) {
 
 // A tool that asks gets the answer as it is.
 func TestStrandsPythonToolsAsk(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		command string
 		words   []string
@@ -163,6 +167,7 @@ func TestStrandsPythonToolsAsk(t *testing.T) {
 
 // An agent that is a tool of another asks through it: for the call that the client sees.
 func TestStrandsPythonAnAgentAsATool(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		answer answer
@@ -184,6 +189,7 @@ func TestStrandsPythonAnAgentAsATool(t *testing.T) {
 
 // A hook that asks once about all calls of a message.
 func TestStrandsPythonABatch(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		answer answer
@@ -211,6 +217,7 @@ func TestStrandsPythonABatch(t *testing.T) {
 
 // Graphs and swarms ask before a node, and in a node.
 func TestStrandsPythonNodesAsk(t *testing.T) {
+	t.Parallel()
 	nodes := []string{"agentcore/graph", "kept/graph", "agentcore/swarm", "kept/swarm"}
 	t.Run("approved", func(t *testing.T) {
 		eachStrandsPython(t, nodes, func(t *testing.T, w world) {

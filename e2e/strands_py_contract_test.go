@@ -47,6 +47,7 @@ func eachStrandsPause(t *testing.T, test func(t *testing.T, w world, c *client, 
 // What the contract forbids never reaches the backend, which would take most of it: the pause stays
 // as it was, is told again, and takes the right answer afterwards.
 func TestStrandsPythonKeepTheContract(t *testing.T) {
+	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
 		refusals := []struct {
 			code  string
@@ -81,6 +82,7 @@ func TestStrandsPythonKeepTheContract(t *testing.T) {
 // New input while a question is open is refused too, and comes after the answers then, in an
 // exchange of its own.
 func TestStrandsPythonNewInputWhileAQuestionIsOpen(t *testing.T) {
+	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
 		early := c.wants("plain, but too early")
 		early.empty = true
@@ -104,6 +106,7 @@ func nulls(c *client) map[string]any {
 // What the documented hook fails at, or takes for a no in silence, is refused and never reaches it.
 // The right answer works afterwards.
 func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "entrypoint"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
 		c.asks(t, c.wants("pair a.txt b.txt"), 2)
@@ -123,6 +126,7 @@ func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
 // A page that was reloaded knows the messages and not what is open. It is told again, with the same
 // ids, and can answer.
 func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
+	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, first *client, yes answer, _ func()) {
 		c := first.another(t)
 		for range 2 {
@@ -141,6 +145,7 @@ func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 // The same answers once more, byte for byte and by a fresh client: the same end, and the backend is
 // not called.
 func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
+	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
 		answers, history := c.answers(yes), c.another(t)
 		r := c.run(t, step{resume: answers})
@@ -165,6 +170,7 @@ func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 // Another answer after the end is none: a denial takes nothing back, and an approval does not undo
 // a denial.
 func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name        string
 		first, late answer
@@ -186,6 +192,7 @@ func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
 // New input beside the answers is not lost, and comes behind what was approved: an answer takes
 // none with it, so there is a second exchange.
 func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, documented, func(t *testing.T, w world) {
 		c := w.clerk(t)
 		c.asks(t, c.wants("delete a.txt"), 1)
@@ -205,6 +212,7 @@ func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
 // The answer beside which a message comes leads to another question: the message waits for the next
 // answer.
 func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
 		c.asks(t, c.wants("each a.txt b.txt"), 1)
@@ -226,6 +234,7 @@ func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
 // One tab answers while the tool that another one approved still runs: the tool runs once, and the
 // tab is told so.
 func TestStrandsPythonAnsweredByTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")
 		c.asks(t, c.wants("slow "+gate+" a.txt"), 1)

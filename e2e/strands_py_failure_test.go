@@ -13,6 +13,7 @@ import (
 
 // An exception in the model: one RUN_ERROR, and the thread goes on.
 func TestStrandsPythonModelFails(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.clerk(t)
@@ -29,6 +30,7 @@ func TestStrandsPythonModelFails(t *testing.T) {
 // What was approved ran, and then the model failed. The run ends in an error and the action is not
 // done again, whoever sends what next.
 func TestStrandsPythonModelFailsAfterTheTool(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.clerk(t)
@@ -287,6 +289,7 @@ func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 // The quick start returns the last message and nothing else. An ordinary answer becomes a whole
 // run; a pause cannot be seen, and is said to be lost, with what to change.
 func TestStrandsPythonQuickstart(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"quickstart"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
 		c.goesOn(t, nil)
@@ -307,6 +310,7 @@ func TestStrandsPythonQuickstart(t *testing.T) {
 // A server that sends only words shows no question at all. It has to be named, and then does for
 // agents that never ask.
 func TestStrandsPythonText(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"fastapi/text"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
 		c.goesOn(t, nil)
@@ -321,6 +325,7 @@ func TestStrandsPythonText(t *testing.T) {
 // Nothing but AG-UI gets to an agent through Holdpoint, for the backend's own requests could answer
 // what nobody was asked. Everything else passes.
 func TestStrandsPythonOwnRequests(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
 		c.asks(t, c.wants("delete a.txt"), 1)

@@ -38,6 +38,7 @@ func strandsFile(t *testing.T, text string) string {
 
 // What a hook gets can be said by the interrupt's name, and is what it says it got.
 func TestStrandsPythonAnswersByName(t *testing.T) {
+	t.Parallel()
 	t.Run("words", func(t *testing.T) {
 		env := map[string]string{"HOLDPOINT_STRANDS_FILE": strandsFile(t, `{"interrupts": [
 			{"name": "myapp-*", "answers": "docs-string", "yes": "Y", "no": "nein", "cancel": "stop"},
@@ -74,6 +75,7 @@ func TestStrandsPythonAnswersByName(t *testing.T) {
 
 // The model's reasoning is shown on request only.
 func TestStrandsPythonReasoning(t *testing.T) {
+	t.Parallel()
 	for _, shown := range []string{"false", "true"} {
 		t.Run(shown, func(t *testing.T) {
 			ownStrands(t, "agentcore/docs", map[string]string{"HOLDPOINT_STRANDS_FILE": strandsFile(t, `{"reasoning": `+shown+`}`)}, func(t *testing.T, w world) {
@@ -92,6 +94,7 @@ func TestStrandsPythonReasoning(t *testing.T) {
 // A client that leaves before its run asks: the question is kept all the same, and told to the next
 // one.
 func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
 		c := w.clerk(t)
 		s := c.wants("delete a.txt")
@@ -114,6 +117,7 @@ func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
 // A run whose client has left goes on. Until it has ended its thread takes no other: the agent
 // would begin it beside the first.
 func TestStrandsPythonRunWithoutItsClient(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")
 		s := c.wants("linger " + gate)
@@ -146,6 +150,7 @@ func (w world) logs(t *testing.T, c *client, words ...string) {
 // A client that leaves while what it approved runs: that goes on, and whoever sends the same answer
 // again is told how it ended.
 func TestStrandsPythonClientLeavesInMidResume(t *testing.T) {
+	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
 		c, gate := w.clerk(t), fresh("gate")
 		c.asks(t, c.wants("slow "+gate+" a.txt"), 1)

@@ -75,6 +75,7 @@ func (w world) kept(t *testing.T, c *client, files ...string) {
 }
 
 func TestStrandsRunsWhatIsApproved(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
 		c.waits(t, c.wants("delete a.txt"), 1)
@@ -92,6 +93,7 @@ func TestStrandsRunsWhatIsApproved(t *testing.T) {
 
 // The word of the documentation, and of HumanInTheLoop.
 func TestStrandsTakesAWord(t *testing.T) {
+	t.Parallel()
 	for word, files := range map[string][]string{"y": {"a.txt"}, "Y": {"a.txt"}, "n": nil, "no, keep it": nil} {
 		t.Run(word, func(t *testing.T) {
 			eachStrands(t, strandsAll, func(t *testing.T, w world) {
@@ -107,6 +109,7 @@ func TestStrandsTakesAWord(t *testing.T) {
 // A no in whatever form deletes nothing. For the documented hook all but a word would be an
 // exception, which runs the call.
 func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
+	t.Parallel()
 	for name, no := range map[string]answer{
 		"denied":    reject,
 		"cancelled": cancelled,
@@ -127,6 +130,7 @@ func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 // An answer that can't be said in the hook's form is refused or taken for the no that it is. It
 // deletes nothing, and the thread goes on.
 func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
+	t.Parallel()
 	for _, payload := range []any{
 		map[string]any{"approved": false, "comment": "not today"}, map[string]any{"approved": "true"}, map[string]any{"approved": nil},
 		map[string]any{"accepted": false}, map[string]any{"status": "cancelled"}, map[string]any{}, []any{}, []any{"y"}, 0, 1, "", json.RawMessage("null"),
@@ -192,6 +196,7 @@ func (c *client) waits(t *testing.T, s step, n int) wire {
 // Two parallel calls: both are asked for, at once or one after the other, and each runs if its own
 // answer was a yes.
 func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		no    answer
@@ -213,6 +218,7 @@ func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 
 // A call that nobody asks for runs beside one that waits, once. Another one comes after the answer.
 func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
 		c.run(t, c.wants("delete a.txt and list then delete b.txt then delete c.txt"))
@@ -227,6 +233,7 @@ func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
 // A tool that asks gets the answer as it is; the second question of one that asks twice comes in a
 // pause of its own.
 func TestStrandsToolAsks(t *testing.T) {
+	t.Parallel()
 	for _, payload := range []any{"prod", map[string]any{"env": "prod"}, []any{"a", "b"}, 7} {
 		t.Run(text(payload), func(t *testing.T) {
 			eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -280,6 +287,7 @@ func (w world) answered(t *testing.T, c *client, tool string, want any) {
 
 // The form of an answer is the operator's to say, by the question's name.
 func TestStrandsAnswersByName(t *testing.T) {
+	t.Parallel()
 	env := asStrands()
 	env["HOLDPOINT_STRANDS_FILE"] = strandsFile(t, `{"interrupts": [
 		{"name": "strands:human*", "answers": "bool"},
@@ -310,6 +318,7 @@ func TestStrandsAnswersByName(t *testing.T) {
 // All calls of a turn in one question, whose id is the same each time: the second answer is to the
 // second question.
 func TestStrandsBatch(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name          string
 		first, second answer
@@ -342,6 +351,7 @@ func TestStrandsBatch(t *testing.T) {
 
 // Two hooks ask for one call: it runs if both are answered with a yes.
 func TestStrandsTwoHooksOnOneCall(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		answers []answer
 		files   []string
@@ -359,6 +369,7 @@ func TestStrandsTwoHooksOnOneCall(t *testing.T) {
 
 // A node of a graph waits: with it, or without it.
 func TestStrandsGraphNode(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		answer answer
@@ -381,6 +392,7 @@ func TestStrandsGraphNode(t *testing.T) {
 // What an agent does as another's tool is the tool's affair: the client sees one call, and one
 // result. A question in it is lost in Strands, and none is made up.
 func TestStrandsAgentAsATool(t *testing.T) {
+	t.Parallel()
 	for name, calls := range map[string]int{"child list": 1, "child ask Which env?": 0} {
 		t.Run(name, func(t *testing.T) {
 			eachStrands(t, []string{"sse/hook", "ndjson/hook"}, func(t *testing.T, w world) {

@@ -11,6 +11,7 @@ import (
 // What the contract forbids never reaches Strands: part of it would be taken, the rest wedges the
 // thread. The pause stays as it was, is told again, and takes the right answer afterwards.
 func TestStrandsKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	for _, refusal := range []struct {
 		name, code string
 		wrong      func(c *client) (s step, applies bool)
@@ -55,6 +56,7 @@ func TestStrandsKeepsTheContract(t *testing.T) {
 
 // A reloaded page knows the messages and not what is open: it is told again, with the same ids.
 func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		first := w.person(t)
 		first.waits(t, first.wants("delete a.txt"), 1)
@@ -73,6 +75,7 @@ func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 // The same answers once more, byte for byte and by a fresh client: the same end, and Strands is not
 // called. It would ask its model again.
 func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, append([]string{"sse/batch", "agui/batch", "sse/graph-hook"}, strandsAll...), func(t *testing.T, w world) {
 		c := w.person(t)
 		c.run(t, c.wants("delete a.txt and delete b.txt"))
@@ -107,6 +110,7 @@ func unordered(c *client) string {
 
 // Another answer after the end is none.
 func TestStrandsTakesTheFirstAnswer(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name        string
 		first, late answer
@@ -128,6 +132,7 @@ func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 // New input beside the answers is answered behind what was approved. Where the answers lead to
 // another question it waits.
 func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
 		c := w.person(t)
 		c.waits(t, c.wants("delete a.txt then delete b.txt"), 1)
@@ -151,6 +156,7 @@ func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 
 // The session of a thread is its own, the same in every run, and does not tell the thread's id.
 func TestStrandsSession(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for range 2 {
 		w := shared.strands.world("sse/hook", newest)
@@ -171,6 +177,7 @@ func TestStrandsSession(t *testing.T) {
 // The events of a run that asks nothing, in an order that every client takes, and thoughts only
 // where they are wanted.
 func TestStrandsOrdinaryRun(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "json/hook", "sse/graph"}, func(t *testing.T, w world) {
 		c := w.person(t)
 		for _, said := range []string{"plain one", "plain two"} {

@@ -77,6 +77,7 @@ func response(answer any, ids ...string) []any {
 // the call: SDK 1.19.0 goes on with its loop to clean up, and that runs the tool, and every other
 // tool of the turn.
 func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "sse/sequential"} {
 		for _, no := range []any{false, nil, map[string]any{"approved": false}, map[string]any{"status": "cancelled"}, 0} {
 			t.Run(fmt.Sprint(mode, " ", text(no)), func(t *testing.T) {
@@ -104,6 +105,7 @@ func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 
 // So a cancelled answer deletes the file when the adapter hands it on in its own form.
 func TestDirectAwsStrandsRunsWhatWasCancelled(t *testing.T) {
+	t.Parallel()
 	b, _ := bareStrands("agui/hook")
 	for _, answer := range []answer{cancelled, reject, func(id string) entry { return resolved(id, false) }} {
 		c := newClient(t, shared.direct, newest, b.url(), fresh("bare"), nil)
@@ -120,6 +122,7 @@ func TestDirectAwsStrandsRunsWhatWasCancelled(t *testing.T) {
 
 // The documented Express server names no media type, and what an agent throws cuts the connection.
 func TestDirectStrandsLines(t *testing.T) {
+	t.Parallel()
 	b, thread := bareStrands("ndjson/hook")
 	events, contentType, cut := b.prompt(t, thread, "plain @"+thread)
 	if contentType != "" || cut || len(events) == 0 || events[len(events)-1].kind() != "agentResultEvent" {
@@ -133,6 +136,7 @@ func TestDirectStrandsLines(t *testing.T) {
 // Of two parallel calls that ask the stream shows one, the last, and the other when that is
 // answered. The result of a waiting call is a fake; one that was not begun has none.
 func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
+	t.Parallel()
 	for mode, fakes := range map[string]int{"sse/hook": 2, "sse/vended": 2, "sse/middleware": 2, "sse/sequential": 0} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -154,6 +158,7 @@ func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 // there is. It is to be told by the stream alone, which begins with a model call instead of the
 // tools.
 func TestDirectStrandsTakesAnAnswerToNothing(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"sse/hook", "fresh/hook"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -175,6 +180,7 @@ func TestDirectStrandsTakesAnAnswerToNothing(t *testing.T) {
 
 // Words while it waits are an error, and nothing asks what is open.
 func TestDirectStrandsTakesNoWordsWhileItWaits(t *testing.T) {
+	t.Parallel()
 	b, thread := bareStrands("sse/hook")
 	b.prompt(t, thread, "delete a.txt @"+thread)
 	for _, prompt := range []any{"plain", []any{}, nil} {
@@ -187,6 +193,7 @@ func TestDirectStrandsTakesNoWordsWhileItWaits(t *testing.T) {
 
 // The final event does not say what a run asks; a plain answer does not either.
 func TestDirectStrandsResultNamesNoInterrupt(t *testing.T) {
+	t.Parallel()
 	b, thread := bareStrands("json/hook")
 	answer, _, _ := b.prompt(t, thread, "delete a.txt @"+thread)
 	if result, _ := answer[0]["response"].(map[string]any); result["stopReason"] != "interrupt" || contains(text(answer), "myapp-approval") {
@@ -196,6 +203,7 @@ func TestDirectStrandsResultNamesNoInterrupt(t *testing.T) {
 
 // An agent that is another's tool asks nobody: its question is the tool's result.
 func TestDirectStrandsLosesTheQuestionOfAnAgentAsATool(t *testing.T) {
+	t.Parallel()
 	b, thread := bareStrands("sse/hook")
 	events, _, _ := b.prompt(t, thread, "child ask Which env? @"+thread)
 	if kinds := kindsOf(events); slices.Contains(kinds, "interruptEvent") || !contains(text(events), `"status":"success"`, `\"name\":\"ask_user\"`) {
@@ -215,6 +223,7 @@ func bareAwsStrands(t *testing.T, mode string) (*backend, *client) {
 // The adapter makes an agent for each thread and leaves Strands' own HumanInTheLoop behind: nobody
 // is asked.
 func TestDirectAwsStrandsLeavesHumanInTheLoopBehind(t *testing.T) {
+	t.Parallel()
 	if b, c := bareAwsStrands(t, "agui/vended"); len(c.pending) > 0 || len(b.ledger(t, c.thread).Files) != 1 {
 		t.Errorf("asked %v", c.pending)
 	}
@@ -222,6 +231,7 @@ func TestDirectAwsStrandsLeavesHumanInTheLoopBehind(t *testing.T) {
 
 // Input while the adapter waits destroys what it knows of the question, and the thread with it.
 func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
+	t.Parallel()
 	for name, wrong := range map[string]step{
 		"words":     {say: "plain", empty: true},
 		"no answer": {patch: map[string]any{"resume": []any{}}, empty: true},
@@ -248,6 +258,7 @@ func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
 // It takes some of the answers, asks again where one has no payload, and knows an answer no more
 // once it was given.
 func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
+	t.Parallel()
 	b, c := bareAwsStrands(t, "agui/hook")
 	first := step{resume: []entry{resolved(c.pending[0].str("id"), "y")}, empty: true}
 	if a := c.run(t, first).answer(t); len(a.outcome()) != 1 {
@@ -267,6 +278,7 @@ func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
 // What comes beside the answers is told to the client as if it had been read. The model is shown it
 // in the next run, if the client sends it again.
 func TestDirectAwsStrandsDropsAMessageBesideTheAnswers(t *testing.T) {
+	t.Parallel()
 	_, c := bareAwsStrands(t, "agui/hook")
 	a := c.run(t, step{say: "plain beside", resume: c.answers(func(id string) entry { return resolved(id, "y") }), empty: true}).answer(t)
 	if c.echoed("plain beside") || !contains(text(a.of("MESSAGES_SNAPSHOT")), "plain beside") {

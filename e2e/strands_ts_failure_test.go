@@ -14,6 +14,7 @@ import (
 
 // An exception in the model: one RUN_ERROR, whichever way it comes, and the thread goes on.
 func TestStrandsModelFails(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		both(t, func(t *testing.T, next func(*client) *client) {
 			c := w.person(t)
@@ -28,6 +29,7 @@ func TestStrandsModelFails(t *testing.T) {
 
 // A tool that fails is a result like any other.
 func TestStrandsToolFails(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		c := w.person(t)
 		c.finish(t, c.wants("boom"))
@@ -38,6 +40,7 @@ func TestStrandsToolFails(t *testing.T) {
 // A server that does not stream loses the question. That is an error which says so, never a
 // success.
 func TestStrandsAnswersWithoutAStream(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, []string{"json/hook"}, func(t *testing.T, w world) {
 		c := w.person(t)
 		if a := c.run(t, c.wants("delete a.txt")).answer(t); a.code() != "STRANDS_INTERRUPT_LOST" || a.outcome() != nil {
@@ -50,6 +53,7 @@ func TestStrandsAnswersWithoutAStream(t *testing.T) {
 // An agent that is made for each request, as in Strands' Express example, knows no answer: it asks
 // its model again, and what looks like a success is none.
 func TestStrandsAgentForEachRequest(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
 		t.Run(name, func(t *testing.T) {
 			eachStrands(t, []string{"fresh/hook"}, func(t *testing.T, w world) {
@@ -92,6 +96,7 @@ func mortalStrands(t *testing.T, mode string) world {
 // The backend is restarted between pause and answer. With a session manager it takes the answer,
 // without one the question is lost: that is said, nothing runs, and the thread goes on.
 func TestStrandsIsRestarted(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"saved/hook", "sse/hook", "agui/hook"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -123,6 +128,7 @@ func TestStrandsIsRestarted(t *testing.T) {
 // The backend dies while an approved tool runs. Nobody knows how far it came: that is said, the
 // answer is not sent again, and the thread goes on.
 func TestStrandsDiesInMidResume(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "agui/hook"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -149,6 +155,7 @@ func TestStrandsDiesInMidResume(t *testing.T) {
 // Holdpoint is restarted with its store in memory: the answer is refused, and nothing runs. What
 // the agent waits for nobody can find out, so a new message is an error that says so.
 func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		env := map[string]string{}
 		if w.raw() {
@@ -216,6 +223,7 @@ func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 // The client leaves before the question comes. A raw server goes on and asks all the same, and
 // cannot be asked what is open: whoever comes next is told.
 func TestStrandsAsksAClientThatLeft(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
 		c := first.leaves(t, w, first.wants("wait "+gate+" then delete a.txt"), gate)
@@ -231,6 +239,7 @@ func TestStrandsAsksAClientThatLeft(t *testing.T) {
 // too late to stop its agent, which waits then for an answer to what the adapter does not know:
 // such a thread takes nothing any more.
 func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
 		c := first.leaves(t, w, first.wants("wait "+gate+" and delete a.txt"), gate)
@@ -242,6 +251,7 @@ func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 // The client leaves when its answer was taken. The run goes on without it, and what it asks then is
 // told to the next one.
 func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
 		first, gate := w.person(t), fresh("gate")
 		first.waits(t, first.wants("delete a.txt then wait "+gate+" then delete b.txt"), 1)
@@ -257,6 +267,7 @@ func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
 
 // Two pages answer at once: what was approved runs once.
 func TestStrandsIsAnsweredTwiceAtOnce(t *testing.T) {
+	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
 		one := w.person(t)
 		one.waits(t, one.wants("delete a.txt then delete b.txt"), 1)

@@ -47,6 +47,7 @@ func (u *upgrade) at(t *testing.T, h *holdpoint, thread string, messages []event
 // the other one has asked. What only the new one can say shuts the old one out of that thread, and
 // out of no other: it is never taken for a thread that waits for nothing, and not written back.
 func TestRollingUpgrade(t *testing.T) {
+	t.Parallel()
 	next, err := nextBinary()
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -32,7 +31,6 @@ type runtime struct{ name, address string }
 func runtimes(t *testing.T, interpreter string, program ...string) []runtime {
 	t.Helper()
 	cmd := exec.Command(interpreter, program...)
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	p, err := startProcess(filepath.Join(program...), cmd)
 	if err != nil {
 		t.Fatal(err)
