@@ -76,8 +76,8 @@ func (s stack) node() bool {
 	return err == nil
 }
 
-// moreAtOnce runs three tests for each core at a time, unless -parallel says otherwise: they wait for
-// processes more than they work.
+// moreAtOnce runs three tests for each core at a time, unless -parallel says otherwise: they wait
+// for processes more than they work.
 func moreAtOnce() {
 	flag.Parse()
 	given := false
