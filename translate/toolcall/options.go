@@ -1,7 +1,9 @@
 package toolcall
 
 import (
+	"encoding/json"
 	"errors"
+	"slices"
 
 	"holdpoint/translate/internal/plaincalls"
 	"holdpoint/translate/kit"
@@ -46,7 +48,7 @@ func (o Options) Check() []error {
 	if err := o.Ask.Check(); err != nil {
 		errs = append(errs, kit.WrongOption("ASK", err))
 	}
-	if _, err := o.words(); err != nil {
+	if _, err := o.words(); err != nil && !o.approves() {
 		name := "YES"
 		if wrong := (*plaincalls.WordError)(nil); errors.As(err, &wrong) {
 			if err = wrong.Err; wrong.No {
@@ -56,6 +58,11 @@ func (o Options) Check() []error {
 		errs = append(errs, kit.WrongOption(name, err))
 	}
 	return errs
+}
+
+// approves says whether the no is a yes by itself. That is found by the tag of its field.
+func (o Options) approves() bool {
+	return slices.ContainsFunc(o.withDefaults().No.Denials(), func(denial json.RawMessage) bool { return kit.JSON(denial).DeniesOnly() != nil })
 }
 
 func (o Options) words() (plaincalls.Words, error) {

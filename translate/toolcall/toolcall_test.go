@@ -355,7 +355,7 @@ func TestOptions(t *testing.T) {
 		"the defaults":        {Options{Ask: kit.Names{"a"}}, ""},
 		"a pattern":           {Options{Ask: kit.Names{"["}}, "ASK"},
 		"a yes":               {Options{Ask: kit.Names{"a"}, Yes: `{"approved"`}, "YES"},
-		"a no":                {Options{Ask: kit.Names{"a"}, No: `{"approved":true}`}, "NO"},
+		"a no":                {Options{Ask: kit.Names{"a"}, No: `{"approved":true}`}, "no"},
 		"a no that is a word": {Options{Ask: kit.Names{"a"}, No: `denied`}, "NO"},
 	} {
 		t.Run(name, func(t *testing.T) {

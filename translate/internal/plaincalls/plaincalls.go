@@ -11,7 +11,6 @@ package plaincalls
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -41,30 +40,30 @@ func (p *Protocol) Asks(tool string, in agui.RunInput) bool {
 
 // Open are the calls of the stream that ask and have no result, each once.
 func (p *Protocol) Open(r *translate.Request) []agui.Call {
-	var open []agui.Call
+	return left(r, func(tool string) bool { return p.Asks(tool, r.Input) })
+}
+
+// left are the calls of the stream without a result whose tool is one, each once.
+func left(r *translate.Request, is func(tool string) bool) []agui.Call {
+	var list []agui.Call
 	if r.Transcript == nil {
 		return nil
 	}
+	seen := map[string]bool{} // a stream may have very many
 	for _, c := range r.Transcript.Calls() {
-		again := slices.ContainsFunc(open, func(before agui.Call) bool { return before.ID == c.ID })
-		if c.Fresh && !c.Answered && !again && p.Asks(c.Name, r.Input) {
-			open = append(open, c)
+		if c.Fresh && !c.Answered && !seen[c.ID] && is(c.Name) {
+			list, seen[c.ID] = append(list, c), true
 		}
 	}
-	return open
+	return list
 }
 
 // Clients are the calls of the stream without a result that the client answers itself. Their
 // results have to come with the answers, for a model refuses a turn that lacks one.
 func Clients(r *translate.Request) []string {
 	var list []string
-	if r.Transcript == nil {
-		return nil
-	}
-	for _, c := range r.Transcript.Calls() {
-		if c.Fresh && !c.Answered && r.Input.Declares(c.Name) && !slices.Contains(list, c.ID) {
-			list = append(list, c.ID)
-		}
+	for _, c := range left(r, r.Input.Declares) {
+		list = append(list, c.ID)
 	}
 	return list
 }

@@ -47,12 +47,25 @@ func (p *Protocol) Resume(r *translate.Request) (Resume, error) {
 // clientsResults are the new tool messages on the turn's calls that the client answers itself.
 // needed says that something was approved, so that the results must be there.
 func clientsResults(r *translate.Request, needed bool) ([]agui.Message, error) {
+	clients := KeptOf(r.Pause).Clients
+	if len(clients) == 0 {
+		return nil, nil
+	}
+	onCall := func(list []agui.Message) map[string]agui.Message {
+		first := map[string]agui.Message{}
+		for _, m := range list {
+			if _, has := first[m.ToolCallID]; m.Role == "tool" && !has {
+				first[m.ToolCallID] = m
+			}
+		}
+		return first
+	}
+	brought, all := onCall(r.New), onCall(r.Input.Messages)
 	var results []agui.Message
-	for _, id := range KeptOf(r.Pause).Clients {
-		on := func(m agui.Message) bool { return m.Role == "tool" && m.ToolCallID == id }
-		if at := slices.IndexFunc(r.New, on); at >= 0 {
-			results = append(results, r.New[at])
-		} else if needed && !slices.ContainsFunc(r.Input.Messages, on) {
+	for _, id := range clients {
+		if m, is := brought[id]; is {
+			results = append(results, m)
+		} else if _, known := all[id]; needed && !known {
 			return nil, agui.Errorf(agui.PartialResume, "the result of call %q, which the client makes itself, has to come with the answers", id)
 		}
 	}

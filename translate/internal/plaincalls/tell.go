@@ -1,8 +1,6 @@
 package plaincalls
 
 import (
-	"slices"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate/kit"
 )
@@ -14,11 +12,12 @@ import (
 // A backend that runs the call itself tells a result of its own. So an answer waits until the run
 // says something else. The zero value tells nothing.
 type Teller struct {
-	waiting []kit.ToolReply
+	replies []kit.ToolReply
+	waiting map[string]bool // by their calls
 }
 
 // NewTeller begins before the first event of the run.
-func NewTeller(replies []kit.ToolReply) Teller { return Teller{waiting: slices.Clone(replies)} }
+func NewTeller(replies []kit.ToolReply) Teller { return Teller{replies, kit.CallsOf(replies)} }
 
 // Before is called for every event but the terminal one, before it is emitted.
 func (t *Teller) Before(ev agui.Event, emit func(agui.Event)) {
@@ -27,24 +26,20 @@ func (t *Teller) Before(ev agui.Event, emit func(agui.Event)) {
 	}
 	switch ev.Type {
 	case agui.CallResult:
-		call := agui.View(ev.JSON).Get("toolCallId").Str
-		t.waiting = slices.DeleteFunc(t.waiting, func(one kit.ToolReply) bool { return one.Call == call })
+		delete(t.waiting, ev.Get("toolCallId").Str)
 	case agui.CallStart, agui.CallChunk:
-		call := agui.View(ev.JSON).Get("toolCallId").Str
-		if slices.ContainsFunc(t.waiting, func(one kit.ToolReply) bool { return one.Call == call }) {
-			return // it begins the call again that it is about to run
+		if !t.waiting[ev.Get("toolCallId").Str] { // else it begins the call again that it is about to run
+			t.tell(emit)
 		}
-		t.tell(emit)
 	case agui.TextStart, agui.TextChunk, agui.MessagesSnapshot: // which has the answer, if the backend keeps it
 		t.tell(emit)
 	}
 }
 
 func (t *Teller) tell(emit func(agui.Event)) {
-	for _, one := range t.waiting {
-		emit(one.Event())
+	for _, one := range t.Rest() {
+		emit(one)
 	}
-	t.waiting = nil
 }
 
 // Passes says whether Before would do nothing for an event of the type.
@@ -62,8 +57,10 @@ func (t *Teller) Passes(of agui.Type) bool {
 // Rest are the answers that were not told when the run ended.
 func (t *Teller) Rest() []agui.Event {
 	var list []agui.Event
-	for _, one := range t.waiting {
-		list = append(list, one.Event())
+	for _, one := range t.replies {
+		if t.waiting[one.Call] {
+			list = append(list, one.Event())
+		}
 	}
 	t.waiting = nil
 	return list
