@@ -76,6 +76,12 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 			})
 		}
 	}
+	calling := need(t, "pydanticai", "1.107.10")
+	list = append(list, deskFamily{
+		name: "pydantic-ai 1.107.10 by calls", version: newest, env: callWords, upstream: calling.base() + "/calls",
+		b: &backend{name: "pydantic-ai 1.107.10", mode: "calls", server: calling}, client: agentClient("agent"), says: plainly,
+		one: "delete a.txt", two: "delete a.txt, delete b.txt", again: "delete a.txt; delete b.txt", yes: yes, no: no, because: true, ran: ranTools,
+	})
 	for n, s := range shared.strandsPy {
 		version := []string{newest, pinned}[n%2]
 		for _, place := range []string{"kept/docs", "fastapi/sse"} {
