@@ -1,10 +1,12 @@
-"""Serves an agent of agno over its AGUI interface, POST /default/agui. No model is called. See serving.py.
+"""Serves an agent of agno over its AGUI interface, POST /default/agui, and a team that leads such an agent, POST /team/agui. No model
+is called. See serving.py.
 
 Its pauses are calls without a result and a plain end, and are answered by tool messages.
 
 A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes: "delete a.txt,
-delete b.txt" are two calls that want a confirmation, "mail bob" is one that wants input, "form colour" asks by get_user_input, and
-"show x" is the client's own tool. What stands behind "then" is the next turn's.
+delete b.txt" are two calls that want a confirmation, "mail bob" is one that wants input, "form colour" asks by get_user_input, "ask colour"
+by ask_user, "run ls" is a tool that somebody else executes, and "show x" is the client's own. The team's leader hands "hand delete
+a.txt and delete b.txt" on to its member. What stands behind "then" is the next turn's.
 """
 
 import asyncio
@@ -25,6 +27,8 @@ from agno.models.response import ModelResponse
 from agno.os.interfaces.agui import AGUI
 from agno.run import RunContext
 from agno.tools import tool
+from agno.team import Team
+from agno.tools.user_feedback import UserFeedbackTools
 from agno.tools.user_control_flow import UserControlFlowTools
 from fastapi import FastAPI
 
@@ -35,6 +39,9 @@ VERBS = {
     "delete": lambda what: ("delete_file", {"path": what}),
     "mail": lambda what: ("send_mail", {"subject": "hi", "to": what}),
     "show": lambda what: ("show_dialog", {"title": what}),
+    "run": lambda what: ("run_command", {"command": what}),
+    "hand": lambda what: ("delegate_task_to_member", {"member_id": "worker", "task": what.replace(" and ", ", ")}),
+    "ask": lambda what: ("ask_user", {"questions": [{"header": what, "question": f"Which {what}?", "options": [{"label": "red"}, {"label": "blue"}]}]}),
     "form": lambda what: ("get_user_input", {"user_input_fields": [{"field_name": what, "field_type": "str", "field_description": "Which " + what + "?"}]}),
 }
 
@@ -105,11 +112,21 @@ def send_mail(subject: str, to: str, run_context: RunContext) -> str:
     return "sent to " + to
 
 
+@tool(external_execution=True)
+def run_command(command: str) -> str:
+    """Runs a command, elsewhere."""
+    raise RuntimeError("this is executed elsewhere")
+
+
 given = options()
 db = SqliteDb(db_file=os.path.join(given.ledger, "agno.db")) if given.database else InMemoryDb()
 app = FastAPI()
-agent = Agent(name="agent", model=Scripted(), tools=[delete_file, send_mail, UserControlFlowTools()], db=db, telemetry=False, add_history_to_context=True)
+own = {"model": Scripted(), "db": db, "telemetry": False}
+tools = [delete_file, send_mail, run_command, UserControlFlowTools(), UserFeedbackTools()]
+agent = Agent(name="agent", tools=tools, add_history_to_context=True, **own)
 app.include_router(AGUI(agent=agent, prefix="/default").get_router())
+worker = Agent(name="worker", id="worker", model=Scripted(), tools=tools, telemetry=False)
+app.include_router(AGUI(team=Team(name="team", members=[worker], **own), prefix="/team").get_router())
 
 if __name__ == "__main__":
-    serve(app, ["default"], ("agno", "ag-ui-protocol"), given.port)
+    serve(app, ["default", "team"], ("agno", "ag-ui-protocol"), given.port)
