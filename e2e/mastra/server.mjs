@@ -5,8 +5,8 @@
 //
 // Modes: "outcome" is @ag-ui/mastra 1.1.2 with its defaults, "quiet" is the same without the outcome, "old" is 1.0.3. Both of
 // these announce a pause by CUSTOM on_interrupt only.
-// Agents: "agent", whose tool says what it wants to be answered, "free", whose tool does not, and "guarded", whose tool needs an
-// approval.
+// Agents: "agent", whose tool says what it wants to be answered, "free", whose tool does not, "guarded", whose tool needs an
+// approval, and "mixed", whose one tool needs one and whose other, "mail bob", suspends.
 //
 // A user message that begins with "plain" is answered with an echo. Any other names the calls of one turn: "delete a.txt, delete
 // b.txt". "then" begins the next turn: "delete a.txt then delete b.txt". The tools of "free" and "agent" ask once more where the
@@ -91,8 +91,14 @@ function turn(prompt) {
   const order = text(prompt[said]).split(' then ')[results.length]
   if (order === undefined) return { text: 'results: ' + JSON.stringify(last.content.map((p) => p.output ?? p.result)) }
   if (order === 'break') return { text: 'I am', error: new Error('the model broke') }
-  if (!order.startsWith('delete')) return { text: 'echo: ' + order }
-  return { calls: order.split(', ').map((one) => ({ type: 'tool-call', toolCallId: `call-${++calls}-${process.pid}`, toolName: 'delete_file', input: JSON.stringify({ path: one.split(' ')[1] }) })) }
+  if (!order.startsWith('delete') && !order.startsWith('mail')) return { text: 'echo: ' + order }
+  const named = (one) => (one.startsWith('mail') ? ['send_mail', { to: one.split(' ')[1] }] : ['delete_file', { path: one.split(' ')[1] }])
+  return {
+    calls: order.split(', ').map((one) => {
+      const [toolName, input] = named(one)
+      return { type: 'tool-call', toolCallId: `call-${++calls}-${process.pid}`, toolName, input: JSON.stringify(input) }
+    }),
+  }
 }
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
@@ -123,8 +129,23 @@ const model = {
   },
 }
 
+const sendMail = createTool({
+  id: 'send_mail',
+  description: 'Sends a mail.',
+  inputSchema: z.object({ to: z.string() }),
+  outputSchema: z.any(),
+  execute: async ({ to }, context) => {
+    const answer = context?.agent?.resumeData ?? context?.resumeData
+    if (answer == null) return (context?.agent?.suspend ?? context?.suspend)({ question: `Mail ${to}?` })
+    if (answer !== 'yes' && answer.approved !== true) return { refused: true }
+    effect('send_mail', { to })
+    return { sent: to }
+  },
+})
+
 const agents = {}
 for (const [name, tool] of Object.entries(TOOLS)) agents[name] = new Agent({ id: name, name, instructions: 'x', model, tools: { delete_file: tool } })
+agents.mixed = new Agent({ id: 'mixed', name: 'mixed', instructions: 'x', model, tools: { delete_file: TOOLS.guarded, send_mail: sendMail } })
 const storage = options.store ? new LibSQLStore({ id: 'file', url: 'file:' + options.store }) : new InMemoryStore({ id: 'memory' })
 const mastra = new Mastra({ agents, storage, logger: false })
 
