@@ -18,7 +18,7 @@ import (
 )
 
 const doctorUsage = "usage: holdpoint doctor [-json] [-message text] [-header 'Name: value'] [-header-file file] " +
-	"[-timeout 60s] [-protocol-version 1.0] [-dialect name] [-tools file] URL|FILE|-"
+	"[-timeout 60s] [-protocol-version 1.0] [-dialect name] [-assistant name] [-tools file] URL|FILE|-"
 
 // doctorFlags are the options of doctor.
 type doctorFlags struct {
@@ -42,6 +42,7 @@ func doctorCommand(args []string, t terminal) int {
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "")
 	flags.StringVar(&f.probe.ProtocolVersion, "protocol-version", "1.0", "")
 	flags.StringVar(&f.probe.Dialect, "dialect", "", "")
+	flags.StringVar(&f.probe.Assistant, "assistant", "", "")
 	flags.StringVar(&f.tools, "tools", "", "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):

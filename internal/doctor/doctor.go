@@ -20,6 +20,7 @@ import (
 	"holdpoint/translate"
 	"holdpoint/translate/auto"
 	"holdpoint/translate/dialects"
+	"holdpoint/translate/langgraphserver"
 	"holdpoint/translate/toolcall"
 )
 
@@ -36,6 +37,9 @@ type Answer struct {
 	Body   []byte
 	Cut    bool // the body broke off, or is longer than MaxBytes
 	Late   bool // it broke off because time was up
+	// Run are the answers of a run that is several requests, this one among them. Nil for one that
+	// is a single request.
+	Run []Answer
 }
 
 // Options say how an Answer is to be read. The zero value is the default of everything.
@@ -48,6 +52,19 @@ type Options struct {
 	Tools []byte
 	// ProtocolVersion is what the client declares. "": nothing. Such a client is told in both forms.
 	ProtocolVersion string
+	// Assistant is that of HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT.
+	Assistant string
+}
+
+// several says whether a run is several requests. What they are for, an answer does not say, so
+// such a run is not examined from a recording.
+func (o Options) several() bool { return o.Dialect == langgraphserver.Name }
+
+func (o Options) err() error {
+	if o.several() != (o.Assistant != "") {
+		return errors.New("-dialect " + langgraphserver.Name + " and -assistant go together")
+	}
+	return nil
 }
 
 // Examine plays the answer to Holdpoint and tells what came of it. The error is a wrong option.
@@ -55,9 +72,12 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	if o.Dialect == "" {
 		o.Dialect = auto.Name
 	}
-	list, err := options(o.Dialect)
+	list, err := options(o)
 	if err != nil {
 		return nil, err
+	}
+	if o.several() && a.Run == nil {
+		return nil, errors.New("a run of " + o.Dialect + " is several requests: give doctor the address of the server")
 	}
 	if _, err := list.New(o.Dialect, nil); err != nil {
 		return nil, err
@@ -70,7 +90,11 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 		r.cannot("it has the Content-Encoding " + word(enc) + " although none was asked for, which Holdpoint does not read")
 		return r, nil
 	}
-	if why := noStream(a, came); why != "" {
+	why := noStream(a, came)
+	if status := a.Status; o.several() && why != "" && len(a.Run) > 1 && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
+		why = "LangGraph's server does not take the run: it may not know the assistant (-assistant)"
+	}
+	if why != "" {
 		r.Verdict = NoStream
 		r.cannot(why)
 		return r, nil
@@ -99,15 +123,18 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	return r, nil
 }
 
-// options are the dialects. What one of them needs is set to something, for nothing is sent. auto
-// would take every call without a result for a question, so the tools are set only if their dialect
-// is named.
-func options(named string) (dialects.List, error) {
+// options are the dialects. What superagent needs is set to something, for its server looks at it
+// in none of the runs here. auto would take every call without a result for a question, so the
+// tools are set only if their dialect is named.
+func options(o Options) (dialects.List, error) {
 	list, set := dialects.All(), map[string]string{"HOLDPOINT_SUPERAGENT_AGENT_ID": "doctor"}
-	if named == toolcall.Name {
+	if o.Assistant != "" {
+		set["HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT"] = o.Assistant
+	}
+	if o.Dialect == toolcall.Name {
 		set["HOLDPOINT_TOOL_CALL_ASK"] = "*"
 	}
-	return list, errors.Join(list.Read(set)...)
+	return list, errors.Join(append(list.Read(set), o.err())...)
 }
 
 // foreign plays the answer to each dialect whose backend does not speak AG-UI. It is nil if none of

@@ -50,7 +50,7 @@ func Fetch(ctx context.Context, p Probe) (Answer, error) {
 	if p.Dialect == "" {
 		p.Dialect = "auto"
 	}
-	list, err := options(p.Dialect)
+	list, err := options(p.Options)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -58,7 +58,10 @@ func Fetch(ctx context.Context, p Probe) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	seen := &capture{to: p.Transport}
+	seen := &capture{to: p.Transport, most: 1}
+	if p.several() {
+		seen.most = maxExchanges
+	}
 	if seen.to == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
 		own.DisableCompression = true
@@ -89,85 +92,120 @@ func Fetch(ctx context.Context, p Probe) (Answer, error) {
 	return seen.answer(ctx, w)
 }
 
-// capture carries one request, and keeps what comes back.
-type capture struct {
-	to http.RoundTripper
+// maxExchanges bounds the requests of a run that is several.
+const maxExchanges = 8
 
-	mu    sync.Mutex // the body may be read on while the run has ended
-	asked bool
+// capture carries the requests of one run, and keeps what comes back.
+type capture struct {
+	to   http.RoundTripper
+	most int // requests that it carries
+
+	mu   sync.Mutex // a body may be read on while the run has ended
+	list []*exchange
+}
+
+// An exchange is one request, and what came back.
+type exchange struct {
+	c     *capture
 	res   *http.Response
 	err   error // of the request, or of its body
 	body  bytes.Buffer
 	whole bool
 }
 
-// errOnce refuses all but the first request: the run is one.
-var errOnce = errors.New("doctor sends one request")
+// errEnough refuses requests behind the last of a run.
+var errEnough = errors.New("doctor sends one run")
 
 // RoundTrip implements http.RoundTripper.
 func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
+	e := &exchange{c: c}
 	c.mu.Lock()
-	again := c.asked
-	c.asked = true
+	again := len(c.list) >= c.most
+	if !again {
+		c.list = append(c.list, e)
+	}
 	c.mu.Unlock()
 	if again {
-		return nil, errOnce
+		return nil, errEnough
 	}
 	res, err := c.to.RoundTrip(r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.err = err
+		e.err = err
 		return nil, err
 	}
 	head := *res
 	head.Header = res.Header.Clone()
-	c.res = &head
-	res.Body = &captured{ReadCloser: res.Body, c: c}
+	e.res = &head
+	res.Body = &captured{ReadCloser: res.Body, e: e}
 	return res, nil
 }
 
 type captured struct {
 	io.ReadCloser
-	c *capture
+	e *exchange
 }
 
 func (b *captured) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.c.mu.Lock()
-	defer b.c.mu.Unlock()
-	b.c.body.Write(p[:n])
+	b.e.c.mu.Lock()
+	defer b.e.c.mu.Unlock()
+	b.e.body.Write(p[:n])
 	switch {
 	case errors.Is(err, io.EOF):
-		b.c.whole = true
+		b.e.whole = true
 	case err != nil:
-		b.c.err = err
-	case b.c.body.Len() > MaxBytes:
+		b.e.err = err
+	case b.e.body.Len() > MaxBytes:
 		err = errors.New("doctor: enough was read")
 	}
 	return n, err
 }
 
-// answer is what came.
+// answer is what came: of several answers the event stream, or else the last one.
 func (c *capture) answer(ctx context.Context, w *written) (Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
-	switch {
-	case c.res == nil && late:
-		return Answer{Cut: true, Late: true}, nil
-	case c.res == nil && c.err != nil:
-		return Answer{}, fmt.Errorf("the backend cannot be reached: %s", clean(c.err.Error()))
-	case c.res == nil:
+	if len(c.list) == 0 {
 		return Answer{}, errors.New("Holdpoint refuses the run: " + clean(strings.TrimSpace(w.body.String())))
 	}
-	body := c.body.Bytes()
-	a := Answer{Status: c.res.StatusCode, Header: c.res.Header, Cut: !c.whole, Late: late && !c.whole}
+	var all []Answer
+	which := -1
+	for n, e := range c.list {
+		switch {
+		case e.res == nil && late:
+			all = append(all, Answer{Cut: true, Late: true})
+		case e.res == nil && e.err != nil:
+			return Answer{}, fmt.Errorf("the backend cannot be reached: %s", clean(e.err.Error()))
+		case e.res == nil:
+			return Answer{}, errors.New("the backend cannot be reached")
+		default:
+			all = append(all, e.answer(late))
+		}
+		if which < 0 && mediaType(all[n].Header) == eventStream {
+			which = n
+		}
+	}
+	if which < 0 {
+		which = len(all) - 1
+	}
+	a := all[which]
+	if c.most > 1 {
+		a.Run = all
+	}
+	return a, nil
+}
+
+func (e *exchange) answer(late bool) Answer {
+	body := e.body.Bytes()
+	a := Answer{Status: e.res.StatusCode, Header: e.res.Header, Cut: !e.whole, Late: late && !e.whole}
 	if len(body) > MaxBytes {
 		body = body[:MaxBytes]
 	}
 	a.Body = body
-	return a.unpacked(), nil
+	return a.unpacked()
 }
 
 // unpacked is the answer without gzip. What Holdpoint cannot unpack stays, and is told.

@@ -5,12 +5,14 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -254,6 +256,86 @@ func TestAddress(t *testing.T) {
 	for _, bad := range []string{"", "localhost:8000", "ftp://host/", "http://", "http://u:hunter2@host/", "http://[::1", "://"} {
 		if _, err := Address(bad); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestARunOfSeveralRequests: a run of LangGraph's own server is sent whole. The recordings of its
+// first turns are told as what they are.
+func TestARunOfSeveralRequests(t *testing.T) {
+	folders, err := filepath.Glob(recordings + "/langgraph-server/*")
+	if err != nil || len(folders) < 30 {
+		t.Fatalf("%d recordings: %v", len(folders), err)
+	}
+	options := Options{Dialect: "langgraph-server", Assistant: "agent"}
+	for _, folder := range folders {
+		name := filepath.Base(folder)
+		t.Run(name, func(t *testing.T) {
+			var paths []string
+			r := fetch(t, func(w http.ResponseWriter, r *http.Request) {
+				paths = append(paths, r.Method+" "+r.URL.Path)
+				file := "1.upstream.sse"
+				if len(paths) > 1 {
+					file = fmt.Sprintf("1.upstream-%d.sse", len(paths))
+				}
+				a := answerOf(stored(t, "langgraph-server/"+name+"/"+file))
+				w.Header().Set("Content-Type", eventStream)
+				if a.Header != nil {
+					w.Header().Set("Content-Type", a.Header.Get("Content-Type"))
+				}
+				if r.Header.Get("X-Api-Key") != "k" {
+					t.Errorf("%s without the key", r.URL.Path)
+				}
+				w.Write(a.Body)
+			}, Probe{Options: options, Header: http.Header{"X-Api-Key": {"k"}}})
+			want, verdict := 1, Keeps
+			switch {
+			case strings.HasPrefix(name, "two"):
+				want = 2
+			case strings.HasPrefix(name, "plain"), strings.HasPrefix(name, "error"):
+				want, verdict = 0, Plain
+			}
+			if len(r.Questions) != want || r.Verdict != verdict || r.Answer.MediaType != eventStream || len(paths) < 3 {
+				t.Errorf("%q: %+v", paths, r)
+			}
+			if notes := strings.Join(r.Notes, "\n"); verdict == Plain && (strings.Contains(notes, "FILE") || !strings.Contains(notes, "-message")) {
+				t.Errorf("%q", notes)
+			}
+			if want > 0 && (r.Dialect != "langgraph-server" || r.Framework.Name != "LangGraph Server") {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	for name, c := range map[string]struct {
+		status map[string]int // by the end of the path
+		says   string
+	}{
+		"no key":                      {map[string]int{"/threads": 401}, "-header"},
+		"another place":               {map[string]int{"/threads": 404}, "no agent at this address"},
+		"no assistant":                {map[string]int{"/stream": 404}, "-assistant"},
+		"no assistant, in JavaScript": {map[string]int{"/stream": 422}, "-assistant"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := fetch(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				for end, status := range c.status {
+					if strings.HasSuffix(r.URL.Path, end) {
+						w.WriteHeader(status)
+					}
+				}
+				io.WriteString(w, `{"thread_id":"t","values":{},"next":[],"tasks":[]}`)
+			}, Probe{Options: options})
+			if r.Verdict != NoStream || !strings.Contains(strings.Join(r.Cannot, "\n"), c.says) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	if _, err := Examine(t.Context(), Answer{Body: []byte("event: metadata\ndata: {}\n\n")}, options); err == nil || !strings.Contains(err.Error(), "address of the server") {
+		t.Errorf("a recording: %v", err)
+	}
+	for _, odd := range []Options{{Dialect: "langgraph-server"}, {Assistant: "agent"}, {Dialect: "auto", Assistant: "agent"}} {
+		if _, err := Fetch(t.Context(), Probe{URL: address(t, "http://127.0.0.1:1"), Options: odd}); err == nil || !strings.Contains(err.Error(), "-assistant") {
+			t.Errorf("%+v: %v", odd, err)
 		}
 	}
 }

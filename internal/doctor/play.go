@@ -58,7 +58,7 @@ func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Opt
 		return nil, errors.New("doctor: Holdpoint does not take its own run: " + w.body.String())
 	}
 	p.out.read(w.body.Bytes())
-	p.again = max(0, backend.asked-1)
+	p.again = max(0, backend.asked-max(1, len(a.Run)))
 	return p, nil
 }
 
@@ -121,7 +121,7 @@ func input(came *stream, o Options) []byte {
 	return agui.MustMarshal(run)
 }
 
-// A replay is a backend that gives one answer.
+// A replay is a backend that gives one answer, or those of a run.
 type replay struct {
 	a     Answer
 	asked int
@@ -129,19 +129,28 @@ type replay struct {
 
 // RoundTrip implements http.RoundTripper.
 func (b *replay) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.asked++; b.asked > 1 {
+	b.asked++
+	a := b.a
+	switch {
+	case b.asked <= len(a.Run):
+		a = a.Run[b.asked-1]
+	case b.asked > 1:
 		return nil, &net.OpError{Op: "dial", Err: errors.New("a recording has one answer")}
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{}) // as a real transport does: bytes go out from here on
 	}
-	body := io.Reader(bytes.NewReader(b.a.Body))
-	if b.a.Cut {
+	body := io.Reader(bytes.NewReader(a.Body))
+	if a.Cut {
 		body = io.MultiReader(body, broken{})
 	}
+	status := http.StatusOK
+	if b.a.Run != nil {
+		status = a.Status
+	}
 	return &http.Response{
-		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1,
-		Header: http.Header{"Content-Type": b.a.Header["Content-Type"], "Content-Encoding": b.a.Header["Content-Encoding"]}, Body: io.NopCloser(body),
+		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1,
+		Header: http.Header{"Content-Type": a.Header["Content-Type"], "Content-Encoding": a.Header["Content-Encoding"]}, Body: io.NopCloser(body),
 	}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/langgraphserver"
 )
 
 // A Verdict is the end of what doctor tells, and the exit code of the command.
@@ -110,8 +111,11 @@ func (r *Report) tell(came *stream, p *played) {
 		r.Verdict = Keeps
 	default:
 		r.Verdict = Plain
-		r.note("nobody is asked in this run, as in most. Record one that pauses to be sure: " +
-			"curl -N with a request that makes the agent ask, its output to a file, then holdpoint doctor FILE")
+		how := "Record one that pauses to be sure: curl -N with a request that makes the agent ask, its output to a file, then holdpoint doctor FILE"
+		if p.setting == langgraphserver.Name {
+			how = "Give a message that makes the agent ask to be sure (-message)"
+		}
+		r.note("nobody is asked in this run, as in most. " + how)
 	}
 	if r.Dialect == "" && len(r.Questions) == 0 {
 		r.note("Holdpoint knows a dialect by how it asks. It cannot tell one from a run in which nobody is asked")
