@@ -3,8 +3,10 @@
 package e2e
 
 import (
+	"context"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -168,6 +170,23 @@ func TestLangGraphServerRestarts(t *testing.T) {
 			cl.finish(t, cl.each(t, yesToServer))
 			w.ran(t, cl, deleteB)
 		})
+	})
+}
+
+// doctor sends the run of several requests, and tells what it asks.
+func TestLangGraphServerIsExamined(t *testing.T) {
+	t.Parallel()
+	together(t, langGraphServers, func(t *testing.T, s stack) {
+		one := need(t, s.framework, s.version)
+		for graph, want := range map[string]string{"agent": `"verdict": "keeps"`, "none": "-assistant"} {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			out, _ := exec.CommandContext(ctx, shared.binary, "doctor", "-json", "-message", "delete a.txt",
+				"-dialect", "langgraph-server", "-assistant", graph, one.base()).Output()
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s: %s", graph, out)
+			}
+		}
 	})
 }
 

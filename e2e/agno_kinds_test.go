@@ -1,0 +1,104 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// A team's leader hands the work on to a member, and the member's calls wait for the team's person.
+func TestAgnosTeamsAsk(t *testing.T) {
+	t.Parallel()
+	type scene struct {
+		order   string
+		answers []answer
+		want    []string
+	}
+	yes, no := agnoSays[true], agnoSays[false]
+	const both = "hand delete a.txt and delete b.txt"
+	eachAgno(t, nil, func(t *testing.T, w world) {
+		w.b.mode = "team"
+		w.h = ownHoldpoint(t, w.b.server.base()+"/team", nil)
+		together(t, map[string]scene{
+			"approved":  {"hand delete a.txt", []answer{yes}, []string{deleteA}},
+			"denied":    {"hand delete a.txt", []answer{no}, nil},
+			"cancelled": {"hand delete a.txt", []answer{cancelled}, nil},
+			"yes, yes":  {both, []answer{yes, yes}, []string{deleteA, deleteB}},
+			"yes, no":   {both, []answer{yes, no}, []string{deleteA}},
+			"no, yes":   {both, []answer{no, yes}, []string{deleteB}},
+			"neither":   {both, []answer{cancelled, no}, nil},
+		}, func(t *testing.T, test scene) {
+			c := w.client(t, "agui")
+			c.asksAbout(t, step{say: test.order}, len(test.answers))
+			r := c.run(t, c.each(t, test.answers...))
+			if a := r.answer(t); a.code() != "" || a.outcome() != nil {
+				t.Fatalf("%s", terminal(a))
+			}
+			if again := c.post(t, r.Sent[0]); again.code() != "" || again.outcome() != nil {
+				t.Errorf("replayed: %s", terminal(again))
+			}
+			w.called(t, c, 2)
+			w.ran(t, c, test.want...)
+			c.goesOn(t, nil)
+			w.ran(t, c, test.want...)
+		})
+	})
+}
+
+// ask_user lets the person choose. It has no no, so a cancel gives it up and sends nothing.
+func TestAgnosUserFeedback(t *testing.T) {
+	t.Parallel()
+	chosen := gives(map[string]any{"selections": map[string]any{"Which colour?": []any{"blue"}}})
+	eachAgno(t, nil, func(t *testing.T, w world) {
+		c := w.client(t, "agui")
+		c.asksAbout(t, step{say: "ask colour"}, 1)
+		if c.pending[0].str("message") != "Which colour?" {
+			t.Errorf("asked is %v", c.pending[0])
+		}
+		for _, odd := range []answer{agnoSays[true], gives("blue"), gives(nil)} {
+			c.refused(t, step{resume: c.answers(odd), empty: true}, "INVALID_PAYLOAD", true)
+		}
+		w.called(t, c, 1)
+		if a := c.finish(t, step{resume: c.answers(chosen)}); !strings.Contains(a.Text, "results: ") || !strings.Contains(a.Text, "blue") {
+			t.Errorf("the model was not told: %s", a.Text)
+		}
+		c.goesOn(t, nil)
+		c.asksAbout(t, step{say: "ask colour, delete a.txt"}, 2)
+		c.finish(t, step{resume: c.each(t, cancelled, cancelled).resume})
+		w.called(t, c, 4)
+		c.goesOn(t, nil)
+		w.ran(t, c)
+	})
+}
+
+// What is executed elsewhere has its result for an answer. Who cancels it says that there is none.
+func TestAgnosExternalExecution(t *testing.T) {
+	t.Parallel()
+	eachAgno(t, map[string]string{"HOLDPOINT_AGNO_EXTERNAL": "run_*"}, func(t *testing.T, w world) {
+		for want, answer := range map[string]answer{
+			"results: a.txt b.txt": gives("a.txt b.txt"), "accepted": gives(map[string]any{"accepted": false}), "results: ": cancelled,
+		} {
+			c := w.client(t, "agui")
+			c.asksAbout(t, step{say: "run ls, delete b.txt"}, 2)
+			asked := map[string]bool{}
+			var s step
+			for _, i := range c.pending {
+				if strings.Contains(i.str("message"), "run_command") {
+					s.resume = append(s.resume, answer(i.str("id")))
+				} else {
+					s.resume = append(s.resume, agnoSays[true](i.str("id")))
+				}
+				asked[i.str("message")] = true
+			}
+			if len(asked) != 2 {
+				t.Fatalf("asked is %v", asked)
+			}
+			if a := c.finish(t, s); !strings.Contains(a.Text, want) {
+				t.Errorf("the model was not told %q: %s", want, a.Text)
+			}
+			w.ran(t, c, deleteB)
+			c.goesOn(t, nil)
+		}
+	})
+}
