@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -48,7 +49,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(payload, `{"actionRequests":[{"name":"f","args":{}}],"reviewConfigs":[]}`)
 	}
 	f.Fuzz(func(t *testing.T, payload, value string) {
-		if payload != "" && !json.Valid([]byte(payload)) || !json.Valid([]byte(value)) || strings.Contains(value, "__interrupt") {
+		if payload != "" && !(agui.ValidJSON([]byte(payload)) && utf8.ValidString(payload)) || !json.Valid([]byte(value)) || strings.Contains(value, "__interrupt") {
 			return
 		}
 		state := stateWith(task(asks(idA, value)))

@@ -273,7 +273,11 @@ func FuzzEvents(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := strings.Split(stream, "\n")
+		// An end or a CUSTOM event that is no JSON is opaque to proxy, and never comes as what it says.
+		lines := slices.DeleteFunc(strings.Split(stream, "\n"), func(line string) bool {
+			ev := agui.NewEvent([]byte(line))
+			return (ev.Type.Terminal() || ev.Type == agui.Custom) && !ev.Valid()
+		})
 		res := dialecttest.Play(run, &dialecttest.Log{}, lines...).Result
 		for _, i := range res.Asked.Interrupts {
 			v := gjson.ParseBytes(i.Object)
