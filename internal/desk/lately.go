@@ -21,8 +21,11 @@ import (
 
 // What was decided at the desk lately stands in small records of their own, beside the threads: one
 // for each tool of an agent and a tenant, and some that say what has ended. They are written behind
-// the answer to a decision, and may lag, or be lost: nothing is decided by them. What a chat
-// answers by itself is not among them: the desk hears of its own decisions only.
+// the answer to a decision, and may lag, or be lost: nothing is decided by them.
+//
+// What a chat answers by itself is not among them. A question is compared with what approvers have
+// decided: whoever chats with an agent could make the unusual usual by his own answers. And to note
+// each answer of a chat would cost every run beside a desk steps of the store.
 
 const (
 	maxEarlier   = 5  // decisions that are remembered of a tool
@@ -105,9 +108,7 @@ func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, quest
 		}
 		note(toolKey(p.Origin, i.Calls[0].Name), p.ID+"/"+id, earlierOf(i, said), maxEarlier)
 	}
-	if p.Decided() || len(questions) == 0 {
-		note(shardKey(shardOf(p.Origin)), idOf(key, p.ID), map[string]string{}, maxShardEnds)
-	}
+	note(shardKey(shardOf(p.Origin)), idOf(key, p.ID), map[string]string{}, maxShardEnds)
 }
 
 // earlierOf is what is remembered of a decision.

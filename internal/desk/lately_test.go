@@ -174,6 +174,27 @@ func TestEndedAreListed(t *testing.T) {
 	}
 }
 
+// TestEndedInTwoPlaces: a pause that was decided at the desk in part, and by the chat for the rest,
+// is listed when it has ended.
+func TestEndedInTwoPlaces(t *testing.T) {
+	r, _ := deciding(t)
+	p := pause(1, "refund", `{}`)
+	second := p.Interrupts[0]
+	second.ID, second.Object = "other", []byte(`{"id":"other","reason":"tool_call"}`)
+	p.Interrupts = append(p.Interrupts, second)
+	r.open(1, p)
+	r.post(200, "/v1/approvals/"+id(1)+"/questions/i1", fmt.Sprintf(`{"decision":"approve","digest":%q}`, p.Origin.AskedDigest(&p.Interrupts[0])))
+	if got := ids(r.ask(200, "GET", "/v1/approvals?state=ended")); got != nil {
+		t.Errorf("before it has ended: %q", got)
+	}
+	d := r.load(1).Pause.Decisions[0]
+	r.must(r.store.Claim(r.Context(), keyOf(1), pauseOf(1), "token", "i1 "+d.Digest+"\nother x", time.Minute))
+	r.must(r.store.Finish(r.Context(), keyOf(1), "token", store.Result{How: store.Finished}, nil))
+	if got := ids(r.ask(200, "GET", "/v1/approvals?state=ended")); len(got) != 1 || got[0] != id(1) {
+		t.Errorf("when it has ended: %q", got)
+	}
+}
+
 func (r *rig) load(n int) store.Record {
 	r.Helper()
 	rec, err := r.store.Load(r.Context(), keyOf(n), "")

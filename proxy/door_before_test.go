@@ -1,0 +1,38 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/door"
+	"holdpoint/store"
+)
+
+// TestAskedBeforeThereWerePrincipals: a question of a time without principals has no requester and
+// no owner. The desk decides it, Holdpoint carries it once, and nobody owns the thread by that. It
+// is whoever comes first who does then, and a stranger after him finds nothing.
+func TestAskedBeforeThereWerePrincipals(t *testing.T) {
+	before := newDeskRig(t, nil)
+	if rec := before.record(); rec.Owner != "" || rec.Pause.Origin.Requester != "" || rec.Pause.Origin.RequesterHash != "" {
+		t.Fatalf("asked by %q: %+v", rec.Owner, rec.Pause.Origin)
+	}
+	now := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", "m2"), finished))
+	}, func(o *Options) { o.Store, o.Elsewhere = before.store, &Elsewhere{KeepsInput: true} }, gated{}.by(t))
+	words := []door.Word{before.says("x", saysYes), before.says("y", saysNo)}
+	if _, err := now.h.Decide(t.Context(), before.key, before.record().Pause.ID, maria, words); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is nothing to carry
+		_ = now.h.Carry(t.Context(), before.key)
+	}
+	if rec := before.record(); rec.Owner != "" || rec.State != store.None || len(rec.Results) != 1 || now.called() != 1 || before.called() != 1 {
+		t.Fatalf("carried: owner %q, %s, %d results, %d calls", rec.Owner, rec.State, len(rec.Results), now.called())
+	}
+	wantTypes(t, now.as("alice", input("t", "r2", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
+	wantTypes(t, now.as("bob", input("t", "r3", "")), "RUN_STARTED RUN_ERROR:THREAD_FORBIDDEN")
+	if before.record().Owner == "" || now.called() != 1 {
+		t.Errorf("owner %q, %d calls", before.record().Owner, now.called())
+	}
+}
