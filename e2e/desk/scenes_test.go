@@ -58,6 +58,7 @@ var all = []scene{
 	{"decide", "edit the arguments"},
 	{"decide", "answer a question"},
 	{"decide", "undo"},
+	{"decide", "how a decision is sent"},
 	{"decide", "two questions of one pause"},
 	{"decide", "earlier decisions"},
 	{"decide", "a reason for the agent"},

@@ -88,6 +88,8 @@ export const scenes = {
     await p.page.locator("a.row").click();
     await p.has("You approved it with 2 changes at", "#question .notice");
     assert.deepEqual(await p.page.$$eval("#question .change .line", (all) => all.map((line) => line.textContent)), ["the agent wrote: SO-48213", "you send: SO-48214", "the agent wrote: 1200", "you send: 600.50"]);
+    await p.page.$$eval("details.ids", (all) => all.forEach((one) => { one.open = true; }));
+    assert.match(await p.text("details.ids"), /door\s+desk/);
     await p.judged("decided with changes");
     await p.shot("decided-edit");
     assert.match(raw, /"editedArgs":\{"order":"SO-48214","amount":600\.50,"share":1\.10,"limit":12345678901234567890,"note":"a\\nb","tags":\["x",1\.0\]\}/);
@@ -155,6 +157,41 @@ export const scenes = {
     await p.has("waits while you are here", "#strips");
     await p.page.locator(".strip button", { hasText: "Undo" }).first().click();
     for (const one of [asked[1], asked[4]]) assert.deepEqual(await w.answers(one.thread), []);
+  },
+
+  // Who wants to be asked in place of the wait is asked; who wants longer has longer; and what
+  // expires soon does not wait at all.
+  async "how a decision is sent"(w) {
+    const asked = await w.tool("refund", { amount: 1 });
+    const ask = await w.person("maria.okafor", { settings: { wait: "ask", next: false } });
+    await ask.open("refund");
+    await ask.press("a");
+    await ask.has("Approve it? It is sent at once.", "#bar");
+    await ask.judged("asked first");
+    await ask.press("Escape");
+    assert.equal(await ask.page.locator("#sure").count(), 0);
+    await ask.alive();
+    await ask.click("no");
+    await ask.has("Deny it? It is sent at once.", "#bar");
+    await ask.click("sure");
+    assert.equal(await ask.page.locator(".strip").count(), 0, "at once it does nothing");
+    await ask.alive();
+    await ask.click("sure");
+    await w.until("the answer", async () => (await w.answers(asked.thread)).length);
+    assert.deepEqual((await w.answers(asked.thread))[0].payload, { approved: false });
+
+    const slow = await w.tool("slow_refund", { amount: 2 }), soon = await w.tool("soon_refund", { amount: 3 }, { expiresAt: new Date(Date.now() + 29_000).toISOString() });
+    const p = await w.person("jonas.lind", { settings: { wait: 20, next: false } });
+    await p.open("soon_refund");
+    await p.press("a");
+    await w.until("the answer", async () => (await w.answers(soon.thread)).length);
+    await p.open("slow_refund");
+    await p.press("a");
+    await p.has("Approving slow_refund · sent in 20 s", "#strips");
+    await p.pass(18_000);
+    assert.deepEqual(await w.answers(slow.thread), []);
+    await p.pass(2_500);
+    await w.until("the answer", async () => (await w.answers(slow.thread)).length);
   },
 
   // Two questions of one pause are answered one by one; the agent goes on with the second.

@@ -23,6 +23,8 @@ export const scenes = {
       const out = {}, violated = [];
       document.addEventListener("securitypolicyviolation", (e) => violated.push(e.effectiveDirective));
       const attempt = async (name, f) => { try { out[name] = (await f()) ?? "done"; } catch (e) { out[name] = e.name; } };
+      // A browser tells of what it refuses a moment later.
+      const told = async (directive) => { for (let n = 0; n < 500 && !violated.includes(directive); n++) await new Promise((d) => setTimeout(d, 20)); return violated.includes(directive); };
       const box = document.createElement("div");
       document.body.append(box);
       await attempt("innerHTML", () => { box.innerHTML = "<b>x</b>"; });
@@ -36,7 +38,7 @@ export const scenes = {
       await attempt("style element", async () => { const s = document.createElement("style"); s.textContent = "body { color: rgb(1, 2, 3) }"; document.head.append(s); return getComputedStyle(document.body).color === "rgb(1, 2, 3)" ? "styled" : "refused"; });
       await attempt("frame", () => new Promise((d) => { const f = document.createElement("iframe"); f.src = location.origin + "/"; document.body.append(f); setTimeout(() => d("shown"), 300); f.onload = () => { let inside = null; try { inside = f.contentDocument?.getElementById("top"); } catch { /* refused */ } d(inside ? "shown" : "refused"); }; }));
       await attempt("base", () => { const b = document.createElement("base"); b.href = foreign; document.head.append(b); const ok = document.baseURI.startsWith(foreign); b.remove(); return ok ? "moved" : "refused"; });
-      await attempt("form", async () => { const f = document.createElement("form"); f.action = foreign; f.method = "post"; document.body.append(f); f.submit(); await new Promise((d) => setTimeout(d, 100)); return "refused"; });
+      await attempt("form", async () => { const f = document.createElement("form"); f.action = foreign; f.method = "post"; document.body.append(f); f.submit(); return (await told("form-action")) ? "refused" : "sent"; });
       await attempt("object", async () => { const o = document.createElement("object"); o.setAttribute("type", "image/svg+xml"); try { o.data = "page/icon.svg"; } catch { return "refused"; } document.body.append(o); await new Promise((d) => setTimeout(d, 100)); return violated.includes("object-src") ? "refused" : "shown"; });
       await attempt("textContent", () => { box.textContent = "<b>x</b>"; return box.children.length === 0 ? "text" : "markup"; });
       await attempt("element.style", () => { box.style.color = "rgb(4, 5, 6)"; return getComputedStyle(box).color === "rgb(4, 5, 6)" ? "styled" : "refused"; });

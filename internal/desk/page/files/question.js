@@ -162,7 +162,8 @@ function conversation(a) {
 
 // ids are for those who look into the audit.
 function ids(a, q) {
-  const rows = [["approval", a.id], ["question", q.id], ["digest", q.digest], ["agent", a.agent], ["thread", a.thread], ["run", a.run], ["path", a.path], ["dialect", a.dialect], ["requester", a.requester ?? a.requesterHash]];
+  const asked = a.end?.questions.find((one) => one.id === q.id);
+  const rows = [["approval", a.id], ["question", q.id], ["digest", q.digest], ["answer's digest", asked?.digest], ["door", q.decision ? "desk" : a.end?.door], ["agent", a.agent], ["thread", a.thread], ["run", a.run], ["path", a.path], ["dialect", a.dialect], ["requester", a.requester ?? a.requesterHash]];
   return el("details", { class: "ids" }, el("summary", {}, "Ids, for the audit"),
     el("dl", {}, rows.filter(([, value]) => value).map(([label, value]) => [el("dt", {}, label), el("dd", {}, name(value))])));
 }
