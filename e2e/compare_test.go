@@ -16,15 +16,33 @@ import (
 func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
-		near, far := bare(t, w.b, w.version, "chat"), w.client(t, "chat")
-		for _, said := range []string{"plain one", "plain ünd “two”"} {
-			one, two := near.run(t, step{say: said}), far.run(t, step{say: said})
-			if a, b := normal(one.answer(t).Text), normal(two.answer(t).Text); a != b {
-				t.Errorf("direct and through Holdpoint differ:\n%s", difference(a, b))
+		for n := 0; !sameOrdinaryRuns(t, w); n++ {
+			if n == 10 {
+				t.Fatal("the adapter wrote other values each time")
 			}
 		}
-		sameClient(t, near, far)
 	})
+}
+
+// sameOrdinaryRuns compares the streams of two conversations. It returns false if they cannot be
+// compared: the adapter writes "<recursive>" for a value whose address in memory another one had
+// before, which is by chance.
+func sameOrdinaryRuns(t *testing.T, w world) bool {
+	t.Helper()
+	const chance = "<recursive>"
+	near, far := bare(t, w.b, w.version, "chat"), w.client(t, "chat")
+	for _, said := range []string{"plain one", "plain ünd “two”"} {
+		one, two := near.run(t, step{say: said}), far.run(t, step{say: said})
+		a, b := normal(one.answer(t).Text), normal(two.answer(t).Text)
+		if a != b && strings.Count(a, chance) != strings.Count(b, chance) {
+			return false
+		}
+		if a != b {
+			t.Errorf("direct and through Holdpoint differ:\n%s", difference(a, b))
+		}
+	}
+	sameClient(t, near, far)
+	return true
 }
 
 // After an approval the client holds the same messages and state as one that talked to the backend

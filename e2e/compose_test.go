@@ -204,7 +204,10 @@ func startComposed(t *testing.T, name string, image *composeImage, program strin
 	}
 	cmd := exec.Command("/bin/sh", args...)
 	cmd.Dir = image.folder
+	// An image keeps no compiled modules, since each container would write its own. The environments
+	// here are kept.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + image.folder}, append(image.env, env...)...)
+	cmd.Env = append(cmd.Env, "PYTHONDONTWRITEBYTECODE=")
 	p, err := startProcess("compose "+name, cmd)
 	if err != nil {
 		t.Fatal(err)

@@ -216,7 +216,7 @@ func tryExample(s stack, folder string, more []string) (*example, error) {
 	const watch = `exec 3<&0 1>&2; { read -r _ <&3; kill -TERM $$; } >/dev/null 2>&1 & exec "$0" 3<&- </dev/null`
 	cmd := exec.Command("/bin/sh", "-c", watch, filepath.Join(folder, "run.sh"))
 	cmd.Env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(folder), "PYTHONDONTWRITEBYTECODE=1",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(folder),
 		"LANGSMITH_TRACING=false", "HOLDPOINT=" + shared.binary, "AGENT_PORT=" + port,
 		"HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_DRAIN_DELAY=0s",
 	}, more...)
