@@ -84,7 +84,8 @@ export class Person {
   // judged ends the scene if axe-core finds anything, if a target is too small, or if the page can
   // be moved sideways.
   async judged(state) {
-    await this.page.evaluate(axe);
+    // The document keeps it until it goes.
+    if (!(await this.page.evaluate(() => Boolean(globalThis.axe)))) await this.page.evaluate(axe);
     const found = await this.page.evaluate(async () => {
       const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
       const list = violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.html.slice(0, 200)}: ${n.failureSummary?.slice(0, 300)}`));

@@ -177,6 +177,13 @@ export const scenes = {
     await p.has("SO-700", "#question");
     await p.page.fill("#filter", "");
     assert.equal((await p.rows()).length, 1000);
+    // A process that does not take the cursor of another one: the first page is shown, and that
+    // there is more.
+    p.expect.push("400");
+    await p.page.route("**cursor=**", (r) => r.fulfill({ status: 400, contentType: "application/problem+json", body: JSON.stringify({ type: "about:blank", title: "Bad Request", status: 400, code: "INVALID_PARAMETER", detail: "cursor: it is none that this API has given", now: new Date().toISOString() }) }));
+    await w.until("one page", async () => { await p.poll(); await p.page.fill("#filter", "SO-"); await p.page.fill("#filter", ""); return (await p.rows()).length === 200; });
+    await p.has("There is more than this page shows.", "#list");
+    await p.has("Live", "#live");
   },
 
   // Fifty questions by the keyboard, in three keys at most each.
