@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,10 +32,14 @@ import (
 //   - every stream of a replica that lives has one RUN_STARTED, and ends in a terminal event;
 //
 // and at the end of every sequence that the thread can go on: a client that keeps its list reaches
-// an ordinary run in at most two requests.
+// an ordinary run in at most two requests. Some questions are decided at the desk, in part or as a
+// whole, in time and too late, and given up there. What is decided goes on by a replica, by its
+// look for what is due, or by the chat, and each of these must have happened (atTheDesk).
 func TestContract(t *testing.T) {
-	checkInBubbles(t, func(t *rapid.T) {
+	happened := happenings{}
+	sequence := func(t *rapid.T) {
 		w := newWorld(t, rapid.Bool().Draw(t, "expires"), rapid.Bool().Draw(t, "sticky"))
+		w.happened = happened
 		w.finish = rapid.Bool().Draw(t, "finish")
 		w.restart(0)
 		w.restart(1)
@@ -60,15 +65,20 @@ func TestContract(t *testing.T) {
 			"answer all":             at(answer),
 			"answer some":            at(func(t *rapid.T) { w.answerSome(t) }),
 			"answer an old list":     at(func(t *rapid.T) { w.answer(t, w.oldList(t), w.drawMode(t)) }),
-			"decided elsewhere":      at(func(t *rapid.T) { w.elsewhere(w.drawWords(t)) }),
-			"decided by a dying one": at(func(t *rapid.T) { w.plan = drawDeath(t); w.elsewhere(w.drawWords(t)) }),
-			"carried":                at(func(t *rapid.T) { w.carry(w.drawMode(t)) }),
-			"carried by a dying one": at(func(t *rapid.T) { w.plan = drawDeath(t); w.carry(w.drawMode(t)) }),
+			"decided elsewhere":      at(func(t *rapid.T) { w.opens(t); w.elsewhere(w.drawWords(t)) }),
+			"decided by a dying one": at(func(t *rapid.T) { w.opens(t); w.plan = drawDeath(t); w.elsewhere(w.drawWords(t)) }),
+			"decided on a bad store": at(func(t *rapid.T) { w.opens(t); w.plan = drawStumble(t); w.elsewhere(w.drawWords(t)) }),
+			"carried":                at(func(t *rapid.T) { w.decides(t); w.carry(w.drawMode(t)) }),
+			"carried by a dying one": at(func(t *rapid.T) { w.decides(t); w.plan = drawDeath(t); w.carry(w.drawMode(t)) }),
+			"carried on a bad store": at(func(t *rapid.T) { w.decides(t); w.plan = drawStumble(t); w.carry(w.drawMode(t)) }),
+			"looked for":             at(func(t *rapid.T) { w.decides(t); w.looks(w.drawMode(t)) }),
+			"decided, and the chat":  at(func(t *rapid.T) { w.decides(t); either(t) }),
+			"given up at the desk":   at(func(*rapid.T) { w.frees() }),
 			"same body again":        at(func(t *rapid.T) { w.again(w.drawMode(t)) }),
 			"unknown id":             at(func(t *rapid.T) { w.answer(t, []string{"n1~nobody"}, w.drawMode(t)) }),
 			"empty resume":           at(func(t *rapid.T) { w.send(w.body(`,"resume":[]`, false), w.drawMode(t)) }),
 			"time passes": func(t *rapid.T) {
-				time.Sleep(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour}).Draw(t, "time"))
+				time.Sleep(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, 11 * 24 * time.Hour}).Draw(t, "time"))
 			},
 			"restart":                 at(func(*rapid.T) { w.restart(w.at) }),
 			"killed in the middle":    at(func(t *rapid.T) { w.plan = drawDeath(t); either(t) }),
@@ -80,7 +90,16 @@ func TestContract(t *testing.T) {
 			"":                        func(*rapid.T) { w.check() },
 		})
 		w.goesOn()
-	})
+	}
+	var missing []string
+	for range 10 {
+		checkInBubbles(t, sequence)
+		missing = slices.DeleteFunc(atTheDesk(), func(what string) bool { return happened[what] > 0 })
+		if t.Failed() || len(missing) == 0 {
+			return
+		}
+	}
+	t.Errorf("no sequence had these: %q", missing)
 }
 
 // checkInBubbles is rapid.Check with a bubble of testing/synctest for each of its checks. rapid
@@ -151,6 +170,38 @@ func (w *world) forge(t *rapid.T) {
 		}
 		w.send(w.body("", false), w.drawMode(t))
 	})
+}
+
+// opens has the backend ask, mostly, if nothing waits. It may be late then to answer that.
+func (w *world) opens(t *rapid.T) {
+	if w.record().State == store.None && rapid.IntRange(0, 3).Draw(t, "asks first") > 0 {
+		mode := rapid.SampledFrom([]string{"ask", "ask two"}).Draw(t, "asks")
+		if w.sticky {
+			mode = "ask"
+		}
+		w.plain(mode, true)
+	}
+	if rapid.IntRange(0, 7).Draw(t, "late") == 0 {
+		time.Sleep(31 * time.Minute)
+	}
+}
+
+// decides has all that waits decided at another door, mostly, and time may go by then.
+func (w *world) decides(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "decides first") == 0 {
+		return
+	}
+	w.opens(t)
+	words := w.drawWords(t)
+	if rec := w.record(); rec.State == store.Open {
+		for _, i := range rec.Pause.Interrupts {
+			if _, says := words[i.ID]; !says && rec.Pause.Decision(i.ID) == nil {
+				words[i.ID] = rapid.Bool().Draw(t, "approve")
+			}
+		}
+	}
+	w.elsewhere(words)
+	time.Sleep(rapid.SampledFrom([]time.Duration{0, 0, 31 * time.Minute, 61 * time.Minute}).Draw(t, "then"))
 }
 
 // drawWords is what somebody at another door says to some of the open questions.

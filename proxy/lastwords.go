@@ -91,8 +91,8 @@ func withRefusal(object []byte, why *refusal) []byte {
 	return agui.SetKey(object, "metadata.holdpoint.refusal", agui.MustMarshal(why))
 }
 
-// withNotTaken is the end of an ordinary run. It says that the answers beside the message were not
-// taken, if there were any.
+// withNotTaken is the end of a run. It says that the answers beside the message were not taken, if
+// there were any.
 func (r *run) withNotTaken(finish agui.Event) agui.Event {
 	if r.notTaken == nil || finish.Type != agui.RunFinished || !finish.Valid() || r.body != nil && r.body.laterRuns > 0 {
 		return finish

@@ -95,6 +95,7 @@ func threadBusy() contract.Ruling {
 
 // readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.
 func (r *run) readyResume() *agui.RunError {
+	r.notTaken = r.verdict.NotTaken
 	p, answers := r.record.Pause, r.verdict.Answers
 	list, refused := r.asAsked(p, answers, r.clean(p).of(r.in.Messages))
 	if refused != nil {

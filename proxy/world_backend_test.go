@@ -50,10 +50,13 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 		w.took(answers.Array(), rec)
 		w.plainRuns += int(gjson.GetBytes(body, "new").Int()) // the message has reached the backend
 	}
-	alone := answers.Exists() && !w.inside && !w.own
+	alone, own := answers.Exists() && !w.inside && !w.own, answers.Exists() && w.own
 	w.mu.Unlock()
 	if alone {
 		w.whileClaimed()
+	}
+	if own {
+		w.whileCarried()
 	}
 	if alone && w.slow {
 		w.takesLong()
@@ -129,6 +132,7 @@ func (w *world) took(answers []gjson.Result, rec store.Record) {
 			w.violates("answers were delivered twice: %s", id)
 		}
 	}
+	w.noteCarried(rec)
 	if w.sticky && w.mode != "422" {
 		w.carryOut(answers[0].Get("status").Str)
 	}

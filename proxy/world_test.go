@@ -16,7 +16,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
 	"holdpoint/internal/event"
 	"holdpoint/store"
 	"holdpoint/store/memory"
@@ -62,6 +61,7 @@ type world struct {
 	kept      string // what it keeps, "" if nothing
 	inside    bool   // a request is under way while another is at the backend
 	own       bool   // a request of Holdpoint's own is under way
+	looking   bool   // it is one that a carrier has begun, see looks
 	plainRuns int
 
 	// The truth.
@@ -71,6 +71,7 @@ type world struct {
 	delivered map[string]int  // ids whose answers have reached the backend
 	violation string
 	tally     *tally // what the stores did, and what was told of it
+	happened  happenings
 }
 
 // worldTest is what a world needs of a test. It is no *testing.T where rapid has a test of its own.
@@ -86,7 +87,7 @@ func newWorld(t worldTest, expires, sticky bool) *world {
 		approved: map[string]bool{}, cancelled: map[string]bool{}, told: map[string]bool{}, delivered: map[string]int{},
 		history: []string{`{"id":"u0","role":"user","content":"hi"}`},
 	}
-	w.tally = newTally()
+	w.tally, w.happened = newTally(), happenings{}
 	w.store = countedStore{storetest.Sealed(t, memory.New(memory.Options{Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour})), w.tally}
 	w.restart(0)
 	w.restart(1)
@@ -261,59 +262,6 @@ func (w *world) decide(ids []string, approve []bool, fresh bool, mode string) {
 	w.send(w.body(resumeWith(entries...), fresh), mode)
 }
 
-// elsewhere decides the questions of the open pause at another door; approve says how, and which.
-func (w *world) elsewhere(approve map[string]bool) {
-	rec := w.record()
-	if rec.State != store.Open {
-		return
-	}
-	var words []door.Word
-	for _, i := range rec.Pause.Interrupts {
-		yes, says := approve[i.ID]
-		if !says {
-			continue
-		}
-		word := door.Word{Question: i.ID, Status: agui.Cancelled}
-		if yes {
-			word.Status, word.Payload = agui.Resolved, []byte("true")
-		}
-		if d := rec.Pause.Decision(i.ID); d == nil || d.Status == word.Status {
-			w.approved[i.ID] = w.approved[i.ID] || yes
-			w.cancelled[i.ID] = w.cancelled[i.ID] || !yes
-		}
-		words = append(words, word)
-	}
-	m, before := w.replicas[w.at], w.plan.hit()
-	_, err := m.Decide(context.Background(), recordKey("/", "t"), rec.Pause.ID, door.Who{Door: "desk"}, words)
-	w.revive(m)
-	if err == nil && len(words) > 0 && w.plan.hit() == before {
-		now := w.record()
-		for _, word := range words {
-			if d := now.Pause.Decision(word.Question); d == nil || d.Status != word.Status {
-				w.violates("%s was decided and does not stand", word.Question)
-			}
-		}
-	}
-}
-
-// carry has a replica go on with what is decided, without the client.
-func (w *world) carry(mode string) {
-	w.mode, w.own = mode, true
-	m := w.replicas[w.at]
-	_ = m.Carry(context.Background(), recordKey("/", "t"))
-	w.handOver()
-	w.own = false
-	w.revive(m)
-}
-
-// revive puts a new process in the place of a dead one.
-func (w *world) revive(m *mortal) {
-	if m.dead.Load() {
-		m.kill()
-		w.restart(w.at)
-	}
-}
-
 // beside has the client do something with messages in its history that it does not keep.
 func (w *world) beside(messages []string, do func()) {
 	honest := w.history
@@ -361,6 +309,7 @@ func (w *world) send(body, mode string) string {
 			w.takeList(ev)
 		}
 	}
+	w.happened.told(got)
 	w.checkStream(got)
 	if !w.inside && w.plan.hit() == before {
 		w.checkTold(body, got)
@@ -474,6 +423,9 @@ func lastData(s string) string {
 func (w *world) check() {
 	rec := w.record()
 	for _, result := range rec.Results {
+		if result.How == store.Retired {
+			w.happened.add("nobody came")
+		}
 		for _, id := range result.IDs {
 			switch {
 			case result.How == store.Finished && w.delivered[id] == 0:

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"holdpoint/internal/audit"
@@ -56,6 +57,33 @@ func (a auditTarget) path() string {
 	return filepath.FromSlash(u.Path)
 }
 
+// An auditPayload is HOLDPOINT_AUDIT_PAYLOAD: a bool, or none.
+type auditPayload string
+
+const (
+	payloadNone  auditPayload = "none"
+	payloadFalse auditPayload = "false"
+	payloadTrue  auditPayload = "true"
+)
+
+// UnmarshalText reads one of the three.
+func (a *auditPayload) UnmarshalText(text []byte) error {
+	if *a = auditPayload(text); *a == payloadNone {
+		return nil
+	}
+	b, err := strconv.ParseBool(string(text))
+	if err != nil {
+		return errors.New("want true, false or none")
+	}
+	if *a = payloadFalse; b {
+		*a = payloadTrue
+	}
+	return nil
+}
+
+// String is the form that is read.
+func (a auditPayload) String() string { return string(a) }
+
 // checkAudit judges what belongs to HOLDPOINT_AUDIT.
 func (c *config) checkAudit(wrong func(name string, err error)) {
 	if c.Audit != auditOff {
@@ -64,7 +92,7 @@ func (c *config) checkAudit(wrong func(name string, err error)) {
 	if c.AuditRequired {
 		wrong("AUDIT_REQUIRED", errors.New("there is no audit, want HOLDPOINT_AUDIT set as well"))
 	}
-	if c.AuditPayload {
+	if c.AuditPayload != payloadFalse {
 		wrong("AUDIT_PAYLOAD", errors.New("there is no audit, want HOLDPOINT_AUDIT set as well"))
 	}
 }
@@ -75,7 +103,8 @@ func (c *config) openAudit(logger *slog.Logger) (*audit.Log, error) {
 		return nil, nil
 	}
 	return audit.Open(audit.Options{
-		Path: c.Audit.path(), Writer: os.Stdout, Payload: c.AuditPayload, Sync: c.AuditRequired, Logger: logger,
+		Path: c.Audit.path(), Writer: os.Stdout, Sync: c.AuditRequired, Logger: logger,
+		Payload: c.AuditPayload == payloadTrue, NoComments: c.AuditPayload == payloadNone,
 	})
 }
 

@@ -79,7 +79,7 @@ type config struct {
 	LogFormat string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log. auto is text on a terminal, else json"`
 
 	Audit         auditTarget     `env:"AUDIT" envDefault:"off" doc:"where to write down who asked and answered what (docs/audit.md): off, stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. One process writes to a file"`
-	AuditPayload  bool            `env:"AUDIT_PAYLOAD" envDefault:"false" doc:"write the questions, the arguments of their calls and the answers into the audit, and not only digests of them"`
+	AuditPayload  auditPayload    `env:"AUDIT_PAYLOAD" envDefault:"false" doc:"true: write the questions, the arguments of their calls and the answers into the audit, and not only digests of them. none: leave out the comments of the desk as well"`
 	AuditRequired bool            `env:"AUDIT_REQUIRED" envDefault:"false" doc:"refuse an answer with AUDIT_UNAVAILABLE if it cannot be written down before it is handed on. Each line is on the disk then before anything goes on"`
 	ShowPrincipal principal.Shown `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit, the log and the desk name the user: by the keyed hash that the records have, by the name, which the records then have too, or not at all"`
 

@@ -147,8 +147,9 @@
 //     auto, json, text
 //   - HOLDPOINT_AUDIT (off): where to write down who asked and answered what (docs/audit.md): off,
 //     stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. One process writes to a file
-//   - HOLDPOINT_AUDIT_PAYLOAD (false): write the questions, the arguments of their calls and the
-//     answers into the audit, and not only digests of them
+//   - HOLDPOINT_AUDIT_PAYLOAD (false): true: write the questions, the arguments of their calls and
+//     the answers into the audit, and not only digests of them. none: leave out the comments of the
+//     desk as well
 //   - HOLDPOINT_AUDIT_REQUIRED (false): refuse an answer with AUDIT_UNAVAILABLE if it cannot be
 //     written down before it is handed on. Each line is on the disk then before anything goes on
 //   - HOLDPOINT_SHOW_PRINCIPAL (hash): how the audit, the log and the desk name the user: by the

@@ -29,7 +29,9 @@ type Options struct {
 	Writer io.Writer
 
 	Payload bool // the lines hold what was asked and answered, and not only its digests
-	Sync    bool // each line is on the disk before Take returns
+	// NoComments leaves out what those have noted who decided: it may be personal data.
+	NoComments bool
+	Sync       bool // each line is on the disk before Take returns
 
 	Logger *slog.Logger // nil: discarded
 	Now    func() time.Time
@@ -174,7 +176,7 @@ func (l *Log) write(e *event.Event) error {
 			return err
 		}
 	}
-	n := lineOf(e, l.opts.Payload)
+	n := lineOf(e, &l.opts)
 	n.Missed = l.missed
 	if err := l.put(n); err != nil {
 		return err

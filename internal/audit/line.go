@@ -66,7 +66,7 @@ type tear struct {
 	SHA256 string `json:"sha256"`
 }
 
-func lineOf(e *event.Event, payload bool) *line {
+func lineOf(e *event.Event, o *Options) *line {
 	n := &line{
 		Time: stamp(e.Time), Event: e.Kind, Agent: e.Agent, Tenant: e.Tenant, Thread: e.Thread, Run: e.Run, Pause: e.Pause,
 		Dialect: e.Dialect, Door: e.Door, Principal: e.Principal, PrincipalHash: e.PrincipalHash, Code: e.Code,
@@ -76,7 +76,10 @@ func lineOf(e *event.Event, payload bool) *line {
 			ID: i.ID, Reason: i.Reason, Tools: i.Tools, Asked: i.Asked, Status: i.Status, Says: i.Says, Answered: i.Answered,
 			Door: i.Door, By: i.By, Comment: i.Comment,
 		}
-		if payload {
+		if o.NoComments {
+			one.Comment = ""
+		}
+		if o.Payload {
 			one.Object, one.Calls, one.Payload = asJSON(i.Object), asJSON(i.Calls), asJSON(i.Payload)
 		}
 		n.Interrupts = append(n.Interrupts, one)

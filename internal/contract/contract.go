@@ -73,8 +73,9 @@ type Ruling struct {
 	Missed *store.Result
 	// Leave is what does not go to the backend.
 	Leave Leave
-	// NotTaken, with Pass, is why the answers beside a new message do not count: the question ended
-	// in an error, and nobody was told so of this request yet.
+	// NotTaken, with Pass and Resume, is why the answers beside a new message do not count: the
+	// question ended in an error, and nobody was told so of this request yet. A Resume carries what
+	// was decided elsewhere then.
 	NotTaken *agui.RunError
 	// Gone are answers that are not taken. The messages that carry them do not go to the backend.
 	Gone []agui.Answer

@@ -221,10 +221,12 @@ func (c *Case) noneOpen() Ruling {
 			if result.How == store.Finished {
 				late.Refusal = agui.Errorf(agui.ResumeConflict, "interrupt %q was answered before, and that run ended in an error: the answer is not handed on again", agui.Cut(c.Answers[0].ID))
 			}
-			if r.Do == Pass {
+			switch r.Do {
+			case Pass, Resume:
 				r.NotTaken = late.Refusal
-			} else if r.Do == TellAgain {
-				return late // the next question alone would look as if this one was answered well
+			case Refuse:
+			default:
+				return late // without a word it would look as if this question was answered well
 			}
 			return r
 		case result.How == store.Finished, result.How == store.Lost:
