@@ -58,7 +58,7 @@ func TestNoRoomForAQuestion(t *testing.T) {
 // answers are told its end.
 func TestASilentResume(t *testing.T) {
 	t.Parallel()
-	optioned(t, map[string]string{"HOLDPOINT_STREAM_IDLE_TIMEOUT": "1s"}, func(t *testing.T, w world) {
+	optioned(t, map[string]string{"HOLDPOINT_STREAM_IDLE_TIMEOUT": "5s"}, func(t *testing.T, w world) {
 		t.Parallel()
 		c := w.paused(t, "approve", 1)
 		gate := fresh("gate")
