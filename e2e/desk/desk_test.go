@@ -5,6 +5,7 @@ package desk
 import (
 	"bufio"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -13,11 +14,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"holdpoint/internal/servers"
 )
 
 // patience bounds every wait for something that must happen. It is no expectation of speed.
@@ -76,48 +80,87 @@ func startChild(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out *bufio.Read
 // newStage starts a Holdpoint with a desk before a backend.
 func newStage(t *testing.T, binary string, more ...string) stage {
 	t.Helper()
-	backend := newBackend()
-	fake := httptest.NewServer(backend)
-	t.Cleanup(fake.Close)
-	dir := t.TempDir()
-	var lines strings.Builder
-	for name, token := range people {
-		fmt.Fprintf(&lines, "%s sha256:%x\n", name, sha256.Sum256([]byte(token)))
-	}
-	tokens := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(tokens, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(binary)
-	cmd.Env = append([]string{
-		"HOLDPOINT_UPSTREAM=" + fake.URL, "HOLDPOINT_NAME=billing-eu", "HOLDPOINT_DIALECT=agui", "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off",
-		"HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN_FILE=" + tokens, "HOLDPOINT_DRAIN_DELAY=0s",
+	s := newBackendStage(t)
+	env := append([]string{
+		"HOLDPOINT_UPSTREAM=" + s.Fake, "HOLDPOINT_NAME=billing-eu", "HOLDPOINT_DIALECT=agui",
+		"HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN_FILE=" + tokenFile(t),
 	}, more...)
-	cmd.Stderr = io.Discard
-	_, log := startChild(t, cmd)
+	said := startHoldpoint(t, exec.Command(binary), env, "desk", "listening")
+	s.Desk, s.Agent = "http://"+said["desk"].Desk, "http://"+said["listening"].Addr
+	return s
+}
+
+// newStageApart starts a Holdpoint before a backend, and the desk as another process, which has no
+// agent. They share a Redis.
+func newStageApart(t *testing.T, binary string, more ...string) stage {
+	t.Helper()
+	s := newBackendStage(t)
+	redis := servers.StartRedis(t, servers.RedisOptions{})
+	servers.StartRedis(t, servers.RedisOptions{ReplicaOf: redis})
+	shared := append([]string{
+		"HOLDPOINT_STORE=" + redis.URL(), "HOLDPOINT_STORE_REPLICAS=1", "HOLDPOINT_STORE_KEYS=a:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
+	}, more...)
+	agent := startHoldpoint(t, exec.Command(binary), append(shared, "HOLDPOINT_UPSTREAM="+s.Fake, "HOLDPOINT_NAME=billing-eu", "HOLDPOINT_DIALECT=agui", "HOLDPOINT_DESK_LISTEN=elsewhere"), "listening")
+	desk := startHoldpoint(t, exec.Command(binary, "desk"), append(shared, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN_FILE="+tokenFile(t)), "desk")
+	s.Desk, s.Agent = "http://"+desk["desk"].Desk, "http://"+agent["listening"].Addr
+	return s
+}
+
+// newBackendStage is a stage with a backend, and nothing before it yet.
+func newBackendStage(t *testing.T) stage {
+	t.Helper()
+	fake := httptest.NewServer(newBackend())
+	t.Cleanup(fake.Close)
 	s := stage{Fake: fake.URL, Tokens: people, Keep: os.Getenv("E2E_DESK_SHOTS")}
 	if *update {
 		s.Shots = pictures
 	}
-	for s.Agent == "" || s.Desk == "" {
+	return s
+}
+
+// tokenFile has the hashes of everybody's tokens.
+func tokenFile(t *testing.T) string {
+	t.Helper()
+	var lines strings.Builder
+	for name, token := range people {
+		fmt.Fprintf(&lines, "%s sha256:%x\n", name, sha256.Sum256([]byte(token)))
+	}
+	file := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// A line of Holdpoint's log.
+type line struct {
+	Msg  string
+	Addr string
+	Desk string `json:"desk_addr"`
+}
+
+// startHoldpoint starts a process, and returns its lines with these messages, when it has said all
+// of them.
+func startHoldpoint(t *testing.T, cmd *exec.Cmd, env []string, messages ...string) map[string]line {
+	t.Helper()
+	cmd.Env = append([]string{"HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_DRAIN_DELAY=0s"}, env...)
+	cmd.Stderr = io.Discard
+	_, log := startChild(t, cmd)
+	said := map[string]line{}
+	for !containsAll(said, messages) {
 		text, err := log.ReadBytes('\n')
-		var line struct {
-			Msg  string
-			Addr string
-			Desk string `json:"desk_addr"`
-		}
-		if err != nil || json.Unmarshal(text, &line) != nil {
+		var one line
+		if err != nil || json.Unmarshal(text, &one) != nil {
 			t.Fatalf("Holdpoint did not start: %v %s", err, text)
 		}
-		switch line.Msg {
-		case "desk":
-			s.Desk = "http://" + line.Desk
-		case "listening":
-			s.Agent = "http://" + line.Addr
-		}
+		said[one.Msg] = one
 	}
 	go io.Copy(io.Discard, log)
-	return s
+	return said
+}
+
+func containsAll(said map[string]line, messages []string) bool {
+	return !slices.ContainsFunc(messages, func(m string) bool { _, ok := said[m]; return !ok })
 }
 
 // A driver runs scenes in one browser.

@@ -53,6 +53,7 @@ func environ(t *testing.T, s scene) []string {
 // all are the scenes that are played.
 var all = []scene{
 	{"decide", "approve"},
+	{"decide", "a desk of many agents"},
 	{"decide", "deny with a comment"},
 	{"decide", "deny by a click"},
 	{"decide", "edit the arguments"},
@@ -110,7 +111,11 @@ func TestDesk(t *testing.T) {
 	for _, one := range list {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
-			d.play(t, one.file, one.name, newStage(t, tools.binary, environ(t, one)...))
+			start := newStage
+			if one.name == "a desk of many agents" {
+				start = newStageApart
+			}
+			d.play(t, one.file, one.name, start(t, tools.binary, environ(t, one)...))
 		})
 	}
 }

@@ -33,6 +33,9 @@ export const scenes = {
     await p.has("approved by you", "#list");
   },
 
+  // The same where the desk is another process than the agent's, on a Redis of both.
+  async "a desk of many agents"(w) { await scenes.approve(w); },
+
   // D, a few words, Enter. The words stand in the record and not in what the agent gets.
   async "deny with a comment"(w) {
     const { thread } = await w.tool("refund", refund);
