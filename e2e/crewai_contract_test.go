@@ -69,6 +69,20 @@ func TestCrewAIKeepsTheContract(t *testing.T) {
 			w.called(t, c, 1)
 			w.ran(t, c)
 		})
+		t.Run("one after the other", func(t *testing.T) {
+			for second, want := range map[string][]string{"sure": {deletes}, "no": nil} {
+				c := w.client(t, "two")
+				c.asksAbout(t, step{say: "go"}, 1)
+				first := c.answers(gives("approved"))
+				c.asksAbout(t, step{resume: first}, 1)
+				c.refused(t, step{resume: c.answers(gives("approved")), empty: true}, "INVALID_PAYLOAD", true)
+				c.refused(t, step{resume: first, empty: true}, "", true)
+				w.ran(t, c)
+				c.finish(t, step{resume: c.answers(gives(second))})
+				w.called(t, c, 3)
+				w.ran(t, c, want...)
+			}
+		})
 		t.Run("of two that ask at once CrewAI asks one", func(t *testing.T) {
 			c := w.client(t, "pair")
 			c.asksAbout(t, step{say: "go"}, 1)

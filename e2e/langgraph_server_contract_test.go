@@ -62,6 +62,24 @@ func TestLangGraphServerIsJoined(t *testing.T) {
 	})
 }
 
+// A message beside an answer that leads to another question stays in the chat, and is answered
+// behind the last answer.
+func TestLangGraphServerAsksAgainBesideAMessage(t *testing.T) {
+	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
+		cl := w.client(t, "")
+		cl.asksAbout(t, step{say: "delete a.txt then delete b.txt"}, 1)
+		said := "plain " + fresh("n")
+		cl.asksAbout(t, step{say: said, resume: cl.answers(yesToServer)}, 1)
+		w.called(t, cl, 2)
+		cl.finish(t, step{resume: cl.answers(noToServer)})
+		if !cl.echoed(said) {
+			t.Errorf("the message was not answered: %v", indented(cl.messages))
+		}
+		w.ran(t, cl, deleteA)
+		w.called(t, cl, 4)
+	})
+}
+
 // A second run on a thread that runs already is told so, and changes nothing.
 func TestLangGraphServerIsBusy(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
@@ -170,6 +188,53 @@ func TestLangGraphServerRestarts(t *testing.T) {
 			cl.finish(t, cl.each(t, yesToServer))
 			w.ran(t, cl, deleteB)
 		})
+	})
+}
+
+// Holdpoint is killed between the question and its answer. With a file for a store the answer finds
+// its question, and the same answer again gets the recorded end. With a store in memory the server
+// is asked what it waits for: nothing runs, the question is told again, and its answer counts.
+func TestLangGraphServerOutlivesHoldpoint(t *testing.T) {
+	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
+		env := map[string]string{
+			"HOLDPOINT_STORE": "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db")), "HOLDPOINT_NAME": "e2e",
+			"HOLDPOINT_STORE_KEYS": "k1:" + strings.Repeat("A", 43) + "=",
+		}
+		anew := func(cl *client) {
+			t.Helper()
+			w.h.kill()
+			w.h = ofServer(t, w.b.server, "agent", env)
+			cl.moves(t, w.h, "")
+		}
+		w.h = ofServer(t, w.b.server, "agent", env)
+		kept := w.client(t, "")
+		kept.asksAbout(t, step{say: "delete a.txt, delete b.txt"}, 2)
+		anew(kept)
+		yes := kept.each(t, yesToServer, noToServer)
+		kept.finish(t, yes)
+		anew(kept)
+		kept.finish(t, yes)
+		w.ran(t, kept, deleteA)
+		w.called(t, kept, 2)
+		kept.goesOn(t, nil)
+
+		env = nil
+		w.h = ofServer(t, w.b.server, "agent", env)
+		lost := w.client(t, "")
+		lost.asksAbout(t, step{say: "delete a.txt, delete b.txt"}, 2)
+		anew(lost)
+		lost.refused(t, lost.each(t, yesToServer, yesToServer), "UNKNOWN_INTERRUPT_ID", false)
+		said := "plain " + fresh("n")
+		lost.asksAbout(t, step{say: said, empty: true}, 2)
+		w.ran(t, lost)
+		w.called(t, lost, 1)
+		lost.finish(t, lost.each(t, noToServer, yesToServer))
+		w.ran(t, lost, deleteB)
+		if !lost.echoed(said) {
+			t.Errorf("the message was not answered: %v", indented(lost.messages))
+		}
+		lost.goesOn(t, nil)
+		w.ran(t, lost, deleteB)
 	})
 }
 

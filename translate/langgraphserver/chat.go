@@ -17,9 +17,10 @@ type chat struct {
 	nonce  string // of the run, to find it again; "" if there is none
 	out    *writer
 
-	before  state // before the run
-	after   state // and after it
-	settled bool  // after is known
+	left    []agui.Message // of the client, which the server is not sent because it waits
+	before  state          // before the run
+	after   state          // and after it
+	settled bool           // after is known
 
 	answers // on a resume
 

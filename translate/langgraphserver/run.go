@@ -149,6 +149,7 @@ func (run *run) looked(e translate.End) translate.Result {
 			sent = nil
 		}
 		res := translate.Result{Untaken: sent}
+		run.left = sent
 		run.tell(func(ev agui.Event) { res.Before = append(res.Before, ev) })
 		unseen(s, open)
 		return run.paused(res, open)
@@ -293,8 +294,28 @@ func (run *run) tell(emit func(agui.Event)) {
 		run.out.snapshot(append(o, '}'), emit)
 	}
 	if list, ok := run.after.messages(); ok {
-		emit(agui.SnapshotEvent(fromLangChain(list, run.thread)))
+		emit(agui.SnapshotEvent(withThese(fromLangChain(list, run.thread), list, run.left)))
 	}
+}
+
+// withThese adds messages of the client to a snapshot that lacks them: what it leaves out, the
+// client deletes.
+func withThese(snapshot []byte, list []gjson.Result, more []agui.Message) []byte {
+	has := make(map[string]bool, len(list))
+	for _, m := range list {
+		has[m.Get("id").Str] = true
+	}
+	for _, m := range more {
+		if m.ID == "" || has[m.ID] {
+			continue
+		}
+		snapshot = snapshot[:len(snapshot)-1]
+		if len(snapshot) > 1 {
+			snapshot = append(snapshot, ',')
+		}
+		snapshot = append(append(snapshot, oneLine(string(m.JSON))...), ']')
+	}
+	return snapshot
 }
 
 // conclude is the result of a run whose stream has ended well.

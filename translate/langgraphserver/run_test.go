@@ -1,6 +1,7 @@
 package langgraphserver
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,16 @@ func TestAThreadThatWaits(t *testing.T) {
 	res := p.Result
 	if len(res.Asked.Interrupts) != 1 || res.Asked.Interrupts[0].Native != idA || len(res.Untaken) != 1 || res.Untaken[0].ID != "u2" || res.Next != nil {
 		t.Errorf("%+v", res)
+	}
+	// The message that was not taken stays in the chat.
+	var ids []string
+	for _, ev := range res.Before {
+		for _, m := range ev.Get("messages").Array() {
+			ids = append(ids, m.Get("id").Str)
+		}
+	}
+	if !slices.Equal(ids, []string{"u1", "u2"}) {
+		t.Errorf("the client has the messages %q", ids)
 	}
 }
 
