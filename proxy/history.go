@@ -66,7 +66,7 @@ func (r *run) readHistory() []reply {
 func (d *reply) relate(reader translate.HistoryReader, m agui.Message, seen agui.SeenMessage, asked []asking) *asking {
 	for n := range asked {
 		a := &asked[n]
-		if d.Unclear && a.result == nil && a.byKey[d.Key] != nil {
+		if d.Unclear && a.byKey[d.Key] != nil { // some backend takes it for one, also where the question has ended
 			d.Asked = true
 			return nil
 		}

@@ -286,7 +286,9 @@ func TestReplies(t *testing.T) {
 		"of another backend":                {calls("B", requestConfirmation) + tool("B", "yes"), "", "langgraph", ""},
 		"a result on an unknown route":      {calls("F", "show") + tool("F", "shown"), "", "", ""},
 		"a result":                          {calls("F", "show") + tool("F", "shown"), declares, Name, "F"},
-		"a decision on any call":            {calls("F", "show") + tool("F", `{"confirmed":true}`), declares, Name, "F asked"},
+		"a decision on another's call":      {calls("F", "list") + tool("F", `{"confirmed":true}`), declares, Name, "F asked"},
+		"one on the client's own call":      {calls("F", "show") + tool("F", `{"confirmed":true}`), declares, Name, "F"},
+		"one on a call of two names":        {calls("F", "show") + calls("F", "list") + tool("F", `{"confirmed":true}`), declares, Name, "F asked"},
 		"a call that nobody made":           {tool("X", "yes"), "", Name, "X asked"},
 		"a call that the history may lack":  {tool("X", "yes"), declares, Name, "X"},
 		"in another spelling":               {strings.Replace(tool("B", "yes"), "toolCallId", "tool_call_id", 1), "", Name, "B asked unclear"},
@@ -316,6 +318,39 @@ func TestReplies(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// ADK takes every message on a call that asks for its answer. So one that is no decision is no
+// result of an ordinary tool either: it fits no schema.
+func TestWordsThatAreNoDecision(t *testing.T) {
+	d := newDialect(t)
+	for name, p := range map[string]agui.Pause{
+		"confirm": pausedBy(t, d, stream(call("A", "delete_file", `{}`), confirms("B", "A"), finished)...),
+		"changes": pausedBy(t, d, stream(state, call("B", confirmChanges, `{}`), finished)...),
+	} {
+		for _, content := range []string{"hello", "no", `{}`, `{"confirmed":"false"}`, `[false]`} {
+			m := agui.ParseMessage([]byte(`{"id":"t1","role":"tool","toolCallId":"B","content":` + dialecttest.Quoted(content) + `}`))
+			a, ok := d.AnswerIn(m, translate.Reply{}, p.Interrupts[0])
+			if _, fits := decision(confirm, a.Payload); !ok || fits || a.Status != agui.Resolved {
+				t.Errorf("%s: %q is read as %v %s", name, content, ok, a.Payload)
+			}
+		}
+	}
+}
+
+// Two confirmations of one id get one answer from ADK: only a no goes.
+func TestTwoConfirmationsOfOneID(t *testing.T) {
+	d := newDialect(t)
+	p := pausedBy(t, d, stream(call("A", "delete_file", `{}`), call("A2", "delete_file", `{}`), confirms("B", "A"), confirms("B", "A2"), finished)...)
+	if len(p.Interrupts) != 1 {
+		t.Fatalf("%+v", p.Interrupts)
+	}
+	for payload, want := range map[string]agui.Code{"true": agui.ApprovalAmbiguous, "false": "", "": ""} {
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, payload))+`}`)
+		if out, _, err := dialecttest.Resume(d, p, in, &dialecttest.Log{}); dialecttest.Code(err) != want {
+			t.Errorf("%q: %v, sent %s", payload, err, out.Body)
+		}
 	}
 }
 

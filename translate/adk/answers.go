@@ -28,8 +28,9 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 // Replies implements translate.HistoryReader. ADK takes any tool message on a call that asks for
 // its answer, whatever it says, and whether the history has the call or not. So where the backend
 // is known to be ADK every tool message is named. One is a decision for sure if the history shows
-// the call that asks, if it says {"confirmed":..}, or if it can be no result of the client's own
-// tools. Elsewhere those are named whose call the history shows.
+// the call that asks, or if it can be no result of the client's own tools. It is one too if it says
+// {"confirmed":..} on a call that is not the client's. Elsewhere those are named whose call the
+// history shows.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for one := range microsoft.Strays(in, spoken == Name) {
@@ -58,13 +59,13 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 			_, decides := read(confirm, object.Get("content").Str)
 			for _, id := range ids {
 				by, shown := calls[id.String()]
-				asks := by != nothing
+				asks := by > nothing
 				if spoken == "" && !asks {
 					continue
 				}
 				one := translate.Reply{Dialect: Name, At: at, Key: id.String(), Unclear: !plain, Names: id.String(), Calls: []string{id.String()}}
 				one.Kept = by == openly // as the client was told it, and ADK knows it by its id
-				one.Asked = asks || decides || !shown && len(in.Tools) == 0
+				one.Asked = asks || decides && by != clients || !shown && len(in.Tools) == 0
 				if !yield(one) {
 					return
 				}
@@ -73,26 +74,34 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 	}
 }
 
-// AnswerIn implements translate.HistoryReader.
+// AnswerIn implements translate.HistoryReader. ADK takes every message on the call for an answer.
+// So one that is no decision is one too, and no schema fits it.
 func (*Dialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	k, ok := keptOf(i)
 	if !ok {
 		return agui.Answer{}, false
 	}
-	return read(k.Kind, gjson.GetBytes(m.JSON, "content").Str)
+	content := gjson.GetBytes(m.JSON, "content").Str
+	a, ok := read(k.Kind, content)
+	if !ok {
+		a = agui.Answer{Status: agui.Resolved, Payload: agui.MustMarshal(content)}
+	}
+	return a, true
 }
 
 // historyCalls are the ids of the history's calls, and how each asks.
 type historyCalls map[string]asksBy
 
-// asksBy is how a call asks. A client is shown the calls that ask openly, and told what was
-// answered. It has a call of adk_request_confirmation only if it is shown ADK's own form.
+// asksBy is how a call asks. The greatest counts of several calls of one id, and of several names.
+// A client is shown the calls that ask openly, and told what was answered. It has a call of
+// adk_request_confirmation only if it is shown ADK's own form.
 type asksBy int
 
 const (
-	nothing asksBy = iota
-	unseen
+	clients asksBy = iota - 1 // the client's own call
+	nothing
 	openly
+	unseen
 )
 
 // calls are the calls of the history. If the backend is not known to be ADK, they are those of
@@ -103,6 +112,7 @@ func (d *Dialect) calls(in agui.RunInput, known bool) historyCalls {
 	how := func(name string) asksBy {
 		switch {
 		case in.Declares(name):
+			return clients
 		case name == requestConfirmation:
 			return unseen
 		case known && (name == confirmChanges || d.ask.Match(name)):
@@ -115,15 +125,16 @@ func (d *Dialect) calls(in agui.RunInput, known bool) historyCalls {
 			continue
 		}
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
-			is := nothing
-			for _, name := range kit.Texts(c, "function", "name") {
-				if by := how(name); is == nothing || by == unseen {
-					is = by
-				}
+			names := kit.Texts(c, "function", "name")
+			if len(names) == 0 {
+				names = []string{""}
 			}
 			for _, id := range kit.Members(c, "id") {
-				if before, has := list[id.String()]; known && !has || is != nothing && before != unseen {
-					list[id.String()] = is
+				for _, name := range names {
+					is := how(name)
+					if before, has := list[id.String()]; !has && known || is > before {
+						list[id.String()] = is
+					}
 				}
 			}
 		}

@@ -36,6 +36,9 @@ type kept struct {
 	Args string `json:"args,omitempty"`
 	// Runs is the call that a yes lets run.
 	Runs string `json:"runs,omitempty"`
+	// Twice says that several confirmations of the turn have the id. ADK gives all of them one
+	// answer.
+	Twice bool `json:"twice,omitempty"`
 }
 
 // keptOfPause is Asked.Private.
@@ -76,8 +79,8 @@ const (
 )
 
 // interrupt is the question that the confirmation asks. seen says whether the client was shown the
-// call that is asked about.
-func (c confirmation) interrupt(id, args string, seen bool) agui.Interrupt {
+// call that is asked about, twice that another confirmation has the id.
+func (c confirmation) interrupt(id, args string, seen, twice bool) agui.Interrupt {
 	o := kit.AppendText([]byte{'{'}, "reason", "confirmation")
 	if hint := c.details.Get("hint").Str; hint != "" {
 		o = kit.AppendText(o, "message", hint)
@@ -93,7 +96,7 @@ func (c confirmation) interrupt(id, args string, seen bool) agui.Interrupt {
 	o = append(kit.AppendMember(o, `"metadata"`, `{"adk":`+string(about)+`}`), '}')
 	return agui.Interrupt{
 		Native: id, Object: o, Keys: []string{id}, Calls: []agui.AskedCall{c.call},
-		Private: agui.MustMarshal(kept{Kind: confirm, Call: id, Name: requestConfirmation, Args: args, Runs: c.call.ID}),
+		Private: agui.MustMarshal(kept{Kind: confirm, Call: id, Name: requestConfirmation, Args: args, Runs: c.call.ID, Twice: twice}),
 	}
 }
 

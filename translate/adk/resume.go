@@ -29,6 +29,9 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 			return translate.Out{}, nil, err
 		}
 		denied[n] = kit.Says(i, r.Answers[n]) == agui.Denies
+		if k.Twice && !denied[n] {
+			return translate.Out{}, nil, agui.Errorf(agui.ApprovalAmbiguous, "several confirmations have the id %q of interrupt %q, and ADK would give all of them this answer. Deny or cancel it", k.Call, i.ID)
+		}
 		asked[n], replies[n] = k, kit.ToolReply{ID: i.ID, Call: k.Call, Content: content}
 		if k.Kind == confirm {
 			replies[n].ID = "answer-" + i.ID // of two messages with the id of a call ADK may pass over one
@@ -80,10 +83,10 @@ func callsMessage(id string, asked []kept) agui.Message {
 func clientsResults(r *translate.Request, needed bool) ([]agui.Message, error) {
 	var results []agui.Message
 	for _, id := range keptOfWhole(r.Pause).Clients {
-		at := slices.IndexFunc(r.Input.Messages, func(m agui.Message) bool { return m.Role == "tool" && m.ToolCallID == id })
+		result, ok := kit.ResultOf(r.Input.Messages, id)
 		switch {
-		case at >= 0:
-			results = append(results, r.Input.Messages[at])
+		case ok:
+			results = append(results, result)
 		case needed:
 			return nil, agui.Errorf(agui.PartialResume, "the result of call %q, which the client makes itself, has to come with the answers", id)
 		}

@@ -22,17 +22,19 @@ type run struct {
 	native bool
 	resume *resumed // nil in a run without answers
 
-	held   kit.Held[string] // by the id of the call
-	asking []*asking        // the calls of adk_request_confirmation that are held, in their order
-	full   bool             // too much was held: nothing is held any more
-	talked []string         // calls of configured tools behind which something was said
-	opened []string         // those behind which nothing was said yet
+	held   kit.Held[string]   // by the id of the call
+	asking []*asking          // the calls of adk_request_confirmation that are held, in their order
+	latest map[string]*asking // the last of each id
+	full   bool               // too much was held: nothing is held any more
+	talked []string           // calls of configured tools behind which something was said
+	opened []string           // those behind which nothing was said yet
 }
 
 // asking is a call of adk_request_confirmation.
 type asking struct {
-	id   string
-	args []byte
+	id    string
+	args  []byte
+	twice bool // another one has its id
 }
 
 func newRun(d *Dialect, r *translate.Request) *run {
@@ -54,7 +56,13 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		switch {
 		case name == requestConfirmation && !run.full && ev.Valid() && !run.r.Input.Declares(name):
 			a := &asking{id: ev.Get("toolCallId").Str}
-			run.asking = append(run.asking, a)
+			if first := run.latest[a.id]; first != nil {
+				first.twice, a.twice = true, true
+			}
+			if run.latest == nil {
+				run.latest = map[string]*asking{}
+			}
+			run.asking, run.latest[a.id] = append(run.asking, a), a
 			run.hold(a.id, ev, emit)
 			return nil
 		case len(run.d.ask) > 0 && run.d.ask.Match(name):
@@ -96,11 +104,8 @@ func (run *run) askingOf(ev agui.Event) *asking {
 	if len(run.asking) == 0 || run.full {
 		return nil
 	}
-	id := agui.View(ev.JSON).Get("toolCallId").Str
-	for _, a := range run.asking {
-		if a.id == id && ev.Valid() {
-			return a
-		}
+	if a := run.latest[agui.View(ev.JSON).Get("toolCallId").Str]; a != nil && ev.Valid() {
+		return a
 	}
 	return nil
 }
@@ -116,7 +121,7 @@ func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) {
 				emit(waited)
 			}
 		}
-		run.asking = nil
+		run.asking, run.latest = nil, nil
 	}
 }
 
@@ -144,8 +149,9 @@ func (run *run) asked(finish agui.Event) translate.Result {
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
 	}
-	seen := func(id string) bool {
-		return id != "" && slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == id })
+	shown := make(map[string]bool, len(calls))
+	for _, c := range calls {
+		shown[c.ID] = c.ID != ""
 	}
 	var p translate.Asked
 	done := map[string]bool{}
@@ -155,7 +161,7 @@ func (run *run) asked(finish agui.Event) translate.Result {
 			continue
 		}
 		done[a.id] = true
-		p.Interrupts = append(p.Interrupts, c.interrupt(a.id, string(a.args), seen(c.call.ID)))
+		p.Interrupts = append(p.Interrupts, c.interrupt(a.id, string(a.args), shown[c.call.ID], a.twice))
 		for _, ev := range run.held.Release(a.id) {
 			if run.native {
 				p.Own = append(p.Own, ev.JSON)
@@ -177,7 +183,7 @@ func (run *run) asked(finish agui.Event) translate.Result {
 			continue
 		case k == confirm: // more than can be held
 			one, _ := readConfirmation(c.Args)
-			p.Interrupts = append(p.Interrupts, one.interrupt(c.ID, c.Args, seen(one.call.ID)))
+			p.Interrupts = append(p.Interrupts, one.interrupt(c.ID, c.Args, shown[one.call.ID], false))
 		default:
 			p.Interrupts = append(p.Interrupts, asks(k, c))
 		}

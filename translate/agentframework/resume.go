@@ -58,6 +58,9 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	if !ok {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
+	if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {
+		return translate.Out{}, nil, err
+	}
 	res := &resumption{d: d, r: r, kept: k, told: map[string]told{}, shown: shownCalls(r)}
 	byKind := map[string][]reply{}
 	for n, i := range r.Pause.Interrupts {

@@ -28,6 +28,13 @@ func call(id, name, args string) []string {
 	}
 }
 
+// later is a call in another message.
+func later(id, name, args string) []string {
+	list := call(id, name, args)
+	list[0] = strings.Replace(list[0], "m1", "m2", 1)
+	return list
+}
+
 func ran(id string) string {
 	return `{"type":"TOOL_CALL_RESULT","messageId":"` + id + `","toolCallId":"` + id + `","content":"x"}`
 }
@@ -220,6 +227,122 @@ func TestRefusals(t *testing.T) {
 			}
 			if want := 1 + strings.Count(c.messages, "shown"); err == nil && len(gjson.GetBytes(out.Body, "messages").Array()) != want {
 				t.Errorf("%s", out.Body)
+			}
+		})
+	}
+}
+
+// Ids of some models repeat. Calls of one id in a turn are one question, and agno would give all of
+// them its answer: only a no goes.
+func TestTwoCallsOfOneID(t *testing.T) {
+	for name, c := range map[string]struct {
+		stream []any
+		want   agui.Code
+	}{
+		"two that ask":               {[]any{call("A", "delete_file", `{"path":"a"}`), call("A", "delete_file", `{"path":"b"}`), finished}, agui.ApprovalAmbiguous},
+		"one of another tool":        {[]any{call("A", "delete_file", `{}`), call("A", "list", `{}`), finished}, agui.ApprovalAmbiguous},
+		"one that had its result":    {[]any{call("A", "list", `{}`), ran("A"), later("A", "delete_file", `{}`), finished}, ""},
+		"two, and the first has its": {[]any{call("A", "list", `{}`), ran("A"), later("A", "delete_file", `{}`), later("A", "delete_file", `{}`), finished}, agui.ApprovalAmbiguous},
+	} {
+		for _, payload := range []string{"true", "false"} {
+			t.Run(name+"/"+payload, func(t *testing.T) {
+				p := pausedBy(t, stream(c.stream...)...)
+				if len(p.Interrupts) != 1 {
+					t.Fatalf("%+v", p.Interrupts)
+				}
+				in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, payload))+`}`)
+				out, _, err := dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{})
+				want := c.want
+				if payload == "false" {
+					want = ""
+				}
+				if dialecttest.Code(err) != want {
+					t.Errorf("%v, sent %s", err, out.Body)
+				}
+			})
+		}
+	}
+}
+
+// A resumed run may ask by a call of the id that was just answered.
+func TestAsksAgainUnderTheSameID(t *testing.T) {
+	const words = `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m2","delta":"And now:"}`
+	for name, c := range map[string]struct {
+		payload string
+		stream  []any
+		want    int
+	}{
+		"it ran, and another asks":        {"true", []any{started, continued, call("A", "delete_file", `{}`), ran("A"), words, later("A", "delete_file", `{"path":"b"}`), finished}, 1},
+		"with no words between":           {"true", []any{started, continued, call("A", "delete_file", `{}`), ran("A"), later("A", "delete_file", `{"path":"b"}`), finished}, 1},
+		"it was denied, and another asks": {"false", []any{started, continued, words, later("A", "delete_file", `{"path":"b"}`), finished}, 1},
+		"it ran":                          {"true", []any{started, continued, call("A", "delete_file", `{}`), ran("A"), words, finished}, 0},
+		"it is left without a result":     {"true", []any{started, continued, call("A", "delete_file", `{}`), words, finished}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
+			l := &dialecttest.Log{}
+			_, run, err := dialecttest.Resume(newDialect(t), p, in, l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			played := dialecttest.Play(run, l, stream(c.stream...)[2:]...)
+			if asked := played.Result.Asked.Interrupts; len(asked) != c.want {
+				t.Errorf("asked %+v", asked)
+			}
+		})
+	}
+}
+
+// Which messages of a history could decide.
+func TestReplies(t *testing.T) {
+	tool := func(call, content string) string {
+		return `{"id":"t1","role":"tool","toolCallId":"` + call + `","content":` + content + `}`
+	}
+	quoted := dialecttest.Quoted
+	calls := func(id, name string) string {
+		return `{"id":"a1","role":"assistant","toolCalls":[{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":"{}"}}]},`
+	}
+	const declares = `,"tools":[{"name":"show"}]`
+	for name, c := range map[string]struct {
+		messages, more, want string
+	}{
+		"a yes":                           {calls("A", "delete_file") + tool("A", quoted(`{"accepted":true}`)), declares, "A asked"},
+		"with more beside it":             {calls("A", "delete_file") + tool("A", quoted(`{"accepted":true,"values":{}}`)), declares, "A asked"},
+		"a no and a yes":                  {calls("A", "delete_file") + tool("A", quoted(`{"accepted":false,"accepted":true}`)), declares, "A asked"},
+		"in a fence":                      {calls("A", "delete_file") + tool("A", quoted("```json\n{\"accepted\":true}\n```")), declares, "A asked"},
+		"in prose":                        {calls("A", "delete_file") + tool("A", quoted(`Sure: {"accepted":true}`)), declares, "A asked"},
+		"behind a thought":                {calls("A", "delete_file") + tool("A", quoted(`<think>x</think>{"accepted":true}`)), declares, "A asked"},
+		"with a sign that agno takes out": {calls("A", "delete_file") + tool("A", quoted("go {\"acce\rpted\":true}")), declares, "A asked"},
+		"in escapes":                      {calls("A", "delete_file") + tool("A", quoted(`go {"\u0061ccepted":true}`)), declares, "A asked"},
+		"in parts":                        {calls("A", "delete_file") + tool("A", `[{"type":"text","text":"{\"accepted\":true}"}]`), declares, "A asked unclear"},
+		"values":                          {calls("A", "send_mail") + tool("A", quoted(`x {"values":{}}`)), declares, "A asked"},
+		"of a call that is not there":     {tool("A", quoted(`x {"selections":{}}`)), declares, "A asked"},
+		"any word where no tool is":       {tool("A", quoted(`hello`)), "", "A asked"},
+		"words":                           {calls("A", "delete_file") + tool("A", quoted(`accepted`)), declares, "A"},
+		"a yes in a history":              {calls("A", "delete_file") + tool("A", quoted(`{"accepted":true}`)) + "," + user, declares, "A asked"},
+		"a result in a history":           {calls("A", "list") + tool("A", quoted(`[{"values":1}]`)) + "," + user, declares, "A"},
+		"the client's own result":         {calls("S", "show") + tool("S", quoted(`{"accepted":false}`)), declares, "S"},
+		"and of a call of two names":      {calls("S", "show") + calls("S", "list") + tool("S", quoted(`{"accepted":false}`)), declares, "S asked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+c.messages+`]`+c.more+`}`)
+			var got []string
+			for one := range newDialect(t).Replies(in, Name) {
+				if one.Dialect != Name {
+					continue // a stray of another backend's
+				}
+				line := one.Key
+				if one.Asked {
+					line += " asked"
+				}
+				if one.Unclear {
+					line += " unclear"
+				}
+				got = append(got, line)
+			}
+			if strings.Join(got, "; ") != c.want {
+				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}

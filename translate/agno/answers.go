@@ -1,7 +1,9 @@
 package agno
 
 import (
+	"bytes"
 	"iter"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -32,8 +34,8 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 
 // Replies implements translate.HistoryReader. agno takes a tool message on a paused call for its
 // answer, if nothing stands behind it. So where the backend is known to be agno, every tool message
-// is named. It is a decision for sure if it says accepted, values or selections, or if it can be no
-// result of the client's own tools.
+// is named. It is a decision for sure if agno could read one in it, and the call is not the
+// client's own; or if it can be no result of the client's tools.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for one := range microsoft.Strays(in, spoken == Name) {
@@ -48,7 +50,7 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 		for last > 0 && kit.IsTool(agui.View(in.Messages[last-1].JSON)) {
 			last--
 		}
-		var shown map[string]bool
+		var shown map[string]isOf
 		for at, m := range in.Messages {
 			if m.ToolCallID == "" && m.Plain || !kit.IsTool(agui.View(m.JSON)) {
 				continue
@@ -63,7 +65,8 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 			for _, id := range ids {
 				call := id.String()
 				one := translate.Reply{Dialect: Name, At: at, Key: call, Unclear: !plain, Names: call, Calls: []string{call}, Past: at < last, Kept: at < last}
-				one.Asked = decides(object.Get("content").Str) || !shown[call] && len(in.Tools) == 0
+				of := shown[call]
+				one.Asked = of != clients && (at < last && decides(object.Get("content").Str) || at >= last && mayDecide(contents)) || of == unknown && len(in.Tools) == 0
 				if !yield(one) {
 					return
 				}
@@ -82,15 +85,48 @@ func decides(content string) bool {
 	return false
 }
 
-func callsOf(in agui.RunInput) map[string]bool {
-	ids := map[string]bool{}
+// mayDecide says whether agno could read a decision in one of some contents. It looks for objects
+// in prose, in fences of code and behind thoughts, and takes signs out before (utils/string.py,
+// parse_response_dict_str). It takes a list of parts, too.
+func mayDecide(contents []gjson.Result) bool {
+	return slices.ContainsFunc(contents, func(content gjson.Result) bool {
+		text := []byte(content.Raw)
+		if content.Type == gjson.String {
+			text = []byte(content.Str)
+		}
+		for _, part := range content.Array() {
+			text = append(text, part.Get("text").Str...)
+		}
+		text = slices.DeleteFunc(text, func(c byte) bool { return c < ' ' || c == 0x7f })
+		if !bytes.ContainsAny(text, "{[") {
+			return false
+		}
+		return kit.MaySay(text, "accepted", 'p') || kit.MaySay(text, "values", 'v') || kit.MaySay(text, "selections", 'l')
+	})
+}
+
+// isOf is whose call it is.
+type isOf int
+
+const (
+	unknown  isOf = iota // the history does not have it
+	clients              // the client's: the request declares its tool
+	backends             // the backend's; also one of two names, or of two calls of one id
+)
+
+func callsOf(in agui.RunInput) map[string]isOf {
+	ids := map[string]isOf{}
 	for _, m := range in.Messages {
 		if m.Plain {
 			continue
 		}
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
+			of, names := clients, kit.Texts(c, "function", "name")
+			if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !in.Declares(name) }) {
+				of = backends
+			}
 			for _, id := range kit.Members(c, "id") {
-				ids[id.String()] = true
+				ids[id.String()] = max(ids[id.String()], of)
 			}
 		}
 	}

@@ -43,6 +43,8 @@ type kept struct {
 	Kind kind   `json:"kind"`
 	Call string `json:"call"`
 	Tool string `json:"tool"`
+	// Twice says that several calls of the turn have the id. agno gives all of them one answer.
+	Twice bool `json:"twice,omitempty"`
 }
 
 // keptOfPause is Asked.Private: the calls of the turn that the client answers itself.
@@ -62,8 +64,8 @@ const (
 	feedbackSchema = `{"type":"object","properties":{"selections":{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}},"required":["selections"],"additionalProperties":false}`
 )
 
-// interrupt is the question of a call.
-func interrupt(k kind, c agui.Call) agui.Interrupt {
+// interrupt is the question of a call. twice says that another call of the turn has its id.
+func interrupt(k kind, c agui.Call, twice bool) agui.Interrupt {
 	args := gjson.Result{}
 	if agui.ValidJSON([]byte(c.Args)) {
 		args = gjson.Parse(c.Args)
@@ -84,7 +86,7 @@ func interrupt(k kind, c agui.Call) agui.Interrupt {
 	}
 	return agui.Interrupt{
 		Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID},
-		Private: agui.MustMarshal(kept{Kind: k, Call: c.ID, Tool: c.Name}),
+		Private: agui.MustMarshal(kept{Kind: k, Call: c.ID, Tool: c.Name, Twice: twice}),
 	}
 }
 

@@ -28,6 +28,9 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 		if err != nil {
 			return translate.Out{}, nil, err
 		}
+		if !no && k.Twice {
+			return translate.Out{}, nil, agui.Errorf(agui.ApprovalAmbiguous, "several calls have the id %q of interrupt %q, and agno would give all of them this answer. Deny or cancel it", k.Call, i.ID)
+		}
 		if !no && asksAgain(r, i) {
 			return translate.Out{}, nil, agui.Errorf(agui.ApprovalAmbiguous, "call %q of interrupt %q has the id of an earlier call with other arguments, and agno may run that one. Deny or cancel it", k.Call, i.ID)
 		}
@@ -68,10 +71,10 @@ func asksAgain(r *translate.Request, i agui.Interrupt) bool {
 func clientsResults(r *translate.Request, needed bool) ([]agui.Message, error) {
 	var results []agui.Message
 	for _, id := range clientsOf(r.Pause) {
-		at := slices.IndexFunc(r.Input.Messages, func(m agui.Message) bool { return m.Role == "tool" && m.ToolCallID == id })
+		result, ok := kit.ResultOf(r.Input.Messages, id)
 		switch {
-		case at >= 0:
-			results = append(results, r.Input.Messages[at])
+		case ok:
+			results = append(results, result)
 		case needed:
 			return nil, agui.Errorf(agui.PartialResume, "the result of call %q, which the client makes itself, has to come with the answers", id)
 		}

@@ -2,6 +2,7 @@ package agno
 
 import (
 	"encoding/json"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -17,7 +18,19 @@ type run struct {
 	d      *Dialect
 	r      *translate.Request
 	resume *resumed // nil in a run without answers
+
+	// By hashes, because an id would have to be copied.
+	begun map[uint64]int // how often a call began since its last result
+	last  []uint64       // the calls that began since the model last spoke, or a call had its result
 }
+
+// seed is the hashes' seed.
+var seed = maphash.MakeSeed()
+
+func hashOf(call string) uint64 { return maphash.String(seed, call) }
+
+// callOf is the hash of the call that an event is of.
+func callOf(ev agui.Event) uint64 { return hashOf(agui.View(ev.JSON).Get("toolCallId").Str) }
 
 // resumed is what a run with answers looks at.
 type resumed struct {
@@ -34,6 +47,7 @@ type resumed struct {
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	emit(ev)
+	run.note(ev)
 	s := run.resume
 	if s == nil {
 		return nil
@@ -58,9 +72,36 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
+// note notes which calls the stream begins. The calls that ask stand at its end, behind the last
+// words of the model.
+func (run *run) note(ev agui.Event) {
+	switch ev.Type {
+	case agui.CallStart:
+		if run.begun == nil {
+			run.begun = map[uint64]int{}
+		}
+		call := callOf(ev)
+		run.begun[call]++
+		run.last = append(run.last, call)
+	case agui.CallResult:
+		delete(run.begun, callOf(ev))
+		run.last = run.last[:0]
+	case agui.TextContent, agui.TextChunk:
+		run.last = run.last[:0]
+	}
+}
+
 // Passes implements translate.Passer.
 func (run *run) Passes(t agui.Type) bool {
-	return run.resume == nil || t != agui.RunStarted && t != agui.Raw && t != agui.CallResult
+	switch t {
+	case agui.CallStart, agui.CallResult:
+		return false
+	case agui.TextContent, agui.TextChunk:
+		return len(run.last) == 0
+	case agui.RunStarted, agui.Raw:
+		return run.resume == nil
+	}
+	return true
 }
 
 // End implements translate.Run.
@@ -88,7 +129,7 @@ func (run *run) asked(finish agui.Event) translate.Result {
 	native := run.r.Show == translate.ShowNative
 	done := map[string]bool{}
 	for _, c := range run.r.Transcript.Calls() {
-		if !c.Fresh || c.Answered || done[c.ID] || run.denied(c.ID) {
+		if !c.Fresh || c.Answered || done[c.ID] || run.goesOn(c.ID) {
 			continue
 		}
 		done[c.ID] = true
@@ -96,7 +137,7 @@ func (run *run) asked(finish agui.Event) translate.Result {
 			clients = append(clients, c.ID)
 			continue
 		}
-		p.Interrupts = append(p.Interrupts, interrupt(run.d.kindOf(c.Name), c))
+		p.Interrupts = append(p.Interrupts, interrupt(run.d.kindOf(c.Name), c, run.begun[hashOf(c.ID)] > 1))
 		if native {
 			p.Own = append(p.Own, kit.CallFrames(c)...)
 		}
@@ -112,10 +153,12 @@ func (run *run) asked(finish agui.Event) translate.Result {
 	return res
 }
 
-// denied says whether a call was answered by this resume, and has no result for that reason: agno
-// begins the calls of a resumed run again.
-func (run *run) denied(call string) bool {
-	return run.resume != nil && slices.ContainsFunc(run.resume.asked, func(k kept) bool { return k.Call == call })
+// goesOn says whether a call without a result is one that this resume answered, and does not ask
+// again. agno begins the calls again that it carries out, and not those that were denied. Ids of
+// some models repeat, and then a call of the same id asks at the end.
+func (run *run) goesOn(call string) bool {
+	return run.resume != nil && slices.ContainsFunc(run.resume.asked, func(k kept) bool { return k.Call == call }) &&
+		!slices.Contains(run.last, hashOf(call))
 }
 
 // became says what became of the answers.

@@ -184,6 +184,10 @@ func (l *Log) Add(ev agui.Event) {
 
 func (l *Log) addCall(ev agui.Event, id string) {
 	c := l.call(id)
+	if c != nil && c.Answered && ev.Type == agui.CallStart {
+		c = nil // one more of a model whose ids repeat
+		delete(l.callByID, id)
+	}
 	if c == nil {
 		if ev.Type == agui.CallArgs || ev.Type == agui.CallEnd || id == "" {
 			return

@@ -23,6 +23,11 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, plaincalls.Resume
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return translate.Out{}, plaincalls.Resume{}, kit.Unreadable()
 	}
+	if !slices.ContainsFunc(r.Pause.Interrupts, func(i agui.Interrupt) bool { return i.Native == "" }) {
+		if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {
+			return translate.Out{}, nil, err
+		}
+	}
 	for n, i := range r.Pause.Interrupts {
 		if formOf(r.Pause) != byMessage && nativeID(i) == nil {
 			if err := kit.Unsure(r.Pause, r.Answers[n]); err != nil {

@@ -85,3 +85,25 @@ func TestNewMessagesStandLast(t *testing.T) {
 		t.Error("the request was changed")
 	}
 }
+
+// Ids of some models repeat: what stands before the last call of the id is no result of that.
+func TestResultOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		messages []string
+		want     string
+	}{
+		"behind its call":            {[]string{person, calling("a1", "c"), resultOf("c")}, "r-c"},
+		"of an earlier call":         {[]string{calling("a1", "c"), resultOf("c"), calling("a2", "c")}, ""},
+		"of the last one of two":     {[]string{calling("a1", "c"), `{"id":"old","role":"tool","toolCallId":"c","content":""}`, calling("a2", "c", "d"), resultOf("c"), resultOf("d")}, "r-c"},
+		"whose call is not there":    {[]string{person, resultOf("c")}, "r-c"},
+		"none":                       {[]string{person, calling("a1", "c")}, ""},
+		"a call in another spelling": {[]string{resultOf("c"), `{"id":"a1","role":"assistant","tool_calls":[{"id":"c"}]}`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := parsedInput(t, body("", c.messages...))
+			if got, ok := ResultOf(in.Messages, "c"); got.ID != c.want || ok != (c.want != "") {
+				t.Errorf("%q %v, want %q", got.ID, ok, c.want)
+			}
+		})
+	}
+}

@@ -29,3 +29,30 @@ func TestUnsure(t *testing.T) {
 		})
 	}
 }
+
+func TestOneForEachID(t *testing.T) {
+	yes, no, cancel := agui.Answer{Status: agui.Resolved, Payload: []byte(`{"approved":true}`)}, agui.Answer{Status: agui.Resolved, Payload: []byte(`{"approved":false}`)}, agui.Answer{Status: agui.Cancelled}
+	text := agui.Answer{Status: agui.Resolved, Payload: []byte(`"yes"`)}
+	for name, c := range map[string]struct {
+		ids     []string
+		answers []agui.Answer
+		fits    bool
+	}{
+		"ids apart":         {[]string{"a", "b"}, []agui.Answer{yes, no}, true},
+		"a yes and a no":    {[]string{"a", "a"}, []agui.Answer{yes, no}, false},
+		"a no and a yes":    {[]string{"a", "a"}, []agui.Answer{no, yes}, false},
+		"the third":         {[]string{"a", "b", "a"}, []agui.Answer{yes, no, cancel}, false},
+		"twice yes":         {[]string{"a", "a"}, []agui.Answer{yes, yes}, true},
+		"a no and a cancel": {[]string{"a", "a"}, []agui.Answer{no, cancel}, true},
+		"two words of yes":  {[]string{"a", "a"}, []agui.Answer{yes, text}, false},
+		"without an id":     {[]string{"", ""}, []agui.Answer{yes, no}, false},
+	} {
+		var p agui.Pause
+		for _, id := range c.ids {
+			p.Interrupts = append(p.Interrupts, agui.Interrupt{Native: id})
+		}
+		if err := OneForEachID(p, c.answers); (err == nil) != c.fits {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -110,6 +110,9 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 			return translate.Out{}, nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has a toolCall, by which a backend may run what it did not ask about", a.ID)
 		}
 	}
+	if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {
+		return translate.Out{}, nil, err
+	}
 	answers := slices.Clone(r.Answers)
 	for n := range answers {
 		profile := profileOfInterrupt(&r.Pause.Interrupts[n])

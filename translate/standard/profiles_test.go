@@ -277,3 +277,32 @@ func idsOf(body []byte) string {
 	}
 	return strings.Join(ids, " ")
 }
+
+// Two questions of one id at the backend get one answer from it. A no beside a yes goes to neither.
+func TestTwoQuestionsOfOneID(t *testing.T) {
+	for name, interrupts := range map[string][2]string{
+		"of nobody known": {`{"id":"n","reason":"confirmation"}`, `{"id":"n","reason":"confirmation"}`},
+		"without ids":     {`{"reason":"confirmation"}`, `{"reason":"confirmation"}`},
+		"pydantic-ai":     {`{"id":"int-c","reason":"tool_call","toolCallId":"c"}`, `{"id":"int-c","reason":"tool_call","toolCallId":"c"}`},
+		"Mastra": {`{"id":"r::c","reason":"mastra:tool_suspend","toolCallId":"c","metadata":{"mastra":{"runId":"r"}}}`,
+			`{"id":"r::c","reason":"mastra:tool_suspend","toolCallId":"c","metadata":{"mastra":{"runId":"r"}}}`},
+	} {
+		for _, c := range []struct {
+			one, other string
+			want       agui.Code
+		}{
+			{`{"approved":true}`, `{"approved":false}`, agui.InvalidPayload},
+			{`{"approved":false}`, `{"approved":true}`, agui.InvalidPayload},
+			{`{"approved":true}`, ``, agui.InvalidPayload},
+			{`{"approved":true}`, `{"approved": true}`, ""},
+			{`{"approved":false}`, ``, ""},
+			{``, ``, ""},
+		} {
+			p := pausedBy(t, interrupts[0], interrupts[1])
+			in := parse(t, dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.one), dialecttest.Entry(p.Interrupts[1].ID, c.other)))
+			if out, _, err := dialecttest.Resume(new(Dialect), p, in, &dialecttest.Log{}); dialecttest.Code(err) != c.want {
+				t.Errorf("%s: %q and %q: %v, sent %s", name, c.one, c.other, err, out.Body)
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package proxy_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/proxy"
+	"holdpoint/store/memory"
+	"holdpoint/translate/dialects"
+)
+
+// A caller is a Holdpoint before a backend that asks by calls. It answers with the scripted
+// streams, and then with an empty run.
+type caller struct {
+	t       *testing.T
+	handler http.Handler
+	streams [][]string
+	sent    []string // the messages of each request to the backend
+}
+
+func newCaller(t *testing.T, dialect string, streams ...[]string) *caller {
+	t.Helper()
+	d, err := dialects.All().New(dialect, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, minted := &caller{t: t, streams: streams}, 0
+	b.handler, err = proxy.New(proxy.Options{
+		Upstream: &url.URL{Scheme: "http", Host: "backend", Path: "/"}, Dialect: d, Store: memory.New(memory.Options{}),
+		NewID: func() string { minted++; return fmt.Sprintf("id%d", minted) }, Transport: roundTrip(b.answer),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *caller) answer(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	b.sent = append(b.sent, gjson.GetBytes(body, "messages").Raw)
+	var events []string
+	if n := len(b.sent); n <= len(b.streams) {
+		events = b.streams[n-1]
+	}
+	stream := `data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}` + "\n\n"
+	for _, ev := range append(events, `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`) {
+		stream += "data: " + ev + "\n\n"
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
+}
+
+// run sends a run and gives its stream. more are further keys of the body.
+func (b *caller) run(more string, messages ...string) string {
+	b.t.Helper()
+	body := fmt.Sprintf(`{"threadId":"t","runId":"r","protocolVersion":"1.0","tools":[{"name":"show","description":"","parameters":{}}],"messages":[%s]%s}`,
+		strings.Join(messages, ","), more)
+	got, err := io.ReadAll(serve(b.handler, []byte(body)).Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(got)
+}
+
+const ofAgno = `{"type":"RAW","event":{"event":"RunStarted"},"source":"agno"}`
+
+func callEvents(id, name, args, parent string) []string {
+	return []string{
+		fmt.Sprintf(`{"type":"TOOL_CALL_START","toolCallId":%q,"toolCallName":%q,"parentMessageId":%q}`, id, name, parent),
+		fmt.Sprintf(`{"type":"TOOL_CALL_ARGS","toolCallId":%q,"delta":%q}`, id, args),
+		fmt.Sprintf(`{"type":"TOOL_CALL_END","toolCallId":%q}`, id),
+	}
+}
+
+func toolSays(call, content string) string {
+	return fmt.Sprintf(`{"id":"x2","role":"tool","toolCallId":%q,"content":%s}`, call, content)
+}
+
+// ADK and agno take a message on a call that asked for its answer, in whatever words. So none of
+// them goes to the backend when the question has ended.
+func TestWordsOnACallThatHasAsked(t *testing.T) {
+	adk := append(callEvents("A", "delete_file", `{}`, "m1"),
+		callEvents("B", "adk_request_confirmation", `{"originalFunctionCall":{"id":"A","name":"delete_file","args":{}},"toolConfirmation":{"hint":"ok?","confirmed":false}}`, "m1")...)
+	agno := append([]string{ofAgno}, callEvents("A", "delete_file", `{}`, "m1")...)
+	for name, c := range map[string]struct {
+		dialect string
+		asks    []string
+		id, no  string
+		words   string
+	}{
+		"ADK, any word":        {"adk", adk, "B~id1", `{"confirmed":false}`, toolSays("B", `"hello"`)},
+		"ADK, a yes":           {"adk", adk, "B~id1", `{"confirmed":false}`, toolSays("B", `"{\"confirmed\":true}"`)},
+		"ADK, in parts":        {"adk", adk, "B~id1", `{"confirmed":false}`, toolSays("B", `[{"type":"text","text":"hello"}]`)},
+		"ADK, under two names": {"adk", adk, "B~id1", `{"confirmed":false}`, `{"id":"x2","role":"tool","tool_call_id":"B","toolCallId":"C","content":"hello"}`},
+		"agno, a yes":          {"agno", agno, "A~id1", `{"accepted":false}`, toolSays("A", `"{\"accepted\":true}"`)},
+		"agno, in a fence":     {"agno", agno, "A~id1", `{"accepted":false}`, toolSays("A", "\"```json\\n{\\\"accepted\\\":true}\\n```\"")},
+		"agno, in parts":       {"agno", agno, "A~id1", `{"accepted":false}`, toolSays("A", `[{"type":"text","text":"{\"accepted\":true}"}]`)},
+		"agno, with more":      {"agno", agno, "A~id1", `{"accepted":false}`, toolSays("A", `"{\"accepted\":true,\"x\":1}"`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newCaller(t, c.dialect, c.asks)
+			b.run("", cleanUp)
+			b.run(`,"resume":[{"interruptId":"`+c.id+`","status":"resolved","payload":`+c.no+`}]`, cleanUp)
+			if len(b.sent) != 2 {
+				t.Fatalf("sent %s", b.sent)
+			}
+			got := b.run("", cleanUp, c.words)
+			for _, sent := range b.sent[2:] {
+				if strings.Contains(sent, `"x2"`) {
+					t.Errorf("the backend got %s, and the client %s", sent, got)
+				}
+			}
+		})
+	}
+}
+
+// What the client's own tool says is its own affair, in whatever words.
+func TestResultOfAClientsToolThatSoundsLikeADecision(t *testing.T) {
+	const shows = `{"id":"m1","role":"assistant","toolCalls":[{"id":"S","type":"function","function":{"name":"show","arguments":"{}"}}]}`
+	for dialect, content := range map[string]string{"agno": `"{\"accepted\":false}"`, "adk": `"{\"confirmed\":false}"`} {
+		b := newCaller(t, dialect, append([]string{ofAgno}, callEvents("S", "show", `{}`, "m1")...))
+		b.run("", cleanUp)
+		if got := b.run("", cleanUp, shows, toolSays("S", content)); len(b.sent) != 2 || !strings.Contains(b.sent[1], "x2") {
+			t.Errorf("%s: sent %s, told %s", dialect, b.sent, got)
+		}
+	}
+}
+
+// Ids of some models repeat: a run that goes on may ask by a call of the id that was just answered.
+func TestAgnoAsksAgainUnderTheSameID(t *testing.T) {
+	asks := append([]string{ofAgno}, callEvents("A", "delete_file", `{"path":"a"}`, "m1")...)
+	ran := append(callEvents("A", "delete_file", `{"path":"a"}`, "m2"), `{"type":"TOOL_CALL_RESULT","messageId":"A","toolCallId":"A","content":"gone"}`)
+	next := append([]string{`{"type":"TEXT_MESSAGE_START","messageId":"m3","role":"assistant"}`, `{"type":"TEXT_MESSAGE_END","messageId":"m3"}`},
+		callEvents("A", "delete_file", `{"path":"b"}`, "m3")...)
+	for yes, more := range map[string][]string{"true": append(ran, next...), "false": next} {
+		b := newCaller(t, "agno", asks, more)
+		b.run("", cleanUp)
+		got := b.run(`,"resume":[{"interruptId":"A~id1","status":"resolved","payload":{"accepted":`+yes+`}}]`, cleanUp)
+		if !strings.Contains(got, `"interrupts":[{"id":"A~id2"`) || !strings.Contains(got, `{\"path\":\"b\"}`) {
+			t.Errorf("%s: %s", yes, got)
+		}
+	}
+}
