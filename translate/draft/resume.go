@@ -2,6 +2,7 @@ package draft
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -25,7 +26,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, plaincalls.Resume
 	}
 	if !slices.ContainsFunc(r.Pause.Interrupts, func(i agui.Interrupt) bool { return i.Native == "" }) {
 		if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {
-			return translate.Out{}, nil, err
+			return translate.Out{}, plaincalls.Resume{}, err
 		}
 	}
 	for n, i := range r.Pause.Interrupts {
