@@ -51,6 +51,9 @@ func TestCursorTellsNothing(t *testing.T) {
 			t.Errorf("the same page has another cursor: no poll would be a 304")
 		}
 		for n := range raw {
+			if pages > 0 {
+				break // one cursor is enough
+			}
 			bent := slices.Clone(raw)
 			bent[n] ^= 1
 			r.ask(400, "GET", "/v1/approvals?cursor="+base64.RawURLEncoding.EncodeToString(bent))

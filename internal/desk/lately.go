@@ -221,7 +221,7 @@ const maxListTools = 32
 // What stands there of their arguments is a line, so they are laid out anew.
 func (d *Desk) compareListed(ctx context.Context, l *listing) {
 	of := map[store.Key][]*question{}
-	laid := map[*question][]fields.Field{}
+	args := map[*question]string{}
 	for _, a := range l.Approvals {
 		if a.Withheld || a.pause == nil || a.pause.Origin == nil {
 			continue
@@ -236,7 +236,7 @@ func (d *Desk) compareListed(ctx context.Context, l *listing) {
 				continue
 			}
 			of[key] = append(of[key], q)
-			laid[q] = fields.Of(i.Calls[0].Args, noted).Fields
+			args[q] = i.Calls[0].Args
 		}
 	}
 	var all sync.WaitGroup
@@ -246,8 +246,11 @@ func (d *Desk) compareListed(ctx context.Context, l *listing) {
 		all.Go(func() {
 			defer func() { <-free }()
 			before := d.earlierAt(ctx, key)
+			if len(before) < enough {
+				return
+			}
 			for _, q := range questions {
-				q.Compared = slices.DeleteFunc(compare(laid[q], before), func(c compared) bool { return c.Same || c.Usual == nil && c.Times == 0 })
+				q.Compared = slices.DeleteFunc(compare(fields.Of(args[q], noted).Fields, before), func(c compared) bool { return c.Same || c.Usual == nil && c.Times == 0 })
 			}
 		})
 	}
