@@ -143,6 +143,13 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				"function_call": map[string]any{"call_id": call, "name": "rm", "arguments": map[string]any{}}}})
 		}
 	}
+	if bytes.Contains(body, []byte("please call")) { // without an answer of its own, twice
+		for _, call := range []string{"c1", "c2"} {
+			event(map[string]any{"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "rm"})
+			event(map[string]any{"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": "{}"})
+			event(map[string]any{"type": "TOOL_CALL_END", "toolCallId": call})
+		}
+	}
 	event(map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID})
 }
 
@@ -588,6 +595,7 @@ type course struct {
 	env     map[string]string
 	asks    string // of the catcher: how it pauses
 	bare    bool   // a run of no thread is a run too many
+	word    string // of a decision in a message; "": accepted
 	every   int    // of the attempts with a whole answer in them, which all look alike to the reader, one in so many
 }
 
@@ -602,6 +610,12 @@ func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 		t.Parallel()
 		course{readers: agentReaders(t), env: map[string]string{"HOLDPOINT_DIALECT": "agent-framework"}, asks: "please approve", bare: true, every: 4}.run(t)
 	})
+	// These read decisions in tool messages, some of them in JSON of any kind.
+	t.Run("calls", func(t *testing.T) {
+		t.Parallel()
+		env := map[string]string{"HOLDPOINT_DIALECT": "tool-call", "HOLDPOINT_TOOL_CALL_ASK": "rm;confirm_changes"}
+		course{readers: callReaders(t), env: env, asks: "please call", word: "approved", every: 4}.run(t)
+	})
 }
 
 func (c course) run(t *testing.T) {
@@ -611,6 +625,13 @@ func (c course) run(t *testing.T) {
 	h := ownHoldpoint(t, up.URL, c.env)
 	proxy := strings.TrimPrefix(h.address, "http://")
 	list := attempts(seeded(t), 1200)
+	for _, a := range list {
+		for n := range a.body {
+			if c.word != "" { // the first letter may be an escape
+				a.body[n].value = strings.NewReplacer("accepted", c.word, `\\u0061ccepted`, `\\u0061`+c.word[1:]).Replace(a.body[n].value)
+			}
+		}
+	}
 
 	direct, asked, arrived, steered := map[string]int{}, map[string]int{}, 0, 0
 	judged := func(got request, bad func(v verdict) bool, why string, n int, a *attempt, status int, sent request) {
@@ -652,6 +673,9 @@ func (c course) run(t *testing.T) {
 		}
 
 		// unknown
+		if c.word != "" && slices.Contains(a.notes, "declares") {
+			continue // the call is the client's own then
+		}
 		other := a.onAnother()
 		status, _ = other.send(proxy)
 		for _, got := range up.take() {

@@ -173,6 +173,10 @@ func TestToolMessagesOfTheClient(t *testing.T) {
 				before := slices.Clone(c.messages)
 				c.finish(t, c.each(t, reject))
 				c.run(t, with(c, message("t1", call, content)))
+				declared := with(c, message("t3", call, content))
+				declared.patch["tools"] = []any{map[string]any{"name": "delete_file", "description": "", "parameters": map[string]any{"type": "object"}}}
+				c.run(t, declared)
+				w.ran(t, c)
 				old := *c
 				old.messages = before
 				old.run(t, with(&old, message("t2", call, content)))

@@ -92,6 +92,18 @@ func agentReaders(t *testing.T) []runtime {
 	return list
 }
 
+// callReaders are pydantic-ai, and applications that read the tool messages themselves.
+func callReaders(t *testing.T) []runtime {
+	t.Helper()
+	var list []runtime
+	for _, version := range []string{"1.107.10", "2.68.0"} {
+		s := stack{"pydanticai", version}
+		installed(t, s)
+		list = append(list, runtimes(t, interpreter(s), filepath.Join("verdict", "of_pydanticai.py"))...)
+	}
+	return list
+}
+
 // lenientGo is the default form of a handler: any method, the first JSON value, keys in any case;
 // or a form.
 func lenientGo(w http.ResponseWriter, r *http.Request) {

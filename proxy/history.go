@@ -29,7 +29,8 @@ func (r *run) readHistory() []reply {
 		return slices.ContainsFunc(asked, func(a asking) bool { return a.byKey[key] != nil })
 	}
 	for one := range reader.Replies(r.in, r.spoken()) {
-		if one.Asked || known(one.Key) {
+		is := known(one.Key)
+		if one.Asked = one.Asked || one.AskedIfKnown && is; one.Asked || is {
 			list = append(list, reply{Reply: one})
 		}
 	}

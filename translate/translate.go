@@ -272,6 +272,9 @@ type Reply struct {
 	// of one, or the history shows the call that asks. Else it may be the result of an ordinary
 	// tool, and is left alone.
 	Asked bool
+	// AskedIfKnown says that it is one if the record knows the question, although the request
+	// declares the tool: who declares a tool late does not make its question the client's own.
+	AskedIfKnown bool
 	// Names is the call that a refusal names, "" for a form of which it says that it is an
 	// approval.
 	Names string

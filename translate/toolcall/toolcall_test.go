@@ -310,7 +310,7 @@ func TestReplies(t *testing.T) {
 		"a yes further up":              {asks("A", "delete_file") + tool("A", yes) + "," + user, "", Name, "A asked past"},
 		"a result":                      {asks("A", "delete_file") + tool("A", "deleted"), "", Name, ""},
 		"a decision on another tool":    {asks("L", "list") + tool("L", yes), "", Name, "L"},
-		"a client's own tool":           {asks("A", "delete_file") + tool("A", yes), `,"tools":[{"name":"delete_file"}]`, Name, "A"},
+		"a client's own tool":           {asks("A", "delete_file") + tool("A", yes), `,"tools":[{"name":"delete_file"}]`, Name, "A if known"},
 		"a call that nobody made":       {tool("X", yes), "", Name, "X asked"},
 		"on a path that nobody knows":   {tool("X", yes), "", "", "X"},
 		"a call that the history lacks": {tool("X", yes), `,"tools":[{"name":"show"}]`, Name, "X"},
@@ -319,6 +319,9 @@ func TestReplies(t *testing.T) {
 		"a word that some read as true": {asks("A", "delete_file") + tool("A", `{"approved":"yes"}`), "", Name, "A asked unclear"},
 		"two contents":                  {asks("A", "delete_file") + strings.Replace(tool("A", yes), `"content"`, `"content":"x","content"`, 1), "", Name, "A asked unclear"},
 		"the call in another spelling":  {strings.NewReplacer("toolCalls", "tool_calls", `"id":"A"`, `"ID":"A"`).Replace(asks("A", "delete_file")) + tool("A", yes), "", Name, "A asked"},
+		"a message that names no call":  {asks("A", "delete_file") + `{"id":"t1","role":"tool","content":"{\"approved\":true}"}`, "", Name, " asked unclear"},
+		"in parts":                      {asks("A", "delete_file") + `{"id":"t1","role":"tool","toolCallId":"A","content":[{"type":"text","text":"{\"approved\":true}"}]}`, "", Name, "A asked unclear"},
+		"no JSON to others than Python": {asks("A", "delete_file") + tool("A", `{"approved":NaN}`), "", Name, "A asked unclear"},
 		"of Microsoft's form, if named": {asks("A", "request_approval") + tool("A", yes), "", Name, "A"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -331,6 +334,9 @@ func TestReplies(t *testing.T) {
 				line := one.Key
 				if one.Asked {
 					line += " asked"
+				}
+				if one.AskedIfKnown {
+					line += " if known"
 				}
 				if one.Past {
 					line += " past"

@@ -28,7 +28,13 @@ func (w Words) read(content gjson.Result) said {
 	if content.Type == gjson.String && agui.TooDeep([]byte(content.Str)) {
 		return unclear
 	}
+	if content.IsArray() {
+		return w.readParts(content)
+	}
 	if w.yes.isObject() {
+		if w.mayBeLoose(content) {
+			return unclear
+		}
 		return w.readObject(kit.ParseText(content))
 	}
 	for says, word := range map[said]template{yes: w.yes, no: w.no} {
@@ -44,6 +50,31 @@ func (w Words) read(content gjson.Result) said {
 		return unclear
 	}
 	return nothing
+}
+
+// readParts is what a content in parts says to who joins their texts: never a clear word.
+func (w Words) readParts(content gjson.Result) said {
+	is := nothing
+	content.ForEach(func(_, part gjson.Result) bool {
+		for _, text := range kit.Texts(part, "text") {
+			if w.read(gjson.Result{Type: gjson.String, Str: text}) != nothing {
+				is = unclear
+			}
+		}
+		return is == nothing
+	})
+	return is
+}
+
+// mayBeLoose says whether a text is no JSON, but an object to a parser that takes more, such as
+// Python's, to which NaN is true. It may have a member by which a yes and a no differ.
+func (w Words) mayBeLoose(content gjson.Result) bool {
+	text := strings.TrimLeft(content.Str, " \t\r\n\ufeff")
+	if content.Type != gjson.String || !strings.HasPrefix(text, "{") || kit.ParseText(content).IsObject() {
+		return false
+	}
+	folded := fold(text)
+	return strings.Contains(text, `\u`) || slices.ContainsFunc(w.telling, func(path []string) bool { return strings.Contains(folded, fold(path[len(path)-1])) })
 }
 
 // readObject looks at the members by which a yes and a no differ.

@@ -2,7 +2,7 @@ package plaincalls
 
 import (
 	"iter"
-	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -30,7 +30,7 @@ func (p *Protocol) Replies(in agui.RunInput, spoken string) iter.Seq[translate.R
 		var calls historyCalls // nil until it is needed
 		for at, m := range in.Messages {
 			past := at < last
-			if m.ToolCallID == "" && m.Plain || !kit.IsTool(agui.View(m.JSON)) {
+			if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) {
 				continue
 			}
 			object := gjson.ParseBytes(m.JSON)
@@ -43,9 +43,17 @@ func (p *Protocol) Replies(in agui.RunInput, spoken string) iter.Seq[translate.R
 			}
 			one := translate.Reply{Dialect: p.Dialect, At: at, Key: m.ToolCallID, Unclear: says == unclear, Past: past, Kept: past}
 			ids := kit.Members(object, "toolCallId")
+			if len(ids) == 0 { // a backend may take it for whatever waits
+				one.Unclear, one.Asked = true, p.Forgets && spoken == p.Dialect
+				if !yield(one) {
+					return
+				}
+				continue
+			}
 			for _, id := range ids {
-				asks, shown := calls[id.String()]
-				one.Asked = one.Asked || asks || p.Forgets && !shown && spoken == p.Dialect && len(in.Tools) == 0
+				how, shown := calls[id.String()]
+				one.Asked = one.Asked || how == asksBackend || p.Forgets && !shown && spoken == p.Dialect && len(in.Tools) == 0
+				one.AskedIfKnown = one.AskedIfKnown || how == asksClient
 				one.Calls = append(one.Calls, id.String())
 			}
 			if says != unclear {
@@ -106,8 +114,18 @@ func (p *Protocol) decision(m gjson.Result) said {
 	return is
 }
 
-// historyCalls are the ids of the history's calls, and whether each asks.
-type historyCalls map[string]bool
+// historyCalls are the ids of the history's calls, and how each asks.
+type historyCalls map[string]asksBy
+
+// asksBy is whose question a call is: nobody's, the client's, because the request declares a tool
+// that would ask otherwise, or the backend's.
+type asksBy int
+
+const (
+	asksNobody asksBy = iota
+	asksClient
+	asksBackend
+)
 
 func (p *Protocol) calls(in agui.RunInput) historyCalls {
 	list := historyCalls{}
@@ -116,9 +134,17 @@ func (p *Protocol) calls(in agui.RunInput) historyCalls {
 			continue
 		}
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
-			asks := slices.ContainsFunc(kit.Every(c, "function", "name"), func(name gjson.Result) bool { return p.Asks(name.Str, in) })
+			by := asksNobody
+			for _, name := range kit.Every(c, "function", "name") {
+				switch {
+				case p.Asks(name.Str, in):
+					by = asksBackend
+				case p.Ask.Match(name.Str):
+					by = max(by, asksClient)
+				}
+			}
 			for _, id := range kit.Members(c, "id") {
-				list[id.String()] = list[id.String()] || asks
+				list[id.String()] = max(list[id.String()], by)
 			}
 		}
 	}

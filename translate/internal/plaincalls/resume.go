@@ -134,7 +134,7 @@ func (p *Protocol) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.
 				asked = p.calls(in)
 			}
 			for _, id := range kit.Members(m, "toolCallId") {
-				if asked[id.String()] {
+				if asked[id.String()] == asksBackend {
 					gone[id.String()] = true
 				}
 			}

@@ -150,7 +150,11 @@ func TestWhatAContentSays(t *testing.T) {
 		{object, `{"answer":{"go":null}}`, nothing},
 		{object, `{"go":true}`, nothing},
 		{object, `deleted`, nothing},
-		{object, `{"answer":{"go":true}`, nothing},
+		{object, `{"answer":{"go":true}`, unclear},
+		{object, `{"answer":{"go":NaN}}`, unclear},
+		{object, `{"\u0067o":NaN}`, unclear},
+		{object, `{"gone":NaN}`, unclear},
+		{object, `{"deleted":NaN}`, nothing},
 		{object, strings.Repeat("[", 1001) + strings.Repeat("]", 1001), unclear},
 		{texts, `{"decision":"grant"}`, yes},
 		{texts, `{"decision":"Grant!"}`, unclear},
@@ -171,5 +175,11 @@ func TestWhatAContentSays(t *testing.T) {
 	}
 	if got := value.read(gjson.Parse(`true`)); got != unclear {
 		t.Errorf("a content that is no text: %v", got)
+	}
+	if got := words.read(gjson.Parse(`[{"type":"text","text":"granted"}]`)); got != unclear {
+		t.Errorf("a content in parts: %v", got)
+	}
+	if got := object.read(gjson.Parse(`[{"type":"text","text":"{\"answer\":{\"go\":false}}"}]`)); got != unclear {
+		t.Errorf("an object in parts: %v", got)
 	}
 }
