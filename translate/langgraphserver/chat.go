@@ -25,14 +25,15 @@ type chat struct {
 	answers // on a resume
 
 	// What the run's stream showed.
-	run    string // its id, "" until the server told it
-	frames int    // pieces that were read, for a join
-	joins  int
-	asked  []langgraphapi.Native
-	stops  bool // at a static breakpoint
-	keys   map[string]bool
-	trail  langgraphapi.Trail
-	failed bool
+	run     string // its id, "" until the server told it
+	frames  int    // pieces that were read, for a join
+	joins   int
+	asked   []langgraphapi.Native
+	askedAt map[string]int // by id, or by the value where there is none
+	stops   bool           // at a static breakpoint
+	keys    map[string]bool
+	trail   langgraphapi.Trail
+	failed  bool
 }
 
 // private is what a pause keeps for its resume.

@@ -8,7 +8,6 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/internal/langgraphapi"
 	"holdpoint/translate/kit"
 )
 
@@ -79,16 +78,22 @@ func (c *chat) ask(list gjson.Result) {
 			continue
 		}
 		n := readInterrupt(i)
-		at := slices.IndexFunc(c.asked, func(old langgraphapi.Native) bool {
-			return old.ID == n.ID && (n.ID != "" || langgraphapi.EqualJSON(old.Value, n.Value))
-		})
+		key := n.ID
+		if key == "" {
+			key = "=" + string(agui.Canonical(n.Value)) // no id begins so
+		}
+		at, known := c.askedAt[key]
 		switch {
-		case at >= 0:
+		case known:
 			if n.Schema == nil {
 				n.Schema = c.asked[at].Schema
 			}
 			c.asked[at] = n
 		case len(c.asked) < maxAsked:
+			if c.askedAt == nil {
+				c.askedAt = map[string]int{}
+			}
+			c.askedAt[key] = len(c.asked)
 			c.asked = append(c.asked, n)
 		}
 	}

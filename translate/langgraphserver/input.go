@@ -2,6 +2,7 @@ package langgraphserver
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -252,7 +253,10 @@ func toolsOf(tools gjson.Result) []byte {
 }
 
 // configOf returns forwardedProps.config as the run's. What says which thread, checkpoint or run it
-// is for is Holdpoint's to say: another checkpoint asks what was answered already.
+// is for is Holdpoint's to say: another checkpoint asks what was answered already. LangGraph's own
+// keys begin with two underscores. __pregel_resuming goes on past a breakpoint, and
+// __pregel_resume_map answers what was not asked yet. The run_id of an earlier run in metadata goes
+// on with that run (_loop.py, _first).
 func configOf(in agui.RunInput) []byte {
 	config := gjson.GetBytes(in.ForwardedProps, "config")
 	if !config.IsObject() {
@@ -264,18 +268,34 @@ func configOf(in agui.RunInput) []byte {
 		case k.Str == "configurable" && v.IsObject():
 			inner := []byte{'{'}
 			v.ForEach(func(k, v gjson.Result) bool {
-				switch k.Str {
-				case "thread_id", "run_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "checkpoint":
-				default:
+				if !isServers(k.Str) {
 					inner = kit.AppendMember(inner, k.Raw, oneLine(v.Raw))
 				}
 				return true
 			})
 			o = kit.AppendMember(o, k.Raw, string(append(inner, '}')))
-		case k.Str == "recursion_limit", k.Str == "tags", k.Str == "metadata":
+		case k.Str == "metadata" && v.IsObject():
+			inner := []byte{'{'}
+			v.ForEach(func(k, v gjson.Result) bool {
+				if !isServers(k.Str) {
+					inner = kit.AppendMember(inner, k.Raw, oneLine(v.Raw))
+				}
+				return true
+			})
+			o = kit.AppendMember(o, k.Raw, string(append(inner, '}')))
+		case k.Str == "recursion_limit", k.Str == "tags":
 			o = kit.AppendMember(o, k.Raw, oneLine(v.Raw))
 		}
 		return true
 	})
 	return append(o, '}')
+}
+
+// isServers says whether a key of a run's config is not the client's to set.
+func isServers(key string) bool {
+	switch key {
+	case "thread_id", "run_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "checkpoint", "holdpoint_run":
+		return true
+	}
+	return strings.HasPrefix(key, "__")
 }

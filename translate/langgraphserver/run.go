@@ -325,14 +325,26 @@ func (run *run) conclude() translate.Result {
 		run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
 	}
 	natives := run.open()
-	if len(natives) > 0 {
+	switch {
+	case len(natives) > 0:
 		return run.paused(res, natives)
+	case run.goesOn() && run.run != "" && run.joins < maxJoins:
+		return run.next(run.join(), joining)
+	case run.goesOn() && run.yes:
+		return run.lost()
 	}
 	res.Finish = agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
 	if run.resumes && len(run.r.New) > 0 {
 		return run.beside(res)
 	}
 	return res
+}
+
+// goesOn says whether answers were sent and the thread has not come to rest: it has steps to take,
+// asks nothing, and stands at no breakpoint. Then something between has ended the stream as if it
+// was over, or the server has stopped in the middle.
+func (run *run) goesOn() bool {
+	return run.resumes && run.settled && !run.ends && !run.stops && len(run.after.next) > 0
 }
 
 // beside adds the exchange for what was said beside the answers.

@@ -76,8 +76,8 @@ func TestWhatAnInputHas(t *testing.T) {
 		}
 	})
 	t.Run("a config", func(t *testing.T) {
-		in := input(t, `"forwardedProps":{"config":{"recursion_limit":5,"configurable":{"model":"m","thread_id":"x","checkpoint_id":"y"}},"command":{"goto":"x"}}`)
-		if got := string(configOf(in)); got != `{"recursion_limit":5,"configurable":{"model":"m"}}` {
+		in := input(t, `"forwardedProps":{"config":{"recursion_limit":5,"metadata":{"who":"x","run_id":"z","holdpoint_run":"n"},"configurable":{"model":"m","thread_id":"x","checkpoint_id":"y","__pregel_resuming":true,"\u005f_pregel_resume_map":{"a":1}}},"command":{"goto":"x"}}`)
+		if got := string(configOf(in)); got != `{"recursion_limit":5,"metadata":{"who":"x"},"configurable":{"model":"m"}}` {
 			t.Error(got)
 		}
 	})
@@ -195,6 +195,61 @@ func TestJoin(t *testing.T) {
 			got := dialecttest.Decode(join.Run, &dialecttest.Log{}, false, answer...)
 			if got.Result.Fate != translate.InDoubt || got.Result.Next != nil {
 				t.Errorf("%+v", got.Result)
+			}
+		})
+	}
+}
+
+// A stream that something between has ended as if it was over: the thread has steps to take. The
+// run is joined, and if the thread does not come to rest either, nobody knows whether what was
+// approved was carried out.
+func TestStreamThatEndsTooSoon(t *testing.T) {
+	const asked = `"Go?"`
+	waits := stateWith(task(asks(idA, asked)))
+	works, rests := stateWith(task()), strings.Replace(stateWith(), `"next":["ask"]`, `"next":[]`, 1)
+	stream := []string{meta, `messages|[{"type":"ai","id":"a1","content":"Hel"},{}]`}
+	rest := append(slices.Clone(stream), `messages|[{"type":"ai","id":"a2","content":"lo"},{}]`)
+	for name, c := range map[string]struct {
+		answer string
+		last   string // the state that all joins but the first find
+		fate   translate.Fate
+		joins  int
+	}{
+		"it is joined, and rests":    {"true", rests, translate.Finished, 1},
+		"it never rests":             {"true", works, translate.InDoubt, maxJoins},
+		"it never rests behind a no": {"false", works, translate.Finished, maxJoins},
+		"it asks again":              {"true", waits, translate.Finished, 0},
+		"it stopped at a breakpoint": {"true", works, translate.Finished, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pausedBy(t, waits, `updates|{"__interrupt__":[`+asks(idA, asked)+`]}`)
+			_, run, err := resume(t, p, c.answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := next(t, run, false, whole(waits))
+			shown := slices.Clone(stream)
+			switch name {
+			case "it asks again":
+				shown = append(shown, `updates|{"__interrupt__":[`+asks(idB, asked)+`]}`)
+			case "it stopped at a breakpoint":
+				shown = append(shown, `updates|{"__interrupt__":[]}`)
+			}
+			settle := next(t, e.Run, false, frames(shown...))
+			state, joins := works, 0
+			for {
+				p := dialecttest.Decode(settle.Run, &dialecttest.Log{}, false, whole(state)...)
+				if p.Result.Next == nil {
+					if p.Result.Fate != c.fate || joins != c.joins {
+						t.Errorf("%v after %d joins, want %v after %d: %+v", p.Result.Fate, joins, c.fate, c.joins, p.Result.Asked)
+					}
+					return
+				}
+				if joins++; joins > maxJoins || !strings.HasSuffix(p.Result.Next.Out.Path, "/stream") || p.Result.Next.Out.Resumes {
+					t.Fatalf("%+v", p.Result.Next.Out)
+				}
+				settle = next(t, p.Result.Next.Run, false, frames(rest...))
+				state = c.last
 			}
 		})
 	}
