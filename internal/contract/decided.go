@@ -137,7 +137,8 @@ func (c *Case) missed() *store.Result {
 // old history. With one, what the record knows stands in place of that history. A request that
 // holds no message of the thread goes as it came: its sender may know no more than the thread's id.
 func (c *Case) catchUp(missed *store.Result) Ruling {
-	brings := c.newInput(missed.Seen, missed.Pause)
+	asked := missed.Pause.Indexed()
+	brings := c.newInput(missed.Seen, &asked)
 	if len(brings) == 0 {
 		return Ruling{Do: Replay, Replay: missed}
 	}

@@ -15,16 +15,20 @@ import (
 // the held call answered.
 
 // Repeats are such messages. What decides is, in this order: the payload of an entry of the same
-// request, the question's own words, and the usual ones.
+// request, the question's own words, and the usual ones. Of a question that was decided at another
+// door it is any message on its call that was not there when it asked: whatever the chat's user has
+// said to it, it was too late, and is no result.
 type Repeats struct {
 	any   bool             // of any call: there may be questions that nobody knows
 	asked map[string]*said // by the call that was asked about
+	pause *agui.Pause      // with decisions; nil: it has none
 }
 
 // said is what a message on a call may say to be an answer.
 type said struct {
 	words
 	payloads map[string]bool // of the entries, canonical
+	decided  bool            // at another door
 }
 
 // RepeatsOf knows the messages that repeat the entries of a request to a pause, which is nil if
@@ -40,8 +44,12 @@ func RepeatsOf(p *agui.Pause, entries []agui.ResumeEntry) Repeats {
 		}
 	}
 	r := Repeats{asked: map[string]*said{}}
+	if len(p.Decisions) > 0 {
+		r.pause = p
+	}
 	for _, i := range p.Interrupts {
 		about := r.about(i)
+		about.decided = about.decided || r.pause != nil && p.Decision(i.ID) != nil
 		if payload, ok := payloads[i.ID]; ok {
 			about.payloads[string(agui.Canonical(payload))] = true
 		}
@@ -80,6 +88,9 @@ func (r Repeats) Has(m agui.Message) bool {
 	about, known := r.asked[m.ToolCallID]
 	if !known && !r.any {
 		return false
+	}
+	if known && about.decided && !r.pause.Knows(agui.See(m)) {
+		return true
 	}
 	content := gjson.GetBytes(m.JSON, "content")
 	if !known {

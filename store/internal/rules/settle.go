@@ -42,7 +42,11 @@ func Settle(rec *store.Record, now time.Time, p Policy) bool {
 		changed = true
 	}
 	kept := bury(rec.Results, func(r *store.Result) bool {
-		return past(now, r.At, p.ReplayTTL) && !now.Before(latestExpiry(r.Pause))
+		kept := p.ReplayTTL
+		if r.Unseen { // its chat is to be told of it when it comes back
+			kept = max(kept, p.PauseRetention)
+		}
+		return past(now, r.At, kept) && !now.Before(latestExpiry(r.Pause))
 	})
 	if kept != nil {
 		rec.Results = kept

@@ -1,0 +1,99 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+)
+
+// behind is a chat as it may come back when its question was decided elsewhere: it has its own old
+// messages, one of them by another name, and what its user said to the question, too late, as
+// CopilotKit leaves it in the history.
+func (c *client) behind(t *testing.T, says any) *client {
+	t.Helper()
+	said, err := json.Marshal(says)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := slices.Clone(c.messages)
+	answered := map[string]bool{}
+	for _, m := range list {
+		answered[m.str("toolCallId")] = true
+	}
+	for n := len(list) - 1; n >= 0; n-- {
+		if list[n].str("role") != "assistant" {
+			continue
+		}
+		list[n] = maps.Clone(list[n])
+		list[n]["id"] = fresh("renamed")
+		calls, _ := list[n]["toolCalls"].([]any)
+		for _, one := range calls {
+			if id := event(one.(map[string]any)).str("id"); !answered[id] {
+				list = append(list, event{"id": fresh("said"), "role": "tool", "toolCallId": id, "content": string(said)})
+			}
+		}
+		break
+	}
+	again := newClient(t, c.d, c.version, c.url, c.thread, list)
+	again.customs = c.customs
+	return again
+}
+
+// TestChatsThatAreBehind: what was decided at the desk has run, and the chat comes back with an old
+// history, twice: the backend is not asked for anything. Its new message goes behind what the
+// record knows. The action ran once, and the history at the backend is in order.
+func TestChatsThatAreBehind(t *testing.T) {
+	t.Parallel()
+	for _, f := range deskFamilies(t) {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			f.gate = newTurnstile(t, f.upstream)
+			d := newDeskOf(t, f.gate.URL, f.env)
+			w := f.at(d.h)
+			c, a := f.asked(t, d, f.one, 1)
+			f.decides(t, d, a, 0, f.yes)
+			d.finished(t, a)
+			for range 2 {
+				f.stays(t, w, c)
+			}
+			f.lives(t, w, c.behind(t, f.yes), "a.txt")
+		})
+	}
+	for _, b := range shared.backends {
+		if b.name == "0.0.43-quiet" {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			g := newTurnstile(t, b.url())
+			d := newDeskOf(t, g.URL)
+			w := world{b: b, h: d.h, version: newest}
+			c := w.paused(t, "hitl", 2)
+			a := d.waiting(t, c.thread)
+			d.decide(t, a, 0, "deny", nil)
+			d.decide(t, a, 1, "approve", nil)
+			d.finished(t, a)
+			f := deskFamily{yes: yes}
+			for range 2 {
+				f.stays(t, w, c)
+			}
+			again := c.behind(t, yes)
+			again.goesOn(t, nil)
+			inOrder(t, g.history(c.thread))
+			w.effects(t, c, map[string]int{"delete_file": 1})
+		})
+	}
+}
+
+// stays: a chat that is behind loads its page, and the backend is not asked for anything.
+func (f *deskFamily) stays(t *testing.T, w world, c *client) {
+	t.Helper()
+	before := w.b.ledger(t, c.thread)
+	c.behind(t, f.yes).finish(t, step{empty: true})
+	if after := w.b.ledger(t, c.thread); len(after.Runs) != len(before.Runs) || len(after.Seen) != len(before.Seen) {
+		t.Errorf("the reload had the backend run: %d runs and %d models, before %d and %d", len(after.Runs), len(after.Seen), len(before.Runs), len(before.Seen))
+	}
+}

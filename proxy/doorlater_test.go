@@ -1,0 +1,122 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/door"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// TestChatThatComesBackDaysLater: the question was decided while the chat was away, and the chat
+// comes back when answers are long forgotten. What it has missed is kept for it. Its history may be
+// the old one, may have a message by another name, or the payload that CopilotKit puts there.
+func TestChatThatComesBackDaysLater(t *testing.T) {
+	const (
+		call    = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"ask","arguments":"{}"}}]}`
+		renamed = `{"id":"other","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"ask","arguments":"{}"}}]}`
+		payload = `{"id":"m9","role":"tool","toolCallId":"c1","content":"true"}`
+		asksOf  = `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"tool_call","toolCallId":"c1"}]}}`
+	)
+	for name, history := range map[string][]string{
+		"its own messages":              {oldUser, call},
+		"none but the user's":           {oldUser},
+		"a message by another name":     {oldUser, renamed},
+		"CopilotKit's payload":          {oldUser, call, payload},
+		"a renamed one and the payload": {oldUser, renamed, payload},
+	} {
+		for _, away := range []time.Duration{time.Minute, 25 * time.Hour, 5 * 24 * time.Hour} {
+			t.Run(name+" after "+away.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var mu sync.Mutex
+					var bodies []string
+					b := newBubble(t, func(_ context.Context, n int, w io.Writer) error {
+						events := []string{started, strings.ReplaceAll(hello, "m1", "later"), finished}
+						switch n {
+						case 1:
+							events = []string{
+								started, `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"ask","parentMessageId":"a1"}`,
+								`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{}"}`, `{"type":"TOOL_CALL_END","toolCallId":"c1"}`, asksOf,
+							}
+						case 2:
+							events = []string{started, `{"type":"TOOL_CALL_RESULT","messageId":"r1","toolCallId":"c1","content":"done"}`, hello, finished}
+						}
+						_, err := io.WriteString(w, streamOf(events...))
+						return err
+					}, func(o *Options) {
+						o.Dialect, o.Elsewhere = &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
+							mu.Lock()
+							bodies = append(bodies, string(agui.MessageList(r.Input.Messages)))
+							mu.Unlock()
+							return takesNew(r)
+						}}, &Elsewhere{KeepsInput: true}
+					})
+					key := recordKey("/", "t")
+					b.post(input("t", "r1", ""))
+					rec, err := b.store.Load(t.Context(), key, "")
+					if err != nil || rec.State != store.Open {
+						t.Fatal(err, rec.State)
+					}
+					word := door.Word{Question: rec.Pause.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte("true")}
+					if _, err := b.h.Decide(t.Context(), key, rec.Pause.ID, maria, []door.Word{word}); err != nil {
+						t.Fatal(err)
+					}
+					if err := b.h.Carry(t.Context(), key); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(away)
+					with := func(run string, more ...string) string {
+						return `{"threadId":"t","runId":"` + run + `","messages":[` + strings.Join(append(history[:len(history):len(history)], more...), ",") + `]}`
+					}
+					got := b.post(with("r2"))
+					if b.n != 2 || !strings.HasSuffix(types(got), "RUN_FINISHED") {
+						t.Errorf("a reload, %d calls: %s", b.n, got)
+					}
+					got = b.post(with("r3", `{"id":"u2","role":"user","content":"and now?"}`))
+					if b.n != 3 || strings.Contains(got, "RUN_ERROR") {
+						t.Fatalf("a message, %d calls: %s", b.n, got)
+					}
+					mu.Lock()
+					last := gjson.Parse(bodies[len(bodies)-1])
+					mu.Unlock()
+					if ids := last.Get("#.id").Raw; ids != `["u1","a1","r1","m1","u2"]` {
+						t.Errorf("the backend got %s", last)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestAnswerInTheHistoryOfAChatThatCarries: a chat carries what was decided elsewhere. CopilotKit
+// has left in its history what the person said there, too late. It is no result of the call.
+func TestAnswerInTheHistoryOfAChatThatCarries(t *testing.T) {
+	for _, said := range []string{"Bob", "true", `{"approved":true}`, `{"name":"Bob"}`} {
+		t.Run(said, func(t *testing.T) {
+			g := newRig(t, asksAbout, func(o *Options) { o.Elsewhere = &Elsewhere{KeepsInput: true} })
+			d := &deskRig{rig: g, key: recordKey("/", "t")}
+			var got, fresh string
+			g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
+				got, fresh = string(agui.MessageList(r.Input.Messages)), string(agui.MessageList(r.New))
+				return translate.Out{}, nil
+			}
+			g.do(input("t", "r1", ""))
+			d.decide(door.Word{Question: d.id("n1"), Status: agui.Resolved, Payload: []byte(`"Alice"`)})
+			body := withPayloadMessage(string(agui.MustMarshal(said)))
+			body = body[:strings.Index(body, `"resume"`)] + `"state":{}}`
+			g.do(body)
+			if g.called() != 2 || fresh != "[]" || gjson.Get(got, "#.id").Raw != `["u1","a1"]` {
+				t.Errorf("%d calls, the backend got %s, new %s", g.called(), got, fresh)
+			}
+		})
+	}
+}
