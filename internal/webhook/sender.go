@@ -74,6 +74,10 @@ type Sender struct {
 	client *http.Client
 	keys   chan store.Key
 	fails  atomic.Int32 // in a row
+
+	// These are of the poll alone: how far the store's clock is ahead, and when it was asked.
+	ahead time.Duration
+	asked time.Time
 }
 
 // New makes a Sender. Run starts it.
@@ -144,14 +148,32 @@ func (s *Sender) poll(ctx context.Context, kept store.Store, stop <-chan struct{
 func (s *Sender) look(ctx context.Context, kept store.Store) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	page, err := kept.Unsent(ctx, store.Query{Due: time.Now().Add(2 * s.opts.Poll), Limit: queued / 2})
+	now := s.storeTime(ctx, kept)
+	page, err := kept.Unsent(ctx, store.Query{Due: now.Add(2 * s.opts.Poll), Limit: queued / 2})
 	if err != nil {
 		s.opts.Logger.Debug("the list of what is to be sent cannot be read", "err", err)
 		return
 	}
 	for _, row := range page.Rows {
-		s.wakeIn(row.Key, time.Until(row.Due))
+		s.wakeIn(row.Key, row.Due.Sub(now))
 	}
+}
+
+// clockEvery is how often the store is asked for its time.
+const clockEvery = time.Minute
+
+// noThread is the key of no thread. A load of it tells the store's time.
+const noThread store.Key = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// storeTime is the time by the store's clock, as well as it is known. What is due is so by that.
+func (s *Sender) storeTime(ctx context.Context, kept store.Store) time.Time {
+	now := time.Now()
+	if s.asked.IsZero() || now.Sub(s.asked) >= clockEvery {
+		if rec, err := kept.Load(ctx, noThread, ""); err == nil {
+			s.asked, s.ahead = now, rec.Now.Sub(now)
+		}
+	}
+	return now.Add(s.ahead)
 }
 
 // wakeIn is Wake in a while.

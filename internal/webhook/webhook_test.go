@@ -256,6 +256,18 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
+// TestClocksThatDiffer: what somebody else has left to be sent is found by the store's clock.
+func TestClocksThatDiffer(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
+		r := record(t, nil)
+		s := memory.New(memory.Options{Now: func() time.Time { return time.Now().Add(ahead) }})
+		post(t, s, "k", &webhook.Maker{}, raised("billing"))
+		run(t, s, webhook.Options{URL: urlOf(t, r.URL), Poll: 20 * time.Millisecond})
+		r.wait(t, 1)
+		empty(t, s, "k")
+	}
+}
+
 // TestTwoSenders: of two processes on one store one sends.
 func TestTwoSenders(t *testing.T) {
 	r, s := record(t, nil), memory.New(memory.Options{})
