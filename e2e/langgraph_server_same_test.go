@@ -231,7 +231,7 @@ func TestLangGraphServerApprovalsBesideTheAdapter(t *testing.T) {
 		}
 		// The adapter sends the client's state back, and what a graph adds to grows.
 		done, more := text(p.alone.state(t)["done"]), text(p.with.state(t)["done"])
-		if done != `["deleted a.txt","not deleted","deleted c.txt","not deleted"]` || len(more) <= len(done) {
+		if done != `["deleted a.txt","not deleted","deleted c.txt","not deleted: Cancelled by user"]` || len(more) <= len(done) {
 			t.Errorf("the state has %s, with the adapter %s", done, more)
 		}
 	})

@@ -119,6 +119,9 @@ func (b *body) giveUp(err error) {
 func (b *body) piece() error {
 	if !b.started {
 		b.start()
+		if b.r.missed != nil {
+			b.tellMissed()
+		}
 		return nil
 	}
 	p, comments, err := b.pieces.Next()

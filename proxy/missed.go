@@ -51,8 +51,9 @@ func (r *run) catchUp() {
 	r.missed.shown = append(r.missed.shown, before, agui.SnapshotEvent(agui.MessageList(list)))
 }
 
-// tellMissed tells the client what it has missed, and notes that it was told: the backend has the
-// new message by then.
+// tellMissed tells the client what it has missed, behind RUN_STARTED, and notes that it was told. A
+// backend that speaks AG-UI has the new message by then; another one may get it by a later exchange
+// of the run.
 func (b *body) tellMissed() {
 	m := b.r.missed
 	b.r.missed = nil

@@ -25,10 +25,14 @@ def unique(what: str) -> str:
     return f"{what}-{uuid.uuid4().hex}"
 
 
-def effect(config: RunnableConfig, name: str, args: dict) -> None:
-    line = json.dumps({"thread": config["configurable"]["thread_id"], "name": name, "args": args})
-    with open(os.path.join(os.environ["LEDGER"], "effects.jsonl"), "a") as f:
+def note(config: RunnableConfig, file: str, **what) -> None:
+    line = json.dumps({"thread": config["configurable"]["thread_id"], **what})
+    with open(os.path.join(os.environ["LEDGER"], file), "a") as f:
         f.write(line + "\n")
+
+
+def effect(config: RunnableConfig, name: str, args: dict) -> None:
+    note(config, "effects.jsonl", name=name, args=args)
 
 
 def turn(state) -> tuple[str, str | None, list]:
@@ -41,13 +45,14 @@ def turn(state) -> tuple[str, str | None, list]:
     return order, steps[turns] if turns < len(steps) else None, since
 
 
-def model(state: State):
+def model(state: State, config: RunnableConfig):
     order, step, since = turn(state)
     if order.startswith("throw"):
         raise ValueError("kaput")
     if order.startswith("plain and slow"):
         time.sleep(1.5)
     results = [str(m.content) for m in since if m.type == "tool"]
+    note(config, "seen.jsonl", Results=results)
     if step is None:
         content = "done: " + "; ".join(results) if results else "echo: " + order
         return {"messages": [AIMessage(id=unique("ai"), content=content)]}
@@ -68,7 +73,8 @@ def act(given: dict, config: RunnableConfig):
         "action_requests": [{"name": call["name"], "args": call["args"], "description": f"Delete {call['args']['path']}?"}],
         "review_configs": [{"action_name": call["name"], "allowed_decisions": ["approve", "edit", "reject"]}],
     })
-    decision, content = answer["decisions"][0], "not deleted"
+    decision = answer["decisions"][0]
+    content = ": ".join(filter(None, ["not deleted", decision.get("message")]))
     if decision["type"] in ("approve", "edit"):
         args = decision["edited_action"]["args"] if decision["type"] == "edit" else call["args"]
         effect(config, "delete_file", args)

@@ -60,11 +60,17 @@ const ids = new Map() // the server's thread to the client's
 const runs = []
 const cuts = new Set() // of threads whose next run's connection breaks
 
-function effects(thread) {
-  const file = join(ledger, 'effects.jsonl')
+function noted(thread, name) {
+  const file = join(ledger, name)
   const list = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').filter(Boolean).map((l) => JSON.parse(l)) : []
-  return { Effects: list.filter((e) => (ids.get(e.thread) ?? e.thread) === thread).map((e) => ({ Name: e.name, Args: e.args })), Runs: runs.filter((r) => r.thread === thread) }
+  return list.filter((e) => (ids.get(e.thread) ?? e.thread) === thread)
 }
+
+const effects = (thread) => ({
+  Effects: noted(thread, 'effects.jsonl').map((e) => ({ Name: e.name, Args: e.args })),
+  Seen: noted(thread, 'seen.jsonl'),
+  Runs: runs.filter((r) => r.thread === thread),
+})
 
 async function bodyOf(req) {
   const parts = []

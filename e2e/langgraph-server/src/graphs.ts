@@ -13,12 +13,13 @@ const S = Annotation.Root({
 let seq = 0
 const unique = (what: string) => `${what}-${process.pid}-${Date.now()}-${seq++}`
 
-function effect(config: any, name: string, args: unknown) {
+function note(config: any, file: string, what: object) {
   const folder = process.env.LEDGER!
   mkdirSync(folder, { recursive: true })
   const thread = config.metadata?.agui_thread_id ?? config.configurable?.thread_id
-  appendFileSync(join(folder, 'effects.jsonl'), JSON.stringify({ thread, name, args }) + '\n')
+  appendFileSync(join(folder, file), JSON.stringify({ thread, ...what }) + '\n')
 }
+const effect = (config: any, name: string, args: unknown) => note(config, 'effects.jsonl', { name, args })
 
 const pause = (ms: number) => new Promise((r) => setTimeout(r, ms))
 
@@ -31,11 +32,12 @@ function turn(s: any) {
   return { order, step: order.startsWith('delete ') ? order.split(' then ')[turns] : undefined, since }
 }
 
-async function model(s: any) {
+async function model(s: any, config: any) {
   const { order, step, since } = turn(s)
   if (order.startsWith('throw')) throw new Error('kaput')
   if (order.startsWith('plain and slow')) await pause(1500)
   const results = since.filter((m: any) => m.getType() === 'tool').map((m: any) => m.content)
+  note(config, 'seen.jsonl', { Results: results })
   if (step === undefined) {
     const content = results.length ? 'done: ' + results.join('; ') : 'echo: ' + order
     return { messages: [new AIMessage({ id: unique('ai'), content })] }
@@ -52,7 +54,7 @@ async function act({ call }: any, config: any) {
     reviewConfigs: [{ actionName: call.name, allowedDecisions: ['approve', 'edit', 'reject'] }],
   })
   const decision = answer.decisions[0]
-  let content = 'not deleted'
+  let content = ['not deleted', decision.message].filter(Boolean).join(': ')
   if (decision.type === 'approve' || decision.type === 'edit') {
     const args = decision.type === 'edit' ? decision.editedAction.args : call.args
     effect(config, 'delete_file', args)
