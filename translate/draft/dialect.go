@@ -96,7 +96,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	}
 	begun := &run{d: d, r: r.With(r.Input, answers.Beside), answers: answers}
 	if r.Show != translate.ShowNative {
-		begun.teller = plaincalls.NewTeller(answers.Replies)
+		begun.teller = plaincalls.NewTeller(answers)
 	}
 	return out, begun, nil
 }

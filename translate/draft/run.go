@@ -35,17 +35,19 @@ type run struct {
 	r       *translate.Request
 	answers plaincalls.Resume // of a resume by tool messages
 	teller  plaincalls.Teller
+	starts  plaincalls.Starts
 }
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	run.starts.See(&run.d.protocol, run.r.Input, ev)
 	run.teller.Before(ev, emit)
 	emit(ev)
 	return nil
 }
 
 // Passes implements translate.Passer.
-func (run *run) Passes(t agui.Type) bool { return run.teller.Passes(t) }
+func (run *run) Passes(t agui.Type) bool { return run.teller.Passes(t) && run.starts.Passes(t) }
 
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {

@@ -36,9 +36,8 @@ func protocol(tools kit.Names) plaincalls.Protocol {
 // those that it made last.
 func (run *run) askedBy() []agui.Call {
 	var open []agui.Call
-	answered := kit.CallsOf(run.answers.Replies)
 	for _, c := range run.calls() {
-		if !c.Answered && !answered[c.ID] && run.d.protocol.Asks(c.Name, run.r.Input) {
+		if !c.Answered && !run.answers.Again(c.ID, c.Parent) && run.d.protocol.Asks(c.Name, run.r.Input) {
 			open = append(open, c)
 		}
 	}
@@ -55,7 +54,7 @@ func (run *run) askedBy() []agui.Call {
 // pausedBy returns the result of a run that asks by tool calls.
 func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
 	p := translate.Asked{Private: agui.MustMarshal(pausePrivate{byMessage, plaincalls.Kept{Clients: plaincalls.Clients(run.r)}})}
-	run.d.protocol.AskAbout(&p, run.r, asked)
+	run.d.protocol.AskAbout(&p, run.r, asked, &run.starts)
 	return run.result(end, p)
 }
 

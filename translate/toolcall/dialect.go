@@ -104,7 +104,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	}
 	begun := &run{d: d, r: r.With(in, answers.Beside), answers: answers}
 	if r.Show != translate.ShowNative {
-		begun.teller = plaincalls.NewTeller(answers.Replies)
+		begun.teller = plaincalls.NewTeller(answers)
 	}
 	return translate.Out{Body: body(in, answers.Messages), Resumes: true, TakesNew: len(r.New) > 0, Left: answers.Beside}, begun, nil
 }
@@ -124,17 +124,19 @@ type run struct {
 	r       *translate.Request
 	answers plaincalls.Resume // of a resume
 	teller  plaincalls.Teller
+	starts  plaincalls.Starts
 }
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	run.starts.See(&run.d.Protocol, run.r.Input, ev)
 	run.teller.Before(ev, emit)
 	emit(ev)
 	return nil
 }
 
 // Passes implements translate.Passer.
-func (run *run) Passes(t agui.Type) bool { return run.teller.Passes(t) }
+func (run *run) Passes(t agui.Type) bool { return run.teller.Passes(t) && run.starts.Passes(t) }
 
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
@@ -144,7 +146,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	if asked := run.asked(); len(asked) > 0 && asksNothing(e.Event) {
 		res.Asked.Private = agui.MustMarshal(plaincalls.Kept{Clients: plaincalls.Clients(run.r)})
-		run.d.AskAbout(&res.Asked, run.r, asked)
+		run.d.AskAbout(&res.Asked, run.r, asked, &run.starts)
 		if run.r.Show == translate.ShowNative {
 			res.Asked.OwnFinish = slices.Clone(e.Event.JSON)
 		}
@@ -158,8 +160,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 // asked are the calls that ask. What was answered is none of them: a backend may begin the call
 // again that it then leaves.
 func (run *run) asked() []agui.Call {
-	answered := kit.CallsOf(run.answers.Replies)
-	return slices.DeleteFunc(run.d.Open(run.r), func(c agui.Call) bool { return answered[c.ID] })
+	return slices.DeleteFunc(run.d.Open(run.r), func(c agui.Call) bool { return run.answers.Again(c.ID, c.Parent) })
 }
 
 // asksNothing says whether a RUN_FINISHED asks nothing itself, in whatever form: where the operator

@@ -375,3 +375,69 @@ func TestOptions(t *testing.T) {
 		t.Errorf("needs %q", need)
 	}
 }
+
+// later is a call in another message.
+func later(id, name, args string) []string {
+	list := call(id, name, args)
+	list[0] = strings.Replace(list[0], "m1", "m2", 1)
+	return list
+}
+
+// Ids of some models repeat. Calls of one id in a turn are one question, and the backend would give
+// all of them its answer: only a no goes.
+func TestTwoCallsOfOneID(t *testing.T) {
+	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"a"}`), ran("A"), later("A", "delete_file", `{"path":"b"}`), finished)...)
+	if len(p.Interrupts) != 1 || p.Interrupts[0].Private != nil {
+		t.Fatalf("the first has its result: %+v", p.Interrupts)
+	}
+	l := &dialecttest.Log{}
+	twice := pausedBy(t, stream(call("A", "delete_file", `{"path":"a"}`), call("A", "list", `{}`), finished)...)
+	if len(twice.Interrupts) != 1 {
+		t.Fatalf("%+v", twice.Interrupts)
+	}
+	for payload, want := range map[string]agui.Code{`{"approved":true}`: agui.ApprovalAmbiguous, `{"approved":false}`: "", "": ""} {
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+dialecttest.ResumeArray(dialecttest.Entry("A~r1", payload))+`}`)
+		if out, _, err := dialecttest.Resume(newDialect(t), twice, in, l); dialecttest.Code(err) != want {
+			t.Errorf("%q: %v, sent %s", payload, err, out.Body)
+		}
+	}
+}
+
+// A run with an answer may ask by a call of the id that was just answered: it is another one if it
+// stands in another message. The answer is told before it begins.
+func TestAsksAgainUnderTheSameID(t *testing.T) {
+	const asked = `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{}"}}]}`
+	p := pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)
+	for name, c := range map[string]struct {
+		stream []string
+		told   string // before what
+		want   int
+	}{
+		"it ran, and another asks": {stream(ran("A"), later("A", "delete_file", `{"path":"b"}`), finished), "", 1},
+		"another asks":             {stream(later("A", "delete_file", `{"path":"b"}`), finished), "TOOL_CALL_START", 1},
+		"it is begun again":        {stream(call("A", "delete_file", `{}`), finished), "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+user+`,`+asked+`],`+dialecttest.ResumeArray(dialecttest.Entry("A~r1", `{"approved":false}`))+`}`)
+			l := dialecttest.NewLog(in.Messages)
+			_, run, err := dialecttest.Resume(newDialect(t), p, in, l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			played := dialecttest.Play(run, l, c.stream...)
+			if n := len(played.Result.Asked.Interrupts); n != c.want {
+				t.Errorf("%d questions, want %d", n, c.want)
+			}
+			next := ""
+			all := played.All()
+			for n, ev := range all[:len(all)-1] {
+				if ev.Get("messageId").Str == "A~r1" && !all[n+1].Type.Terminal() {
+					next = string(all[n+1].Type)
+				}
+			}
+			if next != c.told {
+				t.Errorf("the answer is told before %q, want %q", next, c.told)
+			}
+		})
+	}
+}

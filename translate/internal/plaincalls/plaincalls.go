@@ -38,21 +38,20 @@ func (p *Protocol) Asks(tool string, in agui.RunInput) bool {
 	return p.Ask.Match(tool) && !in.Declares(tool)
 }
 
-// Open are the calls of the stream that ask and have no result, each once.
+// Open are the calls of the stream that ask and have no result.
 func (p *Protocol) Open(r *translate.Request) []agui.Call {
 	return left(r, func(tool string) bool { return p.Asks(tool, r.Input) })
 }
 
-// left are the calls of the stream without a result whose tool is one, each once.
+// left are the calls of the stream without a result whose tool is one.
 func left(r *translate.Request, is func(tool string) bool) []agui.Call {
 	var list []agui.Call
 	if r.Transcript == nil {
 		return nil
 	}
-	seen := map[string]bool{} // a stream may have very many
 	for _, c := range r.Transcript.Calls() {
-		if c.Fresh && !c.Answered && !seen[c.ID] && is(c.Name) {
-			list, seen[c.ID] = append(list, c), true
+		if c.Fresh && !c.Answered && is(c.Name) {
+			list = append(list, c)
 		}
 	}
 	return list
@@ -62,19 +61,31 @@ func left(r *translate.Request, is func(tool string) bool) []agui.Call {
 // results have to come with the answers, for a model refuses a turn that lacks one.
 func Clients(r *translate.Request) []string {
 	var list []string
+	seen := map[string]bool{}
 	for _, c := range left(r, r.Input.Declares) {
-		list = append(list, c.ID)
+		if !seen[c.ID] {
+			list, seen[c.ID] = append(list, c.ID), true
+		}
 	}
 	return list
 }
 
 // AskAbout adds the questions of the calls to a pause. A client that is shown the backend's own
 // form has had the calls. It needs them again only if Holdpoint asks again.
-func (p *Protocol) AskAbout(asked *translate.Asked, r *translate.Request, calls []agui.Call) {
+func (p *Protocol) AskAbout(asked *translate.Asked, r *translate.Request, calls []agui.Call, starts *Starts) {
 	native := r.Show == translate.ShowNative
 	asked.Shown = native
+	of := map[string]int{}
+	for _, c := range left(r, func(string) bool { return true }) {
+		of[c.ID]++
+	}
+	had := map[string]bool{}
 	for _, c := range calls {
-		asked.Interrupts = append(asked.Interrupts, p.interrupt(c))
+		if had[c.ID] {
+			continue
+		}
+		had[c.ID] = true
+		asked.Interrupts = append(asked.Interrupts, p.interrupt(c, of[c.ID] > 1 || starts.twice[c.ID]))
 		if native {
 			asked.Own = append(asked.Own, kit.CallFrames(c)...)
 		}
@@ -82,7 +93,7 @@ func (p *Protocol) AskAbout(asked *translate.Asked, r *translate.Request, calls 
 }
 
 // interrupt is the question of a call.
-func (p *Protocol) interrupt(c agui.Call) agui.Interrupt {
+func (p *Protocol) interrupt(c agui.Call, twice bool) agui.Interrupt {
 	said := Question(kit.ParseText(gjson.Result{Type: gjson.String, Str: c.Args}))
 	if said == c.Args {
 		said = ""
@@ -91,8 +102,16 @@ func (p *Protocol) interrupt(c agui.Call) agui.Interrupt {
 	o = kit.AppendText(o, "message", p.Message(c.Name, said))
 	o = kit.AppendText(o, "toolCallId", c.ID)
 	o = kit.AppendMember(o, `"responseSchema"`, p.Words.schema())
-	return agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}}
+	i := agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}}
+	if twice {
+		i.Private = json.RawMessage(isTwice)
+	}
+	return i
 }
+
+// isTwice is what a question keeps if several calls of the turn have its id: the backend would give
+// all of them one answer.
+const isTwice = `{"twice":true}`
 
 // Question is the text of a payload. The payload is a text itself, or has one under a name that
 // producers use.

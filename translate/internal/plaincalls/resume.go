@@ -15,6 +15,16 @@ type Resume struct {
 	Messages []agui.Message
 	Replies  []kit.ToolReply // what it says, in the pause's order
 	Beside   []agui.Message  // what the client said beside: it has to come behind the run
+
+	parents map[string]string // of the calls that were asked about: the messages that hold them
+}
+
+// Again says whether a call of the run with the answers is one that was answered, which the backend
+// begins again before it runs it or leaves it. Ids of some models repeat, so another call may have
+// the id: it stands in another message.
+func (r Resume) Again(call, parent string) bool {
+	before, answered := r.parents[call]
+	return answered && (parent == "" || before == "" || parent == before)
 }
 
 // Resume makes the messages of a request that answers. Nothing stands behind the answers, for a
@@ -28,7 +38,11 @@ func (p *Protocol) Resume(r *translate.Request) (Resume, error) {
 		if err != nil {
 			return Resume{}, err
 		}
-		approved = approved || a.Status == agui.Resolved && approves(gjson.ParseBytes(a.Payload))
+		isYes := a.Status == agui.Resolved && approves(gjson.ParseBytes(a.Payload))
+		if isYes && string(i.Private) == isTwice {
+			return Resume{}, agui.Errorf(agui.ApprovalAmbiguous, "several calls have the id %q of interrupt %q, and the backend would give all of them this answer. Deny or cancel it", i.Native, a.ID)
+		}
+		approved = approved || isYes
 		replies[n] = kit.ToolReply{ID: i.ID, Call: i.ToolCallID(), Content: content}
 	}
 	results, err := clientsResults(r, approved)
@@ -37,7 +51,19 @@ func (p *Protocol) Resume(r *translate.Request) (Resume, error) {
 	}
 	calls := kit.CallsOf(replies)
 	list := callsLast(p.withoutEarlier(r.Input, kit.Before(r, calls).Last(nil)), calls)
+	parents := make(map[string]string, len(calls))
+	for call := range calls {
+		parents[call] = ""
+	}
+	if r.Transcript != nil {
+		for _, c := range r.Transcript.Calls() {
+			if calls[c.ID] {
+				parents[c.ID] = c.Parent // of several with one id the last was asked about
+			}
+		}
+	}
 	return Resume{
+		parents:  parents,
 		Messages: slices.Concat(list, results, kit.ToolMessages(replies)),
 		Replies:  replies,
 		Beside:   kit.WithoutMessages(kit.NotOn(r.New, calls), results), // the backend would take the others for one more answer

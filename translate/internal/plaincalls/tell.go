@@ -12,12 +12,12 @@ import (
 // A backend that runs the call itself tells a result of its own. So an answer waits until the run
 // says something else. The zero value tells nothing.
 type Teller struct {
-	replies []kit.ToolReply
+	resume  Resume
 	waiting map[string]bool // by their calls
 }
 
 // NewTeller begins before the first event of the run.
-func NewTeller(replies []kit.ToolReply) Teller { return Teller{replies, kit.CallsOf(replies)} }
+func NewTeller(r Resume) Teller { return Teller{r, kit.CallsOf(r.Replies)} }
 
 // Before is called for every event but the terminal one, before it is emitted.
 func (t *Teller) Before(ev agui.Event, emit func(agui.Event)) {
@@ -28,7 +28,7 @@ func (t *Teller) Before(ev agui.Event, emit func(agui.Event)) {
 	case agui.CallResult:
 		delete(t.waiting, ev.Get("toolCallId").Str)
 	case agui.CallStart, agui.CallChunk:
-		if !t.waiting[ev.Get("toolCallId").Str] { // else it begins the call again that it is about to run
+		if call := ev.Get("toolCallId").Str; !t.waiting[call] || !t.resume.Again(call, ev.Get("parentMessageId").Str) {
 			t.tell(emit)
 		}
 	case agui.TextStart, agui.TextChunk, agui.MessagesSnapshot: // which has the answer, if the backend keeps it
@@ -57,7 +57,7 @@ func (t *Teller) Passes(of agui.Type) bool {
 // Rest are the answers that were not told when the run ended.
 func (t *Teller) Rest() []agui.Event {
 	var list []agui.Event
-	for _, one := range t.replies {
+	for _, one := range t.resume.Replies {
 		if t.waiting[one.Call] {
 			list = append(list, one.Event())
 		}
