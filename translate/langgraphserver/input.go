@@ -198,14 +198,15 @@ func inputOf(in agui.RunInput, s state, messages []json.RawMessage) []byte {
 	o := kit.AppendMember([]byte{'{'}, `"messages"`, string(listOf(messages)))
 	raw := gjson.ParseBytes(in.Raw)
 	given := map[string]bool{"messages": true, "tools": true, "ag-ui": true, "copilotkit": true}
+	has := members(s.values)
 	raw.Get("state").ForEach(func(k, v gjson.Result) bool {
-		if !given[k.Str] && !langgraphapi.EqualJSON(json.RawMessage(v.Raw), langgraphapi.RawOf(member(s.values, k.Str))) {
+		if !given[k.Str] && !langgraphapi.EqualJSON(json.RawMessage(v.Raw), langgraphapi.RawOf(has[k.Str])) {
 			given[k.Str] = true
 			o = kit.AppendMember(o, k.Raw, oneLine(v.Raw))
 		}
 		return true
 	})
-	tools, had := toolsOf(raw.Get("tools")), member(s.values, "tools").IsArray() || member(s.values, "copilotkit").IsObject()
+	tools, had := toolsOf(raw.Get("tools")), has["tools"].IsArray() || has["copilotkit"].IsObject()
 	context := raw.Get("context")
 	if len(tools) == len("[]") && len(context.Array()) == 0 && !had {
 		return append(o, '}')
@@ -220,15 +221,18 @@ func inputOf(in agui.RunInput, s state, messages []json.RawMessage) []byte {
 	return append(o, '}')
 }
 
-// member returns a member of an object. The name is another's, so it is no path.
-func member(object gjson.Result, name string) (found gjson.Result) {
-	object.ForEach(func(k, v gjson.Result) bool {
-		if k.Str == name {
-			found = v
-			return false
-		}
-		return true
-	})
+// members returns the members of an object, the first of equal keys. A client may name very many of
+// them, and to look for each anew would be the square of both.
+func members(object gjson.Result) map[string]gjson.Result {
+	found := map[string]gjson.Result{}
+	if object.IsObject() {
+		object.ForEach(func(k, v gjson.Result) bool {
+			if _, twice := found[k.Str]; !twice {
+				found[k.Str] = v
+			}
+			return true
+		})
+	}
 	return found
 }
 

@@ -368,9 +368,10 @@ func (run *run) beside(res translate.Result) translate.Result {
 // show questions that were answered. Where a server gives no ids, its frames are not complete.
 func (run *run) open() []langgraphapi.Native {
 	natives := run.asked
-	for n := range natives {
-		if run.settled {
-			natives[n].Meta = run.after.about(natives[n].Meta, run.after.nodeOf(natives[n].ID))
+	if run.settled && len(natives) > 0 {
+		nodes := run.after.nodes()
+		for n := range natives {
+			natives[n].Meta = run.after.about(natives[n].Meta, nodes[natives[n].ID])
 		}
 	}
 	without := slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.ID == "" })

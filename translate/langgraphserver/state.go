@@ -72,16 +72,19 @@ func (s state) about(meta []byte, node string) []byte {
 	return append(open, '}')
 }
 
-// nodeOf returns the node that asks the question with the id, "" if that is not known.
-func (s state) nodeOf(id string) string {
+// nodes returns the nodes that ask, by the ids of their questions.
+func (s state) nodes() map[string]string {
+	list := map[string]string{}
 	for _, t := range s.tasks {
+		node := t.Get("name").Str
 		for _, i := range t.Get("interrupts").Array() {
-			if id != "" && idOf(i) == id {
-				return t.Get("name").Str
+			id := idOf(i)
+			if _, known := list[id]; id != "" && !known {
+				list[id] = node
 			}
 		}
 	}
-	return ""
+	return list
 }
 
 // dangling returns the calls of the last message that have no result.
