@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/hostile"
 )
 
 // An Agent Framework that asks about calls of pay, and a client that is shown its own form.
@@ -85,7 +87,7 @@ func TestRepliesInLinearTime(t *testing.T) {
 	const many = 40_000
 	ids := strings.Repeat(`,"toolCallId":"a"`, many)
 	approvals := `"function_approvals":[` + strings.TrimSuffix(strings.Repeat(`{"id":"x","approved":true},`, many), ",") + `]`
-	begin := time.Now()
+	begin := hostile.ProcessorTime(t)
 	for _, m := range []string{
 		`{"id":"u3","role":"user","content":"x"` + ids + `,` + approvals + `}`,
 		`{"id":"u3","role":"tool"` + ids + `,"content":"{\"approved\":true}"}`,
@@ -105,7 +107,7 @@ func TestRepliesInLinearTime(t *testing.T) {
 	if got := g.do(strings.TrimSuffix(withMessages(list...), "}") + resumeWith(entry) + "}"); g.called() != 2 {
 		t.Fatal(got)
 	}
-	if took := time.Since(begin); took > 15*time.Second { // some 0.5 s; a minute where it is quadratic
+	if took := hostile.ProcessorTime(t) - begin; took > hostile.Limit { // some 0.5 s; a minute where it is quadratic
 		t.Error(took)
 	}
 }
