@@ -92,7 +92,11 @@ func TestChatsThatAreBehind(t *testing.T) {
 func (f *deskFamily) stays(t *testing.T, w world, c *client) {
 	t.Helper()
 	before := w.b.ledger(t, c.thread)
-	c.behind(t, f.yes).finish(t, step{empty: true})
+	if again := c.behind(t, f.yes); f.strays {
+		again.refused(t, step{empty: true}, "UNKNOWN_INTERRUPT_ID", false)
+	} else {
+		again.finish(t, step{empty: true})
+	}
 	if after := w.b.ledger(t, c.thread); len(after.Runs) != len(before.Runs) || len(after.Seen) != len(before.Seen) {
 		t.Errorf("the reload had the backend run: %d runs and %d models, before %d and %d", len(after.Runs), len(after.Seen), len(before.Runs), len(before.Seen))
 	}

@@ -44,6 +44,9 @@ type deskFamily struct {
 	anew bool
 	// brief: its Holdpoint is not killed, as in the tests of another mode or version of it.
 	brief bool
+	// strays: what its chat's user said too late has the form of an answer to a question that nobody
+	// knows, and is refused if nothing stands behind it.
+	strays bool
 }
 
 func plainly(_ *client, order string) step { return step{say: order} }
@@ -125,6 +128,17 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 	list = append(list, deskFamily{
 		name: "adk", version: newest, upstream: adk.base() + "/outcome", b: &backend{name: "adk outcome", mode: "outcome", server: adk},
 		client: agentClient("agent"), says: plainly, one: "delete a.txt", two: "delete a.txt, delete b.txt", yes: confirmed, no: refused, ran: ranTools,
+	})
+	list = append(list, deskFamily{
+		name: "adk by calls", version: pinned, upstream: adk.base() + "/default", b: &backend{name: "adk default", mode: "default", server: adk},
+		client: agentClient("agent"), says: plainly, one: "delete a.txt", two: "delete a.txt, delete b.txt", again: "delete a.txt then delete b.txt",
+		yes: confirmed, no: refused, ran: ranTools, strays: true, brief: true,
+	})
+	agno := need(t, "agno", "3.1.10")
+	list = append(list, deskFamily{
+		name: "agno", version: newest, upstream: agno.base() + "/default", b: &backend{name: "agno default", mode: "default", server: agno},
+		client: agentClient("agui"), says: plainly, one: "delete a.txt", two: "delete a.txt, delete b.txt", again: "delete a.txt then delete b.txt",
+		yes: map[string]any{"accepted": true}, no: map[string]any{"accepted": false}, ran: ranTools,
 	})
 	ag2 := need(t, "ag2", "1.2.1")
 	list = append(list, deskFamily{

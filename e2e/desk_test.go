@@ -271,3 +271,45 @@ func TestAgentsDecidedAtTheDesk(t *testing.T) {
 		})
 	}
 }
+
+// TestPartlyDecidedAtTheDesk: one of two questions of a graph is decided at the desk and the other
+// one in the chat, in every mix. The chat is asked only what is not decided, nothing runs before
+// both are, and then what was approved runs once.
+func TestPartlyDecidedAtTheDesk(t *testing.T) {
+	tools := [2]string{"send_email", "delete_file"}
+	decisions := map[bool]string{true: "approve", false: "deny"}
+	for _, b := range shared.backends {
+		if b.name == "0.0.43-quiet" {
+			continue // its questions have no ids, which makes no difference here
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDeskOf(t, b.url())
+			w := world{b: b, h: d.h, version: newest}
+			for n := range 8 {
+				at, desk, chat := n&1, n&2 != 0, n&4 != 0
+				t.Run(fmt.Sprintf("%s at the desk %v, the other one in the chat %v", tools[at], desk, chat), func(t *testing.T) {
+					c := w.paused(t, "hitl", 2)
+					d.decide(t, d.waiting(t, c.thread), at, decisions[desk], nil)
+					again := c.another(t)
+					if left := again.run(t, step{empty: true}).answer(t); len(left.outcome()) != 1 || left.code() != "" {
+						t.Fatalf("asked for %d things: %s", len(left.outcome()), terminal(left))
+					}
+					w.did(t, c, 1, nil)
+					answer := reject
+					if chat {
+						answer = accept
+					}
+					again.finish(t, step{resume: again.answers(answer)})
+					want := map[string]int{}
+					for k, says := range map[int]bool{at: desk, 1 - at: chat} {
+						if says {
+							want[tools[k]] = 1
+						}
+					}
+					w.did(t, c, 2, want)
+				})
+			}
+		})
+	}
+}
