@@ -56,6 +56,9 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		switch {
 		case name == requestConfirmation && !run.full && ev.Valid() && !run.r.Input.Declares(name):
 			a := &asking{id: ev.Get("toolCallId").Str}
+			if a.id == "" { // no answer could name it
+				break
+			}
 			if first := run.latest[a.id]; first != nil {
 				first.twice, a.twice = true, true
 			}
