@@ -129,17 +129,6 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 		name: "adk", version: newest, upstream: adk.base() + "/outcome", b: &backend{name: "adk outcome", mode: "outcome", server: adk},
 		client: agentClient("agent"), says: plainly, one: "delete a.txt", two: "delete a.txt, delete b.txt", yes: confirmed, no: refused, ran: ranTools,
 	})
-	list = append(list, deskFamily{
-		name: "adk by calls", version: pinned, upstream: adk.base() + "/default", b: &backend{name: "adk default", mode: "default", server: adk},
-		client: agentClient("agent"), says: plainly, one: "delete a.txt", two: "delete a.txt, delete b.txt", again: "delete a.txt then delete b.txt",
-		yes: confirmed, no: refused, ran: ranTools, strays: true, brief: true,
-	})
-	agno := need(t, "agno", "3.1.10")
-	list = append(list, deskFamily{
-		name: "agno", version: newest, upstream: agno.base() + "/default", b: &backend{name: "agno default", mode: "default", server: agno},
-		client: agentClient("agui"), says: plainly, one: "delete a.txt", two: "delete a.txt, delete b.txt", again: "delete a.txt then delete b.txt",
-		yes: map[string]any{"accepted": true}, no: map[string]any{"accepted": false}, ran: ranTools,
-	})
 	ag2 := need(t, "ag2", "1.2.1")
 	list = append(list, deskFamily{
 		name: "ag2", version: pinned, upstream: ag2.base() + "/held", b: &backend{name: "ag2 held", mode: "held", server: ag2},
@@ -173,7 +162,7 @@ func askingByCalls(t *testing.T) []deskFamily {
 	list := []deskFamily{{
 		name: "adk by calls", version: pinned, upstream: adk.base() + "/default", b: &backend{name: "adk default", mode: "default", server: adk},
 		client: agentClient("agent"), one: "delete a.txt", two: two, again: again,
-		yes: map[string]any{"confirmed": true}, no: map[string]any{"confirmed": false},
+		yes: map[string]any{"confirmed": true}, no: map[string]any{"confirmed": false}, strays: true,
 	}, {
 		name: "agno", version: newest, upstream: agno.base() + "/default", b: &backend{name: "agno", mode: "default", server: agno},
 		client: agentClient("agui"), one: "delete a.txt", two: two, again: again,
