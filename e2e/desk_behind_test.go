@@ -86,6 +86,32 @@ func TestChatsThatAreBehind(t *testing.T) {
 			w.effects(t, c, map[string]int{"delete_file": 1})
 		})
 	}
+	for _, b := range shared.agents {
+		w := agentWorld(b, newest)
+		if b.mode != "default" || !w.since("1.0.0rc7") {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			g := newTurnstile(t, b.url())
+			d := newDeskOf(t, g.URL)
+			w.h = d.h
+			c := w.client(t, "approve")
+			c.asks(t, step{say: "go"}, 1)
+			a := d.waiting(t, c.thread)
+			d.decide(t, a, 0, "answer", yes)
+			d.finished(t, a)
+			f := deskFamily{yes: yes}
+			for range 2 {
+				f.stays(t, w, c)
+			}
+			w.ran(t, c, deleteA)
+			again := c.behind(t, yes)
+			again.goesOn(t, nil)
+			complete(t, g.history(c.thread), nil)
+			w.ran(t, c, deleteA)
+		})
+	}
 }
 
 // stays: a chat that is behind loads its page, and the backend is not asked for anything.

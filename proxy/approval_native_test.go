@@ -11,12 +11,19 @@ import (
 
 	"holdpoint/store/memory"
 	"holdpoint/translate/dialects"
+	"holdpoint/translate/toolcall"
 )
 
 // realRig is a rig with a dialect of the product.
 func realRig(t *testing.T, dialect string, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
 	t.Helper()
-	d, err := dialects.All().New(dialect, nil)
+	list := dialects.All()
+	if dialect == toolcall.Name { // it needs the names of what asks
+		if errs := list.Read(map[string]string{"HOLDPOINT_TOOL_CALL_ASK": "f"}); len(errs) > 0 {
+			t.Fatal(errs)
+		}
+	}
+	d, err := list.New(dialect, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

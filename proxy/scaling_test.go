@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,11 @@ func callsOf(n int, name string) string {
 		return fmt.Sprintf(`{"type":"TOOL_CALL_START","toolCallId":"c%[1]d","toolCallName":"%[2]s","parentMessageId":"a%[1]d"}`+"\n\ndata: "+
 			`{"type":"TOOL_CALL_ARGS","toolCallId":"c%[1]d","delta":"{\"x\":%[1]d}"}`+"\n\ndata: "+`{"type":"TOOL_CALL_END","toolCallId":"c%[1]d"}`+"\n", i, name)
 	}), "\n,", "\n\ndata: ")
+}
+
+// oneParent puts calls into one message, as a turn has them.
+func oneParent(calls string) string {
+	return regexp.MustCompile(`"parentMessageId":"a[0-9]+"`).ReplaceAllString(calls, `"parentMessageId":"a"`)
 }
 
 func toldAll(n int, one string) string {
@@ -77,6 +83,23 @@ var families = []family{
 	{name: "aws-strands", dialect: "aws-strands", asks: func(n int) string {
 		return streamOf(started, callsOf(n, "f"), strings.ReplaceAll(toldAll(n, `"outcome":{"type":"interrupt","interrupts":[%s]}`), `"ID`, `"v1:before_tool_call:c1:`))
 	}},
+	{name: "adk", dialect: "adk", auto: true, asks: func(n int) string {
+		return streamOf(started, callsOf(n, "f"), eventsOf(n, func(i int) string {
+			return fmt.Sprintf(`{"type":"TOOL_CALL_START","toolCallId":"k%[1]d","toolCallName":"adk_request_confirmation"}`+"\n\ndata: "+
+				`{"type":"TOOL_CALL_ARGS","toolCallId":"k%[1]d","delta":"{\"originalFunctionCall\":{\"id\":\"c%[1]d\",\"name\":\"f\",\"args\":{\"x\":%[1]d}},\"toolConfirmation\":{\"hint\":\"?\",\"confirmed\":false}}"}`+"\n\ndata: "+
+				`{"type":"TOOL_CALL_END","toolCallId":"k%[1]d"}`, i)
+		}), finished)
+	}},
+	{name: "agno", dialect: "agno", auto: true, asks: func(n int) string {
+		return streamOf(started, `{"type":"RAW","event":{"event":"RunStarted"},"source":"agno"}`, oneParent(callsOf(n, "f")), finished)
+	}},
+	{name: "mastra", dialect: "mastra", few: true, asks: func(n int) string { return streamOf(started, oneParent(callsOf(n, "f")), finished) }},
+	{name: "mastra announced", dialect: "agui", few: true, auto: true, asks: func(n int) string {
+		return streamOf(started, callsOf(n, "f"), eventsOf(n, func(i int) string {
+			return fmt.Sprintf(`{"type":"CUSTOM","name":"on_interrupt","value":"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c%[1]d\",\"toolName\":\"f\",\"suspendPayload\":{},\"args\":{},\"runId\":\"r\"}"}`, i)
+		}), finished)
+	}},
+	{name: "tool-call", dialect: "tool-call", asks: func(n int) string { return streamOf(started, oneParent(callsOf(n, "f")), finished) }},
 }
 
 // A shape is a request of about n things, on a thread that waits for n answers or is done with
