@@ -48,7 +48,9 @@ func TestContractOfEveryDialect(t *testing.T) {
 		}
 		for _, b := range list {
 			t.Run(b.Name(), func(t *testing.T) {
-				fewer(t, 30)
+				if fewer(t, 30); proxy.RaceDetector {
+					fewer(t, 10) // make poison tries them all
+				}
 				rapid.Check(t, func(t *rapid.T) { chat(t, b, dialects.All()) })
 			})
 		}

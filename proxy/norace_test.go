@@ -2,4 +2,5 @@
 
 package proxy
 
-const raceDetector = false
+// RaceDetector is for the tests of package proxy_test too.
+const RaceDetector = false

@@ -93,7 +93,7 @@ const (
 func TestRewrittenEndsAllocateLittle(t *testing.T) {
 	const runs = 100
 	most := 12.0
-	if raceDetector {
+	if RaceDetector {
 		most += 2 // more escapes to the heap there
 	}
 	for _, dialect := range []string{"auto", "agui"} {
