@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 export class Person {
-  constructor(world, name, options) { Object.assign(this, { world, name, options, base: options.base ?? world.stage.desk, odd: [], requests: [], expect: [] }); }
+  constructor(world, name, options) { Object.assign(this, { world, name, options, base: options.base ?? world.stage.desk, odd: [], requests: [], unanswered: new Set(), expect: [] }); }
 
   async begin() {
     const { width = 1280, height = 800, scheme = "light", clock = true, touch = false, at = "", signIn = true, settings } = this.options;
@@ -15,7 +15,8 @@ export class Person {
     page.setDefaultTimeout(30_000);
     page.on("console", (m) => { if (["error", "warning"].includes(m.type())) this.complain(`console: ${m.text()}`); });
     page.on("pageerror", (e) => this.complain(`thrown: ${e.stack ?? e}`));
-    page.on("request", (r) => { this.requests.push(r); if (new URL(r.url()).origin !== this.base) this.complain(`a request to ${r.url()}`); });
+    for (const end of ["requestfinished", "requestfailed"]) page.on(end, (r) => this.unanswered.delete(r));
+    page.on("request", (r) => { this.requests.push(r); this.unanswered.add(r); if (new URL(r.url()).origin !== this.base) this.complain(`a request to ${r.url()}`); });
     if (!signIn) this.expect.push("401");
     if (settings) await page.addInitScript((s) => localStorage.setItem("holdpoint-desk", JSON.stringify(s)), settings);
     if (clock) { await page.clock.install({ time: this.options.time }); }
@@ -36,6 +37,13 @@ export class Person {
 
   // pass lets time pass in the page, and what was due happen.
   async pass(ms) { await this.page.clock.runFor(ms); }
+
+  // step lets so much time pass, and then stands still until what the page asks for is answered: a
+  // slow machine would have its time run out before.
+  async step(ms) {
+    await this.pass(ms);
+    await this.world.until("an answer", () => this.unanswered.size === 0);
+  }
 
   // alive is a moment in which a press counts: what is there has been there for long enough.
   async alive() { await this.pass(750); }

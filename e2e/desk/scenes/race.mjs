@@ -142,7 +142,7 @@ export const scenes = {
     await p.open("refund");
     await p.press("a");
     assert.equal((await w.decide(thread, { decision: "deny" })).status, 200);
-    await w.until("it is told", async () => { await p.pass(500); return (await p.text("#strips")).includes("Not sent."); });
+    await w.until("it is told", async () => { await p.step(500); return (await p.text("#strips")).includes("Not sent."); });
     await p.pass(20_000);
     assert.deepEqual((await w.answers(thread)).map((a) => a.payload), [{ approved: false }]);
     const sent = p.requests.filter((r) => r.method() === "POST" && r.url().includes("/questions/"));
@@ -176,7 +176,7 @@ export const scenes = {
     await p.press("a");
     p.expect.push("401");
     await p.page.evaluate(() => fetch("v1/session", { method: "DELETE" }));
-    await w.until("it is told", async () => { await p.pass(400); return (await p.text("#strips")).includes("You were signed out before it was sent."); });
+    await w.until("it is told", async () => { await p.step(400); return (await p.text("#strips")).includes("You were signed out before it was sent."); });
     await p.has("You were signed out", "dialog");
     await p.judged("signed out");
     await p.pass(20_000);
@@ -238,7 +238,7 @@ export const scenes = {
     await p.press("a");
     await p.has("Approving refund", "#strips");
     await changeTo("maria.okafor");
-    await w.until("it is told", async () => { await p.pass(400); return (await p.text("#strips")).includes("Somebody else has signed in here before it was sent."); });
+    await w.until("it is told", async () => { await p.step(400); return (await p.text("#strips")).includes("Somebody else has signed in here before it was sent."); });
     await p.pass(20_000);
     const signIn = async (name) => {
       await p.page.fill("#token", w.stage.tokens[name]);
@@ -291,7 +291,7 @@ export const scenes = {
     await p.has("Approving refund_more", "#strips");
     p.expect.push(address); // the browser tells of it, and does not ask it
     signed = false;
-    await w.until("it is told", async () => { await p.pass(500); return (await p.text("#strips")).includes("You were signed out before it was sent."); });
+    await w.until("it is told", async () => { await p.step(500); return (await p.text("#strips")).includes("You were signed out before it was sent."); });
     await p.has("Who you are is told by the proxy in front of this page.", "dialog");
     await p.judged("signed out at the proxy");
     await p.pass(20_000);
