@@ -211,8 +211,8 @@ func startDriver(t *testing.T, chromium string) *driver {
 	return d
 }
 
-// play has a scene played.
-func (d *driver) play(t *testing.T, file, name string, s stage) {
+// play has a scene played, and says what was wrong in it.
+func (d *driver) play(t *testing.T, file, name string, s stage) (complaint string) {
 	t.Helper()
 	c := make(chan answer, 1)
 	d.mu.Lock()
@@ -236,9 +236,10 @@ func (d *driver) play(t *testing.T, file, name string, s stage) {
 			t.Fatal("the browser is gone")
 		}
 		if a.Error != "" {
-			t.Errorf("%s\n%s", a.Error, strings.Join(a.Log, "\n"))
+			return a.Error + "\n" + strings.Join(a.Log, "\n")
 		}
 	case <-time.After(patience):
 		t.Fatal("the scene did not end")
 	}
+	return ""
 }

@@ -4,6 +4,7 @@ package desk
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,7 +97,9 @@ var all = []scene{
 	{"states", "rights"},
 }
 
-// TestDesk plays the scenes, each before a Holdpoint of its own.
+// TestDesk plays the scenes, each before a Holdpoint of its own. A page's clock runs on while a slow
+// machine is at something else, so what has a time may be over too early. A scene that fails is
+// played once more from its beginning, and that is printed: it is one to mend.
 func TestDesk(t *testing.T) {
 	tools, err := setUp()
 	if err != nil {
@@ -115,7 +118,14 @@ func TestDesk(t *testing.T) {
 			if one.name == "a desk of many agents" {
 				start = newStageApart
 			}
-			d.play(t, one.file, one.name, start(t, tools.binary, environ(t, one)...))
+			complaint := d.play(t, one.file, one.name, start(t, tools.binary, environ(t, one)...))
+			if complaint == "" {
+				return
+			}
+			fmt.Printf("e2e/desk: %q once more: %s\n", one.name, complaint)
+			if complaint = d.play(t, one.file, one.name, start(t, tools.binary, environ(t, one)...)); complaint != "" {
+				t.Error(complaint)
+			}
 		})
 	}
 }

@@ -140,7 +140,7 @@ export const scenes = {
   async undo(w) {
     const asked = [];
     for (let n = 0; n < 5; n++) asked.push(await w.tool(`tool_${n}`, { n }));
-    const p = await w.person();
+    const p = await w.person("maria.okafor", { settings: { wait: 20 } }); // a slow machine takes seconds for what comes
     await p.open("tool_0");
     await p.press("a");
     await p.has("Run tool_1", "#question h2");
@@ -156,7 +156,7 @@ export const scenes = {
     await w.until("three wait", async () => (await p.page.locator(".strip").count()) === 3);
     // The time stands still while somebody is at the strip.
     await p.page.locator(".strip button").first().focus();
-    await p.pass(8000);
+    await p.pass(23_000);
     await p.has("waits while you are here", "#strips");
     await p.page.locator(".strip button", { hasText: "Undo" }).first().click();
     for (const one of [asked[1], asked[4]]) assert.deepEqual(await w.answers(one.thread), []);
@@ -174,12 +174,16 @@ export const scenes = {
     await ask.press("Escape");
     assert.equal(await ask.page.locator("#sure").count(), 0);
     await ask.alive();
+    const now = () => ask.page.evaluate(() => performance.now());
+    const began = await now();
     await ask.click("no");
     await ask.has("Deny it? It is sent at once.", "#bar");
     await ask.click("sure");
-    assert.equal(await ask.page.locator(".strip").count(), 0, "at once it does nothing");
-    await ask.alive();
-    await ask.click("sure");
+    if (await now() - began < 700) assert.equal(await ask.page.locator("#sure").count(), 1, "at once it does nothing");
+    if (await ask.page.locator("#sure").count()) { // a slow machine was not at once
+      await ask.alive();
+      await ask.click("sure");
+    }
     await w.until("the answer", async () => (await w.answers(asked.thread)).length);
     assert.deepEqual((await w.answers(asked.thread))[0].payload, { approved: false });
 
