@@ -151,10 +151,11 @@ e2e: ## real backends (Python) and real clients (Node) with the built binary bet
 	@$(GO) test -tags e2e -count=1 -timeout 50m ./e2e/... 2>&1 | tee .cache/e2e.log || status=$$?; \
 	if [[ -n "$${status:-}" ]]; then \
 	  failed=$$(sed -n 's/^--- FAIL: \(Test[A-Za-z0-9_]*\) .*/\1/p' .cache/e2e.log | sort -u | paste -sd '|'); \
+	  where=$$(sed -n 's/^FAIL[[:space:]]\+\(holdpoint\/[^[:space:]]*\).*/\1/p' .cache/e2e.log | sort -u | paste -sd ' '); \
 	  if [[ -n "$$failed" && $$(tr '|' '\n' <<<"$$failed" | wc -l) -le 4 ]] && \
 	    ! grep -qE '^panic:|DATA RACE|^FAIL[[:space:]]+holdpoint/e2e/(chaos|newest)|\[build failed\]|threw .* times what no caller' .cache/e2e.log; then \
 	    echo "make e2e: $${failed//|/, } once more, alone; a test that fails only in company is one to mend"; \
-	    $(GO) test -tags e2e -count=1 -timeout 25m -run "^($$failed)\$$" ./e2e ./e2e/desk && status=; \
+	    $(GO) test -tags e2e -count=1 -timeout 25m -run "^($$failed)\$$" $$where && status=; \
 	  fi; \
 	fi; \
 	cat e2e/.cache/newest.txt 2>/dev/null || true; exit $${status:-0}

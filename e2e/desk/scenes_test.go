@@ -97,9 +97,9 @@ var all = []scene{
 	{"states", "rights"},
 }
 
-// TestDesk plays the scenes, each before a Holdpoint of its own. A page's clock runs on while a slow
-// machine is at something else, so what has a time may be over too early. A scene that fails is
-// played once more from its beginning, and that is printed: it is one to mend.
+// TestDesk plays the scenes, each before a Holdpoint of its own. A page's clock runs on while a
+// slow machine is at something else, so what has a time may be over too early. A scene that fails
+// is played once more from its beginning, and that is printed: it is one to mend.
 func TestDesk(t *testing.T) {
 	tools, err := setUp()
 	if err != nil {
