@@ -201,16 +201,3 @@ func countStates(re *syntax.Regexp) int {
 	}
 	return n
 }
-
-// firstCause says where and by which keyword the payload fails; the library's own text quotes
-// values.
-func firstCause(e *jsonschema.ValidationError) string {
-	for len(e.Causes) > 0 {
-		e = e.Causes[0]
-	}
-	where := "/" + strings.Join(e.InstanceLocation, "/")
-	if len(e.InstanceLocation) == 0 {
-		where = "the payload"
-	}
-	return fmt.Sprintf("%s fails %q", agui.Cut(where), strings.Join(e.ErrorKind.KeywordPath(), "/"))
-}

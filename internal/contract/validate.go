@@ -42,8 +42,8 @@ func NewValidator(ctx context.Context) *Validator {
 }
 
 // Validate judges a payload (nil is null) by a JSON Schema, draft 2020-12 unless it names another.
-// The error is nil, wraps ErrSchema, or says where the payload does not fit, or why it cannot be
-// judged, without quoting any of its values.
+// The error is nil, wraps ErrSchema, or says in words which key does not fit and what is wanted
+// there (see mismatch), or why the payload cannot be judged. It quotes no value of the payload.
 //
 // A payload that cannot be judged within the bounds is refused, also where the schema alone is to
 // blame: whoever answers chooses the payload, and must not get past the schema by it. The question
@@ -103,7 +103,7 @@ func (v *Validator) explain(s *jsonschema.Schema, value any) error {
 	v.left = workToExplain
 	var invalid *jsonschema.ValidationError
 	if err := v.run(s, value); errors.As(err, &invalid) {
-		return errors.New(firstCause(invalid))
+		return errors.New(mismatch(invalid))
 	}
 	return errors.New("the payload fails, and is too large to say where")
 }

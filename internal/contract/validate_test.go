@@ -202,7 +202,7 @@ func TestHonestPayloads(t *testing.T) {
 		name, schema, payload, want string
 	}{
 		{"a yes", `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`, `{"approved":true}`, ""},
-		{"a word for a yes", `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`, `{"approved":"yes"}`, `/approved fails "type"`},
+		{"a word for a yes", `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`, `{"approved":"yes"}`, "`approved` is a string, want a boolean"},
 		{"the largest number of a float64", `{"type":"number","minimum":0}`, `1.7976931348623157e308`, ""},
 		{"the smallest", `{"type":"number","minimum":0}`, `5e-324`, ""},
 		{"an integer of 300 digits", `{"type":"integer","minimum":0}`, strings.Repeat("9", 300), ""},
@@ -210,20 +210,20 @@ func TestHonestPayloads(t *testing.T) {
 		{"a fraction of cents", `{"multipleOf":0.01}`, `19.99`, ""},
 		{"a table of 5,000 rows", table, rows(5000, `{"id":7,"name":"a thing","price":1.5,"kind":"c"}`), ""},
 		{"a mistake in a table of 5,000 rows", table, rows(5000, `{"id":-7,"name":"a thing","price":1.5,"kind":"c"}`), "the payload fails, and is too large to say where"},
-		{"a mistake in a table of 50 rows", table, rows(50, `{"id":-7,"name":"a thing","price":1.5,"kind":"c"}`), `fails "minimum"`},
+		{"a mistake in a table of 50 rows", table, rows(50, `{"id":-7,"name":"a thing","price":1.5,"kind":"c"}`), "`rows/0/id` is too small, want 0 or more"},
 		{"a tree of 100 levels", tree, strings.Repeat(`{"name":"x","children":[`, 50) + strings.Repeat(`]}`, 50), ""},
 		{"a form of 300 fields", form, `{` + hostile.Many(300, func(i int) string { return fmt.Sprintf(`"field%d":"some text %d"`, i, i) }) + `}`, ""},
 		{"a file of 8 MB", `{"type":"object","properties":{"file":{"type":"string","contentEncoding":"base64"},"name":{"type":"string","format":"uri"}}}`, `{"file":"` + strings.Repeat("QUJD", 2<<20) + `"}`, ""},
 		{"a picture of 1 MB that is looked at", `{"type":"string","pattern":"^data:image/(png|jpeg);base64,[A-Za-z0-9+/]+=*$"}`, `"data:image/png;base64,` + strings.Repeat("QUJD", 1<<18) + `"`, ""},
 		{"a country of 250", `{"items":{"enum":[` + hostile.Many(250, func(i int) string { return fmt.Sprintf(`"c%d"`, i) }) + `]}}`, `[` + hostile.Many(200, hostile.Same(`"c249"`)) + `]`, ""},
 		{"draft 7 with a format", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"string","format":"email"}`, `"me@example.org"`, ""},
-		{"draft 7 with another", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"string","format":"email"}`, `"me"`, `the payload fails "format"`},
-		{"draft 4", `{"$schema":"http://json-schema.org/draft-04/schema#","maximum":3,"exclusiveMaximum":true}`, `3`, `the payload fails "exclusiveMaximum"`},
-		{"a schema for schemas", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`, `{"type":"objekt"}`, `/type fails "enum"`},
-		{"nothing beside what is named", `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, `/b fails ""`},
+		{"draft 7 with another", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"string","format":"email"}`, `"me"`, `the payload does not have the format "email"`},
+		{"draft 4", `{"$schema":"http://json-schema.org/draft-04/schema#","maximum":3,"exclusiveMaximum":true}`, `3`, `the payload is too large, want less than 3`},
+		{"a schema for schemas", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`, `{"type":"objekt"}`, "`type` must be "},
+		{"nothing beside what is named", `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "`b` is not taken"},
 		{"everything that is named", `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1}`, ""},
 		{"a dynamic reference", `{"$dynamicAnchor":"a","type":"array","items":{"$dynamicRef":"#a"}}`, `[[],[[]]]`, ""},
-		{"a dynamic reference to what it is not", `{"$dynamicAnchor":"a","type":"array","items":{"$dynamicRef":"#a"}}`, `[[],[1]]`, `/1/0 fails "type"`},
+		{"a dynamic reference to what it is not", `{"$dynamicAnchor":"a","type":"array","items":{"$dynamicRef":"#a"}}`, `[[],[1]]`, "`1/0` is a number, want an array"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := validate(json.RawMessage(tt.schema), json.RawMessage(tt.payload))

@@ -1,0 +1,191 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"holdpoint/internal/agui"
+)
+
+const (
+	// maxAlternatives is how many alternatives of a schema a mismatch tells.
+	maxAlternatives = 4
+	// maxWantedValues is how many values of an enum a mismatch tells.
+	maxWantedValues = 5
+)
+
+// mismatch returns in words which key of a payload does not fit, and what the schema wants there.
+// The library's own text quotes values of the payload; this one quotes the schema only, which the
+// client has. Where the schema has alternatives it tells the first few, because nobody knows which
+// of them was meant.
+func mismatch(e *jsonschema.ValidationError) string {
+	var list []string
+	appendMismatches(&list, e)
+	return strings.Join(list, "; or ")
+}
+
+// appendMismatches appends the first mismatch of each alternative.
+func appendMismatches(list *[]string, e *jsonschema.ValidationError) {
+	for len(e.Causes) > 0 {
+		switch e.ErrorKind.(type) {
+		case *kind.AnyOf, *kind.OneOf:
+			for _, cause := range e.Causes {
+				if appendMismatches(list, cause); len(*list) == maxAlternatives {
+					return
+				}
+			}
+			return
+		}
+		e = e.Causes[0]
+	}
+	if one := mismatchOf(e); !slices.Contains(*list, one) {
+		*list = append(*list, one)
+	}
+}
+
+// mismatchOf returns the words of a mismatch without further causes.
+func mismatchOf(e *jsonschema.ValidationError) string {
+	at := e.InstanceLocation
+	is := func(format string, args ...any) string { return placeOf(at) + " " + fmt.Sprintf(format, args...) }
+	switch k := e.ErrorKind.(type) {
+	case *kind.Type:
+		if k.Got == "null" && len(at) == 0 {
+			return is("is missing or null, want %s", typesOf(k.Want))
+		}
+		return is("is %s, want %s", typeName(k.Got), typesOf(k.Want))
+	case *kind.Required:
+		return missing(at, k.Missing)
+	case *kind.DependentRequired:
+		return missing(at, k.Missing)
+	case *kind.Dependency:
+		return missing(at, k.Missing)
+	case *kind.AdditionalProperties:
+		return placeOf(append(slices.Clone(at), k.Properties[0])) + " is not taken"
+	case *kind.FalseSchema:
+		return is("is not taken")
+	case *kind.Enum:
+		return is("must be %s", valuesOf(k.Want))
+	case *kind.Const:
+		return is("must be %s", valuesOf([]any{k.Want}))
+	case *kind.Minimum:
+		return is("is too small, want %s or more", number(k.Want))
+	case *kind.Maximum:
+		return is("is too large, want %s or less", number(k.Want))
+	case *kind.ExclusiveMinimum:
+		return is("is too small, want more than %s", number(k.Want))
+	case *kind.ExclusiveMaximum:
+		return is("is too large, want less than %s", number(k.Want))
+	case *kind.MultipleOf:
+		return is("is not a multiple of %s", number(k.Want))
+	case *kind.MinLength:
+		return is("is too short, want %s or more", count(k.Want, "character", "characters"))
+	case *kind.MaxLength:
+		return is("is too long, want %s or less", count(k.Want, "character", "characters"))
+	case *kind.MinItems:
+		return is("has too few entries, want %d or more", k.Want)
+	case *kind.MaxItems:
+		return is("has too many entries, want %d or less", k.Want)
+	case *kind.MinProperties:
+		return is("has too few keys, want %d or more", k.Want)
+	case *kind.MaxProperties:
+		return is("has too many keys, want %d or less", k.Want)
+	case *kind.Pattern:
+		return is("does not match the pattern %q", agui.Cut(k.Want))
+	case *kind.Format:
+		return is("does not have the format %q", agui.Cut(k.Want))
+	case *kind.OneOf:
+		return is("fits more than one of the alternatives")
+	case *kind.Not:
+		return is("fails %q", "not") // the kind names no keyword
+	}
+	return is("fails %q", strings.Join(e.ErrorKind.KeywordPath(), "/"))
+}
+
+// placeOf names a place in a payload. The keys are the payload's own, so it is cut.
+func placeOf(at []string) string {
+	if len(at) == 0 {
+		return "the payload"
+	}
+	return "`" + agui.Cut(strings.Join(at, "/")) + "`"
+}
+
+// missing says which keys of an object are missing. They are the schema's.
+func missing(at, keys []string) string {
+	list := make([]string, min(len(keys), maxWantedValues))
+	for n := range list {
+		list[n] = placeOf(append(slices.Clone(at), keys[n]))
+	}
+	if len(list) == 1 {
+		return list[0] + " is missing"
+	}
+	return enumeration(list, "and", len(keys)) + " are missing"
+}
+
+// typeName is a type of JSON with its article.
+func typeName(name string) string {
+	switch name {
+	case "null":
+		return name
+	case "object", "array", "integer":
+		return "an " + name
+	}
+	return "a " + name
+}
+
+func typesOf(names []string) string {
+	list := make([]string, len(names))
+	for n, name := range names {
+		list[n] = typeName(name)
+	}
+	return enumeration(list, "or", len(list))
+}
+
+// valuesOf are values that a schema wants.
+func valuesOf(values []any) string {
+	list := make([]string, min(len(values), maxWantedValues))
+	for n := range list {
+		text, err := json.Marshal(values[n])
+		if err != nil {
+			text = []byte("another value")
+		}
+		list[n] = agui.Cut(string(text))
+	}
+	return enumeration(list, "or", len(values))
+}
+
+// enumeration joins a list by commas and a word, "and" or "or", before its last entry. total is how
+// many there are, also those that are left out.
+func enumeration(list []string, word string, total int) string {
+	if more := total - len(list); more > 0 && word == "or" {
+		return strings.Join(list, ", ") + fmt.Sprintf(" or one of %d more", more)
+	} else if more > 0 {
+		return strings.Join(list, ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " " + word + " " + list[last]
+}
+
+func count(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n) + " " + several
+}
+
+func number(r *big.Rat) string {
+	if r.IsInt() {
+		return agui.Cut(r.Num().String())
+	}
+	f, _ := r.Float64()
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
