@@ -46,6 +46,30 @@ func TestAgnosTeamsAsk(t *testing.T) {
 	})
 }
 
+// agno cannot go on with a team in a team. It says that the run remains paused. So nothing was
+// done, and the question waits. A no ends it.
+func TestAgnosTeamInATeam(t *testing.T) {
+	t.Parallel()
+	s := need(t, "agno", "3.1.10")
+	w := world{b: &backend{name: "agno", mode: "nested", server: s}, h: ownHoldpoint(t, s.base()+"/nested", nil), version: newest}
+	for name, ends := range map[string]answer{"denied": agnoSays[false], "cancelled": cancelled} {
+		t.Run(name, func(t *testing.T) {
+			c := w.client(t, "agui")
+			c.asksAbout(t, step{say: "pass hand delete a.txt"}, 1)
+			for range 2 {
+				a := c.refused(t, step{resume: c.answers(agnoSays[true])}, "(without code)", true)
+				if a.mayHaveRun() || !strings.Contains(a.Text, "Nothing was done.") {
+					t.Errorf("told as in doubt: %s", terminal(a))
+				}
+			}
+			c.run(t, step{resume: c.answers(ends), loose: true})
+			c.pending = nil
+			c.goesOn(t, nil)
+			w.ran(t, c)
+		})
+	}
+}
+
 // ask_user lets the person choose. It has no no, so a cancel gives it up and sends nothing.
 func TestAgnosUserFeedback(t *testing.T) {
 	t.Parallel()
@@ -56,7 +80,15 @@ func TestAgnosUserFeedback(t *testing.T) {
 		if c.pending[0].str("message") != "Which colour?" {
 			t.Errorf("asked is %v", c.pending[0])
 		}
-		for _, odd := range []answer{agnoSays[true], gives("blue"), gives(nil)} {
+		const schema = `{"items":{"enum":["red","blue"],"type":"string"},"maxItems":1,"title":"colour","type":"array"}`
+		if !strings.Contains(text(c.pending[0]["responseSchema"]), `"Which colour?":`+schema) {
+			t.Errorf("the options are not told: %v", c.pending[0])
+		}
+		chooses := func(labels ...any) answer {
+			return gives(map[string]any{"selections": map[string]any{"Which colour?": labels}})
+		}
+		none := gives(map[string]any{"selections": map[string]any{}})
+		for _, odd := range []answer{agnoSays[true], gives("blue"), gives(nil), chooses("green"), chooses("red", "blue"), none} {
 			c.refused(t, step{resume: c.answers(odd), empty: true}, "INVALID_PAYLOAD", true)
 		}
 		w.called(t, c, 1)

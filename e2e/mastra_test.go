@@ -2,7 +2,10 @@
 
 package e2e
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Mastra behind @ag-ui/mastra 1.1.2, which sends the outcome and takes resume, before a Holdpoint
 // that is told nothing of it.
@@ -46,6 +49,9 @@ func TestMastraWantsAPayload(t *testing.T) {
 			eachMastra(t, "outcome", func(t *testing.T, w world) {
 				cl := w.client(t, c.agent)
 				cl.asksAbout(t, step{say: "delete a.txt"}, 1)
+				if got := cl.pending[0].str("message"); !strings.HasPrefix(got, "Delete a.txt") {
+					t.Errorf("asked with the words %q", got)
+				}
 				var want []string
 				switch c.what {
 				case refused:

@@ -90,6 +90,7 @@ func toolSays(call, content string) string {
 func TestWordsOnACallThatHasAsked(t *testing.T) {
 	adk := append(callEvents("A", "delete_file", `{}`, "m1"),
 		callEvents("B", "adk_request_confirmation", `{"originalFunctionCall":{"id":"A","name":"delete_file","args":{}},"toolConfirmation":{"hint":"ok?","confirmed":false}}`, "m1")...)
+	input := callEvents("B", "adk_request_input", `{"interruptId":"B","message":"Publish?","payload":null,"response_schema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}`, "m1")
 	agno := append([]string{ofAgno}, callEvents("A", "delete_file", `{}`, "m1")...)
 	for name, c := range map[string]struct {
 		dialect string
@@ -101,6 +102,7 @@ func TestWordsOnACallThatHasAsked(t *testing.T) {
 		"ADK, a yes":           {"adk", adk, "B~id1", `{"confirmed":false}`, toolSays("B", `"{\"confirmed\":true}"`)},
 		"ADK, in parts":        {"adk", adk, "B~id1", `{"confirmed":false}`, toolSays("B", `[{"type":"text","text":"hello"}]`)},
 		"ADK, under two names": {"adk", adk, "B~id1", `{"confirmed":false}`, `{"id":"x2","role":"tool","tool_call_id":"B","toolCallId":"C","content":"hello"}`},
+		"ADK, of an input":     {"adk", input, "B~id1", `{"approved":false}`, toolSays("B", `"{\"approved\":true}"`)},
 		"agno, a yes":          {"agno", agno, "A~id1", `{"accepted":false}`, toolSays("A", `"{\"accepted\":true}"`)},
 		"agno, in a fence":     {"agno", agno, "A~id1", `{"accepted":false}`, toolSays("A", "\"```json\\n{\\\"accepted\\\":true}\\n```\"")},
 		"agno, in parts":       {"agno", agno, "A~id1", `{"accepted":false}`, toolSays("A", `[{"type":"text","text":"{\"accepted\":true}"}]`)},

@@ -26,10 +26,10 @@ func toldAnswer(s scenario, turn int, ev gjson.Result) bool {
 	return false
 }
 
-// hidden says whether an event is of a call of adk_request_confirmation, which no client is shown.
+// hidden says whether an event is of one of ADK's own calls, which no client is shown.
 func (u *untouched) hidden(ev gjson.Result) bool {
 	return strings.HasPrefix(ev.Get("type").Str, "TOOL_CALL_") && slices.ContainsFunc(u.frames, func(f backendFrame) bool {
 		one := gjson.Parse(f.data)
-		return one.Get("toolCallName").Str == "adk_request_confirmation" && one.Get("toolCallId").Str == ev.Get("toolCallId").Str
+		return strings.HasPrefix(one.Get("toolCallName").Str, "adk_request_") && one.Get("toolCallId").Str == ev.Get("toolCallId").Str
 	})
 }

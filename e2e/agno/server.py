@@ -1,12 +1,12 @@
 """Serves an agent of agno over its AGUI interface, POST /default/agui, and a team that leads such an agent, POST /team/agui. No model
-is called. See serving.py.
+is called, and a team of such a team, POST /nested/agui. See serving.py.
 
 Its pauses are calls without a result and a plain end, and are answered by tool messages.
 
 A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes: "delete a.txt,
 delete b.txt" are two calls that want a confirmation, "mail bob" is one that wants input, "form colour" asks by get_user_input, "ask colour"
 by ask_user, "run ls" is a tool that somebody else executes, and "show x" is the client's own. The team's leader hands "hand delete
-a.txt and delete b.txt" on to its member. What stands behind "then" is the next turn's.
+a.txt and delete b.txt" on to its member, and "pass hand delete a.txt" to a team. What stands behind "then" is the next turn's.
 """
 
 import asyncio
@@ -40,6 +40,7 @@ VERBS = {
     "mail": lambda what: ("send_mail", {"subject": "hi", "to": what}),
     "show": lambda what: ("show_dialog", {"title": what}),
     "run": lambda what: ("run_command", {"command": what}),
+    "pass": lambda what: ("delegate_task_to_member", {"member_id": "inner", "task": what}),
     "hand": lambda what: ("delegate_task_to_member", {"member_id": "worker", "task": what.replace(" and ", ", ")}),
     "ask": lambda what: ("ask_user", {"questions": [{"header": what, "question": f"Which {what}?", "options": [{"label": "red"}, {"label": "blue"}]}]}),
     "form": lambda what: ("get_user_input", {"user_input_fields": [{"field_name": what, "field_type": "str", "field_description": "Which " + what + "?"}]}),
@@ -127,6 +128,8 @@ agent = Agent(name="agent", tools=tools, add_history_to_context=True, **own)
 app.include_router(AGUI(agent=agent, prefix="/default").get_router())
 worker = Agent(name="worker", id="worker", model=Scripted(), tools=tools, telemetry=False)
 app.include_router(AGUI(team=Team(name="team", members=[worker], **own), prefix="/team").get_router())
+inner = Team(name="inner", id="inner", members=[Agent(name="worker", id="worker", model=Scripted(), tools=tools, telemetry=False)], model=Scripted(), telemetry=False)
+app.include_router(AGUI(team=Team(name="outer", members=[inner], **own), prefix="/nested").get_router())
 
 if __name__ == "__main__":
-    serve(app, ["default", "team"], ("agno", "ag-ui-protocol"), given.port)
+    serve(app, ["default", "team", "nested"], ("agno", "ag-ui-protocol"), given.port)

@@ -34,6 +34,30 @@ func confirms(id, about string) []string {
 	return call(id, requestConfirmation, `{"originalFunctionCall":{"id":"`+about+`","name":"delete_file","args":{"path":"x"}},"toolConfirmation":{"hint":"Sure?","confirmed":false}}`)
 }
 
+// inputs is the call by which a node of a workflow asks for a value.
+func inputs(id, schema string) []string {
+	return call(id, requestInput, `{"interruptId":"`+id+`","payload":{"draft":"hello"},"message":"Publish?","response_schema":`+schema+`}`)
+}
+
+// nodeSchema is google-adk 2.13.0's ToolConfirmation.
+const nodeSchema = `{"additionalProperties":false,"properties":{"hint":{"type":"string"},"confirmed":{"default":false,"type":"boolean"},"payload":{}},"title":"ToolConfirmation","type":"object"}`
+
+// confirmsNode is the call by which a node asks whether it may run.
+func confirmsNode(id string) []string {
+	return call(id, requestInput, `{"interruptId":"`+id+`","payload":{"tool_name":"pay","args":{"amount":5}},"message":"May pay() run?","response_schema":`+nodeSchema+`}`)
+}
+
+// credentials is the call by which a tool asks for a credential.
+func credentials(id, config string) []string {
+	return call(id, requestCredential, `{"functionCallId":"A","authConfig":`+config+`}`)
+}
+
+const (
+	keyConfig   = `{"authScheme":{"type":"apiKey","in":"header","name":"X-Key"},"rawAuthCredential":{"authType":"apiKey","apiKey":"own-secret"}}`
+	oauthConfig = `{"authScheme":{"type":"oauth2"},"rawAuthCredential":{"authType":"oauth2","oauth2":{"clientSecret":"own-secret"}},` +
+		`"exchangedAuthCredential":{"authType":"oauth2","oauth2":{"clientId":"c","clientSecret":"own-secret","authUri":"https://login.test","state":"s"}},"credentialKey":"k"}`
+)
+
 func stream(parts ...any) []string {
 	list := []string{started}
 	for _, p := range parts {
@@ -97,6 +121,13 @@ func TestPause(t *testing.T) {
 		"that the run talks on after": {"", "", stream(call("J", "ask_human", `{}`)[:2], spoken, call("J", "ask_human", `{}`)[2], finished)},
 		"one that nobody named":       {"", "", stream(call("J", "start_job", `{}`), finished)},
 		"that has its result":         {"", "", stream(call("J", "ask_human", `{}`), `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"J","content":"x"}`, finished)},
+		"a value":                     {"", "-", stream(inputs("I", `{"type":"string"}`), finished)},
+		"a value, and a confirmation": {"", "- -", stream(inputs("I", `null`), confirms("B", "A"), finished)},
+		"whether a node may run":      {"", "-", stream(confirmsNode("N"), finished)},
+		"a credential":                {"", "-", stream(credentials("C", keyConfig), finished)},
+		"no credential":               {"", "", stream(call("C", requestCredential, `{"authConfig":"x"}`), finished)},
+		"no value":                    {"", "", stream(call("I", requestInput, `[]`), finished)},
+		"a value, the client's own":   {`,"tools":[{"name":"adk_request_input"}]`, "", stream(inputs("I", `null`), finished)},
 		"that the request declares":   {`,"tools":[{"name":"ask_human"}]`, "", stream(call("J", "ask_human", `{}`), finished)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,11 +145,11 @@ func TestPause(t *testing.T) {
 			}
 			shown := 0
 			for _, ev := range p.All() {
-				if ev.Get("toolCallName").Str == requestConfirmation {
+				if isProtocolCall(ev.Get("toolCallName").Str) {
 					shown++
 				}
 			}
-			if hides := strings.HasPrefix(c.asked, "A") || c.asked == "-"; hides != (shown == 0) && strings.Contains(strings.Join(c.stream, ""), requestConfirmation) {
+			if hides := strings.HasPrefix(c.asked, "A") || strings.HasPrefix(c.asked, "-"); hides != (shown == 0) && strings.Contains(strings.Join(c.stream, ""), protocolPrefix) {
 				t.Errorf("shown %d times", shown)
 			}
 		})
@@ -132,7 +163,12 @@ func TestWhatIsSent(t *testing.T) {
 		confirm: pausedBy(t, d, stream(call("A", "delete_file", `{}`), confirms("B", "A"), finished)...),
 		changes: pausedBy(t, d, stream(state, call("P", confirmChanges, `{}`), finished)...),
 		job:     pausedBy(t, d, stream(call("J", "ask_human", `{}`), finished)...),
+
+		input:       pausedBy(t, d, stream(inputs("I", `null`), finished)...),
+		confirmNode: pausedBy(t, d, stream(confirmsNode("N"), finished)...),
+		credential:  pausedBy(t, d, stream(credentials("C", keyConfig), finished)...),
 	}
+	const given = `{"authScheme":{"type":"apiKey","in":"header","name":"X-Key"},"rawAuthCredential":{"authType":"apiKey","apiKey":"own-secret"},"exchangedAuthCredential":`
 	for _, c := range []struct {
 		kind          kind
 		payload, want string // "": refused
@@ -157,6 +193,25 @@ func TestWhatIsSent(t *testing.T) {
 		{job, `{"result":1}`, `{"result":{"result":1}}`},
 		{job, `null`, `{"result":null}`},
 		{job, ``, cancelled},
+		{input, `"blue"`, `{"result":"blue"}`},
+		{input, `"5"`, `{"result":"\"5\""}`},
+		{input, `"NaN"`, `{"result":"\"NaN\""}`},
+		{input, `5`, `{"result":5}`},
+		{input, `{"approved": true}`, `{"approved":true}`},
+		{input, `{"result":"5"}`, `{"result":{"result":"5"}}`},
+		{input, `null`, `{"result":null}`},
+		{input, ``, ``},
+		{confirmNode, `true`, `{"confirmed":true}`},
+		{confirmNode, `{"approved":false}`, `{"confirmed":false}`},
+		{confirmNode, `"yes"`, ``},
+		{confirmNode, `{}`, ``},
+		{confirmNode, ``, ``},
+		{credential, `"k1"`, given + `{"apiKey":"k1","authType":"apiKey"}}`},
+		{credential, `{"apiKey":"k1"}`, given + `{"apiKey":"k1","authType":"apiKey"}}`},
+		{credential, `{"authScheme":{"type":"x"},"exchangedAuthCredential":{"authType":"apiKey","apiKey":"k1"}}`, given + `{"authType":"apiKey","apiKey":"k1"}}`},
+		{credential, `""`, ``},
+		{credential, `true`, ``},
+		{credential, ``, ``},
 	} {
 		p := pauses[c.kind]
 		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[{"id":"u1","role":"user","content":"hi"}],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
@@ -172,6 +227,9 @@ func TestWhatIsSent(t *testing.T) {
 			t.Errorf("%s %s: %v %s", c.kind, c.payload, err, out.Body)
 			continue
 		}
+		if c.kind == credential {
+			continue // nobody is told it, and what is sent has more than the answer
+		}
 		// What is told reads back as what was sent.
 		back, ok := read(c.kind, c.want)
 		answers, _ := d.Answers(in, p)
@@ -179,6 +237,52 @@ func TestWhatIsSent(t *testing.T) {
 			if c.kind != confirm || c.payload != "" { // nobody is told a confirmation
 				t.Errorf("%s %s reads back as %s %s", c.kind, c.payload, back.Status, back.Payload)
 			}
+		}
+	}
+}
+
+// The question has ADK's own words and schema, and no secret.
+func TestWhatIsAsked(t *testing.T) {
+	d := newDialect(t)
+	for name, c := range map[string]struct{ stream, want []string }{
+		"a value": {inputs("I", `{"type":"string"}`), []string{
+			`{"reason":"input_required","message":"Publish?","responseSchema":{"type":"string"},"metadata":{"adk":{"payload":{"draft":"hello"}}}}`, ""}},
+		"a value of any form": {call("I", requestInput, `{"interruptId":"I","payload":null,"message":null,"response_schema":null}`), []string{
+			`{"reason":"input_required","message":"The agent asks for input."}`, ""}},
+		"whether a node may run": {confirmsNode("N"), []string{
+			`{"reason":"confirmation","message":"May pay() run?","responseSchema":` + confirmSchema + `,"metadata":{"adk":{"payload":{"tool_name":"pay","args":{"amount":5}}}}}`,
+			`pay {"amount":5}`}},
+		"an OAuth credential": {credentials("C", oauthConfig), []string{
+			`{"reason":"input_required","message":"The agent asks for a credential.","responseSchema":` + credentialSchema +
+				`,"metadata":{"adk":{"authConfig":{"authScheme":{"type":"oauth2"},"exchangedAuthCredential":{"authType":"oauth2","oauth2":{"clientId":"c","authUri":"https://login.test","state":"s"}}}}}}`, ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := play(t, d, translate.ShowOutcome, "", stream(c.stream, finished)...)
+			if len(p.Result.Asked.Interrupts) != 1 {
+				t.Fatalf("%+v", p.Result)
+			}
+			i := p.Result.Asked.Interrupts[0]
+			about := ""
+			for _, one := range i.Calls {
+				about += one.Name + " " + one.Args
+			}
+			if string(i.Object) != c.want[0] || about != c.want[1] {
+				t.Errorf("%s about %q", i.Object, about)
+			}
+		})
+	}
+}
+
+// A cancel is not said to ADK where it would take it for the value. Beside another answer it is
+// refused; alone the contract gives the pause up.
+func TestCancelThatCannotBeSaid(t *testing.T) {
+	d := newDialect(t)
+	p := pausedBy(t, d, stream(inputs("I", `null`), confirms("B", "A"), finished)...)
+	for payloads, want := range map[[2]string]agui.Code{{``, `true`}: agui.InvalidPayload, {``, ``}: agui.InvalidPayload, {`1`, ``}: "", {`1`, `true`}: ""} {
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+
+			dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, payloads[0]), dialecttest.Entry(p.Interrupts[1].ID, payloads[1]))+`}`)
+		if out, _, err := dialecttest.Resume(d, p, in, &dialecttest.Log{}); dialecttest.Code(err) != want {
+			t.Errorf("%q: %v %s", payloads, err, out.Body)
 		}
 	}
 }
@@ -251,6 +355,7 @@ func TestFate(t *testing.T) {
 		"the call is not known":   {"true", []string{started, failed("BACKGROUND_EXECUTION_ERROR", "Function call not found for function response ids: B")}, translate.Lost},
 		"too many":                {"true", []string{started, failed("EXECUTION_ERROR", "Maximum concurrent executions (10) reached")}, translate.Untouched},
 		"the sessions are gone":   {"true", []string{failed("SESSION_LOOKUP_ERROR", "x")}, translate.Untouched},
+		"the value breaks it":     {"true", []string{started, failed("BACKGROUND_EXECUTION_ERROR", "Validation failed for interrupt B: Failed to coerce data")}, translate.Lost},
 		"an error of the tool's":  {"true", []string{started, failed("BACKGROUND_EXECUTION_ERROR", "list index out of range")}, translate.Finished},
 		"an error behind work":    {"true", []string{started, spoken, failed("SESSION_LOOKUP_ERROR", "x")}, translate.Finished},
 	} {
@@ -283,6 +388,9 @@ func TestReplies(t *testing.T) {
 	}{
 		"on a call that asks":               {calls("B", requestConfirmation) + tool("B", "yes"), "", Name, "B asked"},
 		"of a route that nobody knows":      {calls("B", requestConfirmation) + tool("B", "yes"), "", "", "B asked"},
+		"on a call for a value":             {calls("I", requestInput) + tool("I", "yes"), "", "", "I asked"},
+		"on a call for a credential":        {calls("C", requestCredential) + tool("C", "yes"), "", Name, "C asked"},
+		"the client's own call for a value": {calls("I", requestInput) + tool("I", "yes"), `,"tools":[{"name":"adk_request_input"}]`, Name, "I"},
 		"of another backend":                {calls("B", requestConfirmation) + tool("B", "yes"), "", "langgraph", ""},
 		"a result on an unknown route":      {calls("F", "show") + tool("F", "shown"), "", "", ""},
 		"a result":                          {calls("F", "show") + tool("F", "shown"), declares, Name, "F"},

@@ -93,8 +93,8 @@ func (*Dialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) (a
 type historyCalls map[string]asksBy
 
 // asksBy is how a call asks. The greatest counts of several calls of one id, and of several names.
-// A client is shown the calls that ask openly, and told what was answered. It has a call of
-// adk_request_confirmation only if it is shown ADK's own form.
+// A client is shown the calls that ask openly, and told what was answered. It has a call of ADK's
+// own protocol only if it is shown ADK's own form.
 type asksBy int
 
 const (
@@ -105,7 +105,7 @@ const (
 )
 
 // calls are the calls of the history. If the backend is not known to be ADK, they are those of
-// adk_request_confirmation only: confirm_changes and a configured tool may be another backend's.
+// ADK's own protocol only: confirm_changes and a configured tool may be another backend's.
 // Calls of the client's own tools do not ask.
 func (d *Dialect) calls(in agui.RunInput, known bool) historyCalls {
 	list := historyCalls{}
@@ -113,7 +113,7 @@ func (d *Dialect) calls(in agui.RunInput, known bool) historyCalls {
 		switch {
 		case in.Declares(name):
 			return clients
-		case name == requestConfirmation:
+		case isProtocolCall(name):
 			return unseen
 		case known && (name == confirmChanges || d.ask.Match(name)):
 			return openly
@@ -121,7 +121,7 @@ func (d *Dialect) calls(in agui.RunInput, known bool) historyCalls {
 		return nothing
 	}
 	for _, m := range in.Messages {
-		if m.Plain || !known && !kit.MaySay(m.JSON, requestConfirmation, 'k') {
+		if m.Plain || !known && !kit.MaySay(m.JSON, protocolPrefix, 'k') {
 			continue
 		}
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {

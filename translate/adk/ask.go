@@ -11,22 +11,43 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The names of the calls by which the package itself asks.
+// The names of the calls by which ADK and the package themselves ask.
 const (
 	requestConfirmation = "adk_request_confirmation"
+	requestInput        = "adk_request_input"
+	requestCredential   = "adk_request_credential"
 	confirmChanges      = "confirm_changes"
+
+	protocolPrefix = "adk_request_" // of those by which ADK itself asks
 )
+
+// isProtocolCall reports whether ADK itself asks by a call of that name. The dialect does not show
+// such calls to a client.
+func isProtocolCall(name string) bool {
+	return name == requestConfirmation || name == requestInput || name == requestCredential
+}
 
 // A kind is what a call asks.
 type kind string
 
 // confirm: may that call run. changes: may the predicted state stay. job: a long-running tool wants
-// its result from a person.
+// its result from a person. input: a node or a model wants a value. confirmNode: may that node of a
+// workflow run. credential: a tool or a node wants a credential.
 const (
-	confirm kind = "confirm"
-	changes kind = "changes"
-	job     kind = "job"
+	confirm     kind = "confirm"
+	changes     kind = "changes"
+	job         kind = "job"
+	input       kind = "input"
+	confirmNode kind = "confirm-node"
+	credential  kind = "credential"
 )
+
+// hidden reports whether the client is not shown the call that asks.
+func (k kind) hidden() bool { return k != changes && k != job }
+
+// hasCancel reports whether ADK has a word for a cancel. For the other kinds it would take any word
+// for the value itself.
+func (k kind) hasCancel() bool { return k == confirm || k == changes || k == job }
 
 // kept is Interrupt.Private.
 type kept struct {
@@ -118,13 +139,47 @@ func asks(k kind, c agui.Call) agui.Interrupt {
 	}
 }
 
-// kindOf says what a call of the transcript asks, "" if it asks nothing.
+// A protocolCall is one of ADK's own calls, of which the client is shown the question only.
+type protocolCall struct {
+	id, name, args string
+	twice          bool // another call of the turn has the id
+}
+
+func protocolCallOf(c agui.Call) protocolCall {
+	return protocolCall{id: c.ID, name: c.Name, args: c.Args}
+}
+
+// question returns what the call asks. It returns false if the call has another form. shown reports
+// whether the client was shown a call.
+func (c protocolCall) question(shown func(id string) bool) (agui.Interrupt, bool) {
+	switch c.name {
+	case requestConfirmation:
+		if asked, ok := readConfirmation(c.args); ok {
+			return asked.interrupt(c.id, c.args, shown(asked.call.ID), c.twice), true
+		}
+	case requestInput:
+		if args := gjson.Parse(c.args); agui.ValidJSON([]byte(c.args)) && args.IsObject() {
+			return inputQuestion(c, args), true
+		}
+	case requestCredential:
+		if args := gjson.Parse(c.args); agui.ValidJSON([]byte(c.args)) && args.Get("authConfig").IsObject() {
+			return credentialQuestion(c, args), true
+		}
+	}
+	return agui.Interrupt{}, false
+}
+
+// asks reports whether the call has the form of a question.
+func (c protocolCall) asks() bool {
+	_, ok := c.question(func(string) bool { return false })
+	return ok
+}
+
+// kindOf returns what a call of the transcript asks that is not a protocolCall, "" if it asks
+// nothing.
 func (d *Dialect) kindOf(c agui.Call, r *translate.Request) kind {
 	switch {
-	case c.Name == requestConfirmation:
-		if _, ok := readConfirmation(c.Args); ok {
-			return confirm
-		}
+	case isProtocolCall(c.Name):
 	case c.Name == confirmChanges && (c.Args == "" || c.Args == "{}") && isADKs(r.Transcript):
 		return changes
 	case d.ask.Match(c.Name):

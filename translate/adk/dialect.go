@@ -7,6 +7,10 @@
 //	adk_request_confirmation {"originalFunctionCall":{"id":A,"name":N,"args":{..}},
 //	                          "toolConfirmation":{"hint":"..","confirmed":false[,"payload":..]}}
 //	                         {"confirmed":b[,"payload":..]}
+//	adk_request_input {"message":"..","response_schema":{..}[,"interruptId","payload"]}
+//	                         the value
+//	adk_request_credential {"functionCallId":F,"authConfig":{..}}
+//	                         the authConfig with an exchangedAuthCredential
 //	confirm_changes {}       {"accepted":b}, of a predicted state, which is written already
 //	a long-running tool      its result
 //
@@ -19,7 +23,11 @@
 //   - 0.6.5 wants the call in the history. The others drop an answer if an assistant's message has
 //     the id of the call, as clients name it, and an earlier run had that message. So a resume
 //     carries the calls in one message under an id of its own, and a client is not shown the calls
-//     of adk_request_confirmation.
+//     of ADK's own protocol. (The ids of a workflow's nodes are the same in every run.)
+//   - An adk_request_input has no word for a cancel: ADK would hand it to the node as the value. A
+//     run without an answer begins the workflow anew, and lets a model talk on. So a cancel sends
+//     nothing. A value that breaks the response_schema ends in an error, and the question is gone.
+//     With the outcome such a run ends plainly too (2.13.0).
 //   - In a resumable application the call A has a result already, which says that it wants a
 //     confirmation. It has another when it ran.
 //   - An empty run says that nothing was taken. 0.6.5 ends so at every answer to confirm_changes,
@@ -68,14 +76,14 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// SignCall implements translate.CallSigner. It waits for the end of a run that calls
-// adk_request_confirmation: with an outcome the run is none of this dialect.
+// SignCall implements translate.CallSigner. It waits for the end of a run with one of ADK's own
+// calls. If the run ends with an interrupt outcome, it belongs to the dialect agui.
 func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
 	switch {
-	case c.Name != requestConfirmation || ev.Type == agui.RunErrored:
+	case !isProtocolCall(c.Name) || ev.Type == agui.RunErrored:
 		return translate.No
 	case ev.Type == agui.RunFinished:
-		if _, ok := readConfirmation(c.Args); ok && plainEnd(ev) {
+		if protocolCallOf(c).asks() && plainEnd(ev) {
 			return translate.Mine
 		}
 		return translate.No
@@ -90,7 +98,7 @@ func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 		return false
 	}
 	for _, c := range r.Transcript.Calls() {
-		if c.Fresh && !c.Answered && !r.Input.Declares(c.Name) && d.kindOf(c, r) != "" {
+		if c.Fresh && !c.Answered && !r.Input.Declares(c.Name) && (d.kindOf(c, r) != "" || protocolCallOf(c).asks()) {
 			return true
 		}
 	}

@@ -24,7 +24,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 		if !ok {
 			return translate.Out{}, nil, kit.Unreadable()
 		}
-		content, err := said(k.Kind, r.Answers[n])
+		content, err := said(k, r.Answers[n])
 		if err != nil {
 			return translate.Out{}, nil, err
 		}
@@ -33,7 +33,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 			return translate.Out{}, nil, agui.Errorf(agui.ApprovalAmbiguous, "several confirmations have the id %q of interrupt %q, and ADK would give all of them this answer. Deny or cancel it", k.Call, i.ID)
 		}
 		asked[n], replies[n] = k, kit.ToolReply{ID: i.ID, Call: k.Call, Content: content}
-		if k.Kind == confirm {
+		if k.Kind.hidden() {
 			replies[n].ID = "answer-" + i.ID // of two messages with the id of a call ADK may pass over one
 		}
 	}
@@ -72,7 +72,11 @@ func callsMessage(id string, asked []kept) agui.Message {
 		Calls []call `json:"toolCalls"`
 	}{"asked-" + id, "assistant", nil}
 	for _, k := range asked {
-		m.Calls = append(m.Calls, call{k.Call, "function", function{k.Name, k.Args}})
+		args := k.Args
+		if k.Kind == credential { // ADK has its own secrets
+			args = "{}"
+		}
+		m.Calls = append(m.Calls, call{k.Call, "function", function{k.Name, args}})
 	}
 	return agui.ParseMessage(agui.MustMarshal(m))
 }
@@ -126,7 +130,7 @@ func (s *resumed) tell(emit func(agui.Event)) {
 	}
 	s.told = true
 	for n, reply := range s.replies {
-		if s.asked[n].Kind != confirm {
+		if !s.asked[n].Kind.hidden() {
 			emit(reply.Event())
 		}
 	}
@@ -161,7 +165,8 @@ func (s *resumed) end(res *translate.Result, e translate.End) {
 		switch {
 		case code == "SESSION_LOOKUP_ERROR", code == "PENDING_TOOL_CALLS", strings.HasPrefix(text, "Maximum concurrent executions"):
 			res.Fate = translate.Untouched
-		case strings.Contains(text, "unction call not found for function response"), strings.Contains(text, "No function call event found for function responses"):
+		case strings.Contains(text, "unction call not found for function response"), strings.Contains(text, "No function call event found for function responses"),
+			strings.HasPrefix(text, "Validation failed for interrupt "): // ADK has dropped the question
 			res.Fate = translate.Lost
 		}
 	}

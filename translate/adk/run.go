@@ -14,7 +14,7 @@ const maxHeld = 8 << 20
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. It holds the calls of adk_request_confirmation. A client that is
+// A run translates one exchange. It holds the calls of ADK's own protocol. A client that is
 // shown the backend's own form gets everything as it comes.
 type run struct {
 	d      *Dialect
@@ -23,18 +23,22 @@ type run struct {
 	resume *resumed // nil in a run without answers
 
 	held   kit.Held[string]   // by the id of the call
-	asking []*asking          // the calls of adk_request_confirmation that are held, in their order
+	asking []*asking          // the protocol calls that are held, in their order
 	latest map[string]*asking // the last of each id
 	full   bool               // too much was held: nothing is held any more
 	talked []string           // calls of configured tools behind which something was said
 	opened []string           // those behind which nothing was said yet
 }
 
-// asking is a call of adk_request_confirmation.
+// asking is a protocol call that is held.
 type asking struct {
-	id    string
-	args  []byte
-	twice bool // another one has its id
+	id, name string
+	args     []byte
+	twice    bool // another one has its id
+}
+
+func (a *asking) call() protocolCall {
+	return protocolCall{id: a.id, name: a.name, args: string(a.args), twice: a.twice}
 }
 
 func newRun(d *Dialect, r *translate.Request) *run {
@@ -54,8 +58,8 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	case agui.CallStart:
 		name := agui.View(ev.JSON).Get("toolCallName").Str
 		switch {
-		case name == requestConfirmation && !run.full && ev.Valid() && !run.r.Input.Declares(name):
-			a := &asking{id: ev.Get("toolCallId").Str}
+		case isProtocolCall(name) && !run.full && ev.Valid() && !run.r.Input.Declares(name):
+			a := &asking{id: ev.Get("toolCallId").Str, name: ev.Get("toolCallName").Str}
 			if a.id == "" { // no answer could name it
 				break
 			}
@@ -156,15 +160,16 @@ func (run *run) asked(finish agui.Event) translate.Result {
 	for _, c := range calls {
 		shown[c.ID] = c.ID != ""
 	}
+	isShown := func(id string) bool { return shown[id] }
 	var p translate.Asked
 	done := map[string]bool{}
 	for _, a := range run.asking {
-		c, ok := readConfirmation(string(a.args))
+		question, ok := a.call().question(isShown)
 		if !ok || done[a.id] {
 			continue
 		}
 		done[a.id] = true
-		p.Interrupts = append(p.Interrupts, c.interrupt(a.id, string(a.args), shown[c.call.ID], a.twice))
+		p.Interrupts = append(p.Interrupts, question)
 		for _, ev := range run.held.Release(a.id) {
 			if run.native {
 				p.Own = append(p.Own, ev.JSON)
@@ -181,12 +186,12 @@ func (run *run) asked(finish agui.Event) translate.Result {
 			continue
 		}
 		k := run.d.kindOf(c, run.r)
+		question, own := protocolCallOf(c).question(isShown)
 		switch {
+		case own: // more than can be held
+			p.Interrupts = append(p.Interrupts, question)
 		case k == "", k == job && (slices.Contains(run.talked, c.ID)):
 			continue
-		case k == confirm: // more than can be held
-			one, _ := readConfirmation(c.Args)
-			p.Interrupts = append(p.Interrupts, one.interrupt(c.ID, c.Args, shown[one.call.ID], false))
 		default:
 			p.Interrupts = append(p.Interrupts, asks(k, c))
 		}

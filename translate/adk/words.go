@@ -21,7 +21,7 @@ func heard(k kind, a agui.Answer) agui.Answer {
 		return a
 	}
 	switch k {
-	case confirm, changes:
+	case confirm, confirmNode, changes:
 		if payload, ok := decision(k, a.Payload); ok {
 			a.Payload = payload
 		}
@@ -33,9 +33,16 @@ func heard(k kind, a agui.Answer) agui.Answer {
 	return a
 }
 
-// said is the content of the tool message that gives an answer.
-func said(k kind, a agui.Answer) (string, error) {
+// said returns the content of the tool message that gives an answer to a question.
+func said(asked kept, a agui.Answer) (string, error) {
+	k := asked.Kind
 	switch {
+	case a.Status == agui.Cancelled && !k.hasCancel():
+		return "", agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled alone: ADK would take the cancel for the answer. Answer it, or cancel all that is open", a.ID)
+	case k == input:
+		return inputValue(a.Payload), nil
+	case k == credential:
+		return credentialValue(asked.Args, a)
 	case k == job && a.Status == agui.Cancelled:
 		return cancelled, nil
 	case k == job:
@@ -55,16 +62,20 @@ func said(k kind, a agui.Answer) (string, error) {
 // read is what the content of a tool message says to a question.
 func read(k kind, content string) (agui.Answer, bool) {
 	value := gjson.Parse(content)
+	takesValue := k == job || k == input || k == credential
 	if !agui.ValidJSON([]byte(content)) {
-		if k != job {
+		if !takesValue {
 			return agui.Answer{}, false
 		}
 		return agui.Answer{Status: agui.Resolved, Payload: agui.MustMarshal(content)}, true // ADK takes it for a text
 	}
-	if k == job {
+	if takesValue {
 		payload := json.RawMessage(value.Raw)
 		if value.IsObject() && len(value.Map()) == 1 && value.Get("result").Exists() {
 			payload = json.RawMessage(value.Get("result").Raw)
+			if text := value.Get("result"); k == input && text.Type == gjson.String && readsAsJSON(text.Str) {
+				payload = json.RawMessage(text.Str) // as ADK reads it
+			}
 		}
 		if string(payload) == "null" {
 			payload = nil
@@ -117,7 +128,7 @@ func decision(k kind, payload json.RawMessage) (json.RawMessage, bool) {
 			switch {
 			case name.Str == "confirmed", name.Str == "approved", name.Str == "accepted" && k == changes:
 				say(v)
-			case name.Str == "payload" && k == confirm && beside == "":
+			case name.Str == "payload" && k != changes && beside == "":
 				beside = v.Raw
 			default:
 				ok = false

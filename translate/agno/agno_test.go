@@ -160,6 +160,31 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
+// ask_user has its questions with their options in the schema.
+func TestSchemaOfAskUser(t *testing.T) {
+	const free = `{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}`
+	for name, c := range map[string]struct{ args, want string }{
+		"one of two": {
+			`{"questions":[{"question":"Which?","header":"Size","options":[{"label":"red"},{"label":"blue"},{"label":"red"}],"multi_select":false}]}`,
+			`{"type":"object","properties":{"Which?":{"type":"array","title":"Size","items":{"type":"string","enum":["red","blue"]},"maxItems":1}},"required":["Which?"],"additionalProperties":false}`,
+		},
+		"two questions, several of each": {
+			`{"questions":[{"question":"A?","options":[{"label":"x"}],"multi_select":true},{"question":"B?","options":null,"multi_select":true},{"question":"A?"}]}`,
+			`{"type":"object","properties":{"A?":{"type":"array","items":{"type":"string","enum":["x"]}},"B?":{"type":"array","items":{"type":"string"}}},"required":["A?","B?"],"additionalProperties":false}`,
+		},
+		"of no form": {`{"questions":"x"}`, free},
+		"no JSON":    {`{"que`, free},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pausedBy(t, stream(call("A", askUser, c.args), finished)...)
+			want := `{"type":"object","properties":{"selections":` + c.want + `},"required":["selections"],"additionalProperties":false}`
+			if got := string(p.Interrupts[0].Schema()); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+}
+
 // What became of the answers.
 func TestFate(t *testing.T) {
 	failed := func(message string) string {
@@ -178,6 +203,9 @@ func TestFate(t *testing.T) {
 		"nor the session":     {"true", []string{started, failed("Session t1 not found")}, translate.Lost},
 		"another kind":        {"true", []string{started, failed("user_input expects {'values': {...}}")}, translate.Untouched},
 		"and a no to it":      {"false", []string{started, failed("user_input expects {'values': {...}}")}, translate.Finished},
+		"it remains paused":   {"true", []string{started, failed("Cannot continue run r0: requirement routes to member 'x', which is not a member of team 'y'. The run remains paused.")}, translate.Untouched},
+		"but something ran":   {"true", []string{started, continued, failed("Cannot continue run r0: x. The run remains paused.")}, translate.Finished},
+		"another such error":  {"true", []string{started, failed("Cannot continue run r0: run is cancelled")}, translate.Finished},
 		"no database":         {"true", []string{started, failed("Frontend tool resume requires a database")}, translate.Untouched},
 		"an error behind it":  {"true", []string{started, continued, failed("Session t1 not found")}, translate.Finished},
 	} {

@@ -60,8 +60,7 @@ func keptOf(i agui.Interrupt) (kept, bool) {
 
 // The schemas of answers. A confirmation may have a note, which the model reads.
 const (
-	confirmSchema  = `{"type":"object","properties":{"accepted":{"type":"boolean"},"note":{"type":"string"}},"required":["accepted"],"additionalProperties":false}`
-	feedbackSchema = `{"type":"object","properties":{"selections":{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}},"required":["selections"],"additionalProperties":false}`
+	confirmSchema = `{"type":"object","properties":{"accepted":{"type":"boolean"},"note":{"type":"string"}},"required":["accepted"],"additionalProperties":false}`
 )
 
 // interrupt is the question of a call. twice says that another call of the turn has its id.
@@ -75,7 +74,7 @@ func interrupt(k kind, c agui.Call, twice bool) agui.Interrupt {
 	case input:
 		reason, message, schema = "input_required", fmt.Sprintf("The agent wants input for the tool %s.", c.Name), inputSchema(c.Name, args)
 	case feedback:
-		reason, message, schema = "input_required", questions(args), feedbackSchema
+		reason, message, schema = "input_required", questions(args), feedbackSchema(args)
 	case external:
 		reason, message, schema = "input_required", fmt.Sprintf("The agent waits for the result of the tool %s.", c.Name), ""
 	}
@@ -119,6 +118,60 @@ func inputSchema(tool string, args gjson.Result) string {
 		})
 	}
 	return `{"type":"object","properties":{"values":{"type":"object","properties":` + string(append(fields, '}')) + `}},"required":["values"],"additionalProperties":false}`
+}
+
+// feedbackSchema returns the schema of {"selections":{..}}: the labels that each question of
+// ask_user offers. agno takes other labels too, but its own interfaces do not offer any.
+func feedbackSchema(args gjson.Result) string {
+	fields, required := []byte{'{'}, []byte{'['}
+	seen := map[string]bool{}
+	for _, q := range args.Get("questions").Array() {
+		name := q.Get("question")
+		if name.Type != gjson.String || seen[name.Str] {
+			continue
+		}
+		seen[name.Str] = true
+		key := string(agui.AppendString(nil, name.Str))
+		fields = kit.AppendMember(fields, key, selectionSchema(q))
+		if len(required) > 1 {
+			required = append(required, ',')
+		}
+		required = append(required, key...)
+	}
+	selections := `{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}`
+	if len(seen) > 0 {
+		selections = `{"type":"object","properties":` + string(append(fields, '}')) + `,"required":` + string(append(required, ']')) + `,"additionalProperties":false}`
+	}
+	return `{"type":"object","properties":{"selections":` + selections + `},"required":["selections"],"additionalProperties":false}`
+}
+
+// selectionSchema returns the schema of the labels that a person chooses for one question.
+func selectionSchema(question gjson.Result) string {
+	labels, seen := []byte{'['}, map[string]bool{}
+	for _, option := range question.Get("options").Array() {
+		label := option.Get("label")
+		if label.Type != gjson.String || seen[label.Str] {
+			continue
+		}
+		seen[label.Str] = true
+		if len(labels) > 1 {
+			labels = append(labels, ',')
+		}
+		labels = agui.AppendString(labels, label.Str)
+	}
+	o := kit.AppendText([]byte{'{'}, "type", "array")
+	if header := question.Get("header"); header.Type == gjson.String && header.Str != "" {
+		o = kit.AppendText(o, "title", header.Str)
+	}
+	items := `{"type":"string"}`
+	if len(seen) > 0 {
+		items = `{"type":"string","enum":` + string(append(labels, ']')) + `}`
+	}
+	o = kit.AppendMember(o, `"items"`, items)
+	if question.Get("multi_select").Type != gjson.True {
+		o = kit.AppendMember(o, `"maxItems"`, "1")
+	}
+	return string(append(o, '}'))
 }
 
 // questions are the texts of ask_user.

@@ -179,7 +179,7 @@ func (run *run) became(res *translate.Result, e translate.End) {
 		case !slices.Contains(s.no, false): // a no ends the pause: nobody could answer it otherwise
 		case strings.HasPrefix(text, "No paused run matching"), strings.HasPrefix(text, "Session ") && strings.HasSuffix(text, "not found"):
 			res.Fate = translate.Lost
-		case slices.ContainsFunc(complaints, func(begin string) bool { return strings.HasPrefix(text, begin) }):
+		case remainsPaused(text), slices.ContainsFunc(complaints, func(begin string) bool { return strings.HasPrefix(text, begin) }):
 			res.Fate = translate.Untouched
 			if strings.Contains(text, "requires a database") {
 				run.d.once.Do(func() {
@@ -193,6 +193,13 @@ func (run *run) became(res *translate.Result, e translate.End) {
 // complaints are how the errors begin that agno's resume.py raises before anything runs. The
 // question stays open.
 var complaints = []string{"user_input expects ", "user_feedback expects ", "Frontend tool resume requires "}
+
+// remainsPaused reports whether agno says that it could not bind the answers to a run, and that the
+// run still waits (RAN 3.1.10 with a team in a team; team/_run.py). It looks for the runs of all
+// answers before it goes on with one.
+func remainsPaused(text string) bool {
+	return strings.HasPrefix(text, "Cannot continue run ") && strings.HasSuffix(text, "The run remains paused.")
+}
 
 // withoutResult says whether a confirmed call has no result.
 func (s *resumed) withoutResult() bool {

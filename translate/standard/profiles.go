@@ -26,6 +26,9 @@ type profile struct {
 	// have before the id of its call. An empty string demands nothing.
 	reason, metadata, is, prefix string
 
+	// message returns the question in words, for a backend that publishes none. nil: the backend's
+	// interrupt keeps its own form.
+	message  func(interrupt gjson.Result) string
 	schema   string    // what is published as responseSchema if the backend gives no schema, or ""
 	decision *decision // the only form of a resolved answer that goes out; nil: as it came
 	given    bool      // a payload that is absent, null or blank is refused
@@ -85,6 +88,16 @@ const (
 	withAll
 )
 
+// asksToCall and asksForChanges return Google ADK's question where the tool gave no hint.
+func asksToCall(interrupt gjson.Result) string {
+	if name := interrupt.Get("metadata.adk.originalFunctionCall.name").Str; name != "" {
+		return "The agent asks to call the tool " + name + "."
+	}
+	return "The agent asks to call a tool."
+}
+
+func asksForChanges(gjson.Result) string { return "Accept the proposed changes?" }
+
 // profiles are compared with an interrupt in this order. Each fact was seen on a running backend,
 // unless it is marked READ.
 var profiles = []profile{
@@ -98,7 +111,7 @@ var profiles = []profile{
 	// approved and ran has a result, in resumable applications too. Without one it did not run.
 	{
 		name: "Google ADK", facts: "RAN ag-ui-adk 0.11.0",
-		reason: "confirmation", metadata: "adk",
+		reason: "confirmation", metadata: "adk", message: asksToCall,
 		schema:   `{"type":"object","properties":{"confirmed":{"type":"boolean"},"payload":{}},"required":["confirmed"],"additionalProperties":false}`,
 		decision: &decision{key: "confirmed", also: []string{"approved"}, beside: []string{"payload"}},
 		beside:   onlyResults,
@@ -112,7 +125,7 @@ var profiles = []profile{
 	// the model as the person's words, and those are neither yes nor no.
 	{
 		name: "Google ADK, a predicted state", facts: "RAN ag-ui-adk 0.11.0",
-		reason: "confirm_changes", metadata: "predict_state",
+		reason: "confirm_changes", metadata: "predict_state", message: asksForChanges,
 		schema:   `{"type":"object","properties":{"accepted":{"type":"boolean"}},"required":["accepted"],"additionalProperties":false}`,
 		decision: &decision{key: "accepted", also: []string{"approved", "confirmed"}},
 		beside:   onlyResults, errors: &ofADK, cancels: true,
@@ -136,7 +149,7 @@ var profiles = []profile{
 	// is to be resumed; the id of the resume does not matter.
 	{
 		name: "Mastra", facts: "RAN @ag-ui/mastra 1.0.3, 1.1.2",
-		reason: reasonSuspended, given: true, falseIs: agui.Cancelled, hidesCall: true, beside: withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
+		reason: reasonSuspended, message: asksToResume, given: true, falseIs: agui.Cancelled, hidesCall: true, beside: withNone, oneByOne: true, ownRuns: true, errors: &ofMastra,
 	},
 	// Mastra, a tool with requireApproval (calls.go). A cancel goes as a denial.
 	{

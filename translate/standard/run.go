@@ -179,6 +179,9 @@ func question(i gjson.Result) (one agui.Interrupt, backend string) {
 	if schema := of.schema; schema != "" && !agui.View(o).Get("responseSchema").Exists() {
 		o = agui.SetKey(o, "responseSchema", []byte(schema))
 	}
+	if of.message != nil && i.Get("message").Str == "" {
+		o = agui.SetString(o, "message", of.message(i))
+	}
 	minted := of.isMinted(native, i)
 	if of.ownRuns && !minted {
 		backend = mastra

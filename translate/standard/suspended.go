@@ -107,6 +107,9 @@ func asksBy(event gjson.Result) string {
 	return "A tool waits for an answer."
 }
 
+// asksToResume returns the question of a suspended call that came with the outcome.
+func asksToResume(interrupt gjson.Result) string { return asksBy(interrupt.Get("metadata.mastra")) }
+
 // silence is how long Mastra may say nothing behind RUN_STARTED when it was sent an answer by
 // command. 1.0.3 on a core of that time (1.20.0) never ends the stream of an answer to what it does
 // not know any more (RAN). A tool that takes its time is as silent. So nothing is made of it but an

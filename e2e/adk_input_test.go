@@ -1,0 +1,243 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// ADK 2 asks for a value by a call of adk_request_input and for a credential by one of
+// adk_request_credential, also with emit_interrupt_outcome, where such a run ends plainly too.
+
+// eachADKInput serves the three kinds of application behind a Holdpoint that finds the dialect, and
+// behind one that is told it.
+func eachADKInput(t *testing.T, test func(t *testing.T, w world)) {
+	t.Helper()
+	s := need(t, "adk", "0.11.0")
+	for n, mode := range []string{"default", "resumable", "outcome"} {
+		for _, dialect := range []string{"auto", "adk"} {
+			t.Run(mode+"/"+dialect, func(t *testing.T) {
+				t.Parallel()
+				h := ownHoldpoint(t, s.base()+"/"+mode, map[string]string{"HOLDPOINT_DIALECT": dialect})
+				test(t, world{b: &backend{name: "adk", mode: mode, server: s}, h: h, version: []string{newest, pinned}[n%2]})
+			})
+		}
+	}
+}
+
+func begun(order string) string { return `start {"order":"` + order + `"}` }
+
+// The question has ADK's message, schema and payload. A payload that breaks the schema stays here,
+// and the right one after it arrives once.
+func TestADKAsksForInput(t *testing.T) {
+	t.Parallel()
+	approves := map[string]any{"approved": true, "note": "well done"}
+	eachADKInput(t, func(t *testing.T, w world) {
+		for name, test := range map[string]struct {
+			flow, message, schema, metadata string
+			wrong, right                    any
+			given                           string
+		}{
+			"with a schema": {
+				"review", "Publish the draft?", `{"properties":{"approved":{"type":"boolean"},"note":{"type":"string"}},"required":["approved"],"type":"object"}`,
+				`{"adk":{"payload":{"draft":"hello"}}}`, map[string]any{"nonsense": 1}, approves, `{"approved":true,"note":"well done"}`,
+			},
+			"a number":               {"count", "The agent asks for input.", `{"type":"integer"}`, "", "many", 3, "3"},
+			"any value":              {"free", "Say anything.", "", "", nil, "hello", `"hello"`},
+			"a text that looks JSON": {"free", "Say anything.", "", "", nil, "5", `"5"`},
+			"an object":              {"free", "Say anything.", "", "", nil, map[string]any{"result": 1}, `{"result":1}`},
+		} {
+			t.Run(name, func(t *testing.T) {
+				c := w.client(t, test.flow)
+				c.asksAbout(t, step{say: "write it"}, 1)
+				i := c.pending[0]
+				if i.str("reason") != "input_required" || i.str("message") != test.message {
+					t.Errorf("asked with %v", i)
+				}
+				for key, want := range map[string]string{"responseSchema": test.schema, "metadata": test.metadata} {
+					if got, has := i[key]; has != (want != "") || has && text(got) != want {
+						t.Errorf("%s: %s, want %s", key, text(got), want)
+					}
+				}
+				if test.wrong != nil {
+					c.refused(t, step{resume: c.answers(gives(test.wrong))}, "INVALID_PAYLOAD", true)
+					w.called(t, c, 1)
+				}
+				c.finish(t, step{resume: c.answers(gives(test.right))})
+				w.ran(t, c, begun("write it"), `publish {"given":`+test.given+`}`)
+				c.pending = nil
+				c.asksAbout(t, step{say: "once more"}, 1)
+				c.finish(t, step{resume: c.answers(gives(test.right))})
+				w.ran(t, c, begun("write it"), begun("once more"), `publish {"given":`+test.given+`}`, `publish {"given":`+test.given+`}`)
+			})
+		}
+		t.Run("of a model", func(t *testing.T) {
+			c := w.client(t, "agent")
+			c.asksAbout(t, step{say: "input Which colour?"}, 1)
+			if got := c.pending[0].str("message"); got != "Which colour?" {
+				t.Errorf("asked %q", got)
+			}
+			if a := c.finish(t, step{resume: c.answers(gives("blue"))}); !strings.Contains(a.Text, `\"blue\"`) {
+				t.Errorf("the model was not told: %s", a.Text)
+			}
+			c.goesOn(t, nil)
+			c.asksAbout(t, step{say: "input Which colour?, input Which size?"}, 2)
+			if a := c.finish(t, c.each(t, gives("red"), gives("large"))); !contains(a.Text, `\"red\"`, `\"large\"`) {
+				t.Errorf("the model was not told both: %s", a.Text)
+			}
+			c.goesOn(t, nil)
+		})
+	})
+}
+
+// A node that wants a confirmation asks about that node with its arguments. Its id is the same in
+// every run of the workflow.
+func TestADKsNodeWantsAConfirmation(t *testing.T) {
+	t.Parallel()
+	eachADKInput(t, func(t *testing.T, w world) {
+		c := w.client(t, "pay")
+		want := []string{}
+		for n, answer := range []answer{confirmed[true], confirmed[false], gives(true), gives(map[string]any{"approved": false})} {
+			order := []string{"rent", "tax", "wages", "gifts"}[n]
+			c.asksAbout(t, step{say: order}, 1)
+			if i := c.pending[0]; i.str("reason") != "confirmation" || !strings.Contains(text(i["metadata"]), order) {
+				t.Errorf("asked with %v", i)
+			}
+			c.refused(t, step{resume: c.answers(gives("no"))}, "INVALID_PAYLOAD", true)
+			c.finish(t, step{resume: c.answers(answer)})
+			want = append(want, begun(order))
+			if n%2 == 0 {
+				want = append(want, `pay {"order":"`+order+`"}`, `publish {"given":"paid"}`)
+			} else {
+				want = append(want, `publish {"given":{"error":"This tool call is rejected."}}`)
+			}
+			w.ran(t, c, want...)
+		}
+	})
+}
+
+// ADK has no word for a cancel of such a question. Nothing is sent, and the next message begins the
+// workflow anew.
+func TestADKsInputIsCancelled(t *testing.T) {
+	t.Parallel()
+	eachADKInput(t, func(t *testing.T, w world) {
+		for _, flow := range []string{"review", "free", "count", "pay", "key"} {
+			t.Run(flow, func(t *testing.T) {
+				c := w.client(t, flow)
+				c.asksAbout(t, step{say: "write it"}, 1)
+				c.refused(t, step{say: "hello", empty: true}, "PENDING_INTERRUPTS", true)
+				c.finish(t, step{resume: c.answers(cancelled)})
+				w.called(t, c, 1)
+				c.asksAbout(t, step{say: "again"}, 1)
+				c.asksAbout(t, step{say: "beside", resume: c.answers(cancelled)}, 1)
+				w.ran(t, c, begun("write it"), begun("again"), begun("beside"))
+			})
+		}
+		for _, say := range []string{"input Which colour?", "mail inbox"} {
+			t.Run(say, func(t *testing.T) {
+				c := w.client(t, "agent")
+				c.asksAbout(t, step{say: say}, 1)
+				c.finish(t, step{resume: c.answers(cancelled)})
+				w.called(t, c, 1)
+				c.goesOn(t, nil)
+				c.asksAbout(t, step{say: say}, 1)
+				c.goesOn(t, nil)
+				w.ran(t, c)
+			})
+		}
+	})
+}
+
+// A credential goes into the AuthConfig that ADK sent. The secrets of the agent's own client are
+// not published.
+func TestADKAsksForACredential(t *testing.T) {
+	t.Parallel()
+	eachADKInput(t, func(t *testing.T, w world) {
+		t.Run("an API key", func(t *testing.T) {
+			c := w.client(t, "key")
+			c.asksAbout(t, step{say: "write it"}, 1)
+			if got := c.pending[0].str("message"); got != "Please provide your API key for X-Key." {
+				t.Errorf("asked %q", got)
+			}
+			c.refused(t, step{resume: c.answers(gives(map[string]any{"approved": true}))}, "INVALID_PAYLOAD", true)
+			c.finish(t, step{resume: c.answers(gives("k-123"))})
+			w.ran(t, c, begun("write it"), `publish {"given":"k-123"}`)
+		})
+		for name, payload := range map[string]any{
+			"an OAuth credential": map[string]any{"oauth2": map[string]any{"accessToken": "t-1"}},
+			"an AuthConfig":       map[string]any{"exchangedAuthCredential": map[string]any{"authType": "oauth2", "oauth2": map[string]any{"accessToken": "t-1"}}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				c := w.client(t, "agent")
+				a := c.run(t, step{say: "mail inbox"}).answer(t)
+				if len(a.outcome()) != 1 {
+					t.Fatalf("not asked: %v", a.kinds())
+				}
+				if strings.Contains(a.Text, "the-agents-own-secret") {
+					t.Errorf("the agent's own secret is published: %s", a.Text)
+				}
+				if !contains(a.Text, `"authUri":"https://login.test/auth?`, `"message":"The agent asks for a credential."`) {
+					t.Errorf("nobody could log in: %s", a.Text)
+				}
+				c.refused(t, step{resume: c.answers(gives("t-1"))}, "INVALID_PAYLOAD", true)
+				c.finish(t, step{resume: c.answers(gives(payload))})
+				if w.b.mode == "resumable" { // ADK does not call the tool again there, also without Holdpoint
+					w.ran(t, c)
+				} else {
+					w.ran(t, c, `read_mail {"folder":"inbox","secret":"the-agents-own-secret","token":"t-1"}`)
+				}
+				c.goesOn(t, nil)
+			})
+		}
+	})
+	t.Run("google-adk 1", func(t *testing.T) {
+		s := need(t, "adk", "0.7.1")
+		w := world{b: &backend{name: "adk", mode: "default", server: s}, h: ownHoldpoint(t, s.base()+"/default", nil), version: newest}
+		c := w.client(t, "agent")
+		c.asksAbout(t, step{say: "mail inbox"}, 1)
+		c.finish(t, step{resume: c.answers(gives(map[string]any{"oauth2": map[string]any{"accessToken": "t-1"}}))})
+		w.ran(t, c, `read_mail {"folder":"inbox","secret":"the-agents-own-secret","token":"t-1"}`)
+	})
+}
+
+// A client that answers ADK's own call itself, as it does without Holdpoint: with another dialect
+// and with HOLDPOINT_CLIENT=native its tool message arrives, and the workflow goes on.
+func TestADKsOwnClientAnswersInput(t *testing.T) {
+	t.Parallel()
+	s := need(t, "adk", "0.11.0")
+	for name, env := range map[string]map[string]string{
+		"agui":         {"HOLDPOINT_DIALECT": "agui"},
+		"tool-call":    {"HOLDPOINT_DIALECT": "tool-call", "HOLDPOINT_TOOL_CALL_ASK": "delete_file"},
+		"auto, native": {"HOLDPOINT_CLIENT": "native"},
+		"adk, native":  {"HOLDPOINT_DIALECT": "adk", "HOLDPOINT_CLIENT": "native"},
+	} {
+		for _, mode := range []string{"default", "resumable", "outcome"} {
+			t.Run(name+"/"+mode, func(t *testing.T) {
+				t.Parallel()
+				w := world{b: &backend{name: "adk", mode: mode, server: s}, h: ownHoldpoint(t, s.base()+"/"+mode, env), version: newest}
+				c := w.client(t, "review")
+				c.run(t, step{say: "write it", loose: true})
+				c.answersItself(t, `{"approved":true}`)
+				w.ran(t, c, begun("write it"), `publish {"given":{"approved":true,"note":null}}`)
+			})
+		}
+	}
+}
+
+// answersItself sends a tool message on the last call that the client holds.
+func (c *client) answersItself(t *testing.T, content string) {
+	t.Helper()
+	all := calls(c.messages)
+	if len(all) == 0 {
+		t.Fatal("the client has no call to answer")
+	}
+	var messages []any
+	for _, m := range c.messages {
+		messages = append(messages, m)
+	}
+	messages = append(messages, map[string]any{"id": fresh("m"), "role": "tool", "toolCallId": all[len(all)-1], "content": content})
+	if a := c.run(t, step{patch: map[string]any{"messages": messages}, empty: true, loose: true}).answer(t); a.code() != "" {
+		t.Errorf("%s", terminal(a))
+	}
+}

@@ -1,0 +1,124 @@
+package adk
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+// ADK asks for a credential by a call of adk_request_credential with its AuthConfig, which holds
+// the secrets of the agent's own client too. It wants that AuthConfig back with the credential in
+// exchangedAuthCredential. So Holdpoint keeps the AuthConfig, publishes what a person needs to
+// obtain the credential, and puts the person's credential into it.
+
+// credentialSchema is what a credential must have. textSchema lets an API key be a text too.
+const (
+	credentialSchema = `{"type":"object","anyOf":[{"required":["oauth2"]},{"required":["apiKey"]},{"required":["http"]},{"required":["serviceAccount"]},{"required":["exchangedAuthCredential"]}]}`
+	textSchema       = `{"anyOf":[{"type":"string","minLength":1},` + credentialSchema + `]}`
+)
+
+// credentialQuestion returns the question of a call of adk_request_credential.
+func credentialQuestion(c protocolCall, args gjson.Result) agui.Interrupt {
+	config := args.Get("authConfig")
+	o := kit.AppendText([]byte{'{'}, "reason", "input_required")
+	if message := args.Get("message"); message.Type == gjson.String && message.Str != "" {
+		o = kit.AppendText(o, "message", message.Str)
+	} else {
+		o = kit.AppendText(o, "message", "The agent asks for a credential.")
+	}
+	schema := credentialSchema
+	if takesText(config) {
+		schema = textSchema
+	}
+	o = kit.AppendMember(o, `"responseSchema"`, schema)
+	o = append(kit.AppendMember(o, `"metadata"`, `{"adk":{"authConfig":`+string(withoutSecrets(config))+`}}`), '}')
+	return agui.Interrupt{
+		Native: c.id, Object: o, Keys: []string{c.id},
+		Private: agui.MustMarshal(kept{Kind: credential, Call: c.id, Name: requestCredential, Args: c.args, Twice: c.twice}),
+	}
+}
+
+// takesText reports whether the credential is an API key.
+func takesText(config gjson.Result) bool {
+	for _, from := range []string{"rawAuthCredential", "exchangedAuthCredential"} {
+		if config.Get(from+".authType").Str == "apiKey" {
+			return true
+		}
+	}
+	return config.Get("authScheme.type").Str == "apiKey"
+}
+
+// withoutSecrets returns what a person needs of an AuthConfig: the scheme, and where to log in.
+func withoutSecrets(config gjson.Result) []byte {
+	o := []byte{'{'}
+	if scheme := config.Get("authScheme"); scheme.Exists() {
+		o = kit.AppendMember(o, `"authScheme"`, scheme.Raw)
+	}
+	if given := config.Get("exchangedAuthCredential"); given.IsObject() {
+		public := []byte{'{'}
+		if kind := given.Get("authType"); kind.Exists() {
+			public = kit.AppendMember(public, `"authType"`, kind.Raw)
+		}
+		login := []byte{'{'}
+		for _, key := range []string{"clientId", "authUri", "state", "redirectUri"} {
+			if v := given.Get("oauth2." + key); v.Exists() {
+				login = kit.AppendMember(login, `"`+key+`"`, v.Raw)
+			}
+		}
+		if len(login) > 1 {
+			public = kit.AppendMember(public, `"oauth2"`, string(append(login, '}')))
+		}
+		o = kit.AppendMember(o, `"exchangedAuthCredential"`, string(append(public, '}')))
+	}
+	return append(o, '}')
+}
+
+// credentialValue returns the content that hands a credential to ADK. The payload is an API key, an
+// AuthCredential or an AuthConfig.
+func credentialValue(args string, a agui.Answer) (string, error) {
+	config := gjson.Get(args, "authConfig")
+	given := gjson.ParseBytes(a.Payload)
+	if whole := given.Get("exchangedAuthCredential"); given.IsObject() && whole.Exists() {
+		given = whole
+	}
+	switch {
+	case !config.IsObject():
+		return "", kit.Unreadable()
+	case given.Type == gjson.String && given.Str != "" && takesText(config):
+		given = gjson.ParseBytes(agui.MustMarshal(map[string]string{"authType": "apiKey", "apiKey": given.Str}))
+	case !given.IsObject():
+		return "", agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is not a credential", a.ID)
+	}
+	credential := overlaid(config.Get("exchangedAuthCredential"), given)
+	if own, said := config.Get("exchangedAuthCredential.oauth2"), given.Get("oauth2"); own.IsObject() && said.IsObject() {
+		credential = agui.SetKey(credential, "oauth2", overlaid(own, said))
+	}
+	if !gjson.GetBytes(credential, "authType").Exists() {
+		if raw := config.Get("rawAuthCredential.authType"); raw.Exists() {
+			credential = agui.SetKey(credential, "authType", json.RawMessage(raw.Raw))
+		}
+	}
+	return string(agui.AppendCompact(nil, agui.SetKey([]byte(config.Raw), "exchangedAuthCredential", credential))), nil
+}
+
+// overlaid returns an object with the members of another one in place of its own.
+func overlaid(under, over gjson.Result) []byte {
+	object, replaced := []byte{'{'}, map[string]bool{}
+	over.ForEach(func(key, value gjson.Result) bool {
+		replaced[key.Str] = true
+		object = kit.AppendMember(object, key.Raw, value.Raw)
+		return true
+	})
+	if under.IsObject() {
+		under.ForEach(func(key, value gjson.Result) bool {
+			if !replaced[key.Str] {
+				object = kit.AppendMember(object, key.Raw, value.Raw)
+			}
+			return true
+		})
+	}
+	return append(object, '}')
+}
