@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,7 +98,7 @@ func (d *deskAPI) call(t *testing.T, status int, method, path string, body any) 
 // waiting is the approval of the thread.
 func (d *deskAPI) waiting(t *testing.T, thread string) map[string]any {
 	t.Helper()
-	list, _ := d.call(t, http.StatusOK, "GET", "/v1/approvals?thread="+thread, nil)["approvals"].([]any)
+	list, _ := d.call(t, http.StatusOK, "GET", "/v1/approvals?thread="+url.QueryEscape(thread), nil)["approvals"].([]any)
 	if len(list) != 1 {
 		t.Fatalf("%d approvals of the thread", len(list))
 	}
@@ -112,7 +113,7 @@ func (d *deskAPI) decide(t *testing.T, approval map[string]any, n int, decision 
 	if payload != nil {
 		body["payload"] = payload
 	}
-	d.call(t, http.StatusOK, "POST", fmt.Sprintf("/v1/approvals/%s/questions/%s", approval["id"], q["id"]), body)
+	d.call(t, http.StatusOK, "POST", fmt.Sprintf("/v1/approvals/%s/questions/%s", approval["id"], url.PathEscape(q["id"].(string))), body)
 }
 
 // ended waits until an approval has ended, and returns how.

@@ -21,11 +21,12 @@ type claim struct {
 	log    *slog.Logger
 	keeps  func(*store.Result) // adds what the record keeps of the run at its end
 
-	token string
-	given []store.Given // the answers, as the result is to keep them
-	held  atomic.Bool   // token is set; for other goroutines' eyes
-	lease *renewal
-	until atomic.Pointer[time.Time] // the lease holds, for all that is known here
+	refused error // why the store did not give the last claim
+	token   string
+	given   []store.Given // the answers, as the result is to keep them
+	held    atomic.Bool   // token is set; for other goroutines' eyes
+	lease   *renewal
+	until   atomic.Pointer[time.Time] // the lease holds, for all that is known here
 	evidence
 }
 
@@ -37,7 +38,7 @@ func (c *claim) take(p *agui.Pause, answers []agui.Answer, now time.Time) error 
 	if err != nil && !quicker(err) {
 		_ = c.ledger.release(token) // if it was taken after all: nothing was sent
 	}
-	if err != nil {
+	if c.refused = err; err != nil {
 		return err
 	}
 	c.token, c.given = token, given(p, answers)

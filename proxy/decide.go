@@ -45,7 +45,14 @@ func (r *run) attempts(out *stream.Writer) {
 			}
 			again = wait.quicker
 		}
-		if err := again(r, out); err != nil {
+		switch err := again(r, out); {
+		case err == nil:
+		case errors.Is(err, errQuicker):
+			r.log.Error("the pause cannot be claimed", "err", err, "claim", r.claim.refused)
+			r.verdict = refuse(agui.StoreUnavailable, "the answer cannot be taken at the moment, so it is not handed on: try again")
+			r.verdict.Reask = true
+			return
+		default:
 			r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, err)}
 			return
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -165,11 +167,11 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 			i.Keys[k] = strings.Clone(i.Keys[k])
 		}
 		i.Native = strings.Clone(i.Native) // it may lie in the request's body or in an event
-		i.ID = i.Native
+		i.ID = printableID(i.Native)
 		// A client that is shown the backend's own form answers with the backend's own ids.
-		keep := r.show == translate.ShowNative
+		keep := r.show == translate.ShowNative && i.ID == i.Native
 		if !keep || i.Native == "" || natives[i.Native] > 1 {
-			i.ID = i.Native + "~" + r.h.opts.NewID()
+			i.ID += "~" + r.h.opts.NewID()
 		}
 		i.Object = withID(i.Object, i.ID)
 		if _, expires := i.Expires(); !expires && r.h.opts.InterruptTTL > 0 && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
@@ -180,6 +182,18 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 		p.Native[n] = withPublishedID(own, &p)
 	}
 	return &p
+}
+
+// printableID returns a backend's id without what an address, a log line or a message of a chat
+// cannot carry: each control character, line separator and byte of broken UTF-8 becomes U+FFFD.
+// Some backends make the id of what the client sent, such as its thread id.
+func printableID(native string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp) {
+			return utf8.RuneError
+		}
+		return c
+	}, native)
 }
 
 // withPublishedID is an event of the backend's own announcement. Some announcements have the id of

@@ -81,7 +81,7 @@ func (a *asking) stands(one translate.Reply, answer agui.Answer) bool {
 // said says whether the pause ended with that answer.
 func (a *asking) said(answer agui.Answer) bool {
 	if a.digests == nil {
-		a.digests = contract.DigestsByID(a.result.Digest)
+		a.digests = store.UnmarshalAnswers(a.result.Digest)
 	}
 	return a.digests[answer.ID] == contract.DigestOf(answer)
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"hash/crc32"
 	"time"
 
@@ -21,9 +22,12 @@ const (
 	// maxMissed is how many looks in a row may fail. A store that fails over takes some seconds, and
 	// the answers are on their way all the same.
 	maxMissed = 10
-	// maxHasty is how often a request may find somebody quicker before it takes its time.
-	maxHasty = 3
+	// maxHasty is how often a request may find somebody quicker before it takes its time. After
+	// maxQuicker, some 12 s, the record and the store's steps contradict each other.
+	maxHasty, maxQuicker = 3, 23
 )
+
+var errQuicker = errors.New("each claim is refused, although the record allows it")
 
 // A waiter paces the looks at the record of a request that waits.
 type waiter struct {
@@ -38,15 +42,19 @@ func newWaiter() *waiter { return &waiter{pause: firstLook} }
 // again waits for the next look. The stream is begun, so that heartbeats keep the client. What the
 // attempt has made is given back: a request that waits holds its body, and no more.
 func (w *waiter) again(r *run, out *stream.Writer) error {
-	w.waited, w.missed = true, 0
+	w.waited, w.missed, w.hasty = true, 0, 0
 	return w.wait(r, out)
 }
 
 // quicker is again for a request that was about to be sent: somebody else has claimed, or ended,
-// what it was for. It is judged again at once, unless that comes to nothing time after time.
+// what it was for. It is judged again at once, unless that comes to nothing time after time. It
+// returns errQuicker if that does not end.
 func (w *waiter) quicker(r *run, out *stream.Writer) error {
-	if w.hasty++; w.hasty <= maxHasty {
+	switch w.hasty++; {
+	case w.hasty <= maxHasty:
 		return nil
+	case w.hasty > maxQuicker:
+		return errQuicker
 	}
 	return w.wait(r, out)
 }

@@ -132,8 +132,8 @@ type Store interface {
 	//   - ErrReplay: the pause is claimed or has ended with the same digest;
 	//   - ErrConflict: it is claimed or has ended with another digest, or has ended without an
 	//     answer, or is in doubt, with whatever digest, because nobody knows what the backend did;
-	//   - ErrStale: a decision stands that the digest does not say, line by line as contract.Digest
-	//     has it. It may have come a moment ago. Nothing is claimed;
+	//   - ErrStale: a decision stands that the digest, see MarshalAnswers, does not have. It may have
+	//     come a moment ago. Nothing is claimed;
 	//   - ErrNotFound: the store does not know the pause, or only its tombstone.
 	//
 	// Claim returns before the backend is sent anything. Of two equal clicks only one may reach it.

@@ -38,7 +38,8 @@ const DefaultWithin = time.Hour
 
 const (
 	every = 2 * time.Second
-	// atOnce bounds the runs that go on at once without a client.
+	// atOnce bounds the runs of one agent that go on at once without a client. An agent that is slow
+	// or hangs takes no place of another one.
 	atOnce = 8
 	// remembered bounds the pauses whose tries are remembered.
 	remembered = 10_000
@@ -56,7 +57,7 @@ var waits = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5
 type Carrier struct {
 	o    Options
 	kick chan store.Key
-	room chan struct{}
+	room map[string]chan struct{} // by agent
 
 	asked time.Time     // when the store was asked for its time
 	ahead time.Duration // how far its clock is ahead
@@ -86,7 +87,11 @@ func New(o Options) *Carrier {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Carrier{o: o, kick: make(chan store.Key, 64), room: make(chan struct{}, atOnce), seen: map[store.Key]*tries{}}
+	c := &Carrier{o: o, kick: make(chan store.Key, 64), room: make(map[string]chan struct{}, len(o.Agents)), seen: map[store.Key]*tries{}}
+	for name := range o.Agents {
+		c.room[name] = make(chan struct{}, atOnce)
+	}
+	return c
 }
 
 // Kick says that a pause of the record was decided just now. It never waits: what it cannot pass on
@@ -178,17 +183,18 @@ func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) 
 		}
 		return
 	}
+	room := c.room[p.Origin.Agent]
 	select {
-	case c.room <- struct{}{}:
+	case room <- struct{}{}:
 	default:
 		return // the next look finds it
 	}
 	if !c.begins(key, p) {
-		<-c.room
+		<-room
 		return
 	}
 	runs.Go(func() {
-		defer func() { <-c.room }()
+		defer func() { <-room }()
 		c.carry(ctx, agent, key, p.ID)
 	})
 }

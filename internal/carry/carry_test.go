@@ -194,6 +194,28 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
+// TestSlowAgent: an agent whose runs do not end takes no place of another agent.
+func TestSlowAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(w *world, key store.Key) error {
+			if key[0] == 's' {
+				time.Sleep(time.Hour)
+			}
+			return w.end(key)
+		})
+		w.c = New(Options{Store: w.store, Agents: map[string]Agent{"slow": w, "ours": w}, Log: w.c.o.Log})
+		for n := range 2 * atOnce {
+			w.decided(store.Key(fmt.Sprint("slow ", n)), "slow")
+		}
+		time.Sleep(time.Second)
+		w.decided("a", "ours")
+		got := w.run(10 * time.Second)
+		if got["a"] != 1 || len(got) != 1+atOnce {
+			t.Errorf("tried %v", got)
+		}
+	})
+}
+
 // TestEndOfTheCarrier waits for the runs that it has begun.
 func TestEndOfTheCarrier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -102,9 +102,9 @@ func (c *Case) covered(byID map[string]*agui.Answer) int {
 // door the chat may know a part of the questions only, so a part of the same answers will do.
 func (c *Case) repeats(digest string, p *agui.Pause) bool {
 	if p == nil || len(p.Decisions) == 0 {
-		return digest == Digest(c.Answers)
+		return store.SameAnswers(digest, Digest(c.Answers))
 	}
-	said := DigestsByID(digest)
+	said := store.UnmarshalAnswers(digest)
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return said[a.ID] != DigestOf(a) })
 }
 

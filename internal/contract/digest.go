@@ -3,22 +3,20 @@ package contract
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
-	"strings"
 
 	"holdpoint/internal/agui"
+	"holdpoint/store"
 )
 
-// Digest is the same for answers that say the same: the order of entries and of keys does not
-// count, and a payload of null is none. It has a line `<id> <hash>` for each answer, so that what
-// one question was answered can be compared later, see DigestsByID.
+// Digest returns the digest of a set of answers, see store.MarshalAnswers. It is the same for
+// answers that say the same: the order of entries and of keys does not count, and a payload of null
+// counts as absent.
 func Digest(answers []agui.Answer) string {
-	lines := make([]string, len(answers))
+	digests := make([]store.AnswerDigest, len(answers))
 	for n, a := range answers {
-		lines[n] = a.ID + " " + DigestOf(a)
+		digests[n] = store.AnswerDigest{Question: a.ID, Digest: DigestOf(a)}
 	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
+	return store.MarshalAnswers(digests)
 }
 
 // DigestOf is the hash of one answer, whatever question it is for.
@@ -29,17 +27,4 @@ func DigestOf(a agui.Answer) string {
 	}
 	sum := sha256.Sum256(line)
 	return hex.EncodeToString(sum[:16])
-}
-
-// DigestsByID are the hashes in a Digest, by the ids of their questions. Of two with one id the
-// first counts.
-func DigestsByID(digest string) map[string]string {
-	hashes := map[string]string{}
-	for line := range strings.SplitSeq(digest, "\n") {
-		id, hash, _ := strings.Cut(line, " ")
-		if _, twice := hashes[id]; !twice {
-			hashes[id] = hash
-		}
-	}
-	return hashes
 }

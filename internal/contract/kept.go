@@ -2,6 +2,7 @@ package contract
 
 import (
 	"holdpoint/internal/agui"
+	"holdpoint/store"
 )
 
 // stuck finds an answer that the backend would replace by the one that it keeps, see
@@ -36,7 +37,7 @@ func (c *Case) keptAnswers() map[asked]string {
 		}
 		var digests map[string]string
 		if r.Failed || EndedBadly(r) {
-			digests = DigestsByID(r.Digest)
+			digests = store.UnmarshalAnswers(r.Digest)
 		}
 		for _, old := range r.Pause.Interrupts {
 			key := asked{old.Native, old.Question}

@@ -19,8 +19,15 @@ func decision(question, digest string) agui.Decision {
 	}
 }
 
-// saying is a digest of answers, with a line for each.
-func saying(lines ...string) string { return strings.Join(lines, "\n") }
+// saying is the digest of answers. Each is `<question> <digest>`.
+func saying(answers ...string) string {
+	list := make([]store.AnswerDigest, len(answers))
+	for n, answer := range answers {
+		at := max(strings.LastIndexByte(answer, ' '), 0)
+		list[n] = store.AnswerDigest{Question: answer[:at], Digest: strings.TrimPrefix(answer[at:], " ")}
+	}
+	return store.MarshalAnswers(list)
+}
 
 func (x *fixture) decide(k store.Key, pauseID string, list ...agui.Decision) {
 	x.Helper()
@@ -118,6 +125,28 @@ func decideCases() []testCase {
 			x.claim(k, "p", "t", saying("p~1 yes", "p~2 whatever"))
 			x.state(k, store.Claimed, "p")
 			stand(x, k, yes)
+		}},
+		{name: "ids with line feeds and spaces are decided and claimed as any other", run: func(x *fixture) {
+			k := x.key("a")
+			p := pause("p")
+			p.Interrupts[0].ID, p.Interrupts[1].ID = "a\nb c~1", "a\nb"
+			x.open(k, p)
+			first, second := decision("a\nb c~1", "yes"), decision("a\nb", "no")
+			x.decide(k, "p", first, second)
+			for _, digest := range []string{saying("a\nb c~1 no", "a\nb no"), saying("b yes", "a no"), "a\nb c~1 yes\na\nb no"} {
+				x.want(store.ErrStale, x.Claim(x.Context(), k, "p", "t", digest, x.long))
+			}
+			x.claim(k, "p", "t", saying("a\nb c~1 yes", "a\nb no"))
+			x.want(store.ErrReplay, x.Claim(x.Context(), k, "p", "t2", saying("a\nb no", "a\nb c~1 yes"), x.long))
+			x.want(store.ErrConflict, x.Claim(x.Context(), k, "p", "t2", saying("a\nb no", "a\nb c~1 no"), x.long))
+		}},
+		{name: "a digest of an earlier record, with a line for each answer, is read", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.decide(k, "p", yes)
+			x.claim(k, "p", "t", "p~1 yes\np~2 other")
+			x.want(store.ErrReplay, x.Claim(x.Context(), k, "p", "t2", saying("p~2 other", "p~1 yes"), x.long))
+			x.want(store.ErrConflict, x.Claim(x.Context(), k, "p", "t2", saying("p~2 other2", "p~1 yes"), x.long))
 		}},
 		{name: "what is claimed is not decided any more, but for what stands", run: func(x *fixture) {
 			k := x.key("a")

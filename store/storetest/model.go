@@ -119,10 +119,13 @@ func (l *life) state(now time.Time) store.State {
 	return store.Open
 }
 
-// saidBy says whether a digest has a line for each decision.
+// saidBy reports whether a digest has every decision.
 func (l *life) saidBy(digest string) bool {
-	lines := strings.Split(digest, "\n")
-	return !slices.ContainsFunc(l.decided, func(d string) bool { return !slices.Contains(lines, d) })
+	answers := store.UnmarshalAnswers(digest)
+	return !slices.ContainsFunc(l.decided, func(d string) bool {
+		question, mark, _ := strings.Cut(d, " ")
+		return answers[question] != mark
+	})
 }
 
 func (l *life) end(how store.How, now time.Time) {
@@ -200,7 +203,7 @@ func (m *model) do(c call, now time.Time) error {
 			l.token, l.digest, l.lease = c.token, c.digest, now.Add(c.lease)
 		case state == store.InDoubt && l == cur:
 			return store.ErrConflict
-		case l.digest == c.digest:
+		case store.SameAnswers(l.digest, c.digest):
 			return store.ErrReplay
 		default:
 			return store.ErrConflict

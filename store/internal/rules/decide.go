@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"holdpoint/internal/agui"
@@ -73,17 +72,14 @@ func pauseOf(rec *store.Record, pauseID string) (p *agui.Pause, open bool) {
 	return nil, false
 }
 
-// says reports whether the digest of a set of answers has every decision of the pause in it. It has
-// a line for each answer: the question's id, a space, and the answer's own digest.
+// says reports whether the digest of a set of answers, see store.MarshalAnswers, has every decision
+// of the pause in it.
 func says(digest string, p *agui.Pause) bool {
 	if len(p.Decisions) == 0 {
 		return true
 	}
-	lines := map[string]bool{}
-	for line := range strings.SplitSeq(digest, "\n") {
-		lines[line] = true
-	}
-	return !slices.ContainsFunc(p.Decisions, func(d agui.Decision) bool { return !lines[d.Question+" "+d.Digest] })
+	answers := store.UnmarshalAnswers(digest)
+	return !slices.ContainsFunc(p.Decisions, func(d agui.Decision) bool { return answers[d.Question] != d.Digest })
 }
 
 // See is the step of store.Store.See.

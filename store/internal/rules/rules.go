@@ -96,7 +96,7 @@ func Claim(rec *store.Record, now time.Time, pauseID, token, digest string, leas
 
 // judge tells a replay from a conflict. had is "" if the pause ended without an answer.
 func judge(pauseID, digest, had string) error {
-	if digest == had {
+	if store.SameAnswers(digest, had) {
 		return fmt.Errorf("%w: %q", store.ErrReplay, pauseID)
 	}
 	return fmt.Errorf("%w: %q", store.ErrConflict, pauseID)
