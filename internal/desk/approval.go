@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -65,8 +66,10 @@ type approval struct {
 	Contested     bool      `json:"contested,omitempty"`
 
 	Questions []question `json:"questions"`
-	size      int        // of the questions that are not cut
-	pause     *agui.Pause
+	// QuestionsLeft is how many more questions the approval has than the list shows of it.
+	QuestionsLeft int `json:"questionsLeft,omitempty"`
+	size          int // of the questions that are not cut
+	pause         *agui.Pause
 
 	// Carrier is who carries the answer once all is decided, unless the chat is quicker.
 	Carrier string `json:"carrier,omitempty"`
@@ -98,6 +101,8 @@ type question struct {
 	Calls          []call          `json:"calls,omitempty"`
 	Choices        []choice        `json:"choices,omitempty"`
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
+	SchemaRaw      string          `json:"responseSchemaRaw,omitempty"`
+	SchemaNote     string          `json:"responseSchemaNote,omitempty"` // why it is raw
 	Expires        time.Time       `json:"expires,omitzero"`
 	YesKnown       bool            `json:"yesKnown"`
 	NoKnown        bool            `json:"noKnown"`
@@ -112,16 +117,30 @@ type question struct {
 	Compared []compared `json:"compared,omitempty"`
 	// Cut says that message, schema and arguments are too large for a list.
 	Cut bool `json:"cut,omitempty"`
+
+	at int // its place in the pause
+}
+
+// A payload is the value of an answer, or raw with a note why.
+type payload struct {
+	Payload json.RawMessage `json:"payload,omitempty"`
+	Raw     string          `json:"payloadRaw,omitempty"`
+	Note    string          `json:"payloadNote,omitempty"`
+}
+
+func payloadOf(value json.RawMessage) (p payload) {
+	p.Payload, p.Raw, p.Note = orRaw(value)
+	return p
 }
 
 // A decision is what somebody has decided at the desk.
 type decision struct {
-	Status  string          `json:"status"`
-	Says    string          `json:"says,omitempty"`
-	Payload json.RawMessage `json:"payload,omitempty"`
-	By      string          `json:"by,omitempty"`
-	At      time.Time       `json:"at"`
-	Comment string          `json:"comment,omitempty"`
+	Status string `json:"status"`
+	Says   string `json:"says,omitempty"`
+	payload
+	By      string    `json:"by,omitempty"`
+	At      time.Time `json:"at"`
+	Comment string    `json:"comment,omitempty"`
 
 	CommentMarks []marks.Mark `json:"commentMarks,omitempty"`
 }
@@ -150,17 +169,19 @@ type end struct {
 	Error     string    `json:"error,omitempty"` // the code of the RUN_ERROR in which the answered run ended
 	Next      string    `json:"next,omitempty"`  // the approval that the run came to next
 	Questions []asked   `json:"questions"`
-	Forgotten bool      `json:"forgotten,omitempty"` // nothing more is known
+	// QuestionsLeft is how many more questions it has than the list shows of it.
+	QuestionsLeft int  `json:"questionsLeft,omitempty"`
+	Forgotten     bool `json:"forgotten,omitempty"` // nothing more is known
 }
 
 // asked is a question of an end, with its answer.
 type asked struct {
-	ID      string          `json:"id"`
-	Tools   []string        `json:"tools,omitempty"`
-	Status  string          `json:"status,omitempty"`
-	Says    string          `json:"says,omitempty"`
-	Payload json.RawMessage `json:"payload,omitempty"`
-	Digest  string          `json:"digest,omitempty"`
+	ID     string   `json:"id"`
+	Tools  []string `json:"tools,omitempty"`
+	Status string   `json:"status,omitempty"`
+	Says   string   `json:"says,omitempty"`
+	payload
+	Digest string `json:"digest,omitempty"`
 }
 
 // idOf is how the API calls a pause.
@@ -169,6 +190,9 @@ func idOf(key store.Key, pauseID string) string { return string(key) + "." + pau
 // maxListed is how much of an approval stands in a list, in bytes. Questions that are larger, or
 // for which there is no room behind others, are cut.
 const maxListed = 32 << 10
+
+// maxListedQuestions bounds the questions of an approval in a list. One pause may have thousands.
+const maxListedQuestions = 50
 
 // approvalOf shows the open pause of a record. listed says that it stands in a list.
 func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approval {
@@ -195,7 +219,6 @@ func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approv
 func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, listed bool) *approval {
 	a := &approval{
 		ID: idOf(key, p.ID), State: state, Opened: p.Opened, Dialect: p.Dialect, Contested: p.Contested,
-		Questions: make([]question, len(p.Interrupts)),
 	}
 	if !p.Opened.IsZero() {
 		a.Age = max(0, int64(now.Sub(p.Opened)/time.Second))
@@ -205,21 +228,46 @@ func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, liste
 		a.Agent, a.Tenant, a.Path, a.Shown = o.Agent, o.Tenant, o.Path, o.Shown
 		a.Requester, a.RequesterHash = o.Requester, o.RequesterHash
 	}
-	r := roomOf(listed)
 	for n := range p.Interrupts {
-		size := sizeOf(&p.Interrupts[n])
+		if at, expires := p.Interrupts[n].Expires(); expires && (a.Expires.IsZero() || at.Before(a.Expires)) {
+			a.Expires = at
+		}
+	}
+	r, places := roomOf(listed), placesOf(p, listed)
+	a.Questions, a.QuestionsLeft = make([]question, len(places)), len(p.Interrupts)-len(places)
+	for n, at := range places {
+		i := &p.Interrupts[at]
+		size := sizeOf(i)
 		cut := listed && a.size+size > maxListed
 		if !cut {
 			a.size += size
 		}
-		q := questionOf(p, &p.Interrupts[n], cut)
-		lay(&q, &p.Interrupts[n], r)
-		if !q.Expires.IsZero() && (a.Expires.IsZero() || q.Expires.Before(a.Expires)) {
-			a.Expires = q.Expires
-		}
+		q := questionOf(p, i, cut)
+		q.at = at
+		lay(&q, i, r)
 		a.Questions[n] = q
 	}
 	return a
+}
+
+// placesOf returns the places of the questions that are shown of a pause. In a list of a large one
+// those come first that are not decided yet.
+func placesOf(p *agui.Pause, listed bool) []int {
+	var places, decided []int
+	few := !listed || len(p.Interrupts) <= maxListedQuestions
+	for n := range p.Interrupts {
+		if few || p.Decision(p.Interrupts[n].ID) == nil {
+			places = append(places, n)
+		} else {
+			decided = append(decided, n)
+		}
+	}
+	if few {
+		return places
+	}
+	places = append(places, decided...)[:maxListedQuestions]
+	slices.Sort(places)
+	return places
 }
 
 // threadOf are thread and run of a pause as its client knows them. A record of before has them in
@@ -249,10 +297,11 @@ func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 		q.Digest = p.Origin.AskedDigest(i)
 	}
 	if d := p.Decision(i.ID); d != nil {
-		q.Decision = &decision{Status: string(d.Status), Says: d.Says, Payload: d.Payload, By: d.By, At: d.At, Comment: d.Comment}
+		q.Decision = &decision{Status: string(d.Status), Says: d.Says, payload: payloadOf(d.Payload), By: d.By, At: d.At, Comment: d.Comment}
 	}
 	if !cut {
-		q.Message, q.ResponseSchema = gjson.GetBytes(i.Object, "message").Str, i.Schema()
+		q.Message = gjson.GetBytes(i.Object, "message").Str
+		q.ResponseSchema, q.SchemaRaw, q.SchemaNote = orRaw(i.Schema())
 	}
 	for n := range i.Calls {
 		c := call{Name: i.Calls[n].Name}
@@ -269,6 +318,8 @@ const (
 	noteUnknown = "the call is not known in full: nobody can say what a yes lets run"
 	noteNoJSON  = "the arguments are no JSON object"
 	noteTwice   = "a key stands there twice, and backends do not agree which one counts"
+	noteBroken  = "it is not valid UTF-8: the broken bytes are replaced here"
+	noteDeep    = "it is nested so deep that some programs cannot read it as JSON"
 )
 
 func callOf(c *agui.AskedCall) call {
@@ -283,7 +334,7 @@ func callOf(c *agui.AskedCall) call {
 	case keyTwice(c.Args):
 		shown.Raw, shown.Note = c.Args, noteTwice
 	default:
-		shown.Arguments = json.RawMessage(c.Args)
+		shown.Arguments, shown.Raw, shown.Note = orRaw(json.RawMessage(c.Args))
 	}
 	return shown
 }
@@ -355,9 +406,17 @@ func endOf(key store.Key, r *store.Result) *end {
 			q.Tools = tools(&r.Pause.Interrupts[n])
 		}
 		if g := given[id]; g != nil {
-			q.Status, q.Says, q.Payload, q.Digest = string(g.Status), g.Says, g.Payload, g.Digest
+			q.Status, q.Says, q.payload, q.Digest = string(g.Status), g.Says, payloadOf(g.Payload), g.Digest
 		}
 		e.Questions[n] = q
+	}
+	return e
+}
+
+// inList leaves of an end what a list shows.
+func (e *end) inList() *end {
+	if left := len(e.Questions) - maxListedQuestions; left > 0 {
+		e.Questions, e.QuestionsLeft = e.Questions[:maxListedQuestions], left
 	}
 	return e
 }

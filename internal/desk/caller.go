@@ -39,7 +39,10 @@ func (c *Caller) rights(at policy.Where) policy.Rights {
 
 // anywhere are those that he has for any question.
 func (c *Caller) anywhere() policy.Rights {
-	if c.access == nil {
+	switch {
+	case c == nil:
+		return policy.None
+	case c.access == nil:
 		return policy.All
 	}
 	return c.access.Anywhere(c.Name, c.Groups)

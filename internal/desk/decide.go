@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/door"
@@ -93,6 +94,10 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 		return false
 	} else if err != nil {
 		return false // the caller is gone
+	}
+	if !utf8.Valid(text) {
+		refuse(w, http.StatusBadRequest, codeParameter, "the body is not valid UTF-8")
+		return false
 	}
 	// A key that stands twice could be read in two ways, and one that is not known could be
 	// meant.

@@ -71,6 +71,7 @@ type Desk struct {
 	changes *buckets[string]
 	ahead   atomic.Int64 // how far the store's clock is ahead, in ns, when it last answered
 	handler http.Handler
+	places  places
 
 	sessions sessions
 }

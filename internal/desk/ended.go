@@ -66,7 +66,7 @@ func (d *Desk) endedOf(ctx context.Context, f *filter, key store.Key, pauseID st
 			continue
 		}
 		a := approvalOf(key, r.Pause, ended, rec.Now, true)
-		a.End = endOf(key, r)
+		a.End = endOf(key, r).inList()
 		d.forCaller(ctx, &rec, a)
 		return a, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -149,7 +150,7 @@ func choices(schema gjson.Result) (list []choice) {
 		if value.Type != gjson.String && text == "" {
 			text = value.Raw
 		}
-		if len(list) == maxChoices || len(text) > maxChoiceText || value.IsObject() || value.IsArray() {
+		if len(list) == maxChoices || len(text) > maxChoiceText || !utf8.ValidString(value.Raw) || value.IsObject() || value.IsArray() {
 			list = nil
 			return false
 		}

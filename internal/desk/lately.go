@@ -227,7 +227,8 @@ func (d *Desk) compareListed(ctx context.Context, l *listing) {
 			continue
 		}
 		for n := range a.Questions {
-			q, i := &a.Questions[n], &a.pause.Interrupts[n]
+			q := &a.Questions[n]
+			i := &a.pause.Interrupts[q.at]
 			if q.Cut || q.Decision != nil || len(i.Calls) == 0 || i.Calls[0].Name == "" {
 				continue
 			}

@@ -26,6 +26,7 @@ const (
 	maxLooked    = 2000 // records that are looked at for one answer
 	maxLooking   = 20 * time.Second
 	maxPageBytes = 2 << 20 // of questions in one answer, but for those of one approval
+	maxAgentPart = 16      // with perAgent: the questions of one agent have this part of the bytes
 	atOnce       = 8       // loads at a time
 	loadTimeout  = 10 * time.Second
 )
@@ -36,13 +37,18 @@ type listing struct {
 	// Next is the cursor of the next page, "" on the last one. A page can have less than limit,
 	// or nothing, and a next one all the same.
 	Next string `json:"next,omitempty"`
+	// Left names the agents of which the answer passes over approvals, as perAgent asks for it.
+	Left []string `json:"left,omitempty"`
 	// Unread is how many records of this page's part of the list could not be read. What they
 	// ask is not known.
 	Unread int `json:"unread,omitempty"`
 }
 
 // A filter is what a list is to have. Empty fields take everything.
-type filter struct{ state, agent, tool, requester, thread string }
+type filter struct {
+	state, agent, tool, requester, thread string
+	perAgent                              int // how many approvals of one agent; 0: as many as there are
+}
 
 // takes says whether the list is to have the pause. It is asked before anything is made of that.
 func (f *filter) takes(p *agui.Pause, state string) bool {
@@ -96,6 +102,10 @@ func query(values url.Values, read func(string) (cursor, error)) (f filter, c cu
 			if limit, err = strconv.Atoi(value); err != nil || limit < 1 || limit > maxLimit {
 				return wrong(codeParameter, "limit: want 1 to "+strconv.Itoa(maxLimit))
 			}
+		case "perAgent":
+			if f.perAgent, err = strconv.Atoi(value); err != nil || f.perAgent < 1 || f.perAgent > maxLimit {
+				return wrong(codeParameter, "perAgent: want 1 to "+strconv.Itoa(maxLimit))
+			}
 		default:
 			return wrong(codeParameter, strconv.Quote(cut(name))+" is no parameter of this list")
 		}
@@ -129,7 +139,7 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 	switch {
 	case req.Context().Err() != nil:
 		return
-	case err != nil && c.After != "" && d.lists(req.Context()):
+	case err != nil && !errors.Is(err, errSlow) && c.After != "" && d.lists(req.Context()):
 		refuse(w, http.StatusBadRequest, codeParameter, "cursor: it is none that this API has given")
 		return
 	case err != nil:
@@ -146,40 +156,56 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 }
 
 // page reads the store's list from the cursor on, until it has limit approvals that the filter
-// takes, or has looked at enough.
+// takes, or has looked at enough. What the caller may not list counts nowhere: the answer is the
+// same as if it were not there.
 func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listing, error) {
 	l, began, size := &listing{Approvals: []*approval{}}, d.opts.Now(), 0
+	s := d.newShares(callerIn(ctx), f)
 	var unread error
 	defer func() {
-		if unread != nil {
+		if l.Left = s.left(); unread != nil {
 			d.log.Warn("desk: records of the list cannot be read", "records", l.Unread, "err", unread)
 		}
 	}()
+	if !callerIn(ctx).anywhere().Has(policy.List) {
+		return l, nil
+	}
 	for looked := 0; ; {
 		p, err := d.opts.Store.Waiting(ctx, store.Query{After: c.After, Limit: store.MaxPage})
 		if err != nil {
 			return nil, err
 		}
 		rows := slices.DeleteFunc(p.Rows, c.passed)
-		for part := range slices.Chunk(rows, atOnce) {
+		for len(rows) > 0 {
+			var part []store.Row
+			part, rows = s.nextPart(rows)
 			shown, err := d.loadAll(ctx, f, part)
 			if err != nil {
 				return nil, err
 			}
-			for n, s := range shown {
-				if len(l.Approvals) == limit || size >= maxPageBytes || looked == maxLooked || looked > 0 && d.opts.Now().Sub(began) > maxLooking {
+			slow := d.opts.Now().Sub(began) > maxLooking
+			if slow && looked == 0 && !slices.ContainsFunc(shown, row.listed) {
+				return nil, errSlow
+			}
+			for n, one := range shown {
+				if one.hidden || s.passesOver(part[n].Key) {
+					continue
+				}
+				if len(l.Approvals) == limit || size >= maxPageBytes || looked == maxLooked || looked > 0 && slow {
 					l.Next = d.cursorFor(callerIn(ctx), c)
 					return l, nil
 				}
 				looked++
 				c.Opened, c.Key = part[n].Opened.Truncate(precision), part[n].Key
 				switch {
-				case s.unread != nil:
+				case one.unread != nil:
 					l.Unread++
-					unread = s.unread
-				case s.approval != nil:
-					l.Approvals = append(l.Approvals, s.approval)
-					size += s.approval.size + len(s.approval.Questions)*restBytes
+					unread = one.unread
+				case one.approval != nil:
+					l.Approvals = append(l.Approvals, one.approval)
+					took := one.approval.size + len(one.approval.Questions)*restBytes
+					size += took
+					s.took(part[n].Key, took)
 				}
 			}
 		}
@@ -189,6 +215,10 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 		c = cursor{After: p.Next}
 	}
 }
+
+// errSlow says that all the time of an answer went into records that the caller may not list.
+// Another try gets further, because the desk knows these by then.
+var errSlow = errors.New("desk: the list could not be read in time")
 
 // lists says whether the store's list can be read at all: a cursor may be wrong instead.
 func (d *Desk) lists(ctx context.Context) bool {
@@ -200,10 +230,14 @@ func (d *Desk) lists(ctx context.Context) bool {
 const restBytes = 256
 
 // A row as it is shown; neither, if the filter does not take it, or the thread waits no more.
+// hidden: the caller may not list it.
 type row struct {
 	approval *approval
 	unread   error
+	hidden   bool
 }
+
+func (r row) listed() bool { return !r.hidden }
 
 // loadAll loads the records of rows at once.
 func (d *Desk) loadAll(ctx context.Context, f *filter, rows []store.Row) ([]row, error) {
@@ -217,8 +251,10 @@ func (d *Desk) loadAll(ctx context.Context, f *filter, rows []store.Row) ([]row,
 }
 
 func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, error) {
-	rec, err := d.load(ctx, key)
+	rec, hidden, err := d.look(ctx, key)
 	switch {
+	case hidden:
+		return row{hidden: true}, nil
 	case errors.Is(err, store.ErrUnread):
 		return row{unread: err}, nil
 	case err != nil:
@@ -238,24 +274,31 @@ func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, erro
 // load is the record as it stands. It gives the thread to nobody. One that the caller may not list
 // is as one that is not there.
 func (d *Desk) load(ctx context.Context, key store.Key) (store.Record, error) {
+	rec, _, err := d.look(ctx, key)
+	return rec, err
+}
+
+// look is load, and reports whether the caller may not list a record that is there.
+func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidden bool, err error) {
 	step, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	rec, err := d.opts.Store.Load(step, key, "")
+	rec, err = d.opts.Store.Load(step, key, "")
 	if err == nil {
 		d.ahead.Store(int64(rec.Now.Sub(d.opts.Now())))
+		d.places.note(key, whereOf(&rec))
 	}
 	// Whose record it is that cannot be read, nobody knows: it could be anybody's.
 	known := err == nil || errors.Is(err, store.ErrUnread)
 	if known && !callerIn(ctx).rights(whereOf(&rec)).Has(policy.List) {
-		return store.Record{Now: rec.Now}, nil
+		return store.Record{Now: rec.Now}, true, nil
 	}
-	return rec, err
+	return rec, false, err
 }
 
 // tagOf is the list's ETag. Ages and leases, which move by themselves, are not in it: it is a weak
 // one.
 func tagOf(l *listing) string {
-	still := listing{Next: l.Next, Unread: l.Unread}
+	still := listing{Next: l.Next, Left: l.Left, Unread: l.Unread}
 	for _, a := range l.Approvals {
 		same := *a
 		same.Age, same.CarriedUntil = 0, time.Time{}

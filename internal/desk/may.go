@@ -43,7 +43,7 @@ func (d *Desk) forCaller(ctx context.Context, rec *store.Record, a *approval) {
 	a.May = &may{Why: map[string]string{}}
 	operate := mayOperate(a.State, rights)
 	for n := range a.Questions {
-		m := d.mayDecide(a, p, n, rights, rec.Now)
+		m := d.mayDecide(a, p, a.Questions[n].at, rights, rec.Now)
 		m.grant("operate", &m.Operate, operate)
 		a.Questions[n].May = m
 		a.May.add(m)
@@ -140,6 +140,7 @@ func (a *approval) withhold() {
 		Agent: a.Agent, Tenant: a.Tenant, Path: a.Path, Thread: a.Thread, Run: a.Run, Dialect: a.Dialect,
 		Requester: a.Requester, RequesterHash: a.RequesterHash, Shown: a.Shown, Contested: a.Contested,
 		Carrier: a.Carrier, WaitsForChat: a.WaitsForChat, May: a.May, Withheld: true, Questions: make([]question, len(a.Questions)),
+		QuestionsLeft: a.QuestionsLeft,
 	}
 	for n := range a.Questions {
 		q := &a.Questions[n]
@@ -165,7 +166,7 @@ func (a *approval) withhold() {
 }
 
 func (e *end) withheld() end {
-	listed := end{ID: e.ID, How: e.How, Door: e.Door, By: e.By, At: e.At, Error: e.Error, Next: e.Next, Forgotten: e.Forgotten, Questions: make([]asked, len(e.Questions))}
+	listed := end{ID: e.ID, How: e.How, Door: e.Door, By: e.By, At: e.At, Error: e.Error, Next: e.Next, Forgotten: e.Forgotten, QuestionsLeft: e.QuestionsLeft, Questions: make([]asked, len(e.Questions))}
 	for n, q := range e.Questions {
 		listed.Questions[n] = asked{ID: q.ID, Tools: q.Tools, Status: q.Status, Says: q.Says}
 	}

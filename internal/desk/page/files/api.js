@@ -52,9 +52,10 @@ export const me = async () => (await ask("GET", "v1/me", { as: "" })).data;
 export const signIn = (token) => ask("POST", "v1/session", { text: JSON.stringify({ token }) });
 export const signOut = () => ask("DELETE", "v1/session");
 
-// page asks for a page of a list; the etag is of the one that is there already.
-export const page = (state, cursor, etag) =>
-  ask("GET", `v1/approvals?state=${state}&limit=200${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`, { etag });
+// page asks for a page of a list; the etag is of the one that is there already. With perAgent it
+// has at most so many of each agent.
+export const page = (state, cursor, etag, perAgent = 0) =>
+  ask("GET", `v1/approvals?state=${state}&limit=200${perAgent ? `&perAgent=${perAgent}` : ""}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`, { etag });
 
 export const one = async (id) => (await ask("GET", at(id))).data;
 export const giveUp = async (id) => (await ask("DELETE", at(id))).data;

@@ -4,20 +4,33 @@ import { rowsOf } from "./model.js";
 import { changed, state } from "./state.js";
 
 const most = 5; // pages of 200
+const fewOfEach = 20; // approvals of an agent
 const kept = new Map(); // state and cursor to {etag, data}
 let timer = 0, failures = 0, turn = 0, running = null;
 
-// pages reads a list to its end, or to what the page can show.
+// pages reads a list to its end, or to what the page can show. Then it reads the list again with a
+// few of each agent: one agent with very many questions does not hide those of the others.
 async function pages(what) {
+  const seen = new Set();
+  const { approvals, more } = await read(what, 0, seen);
+  if (more) {
+    const known = new Set(approvals.map((a) => a.id));
+    approvals.push(...(await read(what, fewOfEach, seen)).approvals.filter((a) => !known.has(a.id)));
+  }
+  for (const name of kept.keys()) if (name.startsWith(`${what} `) && !seen.has(name)) kept.delete(name);
+  return { approvals, more: more || approvals.some((a) => a.questionsLeft) };
+}
+
+// read reads the pages of a list. seen gets their names in kept.
+async function read(what, perAgent, seen) {
   const approvals = [];
   let cursor = "", more = false;
-  const seen = new Set();
   for (let n = 0; n < most; n++) {
-    const name = `${what} ${cursor}`;
+    const name = `${what} ${perAgent} ${cursor}`;
     seen.add(name);
     const before = kept.get(name);
     // Another process of the desk may not take this one's cursor. What came before it is shown.
-    const got = await api.page(what, cursor, before?.etag).catch((p) => { if (cursor && p.status === 400) return null; throw p; });
+    const got = await api.page(what, cursor, before?.etag, perAgent).catch((p) => { if (cursor && p.status === 400) return null; throw p; });
     if (!got) { more = true; break; }
     const data = got.status === 304 ? before.data : got.data;
     if (got.etag) kept.set(name, { etag: got.etag, data });
@@ -26,7 +39,6 @@ async function pages(what) {
     if (!cursor) break;
     more = n === most - 1;
   }
-  for (const name of kept.keys()) if (name.startsWith(`${what} `) && !seen.has(name)) kept.delete(name);
   return { approvals, more };
 }
 
