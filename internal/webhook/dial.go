@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -21,14 +22,43 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
 	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
-	netip.MustParsePrefix("168.63.129.16/32"), // Azure's host, which has a public address
+}
+
+// metadata are the addresses outside of the link-local networks at which clouds give a machine its
+// credentials, or its host listens. They are no receiver in anybody's own network.
+var metadata = []netip.Prefix{
+	netip.MustParsePrefix("fd00:ec2::/32"),                                                   // AWS
+	netip.MustParsePrefix("fd20:ce::254/128"),                                                // Google Cloud
+	netip.MustParsePrefix("168.63.129.16/32"),                                                // Azure
+	netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle
+	netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("fd00:100::100:200/128"), // Alibaba
+	netip.MustParsePrefix("fd00:42::42/128"),       // Scaleway
+	netip.MustParsePrefix("fd00:a9fe:a9fe::1/128"), // Akamai
+	netip.MustParsePrefix("192.80.8.124/32"),       // Equinix Metal
+}
+
+// embedded returns the IPv4 address that a gateway makes of an IPv6 address: NAT64 with its
+// well-known prefix (RFC 6052), 6to4 (RFC 3056).
+func embedded(a netip.Addr) (netip.Addr, bool) {
+	b := a.As16()
+	switch {
+	case netip.MustParsePrefix("64:ff9b::/96").Contains(a):
+		return netip.AddrFrom4([4]byte(b[12:])), true
+	case netip.MustParsePrefix("2002::/16").Contains(a):
+		return netip.AddrFrom4([4]byte(b[2:6])), true
+	}
+	return netip.Addr{}, false
 }
 
 // allowed judges the address that a connection is about to go to.
 func allowed(a netip.Addr, private bool) error {
 	a = a.Unmap().WithZone("")
+	if inner, ok := embedded(a); ok && allowed(inner, private) != nil {
+		return fmt.Errorf("%s: %w", a, errInside)
+	}
 	switch {
-	case a.IsLinkLocalUnicast(), a.IsMulticast(), a.IsUnspecified(): // a cloud's metadata is link-local
+	case a.IsLinkLocalUnicast(), a.IsMulticast(), a.IsUnspecified(), // most metadata of clouds is link-local
+		slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(a) }):
 		return fmt.Errorf("%s: %w", a, errInside)
 	case private:
 		return nil

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,9 +22,10 @@ type Value []piece
 
 type piece struct{ text string }
 
-// unescaped stands for a value that was printed as it is. It has letters only, so that nothing
-// escapes it.
-const unescaped = "HOLDPOINTVALUEWITHOUTJSONORSLACK"
+// unescaped stands for a value that was printed as it is. It has letters and digits only, so that
+// nothing escapes it. It is random, because whoever knows it could put it into a thread id and have
+// every body refused.
+var unescaped = "HOLDPOINTVALUE" + rand.Text()
 
 // Format prints the word unescaped.
 func (Value) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(unescaped)) }

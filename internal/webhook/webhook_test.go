@@ -472,6 +472,25 @@ func TestTemplatesThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestThreadThatNamesTheWordOfABrokenTemplate: no text of a client makes a template's body be
+// refused.
+func TestThreadThatNamesTheWordOfABrokenTemplate(t *testing.T) {
+	tmpl, err := webhook.ParseTemplate(`{"a":{{json .Thread}},"text":"{{in .Agent}}"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, s := record(t, nil), memory.New(memory.Options{})
+	sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Template: tmpl})
+	const word = "HOLDPOINTVALUEWITHOUTJSONORSLACK"
+	post(t, s, "k", &webhook.Maker{}, raised(word))
+	sender.Wake("k")
+	r.wait(t, 1)
+	end()
+	if !strings.Contains(r.bodies[0], `"text":"`+word+`"`) {
+		t.Errorf("got %s", r.bodies[0])
+	}
+}
+
 // TestDefaultInPlaceOfABrokenBody: a template whose body breaks with what an agent wrote loses no
 // event.
 func TestDefaultInPlaceOfABrokenBody(t *testing.T) {
@@ -509,6 +528,25 @@ func TestAddresses(t *testing.T) {
 		{"https://169.254.169.254/latest", false, false},
 		{"https://[fe80::1]/", false, false},
 		{"https://0.0.0.0/", false, false},
+		{"https://[fd00:ec2::254]/latest", false, false},
+		{"https://[fd00:ec2::23]/", false, false},
+		{"https://[fd00:ec3::254]/", false, true},
+		{"https://[fd20:ce::254]/", false, false},
+		{"https://168.63.129.16/", false, false},
+		{"https://168.63.129.17/", true, true},
+		{"https://[::ffff:168.63.129.16]/", false, false},
+		{"https://192.0.0.192/", false, false},
+		{"https://[fd00:c1::a9fe:a9fe]/", false, false},
+		{"https://100.100.100.200/", false, false},
+		{"https://100.100.100.201/", false, true},
+		{"https://[fd00:100::100:200]/", false, false},
+		{"https://[fd00:42::42]/", false, false},
+		{"https://[fd00:a9fe:a9fe::1]/", false, false},
+		{"https://192.80.8.124/", false, false},
+		{"https://[64:ff9b::a9fe:a9fe]/", false, false},
+		{"https://[64:ff9b::a00:1]/", false, true},
+		{"https://[2002:a9fe:a9fe::1]/", false, false},
+		{"https://[2002:a83f:8110::1]/", false, false},
 		{"ftp://hooks.example.com/", false, false},
 		{"https://u:p@hooks.example.com/", false, false},
 		{"hooks.example.com", false, false},
