@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"holdpoint/internal/front"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 )
@@ -42,6 +43,7 @@ type life struct {
 	plain    atomic.Bool // it has no answers, and may still come to a question
 	lasting  atomic.Bool // the run would go on without its client
 	left     bool        // it does; under lives.mu
+	place    func()      // gives back its place among the connections; set with left
 	detached atomic.Bool // it does, and the handler has returned
 	unfollow func() bool // lets the run outlive its client
 	unwatch  func() bool // ends the watch on a client that may leave
@@ -132,20 +134,21 @@ func (b *lives) remove(l *life, line []slog.Attr) bool {
 		if b.alone[l.key]--; b.alone[l.key] == 0 {
 			delete(b.alone, l.key)
 		}
+		l.place()
 	}
 	delete(b.live, l)
 	return b.reports.add(line)
 }
 
-// countAlone counts a run that goes on without its client. It returns false if it was counted
-// before, or has ended.
+// countAlone counts a run that goes on without its client, also among that client's connections. It
+// returns false if it was counted before, or has ended.
 func (b *lives) countAlone(l *life) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, live := b.live[l]; !live || l.left {
 		return false
 	}
-	l.left = true
+	l.left, l.place = true, front.Outlives(l.client)
 	b.alone[l.key]++
 	return true
 }

@@ -4,13 +4,16 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -253,4 +256,73 @@ func TestHostileClients(t *testing.T) {
 			t.Errorf("%v", line)
 		}
 	})
+}
+
+// TestRunsWithoutTheirClientsAreBounded: with HOLDPOINT_ON_DISCONNECT=finish a run that goes on
+// takes the place of its client's connection. By HTTP/2 too, where the connection stays open.
+func TestRunsWithoutTheirClientsAreBounded(t *testing.T) {
+	for _, proto := range []int{1, 2} {
+		t.Run(fmt.Sprint("HTTP/", proto), func(t *testing.T) {
+			release := make(chan struct{})
+			backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				io.WriteString(w, "data: {\"type\":\"RUN_STARTED\",\"threadId\":\"t\",\"runId\":\"r\"}\n\n")
+				w.(http.Flusher).Flush()
+				<-release
+				io.WriteString(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":\"t\",\"runId\":\"r\"}\n\n")
+			}))
+			defer backend.Close()
+			end := sync.OnceFunc(func() { close(release) })
+			defer end()
+			p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_ON_DISCONNECT=finish", "HOLDPOINT_ADDRESS_CONNECTIONS=3", "HOLDPOINT_H2C=true")
+			transport := &http.Transport{Protocols: new(http.Protocols)}
+			transport.Protocols.SetHTTP1(proto == 1)
+			transport.Protocols.SetUnencryptedHTTP2(proto == 2)
+			defer transport.CloseIdleConnections()
+			client := &http.Client{Transport: transport}
+			post := func(ctx context.Context, thread string) (*http.Response, error) {
+				req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr, strings.NewReader(strings.Replace(aRun, `"t"`, `"`+thread+`"`, 1)))
+				req.Header.Set("Content-Type", "application/json")
+				return client.Do(req)
+			}
+			// taken tries until there is room: the server sees the ends of connections in its own time.
+			taken := func(ctx context.Context, thread string) *http.Response {
+				t.Helper()
+				for range 500 {
+					res, err := post(ctx, thread)
+					if err == nil && res.StatusCode == 200 {
+						return res
+					}
+					if err == nil {
+						res.Body.Close()
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+				t.Fatalf("%s is not taken", thread)
+				return nil
+			}
+			for n := range 3 {
+				ctx, leave := context.WithCancel(t.Context())
+				if _, err := io.ReadFull(taken(ctx, fmt.Sprint("t", n)).Body, make([]byte, 8)); err != nil {
+					t.Fatal(err)
+				}
+				leave()
+				p.wait(t, "client left: the run goes on")
+			}
+			res, err := post(t.Context(), "t4")
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(res.Body)
+			res.Body.Close()
+			if res.StatusCode != 429 || res.Header.Get("Retry-After") == "" || !strings.Contains(string(text), "HOLDPOINT_ADDRESS_CONNECTIONS") {
+				t.Errorf("one more: %d %s", res.StatusCode, text)
+			}
+			end()
+			for range 3 {
+				p.wait(t, "run ended")
+			}
+			taken(t.Context(), "t5").Body.Close()
+		})
+	}
 }

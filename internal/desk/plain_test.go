@@ -87,7 +87,9 @@ func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 // sameRunes reports whether two texts are the same but for how many characters stand for broken
 // bytes.
 func sameRunes(a, b string) bool {
-	one := func(s string) string { return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c == utf8.RuneError }), "\uFFFD") }
+	one := func(s string) string {
+		return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c == utf8.RuneError }), "\uFFFD")
+	}
 	return one(a) == one(b)
 }
 

@@ -58,7 +58,7 @@ func Listen(l net.Listener, o Options) *Listener {
 	open, end := context.WithCancel(context.Background())
 	return &Listener{
 		Listener: l, opts: o, ready: make(chan accepted), open: open, end: end,
-		room: room{total: o.Connections, each: o.PerAddress, of: map[netip.Addr]int{}},
+		room: room{total: o.Connections, each: o.PerAddress, of: map[netip.Addr]int{}, byThem: map[netip.Addr]int{}},
 	}
 }
 
@@ -105,7 +105,7 @@ func (l *Listener) take() (*conn, error) {
 			raw.Close()
 			continue
 		}
-		return &conn{Conn: raw, framing: newFraming(), over: status, free: func() { l.room.free(from) }}, nil
+		return &conn{Conn: raw, framing: newFraming(), over: status, place: &place{room: &l.room, from: from, users: 1}, free: true}, nil
 	}
 }
 
@@ -159,7 +159,7 @@ func (l *Listener) shake(c *conn) {
 	}
 	var served net.Conn = secure // the server looks for this type where it is to speak HTTP/2
 	if secure.ConnectionState().NegotiatedProtocol != "h2" {
-		served = &secured{conn{Conn: secure, framing: newFraming(), over: c.over}, secure}
+		served = &secured{conn{Conn: secure, framing: newFraming(), over: c.over, place: c.place}, secure}
 	}
 	if !l.hand(accepted{conn: served}) {
 		served.Close()
@@ -179,12 +179,14 @@ type conn struct {
 	net.Conn
 	framing framing
 	over    int // the status by which its requests are refused, 0 if there is room
+	place   *place
 
 	refused atomic.Pointer[string] // why the last request is not taken
 	stopped atomic.Bool            // its reads were called off by net/http
 	passes  atomic.Bool            // what it carries is not followed: TLS, or another protocol
+	second  atomic.Bool            // it carries HTTP/2
 	once    sync.Once
-	free    func() // nil if the room is another's to free
+	free    bool // its place is given back when it is closed; else another's Close does that
 }
 
 // secured is one inside TLS.
@@ -206,6 +208,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	took := c.framing.follow(p[:n])
+	if c.framing.state == nil {
+		c.second.Store(true) // what is refused there carries nothing
+	}
 	if why := c.framing.refused; why != "" {
 		c.refused.Store(&why)
 		clear(p[took:n])
@@ -241,8 +246,8 @@ var longAgo = time.Unix(24*60*60, 0)
 // Close implements net.Conn.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
-	if c.free != nil {
-		c.once.Do(c.free)
+	if c.free {
+		c.once.Do(c.place.leave)
 	}
 	return err
 }
@@ -297,10 +302,29 @@ func Refused(ctx context.Context) (status int, reason string) {
 	switch why := c.refused.Load(); {
 	case why != nil:
 		return http.StatusBadRequest, *why + ": two servers could disagree about where the request ends"
+	case c.over == 0:
+		switch status = c.place.room.filled(c.place.from); status {
+		case http.StatusTooManyRequests:
+			reason = "too many runs of this address go on without their clients (HOLDPOINT_ADDRESS_CONNECTIONS)"
+		case http.StatusServiceUnavailable:
+			reason = "too many runs go on without their clients (HOLDPOINT_MAX_CONNECTIONS)"
+		}
+		return status, reason
 	case c.over == http.StatusTooManyRequests:
 		return c.over, "too many connections from this address (HOLDPOINT_ADDRESS_CONNECTIONS)"
-	case c.over != 0:
-		return c.over, "too many connections (HOLDPOINT_MAX_CONNECTIONS)"
 	}
-	return 0, ""
+	return c.over, "too many connections (HOLDPOINT_MAX_CONNECTIONS)"
+}
+
+// many reports whether the connection carries several requests at once, as HTTP/2 does.
+func (c *conn) many() bool { return c.passes.Load() || c.second.Load() }
+
+// Outlives counts what a request leaves behind, when it goes on although its client has left, as a
+// connection of that client, until free is called. The context is the request's.
+func Outlives(ctx context.Context) (free func()) {
+	c, ok := ctx.Value(connKey{}).(*conn)
+	if !ok {
+		return func() {}
+	}
+	return c.place.stays(c.many())
 }

@@ -287,6 +287,95 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
+// TestRequestsThatOutliveTheirClients: each takes the place of a connection, also of the requests
+// on connections that are open already, until it is over.
+func TestRequestsThatOutliveTheirClients(t *testing.T) {
+	for name, c := range map[string]struct {
+		o      Options
+		status int
+	}{
+		"in total":          {Options{Connections: 3}, 503},
+		"of an address":     {Options{PerAddress: 3}, 429},
+		"of a proxy":        {Options{PerAddress: 3, Exempt: func(netip.Addr) bool { return true }}, 200},
+		"of a proxy, total": {Options{Connections: 3, PerAddress: 3, Exempt: func(netip.Addr) bool { return true }}, 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var frees []func()
+			s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				if status, reason := Refused(req.Context()); status != 0 {
+					http.Error(w, reason, status)
+					return
+				}
+				frees = append(frees, Outlives(req.Context()))
+			})}
+			Attach(s)
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			listener := Listen(l, c.o)
+			go s.Serve(listener)
+			t.Cleanup(func() { s.Close() })
+			status := func() (int, net.Conn) {
+				conn := dial(t, l.Addr().String())
+				io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+				res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return res.StatusCode, conn
+			}
+			var first net.Conn
+			for range 3 {
+				got, conn := status()
+				if got != 200 {
+					t.Fatalf("%d with room", got)
+				}
+				if first == nil {
+					first = conn
+				} else {
+					conn.Close()
+				}
+			}
+			// Whether the server has seen the ends of two of them or not, they have their places.
+			r := &listener.room
+			r.mu.Lock()
+			if r.all != 3 || r.alone != 3 {
+				t.Errorf("%d places, %d alone", r.all, r.alone)
+			}
+			r.mu.Unlock()
+			if got, _ := status(); got != c.status {
+				t.Errorf("a new connection: %d, want %d", got, c.status)
+			}
+			io.WriteString(first, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+			if res, err := http.ReadResponse(bufio.NewReader(first), nil); err != nil || res.StatusCode != c.status {
+				t.Errorf("on a connection that is open: %v %v", res, err)
+			}
+			for _, free := range frees {
+				free()
+			}
+			r.mu.Lock()
+			if r.alone != 0 || len(r.byThem) != 0 {
+				t.Errorf("what is left: %d alone, %d of addresses", r.alone, len(r.byThem))
+			}
+			r.mu.Unlock()
+			got := 0
+			for range 500 { // the server sees the ends in its own time
+				var conn net.Conn
+				if got, conn = status(); got == 200 {
+					break
+				}
+				conn.Close()
+				time.Sleep(5 * time.Millisecond)
+			}
+			if got != 200 {
+				t.Errorf("when they are over: %d", got)
+			}
+		})
+	}
+	Outlives(t.Context())() // of no connection
+}
+
 func TestNetwork(t *testing.T) {
 	for remote, want := range map[string]string{
 		"192.0.2.1:80": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1", "[2001:db8:1:2:3::4]:80": "2001:db8:1:2::", "[fe80::1%eth0]:80": "fe80::", "@": "", "": "",

@@ -22,13 +22,85 @@ func Network(remote string) (addr netip.Addr, ok bool) {
 	return addr, true
 }
 
-// room counts connections.
+// room counts connections, and the requests that go on although their clients have left.
 type room struct {
 	total, each int // 0: no bound
 
-	mu  sync.Mutex
-	all int
-	of  map[netip.Addr]int // by network
+	mu     sync.Mutex
+	all    int
+	of     map[netip.Addr]int // by network
+	alone  int                // requests without their clients; all has them too
+	byThem map[netip.Addr]int // the same by network; of has them too
+}
+
+// A place is that of a connection. Its client may leave requests behind that go on.
+type place struct {
+	room *room
+	from netip.Addr
+
+	mu    sync.Mutex
+	users int // the connection while it is open, and what took its place over
+}
+
+// leave gives the place back when nothing takes it any more.
+func (p *place) leave() {
+	p.mu.Lock()
+	p.users--
+	free := p.users == 0
+	p.mu.Unlock()
+	if free {
+		p.room.free(p.from)
+	}
+}
+
+// stays counts a request that goes on although its client has left, until free is called. It keeps
+// the place of its connection. Beside others of a connection of HTTP/2 it takes one of its own.
+func (p *place) stays(beside bool) (free func()) {
+	r := p.room
+	if beside {
+		p = &place{room: r, from: p.from}
+	}
+	p.mu.Lock()
+	p.users++
+	p.mu.Unlock()
+	r.mu.Lock()
+	counts := r.each > 0 && p.from.IsValid()
+	r.alone++
+	if counts {
+		r.byThem[p.from]++
+	}
+	if beside {
+		r.all++
+		if counts {
+			r.of[p.from]++
+		}
+	}
+	r.mu.Unlock()
+	return func() {
+		r.mu.Lock()
+		r.alone--
+		if counts {
+			if r.byThem[p.from]--; r.byThem[p.from] == 0 {
+				delete(r.byThem, p.from)
+			}
+		}
+		r.mu.Unlock()
+		p.leave()
+	}
+}
+
+// filled returns by what status a request of a connection that was taken is to be refused, because
+// requests without their clients alone are as many as the bound. 0: it is not.
+func (r *room) filled(from netip.Addr) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.total > 0 && r.alone >= r.total:
+		return http.StatusServiceUnavailable
+	case r.each > 0 && from.IsValid() && r.byThem[from] >= r.each:
+		return http.StatusTooManyRequests
+	}
+	return 0
 }
 
 // spare is how many connections above a bound are taken, to be answered. Those above it are closed
