@@ -42,6 +42,7 @@ type Handler struct {
 	opts      Options
 	log       *slog.Logger
 	foreign   translate.Foreign // the dialect, if its backend does not speak AG-UI
+	guard     translate.Guard   // the dialect, if it says which other requests pass
 	reverse   *httputil.ReverseProxy
 	transport http.RoundTripper // of ordinary exchanges
 	single    http.RoundTripper // of exchanges that carry answers, see backend.Transports

@@ -30,6 +30,7 @@ func New(opts Options) (*Handler, error) {
 	h.named, _ = lru.New[store.Key, []string](maxNamed)
 	o := &h.opts
 	h.foreign, _ = o.Dialect.(translate.Foreign)
+	h.guard, _ = o.Dialect.(translate.Guard)
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -126,9 +127,12 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who princi
 	}
 	route, ok := h.route(req.URL.Path)
 	if !ok {
-		return nil, true
+		return nil, h.guarded(w, req)
 	}
 	in, isRun, err := h.readRun(w, req)
+	if !isRun && err == nil && h.guard != nil && h.refusal(req, false) == "" {
+		return nil, true
+	}
 	var refused *requestError
 	posted := strings.EqualFold(req.Method, http.MethodPost) // post is a POST to some backends (werkzeug's)
 	switch {
@@ -149,7 +153,9 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who princi
 		h.log.Info("request refused", "status", http.StatusBadRequest, "reason", "no RunAgentInput")
 		h.badRequest(w, req, http.StatusBadRequest, "only an AG-UI RunAgentInput is taken here: the backend's own requests could answer what is asked past the record (HOLDPOINT_DIALECT="+h.opts.Dialect.Name()+")")
 	case !isRun:
-		return nil, true
+		return nil, h.guarded(w, req)
+	case h.refusal(req, true) != "":
+		h.turnAway(w, req, slog.LevelInfo, http.StatusBadRequest, h.refusal(req, true))
 	default:
 		return h.newRun(req, route, &in, who), false
 	}

@@ -11,10 +11,28 @@ type Foreign interface {
 	// every path by which one thread can be reached. path has a leading slash, is in lower case,
 	// and holds no doubled slash.
 	//
-	// ok is false if the agent is not at path. Everything passes there. At a place of the agent
-	// proxy refuses a POST that is not a RunAgentInput, because the backend's own requests could
-	// answer what nobody was asked.
+	// ok is false if the agent is not at path. Everything passes there, unless a Guard refuses it.
+	// At a place of the agent proxy refuses a POST that is not a RunAgentInput, because the backend's
+	// own requests could answer what nobody was asked.
 	Route(path string) (route string, ok bool)
+}
+
+// A Guard is a Foreign whose backend takes requests of its own, beside runs, by which a client could
+// change, stop or read what is not its own. proxy asks it about every request but a preflight.
+type Guard interface {
+	Foreign
+	// Refusal returns why a request must not reach the backend, "" if it may. It is pure.
+	Refusal(l RequestLine) (why string)
+}
+
+// A RequestLine is what a client asks of a backend.
+type RequestLine struct {
+	Method string
+	Path   string // as the client wrote it, with its escapes and a leading slash
+	Query  string // as the client wrote it
+	// Run says that the body is a RunAgentInput at the agent's place. The dialect then makes out
+	// method and path itself, but the query goes with its requests.
+	Run bool
 }
 
 // A Decoder is the Run of an exchange with a backend that does not speak AG-UI. It makes events of

@@ -287,6 +287,25 @@ func TestShareOfAStoreThatHasNone(t *testing.T) {
 	}
 }
 
+// What a LangGraph Server takes from any client stands in the check and in the log.
+func TestCheckTellsWhatIsOpen(t *testing.T) {
+	environ := []string{
+		upstream, "HOLDPOINT_DIALECT=langgraph-server", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT=agent",
+		"HOLDPOINT_LANGGRAPH_SERVER_ALLOW=PUT /store/items\nDELETE /threads/*",
+	}
+	stdout, _, code := holdpoint(t, environ, "check")
+	for _, request := range []string{"PUT /store/items", "DELETE /threads/*"} {
+		want := "warning: any client can make this request to LangGraph's server [variable HOLDPOINT_LANGGRAPH_SERVER_ALLOW request " + request + "]"
+		if code != exitOK || !strings.Contains(stdout, want) {
+			t.Errorf("exit %d, no %q in %s", code, want, stdout)
+		}
+	}
+	_, stderr, code := holdpoint(t, append(environ, "HOLDPOINT_LANGGRAPH_SERVER_ALLOW=POST /threads/*/runs"), "check")
+	if code != exitMisuse || !strings.Contains(stderr, "HOLDPOINT_LANGGRAPH_SERVER_ALLOW") || !strings.Contains(stderr, "past the record") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}
+
 // Tokens of a desk.
 const (
 	deskToken  = "d5e7a3f0c1b2948576aabbccddeeff00"

@@ -265,6 +265,9 @@
 //     name in langgraph.json, or an assistant's uuid. langgraph-server does not start without it
 //   - HOLDPOINT_LANGGRAPH_SERVER_CANCEL (false): JSON that a graph gets for a cancelled answer
 //     beside others, except in a tool review. It must be nothing that a graph could take for a yes
+//   - HOLDPOINT_LANGGRAPH_SERVER_ALLOW (none): requests of the server's own API that pass beside
+//     those of docs/langgraph-server.md: a method and a path, by commas or lines, such as GET
+//     /store/items. * stands for one segment. Whoever reaches Holdpoint can make them
 //
 // # Signals
 //

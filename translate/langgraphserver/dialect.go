@@ -45,7 +45,7 @@ import (
 // Name of the dialect.
 const Name = "langgraph-server"
 
-var _ translate.Foreign = (*Dialect)(nil)
+var _ translate.Guard = (*Dialect)(nil)
 
 // Options of the dialect, HOLDPOINT_LANGGRAPH_SERVER_*.
 type Options struct {
@@ -53,6 +53,9 @@ type Options struct {
 	// Cancel is what a graph gets for a cancelled answer beside one that is not. Where everything
 	// is cancelled, the graph gets nothing: its task ends.
 	Cancel kit.JSON `env:"CANCEL" means:"no or null" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer beside others, except in a tool review. It must be nothing that a graph could take for a yes"`
+	// Allow are requests of the server's own API that a client may make beside those that only read
+	// one thread, or what is the same for everybody.
+	Allow Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass beside those of docs/langgraph-server.md: a method and a path, by commas or lines, such as GET /store/items. * stands for one segment. Whoever reaches Holdpoint can make them"`
 }
 
 // Needs returns what must be set.
@@ -63,10 +66,19 @@ func (o Options) Needs() string {
 	return ""
 }
 
-// A Dialect implements translate.Foreign.
+// Check returns what is wrong with the options.
+func (o Options) Check() []error {
+	if err := o.Allow.Check(); err != nil {
+		return []error{kit.WrongOption("ALLOW", err)}
+	}
+	return nil
+}
+
+// A Dialect implements translate.Guard.
 type Dialect struct {
 	assistant string
 	cancel    json.RawMessage
+	allow     Requests
 }
 
 // New makes the dialect. Without Cancel it is false. warn may be nil.
@@ -78,7 +90,12 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 		warn("a graph that only asks whether there is an answer takes such a value for a yes: right only for graphs that look into it",
 			"variable", "HOLDPOINT_LANGGRAPH_SERVER_CANCEL")
 	}
-	return &Dialect{assistant: o.Assistant, cancel: json.RawMessage(o.Cancel)}, nil
+	for _, one := range o.Allow {
+		if warn != nil {
+			warn("any client can make this request to LangGraph's server", "variable", "HOLDPOINT_LANGGRAPH_SERVER_ALLOW", "request", one.String())
+		}
+	}
+	return &Dialect{assistant: o.Assistant, cancel: json.RawMessage(o.Cancel), allow: o.Allow}, nil
 }
 
 // Name implements translate.Dialect.
