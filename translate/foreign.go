@@ -17,8 +17,8 @@ type Foreign interface {
 	Route(path string) (route string, ok bool)
 }
 
-// A Guard is a Foreign whose backend takes requests of its own, beside runs, by which a client could
-// change, stop or read what is not its own. proxy asks it about every request but a preflight.
+// A Guard is a Foreign whose backend takes other requests than runs, and lets a client change, stop
+// or read by them what others do. proxy asks it about every request but a preflight.
 type Guard interface {
 	Foreign
 	// Refusal returns why a request must not reach the backend, "" if it may. It is pure.
