@@ -177,22 +177,24 @@ func auditCommand(args []string, stdout, stderr io.Writer) int {
 	}
 	flags := flag.NewFlagSet("holdpoint audit verify", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	text := flags.String("head", "", "")
+	texts := map[string]*string{"head": flags.String("head", "", ""), "after": flags.String("after", "", "")}
 	if err := flags.Parse(args[1:]); err != nil {
 		return misuse(stderr, err.Error())
 	}
 	if flags.NArg() == 0 {
 		return misuse(stderr, "audit verify takes the files of a chain, the oldest first")
 	}
-	var head *audit.Head
-	if *text != "" {
-		h, err := audit.ParseHead(*text)
-		if err != nil {
-			return misuse(stderr, fmt.Sprintf("-head %q: %v", *text, err))
+	var kept audit.Kept
+	for name, into := range map[string]**audit.Head{"head": &kept.Head, "after": &kept.After} {
+		if text := *texts[name]; text != "" {
+			h, err := audit.ParseHead(text)
+			if err != nil {
+				return misuse(stderr, fmt.Sprintf("-%s %q: %v", name, text, err))
+			}
+			*into = &h
 		}
-		head = &h
 	}
-	report, err := audit.Verify(flags.Args(), head)
+	report, err := audit.Verify(flags.Args(), kept)
 	if err != nil {
 		fmt.Fprintf(stderr, "holdpoint: %v\n", err)
 		return exitMisuse

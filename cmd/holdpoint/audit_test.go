@@ -67,6 +67,17 @@ func TestAuditOfTheBinary(t *testing.T) {
 	if code != 0 || stdout != "5 lines, head "+head+": whole\n" || stderr != "" {
 		t.Errorf("exit %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
+	if stdout, _, code = holdpoint(t, nil, "audit", "verify", file); code != 1 || !strings.Contains(stdout, "seq 1 to 2 are missing before it") {
+		t.Errorf("without the first file: exit %d, stdout %s", code, stdout)
+	}
+	stdout, _, _ = holdpoint(t, nil, "audit", "verify", file+".1")
+	after := strings.TrimSuffix(strings.TrimPrefix(stdout, "2 lines, head "), ": whole\n")
+	if stdout, _, code = holdpoint(t, nil, "audit", "verify", "-after", after, "-head", head, file); code != 0 || stdout != "3 lines, head "+head+": whole\n" {
+		t.Errorf("after the head of the first file: exit %d, stdout %s", code, stdout)
+	}
+	if stdout, _, code = holdpoint(t, nil, "audit", "verify", file, file+".1"); code != 1 {
+		t.Errorf("the other way around: exit %d, stdout %s", code, stdout)
+	}
 	text, _ := os.ReadFile(file)
 	lines := strings.SplitAfter(string(text), "\n")
 	os.WriteFile(file, []byte(lines[0]+lines[2]), 0o600)
@@ -83,7 +94,7 @@ func TestAuditOfTheBinary(t *testing.T) {
 	if code != 1 || changed == lines[1] || !strings.Contains(stdout, "problem: "+file+":2: ") || !strings.Contains(stdout, "it was changed") {
 		t.Errorf("a line was changed: exit %d, stdout %s", code, stdout)
 	}
-	for _, args := range [][]string{{"audit"}, {"audit", "verify"}, {"audit", "verify", "-head", "1", file}, {"audit", "verify", file + ".none"}} {
+	for _, args := range [][]string{{"audit"}, {"audit", "verify"}, {"audit", "verify", "-head", "1", file}, {"audit", "verify", "-after", "1", file}, {"audit", "verify", file + ".none"}} {
 		if stdout, stderr, code := holdpoint(t, nil, args...); code != 2 || stdout != "" || stderr == "" {
 			t.Errorf("%q: exit %d, stdout %s, stderr %s", args, code, stdout, stderr)
 		}

@@ -23,7 +23,7 @@
 //	                    a shell; exit 0 if it is. Without a word: live
 //	holdpoint drain     make the running process not ready, and wait until its streams have ended,
 //	                    for preStop hooks
-//	holdpoint audit verify [-head seq:hash] FILE...
+//	holdpoint audit verify [-after seq:hash] [-head seq:hash] FILE...
 //	                    read the files of an audit, the oldest first, and say which line was taken out
 //	                    or changed; exit 1 if one was. -head: a head that the log has
 //	holdpoint doctor [-json] URL|FILE|-

@@ -77,7 +77,7 @@ func writeLines(t *testing.T, list ...string) string {
 
 func verify(t *testing.T, head *Head, paths ...string) Report {
 	t.Helper()
-	r, err := Verify(paths, head)
+	r, err := Verify(paths, Kept{Head: head})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +109,40 @@ func TestVerifyFindsWhatWasDone(t *testing.T) {
 			r := verify(t, nil, writeLines(t, c.list...))
 			if len(r.Problems) == 0 || !strings.Contains(r.Problems[0], c.want) {
 				t.Errorf("got %q, want %q", r.Problems, c.want)
+			}
+		})
+	}
+}
+
+// TestVerifyWantsAllFilesInTheirOrder: lines that are missing at the front, files in another order
+// and files that are given twice are problems.
+func TestVerifyWantsAllFilesInTheirOrder(t *testing.T) {
+	_, list := lines(t, 5)
+	first, second := writeLines(t, list[:3]...), writeLines(t, list[3:]...)
+	begins := func(at string) string {
+		return writeLines(t, `{"v":1,"seq":1,"prev":"`+none+`","time":"`+at+`","event":"chain.begun"}`)
+	}
+	other, older := begins("2999-01-01T00:00:00Z"), begins("1999-01-01T00:00:00Z")
+	for name, c := range map[string]struct {
+		paths []string
+		want  string // "": whole
+		notes int
+	}{
+		"all of them":               {[]string{first, second}, "", 0},
+		"and another chain":         {[]string{first, second, other}, "", 1},
+		"the front is missing":      {[]string{second}, "seq 1 to 3 are missing before it: give the files before as well", 0},
+		"some lines of the front":   {[]string{writeLines(t, list[1:]...)}, "seq 1 to 1 are missing before it", 0},
+		"the other way around":      {[]string{second, first}, "seq 1 to 3 are missing before it", 0},
+		"the older chain later":     {[]string{first, second, older}, "the files are not in their order", 0},
+		"the first twice":           {[]string{first, first, second}, "a file was given twice", 0},
+		"all of it twice":           {[]string{first, second, first, second}, "a file was given twice", 0},
+		"the second twice":          {[]string{first, second, second}, "seq 4 stands behind seq 6", 0},
+		"a chain twice, not in row": {[]string{first, second, other, first, second}, "a file was given twice", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := verify(t, nil, c.paths...)
+			if got := strings.Join(r.Problems, "; "); (c.want == "") != (got == "") || !strings.Contains(got, c.want) || c.want == "" && len(r.Notes) != c.notes {
+				t.Errorf("problems %q, notes %q, want %q", got, r.Notes, c.want)
 			}
 		})
 	}
@@ -189,8 +223,25 @@ func TestRotation(t *testing.T) {
 	if r := verify(t, nil, path+".1", path); len(r.Problems)+len(r.Notes) > 0 || r.Lines != 5 {
 		t.Errorf("%+v", r)
 	}
-	if r := verify(t, nil, path); len(r.Problems) > 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "goes on from seq 3") {
+	if r := verify(t, nil, path); len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "seq 1 to 3 are missing before it") {
 		t.Errorf("the second file alone: %+v", r)
+	}
+	after := verify(t, nil, path+".1").Head
+	for name, c := range map[string]struct {
+		after Head
+		path  string
+		want  string
+	}{
+		"the head of the first file": {after, path, ""},
+		"its short form":             {Head{Seq: after.Seq, Hash: after.Hash[:13]}, path, ""},
+		"another hash":               {Head{Seq: after.Seq, Hash: strings.Repeat("1", 64)}, path, "seq 4 does not follow"},
+		"another place":              {Head{Seq: after.Seq - 1, Hash: after.Hash}, path, "seq 4 does not follow the head that was given with -after (seq 2)"},
+		"before the first file":      {after, path + ".1", "seq 1 does not follow"},
+	} {
+		r, err := Verify([]string{c.path}, Kept{After: &c.after})
+		if got := strings.Join(r.Problems, "; "); err != nil || (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 	if err := l.Close(); err != nil || l.Take(asked(5)) == nil {
 		t.Errorf("closed with %v, and takes lines", err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Report is what Verify has found.
@@ -30,10 +31,19 @@ func ParseHead(text string) (Head, error) {
 	return Head{Seq: n, Hash: hash}, nil
 }
 
-// Verify reads the files of a chain, the oldest first. head is one that was kept, nil if none was:
-// a line with that hash must be there. An error says that a file could not be read.
-func Verify(paths []string, head *Head) (Report, error) {
-	v := verifier{want: head}
+// Kept are heads that somebody has kept elsewhere. Nil heads were not.
+type Kept struct {
+	// After is the head of the files before, which are not there to be read: the first line must
+	// follow it. Without it the chain must begin in the first file.
+	After *Head
+	// Head is a line that must be there.
+	Head *Head
+}
+
+// Verify reads the files of a chain, the oldest first. An error says that a file could not be read.
+func Verify(paths []string, kept Kept) (Report, error) {
+	head := kept.Head
+	v := verifier{want: head, after: kept.After, chains: map[string]string{}}
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
@@ -54,11 +64,14 @@ func Verify(paths []string, head *Head) (Report, error) {
 
 type verifier struct {
 	Report
-	want  *Head
-	last  link // zero: there was no line yet
-	place string
-	odd   []byte // what stands behind the last line and is none
-	oddAt string
+	want   *Head
+	after  *Head
+	chains map[string]string // the places at which chains begin, by the hash of the line
+	last   link              // zero: there was no line yet
+	time   string            // of that line
+	place  string
+	odd    []byte // what stands behind the last line and is none
+	oddAt  string
 }
 
 func (v *verifier) problem(place, format string, args ...any) {
@@ -105,11 +118,11 @@ func (v *verifier) line(place string, text []byte) {
 	if v.oddAt != "" {
 		v.behindOdd(place, &n)
 	}
-	v.chain(place, &n)
+	v.chain(place, &n, hashOf(text))
 	if n.Missed > 0 {
 		v.note(place, "%d events before it could not be written", n.Missed)
 	}
-	v.last, v.place = link{n.Seq, hashOf(text)}, place
+	v.last, v.place, v.time = link{n.Seq, hashOf(text)}, place, n.Time
 	v.seen = v.seen || v.want != nil && v.want.Seq == v.last.seq && strings.HasPrefix(v.last.hash, v.want.Hash)
 	v.Lines++
 }
@@ -126,14 +139,28 @@ func (v *verifier) behindOdd(place string, n *line) {
 }
 
 // chain judges a line's place in the chain.
-func (v *verifier) chain(place string, n *line) {
+func (v *verifier) chain(place string, n *line, hash string) {
 	first := v.Lines == 0
+	begins := n.Seq == 1 && n.Prev == none // it may be a recovery: the line before it was torn
+	if begins {
+		if at, twice := v.chains[hash]; twice {
+			v.problem(place, "the chain that begins here was read already (%s): a file was given twice", strings.TrimSuffix(at, ": "))
+			return
+		}
+		v.chains[hash] = place
+	}
 	switch {
-	case first && n.Seq == 1 && n.Prev == none: // it may be a recovery: the line before it was torn
-	case n.Event == begun && n.Seq == 1 && n.Prev == none:
-		v.note(place, "a new chain begins here, at %s: what stands before it is of another", n.Time)
+	case first && v.after != nil:
+		if n.Seq != v.after.Seq+1 || !strings.HasPrefix(n.Prev, v.after.Hash) {
+			v.problem(place, "seq %d does not follow the head that was given with -after (seq %d): lines are missing, or the files are not in their order", n.Seq, v.after.Seq)
+		}
+	case first && begins:
 	case first:
-		v.note(place, "it goes on from seq %d with hash %s, which is in a file before", n.Seq-1, n.Prev)
+		v.problem(place, "seq 1 to %d are missing before it: give the files before as well, the oldest first, or their head with -after %d:%s", n.Seq-1, n.Seq-1, n.Prev)
+	case begins && n.Event == begun && earlier(n.Time, v.time):
+		v.problem(place, "the chain that begins here, at %s, is older than the line before it, of %s: the files are not in their order, or the clock was set back", n.Time, v.time)
+	case begins && n.Event == begun:
+		v.note(place, "a new chain begins here, at %s: what stands before it is of another", n.Time)
 	case n.Prev == v.last.hash && n.Seq == v.last.seq+1:
 	case n.Prev == v.last.hash:
 		v.problem(place, "its seq is %d, want %d: it was changed", n.Seq, v.last.seq+1)
@@ -146,4 +173,11 @@ func (v *verifier) chain(place string, n *line) {
 	default:
 		v.problem(place, "seq %d stands behind seq %d: it was moved or put in", n.Seq, v.last.seq)
 	}
+}
+
+// earlier compares two times of lines. What is not a time is not earlier.
+func earlier(a, b string) bool {
+	at, err := time.Parse(time.RFC3339, a)
+	before, wrong := time.Parse(time.RFC3339, b)
+	return err == nil && wrong == nil && at.Before(before)
 }
