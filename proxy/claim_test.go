@@ -1,9 +1,12 @@
 package proxy
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -49,11 +52,56 @@ func TestClientThatLeavesBetweenClaimAndSend(t *testing.T) {
 		b.post(input("t", "r1", ""))
 		w := &recorder{ResponseRecorder: httptest.NewRecorder()}
 		b.h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", "r2", resumeWith(yes("n1~x"))))).WithContext(ctx))
+		wantTypes(t, w.text(), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:CLIENT_LEFT")
 		rec, err := b.store.Load(t.Context(), recordKey("/", "t"), "")
 		if err != nil || rec.State != store.Open || b.n != 1 {
 			t.Errorf("state %q after %d calls (%v)", rec.State, b.n, err)
 		}
 	})
+}
+
+// TestClientThatShutsItsSendingSide: to a server such a client looks like one that has left, but it
+// reads on. It is told that its answer was not sent, and asked again; the same answer then counts.
+func TestClientThatShutsItsSendingSide(t *testing.T) {
+	shut := make(chan struct{}) // the server has seen it
+	s := &scriptedStore{claim: func(err error) error {
+		<-shut
+		return err
+	}}
+	g := newRig(t, asksOnce, func(o *Options) { s.Store = o.Store; o.Store = s })
+	g.do(input("t", "r1", ""))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		context.AfterFunc(r.Context(), func() { close(shut) })
+		g.h.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answer := input("t", "r2", resumeWith(yes("n1~id1")))
+	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	said, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(said.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTypes(t, string(body), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:CLIENT_LEFT")
+	if got := string(body); !strings.Contains(got, "Nothing was done.") || !strings.Contains(got, "n1~id1") || strings.Contains(got, "mayHaveRun") {
+		t.Errorf("told %s", got)
+	}
+	if g.called() != 1 {
+		t.Errorf("the backend was called %d times, want 1", g.called())
+	}
+	s.claim = nil
+	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
 // TestRenewalEndsWithItsRun: a step that was under way when it was stopped is the last one.

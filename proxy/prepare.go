@@ -82,7 +82,7 @@ func (r *run) readyToReadOn() {
 	default:
 		r.life.occupies.ledger, r.life.occupies.log = &r.ledger, r.log
 		if !r.life.outlive() {
-			r.verdict = givenUp()
+			r.verdict = clientLeft()
 		}
 	}
 }
@@ -229,12 +229,18 @@ func (r *run) claimPause() {
 		return
 	}
 	if !r.life.outlive() {
-		_, _ = r.claim.giveBack() // the client left just now; nothing was sent
-		r.verdict = givenUp()
+		_, _ = r.claim.giveBack() // nothing was sent
+		r.verdict = clientLeft()
 	}
 }
 
-func givenUp() contract.Ruling { return refuse(agui.ResumeInProgress, "the request was given up") }
+// clientLeft refuses a run whose client closed its side before anything was sent to the backend.
+// The client may still read: it has closed its sending side only. So it is asked again.
+func clientLeft() contract.Ruling {
+	ruling := refuse(agui.ClientLeft, "the client closed its side of the connection before the request was handed on")
+	ruling.Reask = true
+	return ruling
+}
 
 // closeDoubt closes a doubt that is to be told: the pause ends with it, so that the thread can go
 // on. It sets another verdict if there is none any more.

@@ -224,7 +224,7 @@ func (r *run) replay(result *store.Result) []agui.Event {
 // question has ended, a page that does not know it yet is shown what came of it.
 func (r *run) refusal(v contract.Ruling) []agui.Event {
 	if v.Refusal == nil {
-		v.Refusal = agui.Errorf(agui.ResumeInProgress, "the request was given up")
+		v.Refusal = agui.Errorf(agui.ResumeInProgress, "the client left while a resume of this thread was running")
 	}
 	r.report.outcome, r.report.code = "refused", v.Refusal.Code
 	r.tellRefused(v.Refusal.Code)

@@ -36,6 +36,7 @@ const (
 	UpstreamIdle         Code = "UPSTREAM_IDLE"
 	FrameTooLarge        Code = "FRAME_TOO_LARGE"
 	UnsupportedEncoding  Code = "UNSUPPORTED_ENCODING"
+	ClientLeft           Code = "CLIENT_LEFT"
 	ProxyDraining        Code = "PROXY_DRAINING"
 	InternalError        Code = "INTERNAL_ERROR"
 )
@@ -49,7 +50,7 @@ func Codes() []Code {
 		ThreadForbidden, MessagesNotTaken, StoreUnavailable, StoreFull,
 		AuditUnavailable, PauseTooLarge, UpstreamUnreachable, UpstreamStatus,
 		UpstreamEOF, UpstreamIdle, FrameTooLarge, UnsupportedEncoding,
-		ProxyDraining, InternalError,
+		ClientLeft, ProxyDraining, InternalError,
 	}
 }
 
