@@ -159,8 +159,9 @@ func turns(o order) script {
 	return script{head: []frame{o.started()}, block: block, tail: []frame{o.finished()}}
 }
 
-// hugeBytes is the size of the largest frame that Holdpoint takes by default.
-const hugeBytes = 8 << 20
+// hugeBytes is the size of a frame that repeats the largest request which Holdpoint takes by
+// default.
+const hugeBytes = 16 << 20
 
 func huge(o order, begin, end string) script {
 	return around(o, []frame{{event: begin + filler(hugeBytes-len(begin)-len(end)-8) + end}})

@@ -37,7 +37,7 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 		return
 	}
 	if b.watch == nil {
-		b.watch = &backend.Watch{Told: b.idled, Gate: &b.apart.gate}
+		b.watch = &backend.Watch{Told: b.idled, Late: b.lateIdle, Grace: b.r.h.opts.ResumeIdleGrace, Gate: &b.apart.gate}
 	}
 	b.watch.Limit, b.mute = b.r.h.opts.IdleTimeout, false
 	if s := b.r.exchange.Out.Silence; s > 0 && (b.watch.Limit == 0 || s < b.watch.Limit) {
@@ -67,6 +67,10 @@ func (b *body) idled() {
 	}
 	b.r.life.cancel(errIdle)
 }
+
+// lateIdle gives a silent claimed run up, some time after its client was told of the silence: its
+// thread would take nothing else until then. The answers are in doubt.
+func (b *body) lateIdle() { b.r.life.cancel(errIdle) }
 
 // start tells a RUN_STARTED of our own if the backend gave none: a client fails a stream that
 // begins otherwise.

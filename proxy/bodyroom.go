@@ -33,6 +33,17 @@ type bodyHold struct {
 	bytes int64
 }
 
+// forLarge returns how much of the room bodies may have that are not small.
+func (r *bodyRoom) forLarge() int64 { return r.limit - r.limit/4 }
+
+// most returns how much this body could have if it were the only one.
+func (h *bodyHold) most() int64 {
+	if h.from != 0 {
+		return min(h.room.forLarge(), h.room.share)
+	}
+	return h.room.forLarge()
+}
+
 // take waits for n more bytes. It fails after a while, or when ctx is done.
 func (h *bodyHold) take(ctx context.Context, n int64) error {
 	var late <-chan time.Time
@@ -64,7 +75,7 @@ func (h *bodyHold) try(n int64) (freed <-chan struct{}) {
 	defer r.mu.Unlock()
 	limit := r.limit
 	if h.bytes+n > smallBody {
-		limit -= limit / 4
+		limit = r.forLarge()
 	}
 	if r.taken+n > limit || h.from != 0 && r.from[h.from]+n > r.share {
 		if r.freed == nil {

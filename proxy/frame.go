@@ -245,5 +245,8 @@ func (b *body) follow(c conclusion, seen agui.Type) {
 		b.phase.advance(over) // behind the end of a stream that is not AG-UI there is no second run
 	default:
 		b.phase.advance(ended)
+		if !b.r.claimedNow() {
+			b.r.life.follow() // what else the backend says is for the client that is there
+		}
 	}
 }

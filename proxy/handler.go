@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/cors"
@@ -30,7 +31,8 @@ import (
 // Defaults of the sizes, see Options.
 const (
 	defaultRequestBytes    = 16 << 20
-	defaultFrameBytes      = 8 << 20
+	defaultFrameBytes      = 32 << 20
+	defaultIdleGrace       = 15 * time.Minute
 	defaultTranscriptBytes = 4 << 20
 	defaultBodyBytes       = 256 << 20
 

@@ -86,6 +86,19 @@ func (l *life) outlive() bool {
 	return true
 }
 
+// follow lets the run end with its client again, because its end was told. A backend may leave its
+// stream open long after that, and the thread is to be free.
+func (l *life) follow() {
+	if !l.lasting.CompareAndSwap(true, false) {
+		return
+	}
+	if l.unwatch() {
+		l.unfollow = context.AfterFunc(l.client, func() { l.cancel(context.Canceled) })
+		return
+	}
+	l.cancel(context.Canceled) // the client has left already
+}
+
 // goOnAlone notes that the client has left, wherever the run is by then.
 func (l *life) goOnAlone() {
 	if !l.books.countAlone(l) {

@@ -52,6 +52,9 @@ func New(opts Options) (*Handler, error) {
 	if o.BodyBytes == 0 {
 		o.BodyBytes = defaultBodyBytes
 	}
+	if o.ResumeIdleGrace == 0 {
+		o.ResumeIdleGrace = defaultIdleGrace
+	}
 	if o.AddressShare >= 100 {
 		o.AddressShare = 0
 	}
@@ -67,7 +70,7 @@ func New(opts Options) (*Handler, error) {
 	h.lives.reports.log, h.lives.reports.quiet = h.log, h.lives.quiet
 	h.transport, h.single = o.Transport, o.Transport
 	if o.Transport == nil {
-		h.transport, h.single = backend.Transports(o.Upstream, backend.Options{TLS: o.UpstreamTLS, HTTP2: o.UpstreamHTTP2})
+		h.transport, h.single = backend.Transports(o.Upstream, backend.Options{TLS: o.UpstreamTLS, HTTP2: o.UpstreamHTTP2, KeepAlive: o.UpstreamKeepAlive})
 	}
 	h.SetUpstreamHeaders(o.UpstreamHeaders)
 	h.reverse = &httputil.ReverseProxy{

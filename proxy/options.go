@@ -61,9 +61,10 @@ type Options struct {
 	MaxRequestBytes int64         // of a run's body, 413 above; 0: 16 MiB
 	BodyBytes       int64         // of all bodies that are being read, 503 above; a large one has three quarters of it. 0: 256 MiB
 	AddressShare    int           // of BodyBytes, and of what the store deals out, for one client address, in hundredths; 0: no bound
-	MaxFrameBytes   int           // of one frame of the upstream's stream; 0: 8 MiB
+	MaxFrameBytes   int           // of one frame of the upstream's stream; 0: 32 MiB
 	TranscriptBytes int           // kept per stream for snapshots; 0: 4 MiB
 	IdleTimeout     time.Duration // of a silent upstream; 0: off
+	ResumeIdleGrace time.Duration // how long a run with answers is waited for after its client was told of the silence; 0: 15 minutes
 	WriteTimeout    time.Duration // of one write to a client; 0: 1 minute
 	Heartbeat       time.Duration // comments towards a client that hears nothing; 0: off
 
@@ -76,6 +77,8 @@ type Options struct {
 	UpstreamHTTP2 bool // HTTP/2 where the backend takes it (https), or from the first byte (http)
 
 	Underscores Underscores // "": refuse
+
+	UpstreamKeepAlive time.Duration // how long a connection to the backend may be idle; 0: 900 ms
 
 	// AllowOrigins are the origins whose pages may read every answer: scheme://host[:port], the
 	// host's first label may be "*"; or "*" alone. Nil: what the backend says to an origin holds,

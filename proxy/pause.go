@@ -105,8 +105,8 @@ func (r *run) tooMuch(res *translate.Result) *agui.RunError {
 	for _, ev := range p.Own {
 		size += len(ev)
 	}
-	if limit := pauseFrames * r.h.opts.MaxFrameBytes; size > limit {
-		return agui.Errorf(agui.PauseTooLarge, "what the run asks is larger than %d bytes (%d times HOLDPOINT_MAX_FRAME_BYTES)", limit, pauseFrames)
+	if limit := min(pauseFrames*r.h.opts.MaxFrameBytes, maxPauseBytes); size > limit {
+		return agui.Errorf(agui.PauseTooLarge, "what the run asks is larger than %d bytes (%d times HOLDPOINT_MAX_FRAME_BYTES, at most 32 MiB)", limit, pauseFrames)
 	}
 	if r.show != translate.ShowNative && !r.transcript.KnowsOpen() {
 		return agui.Errorf(agui.PauseTooLarge, "the run asks something while more is open in its stream than can be kept (HOLDPOINT_TRANSCRIPT_BYTES)")
@@ -114,9 +114,14 @@ func (r *run) tooMuch(res *translate.Result) *agui.RunError {
 	return nil
 }
 
-// pauseFrames is how many of the largest frames all that is kept of a pause may have. A question
-// stands there as the backend asked it, as the client is told it, and in what the dialect keeps.
-const pauseFrames = 4
+const (
+	// pauseFrames is how many of the largest frames all that is kept of a pause may have. A question
+	// stands there as the backend asked it, as the client is told it, and in what the dialect keeps.
+	pauseFrames = 4
+	// maxPauseBytes bounds a pause where frames may be larger than any question: they repeat whole
+	// conversations, and a pause is kept for weeks.
+	maxPauseBytes = 32 << 20
+)
 
 // refusePause ends a run with an error in place of its question.
 func (r *run) refusePause(told *agui.RunError) *agui.RunError {

@@ -139,7 +139,7 @@ func (h *Handler) readBody(w http.ResponseWriter, req *http.Request, t bodyType)
 	}
 	object = first == '{' || agui.ObjectElsewhere(head) != agui.Plain
 	if object || t.form {
-		body, err = readRest(head, req.Body, limit, req.ContentLength, func(n int) error { return hold.take(req.Context(), int64(n)) })
+		body, err = readRest(head, req.Body, limit, req.ContentLength, hold.most(), func(n int) error { return hold.take(req.Context(), int64(n)) })
 		return body, object, err
 	}
 	req.Body = stream.Replay(head, req.Body)
@@ -177,13 +177,22 @@ func readHead(r io.Reader, limit, length int64) (head []byte, first byte, err er
 	return nil, 0, tooLarge()
 }
 
-// readRest reads what follows the head, which becomes a part of it. take is asked for memory.
-func readRest(body []byte, r io.Reader, limit, length int64, take func(n int) error) ([]byte, error) {
+// readRest reads what follows the head, which becomes a part of it. take is asked for memory,
+// and gives most bytes to one body. A body that needs more than smallBody asks once, for all that
+// it may need: of several large bodies that each had a part, none could go on.
+func readRest(body []byte, r io.Reader, limit, length, most int64, take func(n int) error) ([]byte, error) {
+	taken := len(body)
 	for int64(len(body)) <= limit {
 		if len(body) == cap(body) {
 			more := min(room(len(body), length), int(limit)+2-len(body))
-			if err := take(more); err != nil {
-				return nil, err
+			if need := len(body) + more; need > taken {
+				if need > smallBody {
+					need = max(need, int(mayNeed(limit, length, most)))
+				}
+				if err := take(need - taken); err != nil {
+					return nil, err
+				}
+				taken = need
 			}
 			body = slices.Grow(body, more)
 		}
@@ -197,6 +206,18 @@ func readRest(body []byte, r io.Reader, limit, length int64, take func(n int) er
 		}
 	}
 	return nil, tooLarge()
+}
+
+// mayNeed returns the most bytes that a body needs: what it declares, or the limit if it declares
+// nothing. It is one byte more, where the body's end shows.
+func mayNeed(limit, length, most int64) int64 {
+	switch {
+	case length < 0:
+		return min(limit+2, most)
+	case length > limit:
+		return limit + 2
+	}
+	return length + 1
 }
 
 // room is how many more bytes than size there should be memory for. Memory is taken as the body

@@ -141,7 +141,7 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
 			io.WriteString(w, streamOf(started))
 			select {
-			case <-time.After(90 * time.Minute):
+			case <-time.After(70 * time.Minute):
 			case <-ctx.Done():
 				t.Error("the upstream of a claimed run was cancelled")
 			}
@@ -156,6 +156,80 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 			t.Errorf("%d calls", b.n)
 		}
 	})
+}
+
+// TestResumeThatStaysSilent: its client is told of the silence, and its thread is busy for a
+// bounded time after that. Then the answers are in doubt, and the next message goes to the backend.
+func TestResumeThatStaysSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
+			if n > 2 {
+				return endsAtOnce(ctx, n, w)
+			}
+			io.WriteString(w, streamOf(started))
+			<-ctx.Done()
+			return nil
+		}), func(o *Options) { o.IdleTimeout, o.ResumeIdleGrace = 2*time.Second, 3*time.Second })
+		b.post(input("t", "r1", ""))
+		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_IDLE")
+		wantTypes(t, b.post(input("t", "r3", "")), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_PROGRESS")
+		time.Sleep(4 * time.Second)
+		if got := b.post(input("t", "r4", "")); !strings.Contains(types(got), "RESUME_IN_DOUBT") {
+			t.Error(got)
+		}
+		wantTypes(t, b.post(input("t", "r5", "")), "RUN_STARTED RUN_FINISHED")
+		if b.n != 3 {
+			t.Errorf("%d calls", b.n)
+		}
+	})
+}
+
+// TestThreadIsFreeAtTheTerminalEvent: a backend leaves its stream open after its end, as one does
+// that sends its traces. The client takes the end, leaves, and sends its next run at once.
+func TestThreadIsFreeAtTheTerminalEvent(t *testing.T) {
+	for _, way := range []OnDisconnect{DisconnectCancel, DisconnectFinish} {
+		t.Run(string(way), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
+					end := finished
+					if n == 2 {
+						end = asks
+					}
+					io.WriteString(w, streamOf(started, end))
+					select {
+					case <-time.After(time.Minute):
+					case <-ctx.Done():
+					}
+					return nil
+				}, func(o *Options) { o.OnDisconnect = way })
+				begin := time.Now()
+				for n, run := range []struct{ body, want string }{
+					{input("t", "r1", ""), "RUN_STARTED RUN_FINISHED"},
+					{input("t", "r2", ""), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt"},
+					{input("t", "r3", resumeWith(yes("n1~x"))), "RUN_STARTED RUN_FINISHED"},
+					{input("t", "r4", ""), "RUN_STARTED RUN_FINISHED"},
+				} {
+					ctx, leave := context.WithCancel(t.Context())
+					w := &recorder{ResponseRecorder: httptest.NewRecorder()}
+					done := make(chan struct{})
+					go func() {
+						defer close(done)
+						b.h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(run.body)).WithContext(ctx))
+					}()
+					synctest.Wait()
+					wantTypes(t, w.text(), run.want)
+					leave()
+					if synctest.Wait(); len(b.h.lives.alone) != 0 {
+						t.Errorf("run %d goes on without its client", n+1)
+					}
+					<-done
+				}
+				if took := time.Since(begin); took != 0 {
+					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
 }
 
 func TestClaimIsRenewedWhileTheUpstreamLives(t *testing.T) {

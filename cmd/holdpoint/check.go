@@ -32,7 +32,7 @@ func check(environ []string, list dialects.List, deskOnly bool, t terminal) int 
 			return exitMisuse
 		}
 	}
-	if note := c.shareNote(); note != "" {
+	for _, note := range c.notes() {
 		fmt.Fprintf(t.out, "warning: %s\n", note)
 	}
 	for _, name := range c.ignored {

@@ -57,9 +57,10 @@ type config struct {
 	MaxRequestBytes   size          `env:"MAX_REQUEST_BYTES" envDefault:"16MiB" doc:"largest body of a run. A larger one gets 413"`
 	BodyBytes         size          `env:"BODY_BYTES" envDefault:"256MiB" doc:"memory for all request bodies that are being read, a quarter of it for small ones. Above it the answer is 503"`
 	AddressShare      percent       `env:"ADDRESS_SHARE" envDefault:"100%" doc:"how much of BODY_BYTES, and of a store in memory, one client address may have (for IPv6, a network of 64 bits). Behind an ingress or a runtime all users have one address"`
-	MaxFrameBytes     size          `env:"MAX_FRAME_BYTES" envDefault:"8MiB" doc:"largest frame of the backend's stream"`
+	MaxFrameBytes     size          `env:"MAX_FRAME_BYTES" envDefault:"32MiB" doc:"largest frame of the backend's stream. Adapters repeat the whole conversation in one frame, so it must be larger than MAX_REQUEST_BYTES"`
 	TranscriptBytes   size          `env:"TRANSCRIPT_BYTES" envDefault:"4MiB" doc:"how much of a stream is kept for snapshots. Above it a snapshot is left out"`
 	StreamIdleTimeout time.Duration `env:"STREAM_IDLE_TIMEOUT" envDefault:"1h" doc:"how long a backend may send nothing in a stream, not even a heartbeat; 0 is for ever"`
+	ResumeIdleGrace   time.Duration `env:"RESUME_IDLE_GRACE" envDefault:"15m" doc:"how long a run with answers is waited for after its client was told UPSTREAM_IDLE. Then its answers are in doubt, and its thread takes other runs"`
 	Heartbeat         time.Duration `env:"HEARTBEAT" envDefault:"15s" doc:"how often a client that hears nothing gets a comment, at least 1s; 0 is never"`
 
 	WriteTimeout       time.Duration     `env:"WRITE_TIMEOUT" envDefault:"1m" doc:"how long a client may read nothing while something is being written to it, at least 1s. It is cut then"`
@@ -205,6 +206,9 @@ func (c *config) check() []error {
 	if c.BodyBytes > 0 && c.BodyBytes < 2*c.MaxRequestBytes {
 		wrong("BODY_BYTES", fmt.Errorf("want at least twice HOLDPOINT_MAX_REQUEST_BYTES, %s", 2*c.MaxRequestBytes))
 	}
+	if c.ResumeIdleGrace == 0 {
+		wrong("RESUME_IDLE_GRACE", errors.New("want more than 0, such as 15m"))
+	}
 	if c.Heartbeat > 0 && c.Heartbeat < time.Second {
 		wrong("HEARTBEAT", errors.New("want at least 1s, or 0 for none"))
 	}
@@ -253,6 +257,8 @@ func (c *config) newHandlerOf(a *Agent, kept store.Store, logger *slog.Logger) (
 		UpstreamTLS:     a.clientTLS(),
 		UpstreamHTTP2:   a.UpstreamHTTP2,
 
+		UpstreamKeepAlive: a.UpstreamKeepAlive,
+
 		Gate:            c.gate,
 		Store:           kept,
 		StoreInMemory:   c.Store.scheme() == "memory",
@@ -265,6 +271,7 @@ func (c *config) newHandlerOf(a *Agent, kept store.Store, logger *slog.Logger) (
 		MaxFrameBytes:   int(c.MaxFrameBytes),
 		TranscriptBytes: int(c.TranscriptBytes),
 		IdleTimeout:     c.StreamIdleTimeout,
+		ResumeIdleGrace: c.ResumeIdleGrace,
 		Heartbeat:       c.Heartbeat,
 		Events:          c.sinks(),
 		Notices:         c.notices(),

@@ -27,7 +27,7 @@ func TestDefaults(t *testing.T) {
 	want := map[string]string{
 		"UPSTREAM": "http://localhost:8000/agent", "LISTEN": ":7080", "DIALECT": "auto", "CLIENT": "auto",
 		"STORE": "memory://", "STORE_ENTRIES": "100000", "INTERRUPT_TTL": "0", "PAUSE_RETENTION": "720h",
-		"REPLAY_TTL": "24h", "MAX_REQUEST_BYTES": "16MiB", "MAX_FRAME_BYTES": "8MiB", "TRANSCRIPT_BYTES": "4MiB",
+		"REPLAY_TTL": "24h", "MAX_REQUEST_BYTES": "16MiB", "MAX_FRAME_BYTES": "32MiB", "TRANSCRIPT_BYTES": "4MiB",
 		"STREAM_IDLE_TIMEOUT": "1h", "HEARTBEAT": "15s", "UPSTREAM_HEADERS_FILE": "", "PRESERVE_HOST": "false",
 		"LOG_LEVEL": "info", "LOG_FORMAT": "auto", "LANGGRAPH_CANCEL": "false",
 	}
@@ -36,7 +36,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s is %q by default, want %q", name, got[name], value)
 		}
 	}
-	if c.MaxFrameBytes != 8<<20 || c.Client != proxy.ClientAuto || c.StreamIdleTimeout != time.Hour {
+	if c.MaxFrameBytes != 32<<20 || c.Client != proxy.ClientAuto || c.StreamIdleTimeout != time.Hour {
 		t.Errorf("typed values: %+v", c)
 	}
 }

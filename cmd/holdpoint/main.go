@@ -46,6 +46,10 @@
 //     place of the host of HOLDPOINT_UPSTREAM
 //   - HOLDPOINT_UPSTREAM_HTTP2 (false): speak HTTP/2 to the backend: if it offers that where there
 //     is TLS, else from the first byte
+//   - HOLDPOINT_UPSTREAM_KEEP_ALIVE (900ms): how long a connection to the backend may wait for its
+//     next run. Keep it below the backend's own limit, or runs fail now and then: gunicorn closes
+//     an idle connection after 2s, uvicorn and Node after 5s. A longer time saves connecting anew
+//     to a backend that is far away
 //   - HOLDPOINT_PRESERVE_HOST (false): send the client's Host header to the backend instead of the
 //     upstream's
 //   - HOLDPOINT_NAME (none): the agent's name. Agents that share a store need one each, or threads
@@ -110,11 +114,14 @@
 //   - HOLDPOINT_ADDRESS_SHARE (100%): how much of BODY_BYTES, and of a store in memory, one client
 //     address may have (for IPv6, a network of 64 bits). Behind an ingress or a runtime all users
 //     have one address
-//   - HOLDPOINT_MAX_FRAME_BYTES (8MiB): largest frame of the backend's stream
+//   - HOLDPOINT_MAX_FRAME_BYTES (32MiB): largest frame of the backend's stream. Adapters repeat the
+//     whole conversation in one frame, so it must be larger than MAX_REQUEST_BYTES
 //   - HOLDPOINT_TRANSCRIPT_BYTES (4MiB): how much of a stream is kept for snapshots. Above it a
 //     snapshot is left out
 //   - HOLDPOINT_STREAM_IDLE_TIMEOUT (1h): how long a backend may send nothing in a stream, not even
 //     a heartbeat; 0 is for ever
+//   - HOLDPOINT_RESUME_IDLE_GRACE (15m): how long a run with answers is waited for after its client
+//     was told UPSTREAM_IDLE. Then its answers are in doubt, and its thread takes other runs
 //   - HOLDPOINT_HEARTBEAT (15s): how often a client that hears nothing gets a comment, at least 1s;
 //     0 is never
 //   - HOLDPOINT_WRITE_TIMEOUT (1m): how long a client may read nothing while something is being

@@ -182,12 +182,16 @@ func (c *config) engineOptions(logger *slog.Logger) engine.Options {
 	}
 }
 
-// shareNote says of HOLDPOINT_ADDRESS_SHARE that it does less than it seems to, if it does.
-func (c *config) shareNote() string {
-	if c.Store.scheme() == "memory" || c.AddressShare.share() == 0 {
-		return ""
+// notes returns what is allowed and hardly meant, in sentences.
+func (c *config) notes() []string {
+	var notes []string
+	if c.Store.scheme() != "memory" && c.AddressShare.share() != 0 {
+		notes = append(notes, "HOLDPOINT_ADDRESS_SHARE bounds the bodies that are being read, and not the questions: only the store in memory has shares")
 	}
-	return "HOLDPOINT_ADDRESS_SHARE bounds the bodies that are being read, and not the questions: only the store in memory has shares"
+	if c.MaxFrameBytes < c.MaxRequestBytes {
+		notes = append(notes, fmt.Sprintf("HOLDPOINT_MAX_FRAME_BYTES (%s) is less than HOLDPOINT_MAX_REQUEST_BYTES (%s): an agent that repeats the whole conversation in one frame fails with FRAME_TOO_LARGE in a long chat", c.MaxFrameBytes, c.MaxRequestBytes))
+	}
+	return notes
 }
 
 // openStore opens the store that c describes, and says which it is and what it loses.
@@ -206,7 +210,7 @@ func (c *config) openStore(logger *slog.Logger) (openStore, error) {
 	} else {
 		logger.Info("store", "store", c.Store.String(), "sealed", c.ring.Seals())
 	}
-	if note := c.shareNote(); note != "" {
+	for _, note := range c.notes() {
 		logger.Warn(note)
 	}
 	if e.remote && !c.ring.Seals() {

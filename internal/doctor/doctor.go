@@ -28,7 +28,7 @@ import (
 const MaxBytes = 64 << 20
 
 // maxFrame is the default of HOLDPOINT_MAX_FRAME_BYTES.
-const maxFrame = 8 << 20
+const maxFrame = 32 << 20
 
 // An Answer is what a backend said to one run.
 type Answer struct {

@@ -132,7 +132,7 @@ const (
 // broken says how the run ends for a client although the backend did not end it so.
 func (r *Report) broken(came *stream, p *played) {
 	if came.tooLarge {
-		r.cannot("a frame is larger than 8 MiB (HOLDPOINT_MAX_FRAME_BYTES)")
+		r.cannot("a frame is larger than 32 MiB (HOLDPOINT_MAX_FRAME_BYTES)")
 	}
 	for _, ev := range p.out.events {
 		if ev.Type != agui.RunErrored || came.has(ev) {

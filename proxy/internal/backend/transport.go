@@ -3,6 +3,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -25,7 +26,15 @@ type Options struct {
 	TLS func(protocols ...string) *tls.Config
 	// HTTP2 speaks HTTP/2: if the backend offers it where there is TLS, else from the first byte.
 	HTTP2 bool
+	// KeepAlive is how long a connection may be idle before it is closed. It must be less than the
+	// backend's own limit: a run that is written to a connection which the backend is just closing
+	// fails. 0: DefaultKeepAlive.
+	KeepAlive time.Duration
 }
+
+// DefaultKeepAlive is less than the shortest limit that is known of a server's defaults: gunicorn
+// closes an idle connection after 2 s, uvicorn and Node after 5 s.
+const DefaultKeepAlive = 900 * time.Millisecond
 
 const (
 	dialTimeout      = 10 * time.Second
@@ -76,7 +85,7 @@ func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport)
 			TLSHandshakeTimeout:   handshakeTimeout,
 			MaxIdleConns:          1024,
 			MaxIdleConnsPerHost:   256,
-			IdleConnTimeout:       90 * time.Second,
+			IdleConnTimeout:       cmp.Or(o.KeepAlive, DefaultKeepAlive),
 			ExpectContinueTimeout: time.Second,
 			ReadBufferSize:        buffer,
 			DisableCompression:    true, // a compressed stream would have to be decoded to be read

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"io"
+	"sync"
 	"time"
 )
 
@@ -10,9 +11,16 @@ import (
 type Watch struct {
 	Limit time.Duration // of one wait; 0: for ever
 	Told  func()        // called from the timer's goroutine
-	Gate  *Gate         // left while the backend is waited for, by who has entered it; may be nil
-	timer *time.Timer
-	left  bool // the gate was
+	// Late is called as Told is, when the same wait has lasted for Grace more. nil: never.
+	Late  func()
+	Grace time.Duration
+	Gate  *Gate // left while the backend is waited for, by who has entered it; may be nil
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	waiting bool // the timer counts the wait at hand
+	told    bool // Told was called in this wait
+	left    bool // the gate was
 }
 
 // Over watches the reads of src. conn is the connection under src, nil if it is not known or if src
@@ -27,19 +35,45 @@ func (w *Watch) Over(src io.Reader, conn *Conn) io.Reader {
 // waits says that the backend is waited for from now on, until waited.
 func (w *Watch) waits() {
 	w.left = w.Gate.Leave()
-	switch {
-	case w.Limit == 0:
-	case w.timer == nil:
-		w.timer = time.AfterFunc(w.Limit, w.Told)
-	default:
+	if w.Limit == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting, w.told = true, false
+	if w.timer == nil {
+		w.timer = time.AfterFunc(w.Limit, w.fired)
+	} else {
 		w.timer.Reset(w.Limit)
 	}
 }
 
+// fired is called when the timer has run out.
+func (w *Watch) fired() {
+	w.mu.Lock()
+	tell := w.Told
+	switch {
+	case !w.waiting:
+		tell = nil
+	case w.told:
+		tell = w.Late
+	case w.Late != nil:
+		w.timer.Reset(w.Grace)
+	}
+	w.told = true
+	w.mu.Unlock()
+	if tell != nil {
+		tell()
+	}
+}
+
 func (w *Watch) waited() {
+	w.mu.Lock()
+	w.waiting = false
 	if w.timer != nil {
 		w.timer.Stop()
 	}
+	w.mu.Unlock()
 	if w.left {
 		w.Gate.Enter()
 	}

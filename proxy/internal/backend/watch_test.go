@@ -2,6 +2,9 @@ package backend
 
 import (
 	"errors"
+	"io"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -45,3 +48,33 @@ func TestWatch(t *testing.T) {
 type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// TestWatchIsLate: Late follows Told in the same wait, and a wait that ends takes both back.
+func TestWatchIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // the timer has a goroutine of its own
+		var heard []string
+		note := func(what string) func() {
+			return func() {
+				mu.Lock()
+				defer mu.Unlock()
+				heard = append(heard, what)
+			}
+		}
+		w := &Watch{Limit: time.Minute, Told: note("told"), Late: note("late"), Grace: time.Hour}
+		r, up := io.Pipe()
+		src := w.Over(r, nil)
+		for _, silence := range []time.Duration{time.Second, 2 * time.Minute, time.Second, 2 * time.Hour, time.Second} {
+			go func() {
+				time.Sleep(silence)
+				io.WriteString(up, "x")
+			}()
+			src.Read(make([]byte, 1))
+			note(silence.String())()
+			time.Sleep(3 * time.Hour) // not waited for
+		}
+		if got := strings.Join(heard, " "); got != "1s told 2m0s 1s told late 2h0m0s 1s" {
+			t.Error(got)
+		}
+	})
+}

@@ -1,0 +1,58 @@
+package backend
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestIdleConnectionsAreGivenUp before common servers close them: gunicorn does after 2 s.
+func TestIdleConnectionsAreGivenUp(t *testing.T) {
+	if DefaultKeepAlive >= 2*time.Second {
+		t.Errorf("an idle connection is kept for %v", DefaultKeepAlive)
+	}
+	up, _ := url.Parse("http://127.0.0.1:1")
+	for set, want := range map[time.Duration]time.Duration{0: DefaultKeepAlive, time.Minute: time.Minute} {
+		ordinary, single := Transports(up, Options{KeepAlive: set})
+		if ordinary.IdleConnTimeout != want || !single.DisableKeepAlives {
+			t.Errorf("%v: %v, and connections of answers are kept: %v", set, ordinary.IdleConnTimeout, !single.DisableKeepAlives)
+		}
+	}
+}
+
+// TestNothingIsSentAgain of which a byte was written: a backend that closes a connection on which
+// it has read a request gets that request once. net/http repeats only what it has not written.
+func TestNothingIsSentAgain(t *testing.T) {
+	got := make(chan string, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if got <- string(body); string(body) == "second" {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	defer s.Close()
+	up, _ := url.Parse(s.URL)
+	ordinary, _ := Transports(up, Options{KeepAlive: time.Hour})
+	defer ordinary.CloseIdleConnections()
+	for _, body := range []string{"first", "second"} {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, nil)
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
+		req.Body, _ = req.GetBody()
+		req.ContentLength = int64(len(body))
+		res, err := ordinary.RoundTrip(req)
+		if (err == nil) != (body == "first") {
+			t.Errorf("%s: %v", body, err)
+		}
+		if err == nil {
+			_, _ = io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("the backend got %d requests", len(got))
+	}
+}
