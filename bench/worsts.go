@@ -109,11 +109,27 @@ func worsts() []worst {
 		{name: "schema-pattern", what: "a pattern of 1,000 states, and a text", asks: asksWith(`,"responseSchema":{"pattern":"(x?){500}x{500}y"}`), body: func(size int, thread string, ids []string) []byte {
 			return answer(thread, ids, `"`+strings.Repeat("x", size)+`"`)
 		}},
+		{name: "keys", what: "a state of very many keys, each of which stands once", body: func(size int, thread string, _ []string) []byte {
+			return withState(thread, `{`+filled(size, func(n int) string { return fmt.Sprintf(`"%x":0`, n) })+`}`)
+		}},
+		{name: "keys-message", what: "a message of very many keys, with escapes and letters that fold", body: func(size int, thread string, _ []string) []byte {
+			return input(thread, 0, `{"id":"u","role":"user","content":"",`+filled(size, func(n int) string { return fmt.Sprintf(`"\u017F%x":0`, n) })+`}`, "")
+		}},
+		{name: "keys-deep", what: "900 objects in one another, each with the same keys, of which the last has one twice", body: func(size int, thread string, _ []string) []byte {
+			deep := min(900, size/400)
+			one := filled(max(size/max(deep, 1), 300), func(n int) string { return fmt.Sprintf(`"k%d":0`, n) })
+			return withState(thread, strings.Repeat(`{`+one+`,"x":`, deep)+`{"k":0,"k":0}`+strings.Repeat(`}`, deep))
+		}},
 		{name: "tools", what: "a request of tools as small as they get", body: func(size int, thread string, _ []string) []byte {
 			tools := `"tools":[` + filled(size, func(int) string { return `{}` }) + `]`
 			return bytes.Replace(shortInput(thread, "second"), []byte(`"tools":[]`), []byte(tools), 1)
 		}},
 	}
+}
+
+// withState is a run with a state.
+func withState(thread, state string) []byte {
+	return bytes.Replace(shortInput(thread, "second"), []byte(`"state":{}`), []byte(`"state":`+state), 1)
 }
 
 // asksWith is a run that ends in a question with more in it.

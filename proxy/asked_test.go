@@ -67,8 +67,8 @@ func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 		"once as it was, once not":      {[]string{calling("m1", callOfC1), calling("m2", evilOfC1)}, nil, false},
 		"twice as it was":               {[]string{calling("m1", callOfC1, callOfC1)}, nil, false},
 		"as it was, and in an activity": {[]string{calling("m1", callOfC1), activity(callOfC1)}, nil, false},
-		"two ids in one call":           {[]string{calling("m1", strings.Replace(evilOfC1, `{"id"`, `{"ID":"c1","id"`, 1))}, nil, false},
-		"two functions in one call":     {[]string{calling("m1", strings.Replace(callOfC1, `"function":`, `"Function":{"name":"wipe"},"function":`, 1))}, nil, false},
+		"two ids in one call":           {[]string{activity(strings.Replace(evilOfC1, `{"id"`, `{"ID":"c1","id"`, 1))}, nil, false},
+		"two functions in one call":     {[]string{activity(strings.Replace(callOfC1, `"function":`, `"Function":{"name":"wipe"},"function":`, 1))}, nil, false},
 		"calls that are not asked":      {[]string{calling("m1", callOfC1), calling("m2", other), calling("m3", other)}, []string{calling("m1", callOfC1), calling("m2", other), calling("m3", other)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,11 +25,8 @@ import (
 var otherCalls = map[string]func(call string) string{
 	"other arguments": func(call string) string { return set(call, "function.arguments", `"{\"path\":\"/etc/passwd\"}"`) },
 	"another tool":    func(call string) string { return set(call, "function.name", `"wipe_disk"`) },
-	"in other spellings beside": func(call string) string {
-		return set(set(call, "function.Arguments", `"{\"path\":\"/etc/passwd\"}"`), "function.NA_ME", `"wipe_disk"`)
-	},
-	"with duplicates": func(call string) string {
-		return strings.Replace(call, `"function":`, `"function":{"name":"wipe_disk","arguments":"{}","arguments":"{\"path\":\"/etc/passwd\"}"},"was":`, 1)
+	"in other spellings": func(call string) string {
+		return strings.Replace(strings.Replace(set(call, "function.name", `"wipe_disk"`), `"arguments":`, `"Arguments":`, 1), `"name":`, `"NA_ME":`, 1)
 	},
 	"the keys in escapes": func(call string) string {
 		return strings.Replace(set(call, "function.name", `"wipe_disk"`), `"name"`, `"n\u0061me"`, 1)

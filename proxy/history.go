@@ -76,6 +76,10 @@ func (d *reply) relate(reader translate.HistoryReader, m agui.Message, seen agui
 		if !ok || a.stands(d.Reply, answer) {
 			continue
 		}
+		if a.readsTwice(m, answer.ID, past) {
+			d.Asked = true
+			return nil
+		}
 		d.pause, d.answer, d.Past = a.pause, answer, past
 		return a
 	}

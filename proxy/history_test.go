@@ -152,7 +152,7 @@ func TestTwoAnswersToOneQuestion(t *testing.T) {
 func TestWhatIsReadInTwoWaysNeverAnswers(t *testing.T) {
 	g := pandoRig(t)
 	g.do(withMessages(oldUser))
-	unclear := strings.Replace(pandoSays("t1", "c1", `{"approved":true}`), `"content"`, `"content":"x","content"`, 1)
+	unclear := pandoSays("t1", "c1", `{"approved":true,"Approved":false}`)
 	wantTypes(t, g.do(withMessages(oldUser, unclear)), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID")
 	if g.called() != 1 {
 		t.Errorf("sent %s", g.calls[1])

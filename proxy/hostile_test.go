@@ -37,8 +37,6 @@ func TestHostileRequests(t *testing.T) {
 		}) + `]},` + hostile.Many(n, func(i int) string {
 			return fmt.Sprintf(`{"id":"m%[1]d","role":"tool","toolCallId":"c%[1]d","content":"{\"approved\":true}"}`, i)
 		}),
-		"names and arguments":     `{"id":"a","role":"assistant","toolCalls":[{"id":"c","function":{` + hostile.Many(n, hostile.Same(`"name":"request_approval"`)) + `,` + hostile.Many(n, hostile.Same(`"arguments":"{}"`)) + `}}]}`,
-		"ids and arguments":       `{"id":"a","role":"assistant","toolCalls":[{` + hostile.Many(n, hostile.Same(`"id":"c"`)) + `,"function":{"name":"confirm_changes",` + hostile.Many(n, hostile.Same(`"arguments":"{}"`)) + `}}]}`,
 		"approvals without words": hostile.Many(n, hostile.Same(`{"role":"user","content":"","function_approvals":[{"id":"n"}]}`)),
 		"approvals in one":        `{"role":"user","content":"","function_approvals":[` + hostile.Many(n, hostile.Same(`{"id":"n"}`)) + `]}`,
 		"pairs": hostile.Many(n, func(i int) string {

@@ -8,10 +8,14 @@ import (
 	"net/http"
 	"slices"
 	"time"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 const (
@@ -73,6 +77,9 @@ func (h *Handler) readObject(req *http.Request, body []byte, t bodyType) (in agu
 		return in, false, unsupported("a JSON body must be UTF-8")
 	}
 	object := body
+	if !utf8.Valid(body) && (t.json || isObject(body)) {
+		return in, false, &requestError{http.StatusBadRequest, "a JSON body must be valid UTF-8"}
+	}
 	in, isRun, err = agui.ParseInput(body)
 	if errors.Is(err, agui.ErrNoJSON) {
 		object, err = objectForSomebody(body), nil
@@ -83,6 +90,9 @@ func (h *Handler) readObject(req *http.Request, body []byte, t bodyType) (in agu
 			return in, false, &requestError{http.StatusBadRequest, "the body is not valid JSON, or nested too deep"}
 		}
 	}
+	if err == nil && object != nil && (isRun || agui.HasMessages(object)) {
+		err = checkKeys(object, &in)
+	}
 	switch {
 	case err != nil:
 		return in, isRun, &requestError{http.StatusBadRequest, err.Error()}
@@ -90,6 +100,33 @@ func (h *Handler) readObject(req *http.Request, body []byte, t bodyType) (in agu
 		err = h.takenOutsideRun(object, req.URL.Path)
 	}
 	return in, isRun, err
+}
+
+// checkKeys refuses an object that has a key twice. The object is a run, or has messages, which is
+// enough of one to some backends. What is read of it here would not be what the backend reads. in
+// is what was read of a run. Adapters parse an answer in command.resume that is JSON text.
+func checkKeys(object []byte, in *agui.RunInput) error {
+	if err := agui.CheckKeys(object, agui.KeysOfRun); err != nil {
+		return &agui.InputError{Reason: err.Error()}
+	}
+	if sent, ok := in.CommandResume(); ok {
+		if err := kit.CheckText(gjson.ParseBytes(sent), agui.KeysOfAnswer); err != nil {
+			return &agui.InputError{Reason: err.Error() + ", in the text of forwardedProps.command.resume"}
+		}
+	}
+	return nil
+}
+
+// isObject reports whether a body that is not valid UTF-8 is an object to some reader: to one that
+// takes any bytes for text, or to one that leaves out what is not valid. Jackson reads letters of
+// two bytes (0xC1 0xB4 is a t), so its keys are not known here.
+func isObject(body []byte) bool {
+	for _, one := range [][]byte{body, bytes.ToValidUTF8(body, nil)} {
+		if agui.ValidJSON(one) || objectForSomebody(one) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // takenOutsideRun says why an object that is no run must not pass all the same. It holds an

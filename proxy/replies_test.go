@@ -85,19 +85,13 @@ func TestAnEarlierAnswerBesideEntries(t *testing.T) {
 // TestRepliesInLinearTime: what is large in two ways is not read as often as one for the other.
 func TestRepliesInLinearTime(t *testing.T) {
 	const many = 40_000
-	ids := strings.Repeat(`,"toolCallId":"a"`, many)
 	approvals := `"function_approvals":[` + strings.TrimSuffix(strings.Repeat(`{"id":"x","approved":true},`, many), ",") + `]`
 	begin := hostile.ProcessorTime(t)
-	for _, m := range []string{
-		`{"id":"u3","role":"user","content":"x"` + ids + `,` + approvals + `}`,
-		`{"id":"u3","role":"tool"` + ids + `,"content":"{\"approved\":true}"}`,
-	} {
-		g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) })
-		if got := g.do(withMessages(oldUser, pandoCall("a"), m, newUser)); g.called() != 1 {
-			t.Fatal(got)
-		}
+	g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) })
+	if got := g.do(withMessages(oldUser, pandoCall("a"), `{"id":"u3","role":"user","content":"x",`+approvals+`}`, newUser)); g.called() != 1 {
+		t.Fatal(got)
 	}
-	g := payRig(t, []string{payCall("c1"), payAsks("c1")})
+	g = payRig(t, []string{payCall("c1"), payAsks("c1")})
 	g.do(withMessages(oldUser))
 	list := []string{oldUser, payMessage("c1")}
 	for n := range 3000 {

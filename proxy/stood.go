@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/contract"
 	"holdpoint/store"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // An asking is a pause as replies are looked up in it.
@@ -63,6 +64,19 @@ func (a *asking) answer(reader translate.HistoryReader, m agui.Message, one tran
 		return answer, past, true
 	}
 	return answer, false, false
+}
+
+// readsTwice reports whether the text of a tool message that answers a question has a key twice. Of
+// two values one reader takes the first, another the last. A text that is not a decision is data:
+// its keys may look alike, and it is not looked at where it is a part of the history.
+func (a *asking) readsTwice(m agui.Message, question string, past bool) bool {
+	i := a.pause.Interrupt(question)
+	decision := i != nil && (i.Yes != nil || i.No != nil)
+	place := agui.KeysOfData
+	if decision {
+		place = agui.KeysOfAnswer
+	}
+	return (decision || !past) && kit.CheckText(agui.View(m.JSON).Get("content"), place) != nil
 }
 
 // stands says whether a reply to the pause was there before it asked, and counts it.

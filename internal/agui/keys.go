@@ -91,8 +91,8 @@ func SameKey(a, b string) bool {
 	return true
 }
 
-// nextFolded is the first rune of a key that counts, as the least rune that it folds to, and the
-// rest of the key. It is -1 at the end.
+// nextFolded returns the first rune of a key that counts, as the least rune that it folds to, and
+// the rest of the key. It is -1 at the end.
 func nextFolded(key string) (rune, string) {
 	for len(key) > 0 {
 		c, n := rune(key[0]), 1
@@ -100,17 +100,25 @@ func nextFolded(key string) (rune, string) {
 			c, n = utf8.DecodeRuneInString(key)
 		}
 		key = key[n:]
-		switch {
-		case c == '_':
-		case 'a' <= c && c <= 'z':
-			return c - 'a' + 'A', key
-		case c < utf8.RuneSelf:
+		if c = foldedRune(c); c >= 0 {
 			return c, key
-		default:
-			return leastFold(c), key
 		}
 	}
 	return -1, ""
+}
+
+// foldedRune returns the least rune that a rune of a key folds to, and -1 for one that does not
+// count.
+func foldedRune(c rune) rune {
+	switch {
+	case c == '_':
+		return -1
+	case 'a' <= c && c <= 'z':
+		return c - 'a' + 'A'
+	case c < utf8.RuneSelf:
+		return c
+	}
+	return leastFold(c)
 }
 
 // leastFold is the least rune that a rune folds to.

@@ -1,9 +1,7 @@
 package desk
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"slices"
 	"time"
 
@@ -331,50 +329,12 @@ func callOf(c *agui.AskedCall) call {
 		shown.Note = noteNoJSON
 	case !agui.ValidJSON([]byte(c.Args)) || !agui.View([]byte(c.Args)).IsObject():
 		shown.Raw, shown.Note = c.Args, noteNoJSON
-	case keyTwice(c.Args):
+	case agui.CheckKeysIn(c.Args, agui.KeysOfData) != nil:
 		shown.Raw, shown.Note = c.Args, noteTwice
 	default:
 		shown.Arguments, shown.Raw, shown.Note = orRaw(json.RawMessage(c.Args))
 	}
 	return shown
-}
-
-// keyTwice says whether an object in the JSON has a key twice. Keys that differ in their escapes
-// only are one key.
-func keyTwice(text string) bool {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.UseNumber()
-	var keys []map[string]bool // of the objects that are open; nil for an array
-	name := false              // the next string is a key
-	for {
-		t, err := d.Token()
-		if err != nil {
-			return err != io.EOF // nobody knows
-		}
-		open := len(keys) - 1
-		switch v := t.(type) {
-		case json.Delim:
-			switch v {
-			case '{':
-				keys, name = append(keys, map[string]bool{}), true
-			case '[':
-				keys, name = append(keys, nil), false
-			default:
-				keys = keys[:open]
-				name = open > 0 && keys[open-1] != nil
-			}
-			continue
-		case string:
-			if name {
-				if keys[open][v] {
-					return true
-				}
-				keys[open][v], name = true, false
-				continue
-			}
-		}
-		name = open >= 0 && keys[open] != nil
-	}
 }
 
 // endOf shows a result.

@@ -95,15 +95,17 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	} else if err != nil {
 		return false // the caller is gone
 	}
-	if !utf8.Valid(text) {
+	if !utf8.Valid(text) { // no backend could read it
 		refuse(w, http.StatusBadRequest, codeParameter, "the body is not valid UTF-8")
 		return false
 	}
-	// A key that stands twice could be read in two ways, and one that is not known could be
-	// meant.
-	if err == nil && agui.ValidJSON(text) && keyTwice(string(text)) {
-		refuse(w, http.StatusBadRequest, codeParameter, "the body has a key twice")
-		return false
+	// A key that stands twice could be read in two ways, also in another case. One that is not
+	// known could be meant.
+	if agui.ValidJSON(text) {
+		if err := agui.CheckKeys(text, agui.KeysOfAnswer); err != nil {
+			refuse(w, http.StatusBadRequest, codeParameter, "the body has a key twice: "+err.Error())
+			return false
+		}
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()

@@ -82,15 +82,16 @@ func isDecision(content gjson.Result, schema json.RawMessage) bool {
 	if v.Type == gjson.String {
 		v = parsed(v.Str)
 	}
-	if !v.IsObject() || !v.Get("accepted").IsBool() {
+	if !v.IsObject() {
 		return false
 	}
 	known := gjson.GetBytes(schema, "properties").Map()
-	only := true
-	v.ForEach(func(k, _ gjson.Result) bool {
+	decides, only := false, true
+	v.ForEach(func(k, value gjson.Result) bool {
+		decides = decides || k.Str == "accepted" && value.IsBool() // Python reads the last of two
 		_, ok := known[k.Str]
 		only = ok || k.Str == "accepted" || k.Str == "steps"
 		return only
 	})
-	return only
+	return decides && only
 }

@@ -81,6 +81,16 @@ func first(object gjson.Result, name string) gjson.Result {
 	return gjson.Result{}
 }
 
+// CheckText returns an error if a value is JSON text, and an object in it has a key twice. Other
+// texts have no keys.
+func CheckText(value gjson.Result, place agui.KeyPlace) error {
+	parsed := ParseText(value)
+	if value.Type != gjson.String || parsed.Type == gjson.String {
+		return nil
+	}
+	return agui.CheckKeysIn(parsed.Raw, place)
+}
+
 // MaySay says whether a lower-case word may stand in JSON text, in any case and in escapes; rare is
 // a letter that it has once.
 func MaySay(json []byte, word string, rare byte) bool {

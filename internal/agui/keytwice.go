@@ -1,0 +1,430 @@
+package agui
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// A KeyPlace says what a JSON text is, and so which of its objects are acted on.
+type KeyPlace uint8
+
+// The places of whole texts. In every object of a text two keys must differ letter by letter, after
+// their escapes are decoded. In an object that is acted on they must differ for SameKey too,
+// because backends match keys in any case or without their underscores.
+const (
+	// KeysOfData: no object in it is acted on. State, schemas and arguments are data, and may have id
+	// and ID.
+	KeysOfData KeyPlace = iota
+	// KeysOfRun: it is a run. Acted on are the root, messages, their calls and approvals, tools, and
+	// answers.
+	KeysOfRun
+	// KeysOfAnswer: it is an answer, or holds some. All is acted on but the data that an answer
+	// carries.
+	KeysOfAnswer
+
+	// The places within a run.
+	keysOfMessage
+	keysOfCall
+	keysOfFunction
+	keysOfTool
+	keysOfProps
+	keysOfCommand
+	keysOfEcho
+)
+
+// actedOn reports whether the keys of an object at the place must differ for SameKey.
+func (p KeyPlace) actedOn() bool { return p != KeysOfData && p != keysOfProps }
+
+// A placedKey is a key whose value has another place than the values beside it.
+type placedKey struct {
+	name  string
+	place KeyPlace
+}
+
+// The keys of each place. A key that is missing in the list has the place's default.
+var (
+	placesInRun     = []placedKey{{"messages", keysOfMessage}, {"tools", keysOfTool}, {"resume", KeysOfAnswer}, {"forwardedProps", keysOfProps}}
+	placesInMessage = []placedKey{{"toolCalls", keysOfCall}, {"function_approvals", KeysOfAnswer}}
+	placesInCall    = []placedKey{{"function", keysOfFunction}}
+	placesInProps   = []placedKey{{"resume", KeysOfAnswer}, {"command", keysOfCommand}}
+	placesInCommand = []placedKey{{"resume", KeysOfAnswer}, {"interruptEvent", keysOfEcho}}
+	placesInEcho    = []placedKey{{"interrupts", keysOfEcho}}
+	// The data that an answer carries: arguments, and what a person filled in.
+	placesInAnswer = []placedKey{
+		{"args", KeysOfData}, {"arguments", KeysOfData}, {"editedArgs", KeysOfData}, {"values", KeysOfData}, {"content", KeysOfData},
+		{"state", KeysOfData}, {"schema", KeysOfData}, {"responseSchema", KeysOfData}, {"parameters", KeysOfData}, {"metadata", KeysOfData},
+	}
+)
+
+// of returns the place of the value that the key has in an object at p.
+func (p KeyPlace) of(key string) KeyPlace {
+	var list []placedKey
+	other := KeysOfData
+	switch p {
+	case KeysOfRun:
+		list = placesInRun
+	case keysOfMessage:
+		list = placesInMessage
+	case keysOfCall, keysOfTool:
+		list = placesInCall
+	case keysOfProps:
+		list = placesInProps
+	case keysOfCommand:
+		list = placesInCommand
+	case keysOfEcho:
+		list = placesInEcho
+	case KeysOfAnswer:
+		list, other = placesInAnswer, KeysOfAnswer
+	}
+	for _, one := range list {
+		if SameKey(one.name, key) {
+			return one.place
+		}
+	}
+	return other
+}
+
+// A KeyTwiceError reports a key that an object has twice, or two keys that are one to some backend.
+type KeyTwiceError struct {
+	Key, Other string // as they stand, without escapes; equal if it is one key
+	Place      string // the path of the object, "" for the root
+}
+
+// Error says which key stands twice, and where.
+func (e *KeyTwiceError) Error() string {
+	where := ""
+	if e.Place != "" {
+		where = " in " + e.Place
+	}
+	if e.Key == e.Other {
+		return fmt.Sprintf("key %q%s stands twice", e.Key, where)
+	}
+	return fmt.Sprintf("keys %q and %q%s are one key to some backends", e.Key, e.Other, where)
+}
+
+// CheckKeys returns a KeyTwiceError for the first key that an object in the text has twice. The
+// text is valid JSON of at most MaxDepth. Of two equal keys one reader takes the first, another the
+// last. The cost is linear in the text. Memory is needed for the keys of those objects only that
+// are open at the same time.
+func CheckKeys(json []byte, place KeyPlace) error {
+	return CheckKeysIn(unsafe.String(unsafe.SliceData(json), len(json)), place)
+}
+
+// CheckKeysIn is CheckKeys for a text.
+func CheckKeysIn(text string, place KeyPlace) error {
+	if uint64(len(text)) > math.MaxUint32 {
+		return fmt.Errorf("the text has %d bytes, and its keys are not compared above 4 GiB", len(text))
+	}
+	s := &keyScan{text: text, broken: !utf8.ValidString(text)}
+	s.entries, s.open, s.word = s.first.entries[:0], s.first.open[:0], s.first.word[:0]
+	if twice := s.run(place); twice != nil {
+		return twice
+	}
+	return nil
+}
+
+// fewKeys is how many keys of an object are compared with one another. More are looked up in the
+// table.
+const fewKeys = 16
+
+// keySeed keeps senders from choosing keys of one hash.
+var keySeed = maphash.MakeSeed()
+
+// A keyScan walks through a text.
+type keyScan struct {
+	text    string
+	broken  bool        // the text is not valid UTF-8
+	open    []keyObject // the objects and arrays around the present place
+	entries []keyEntry  // the keys of the open objects, the innermost object's last
+	// slots is a hash table of entries, with linear probing: the place of an entry in entries, plus
+	// one. It holds the objects with more than fewKeys. What was put in last is taken out first, so
+	// a free slot needs no mark.
+	slots []uint32
+	used  int
+	word  []byte // a key as it is compared
+	other []byte
+	first struct { // what an ordinary text needs
+		entries [48]keyEntry
+		open    [12]keyObject
+		word    [64]byte
+	}
+}
+
+// A keyObject is an open object or array.
+type keyObject struct {
+	keys       uint32 // where its keys begin in entries
+	begin, end uint32 // of its latest key
+	index      uint32 // of its present member or element
+	place      KeyPlace
+	object     bool
+	large      bool // its keys are in the table
+	wantsKey   bool
+}
+
+// A keyEntry is a key of an open object.
+type keyEntry struct {
+	begin, end uint32 // with its quotes
+	hash       uint32 // mixed with the object's place in entries
+	slot       uint32 // in the table, if the object is large
+}
+
+func (s *keyScan) run(place KeyPlace) *KeyTwiceError {
+	text := s.text
+	for i := 0; i < len(text); {
+		switch text[i] {
+		case '"':
+			end, escaped := stringEnd(text, i+1)
+			if end < 0 {
+				return nil
+			}
+			if n := len(s.open) - 1; n >= 0 && s.open[n].wantsKey {
+				if twice := s.key(&s.open[n], i, end, escaped); twice != nil {
+					return twice
+				}
+			}
+			i = end
+			continue
+		case '{', '[':
+			s.enter(text[i] == '{', place)
+		case '}', ']':
+			if len(s.open) == 0 {
+				return nil
+			}
+			s.leave()
+		case ',':
+			if n := len(s.open) - 1; n >= 0 {
+				s.open[n].index++
+				s.open[n].wantsKey = s.open[n].object
+			}
+		}
+		i++
+	}
+	return nil
+}
+
+// enter opens an object or an array. root is the place of the outermost one.
+func (s *keyScan) enter(object bool, root KeyPlace) {
+	place := root
+	if n := len(s.open) - 1; n >= 0 {
+		around := &s.open[n]
+		if place = around.place; around.object && place != KeysOfData {
+			place = place.of(decoded(s.text[around.begin:around.end]))
+		}
+	}
+	s.open = append(s.open, keyObject{keys: uint32(len(s.entries)), place: place, object: object, wantsKey: object})
+}
+
+// leave closes the innermost object or array.
+func (s *keyScan) leave() {
+	n := len(s.open) - 1
+	o := &s.open[n]
+	if o.large {
+		for at := len(s.entries) - 1; at >= int(o.keys); at-- {
+			s.slots[s.entries[at].slot] = 0
+		}
+		s.used -= len(s.entries) - int(o.keys)
+	}
+	s.entries = s.entries[:o.keys]
+	s.open = s.open[:n]
+}
+
+// key takes in a key of the innermost object.
+func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError {
+	o.wantsKey, o.begin, o.end = false, uint32(begin), uint32(end)
+	var sum uint64
+	if escaped || s.broken || o.place.actedOn() {
+		s.word = appendKey(s.word[:0], s.text[begin:end], o.place.actedOn())
+		sum = maphash.Bytes(keySeed, s.word)
+	} else {
+		sum = maphash.String(keySeed, s.text[begin+1:end-1])
+	}
+	e := keyEntry{begin: uint32(begin), end: uint32(end), hash: uint32(sum) ^ uint32(sum>>32) ^ o.keys*0x9e3779b1}
+	if o.large {
+		return s.put(o, e)
+	}
+	for n := range s.entries[o.keys:] {
+		if before := &s.entries[int(o.keys)+n]; before.hash == e.hash && s.same(o, before, &e) {
+			return s.twice(before, &e)
+		}
+	}
+	s.entries = append(s.entries, e)
+	if len(s.entries)-int(o.keys) > fewKeys {
+		o.large = true
+		s.room(len(s.entries) - int(o.keys))
+		for at := int(o.keys); at < len(s.entries); at++ {
+			s.place(at)
+		}
+	}
+	return nil
+}
+
+// put takes in a key of a large object.
+func (s *keyScan) put(o *keyObject, e keyEntry) *KeyTwiceError {
+	s.room(1)
+	mask := uint32(len(s.slots) - 1)
+	for slot := e.hash & mask; s.slots[slot] != 0; slot = (slot + 1) & mask {
+		at := s.slots[slot] - 1
+		if before := &s.entries[at]; at >= o.keys && before.hash == e.hash && s.same(o, before, &e) {
+			return s.twice(before, &e)
+		}
+	}
+	s.entries = append(s.entries, e)
+	s.place(len(s.entries) - 1)
+	return nil
+}
+
+// place puts an entry into the table, which has room.
+func (s *keyScan) place(at int) {
+	mask := uint32(len(s.slots) - 1)
+	slot := s.entries[at].hash & mask
+	for s.slots[slot] != 0 {
+		slot = (slot + 1) & mask
+	}
+	s.slots[slot], s.entries[at].slot = uint32(at+1), slot
+	s.used++
+}
+
+// room makes room in the table for n more entries.
+func (s *keyScan) room(n int) {
+	if 2*(s.used+n) <= len(s.slots) {
+		return
+	}
+	size := max(64, 2*len(s.slots))
+	for size < 2*(s.used+n) {
+		size *= 2
+	}
+	s.slots, s.used = make([]uint32, size), 0
+	for n, o := range s.open {
+		end := len(s.entries)
+		if n+1 < len(s.open) {
+			end = int(s.open[n+1].keys)
+		}
+		for at := int(o.keys); o.large && at < end; at++ {
+			s.place(at)
+		}
+	}
+}
+
+// same reports whether two keys of an object are one.
+func (s *keyScan) same(o *keyObject, a, b *keyEntry) bool {
+	s.word = appendKey(s.word[:0], s.text[a.begin:a.end], o.place.actedOn())
+	s.other = appendKey(s.other[:0], s.text[b.begin:b.end], o.place.actedOn())
+	return string(s.word) == string(s.other)
+}
+
+// twice returns the error for two keys of the innermost object.
+func (s *keyScan) twice(a, b *keyEntry) *KeyTwiceError {
+	one, other := decoded(s.text[a.begin:a.end]), decoded(s.text[b.begin:b.end])
+	e := &KeyTwiceError{Key: strings.Clone(Cut(one)), Other: strings.Clone(Cut(other)), Place: s.path()}
+	if one == other {
+		e.Other = e.Key
+	} else if e.Key == e.Other {
+		e.Other += " "
+	}
+	return e
+}
+
+// path returns the path of the innermost object, such as messages[2].toolCalls[0].function.
+func (s *keyScan) path() string {
+	const most = 400 // more is cut anyway
+	var path []byte
+	for _, o := range s.open[:len(s.open)-1] {
+		key := ""
+		if o.object {
+			key = decoded(s.text[o.begin:o.end])
+		}
+		switch {
+		case !o.object:
+			path = append(strconv.AppendUint(append(path, '['), uint64(o.index), 10), ']')
+		case !isPlainKey(key):
+			path = append(strconv.AppendQuote(append(path, '['), Cut(key)), ']')
+		case len(path) > 0:
+			path = append(append(path, '.'), Cut(key)...)
+		default:
+			path = append(path, Cut(key)...)
+		}
+		if len(path) > most {
+			break
+		}
+	}
+	return Cut(string(path))
+}
+
+// isPlainKey reports whether a key needs no quotes in a path.
+func isPlainKey(key string) bool {
+	return key != "" && strings.IndexFunc(key, func(c rune) bool {
+		return c != '_' && !('a' <= c && c <= 'z') && !('A' <= c && c <= 'Z') && !('0' <= c && c <= '9')
+	}) < 0
+}
+
+// decoded returns the text of a key.
+func decoded(raw string) string {
+	if raw == "" { // a value without a key, which is not JSON
+		return ""
+	}
+	if name := raw[1 : len(raw)-1]; strings.IndexByte(name, '\\') < 0 && utf8.ValidString(name) {
+		return name
+	}
+	return string(appendKey(nil, raw, false))
+}
+
+// appendKey appends the text of a key: without escapes, with U+FFFD for half a surrogate pair and
+// for a byte that is not UTF-8, as Go reads them. If it folds, texts are equal that are one to
+// SameKey.
+func appendKey(dst []byte, raw string, folds bool) []byte {
+	for rest := raw[1 : len(raw)-1]; rest != ""; {
+		var c rune
+		if c, rest = nextInKey(rest); !folds {
+			dst = utf8.AppendRune(dst, c)
+		} else if c = foldedRune(c); c >= 0 {
+			dst = utf8.AppendRune(dst, c)
+		}
+	}
+	return dst
+}
+
+// nextInKey returns the first rune of a JSON string's text, and what follows it.
+func nextInKey(s string) (rune, string) {
+	switch c := s[0]; {
+	case c >= utf8.RuneSelf:
+		r, n := utf8.DecodeRuneInString(s)
+		return r, s[n:]
+	case c != '\\' || len(s) < 2:
+		return rune(c), s[1:]
+	}
+	c, rest := s[1], s[2:]
+	switch c {
+	case 'b':
+		return '\b', rest
+	case 'f':
+		return '\f', rest
+	case 'n':
+		return '\n', rest
+	case 'r':
+		return '\r', rest
+	case 't':
+		return '\t', rest
+	case 'u':
+		if len(rest) < 4 {
+			return utf8.RuneError, ""
+		}
+		r := codeUnit(rest)
+		rest = rest[4:]
+		if !utf16.IsSurrogate(r) {
+			return r, rest
+		}
+		if len(rest) >= 6 && rest[:2] == `\u` {
+			if pair := utf16.DecodeRune(r, codeUnit(rest[2:])); pair != utf8.RuneError {
+				return pair, rest[6:]
+			}
+		}
+		return utf8.RuneError, rest
+	}
+	return rune(c), rest
+}
