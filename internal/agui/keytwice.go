@@ -169,9 +169,8 @@ type keyObject struct {
 
 // A keyEntry is a key of an open object.
 type keyEntry struct {
-	begin, end uint32 // with its quotes
-	hash       uint32 // mixed with the object's place in entries
-	slot       uint32 // in the table, if the object is large
+	begin uint32 // of its first quote
+	hash  uint32 // mixed with the object's place in entries
 }
 
 func (s *keyScan) run(place KeyPlace) *KeyTwiceError {
@@ -225,8 +224,13 @@ func (s *keyScan) leave() {
 	n := len(s.open) - 1
 	o := &s.open[n]
 	if o.large {
+		mask := uint32(len(s.slots) - 1)
 		for at := len(s.entries) - 1; at >= int(o.keys); at-- {
-			s.slots[s.entries[at].slot] = 0
+			slot := s.entries[at].hash & mask
+			for s.slots[slot] != uint32(at+1) {
+				slot = (slot + 1) & mask
+			}
+			s.slots[slot] = 0
 		}
 		s.used -= len(s.entries) - int(o.keys)
 	}
@@ -244,7 +248,7 @@ func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError
 	} else {
 		sum = maphash.String(keySeed, s.text[begin+1:end-1])
 	}
-	e := keyEntry{begin: uint32(begin), end: uint32(end), hash: uint32(sum) ^ uint32(sum>>32) ^ o.keys*0x9e3779b1}
+	e := keyEntry{begin: uint32(begin), hash: uint32(sum) ^ uint32(sum>>32) ^ o.keys*0x9e3779b1}
 	if o.large {
 		return s.put(o, e)
 	}
@@ -253,7 +257,7 @@ func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError
 			return s.twice(before, &e)
 		}
 	}
-	s.entries = append(s.entries, e)
+	s.add(e)
 	if len(s.entries)-int(o.keys) > fewKeys {
 		o.large = true
 		s.room(len(s.entries) - int(o.keys))
@@ -274,9 +278,25 @@ func (s *keyScan) put(o *keyObject, e keyEntry) *KeyTwiceError {
 			return s.twice(before, &e)
 		}
 	}
-	s.entries = append(s.entries, e)
+	s.add(e)
 	s.place(len(s.entries) - 1)
 	return nil
+}
+
+// add adds an entry. No more room is made than the rest of the text can have keys.
+func (s *keyScan) add(e keyEntry) {
+	if len(s.entries) == cap(s.entries) {
+		const least = len(`"a":0,`)
+		more := min(cap(s.entries), (len(s.text)-int(e.begin))/least+1)
+		s.entries = append(make([]keyEntry, 0, len(s.entries)+more), s.entries...)
+	}
+	s.entries = append(s.entries, e)
+}
+
+// raw returns the key of an entry, with its quotes.
+func (s *keyScan) raw(e *keyEntry) string {
+	end, _ := stringEnd(s.text, int(e.begin)+1)
+	return s.text[e.begin:end]
 }
 
 // place puts an entry into the table, which has room.
@@ -286,7 +306,7 @@ func (s *keyScan) place(at int) {
 	for s.slots[slot] != 0 {
 		slot = (slot + 1) & mask
 	}
-	s.slots[slot], s.entries[at].slot = uint32(at+1), slot
+	s.slots[slot] = uint32(at + 1)
 	s.used++
 }
 
@@ -313,14 +333,14 @@ func (s *keyScan) room(n int) {
 
 // same reports whether two keys of an object are one.
 func (s *keyScan) same(o *keyObject, a, b *keyEntry) bool {
-	s.word = appendKey(s.word[:0], s.text[a.begin:a.end], o.place.actedOn())
-	s.other = appendKey(s.other[:0], s.text[b.begin:b.end], o.place.actedOn())
+	s.word = appendKey(s.word[:0], s.raw(a), o.place.actedOn())
+	s.other = appendKey(s.other[:0], s.raw(b), o.place.actedOn())
 	return string(s.word) == string(s.other)
 }
 
 // twice returns the error for two keys of the innermost object.
 func (s *keyScan) twice(a, b *keyEntry) *KeyTwiceError {
-	one, other := decoded(s.text[a.begin:a.end]), decoded(s.text[b.begin:b.end])
+	one, other := decoded(s.raw(a)), decoded(s.raw(b))
 	e := &KeyTwiceError{Key: strings.Clone(Cut(one)), Other: strings.Clone(Cut(other)), Place: s.path()}
 	if one == other {
 		e.Other = e.Key

@@ -176,7 +176,7 @@ func TestCheckKeysIsLinear(t *testing.T) {
 					t.Errorf("%v for %d MiB", took, len(text)>>20)
 				}
 				// All that was taken on the way, of which the last half was needed at once.
-				if times := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(text)); times > 16 {
+				if times := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(text)); times > 8 {
 					t.Errorf("%.1f times the text's memory", times)
 				} else {
 					t.Logf("%v, %.1f times the text's memory", took, times)
