@@ -259,11 +259,11 @@ func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError
 	}
 	s.add(e)
 	if len(s.entries)-int(o.keys) > fewKeys {
-		o.large = true
-		s.room(len(s.entries) - int(o.keys))
+		s.room(len(s.entries) - int(o.keys)) // which places the keys of large objects anew
 		for at := int(o.keys); at < len(s.entries); at++ {
 			s.place(at)
 		}
+		o.large = true
 	}
 	return nil
 }
@@ -312,11 +312,11 @@ func (s *keyScan) place(at int) {
 
 // room makes room in the table for n more entries.
 func (s *keyScan) room(n int) {
-	if 2*(s.used+n) <= len(s.slots) {
+	if 4*(s.used+n) <= 3*len(s.slots) {
 		return
 	}
 	size := max(64, 2*len(s.slots))
-	for size < 2*(s.used+n) {
+	for 3*size < 4*(s.used+n) {
 		size *= 2
 	}
 	s.slots, s.used = make([]uint32, size), 0

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -248,4 +249,42 @@ func twiceByEncodingJSON(t *testing.T, text []byte) bool {
 		return twice
 	}
 	return value()
+}
+
+// Made-up texts of large objects in one another: encoding/json finds the same.
+func TestCheckKeysOfMadeUpTexts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var object func(depth int, twice bool) string
+	object = func(depth int, twice bool) string {
+		n := r.IntN(70)
+		members := make([]string, 0, n)
+		for i := range n {
+			key, value := fmt.Sprint("k", i), "0"
+			if depth < 4 && r.IntN(12) == 0 {
+				value = object(depth+1, false)
+			}
+			members = append(members, fmt.Sprintf(`"%s":%s`, key, value))
+		}
+		if twice && n > 0 {
+			members = append(members, fmt.Sprintf(`"\u006b%d":[%s]`, r.IntN(n), object(4, false)))
+		}
+		r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+		return "{" + strings.Join(members, ",") + "}"
+	}
+	found := 0
+	for range 400 {
+		text := "[" + object(0, false) + "," + object(2, r.IntN(2) == 0) + "," + object(0, false) + "]"
+		want := twiceByEncodingJSON(t, []byte(text))
+		if want {
+			found++
+		}
+		for _, place := range []KeyPlace{KeysOfData, KeysOfAnswer} {
+			if err := CheckKeysIn(text, place); (err != nil) != want {
+				t.Fatalf("%v, want an error: %v\n%s", err, want, text)
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d texts have a key twice", found)
+	}
 }
