@@ -126,11 +126,11 @@ func TestADKsInputIsCancelled(t *testing.T) {
 			t.Run(flow, func(t *testing.T) {
 				c := w.client(t, flow)
 				c.asksAbout(t, step{say: "write it"}, 1)
-				c.refused(t, step{say: "hello", empty: true}, "PENDING_INTERRUPTS", true)
 				c.finish(t, step{resume: c.answers(cancelled)})
 				w.called(t, c, 1)
 				c.asksAbout(t, step{say: "again"}, 1)
 				c.asksAbout(t, step{say: "beside", resume: c.answers(cancelled)}, 1)
+				c.refused(t, step{say: "early", empty: true}, "PENDING_INTERRUPTS", true)
 				w.ran(t, c, begun("write it"), begun("again"), begun("beside"))
 			})
 		}

@@ -589,4 +589,11 @@ def compiled() -> dict[str, Any]:
         })],
         checkpointer=InMemorySaver(),
     )
+    # A cancel cannot be said to it: Holdpoint gives the question up, and the next run asks it again.
+    graphs["noreject"] = create_agent(
+        model=Scripted(script=agent_script),
+        tools=[send_email, delete_file],
+        middleware=[HumanInTheLoopMiddleware(interrupt_on={name: {"allowed_decisions": ["approve"]} for name in ("send_email", "delete_file")})],
+        checkpointer=InMemorySaver(),
+    )
     return graphs | of_today()

@@ -2,9 +2,12 @@ package langgraph
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
 )
 
@@ -69,6 +72,55 @@ func TestReviewFansOut(t *testing.T) {
 				if i.Native != idA || !json.Valid(i.Object) {
 					t.Errorf("interrupt %+v", i)
 				}
+			}
+		})
+	}
+}
+
+// A run that only asks again does not show the calls, and the client may have sent its last message
+// only. The same questions name the same calls.
+func TestReviewThatIsAskedAgain(t *testing.T) {
+	d := newDialect(t, Options{})
+	before := pausedBy(t, d, started, pyCalls, custom(idA, pyHITL), finished)
+	for n := range before.Interrupts {
+		i := &before.Interrupts[n]
+		i.Calls = []agui.AskedCall{{ID: i.ToolCallID(), Name: "f", Args: "{}"}}
+	}
+	unseen := dialecttest.Minted(before)
+	unseen.Interrupts = slices.Clone(before.Interrupts)
+	for n := range unseen.Interrupts {
+		unseen.Interrupts[n].CallUnseen = true
+	}
+	other := strings.Replace(pyHITL, "/tmp/x", "/tmp/y", 1)
+	const named, bare = "tool_call call-1-1 call-1-1; tool_call call-1-2 call-1-2", "langgraph:tool_approval  ; langgraph:tool_approval  "
+	for name, c := range map[string]struct {
+		ended     []translate.Ended
+		id, value string
+		want      string
+	}{
+		"the same":                 {[]translate.Ended{{Pause: before}}, idA, pyHITL, named},
+		"behind a later pause":     {[]translate.Ended{{}, {Pause: before}}, idA, pyHITL, named},
+		"nothing is known":         {nil, idA, pyHITL, bare},
+		"of another task":          {[]translate.Ended{{Pause: before}}, idB, pyHITL, bare},
+		"about other arguments":    {[]translate.Ended{{Pause: before}}, idA, other, bare},
+		"of calls that nobody saw": {[]translate.Ended{{Pause: unseen}}, idA, pyHITL, bare},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &dialecttest.Log{}
+			_, run, err := d.Begin(&translate.Request{Input: input(t, ""), Transcript: l, Ended: c.ended})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, i := range dialecttest.Play(run, l, started, custom(c.id, c.value), finished).Result.Asked.Interrupts {
+				about := ""
+				for _, call := range i.Calls {
+					about = call.ID
+				}
+				got = append(got, i.Reason()+" "+i.ToolCallID()+" "+about)
+			}
+			if strings.Join(got, "; ") != c.want {
+				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}

@@ -291,7 +291,7 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 	}
 	// It is sticky, because LangGraph keeps the first value that a task was resumed with and
 	// replays it (RAN 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
-	asked := translate.Asked{Interrupts: langgraphapi.Publish(natives, calls), Own: run.announced(natives), Sticky: true}
+	asked := translate.Asked{Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Own: run.announced(natives), Sticky: true}
 	kept := run.kept(natives)
 	kept.Array = run.takesArray(finish)
 	asked.Private = agui.MustMarshal(kept)

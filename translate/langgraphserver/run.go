@@ -405,7 +405,7 @@ func (run *run) paused(res translate.Result, natives []langgraphapi.Native) tran
 	}
 	res.Finish = agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
 	res.Asked = translate.Asked{
-		Interrupts: langgraphapi.Publish(natives, calls), Sticky: true,
+		Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Sticky: true,
 		Own: announced(natives), OwnFinish: slices.Clone(res.Finish.JSON),
 	}
 	tasks := run.trail.Outermosts()

@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
 
@@ -65,7 +66,9 @@ type place struct {
 }
 
 // Publish makes the interrupts that the client sees. calls are the tool calls that it has seen.
-func Publish(natives []Native, calls []agui.Call) []agui.Interrupt {
+// ended are the earlier pauses of the thread. A run that only asks again does not show the call,
+// and not every client sends its history. So the same question names the same call.
+func Publish(natives []Native, calls []agui.Call, ended []translate.Ended) []agui.Interrupt {
 	find := finder{calls: calls, used: make([]bool, len(calls))}
 	var list []agui.Interrupt
 	for at := range natives {
@@ -84,7 +87,38 @@ func Publish(natives []Native, calls []agui.Call) []agui.Interrupt {
 			list = append(list, agui.Interrupt{Native: n.ID, Object: object, Private: agui.MustMarshal(place{at, i}), Question: question(value, i)})
 		}
 	}
+	nameCalls(list, ended)
 	return list
+}
+
+// nameCalls adds the call to questions that were asked before and named it then.
+func nameCalls(list []agui.Interrupt, ended []translate.Ended) {
+	type asked struct{ native, question string }
+	before := map[asked]*agui.Interrupt{}
+	for _, pause := range ended { // the newest is the first
+		for n := range pause.Interrupts {
+			i := &pause.Interrupts[n]
+			key := asked{i.Native, i.Question}
+			if before[key] == nil && i.Native != "" && i.Question != "" && i.ToolCallID() != "" && !i.CallUnseen {
+				before[key] = i
+			}
+		}
+	}
+	if len(before) == 0 {
+		return
+	}
+	for n := range list {
+		i := &list[n]
+		same := before[asked{i.Native, i.Question}]
+		if same == nil || i.ToolCallID() != "" {
+			continue
+		}
+		i.Object = agui.SetString(i.Object, "toolCallId", same.ToolCallID())
+		if i.Reason() == reasonApproval && same.Reason() == reasonToolCall {
+			i.Object = agui.SetString(i.Object, "reason", reasonToolCall)
+		}
+		i.Calls = slices.Clone(same.Calls)
+	}
 }
 
 // asked is a digest of what the graph asks, for question. A value may hold very many questions, so
