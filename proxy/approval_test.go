@@ -98,13 +98,13 @@ func TestAnswerInAMessage(t *testing.T) {
 			t.Errorf("sent %s", got)
 		}
 		t.Run("the same again is replayed", func(t *testing.T) {
-			wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED RUN_FINISHED")
+			wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
 			if g.called() != 2 {
 				t.Errorf("the backend was called %d times", g.called())
 			}
 		})
 		t.Run("another is not", func(t *testing.T) {
-			wantTypes(t, g.do(withMessages(oldUser, askCall, askNo)), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
+			wantTypes(t, g.do(withMessages(oldUser, askCall, askNo)), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
 		})
 		t.Run("in the history of the next run it stays: it was answered", func(t *testing.T) {
 			wantTypes(t, g.do(withMessages(oldUser, askCall, askYes, askWords)), "RUN_STARTED RUN_FINISHED")
@@ -116,7 +116,7 @@ func TestAnswerInAMessage(t *testing.T) {
 	t.Run("a yes where the record has a no is taken for what it is", func(t *testing.T) {
 		g, _ := ask(t, finished)
 		wantTypes(t, g.do(withMessages(oldUser, askCall, askNo)), "RUN_STARTED RUN_FINISHED")
-		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
+		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
 		goesOn := func(n int) {
 			t.Helper()
 			wantTypes(t, g.do(withMessages(oldUser, askCall, askYes, askWords)), "RUN_STARTED RUN_FINISHED")

@@ -131,6 +131,7 @@ type chatter struct {
 	history  []agui.Message
 	marks    int      // of its own messages
 	pending  string   // the published id of the open question
+	call     string   // the call that the newest question is about, "" if none
 	old      []string // published ids
 	last     string
 	question map[string]int // which one a published id is
@@ -399,6 +400,7 @@ func (c *chatter) fold(stream string) {
 		if c.pending == "" {
 			continue
 		}
+		c.call = ev.Get("outcome.interrupts.0.toolCallId").Str
 		if _, known := c.question[c.pending]; !known {
 			c.question[c.pending] = c.asked
 			c.old = append(c.old, c.pending)

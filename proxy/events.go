@@ -162,12 +162,18 @@ func saysOf(i *agui.Interrupt, a *agui.Answer) string {
 	}
 	switch says {
 	case agui.Approves:
-		return "approved"
+		return saysApproved
 	case agui.Denies:
-		return "denied"
+		return saysDenied
 	}
 	return ""
 }
+
+// What an answer says, in events, records and the log.
+const (
+	saysApproved = "approved"
+	saysDenied   = "denied"
+)
 
 // ended is what becomes of the questions of a claimed pause: an event for each way to end.
 func (l *ledger) ended(c *claimedPause, result *store.Result) []saying {

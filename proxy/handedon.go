@@ -65,6 +65,9 @@ func (r *run) clean(resumed *agui.Pause) *cleaning {
 		if repeats := resumed != nil && known(func(d reply) bool { return d.pause == resumed }); taken || repeats {
 			continue
 		}
+		if known(func(d reply) bool { return d.repeatsEntry && d.pause == nil }) {
+			continue // its call is another than the one that asks
+		}
 		var calls []string // all replies in a message may name the same ones, and both may be very many
 		for _, d := range here {
 			if d.Asked && !sameList(d.Calls, calls) {

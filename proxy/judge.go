@@ -94,6 +94,7 @@ func (r *run) readReplies(pauseID string) (err error) {
 	defer caught("Replies", &err)
 	r.replies = r.readHistory()
 	r.answers.withReplies(r.replies, pauseID, r.record.Pause)
+	r.markRepeatedEntries()
 	return nil
 }
 

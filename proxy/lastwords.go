@@ -1,7 +1,11 @@
 package proxy
 
 import (
+	"slices"
+
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/internal/principal"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -20,12 +24,59 @@ type refusal struct {
 	Detail string    `json:"detail,omitempty"` // for developers: the message of the RUN_ERROR
 	// MayHaveRun says that nobody knows whether what was approved was carried out.
 	MayHaveRun bool `json:"mayHaveRun,omitempty"`
+	// Stands are the answers that stand in place of the refused ones, for a page that words it
+	// itself.
+	Stands []contract.StandingAnswer `json:"stands,omitempty"`
+}
+
+// ruledRefusal returns the refusal of a request that was refused before anything was sent. stands
+// is what stands in place of its answers, nil if nothing does.
+func (r *run) ruledRefusal(refused *agui.RunError, stands *contract.Standing) *refusal {
+	why := refusalOf(refused.Event(), nothingDone)
+	switch {
+	case stands != nil:
+		why.Text = standingText(stands, r.saidAnswers(), r.record.Now, r.h.opts.ShowPrincipal)
+		why.Stands = slices.Clone(stands.Answers)
+		for n := range why.Stands {
+			if r.h.opts.ShowPrincipal != principal.ShowName {
+				why.Stands[n].By = ""
+			}
+		}
+	case refused.Code == agui.ResumeConflict:
+		why.Text = contradictionText
+	}
+	return why
+}
+
+// saidAnswers are the answers of the request, by what they say to the questions that the record
+// knows.
+func (r *run) saidAnswers() []saidAnswer {
+	list := make([]saidAnswer, len(r.answers.list))
+	pauses := r.pauses()
+	for n, p := range pauses {
+		indexed := p.Indexed() // the request may have very many answers
+		pauses[n] = &indexed
+	}
+	for n := range r.answers.list {
+		a := &r.answers.list[n]
+		list[n].status = a.Status
+		for _, p := range pauses {
+			if i := p.Interrupt(a.ID); i != nil {
+				list[n].says = saysOf(i, a)
+				break
+			}
+		}
+	}
+	return list
 }
 
 // refusalOf is the refusal of a RUN_ERROR. became is what became of the answers.
 func refusalOf(failed agui.Event, became aftermath) *refusal {
 	code := agui.Code(failed.Get("code").Str)
-	return &refusal{code, textFor(code, became), agui.Cut(failed.Get("message").Str), became == mayHaveRun || code == agui.ResumeInDoubt}
+	return &refusal{
+		Code: code, Text: textFor(code, became), Detail: agui.Cut(failed.Get("message").Str),
+		MayHaveRun: became == mayHaveRun || code == agui.ResumeInDoubt,
+	}
 }
 
 // answersSomething says whether the request at hand answers something, as far as can be known, or
@@ -46,6 +97,11 @@ func (r *run) answersSomething() bool {
 // waits, nil if nothing does. In a stream with more open than is known RUN_ERROR stands alone,
 // because a client fails at a RUN_FINISHED there.
 func (r *run) lastWords(events []agui.Event, failed agui.Event, open *agui.Pause, became aftermath) []agui.Event {
+	return r.endWith(events, failed, open, refusalOf(failed, became))
+}
+
+// endWith is lastWords with the reason for the person.
+func (r *run) endWith(events []agui.Event, failed agui.Event, open *agui.Pause, why *refusal) []agui.Event {
 	if !r.answersSomething() {
 		return append(events, failed)
 	}
@@ -55,7 +111,6 @@ func (r *run) lastWords(events []agui.Event, failed agui.Event, open *agui.Pause
 		}
 		events = append(events, r.transcript.Unclosed(true)...)
 	}
-	why := refusalOf(failed, became)
 	if open == nil {
 		return append(events, r.explained(r.finishEvent(), why), failed)
 	}
@@ -97,7 +152,7 @@ func (r *run) withNotTaken(finish agui.Event) agui.Event {
 	if r.notTaken == nil || finish.Type != agui.RunFinished || !finish.Valid() || r.body != nil && r.body.laterRuns > 0 {
 		return finish
 	}
-	return r.explained(finish, refusalOf(r.notTaken.Event(), nothingDone))
+	return r.explained(finish, r.ruledRefusal(r.notTaken, r.stands))
 }
 
 // latestSnapshots show what the thread has come to, to a page that has missed it. A page that has
@@ -107,6 +162,9 @@ func (r *run) latestSnapshots() []agui.Event {
 		return nil
 	}
 	latest := r.record.Results[0]
+	if !r.showsEnd(latest.Pause) {
+		return nil
+	}
 	known := map[string]bool{}
 	for _, s := range latest.Seen {
 		known[s.ID] = true
@@ -117,6 +175,14 @@ func (r *run) latestSnapshots() []agui.Event {
 		}
 	}
 	return r.storedSnapshots(endedSnapshots(latest), latest.Seen)
+}
+
+// showsEnd reports whether the client is shown what its thread has come to since the pause. A
+// client that is shown its backend's own form is not if it answers by messages: the record has left
+// those out, and a call without its answer would stay in the client's history.
+func (r *run) showsEnd(p *agui.Pause) bool {
+	return r.show != translate.ShowNative ||
+		p != nil && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) > 0 })
 }
 
 // aftermathOf is what became of the answers of a result that is told again.

@@ -66,7 +66,7 @@ func (r *run) prepare() {
 // readyPass makes out what of the input goes to the dialect in an ordinary run.
 func (r *run) readyPass() {
 	r.life.plain.Store(true)
-	r.notTaken = r.verdict.NotTaken
+	r.notTaken, r.stands = r.verdict.NotTaken, r.verdict.Stands
 	r.catchUp()
 	r.cleanPass()
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
@@ -95,7 +95,7 @@ func threadBusy() contract.Ruling {
 
 // readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.
 func (r *run) readyResume() *agui.RunError {
-	r.notTaken = r.verdict.NotTaken
+	r.notTaken, r.stands = r.verdict.NotTaken, r.verdict.Stands
 	p, answers := r.record.Pause, r.verdict.Answers
 	list, refused := r.asAsked(p, answers, r.clean(p).of(r.in.Messages))
 	if refused != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
 	"holdpoint/translate"
 )
 
@@ -57,6 +58,33 @@ func (list replies) endInStray(in *agui.RunInput, open *agui.Pause) (is bool, na
 		}
 	}
 	return last >= 0 && last >= list.lastSaid(in.Messages), names
+}
+
+// markRepeatedEntries marks the replies that nothing is known of and that stand in a message which
+// repeats an entry of the request's resume array, as CopilotKit's does. A dialect may read such a
+// message as a decision on another call than the one by which its backend asks: ADK asks by a call
+// of its own about the call that the client was told. What counts is what the entry says.
+func (r *run) markRepeatedEntries() {
+	if len(r.replies) == 0 || len(r.in.Resume) == 0 {
+		return
+	}
+	named := map[string]bool{}
+	for _, e := range r.in.Resume {
+		named[e.InterruptID] = true
+	}
+	var repeats []contract.Repeats
+	for _, p := range r.pauses() {
+		if slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return named[i.ID] }) {
+			repeats = append(repeats, contract.RepeatsOf(p, r.in.Resume))
+		}
+	}
+	for n := range r.replies {
+		d := &r.replies[n]
+		m := r.in.Messages[d.At]
+		if d.pause == nil && !d.Unclear && slices.ContainsFunc(repeats, func(of contract.Repeats) bool { return of.Has(m) }) {
+			d.repeatsEntry, d.answer.Message = true, agui.See(m)
+		}
+	}
 }
 
 // places are the replies by the messages that they stand in, in order.

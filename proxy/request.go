@@ -42,3 +42,16 @@ func (r *request) hasResult(call string) bool {
 	}
 	return false
 }
+
+// declaredCalls are the ids of the calls in the client's history whose tools the request declares.
+func (r *request) declaredCalls() map[string]bool {
+	ids := map[string]bool{}
+	for _, m := range r.input.Messages {
+		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
+			if r.input.Declares(c.Get("function.name").Str) {
+				ids[c.Get("id").Str] = true
+			}
+		}
+	}
+	return ids
+}

@@ -10,7 +10,6 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
-	"holdpoint/translate"
 )
 
 func (r *run) snapshots() snapshot {
@@ -97,11 +96,8 @@ func stateEvent(state json.RawMessage) agui.Event {
 
 // storedSnapshots are snapshots out of the record. Without principals a request shows no more than
 // the thread's id. So they go only to a request that holds a message of that run. They must hold
-// every message of the request, for a MESSAGES_SNAPSHOT deletes what it leaves out.
+// every message of the request, because a MESSAGES_SNAPSHOT deletes what it leaves out.
 func (r *run) storedSnapshots(kept keptSnapshots, seen []agui.SeenMessage) []agui.Event {
-	if r.show == translate.ShowNative {
-		return nil // nothing is made for such a client
-	}
 	known := map[string]bool{}
 	for _, s := range seen {
 		known[s.ID] = s.ID != ""
@@ -110,24 +106,77 @@ func (r *run) storedSnapshots(kept keptSnapshots, seen []agui.SeenMessage) []agu
 		return nil
 	}
 	shown := kept.fetch(r)
-	held := map[agui.SeenMessage]bool{}
-	var list []json.RawMessage
-	for _, m := range gjson.ParseBytes(shown.Messages).Array() {
-		list = append(list, json.RawMessage(m.Raw))
-		held[identity(agui.ParseMessage(json.RawMessage(m.Raw)))] = true
-	}
-	whole := len(list) > 0 && !repeatsID(list)
-	for _, m := range r.in.Messages {
-		whole = whole && held[identity(m)]
-	}
 	var events []agui.Event
 	if agui.HasMembers(shown.State) {
 		events = append(events, stateEvent(shown.State))
 	}
-	if whole {
-		events = append(events, agui.SnapshotEvent(shown.Messages))
+	var list []json.RawMessage
+	for _, m := range gjson.ParseBytes(shown.Messages).Array() {
+		list = append(list, json.RawMessage(m.Raw))
+	}
+	list, whole := r.withAnswers(list)
+	if whole && len(list) > 0 && !repeatsID(list) {
+		events = append(events, agui.SnapshotEvent(agui.List(list)))
 	}
 	return events
+}
+
+// withAnswers reports whether a list of messages holds all that the request has, and returns it. A
+// message of the request that only answers may be missing: it came too late, or is on record. But
+// it is put in if its call would be left without a result: some backends refuse such a history.
+func (r *run) withAnswers(list []json.RawMessage) (with []json.RawMessage, whole bool) {
+	held, answered, places := map[agui.SeenMessage]bool{}, map[string]bool{}, map[string]int{}
+	for n, raw := range list {
+		m := agui.ParseMessage(raw)
+		held[identity(m)] = true
+		if m.Role == "tool" {
+			answered[m.ToolCallID] = true
+			continue
+		}
+		for _, call := range gjson.GetBytes(raw, "toolCalls").Array() {
+			places[call.Get("id").Str] = n
+		}
+	}
+	onlyAnswers := r.onlyAnswers()
+	behind := map[int][]json.RawMessage{} // what is put in, by the place that it follows
+	for _, m := range r.in.Messages {
+		if held[identity(m)] {
+			continue
+		}
+		if !onlyAnswers(m) {
+			return list, false
+		}
+		if at, called := places[m.ToolCallID]; called && m.ToolCallID != "" && !answered[m.ToolCallID] {
+			answered[m.ToolCallID] = true
+			behind[at] = append(behind[at], json.RawMessage(m.JSON))
+		}
+	}
+	if len(behind) == 0 {
+		return list, true
+	}
+	for n, raw := range list {
+		with = append(append(with, raw), behind[n]...)
+	}
+	return with, true
+}
+
+// onlyAnswers returns a function that reports whether a message of the request answers a question
+// of the thread and says nothing else. The result of a tool that the client declares is no answer
+// where the record does not know the question.
+func (r *run) onlyAnswers() func(agui.Message) bool {
+	c, pauses := r.newCase(), r.pauses()
+	known := c.OnlyAnswers(pauses...)
+	asked := map[string]bool{}
+	for _, p := range pauses {
+		for _, i := range p.Interrupts {
+			asked[i.ID] = true
+		}
+	}
+	if !slices.ContainsFunc(r.in.Resume, func(e agui.ResumeEntry) bool { return !asked[e.InterruptID] }) {
+		return known
+	}
+	forgotten, declared := c.OnlyAnswers(nil), r.request.declaredCalls()
+	return func(m agui.Message) bool { return known(m) || forgotten(m) && !declared[m.ToolCallID] }
 }
 
 // repeatsID says whether two messages have one id, see resultIDs.
@@ -200,8 +249,11 @@ func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 	if p.Stripped && !agui.HasMembers(state) {
 		t.ForgetState()
 	}
+	if len(known) > 0 || r.request.ours {
+		return t // what is kept is whole, but for answers that were taken out
+	}
 	for _, s := range p.Seen {
-		if s.ID != "" && !ids[s.ID] && !r.request.ours { // ours has what is kept, and that is whole
+		if s.ID != "" && !ids[s.ID] {
 			t.ForgetMessages() // the record could not keep a message that the request does not bring either
 			break
 		}

@@ -195,7 +195,11 @@ func customInterrupt(p *agui.Pause) agui.Event {
 func (r *run) again() []agui.Event {
 	p := r.record.Pause
 	r.report.outcome, r.report.paused = "interrupt again", p
-	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.announcement(p), r.storedSnapshots(askedSnapshots(p), p.Seen))...)
+	var shown []agui.Event
+	if r.show != translate.ShowNative { // to such a client its backend's own stream is told again, and nothing else
+		shown = r.storedSnapshots(askedSnapshots(p), p.Seen)
+	}
+	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.announcement(p), shown)...)
 }
 
 func (r *run) quiet() []agui.Event { return []agui.Event{r.startEvent(), r.finishEvent()} }
@@ -213,7 +217,10 @@ func (r *run) replay(result *store.Result) []agui.Event {
 	}
 	r.report.outcome = "replay"
 	finish := r.withRunIDs(agui.NewEvent(slices.Clone(result.Finish)))
-	events := append([]agui.Event{r.startEvent()}, r.storedSnapshots(endedSnapshots(result), result.Seen)...)
+	events := []agui.Event{r.startEvent()}
+	if r.showsEnd(result.Pause) {
+		events = append(events, r.storedSnapshots(endedSnapshots(result), result.Seen)...)
+	}
 	if finish.Type != agui.RunErrored {
 		return append(events, finish)
 	}
@@ -236,7 +243,7 @@ func (r *run) refusal(v contract.Ruling) []agui.Event {
 	if open == nil && r.answersSomething() {
 		events = append(events, r.latestSnapshots()...)
 	}
-	return r.lastWords(events, v.Refusal.Event(), open, nothingDone)
+	return r.endWith(events, v.Refusal.Event(), open, r.ruledRefusal(v.Refusal, v.Stands))
 }
 
 // stillAsked is the pause of the record if it has a question that waits for its answer, else nil.

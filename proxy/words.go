@@ -36,6 +36,9 @@ var wholeTexts = map[agui.Code]string{
 	agui.ThreadForbidden:      "This conversation is somebody else's. Nothing was done.",
 }
 
+// contradictionText is that of a request whose answers contradict each other.
+const contradictionText = "Two different answers to one question came together, so nothing was done. Please answer again."
+
 // beginnings are texts that need a word on what became of the answers behind them.
 var beginnings = map[agui.Code]string{
 	agui.ThreadBusy:          "Another run of this conversation is not over yet.",

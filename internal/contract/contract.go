@@ -56,6 +56,8 @@ type Ruling struct {
 	Do Act
 	// Refusal is why, with Refuse.
 	Refusal *agui.RunError
+	// Stands, with Refuse and NotTaken, is what stands in place of the answers; nil if nothing does.
+	Stands *Standing
 	// Reask, with Refuse: the open pause may be told again.
 	Reask bool
 	// Ends says how the open pause ends before anything else is done; "" if it does not end so.

@@ -12,10 +12,22 @@ import (
 // only answers, or repeats an answer to p.
 func (c *Case) newInput(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
 	list := slices.Clone(agui.NewMessages(c.Input.Messages, seen))
-	repeats, answerOnly := RepeatsOf(p, c.Input.Resume), c.answerOnly()
-	return slices.DeleteFunc(list, func(m agui.Message) bool {
-		return !isInput(m) || repeats.Has(m) || answerOnly(m)
-	})
+	onlyAnswers := c.OnlyAnswers(p)
+	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isInput(m) || onlyAnswers(m) })
+}
+
+// OnlyAnswers returns a function that reports whether a message answers a question and says nothing
+// else: it repeats an answer to one of the pauses, as CopilotKit's does beside resume, or it is an
+// answer that a dialect has read. A nil pause is one that nobody knows; see RepeatsOf.
+func (c *Case) OnlyAnswers(pauses ...*agui.Pause) func(agui.Message) bool {
+	repeats := make([]Repeats, len(pauses))
+	for n, p := range pauses {
+		repeats[n] = RepeatsOf(p, c.Input.Resume)
+	}
+	answerOnly := c.answerOnly()
+	return func(m agui.Message) bool {
+		return answerOnly(m) || slices.ContainsFunc(repeats, func(r Repeats) bool { return r.Has(m) })
+	}
 }
 
 func isInput(m agui.Message) bool {

@@ -145,7 +145,9 @@ func (c *Case) whileClaimed() Ruling {
 		if c.repeats(c.Record.Digest, p) {
 			return Ruling{Do: Wait}
 		}
-		return refuse(agui.ResumeConflict, "interrupt %q is being resumed with other answers", agui.Cut(a.ID))
+		r := refuse(agui.ResumeConflict, "interrupt %q is being resumed with other answers", agui.Cut(a.ID))
+		r.Stands = c.standingNow(BeingCarried)
+		return r
 	}
 	if len(c.Answers) == 0 && c.Unread == nil && p.Decided() {
 		if c.Carry != "" {
@@ -223,7 +225,7 @@ func (c *Case) noneOpen() Ruling {
 			}
 			switch r.Do {
 			case Pass, Resume:
-				r.NotTaken = late.Refusal
+				r.NotTaken, r.Stands = late.Refusal, late.Stands
 			case Refuse:
 			default:
 				return late // without a word it would look as if this question was answered well
@@ -266,14 +268,17 @@ func (c *Case) frees(result *store.Result) bool {
 func (c *Case) refuseLate(result *store.Result) Ruling {
 	id := c.Answers[0].ID
 	r := c.refuseUnknown(id)
+	if result != nil {
+		r.Stands = c.standingOf(result)
+	}
 	if result != nil && !result.Tombstone {
 		switch result.How {
 		case store.Finished:
-			r = refuse(agui.ResumeConflict, "interrupt %q was resumed with other answers", agui.Cut(id))
+			r.Refusal = agui.Errorf(agui.ResumeConflict, "interrupt %q was resumed with other answers", agui.Cut(id))
 		case store.Doubtful:
-			r = refuse(agui.ResumeInDoubt, "interrupt %q was answered, but the end of it was not seen: the action may or may not have run", id)
+			r.Refusal = agui.Errorf(agui.ResumeInDoubt, "interrupt %q was answered, but the end of it was not seen: the action may or may not have run", id)
 		case store.Lost:
-			r = refuse(agui.BackendLostInterrupt, "the backend does not know interrupt %q any more", id)
+			r.Refusal = agui.Errorf(agui.BackendLostInterrupt, "the backend does not know interrupt %q any more", id)
 		}
 	}
 	r.Reask = c.Record.Pause != nil
@@ -317,7 +322,9 @@ func (c *Case) resume(answers []agui.Answer) Ruling {
 }
 
 func refuseOtherThanKept(i agui.Interrupt) Ruling {
-	return reask(agui.ResumeConflict, "interrupt %q was answered before and that resume failed: the backend keeps the first answer and would carry it out again, so only the same answer can be given", i.ID)
+	r := reask(agui.ResumeConflict, "interrupt %q was answered before and that resume failed: the backend keeps the first answer and would carry it out again, so only the same answer can be given", i.ID)
+	r.Stands = &Standing{State: KeptByBackend}
+	return r
 }
 
 // lateFor refuses an answer to a question that takes nothing but a cancel; nil: it is not.
@@ -366,6 +373,7 @@ func (c *Case) covering() ([]agui.Answer, *Ruling) {
 				continue // it stays in the history, so it may not stop the chat for ever
 			}
 			r := reask(agui.ResumeConflict, "interrupt %q was answered otherwise in the meantime, at another door (%s)", agui.Cut(a.ID), d.Door)
+			r.Stands = c.standingNow(DecidedElsewhere)
 			return nil, &r
 		}
 		byID[a.ID] = &c.Answers[n]

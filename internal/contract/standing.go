@@ -1,0 +1,123 @@
+package contract
+
+import (
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// A Standing is what stands in place of the answers of a refused request. A person is told it, and
+// nothing is decided by it.
+type Standing struct {
+	State StandingState
+	// Answers are those that stand, one for each question that the request answers. nil: they are
+	// not known any more.
+	Answers []StandingAnswer
+	// At is when the pause ended, zero if it did not. Door and By are where and by whom it was
+	// ended without an answer; "" is the chat.
+	At       time.Time
+	Door, By string
+	// Failed reports that the run with the answers ended in an error.
+	Failed bool
+}
+
+// A StandingState says how far the answers that stand have come.
+type StandingState int
+
+const (
+	// Answered: the questions were answered, and the run with the answers has ended.
+	Answered StandingState = iota
+	// BeingCarried: the answers are on their way to the backend.
+	BeingCarried
+	// DecidedElsewhere: the answers were given at another door, and wait to be carried.
+	DecidedElsewhere
+	// KeptByBackend: the backend keeps the first answer, and would carry that out.
+	KeptByBackend
+	// ClosedUnanswered: the pause was closed without an answer.
+	ClosedUnanswered
+	// ClosedByTime: nobody answered within the retention.
+	ClosedByTime
+)
+
+// A StandingAnswer is an answer to one question.
+type StandingAnswer struct {
+	ID     string      `json:"id"` // the published id of the interrupt
+	Status agui.Status `json:"status"`
+	Says   string      `json:"says,omitempty"` // approved or denied, where the dialect knew
+	At     time.Time   `json:"at,omitzero"`
+	Door   string      `json:"door"` // chat, or the door where it was decided
+	By     string      `json:"by,omitempty"`
+}
+
+// chatDoor is the door of an answer that came by a run.
+const chatDoor = "chat"
+
+// standingOf returns what stands after a pause has ended, for the questions that the request names.
+// nil: a person can be told nothing of it.
+func (c *Case) standingOf(r *store.Result) *Standing {
+	s := &Standing{At: r.At, Door: r.Door, By: r.By, Failed: isError(r.Finish) || r.Tombstone && r.Failed}
+	switch r.How {
+	case store.Finished:
+	case store.Withdrawn:
+		s.State = ClosedUnanswered
+		return s
+	case store.Retired:
+		s.State = ClosedByTime
+		return s
+	default:
+		return nil // its code says it
+	}
+	named, decided := c.named(), decisionsOf(r.Pause)
+	for _, g := range r.Given {
+		if !named[g.ID] {
+			continue
+		}
+		one := StandingAnswer{ID: g.ID, Status: g.Status, Says: g.Says, At: r.At, Door: chatDoor}
+		one.decidedBy(decided[g.ID])
+		s.Answers = append(s.Answers, one)
+	}
+	return s
+}
+
+// standingNow returns what stands while the pause is open or claimed: the decisions on the
+// questions that the request names.
+func (c *Case) standingNow(state StandingState) *Standing {
+	s, named := &Standing{State: state}, c.named()
+	for n := range c.Record.Pause.Decisions {
+		if d := &c.Record.Pause.Decisions[n]; named[d.Question] {
+			one := StandingAnswer{ID: d.Question, Status: d.Status, Says: d.Says}
+			one.decidedBy(d)
+			s.Answers = append(s.Answers, one)
+		}
+	}
+	return s
+}
+
+// decidedBy takes over where, when and by whom it was decided, if it was before the resume.
+func (a *StandingAnswer) decidedBy(d *agui.Decision) {
+	if d != nil {
+		a.At, a.Door, a.By = d.At, d.Door, d.By
+	}
+}
+
+// named are the published ids that the request's answers name.
+func (c *Case) named() map[string]bool {
+	ids := make(map[string]bool, len(c.Answers))
+	for _, a := range c.Answers {
+		ids[a.ID] = true
+	}
+	return ids
+}
+
+// decisionsOf are the decisions of a pause by their questions; none if the pause is not known.
+func decisionsOf(p *agui.Pause) map[string]*agui.Decision {
+	if p == nil {
+		return nil
+	}
+	list := make(map[string]*agui.Decision, len(p.Decisions))
+	for n := range p.Decisions {
+		list[p.Decisions[n].Question] = &p.Decisions[n]
+	}
+	return list
+}

@@ -1,0 +1,193 @@
+package proxy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"holdpoint/translate/dialects"
+	"holdpoint/translate/dialecttest"
+)
+
+// TestLateAnswerIsShownTheEnd: a question was answered elsewhere, by another tab or at the desk,
+// and a chat that still shows it answers too late. It is shown what the thread has come to, in
+// every dialect, also where its own answer stands in its messages: CopilotKit puts a tool message
+// beside resume, and clients of a backend's own form answer by a message. Such a message is not
+// shown again, because what it says was not used.
+func TestLateAnswerIsShownTheEnd(t *testing.T) {
+	for _, name := range dialects.All().Names()[1:] {
+		for _, b := range dialecttest.Of(name) {
+			for _, elsewhere := range []string{"in another tab", "at the desk"} {
+				for how, late := range map[string]lateAnswer{
+					"denied":                     {status: "resolved", payload: b.No, message: b.No},
+					"approved too":               {status: "resolved", payload: b.Yes, message: b.Yes},
+					"cancelled":                  {status: "cancelled", message: `{"status":"cancelled"}`},
+					"an answer before that one":  {status: "resolved", payload: b.No, message: b.No, before: true},
+					"by a message":               {native: true},
+					"the page is loaded instead": {reload: true},
+				} {
+					t.Run(b.Name()+"/"+elsewhere+"/"+how, func(t *testing.T) {
+						fewer(t, 1)
+						rapid.Check(t, func(t *rapid.T) { late.play(newChatter(t, b, dialects.All()), elsewhere) })
+					})
+				}
+			}
+		}
+	}
+}
+
+// A lateAnswer is what a chat says to a question that was approved elsewhere.
+type lateAnswer struct {
+	status, payload string
+	message         string // that CopilotKit puts beside it if the question is about a call
+	before          bool   // such a message of an earlier question is in the history, too
+	native          bool   // the backend's own form, by a message
+	reload          bool   // nothing is said
+}
+
+func (l lateAnswer) play(c *chatter, elsewhere string) {
+	if l.before {
+		c.send("", "ask")
+		c.beside(l.message)
+		c.answer(c.pending, "no", false, "end")
+		c.words()
+	}
+	c.send("", "ask")
+	if c.pending == "" {
+		c.t.Fatalf("no question is open: %s", c.got)
+	}
+	stale, id := slices.Clone(c.history), c.pending
+	if elsewhere == "at the desk" {
+		_, p := c.open()
+		c.decide("yes")
+		if len(c.h.Lacks(p)) > 0 {
+			c.send("", "end") // the chat itself carries the decision
+		} else {
+			c.carry("end")
+		}
+	} else {
+		c.answer(id, "yes", false, "end")
+	}
+	if len(stale) == 0 || len(c.history) == 0 && elsewhere != "at the desk" {
+		return // without its messages nobody knows the chat
+	}
+	asked, calls := len(c.seen), fmt.Sprint(c.told)
+	c.history = stale
+	switch {
+	case l.reload && elsewhere != "at the desk":
+		return // an idle thread: the run is the backend's
+	case l.reload:
+		c.send("", "end")
+	case l.native:
+		if c.b.Reply == "" {
+			return
+		}
+		c.reply(c.asked, false, false, "end")
+	default:
+		payload := ""
+		if l.payload != "" {
+			payload = `,"payload":` + l.payload
+		}
+		c.beside(l.message)
+		c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q%s}]`, id, l.status, payload), "end")
+	}
+	if c.check(); calls != fmt.Sprint(c.told) || asked != len(c.seen) {
+		c.t.Fatalf("the backend was asked: %s", c.seen)
+	}
+	if text := l.textOf(c.got); !l.reload && text != "" {
+		place, noun := map[string]string{"at the desk": "at the desk", "in another tab": "in this chat"}[elsewhere], "denial"
+		if l.status == "cancelled" {
+			noun = "cancellation"
+		}
+		was := "approved"
+		switch c.b.Name() {
+		case "agui announced", "draft by object", "strands":
+			was = "answered" // a free question: nobody knows which answer to it is a yes
+		}
+		if want := "This was " + was + " at 10:00 UTC " + place + ". Your " + noun + " was not used."; text != want {
+			c.t.Fatalf("told %q, want %q", text, want)
+		}
+	} else if l.status != "" && l.payload != c.b.Yes {
+		c.t.Fatalf("not told what stands: %s", c.got)
+	}
+	snapshot := ""
+	for _, frame := range strings.Split(c.got, "\n\n") {
+		if data := strings.TrimPrefix(frame, "data: "); gjson.Get(data, "type").Str == "MESSAGES_SNAPSHOT" {
+			snapshot = data
+		}
+	}
+	if snapshot == "" {
+		c.t.Fatalf("the chat was not shown the end: %s\nof %s", c.got, c.last)
+	}
+	left := 0
+	for _, m := range gjson.Get(snapshot, "messages").Array() {
+		if m.Get("toolCallId").Str == c.call && c.call != "" {
+			left++
+		}
+	}
+	own := l.message != "" && strings.Contains(snapshot, fmt.Sprintf(`"beside-%d"`, c.marks))
+	if own && left > 1 {
+		c.t.Fatalf("the chat was shown an answer that was not used beside the result: %s", snapshot)
+	}
+	if asked := strings.Contains(snapshot, fmt.Sprintf(`"id":%q,"type":"function"`, c.call)); asked && left == 0 && l.message != "" {
+		c.t.Fatalf("the call is left without a result: %s", snapshot)
+	}
+}
+
+// beside puts the message into the history that CopilotKit puts beside an answer: on the call that
+// the newest question is about.
+func (c *chatter) beside(says string) {
+	if c.call == "" {
+		return
+	}
+	c.marks++
+	c.add(fmt.Sprintf(`{"id":"beside-%d","role":"tool","toolCallId":%q,"content":%q}`, c.marks, c.call, says))
+}
+
+// textOf is what a person is told in RUN_FINISHED.
+func (lateAnswer) textOf(stream string) string {
+	for _, frame := range strings.Split(stream, "\n\n") {
+		if data := strings.TrimPrefix(frame, "data: "); gjson.Get(data, "type").Str == "RUN_FINISHED" {
+			return gjson.Get(data, "metadata.holdpoint.refusal.text").Str
+		}
+	}
+	return ""
+}
+
+// TestAnswerBesideResume: CopilotKit puts its answer beside resume, as a tool message on the call
+// that the question is about. In every dialect the answer counts once, the thread goes on, and no
+// later request is refused because of the message, which stays in the client's history.
+func TestAnswerBesideResume(t *testing.T) {
+	for _, name := range dialects.All().Names()[1:] {
+		for _, b := range dialecttest.Of(name) {
+			t.Run(b.Name(), func(t *testing.T) {
+				fewer(t, 1)
+				rapid.Check(t, func(t *rapid.T) {
+					c := newChatter(t, b, dialects.All())
+					for how, message := range map[string]string{"yes": b.Yes, "no": b.No, "cancel": `{"status":"cancelled"}`} {
+						c.send("", "ask")
+						n := c.asked
+						if c.pending == "" || c.waits != n {
+							t.Fatalf("%s: no question is open: %s\nof %s", how, c.got, c.last)
+						}
+						c.beside(message)
+						c.answer(c.pending, how, false, "end")
+						if c.check(); c.pending != "" || (c.did[n] == 1) != (how == "yes") {
+							t.Fatalf("%s: carried out %d times: %s\nof %s", how, c.did[n], c.got, c.last)
+						}
+						c.words()
+						c.send("", "end")
+						if strings.Contains(c.got, "RUN_ERROR") || !strings.Contains(string(c.seen), fmt.Sprintf("words %d.", c.marks)) {
+							t.Fatalf("%s: the next message: %s\nof %s", how, c.got, c.last)
+						}
+						c.words()
+					}
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package proxy
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/internal/principal"
+)
+
+// standingText returns what a person is told of an answer that was refused because something else
+// stands: what stands, since when and by whom, and that the answer was not used. said are the
+// answers that were refused. A name is shown only where HOLDPOINT_SHOW_PRINCIPAL says so.
+func standingText(s *contract.Standing, said []saidAnswer, now time.Time, shown principal.Shown) string {
+	notUsed := unused(said)
+	by := func(name string) string {
+		if name == "" || shown != principal.ShowName {
+			return ""
+		}
+		return " by " + agui.Cut(name)
+	}
+	switch s.State {
+	case contract.KeptByBackend:
+		return "The agent keeps the first answer to this question, and would act on that whatever is said now. " + notUsed +
+			" You can give the first answer again, or cancel."
+	case contract.ClosedUnanswered:
+		return "This question was closed without an answer " + when(s.At, now) + placeOf(s.Door) + by(s.By) + ". " + notUsed
+	case contract.ClosedByTime:
+		return "Nobody answered this question in time, and it was closed " + when(s.At, now) + ". " + notUsed
+	}
+	var phrases []string
+	count := map[string]int{}
+	for _, a := range s.Answers {
+		phrase := pastOf(a.Status, a.Says) + " " + when(a.At, now) + placeOf(a.Door) + by(a.By)
+		if count[phrase]++; count[phrase] == 1 {
+			phrases = append(phrases, phrase)
+		}
+	}
+	var text string
+	switch {
+	case len(phrases) == 0 && s.State == contract.BeingCarried:
+		return "Another answer is being carried out. " + notUsed
+	case len(phrases) == 0:
+		text = "This was answered " + when(s.At, now)
+	case len(phrases) == 1 && count[phrases[0]] == 1:
+		text = "This was " + phrases[0]
+	case len(phrases) == 1:
+		text = "These were " + phrases[0]
+	default:
+		for n, phrase := range phrases {
+			was := " was "
+			if count[phrase] > 1 {
+				was = " were "
+			}
+			phrases[n] = fmt.Sprint(count[phrase]) + was + phrase
+		}
+		text = fmt.Sprintf("Of %d questions ", len(s.Answers)) + strings.Join(phrases, ", and ")
+	}
+	switch {
+	case s.State == contract.BeingCarried:
+		text += ", and that is being carried out"
+	case s.Failed:
+		text += ", and the agent's run ended with an error"
+	}
+	return text + ". " + notUsed
+}
+
+// A saidAnswer is an answer of the request as a person may be told of it.
+type saidAnswer struct {
+	status agui.Status
+	says   string // approved, denied, or "" where that is not known
+}
+
+// unused says that the answers of the request were not used.
+func unused(said []saidAnswer) string {
+	noun := ""
+	for _, one := range said {
+		if is := nounOf(one); noun == "" || is == noun {
+			noun = is
+		} else {
+			return "Your answers were not used."
+		}
+	}
+	return "Your " + cmp.Or(noun, "answer") + " was not used."
+}
+
+func nounOf(a saidAnswer) string {
+	switch {
+	case a.status == agui.Cancelled:
+		return "cancellation"
+	case a.says == saysApproved:
+		return "approval"
+	case a.says == saysDenied:
+		return "denial"
+	}
+	return "answer"
+}
+
+func pastOf(status agui.Status, says string) string {
+	if status == agui.Cancelled {
+		return "cancelled"
+	}
+	return cmp.Or(says, "answered")
+}
+
+// placeOf is where an answer was given. The chat is the place where it is read, and is not named
+// unless nothing else would be.
+func placeOf(door string) string {
+	switch door {
+	case "desk":
+		return " at the desk"
+	case "", "chat":
+		return " in this chat"
+	}
+	return " elsewhere"
+}
+
+// when tells a time by the clock of UTC: nobody knows where the person is. The day is left out if
+// it is today's.
+func when(at, now time.Time) string {
+	at, now = at.UTC(), now.UTC()
+	switch {
+	case at.IsZero():
+		return "already"
+	case at.Year() == now.Year() && at.YearDay() == now.YearDay():
+		return "at " + at.Format("15:04 UTC")
+	}
+	return "on " + at.Format("2 January 2006 at 15:04 UTC")
+}
