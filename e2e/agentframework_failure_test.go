@@ -221,8 +221,8 @@ func TestAgentsDieInMidResume(t *testing.T) {
 	})
 }
 
-// Holdpoint itself is restarted, with its store in memory: an answer is refused, for nobody can say
-// to what, in whatever form it comes, and nothing runs.
+// Holdpoint itself is restarted, with its store in memory: an answer is refused, because nobody can
+// say to what, in whatever form it comes, and nothing runs. The next message gets through.
 func TestHoldpointForgetsAnAgentsPause(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -232,6 +232,8 @@ func TestHoldpointForgetsAnAgentsPause(t *testing.T) {
 			c.d.call(t, "new", map[string]any{"client": c.name, "version": c.version, "url": after.address + "/approve", "threadId": c.thread, "messages": c.messages}, &struct{}{})
 			c.refused(t, step{resume: c.answers(accept)}, "UNKNOWN_INTERRUPT_ID", false)
 			w.called(t, c, 1)
+			c.goesOn(t, nil)
+			w.ran(t, c)
 		}
 	})
 }

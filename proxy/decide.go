@@ -21,6 +21,7 @@ func (r *run) ruled() (told []agui.Event) {
 		return r.again()
 	case contract.Quiet:
 		r.report.outcome = "nothing to answer"
+		r.notTaken = v.NotTaken
 		return r.quiet()
 	case contract.Replay:
 		r.tellRuled(event.Replayed, v.Replay.Pause, "")

@@ -136,7 +136,19 @@ func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
 	}
 	switch ev.Get("type").Str {
 	case "TOOL_CALL_RESULT", "TOOL_CALL_START", "TOOL_CALL_ARGS":
-		return a.s.isAgentFramework() && slices.Contains(a.asked(turn), ev.Get("toolCallId").Str)
+		return a.s.isAgentFramework() && (slices.Contains(a.asked(turn), ev.Get("toolCallId").Str) || a.inSnapshot(turn, ev))
+	}
+	return false
+}
+
+// inSnapshot reports whether a result stands in a snapshot of the backend.
+func (a agentFrameworkScenario) inSnapshot(turn int, ev gjson.Result) bool {
+	for _, f := range backendFrames(a.s, turn) {
+		for _, m := range gjson.Get(f.data, "messages").Array() {
+			if m.Get("role").Str == "tool" && m.Get("toolCallId").Str == ev.Get("toolCallId").Str && m.Get("content").Str == ev.Get("content").Str {
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -85,7 +85,8 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 				complain("lost: %s", f.frame)
 			}
 		case "RUN_ERROR":
-			if !strings.Contains(string(got), `"reason":"holdpoint:lost_question"`) { // told as a question
+			question := strings.Contains(string(got), `"reason":"holdpoint:lost_question"`) // told as a question
+			if !question && !s.goesOnBehind(turn, f) && !s.cancels(turn) {
 				complain("lost: %s", f.frame)
 			}
 		default:
@@ -95,6 +96,19 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 		}
 	}
 	return complaints
+}
+
+// goesOnBehind reports whether another exchange of the turn follows the one that has the frame.
+func (s scenario) goesOnBehind(turn int, f backendFrame) bool {
+	streams := s.streams(turn)
+	return len(streams) > 1 && !bytes.Contains(streams[len(streams)-1], []byte(f.data))
+}
+
+// cancels reports whether a request cancels and brings nothing else: an adapter that does not wait
+// any more says so.
+func (s scenario) cancels(turn int) bool {
+	entries := gjson.GetBytes(s.request(turn), "resume").Array()
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e gjson.Result) bool { return e.Get("status").Str != "cancelled" })
 }
 
 // withoutLastWords leaves out the RUN_FINISHED with the refusal that Holdpoint makes where a run

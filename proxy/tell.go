@@ -202,7 +202,9 @@ func (r *run) again() []agui.Event {
 	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.announcement(p), shown)...)
 }
 
-func (r *run) quiet() []agui.Event { return []agui.Event{r.startEvent(), r.finishEvent()} }
+func (r *run) quiet() []agui.Event {
+	return []agui.Event{r.startEvent(), r.withNotTaken(r.finishEvent())}
+}
 
 // replay tells the recorded end of the pause that the same answers ended. If the thread has gone on
 // to another question, that one is told: a client that was told nothing would lose it.

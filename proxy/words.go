@@ -31,7 +31,7 @@ var wholeTexts = map[agui.Code]string{
 	agui.ApprovalAmbiguous:    "One answer could count for several actions here, so nothing was done.",
 	agui.InterruptExpired:     "The time for an answer is over, so nothing was done. The question can only be cancelled.",
 	agui.ApprovalUncertain:    "It is not certain what a yes would carry out, so nothing was done.",
-	agui.BackendLostInterrupt: "The agent does not know this question any more. Nothing was done. Please ask it again.",
+	agui.BackendLostInterrupt: "The agent does not know this question any more. Nothing was done with the answer. Please ask it again.",
 	agui.ClientLeft:           "The connection was closed before this was handed on. Nothing was done. Please send it again.",
 	agui.ThreadForbidden:      "This conversation is somebody else's. Nothing was done.",
 }

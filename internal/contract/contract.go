@@ -77,7 +77,7 @@ type Ruling struct {
 	Leave Leave
 	// NotTaken, with Pass and Resume, is why the answers beside a new message do not count: the
 	// question ended in an error, and nobody was told so of this request yet. A Resume carries what
-	// was decided elsewhere then.
+	// was decided elsewhere then. With Quiet it is why a cancel goes to nobody.
 	NotTaken *agui.RunError
 	// Gone are answers that are not taken. The messages that carry them do not go to the backend.
 	Gone []agui.Answer

@@ -241,11 +241,25 @@ func (c *Case) noneOpen() Ruling {
 	if AllCancelled(c.Answers) && (!ended || failed || bringsNew) {
 		r := c.stripped()
 		if r.Do == Pass && !bringsNew {
-			r = Ruling{Do: Quiet}
+			r = Ruling{Do: Quiet, NotTaken: c.whyNotCancelled(result)}
 		}
 		return r
 	}
 	return c.refuseLate(result)
+}
+
+// whyNotCancelled returns why a cancel goes to nobody, if the backend may wait for it still. result
+// is how the question ended, if that is known. The backend is not known to take a cancel for a no:
+// some carry out their first option for it.
+func (c *Case) whyNotCancelled(result *store.Result) *agui.RunError {
+	id := c.firstNamed()
+	switch {
+	case result == nil:
+		return agui.Errorf(agui.UnknownInterruptID, "resume cancels %q, which is no open interrupt of this thread%s: nothing was handed on, because the backend could take a cancel for an answer", agui.Cut(id), c.whyUnknown(id))
+	case !result.Tombstone && result.How == store.Doubtful:
+		return agui.Errorf(agui.ResumeInDoubt, "interrupt %q was answered, but the end of it was not seen: the cancel was not handed on, because the backend could take it for an answer", agui.Cut(id))
+	}
+	return nil
 }
 
 // frees says whether the answers cancel a pause of which nobody knows what became, and are to be

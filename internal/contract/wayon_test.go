@@ -133,3 +133,30 @@ func TestAnswerToADoubtBesideAnotherQuestion(t *testing.T) {
 		})
 	}
 }
+
+// TestCancelThatGoesToNobody: the backend may wait still, so the person is told that nothing was
+// handed on.
+func TestCancelThatGoesToNobody(t *testing.T) {
+	tomb := endedRecord(store.Doubtful, "")
+	tomb.Results[0].Tombstone, tomb.Results[0].Pause = true, nil
+	for name, c := range map[string]struct {
+		record   store.Record
+		messages []string
+		do       Act
+		code     agui.Code
+	}{
+		"nobody knows the question":            {store.Record{Now: testNow}, []string{oldUser, assistant}, Quiet, agui.UnknownInterruptID},
+		"it is in doubt":                       {endedRecord(store.Doubtful, endedBadly), []string{oldUser}, Quiet, agui.ResumeInDoubt},
+		"it is hardly known":                   {tomb, []string{oldUser, assistant}, Quiet, ""},
+		"it ended in an error, which was told": {endedRecord(store.Finished, endedBadly), []string{oldUser}, Quiet, ""},
+		"its backend has lost it":              {endedRecord(store.Lost, ""), []string{oldUser}, Quiet, ""},
+		"a message beside it is answered":      {store.Record{Now: testNow}, []string{oldUser, newUser}, Pass, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Judge(&Case{Input: agui.RunInput{HasResume: true, Messages: messages(c.messages...)}, Answers: []agui.Answer{cancelled("x")}, Record: c.record, Valid: validate})
+			if r.Do != c.do || (r.NotTaken == nil) != (c.code == "") || r.NotTaken != nil && r.NotTaken.Code != c.code {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}

@@ -19,6 +19,7 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	given = kit.CancelsLost(p, given)
 	for n := range given {
 		given[n] = alias(p.Interrupt(given[n].ID), given[n])
 	}

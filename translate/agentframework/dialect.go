@@ -72,7 +72,7 @@ func (*Dialect) Name() string { return Name }
 // Sign implements translate.Signer: the CUSTOM events of approvals and of workflows (of whose plain
 // runs 1.0.0rc7 to 1.0.1 tell the end of a text behind the end of the run); the synthetic calls in
 // a snapshot; the list in RUN_FINISHED.interrupt, an outcome with metadata of the framework's own,
-// and one of the .NET host's.
+// and one of the .NET host's; and a RUN_ERROR which says that the thread waits.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.Custom:
@@ -82,6 +82,8 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 		return signSnapshot(ev)
 	case agui.RunFinished:
 		return speaksOutcome(ev) || len(listed(ev)) > 0 || aguiserver.Signs(ev)
+	case agui.RunErrored:
+		return ev.Valid() && refusesWaiting(ev)
 	}
 	return false
 }
@@ -179,6 +181,8 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		return out, d.plainRun(plain), nil
 	case aguiserver.Made(r.Pause):
 		return aguiserver.Resume(r)
+	case kit.CancelsOnly(r.Pause):
+		return d.cancel(r)
 	}
 	return d.resume(r)
 }

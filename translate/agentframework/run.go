@@ -22,6 +22,7 @@ type run struct {
 	native bool
 
 	started bool   // RUN_STARTED came
+	worked  bool   // anything else came
 	thread  string // the backend's name of it
 	begun   opened // calls whose START has passed
 	texts   opened // messages
@@ -58,6 +59,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.tooMany != nil {
 		return run.tooMany
 	}
+	run.worked = run.worked || ev.Type != agui.RunStarted
 	if run.native {
 		emit(ev)
 		emit = func(agui.Event) {}
@@ -120,7 +122,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 // the .NET host says in rawEvent what it asks.
 func (run *run) Passes(t agui.Type) bool {
 	switch {
-	case run.after, run.lone.Type != agui.Unknown:
+	case !run.worked, run.after, run.lone.Type != agui.Unknown:
 		return false
 	case len(run.beside) > 0 && !run.sorted, run.answered != nil && !run.answered.passes(t):
 		return false
@@ -265,6 +267,11 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 		return run.resumed(e, keep)
 	}
 	res := translate.Result{Finish: e.Event}
+	if e.Event.Type == agui.RunErrored {
+		if asked, waits := run.waits(e.Event); waits {
+			return asked
+		}
+	}
 	if e.Event.Type == agui.RunFinished {
 		if len(run.asks) == 0 && !run.confirmed && !speaksOutcome(e.Event) { // none of Python's
 			if asked, clean, ok := aguiserver.Inputs(run.r, e.Event); ok {

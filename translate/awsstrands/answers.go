@@ -17,7 +17,7 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 			list[n].Own = inOwnForm(a)
 		}
 	}
-	return list, err
+	return kit.CancelsLost(p, list), err
 }
 
 // inOwnForm says whether an answer has another form than our schema asks for. It has if there is a

@@ -60,6 +60,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"holdpoint/internal/agui"
@@ -111,8 +112,12 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 
 // Sign implements translate.Signer. It signs an interrupt outcome if every interrupt in it is
 // Strands', by metadata.strandsName or by the form of its id. Other backends may have ids like
-// tool:<x>:<y>, so x has to be a call that was seen.
+// tool:<x>:<y>, so x has to be a call that was seen. It also signs the RUN_ERROR by which
+// ag_ui_strands says that the thread waits.
 func (*Dialect) Sign(ev agui.Event, r *translate.Request) bool {
+	if ev.Type == agui.RunErrored {
+		return ev.Valid() && refusesWaiting(ev)
+	}
 	if ev.Type != agui.RunFinished {
 		return false
 	}
@@ -169,7 +174,16 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	return out, &run{d: d, r: r, cuts: out.Withheld}, nil
+	return out, d.resumed(r, out), nil
+}
+
+// resumed returns the run of an exchange that carries answers.
+func (d *Dialect) resumed(r *translate.Request, out translate.Out) *run {
+	next := &run{d: d, r: r, cuts: out.Withheld}
+	if c := kit.NewCancels(r.Pause); kit.CancelsOnly(r.Pause) && !slices.ContainsFunc(c.Open(), func(id string) bool { return !ofPython(id) }) {
+		next.cancels = c
+	}
+	return next
 }
 
 func (d *Dialect) plainRun(r *translate.Request, gone []translate.Withheld) *run {

@@ -23,6 +23,11 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, error) {
 	if err != nil {
 		return translate.Out{}, err
 	}
+	return d.sent(r, list), nil
+}
+
+// sent returns the request that carries a resume array.
+func (d *Dialect) sent(r *translate.Request, list json.RawMessage) translate.Out {
 	before, recorded := kit.MessagesBefore(r)
 	in := r.Input
 	if recorded || len(before) != len(in.Messages) {
@@ -31,7 +36,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, error) {
 	whole := in.Messages
 	in = withoutHeld(in, r.Ended, r.Pause)
 	body := agui.DeleteKey(kit.BodyWithoutCommand(in, in.Raw), "protocolVersion")
-	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true, Withheld: cuts(whole, in.Messages)}, nil
+	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true, Withheld: cuts(whole, in.Messages)}
 }
 
 // next returns an ordinary run for the messages beside the answers.
@@ -40,12 +45,17 @@ func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	in := r.Input.WithMessages(whole)
 	in = withoutHeld(in, append(slices.Clone(r.Ended), translate.Ended{Pause: r.Pause}), agui.Pause{})
 	out := translate.Out{Body: kit.Unanswered(in, in.Messages), TakesNew: true, Withheld: cuts(whole, in.Messages)}
-	return &translate.Exchange{Out: out, Run: d.plainRun(r, out.Withheld)}
+	next := d.plainRun(r, out.Withheld)
+	next.further = true
+	return &translate.Exchange{Out: out, Run: next}
 }
 
 // entries returns the resume array. The adapters take two questions with one id for one question,
-// with one answer.
+// with one answer. A lost question is cancelled under every id that it may have.
 func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
+	if question, isLost := kit.LostOf(&r.Pause.Interrupts[0]); isLost {
+		return kit.CancelArray(question.Natives, ""), nil
+	}
 	out := []byte{'['}
 	sent, came := map[string]string{}, entriesOf(r.Input)
 	for n, a := range r.Answers {

@@ -21,6 +21,9 @@ type run struct {
 	cuts []translate.Withheld // what the client has, and the backend was not sent
 	// worked says that the backend did more than begin. A run that is refused ends before that.
 	worked bool
+	// further says that the run is an exchange behind the answers.
+	further bool
+	cancels *kit.Cancels // of a resume that cancels what Holdpoint does not know; else nil
 }
 
 // Event implements translate.Run.
@@ -65,6 +68,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case agui.RunErrored:
 		if resumes {
 			return run.refused(e.Event), nil
+		}
+		if asked, waits := run.waits(e.Event); waits {
+			return asked, nil
 		}
 	}
 	if !resumes && run.lost.Likely(run.r, e.Event) {
@@ -116,6 +122,9 @@ func (run *run) refused(ev agui.Event) translate.Result {
 	}
 	if run.worked {
 		return res
+	}
+	if freed, ok := run.freed(ev); ok {
+		return freed
 	}
 	switch code {
 	case "UNKNOWN_INTERRUPT", // TypeScript up to 0.2.3

@@ -18,11 +18,8 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 			continue
 		}
 		answers[n] = profileOfInterrupt(i).heard(a)
-		if _, isLost := lostOf(i); isLost && kit.Denies(a) {
-			answers[n].Status, answers[n].Payload = agui.Cancelled, nil
-		}
 	}
-	return answers, err
+	return kit.CancelsLost(p, answers), err
 }
 
 // given returns the answers in the client's words.

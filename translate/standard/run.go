@@ -191,7 +191,7 @@ func question(i gjson.Result) (one agui.Interrupt, backend string) {
 		Native: native, Object: o, Yes: yes, No: no,
 		// A Holdpoint behind this one has left it out where it should be.
 		CallUnseen: (of.hidesCall || i.Get("subagentRunId").Exists()) && !minted,
-		CancelOnly: i.Get("reason").Str == reasonLost && minted, // a Holdpoint's too
+		CancelOnly: i.Get("reason").Str == kit.ReasonLost && minted, // a Holdpoint's too
 	}, backend
 }
 

@@ -1,7 +1,6 @@
 package standard
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -12,28 +11,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Some backends refuse every run of a thread while their question is open. If Holdpoint lost the
-// question, by a restart or because its end was in doubt, nobody could go on. So the refusal of an
-// ordinary run becomes a question of Holdpoint's own: what the thread waits for is lost, and can
-// only be cancelled. The cancel goes to the backend under its own ids. Nothing is approved so,
-// because nobody was shown what would run.
-
-// reasonLost is the reason of such a question. The schema lets a client say no that knows no
-// cancel.
-const (
-	reasonLost = "holdpoint:lost_question"
-	textLost   = "This chat still waits for the answer to a question that is not known any more. The question can only be cancelled. Then the chat goes on."
-	schemaLost = `{"type":"object","properties":{"approved":{"type":"boolean","const":false}},"required":["approved"],"additionalProperties":false}`
-)
-
-// maxLost bounds the ids that a lost question may have.
-const maxLost = 16
-
-// A lost is what is kept of such a question.
-type lost struct {
-	Of      string   `json:"of"`      // the key in waiters
-	Natives []string `json:"natives"` // what it may be called; those that are wrong do no harm
-}
+// AG2 and ADK refuse every run of a thread while their question is open. If Holdpoint lost the
+// question, the refusal becomes a lost question (kit.Lost), whose Of is the key in waiters.
 
 // A waiter is a backend that refuses every run while its question is open.
 type waiter struct {
@@ -69,13 +48,7 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 		if len(natives) == 0 {
 			return translate.Result{}, false
 		}
-		object := agui.MustMarshal(map[string]any{"reason": reasonLost, "message": textLost, "responseSchema": json.RawMessage(schemaLost)})
-		question := agui.Interrupt{Native: natives[0], Object: object, Private: agui.MustMarshal(lost{name, natives}), CancelOnly: true}
-		finish := agui.FinishedEvent(run.plain.Input.ThreadID, run.plain.Input.RunID)
-		return translate.Result{
-			Finish: finish, Asked: translate.Asked{Interrupts: []agui.Interrupt{question}, OwnFinish: slices.Clone(finish.JSON)},
-			Untaken: untaken(run.plain.Input.Messages),
-		}, true
+		return kit.AskLost(run.plain, kit.Lost{Of: name, Natives: natives}), true
 	}
 	return translate.Result{}, false
 }
@@ -86,84 +59,37 @@ func listed(message string) []string {
 	list, _, _ = strings.Cut(list, "]")
 	var ids []string
 	for part := range strings.SplitSeq(list, ", ") {
-		if id := strings.Trim(part, `'"`); id != "" && len(id) < len(part)-1 && len(ids) < maxLost {
+		if id := strings.Trim(part, `'"`); id != "" && len(id) < len(part)-1 && len(ids) < kit.MaxLost {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// knownIDs are the ids of a backend's questions that the record still has, newest first, and then
-// those that a client named. A published id is the backend's with a tilde and a random part behind
-// it. What was cancelled as a lost question already is not asked about again.
+// knownIDs returns the ids of the backend's questions that the record still has, and those that a
+// client named.
 func knownIDs(r *translate.Request, w waiter) []string {
-	var ids []string
-	past := map[string]bool{}
-	add := func(id string) {
-		if id != "" && !past[id] && len(ids) < maxLost {
-			past[id] = true
-			ids = append(ids, id)
-		}
-	}
-	for _, ended := range r.Ended {
-		for n := range ended.Interrupts {
-			i := &ended.Interrupts[n]
-			if question, isLost := lostOf(i); isLost {
-				for _, id := range question.Natives {
-					past[id] = true
-				}
-			} else if profileOfInterrupt(i).errors == w.profile.errors {
-				add(i.Native)
-			}
-		}
-	}
-	for _, id := range r.Named {
-		if at := strings.LastIndexByte(id, '~'); at > 0 {
-			add(id[:at])
-		}
-		add(id)
-	}
-	return ids
+	return kit.LostIDs(r, func(_ *agui.Pause, i *agui.Interrupt) bool { return profileOfInterrupt(i).errors == w.profile.errors })
 }
 
-// untaken are the person's last words. The backend did not look at them.
-func untaken(list []agui.Message) []agui.Message {
-	from := len(list)
-	for from > 0 && list[from-1].Role == "user" {
-		from--
+// lostOf returns what an interrupt keeps of a lost question of this dialect.
+func lostOf(i *agui.Interrupt) (question kit.Lost, isLost bool) {
+	if question, isLost = kit.LostOf(i); isLost {
+		_, isLost = waiters[question.Of]
 	}
-	return list[from:]
-}
-
-// lostOf is what is kept of an interrupt, if it is a lost question.
-func lostOf(i *agui.Interrupt) (question lost, isLost bool) {
-	if !i.CancelOnly || len(i.Private) == 0 || json.Unmarshal(i.Private, &question) != nil || len(question.Natives) == 0 {
-		return lost{}, false
-	}
-	_, isLost = waiters[question.Of]
 	return question, isLost
 }
 
-// giveUp is the resume array that cancels a lost question, under every id that it may have. What a
-// client says beside its cancel, such as AG2's proof, goes with each.
-func giveUp(question lost, r *translate.Request) []byte {
-	var metadata gjson.Result
+// giveUp returns the resume array that cancels a lost question, under every id that it may have.
+// What a client says beside its cancel, such as AG2's proof, goes with each.
+func giveUp(question kit.Lost, r *translate.Request) []byte {
+	metadata := ""
 	if entry := gjson.GetBytes(r.Input.Raw, "resume.0"); len(r.Input.Resume) == 1 && r.Pause.Interrupt(entry.Get("interruptId").Str) != nil {
-		metadata = entry.Get("metadata")
-	}
-	list := []byte{'['}
-	for n, id := range question.Natives {
-		if n > 0 {
-			list = append(list, ',')
+		if said := entry.Get("metadata"); said.IsObject() {
+			metadata = said.Raw
 		}
-		entry := kit.AppendText([]byte{'{'}, "interruptId", id)
-		entry = kit.AppendText(entry, "status", string(agui.Cancelled))
-		if metadata.IsObject() {
-			entry = kit.AppendMember(entry, `"metadata"`, metadata.Raw)
-		}
-		list = append(append(list, entry...), '}')
 	}
-	return append(list, ']')
+	return kit.CancelArray(question.Natives, metadata)
 }
 
 // Frees implements translate.Freer.

@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/kit"
 )
 
 const (
@@ -68,7 +69,7 @@ func TestLostQuestion(t *testing.T) {
 			}
 			i := res.Asked.Interrupts[0]
 			question, isLost := lostOf(&i)
-			if got := strings.Join(question.Natives, " "); !isLost || !i.CancelOnly || got != c.natives || i.Reason() != reasonLost {
+			if got := strings.Join(question.Natives, " "); !isLost || !i.CancelOnly || got != c.natives || i.Reason() != kit.ReasonLost {
 				t.Errorf("%q: %+v %s", got, i, i.Object)
 			}
 		})

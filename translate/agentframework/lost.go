@@ -1,0 +1,240 @@
+package agentframework
+
+import (
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/agentframework/internal/aguiserver"
+	"holdpoint/translate/kit"
+)
+
+// 1.0.0rc8 and later refuse every run of a thread while an approval or a workflow's question is
+// open there. If Holdpoint does not know that question, the refusal becomes a lost question
+// (kit.Lost). Its cancel goes out as a cancel, because nobody knows the calls that a denial would
+// have to name. RAN 1.0.0rc8 and 1.7.0: a cancel runs nothing, also where the approval had come
+// before it.
+
+var _ translate.Freer = (*Dialect)(nil)
+
+// Codes of an ordinary run that is refused because its thread waits, before anything else.
+const (
+	approvalRequired = "APPROVAL_RESUME_REQUIRED"
+	workflowRequired = "WORKFLOW_RESUME_REQUIRED"
+)
+
+// refusesWaiting reports whether a RUN_ERROR says that the thread waits.
+func refusesWaiting(ev agui.Event) bool {
+	code := ev.Get("code").Str
+	return code == approvalRequired || code == workflowRequired
+}
+
+// Frees implements translate.Freer. Versions before the outcome refuse no run, and a predicted
+// state waits for nothing. What .NET makes of a cancel was not run.
+func (*Dialect) Frees(p *agui.Pause) bool {
+	k, ok := keptOf(*p)
+	return ok && k.Row == rowOutcome && !aguiserver.Made(*p) && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
+		a, known := askOf(i)
+		return !known || a.Kind == confirm
+	})
+}
+
+// waits returns the result of an ordinary run that was refused because its thread waits: a lost
+// question. It is false if nothing is known that could be cancelled.
+func (run *run) waits(ev agui.Event) (translate.Result, bool) {
+	if run.native || len(run.beside) > 0 || run.worked || !ev.Valid() || !refusesWaiting(ev) {
+		return translate.Result{}, false
+	}
+	approves := ev.Get("code").Str == approvalRequired
+	var calls []string
+	if approves {
+		calls = danglingCalls(run.r.Input) // up to 1.0.1 an approval has the id of its call
+	}
+	natives := kit.LostIDs(run.r, func(p *agui.Pause, _ *agui.Interrupt) bool { return new(Dialect).Frees(p) }, calls...)
+	if len(natives) == 0 {
+		return translate.Result{}, false
+	}
+	res := kit.AskLost(run.r, kit.Lost{Of: ev.Get("code").Str, Natives: natives})
+	res.Asked.Private = agui.MustMarshal(kept{Row: rowOutcome})
+	return res, true
+}
+
+// danglingCalls returns the ids of the calls without a result that are not the client's own.
+func danglingCalls(in agui.RunInput) []string {
+	var ids []string
+	kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
+		if c.ID != "" && !in.Declares(c.Name) && !slices.Contains(ids, c.ID) {
+			ids = append(ids, c.ID)
+		}
+		return false
+	})
+	return ids
+}
+
+// A cancelling is an exchange that cancels what the backend waits for and Holdpoint does not know.
+type cancelling struct {
+	*run
+	cancels *kit.Cancels
+	missing []string // ids of which the backend itself said that it waits for them
+	denied  []string // the calls that it denies by tool messages, nil if it cancels
+	told    bool     // the client was told so
+}
+
+// Event implements translate.Run. The results of denied calls stand in a snapshot only. That leaves
+// out the messages which the backend has not seen, so the client is told the results alone.
+func (c *cancelling) Event(ev agui.Event, emit func(agui.Event)) error {
+	if c.denied != nil && ev.Type != agui.RunStarted && !c.told {
+		c.told = true
+		for _, call := range c.denied {
+			emit(kit.ToolReply{ID: "result-" + call, Call: call, Content: rejected}.Event())
+		}
+	}
+	if c.denied != nil && ev.Type == agui.MessagesSnapshot {
+		return nil
+	}
+	return c.run.Event(ev, emit)
+}
+
+// Passes implements translate.Passer.
+func (c *cancelling) Passes(t agui.Type) bool { return c.denied == nil && c.run.Passes(t) }
+
+// cancel begins the run that cancels a lost question, or one whose answer is in doubt.
+func (d *Dialect) cancel(r *translate.Request) (translate.Out, translate.Run, error) {
+	c := &cancelling{run: newRun(d, r), cancels: kit.NewCancels(r.Pause)}
+	x := c.exchange()
+	return x.Out, x.Run, nil
+}
+
+// exchange returns the next try. It brings no messages: with some, a workflow of 1.2.0 and later
+// begins anew and asks once more (RAN).
+func (c *cancelling) exchange() *translate.Exchange {
+	body := agui.SetKey(c.body(nil), "resume", kit.CancelArray(c.cancels.Open(), ""))
+	return &translate.Exchange{Out: translate.Out{Body: body, Resumes: true}, Run: &cancelling{
+		run: newRun(c.d, c.r), cancels: c.cancels, missing: c.missing,
+	}}
+}
+
+func (c *cancelling) body(messages []agui.Message) []byte {
+	in := c.r.Input
+	body := agui.DeleteKey(withoutProps(in, kit.BodyWithoutCommand(in, in.Raw)), "resume")
+	return agui.SetKey(body, "messages", agui.MessageList(messages))
+}
+
+// denial returns the exchange that denies the calls which the history leaves without a result.
+// 1.7.0 takes such a tool message where the history has the call as it asked for it, and no id is
+// needed (RAN). It is nil if there is no such call, or if one of them is the client's: after a
+// denial of such a turn 1.7.0 answers every later run with nothing (RAN).
+func (c *cancelling) denial() *translate.Exchange {
+	in := c.r.Input.WithMessages(kit.WithoutMessages(c.r.Input.Messages, c.r.New))
+	calls := danglingCalls(in)
+	last := -1
+	own := false
+	for n, m := range in.Messages {
+		for _, one := range callsOf(m) {
+			if slices.Contains(calls, one.ID) {
+				last = n
+			} else if _, answered := kit.ResultOf(in.Messages, one.ID); !answered {
+				own = true
+			}
+		}
+	}
+	if last < 0 || own {
+		return nil
+	}
+	messages := slices.Clone(in.Messages[:last+1])
+	for _, m := range in.Messages[last+1:] {
+		if m.Role == "tool" {
+			messages = append(messages, m)
+		}
+	}
+	if safe := asResults(messages, in); safe != nil {
+		messages = safe
+	}
+	for _, call := range calls {
+		messages = append(messages, told{"holdpoint-no-" + call, `{"accepted":false}`}.message(call))
+	}
+	return &translate.Exchange{Out: translate.Out{Body: c.body(messages), Resumes: true}, Run: &cancelling{
+		run: newRun(c.d, c.r), cancels: c.cancels, missing: c.missing, denied: calls,
+	}}
+}
+
+// End implements translate.Run.
+func (c *cancelling) End(e translate.End) (translate.Result, error) {
+	if e.Event.Type == agui.RunErrored && e.Event.Valid() && !c.worked {
+		return c.refused(e.Event), nil
+	}
+	res, err := c.run.End(e)
+	if err == nil && e.Event.Type == agui.RunFinished && len(res.Asked.Interrupts) == 0 {
+		res.Next = c.next()
+	}
+	return res, err
+}
+
+// next returns the exchange with the messages beside the cancel. It is nil if there are none.
+func (c *cancelling) next() *translate.Exchange {
+	if len(c.r.New) == 0 {
+		return nil
+	}
+	run := c.d.plainRun(c.r)
+	run.beside = c.r.New
+	return &translate.Exchange{Out: newMessages(c.r), Run: run}
+}
+
+// free returns the result of a cancel after which the thread waits for nothing.
+func (c *cancelling) free() translate.Result {
+	return translate.Result{Finish: agui.FinishedEvent(c.r.Input.ThreadID, c.r.Input.RunID), Next: c.next()}
+}
+
+// again returns the result of a cancel that has to name other ids.
+func (c *cancelling) again() translate.Result { return translate.Result{Next: c.exchange()} }
+
+// refused returns the result of a cancel that ended in RUN_ERROR. All versions judge the whole
+// array before they act on an entry.
+func (c *cancelling) refused(ev agui.Event) translate.Result {
+	const (
+		unknown  = "No pending interrupt found for resume interruptId '"
+		omitted  = "Resume omitted pending interruptId '"
+		conflict = "Approval cancellation conflicts with the retained terminal decision."
+	)
+	message := ev.Get("message").Str
+	code := ev.Get("code").Str
+	kind, _ := strings.CutPrefix(strings.TrimPrefix(code, "WORKFLOW_"), "APPROVAL_")
+	id := strings.TrimSuffix(message, "'.")
+	switch {
+	case kind == "RESUME_CANCELLED":
+		return c.free()
+	case kind == "RESUME_NOT_FOUND" && strings.HasPrefix(message, unknown):
+		if c.cancels.Drop(strings.TrimPrefix(id, unknown)) {
+			return c.again()
+		}
+		if denial := c.denial(); denial != nil && strings.HasPrefix(code, "APPROVAL_") {
+			return translate.Result{Next: denial}
+		}
+		return translate.Result{Fate: translate.Lost} // it is called otherwise, and nobody knows how
+	case kind == "RESUME_NOT_FOUND":
+		return c.free() // nothing waits any more
+	case kind == "RESUME_MISSING_INTERRUPT" && strings.HasPrefix(message, omitted):
+		missing := strings.TrimPrefix(id, omitted)
+		if c.cancels.Add(missing) {
+			c.missing = append(c.missing, missing)
+			return c.again()
+		}
+	case kind == "RESUME_INVALID" && message == conflict:
+		// One of them was decided before. Only the others are cancelled, and which those are the
+		// backend says if it is asked about one.
+		keep := c.missing
+		if len(keep) == 0 && len(c.cancels.Open()) > 1 {
+			keep = c.cancels.Open()[:1]
+		}
+		if len(keep) > 0 && len(keep) < len(c.cancels.Open()) && c.cancels.Keep(keep) {
+			return c.again()
+		}
+		if len(c.missing) == 0 {
+			return c.free()
+		}
+	case c.denied != nil:
+		return translate.Result{Fate: translate.Lost}
+	}
+	return translate.Result{Finish: ev}
+}

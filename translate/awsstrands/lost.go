@@ -1,0 +1,161 @@
+package awsstrands
+
+import (
+	"crypto/fips140"
+	"crypto/sha1" //nolint:gosec // what a UUID by name is made of
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
+)
+
+// ag_ui_strands refuses every run of a thread while its question is open. If Holdpoint does not
+// know that question, the refusal becomes a lost question (kit.Lost). Only ids of the Python SDK
+// are cancelled so: the adapter makes {"approved":false} or {"cancelled":true} of a cancel, and
+// runs nothing (RAN 0.3.0, 1.0.2). A cancel runs the call at a hook in TypeScript (RAN 0.2.3), and
+// that adapter cannot be asked about anything once a new message reached it.
+
+var _ translate.Freer = (*Dialect)(nil)
+
+// An ordinary run that ag_ui_strands refuses because its thread waits, before anything else.
+const refusalWaiting = "Thread has pending interrupts. Include resume[] to address them."
+
+// refusesWaiting reports whether a RUN_ERROR says that a thread of ag_ui_strands waits. The code
+// alone is any server's that keeps AG-UI's rules.
+func refusesWaiting(ev agui.Event) bool {
+	return agui.Code(ev.Get("code").Str) == agui.PendingInterrupts && ev.Get("message").Str == refusalWaiting
+}
+
+// Frees implements translate.Freer. A cancel goes as that of an open question does: in the word
+// that its hook or tool takes for a no.
+func (*Dialect) Frees(*agui.Pause) bool { return true }
+
+// waits returns the result of an ordinary run that was refused because its thread waits: a lost
+// question. It is false if nothing is known that could be cancelled.
+func (run *run) waits(ev agui.Event) (translate.Result, bool) {
+	r := run.r
+	if run.further || run.worked || r.Show == translate.ShowNative || !ev.Valid() || !refusesWaiting(ev) {
+		return translate.Result{}, false
+	}
+	var held, gates []string
+	kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool {
+		if c.ID != "" && !r.Input.Declares(c.Name) {
+			held, gates = append(held, c.ID), append(gates, gateID(c))
+		}
+		return false
+	})
+	natives := kit.LostIDs(r, func(p *agui.Pause, _ *agui.Interrupt) bool { return p.Dialect == Name }, gates...)
+	natives = slices.DeleteFunc(natives, func(id string) bool { return !ofPython(id) })
+	if len(natives) == 0 {
+		return translate.Result{}, false
+	}
+	res := kit.AskLost(r, kit.Lost{Of: Name, Natives: natives})
+	res.Asked.Private = agui.MustMarshal(pausePrivate{Held: held})
+	return res, true
+}
+
+// ofPython reports whether an id is one that the Python SDK makes.
+func ofPython(id string) bool {
+	read, known := strandsapi.ParseID(id)
+	return known && read.Python
+}
+
+// gateID returns the id under which the gate of ag_ui_strands asks about a call: a UUID by the name
+// of the gate stands in it. A call that no gate held has no such question, and the adapter refuses
+// its id.
+func gateID(c kit.DanglingCall) string {
+	object := []byte{0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8} // RFC 9562, OID
+	var sum [sha1.Size]byte
+	fips140.WithoutEnforcement(func() { // it protects nothing
+		sum = sha1.Sum(append(object, gateName+c.Name...)) //nolint:gosec // as above
+	})
+	sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80
+	return fmt.Sprintf("v1:before_tool_call:%s:%x-%x-%x-%x-%x", c.ID, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}
+
+// freed returns the result of a cancel that the adapter refused, if the pause takes nothing else.
+// The adapter judges the whole array before it acts on an entry.
+func (run *run) freed(ev agui.Event) (res translate.Result, ok bool) {
+	if !kit.CancelsOnly(run.r.Pause) {
+		return translate.Result{}, false
+	}
+	const (
+		closed  = "Resume references an interrupt that is not open: "
+		none    = "Cannot resume without an active native interrupt checkpoint"
+		missing = "missing interrupt IDs"
+	)
+	message := ev.Get("message").Str
+	switch code := agui.Code(ev.Get("code").Str); {
+	case code == "UNKNOWN_INTERRUPT", code == agui.UnknownInterruptID, code == "INTERRUPT_RESUME_ERROR" && message == none:
+		res = translate.Result{Finish: agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)} // nothing waits any more
+		if len(run.r.New) > 0 {
+			res.Next = run.d.next(run.r)
+		}
+		return res, true
+	case run.cancels == nil:
+	case code == "INTERRUPT_RESUME_ERROR" && strings.HasPrefix(message, closed):
+		if run.cancels.Drop(strings.TrimPrefix(message, closed)) {
+			return run.cancelAgain(), true
+		}
+		return translate.Result{Fate: translate.Lost}, true // it is called otherwise, and nobody knows how
+	case code == agui.PartialResume && strings.Contains(message, missing):
+		_, list, _ := strings.Cut(message, missing)
+		if run.cancels.Add(missingIDs(list)...) {
+			return run.cancelAgain(), true
+		}
+	}
+	return translate.Result{}, false
+}
+
+// missingIDs reads the ids behind the words of a partial resume: "['a', 'b']. All" of 0.3.0, and
+// ": a, b. All" of 1.0.2.
+func missingIDs(list string) []string {
+	list, _, _ = strings.Cut(list, ". All")
+	var ids []string
+	for part := range strings.SplitSeq(strings.Trim(list, ":[] "), ", ") {
+		if id := strings.Trim(part, `'"`); ofPython(id) && len(ids) < kit.MaxLost {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// cancelAgain returns the result of a cancel that has to name other ids.
+func (run *run) cancelAgain() translate.Result {
+	list, err := run.d.cancelsOf(run.r, run.cancels.Open())
+	if err != nil {
+		return translate.Result{Fate: translate.Lost}
+	}
+	out := run.d.sent(run.r, list)
+	next := run.d.resumed(run.r, out)
+	next.cancels = run.cancels
+	return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}
+}
+
+// cancelsOf returns the resume array that cancels these ids. A question of the record is cancelled
+// in the word that its hook or tool takes for a no.
+func (d *Dialect) cancelsOf(r *translate.Request, ids []string) (json.RawMessage, error) {
+	rest := slices.Clone(ids)
+	list := []json.RawMessage{}
+	for _, i := range r.Pause.Interrupts {
+		at := slices.Index(rest, i.Native)
+		if _, isLost := kit.LostOf(&i); isLost || at < 0 {
+			continue
+		}
+		rest = slices.Delete(rest, at, at+1)
+		said, err := d.answer(i, agui.Answer{ID: i.ID, Status: agui.Cancelled})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, entry("", i.Native, said))
+	}
+	for _, id := range rest {
+		list = append(list, entry("", id, agui.Answer{Status: agui.Cancelled}))
+	}
+	return agui.MustMarshal(list), nil
+}

@@ -1,0 +1,175 @@
+package awsstrands
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+)
+
+const waitsFor = `{"type":"RUN_ERROR","message":"Thread has pending interrupts. Include resume[] to address them.","code":"PENDING_INTERRUPTS"}`
+
+// A parkedAdapter judges a resume array as ag_ui_strands 1.0.2 does, or 0.3.0.
+type parkedAdapter struct {
+	open     []string
+	older    bool
+	requests int
+}
+
+func (a *parkedAdapter) answer(t *testing.T, body []byte) []string {
+	t.Helper()
+	a.requests++
+	refused := func(code, message string) []string {
+		return []string{started, `{"type":"RUN_ERROR","message":"` + message + `","code":"` + code + `"}`}
+	}
+	named := map[string]bool{}
+	for _, e := range gjson.GetBytes(body, "resume").Array() {
+		id := e.Get("interruptId").Str
+		if e.Get("status").Str != "cancelled" || e.Get("payload").Exists() || named[id] {
+			t.Errorf("sent %s", e.Raw)
+		}
+		named[id] = true
+	}
+	if len(a.open) == 0 {
+		return refused("UNKNOWN_INTERRUPT_ID", "No pending interrupts for this thread.")
+	}
+	for _, e := range gjson.GetBytes(body, "resume").Array() {
+		if id := e.Get("interruptId").Str; !slices.Contains(a.open, id) {
+			return refused("INTERRUPT_RESUME_ERROR", "Resume references an interrupt that is not open: "+id)
+		}
+	}
+	missing := slices.DeleteFunc(slices.Clone(a.open), func(id string) bool { return named[id] })
+	switch {
+	case len(missing) > 0 && a.older:
+		return refused("PARTIAL_RESUME", "Partial resume: missing interrupt IDs ['"+strings.Join(missing, "', '")+"']. All open interrupts must be addressed.")
+	case len(missing) > 0:
+		return refused("PARTIAL_RESUME", "Partial resume: missing interrupt IDs: "+strings.Join(missing, ", ")+". All open interrupts must be addressed.")
+	}
+	a.open = nil
+	return []string{started, success}
+}
+
+// TestLostQuestionIsCancelled: whatever ids are known, a cancel frees the thread if the adapter
+// tells the others. Nothing but a cancel goes out, and only under ids of the Python SDK.
+func TestLostQuestionIsCancelled(t *testing.T) {
+	const gate = "v1:before_tool_call:A:e71bf523-6bf3-55b7-9695-2f5d4e0e58b6" // seen at ag_ui_strands 0.3.0 and 1.0.2
+	const other = "v1:before_tool_call:B:" + hash
+	asked := `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_files","arguments":"{}"}}]}`
+	for name, c := range map[string]struct {
+		named   []string
+		calls   bool
+		refusal string
+		adapter parkedAdapter
+		fate    translate.Fate
+		asks    bool
+		most    int
+	}{
+		"a client names it":                 {named: []string{pyID + "~bits"}, adapter: parkedAdapter{open: []string{pyID}}, asks: true, most: 1},
+		"a client names one of two":         {named: []string{pyID + "~bits"}, adapter: parkedAdapter{open: []string{pyID, other}}, asks: true, most: 2},
+		"one of two, 0.3.0":                 {named: []string{pyID + "~bits"}, adapter: parkedAdapter{open: []string{pyID, other}, older: true}, asks: true, most: 2},
+		"beside ids that are made up":       {named: []string{other + "~bits", "nope~bits", pyID + "~bits"}, adapter: parkedAdapter{open: []string{pyID}}, asks: true, most: 2},
+		"the gate's, which nobody names":    {calls: true, adapter: parkedAdapter{open: []string{gate}}, asks: true, most: 1},
+		"a hook's, which nobody names":      {calls: true, adapter: parkedAdapter{open: []string{pyID}}, asks: true, fate: translate.Lost, most: 1},
+		"nothing waits any more":            {named: []string{pyID + "~bits"}, asks: true, most: 1},
+		"an id of TypeScript":               {named: []string{tsID + "~bits"}, adapter: parkedAdapter{open: []string{tsID}}},
+		"nothing is known":                  {adapter: parkedAdapter{open: []string{pyID}}},
+		"the same code in other words":      {named: []string{pyID + "~bits"}, refusal: failed("PENDING_INTERRUPTS"), adapter: parkedAdapter{open: []string{pyID}}},
+		"the same words under another code": {named: []string{pyID + "~bits"}, refusal: strings.Replace(waitsFor, "PENDING_INTERRUPTS", "X", 1), adapter: parkedAdapter{open: []string{pyID}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := dialect(t, "")
+			list := []string{`{"id":"u1","role":"user","content":"one"}`}
+			if c.calls {
+				list = append(list, asked)
+			}
+			const said = `{"id":"u2","role":"user","content":"Hello?"}`
+			in := parse(t, `"messages":[`+strings.Join(append(list, said), ",")+`]`)
+			l := dialecttest.NewLog(in.Messages)
+			_, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, Named: c.named})
+			if err != nil {
+				t.Fatal(err)
+			}
+			refusal := waitsFor
+			if c.refusal != "" {
+				refusal = c.refusal
+			}
+			res := play(t, run, l, started, refusal)
+			if asks := len(res.Asked.Interrupts) == 1; asks != c.asks || !asks && string(res.Finish.JSON) != refusal {
+				t.Fatalf("asks: %v, %s", asks, res.Finish.JSON)
+			} else if !asks {
+				return
+			}
+			p := dialecttest.Minted(res.Asked.Pause(Name))
+			if held := heldBy(p); c.calls != slices.Equal(held, []string{"A"}) {
+				t.Errorf("holds %v", held)
+			}
+			answers := []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}
+			out, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, Pause: p, Answers: answers, New: []agui.Message{agui.ParseMessage([]byte(said))}})
+			for {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !out.Resumes {
+					break
+				}
+				if res = play(t, run, l, c.adapter.answer(t, out.Body)...); res.Next == nil {
+					break
+				}
+				out, run = res.Next.Out, res.Next.Run
+			}
+			if c.adapter.requests > c.most {
+				t.Errorf("%d requests, want %d at most", c.adapter.requests, c.most)
+			}
+			if free := len(c.adapter.open) == 0; free != (c.fate != translate.Lost) || free == out.Resumes || res.Fate != c.fate {
+				t.Errorf("waits for %v, sent %s, fate %v, %s", c.adapter.open, out.Body, res.Fate, res.Finish.JSON)
+			}
+			if !out.Resumes && (!strings.Contains(string(out.Body), "Hello?") || gjson.GetBytes(out.Body, "resume").Exists()) {
+				t.Errorf("the message went so: %s", out.Body)
+			}
+		})
+	}
+}
+
+// TestCancelOfADoubt: it goes as that of an open question does. A hook in TypeScript gets its word
+// for no, because an adapter that is sent a cancel there runs the call.
+func TestCancelOfADoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		interrupt, rules, want string
+		again                  bool
+	}{
+		"a hook in TypeScript": {tsHook, "", `[{"interruptId":"` + tsID + `","status":"resolved","payload":"n"}]`, false},
+		"a hook in Python":     {pyHook, "", `[{"interruptId":"` + pyID + `","status":"cancelled"}]`, true},
+		"a rule for Python":    {pyHook, `{"names":"*","profile":"docs-string"}`, `[{"interruptId":"` + pyID + `","status":"cancelled"}]`, true},
+		"the gate":             {pyGate, "", `[{"interruptId":"` + pyID + `","status":"cancelled"}]`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := ask(t, c.interrupt)
+			for n := range p.Interrupts {
+				p.Interrupts[n].CancelOnly = true
+			}
+			d := dialect(t, "")
+			if !d.Frees(&p) {
+				t.Fatal("its cancel is not handed on")
+			}
+			in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"}]`)
+			r := &translate.Request{Input: in, Transcript: dialecttest.NewLog(in.Messages), Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}}
+			out, run, err := d.Begin(r)
+			if got := gjson.GetBytes(out.Body, "resume").Raw; err != nil || got != c.want {
+				t.Fatalf("sent %s %v", got, err)
+			}
+			res := play(t, run, dialecttest.NewLog(in.Messages), started, `{"type":"RUN_ERROR","message":"Partial resume: missing interrupt IDs: v1:before_tool_call:B:`+hash+`. All","code":"PARTIAL_RESUME"}`)
+			if (res.Next != nil) != c.again || c.again && !strings.HasPrefix(gjson.GetBytes(res.Next.Out.Body, "resume").Raw, strings.TrimSuffix(c.want, "]")) {
+				t.Errorf("%v %+v", c.again, res.Next)
+			}
+			_, run, _ = d.Begin(r)
+			if res := play(t, run, dialecttest.NewLog(in.Messages), started, failed("UNKNOWN_INTERRUPT_ID")); res.Fate != translate.Finished || res.Finish.Type != agui.RunFinished {
+				t.Errorf("nothing waits any more: %v %s", res.Fate, res.Finish.JSON)
+			}
+		})
+	}
+}

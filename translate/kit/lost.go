@@ -1,0 +1,205 @@
+package kit
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// Some backends refuse every run of a thread while their question is open. If Holdpoint lost the
+// question, by a restart or because its end was in doubt, nobody could go on. So the dialect makes
+// a question of Holdpoint's own out of the refusal of an ordinary run: what the thread waits for is
+// lost, and can only be cancelled. The cancel goes to the backend under its own ids. Nothing is
+// approved so, because nobody was shown what would run.
+
+// ReasonLost is the reason of a lost question.
+const ReasonLost = "holdpoint:lost_question"
+
+// The schema lets a client say no that knows no cancel.
+const (
+	textLost   = "This chat still waits for the answer to a question that is not known any more. The question can only be cancelled. Then the chat goes on."
+	schemaLost = `{"type":"object","properties":{"approved":{"type":"boolean","const":false}},"required":["approved"],"additionalProperties":false}`
+)
+
+// MaxLost bounds the ids that a lost question may have.
+const MaxLost = 16
+
+// A Lost is what an interrupt keeps of a lost question.
+type Lost struct {
+	// Of says which backend waits, in a word of the dialect's own.
+	Of string `json:"of"`
+	// Natives are the ids that the question may have at the backend. A backend does nothing for an
+	// id that it does not wait for.
+	Natives []string `json:"natives"`
+}
+
+// AskLost returns the result of an ordinary run that was refused because its thread waits. The
+// result asks the lost question. The person's last words count as not taken, because the backend
+// did not look at them.
+func AskLost(r *translate.Request, question Lost) translate.Result {
+	object := agui.MustMarshal(map[string]any{"reason": ReasonLost, "message": textLost, "responseSchema": json.RawMessage(schemaLost)})
+	asked := agui.Interrupt{Native: question.Natives[0], Object: object, Private: agui.MustMarshal(question), CancelOnly: true}
+	finish := agui.FinishedEvent(r.Input.ThreadID, r.Input.RunID)
+	return translate.Result{
+		Finish: finish, Asked: translate.Asked{Interrupts: []agui.Interrupt{asked}, OwnFinish: slices.Clone(finish.JSON)},
+		Untaken: lastWords(r.Input.Messages),
+	}
+}
+
+// lastWords returns the user messages at the end of the list.
+func lastWords(list []agui.Message) []agui.Message {
+	from := len(list)
+	for from > 0 && list[from-1].Role == "user" {
+		from--
+	}
+	return list[from:]
+}
+
+// LostOf returns what an interrupt keeps of a lost question. It is false for any other question.
+func LostOf(i *agui.Interrupt) (question Lost, isLost bool) {
+	if !i.CancelOnly || len(i.Private) == 0 || json.Unmarshal(i.Private, &question) != nil || len(question.Natives) == 0 {
+		return Lost{}, false
+	}
+	return question, true
+}
+
+// CancelsLost returns the answers with each denial of a lost question as a cancel.
+func CancelsLost(p agui.Pause, answers []agui.Answer) []agui.Answer {
+	for n, a := range answers {
+		i := p.Interrupt(a.ID)
+		if i == nil {
+			continue
+		}
+		if _, isLost := LostOf(i); isLost && Denies(a) {
+			answers[n].Status, answers[n].Payload = agui.Cancelled, nil
+		}
+	}
+	return answers
+}
+
+// LostIDs returns the ids that a lost question may have at its backend: those of the record's ended
+// questions that asked reports true for, newest first, then those that a client named, then more. A
+// published id is the backend's id, a tilde and a random part. An id that was cancelled as a lost
+// question already is left out, so that nobody is asked about it for ever.
+func LostIDs(r *translate.Request, asked func(p *agui.Pause, i *agui.Interrupt) bool, more ...string) []string {
+	var ids []string
+	past := map[string]bool{}
+	add := func(id string) {
+		if strings.TrimSpace(id) != "" && !past[id] && len(ids) < MaxLost {
+			past[id] = true
+			ids = append(ids, id)
+		}
+	}
+	for at := range r.Ended {
+		p := &r.Ended[at].Pause
+		for n := range p.Interrupts {
+			i := &p.Interrupts[n]
+			if question, isLost := LostOf(i); isLost {
+				for _, id := range question.Natives {
+					past[id] = true
+				}
+			} else if asked(p, i) {
+				add(i.Native)
+			}
+		}
+	}
+	for _, id := range r.Named {
+		if at := strings.LastIndexByte(id, '~'); at > 0 {
+			add(id[:at])
+		}
+		add(id)
+	}
+	for _, id := range more {
+		add(id)
+	}
+	return ids
+}
+
+// CancelArray returns the resume array that cancels each of the ids. metadata, if it is not "", is
+// the JSON of what goes with each entry.
+func CancelArray(natives []string, metadata string) json.RawMessage {
+	list := []byte{'['}
+	for n, id := range natives {
+		if n > 0 {
+			list = append(list, ',')
+		}
+		entry := AppendText([]byte{'{'}, "interruptId", id)
+		entry = AppendText(entry, "status", string(agui.Cancelled))
+		if metadata != "" {
+			entry = AppendMember(entry, `"metadata"`, metadata)
+		}
+		list = append(append(list, entry...), '}')
+	}
+	return append(list, ']')
+}
+
+// Cancels are the ids by which a lost question is cancelled at a backend that judges all ids of a
+// resume array before it acts on one. Such a backend refuses the array for an id that it does not
+// wait for, and for one that is missing, and names that id. So the array is sent until it fits, and
+// the backend acts once.
+type Cancels struct {
+	open  []string
+	tried map[string]bool
+	tries int
+}
+
+// NewCancels returns the cancels of a pause that takes nothing else: of a lost question, or of one
+// whose answer is in doubt.
+func NewCancels(p agui.Pause) *Cancels {
+	c := &Cancels{tried: map[string]bool{}}
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		if question, isLost := LostOf(i); isLost {
+			c.Add(question.Natives...)
+		} else {
+			c.Add(i.Native)
+		}
+	}
+	return c
+}
+
+// Open returns the ids that the backend may wait for. They are empty if none is known any more.
+func (c *Cancels) Open() []string { return c.open }
+
+// Drop takes out an id that the backend does not wait for. It reports whether another try makes
+// sense.
+func (c *Cancels) Drop(id string) bool {
+	before := len(c.open)
+	c.open = slices.DeleteFunc(c.open, func(one string) bool { return one == id })
+	return len(c.open) < before && len(c.open) > 0 && c.again()
+}
+
+// Keep takes out all other ids, until the backend asks for them. It reports whether another try
+// makes sense.
+func (c *Cancels) Keep(ids []string) bool {
+	for _, id := range c.open {
+		c.tried[id] = slices.Contains(ids, id)
+	}
+	c.open = slices.Clone(ids)
+	return len(c.open) > 0 && c.again()
+}
+
+// Add adds ids that the backend waits for. It reports whether another try makes sense.
+func (c *Cancels) Add(ids ...string) bool {
+	added := false
+	for _, id := range ids {
+		if id != "" && !c.tried[id] {
+			c.tried[id], added = true, true
+			c.open = append(c.open, id)
+		}
+	}
+	return added && c.again()
+}
+
+func (c *Cancels) again() bool {
+	c.tries++
+	return c.tries <= 4*MaxLost
+}
+
+// CancelsOnly reports whether every question of a pause takes a cancel and nothing else.
+func CancelsOnly(p agui.Pause) bool {
+	return len(p.Interrupts) > 0 && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !i.CancelOnly })
+}

@@ -1,0 +1,57 @@
+package kit
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// TestLostIDs: what the record has comes first, what a client says is bounded, and what was
+// cancelled before is not asked about again.
+func TestLostIDs(t *testing.T) {
+	ended := func(interrupts ...agui.Interrupt) translate.Ended {
+		return translate.Ended{Pause: agui.Pause{ID: "p", Interrupts: interrupts}}
+	}
+	many := make([]string, 3*MaxLost)
+	for n := range many {
+		many[n] = fmt.Sprint("m", n)
+	}
+	lost := agui.Interrupt{Native: "x", Object: []byte(`{}`), Private: []byte(`{"of":"o","natives":["a"]}`), CancelOnly: true}
+	for name, c := range map[string]struct {
+		request translate.Request
+		more    []string
+		want    string
+	}{
+		"nothing":                  {translate.Request{}, nil, ""},
+		"the record's, and others": {translate.Request{Ended: []translate.Ended{ended(agui.Interrupt{Native: "a"}, agui.Interrupt{Native: "not mine"})}, Named: []string{"b~bits", "c"}}, []string{"d", "a"}, "a b b~bits c d"},
+		"tildes":                   {translate.Request{Named: []string{"~b", "c~d~e", "~"}}, nil, "~b c~d c~d~e ~"},
+		"blanks":                   {translate.Request{Named: []string{"", " ", "\t~x"}}, []string{""}, "\t~x"},
+		"cancelled before":         {translate.Request{Ended: []translate.Ended{ended(lost), ended(agui.Interrupt{Native: "a"})}, Named: []string{"a~bits"}}, []string{"a"}, "a~bits"},
+		"too many":                 {translate.Request{Named: many}, nil, strings.Join(many[:MaxLost], " ")},
+	} {
+		asked := func(_ *agui.Pause, i *agui.Interrupt) bool { return i.Native != "not mine" }
+		if got := strings.Join(LostIDs(&c.request, asked, c.more...), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestCancelsEnd: whatever a backend says, the tries end.
+func TestCancelsEnd(t *testing.T) {
+	c := NewCancels(agui.Pause{Interrupts: []agui.Interrupt{{Native: "a"}, {Native: "a"}, {Native: "b"}}})
+	if got := strings.Join(c.Open(), " "); got != "a b" {
+		t.Fatalf("open %q", got)
+	}
+	if c.Drop("z") || !c.Drop("a") || c.Add("a") || c.Drop("b") {
+		t.Errorf("open %q", c.Open())
+	}
+	tries := 0
+	for c.Add(fmt.Sprint(tries)) || c.Keep([]string{"b"}) {
+		if tries++; tries > 1000 {
+			t.Fatal("it goes on for ever")
+		}
+	}
+}
