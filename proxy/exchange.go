@@ -22,6 +22,7 @@ func (r *run) open(res *http.Response) *body {
 	r.reached()
 	r.exchange.conn = nil
 	head := r.head(res) // what is cut here is cut for the client too
+	r.hintAtAnswer(res, head)
 	c := r.conclude(ending{
 		End:    translate.End{Status: res.StatusCode, Body: head},
 		broken: agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode),
@@ -71,6 +72,7 @@ func (r *run) stream(res *http.Response) (a answer) {
 	}
 	head := r.head(res)
 	res.Body.Close()
+	r.hintAtAnswer(res, head)
 	a.end.broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
 	a.end.Status, a.end.Body = res.StatusCode, head
 	return a
@@ -85,7 +87,7 @@ func (r *run) unreachable(ctx context.Context, err error) *body {
 
 // unanswered is what an exchange without an answer is told as.
 func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
-	r.log.Warn("the backend did not answer", "err", err)
+	r.log.Warn("the backend did not answer", r.h.withHint(err, "err", err)...)
 	switch broken := fault(ctx, err); {
 	case broken != nil:
 		return broken

@@ -187,10 +187,12 @@ func joinPath(base, path string) string {
 
 // modifyResponse puts the translation into the answer.
 func (h *Handler) modifyResponse(res *http.Response) error {
+	target := res.Header.Get("Location")
 	h.relocate(res)
 	h.heard(clientOf(res.Request.Context()), res)
 	r := runOf(res.Request.Context())
 	if r == nil {
+		h.passingHints(res)
 		introduce(res)
 		return nil
 	}
@@ -201,6 +203,9 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	}
 	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
 		h.explainNotFound(res)
+	}
+	if target != "" && r.leadsBack(res) {
+		r.stopRedirect(res, target)
 	}
 	if r.body != nil { // a further exchange of the same stream
 		r.body.answered(r.stream(res))
@@ -290,7 +295,7 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 			return
 		}
 		if !errors.Is(err, context.Canceled) {
-			h.log.Warn("request not answered by the backend", "path", req.URL.Path, "err", err)
+			h.log.Warn("request not answered by the backend", h.withHint(err, "path", req.URL.Path, "err", err)...)
 		}
 		h.allowOwn(w.Header(), client)
 		w.WriteHeader(http.StatusBadGateway)

@@ -135,6 +135,7 @@ func TestBadValues(t *testing.T) {
 		{"STRANDS_FILE=*=bool", `HOLDPOINT_STRANDS_FILE "*=bool": want the name of a file, not what should stand in it`},
 		{`STRANDS_FILE={"text":true}`, `HOLDPOINT_STRANDS_FILE "{\"text\":true}": want the name of a file, not what should stand in it`},
 		{"AWS_STRANDS_RULES_FILE=/nowhere/r.json", `HOLDPOINT_AWS_STRANDS_RULES_FILE "/nowhere/r.json": open /nowhere/r.json: `},
+		{"UPSTREAM=http://x:1/a,http://y:2/b", `HOLDPOINT_UPSTREAM "http://x:1/a,http://y:2/b": want one address: each further agent is a route of its own (docs/routes.md)`},
 		{"UPSTREEM=http://x", `HOLDPOINT_UPSTREEM is not a variable of Holdpoint, did you mean HOLDPOINT_UPSTREAM?`},
 		{"LANGRAPH_CANCEL=1", `HOLDPOINT_LANGRAPH_CANCEL is not a variable of Holdpoint, did you mean HOLDPOINT_LANGGRAPH_CANCEL?`},
 		{"UPSTREAM_HEADERS_FILE=Authorization: hush", `HOLDPOINT_UPSTREAM_HEADERS_FILE: want the name of a file, not the headers themselves`},

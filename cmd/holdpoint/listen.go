@@ -3,12 +3,21 @@ package main
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"holdpoint/internal/listen"
 )
 
 // off is the HOLDPOINT_ADMIN_LISTEN without an admin listener.
 const off = "off"
+
+// withListenHint returns the arguments of a log line, with a hint if an address is in use.
+func withListenHint(err error, args ...any) []any {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return append(args, "hint", "another process listens there. A Holdpoint that was told to stop keeps the address for HOLDPOINT_DRAIN_DELAY, and ends within HOLDPOINT_DRAIN_TIMEOUT after that")
+	}
+	return args
+}
 
 // checkListen reads the two addresses to listen on, and judges them beside the backend's.
 func (c *config) checkListen() []error {

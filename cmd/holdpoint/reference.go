@@ -93,11 +93,47 @@ Environment variables configure it. Only HOLDPOINT_UPSTREAM must be set, or a ro
 counts as unset. A size is bytes or has a unit (16MiB, 8MB). A duration is as Go writes it (15s, 1h30m).
 `
 
+// A topic is a heading of `holdpoint -h`.
+type topic struct {
+	heading string
+	names   []string // how the names below it begin
+}
+
+// topics are the headings of `holdpoint -h`, each with how the names below it begin, without the
+// prefix. A variable stands under the first topic that fits.
+var topics = []topic{
+	{"The agent", []string{"UPSTREAM", "PRESERVE_HOST", "NAME", "DIALECT", "CLIENT", "ROUTES"}},
+	{"Pages of other origins", []string{"CORS_"}},
+	{"Listeners", []string{"LISTEN", "TLS_", "H2C", "ADMIN_", "PPROF"}},
+	{"Where questions are kept, and for how long", []string{"STORE", "INTERRUPT_TTL", "PAUSE_RETENTION", "REPLAY_TTL"}},
+	{"Bounds and times", []string{"MAX_", "BODY_BYTES", "ADDRESS_", "TRANSCRIPT_BYTES", "STREAM_", "RESUME_", "HEARTBEAT", "WRITE_TIMEOUT", "HEADER_", "KEEP_ALIVE", "ON_DISCONNECT", "DRAIN_"}},
+	{"Who asks", []string{"TENANT_", "PRINCIPAL_", "TRUSTED_PEERS", "JWT_", "THREAD_NAMESPACE", "SHOW_PRINCIPAL"}},
+	{"The desk", []string{"DESK_", "POLICY"}},
+	{"Log, audit, traces and webhook", []string{"LOG_", "AUDIT", "WEBHOOK_"}},
+	{"Options of dialects", []string{""}},
+}
+
+// byTopic returns the variables of each topic, in their order.
+func byTopic(list []variables.Variable) [][]variables.Variable {
+	sorted := make([][]variables.Variable, len(topics))
+	for _, v := range list {
+		name := strings.TrimPrefix(v.Name, prefix)
+		at := slices.IndexFunc(topics, func(t topic) bool {
+			return slices.ContainsFunc(t.names, func(begins string) bool { return strings.HasPrefix(name, begins) })
+		})
+		sorted[at] = append(sorted[at], v)
+	}
+	return sorted
+}
+
 // printUsage is `holdpoint -h`.
 func printUsage(w io.Writer, list []variables.Variable) {
 	io.WriteString(w, usageHead) //nolint:errcheck // a terminal that is gone
-	for _, v := range list {
-		fmt.Fprintf(w, "\n  %s (%s)\n%s", v.Name, fallbackText(v), wrap(text(v), "      ", "      ", 100))
+	for n, under := range byTopic(list) {
+		fmt.Fprintf(w, "\n%s\n", topics[n].heading)
+		for _, v := range under {
+			fmt.Fprintf(w, "\n  %s (%s)\n%s", v.Name, fallbackText(v), wrap(text(v), "      ", "      ", 100))
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,5 +159,27 @@ func TestVariablesGetFewer(t *testing.T) {
 		t.Errorf("%d variables, at most %d: put what is one table into one file, and leave out what nobody needs", n, most)
 	case n < most:
 		t.Errorf("%d variables are fewer than %d: set most to that", n, most)
+	}
+}
+
+// TestTopicsOfUsage: every variable stands below one heading, and only options of dialects below
+// the last.
+func TestTopicsOfUsage(t *testing.T) {
+	list := all()
+	sorted, count := byTopic(list), 0
+	for n, under := range sorted {
+		if len(under) == 0 {
+			t.Errorf("%s has no variables", topics[n].heading)
+		}
+		count += len(under)
+	}
+	if count != len(list) {
+		t.Errorf("%d of %d variables", count, len(list))
+	}
+	options := dialects.All().Variables()
+	for _, v := range sorted[len(sorted)-1] {
+		if !slices.ContainsFunc(options, func(o variables.Variable) bool { return o.Name == v.Name }) {
+			t.Errorf("%s has no heading of its own", v.Name)
+		}
 	}
 }

@@ -67,7 +67,7 @@ func run(environ []string, list dialects.List, stderr *os.File) int {
 	}
 	listener, err := c.listen.Listen()
 	if err != nil {
-		logger.Error("cannot listen", "variable", "HOLDPOINT_LISTEN", "err", err)
+		logger.Error("cannot listen", withListenHint(err, "variable", "HOLDPOINT_LISTEN", "err", err)...)
 		return exitError
 	}
 	select {

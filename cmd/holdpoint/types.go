@@ -97,6 +97,9 @@ func (a address) String() string { return shownURL(a.URL) }
 // parseUpstream reads the backend's address. net/url's own errors hold the whole text, a password
 // included, so they are not passed on.
 func parseUpstream(v string) (*url.URL, error) {
+	if strings.Count(v, "://") > 1 && strings.Contains(v, ",") {
+		return nil, errors.New("want one address: each further agent is a route of its own (docs/routes.md)")
+	}
 	if !strings.Contains(v, "://") {
 		return nil, errors.New("scheme missing, want http:// or https://")
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"holdpoint/internal/principal"
 )
@@ -169,8 +170,21 @@ func (c *config) newGate(logger *slog.Logger) *principal.Gate {
 }
 
 // keysFetched logs how a fetch of an issuer's keys has ended.
-func keysFetched(logger *slog.Logger, variable string) func(error) {
-	return func(err error) {
+func keysFetched(logger *slog.Logger, variable string) func(skipped []string, err error) {
+	var mu sync.Mutex
+	said := ""
+	// The keys are fetched every few minutes: what is skipped is told when it changes.
+	isNew := func(skipped []string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		before := said
+		said = strings.Join(skipped, "; ")
+		return said != "" && said != before
+	}
+	return func(skipped []string, err error) {
+		if isNew(skipped) {
+			logger.Warn("keys of the issuer's set are skipped: tokens signed with them are refused", "variable", variable, "skipped", skipped)
+		}
 		if err != nil {
 			logger.Warn("the keys of the issuer could not be fetched: tokens signed with a key that is not known yet are refused", "variable", variable, "err", err)
 			return

@@ -90,6 +90,11 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 		r.cannot("it has the Content-Encoding " + word(enc) + " although none was asked for, which Holdpoint does not read")
 		return r, nil
 	}
+	if a.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "" {
+		r.Verdict = Cannot
+		r.cannot("it is the AI SDK's stream, which Holdpoint does not read: approvals in it pass unguarded, and a yes that is sent twice runs twice")
+		return r, nil
+	}
 	why := noStream(a, came)
 	if status := a.Status; o.several() && why != "" && len(a.Run) > 1 && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 		why = "LangGraph's server does not take the run: it may not know the assistant (-assistant)"

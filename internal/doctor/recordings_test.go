@@ -106,7 +106,7 @@ type tally struct{ told, untold, none int }
 // tallies is the golden table. A run in which nobody is asked does not tell its dialect. Most of
 // what is untold are such runs: the ends of runs that were answered.
 var tallies = map[string]tally{
-	"adk":              {told: 27, untold: 64, none: 1},
+	"adk":              {told: 37, untold: 71, none: 1},
 	"agent-framework":  {told: 143, untold: 220, none: 1},
 	"agno":             {told: 17, untold: 35},
 	"agui":             {told: 64, untold: 61, none: 1},

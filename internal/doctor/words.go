@@ -17,6 +17,7 @@ func (r *Report) Print(to io.Writer) error {
 }
 
 func (r *Report) print(w io.Writer) {
+	fmt.Fprintf(w, "verdict     %s\n", r.Verdict.words())
 	fmt.Fprintf(w, "answer      %s\n", r.Answer.line())
 	switch {
 	case r.Dialect != "":
@@ -43,7 +44,6 @@ func (r *Report) print(w io.Writer) {
 		fmt.Fprintf(w, "note        %s\n", n)
 	}
 	r.Support.print(w)
-	fmt.Fprintf(w, "verdict     %s\n", r.Verdict.words())
 }
 
 func (v Verdict) words() string {
@@ -53,7 +53,7 @@ func (v Verdict) words() string {
 	case Plain:
 		return "nothing to do in this run"
 	case Cannot:
-		return "there is something that Holdpoint cannot do, see above"
+		return "there is something that Holdpoint cannot do, see \"cannot\" below"
 	}
 	return "nothing to judge"
 }

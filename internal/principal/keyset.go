@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +37,7 @@ type keySet struct {
 	url    string
 	client http.Client
 	now    func() time.Time
-	told   func(error) // of each fetch
+	told   func(skipped []string, err error) // of each fetch
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
@@ -100,9 +101,9 @@ func (s *keySet) begin() <-chan struct{} {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 		defer cancel()
-		keys, err := s.fetch(ctx)
+		keys, skipped, err := s.fetch(ctx)
 		if s.told != nil {
-			s.told(err)
+			s.told(skipped, err)
 		}
 		s.mu.Lock()
 		if s.failed = err != nil; !s.failed {
@@ -174,67 +175,98 @@ func (s *keySet) find(id, algorithm string) []jose.JSONWebKey {
 	return list
 }
 
-// fetch gets the set.
-func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
+// fetch gets the set, and says which of its keys are skipped.
+func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, []string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {
-		return nil, errors.New("the address of the keys is none")
+		return nil, nil, errors.New("the address of the keys is none")
 	}
 	req.Header.Set("Accept", "application/jwk-set+json, application/json")
 	res, err := s.client.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("status %d", res.StatusCode)
+		return nil, nil, fmt.Errorf("status %d", res.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxSet+1))
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case len(body) > maxSet:
-		return nil, fmt.Errorf("the set has more than %d bytes", maxSet)
+		return nil, nil, fmt.Errorf("the set has more than %d bytes", maxSet)
 	}
 	return parseSet(body)
 }
 
 // parseSet reads a JWK set. A key that is not for signatures, or that is of a kind that is not
-// known, is left out: sets hold keys for other readers too (RFC 7517, section 5).
-func parseSet(body []byte) ([]jose.JSONWebKey, error) {
+// known, is left out: sets hold keys for other readers too (RFC 7517, section 5). skipped names
+// these, each with the reason.
+func parseSet(body []byte) (list []jose.JSONWebKey, skipped []string, err error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(body, &set); err != nil {
-		return nil, errors.New("the answer is no set of keys")
+		return nil, nil, errors.New("the answer is no set of keys")
 	}
 	if len(set.Keys) > maxKeys {
-		return nil, fmt.Errorf("the set has more than %d keys", maxKeys)
+		return nil, nil, fmt.Errorf("the set has more than %d keys", maxKeys)
 	}
-	var list []jose.JSONWebKey
-	for _, raw := range set.Keys {
+	for n, raw := range set.Keys {
 		var key jose.JSONWebKey
-		if key.UnmarshalJSON(raw) == nil && verifies(&key) {
+		why := ""
+		if err := key.UnmarshalJSON(raw); err != nil {
+			why = "it cannot be read: " + strings.TrimPrefix(err.Error(), "go-jose/go-jose: ")
+		} else {
+			why = unfit(&key)
+		}
+		if why == "" {
 			list = append(list, key)
+		} else {
+			skipped = append(skipped, keyName(n, raw)+": "+why)
 		}
 	}
 	if len(list) == 0 {
-		return nil, errors.New("the set has no public key for signatures")
+		err := errors.New("the set has no public key for signatures")
+		if len(skipped) > 0 {
+			err = fmt.Errorf("%w (%s)", err, strings.Join(skipped, "; "))
+		}
+		return nil, skipped, err
 	}
-	return list, nil
+	return list, skipped, nil
 }
 
-// verifies says whether a key is a public one for signatures. A symmetric key in a set that
-// everybody can read is no secret.
-func verifies(key *jose.JSONWebKey) bool {
-	if key.Use != "" && key.Use != "sig" || !key.Valid() {
-		return false
+// maxShownID bounds how much of a key's id is shown.
+const maxShownID = 100
+
+// keyName returns what a log calls the key at place n of a set.
+func keyName(n int, raw []byte) string {
+	var key struct {
+		ID json.RawMessage `json:"kid"`
+	}
+	if json.Unmarshal(raw, &key) != nil || len(key.ID) == 0 || len(key.ID) > maxShownID {
+		return fmt.Sprintf("key %d", n+1)
+	}
+	return fmt.Sprintf("key %d, kid %s", n+1, key.ID)
+}
+
+// unfit returns why a key is not for signatures that count here, or "".
+func unfit(key *jose.JSONWebKey) string {
+	switch {
+	case key.Use != "" && key.Use != "sig":
+		return fmt.Sprintf("its use is %q and not sig", key.Use)
+	case !key.Valid():
+		return "it is not valid"
 	}
 	switch public := key.Key.(type) {
 	case *rsa.PublicKey:
-		return public.N.BitLen() >= minRSA
+		if bits := public.N.BitLen(); bits < minRSA {
+			return fmt.Sprintf("it has %d bits, fewer than %d", bits, minRSA)
+		}
+		return ""
 	case *ecdsa.PublicKey, ed25519.PublicKey:
-		return true
+		return ""
 	}
-	return false
+	return "it is not a public key of RSA, ECDSA or Ed25519"
 }

@@ -36,8 +36,9 @@ type TokenOptions struct {
 	GroupsClaim      string           // whose list of texts are the principal's groups; "" for none
 	KeysURL          *url.URL         // where the issuer's keys are (a JWK set)
 	Now              func() time.Time // nil: time.Now
-	// Fetched is told how each fetch of the keys ended. It may be nil.
-	Fetched func(error)
+	// Fetched is told how each fetch of the keys ended, and which keys of the set were skipped, each
+	// with the reason. It may be nil.
+	Fetched func(skipped []string, err error)
 }
 
 // Tokens verifies the tokens of one issuer.

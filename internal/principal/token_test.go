@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -379,7 +380,7 @@ func TestRunFetches(t *testing.T) {
 		inner.ServeHTTP(w, r)
 	})
 	done := make(chan error, 1)
-	i.tokens.keys.told = func(err error) { done <- err }
+	i.tokens.keys.told = func(_ []string, err error) { done <- err }
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); New(Options{Tokens: i.tokens}).Run(ctx) }()
@@ -411,14 +412,37 @@ func TestSetsThatAreNotTaken(t *testing.T) {
 		"an unknown kind":       `{"keys":[{"kty":"QQ","kid":"a"}]}`,
 		"a point off the curve": `{"keys":[{"kty":"EC","crv":"P-256","kid":"a","x":"AQ","y":"AQ"}]}`,
 	} {
-		if keys, err := parseSet([]byte(set)); err == nil {
+		if keys, _, err := parseSet([]byte(set)); err == nil {
 			t.Errorf("%s: %v", name, keys)
 		}
 	}
 	// A private key that somebody publishes by mistake does not count: anybody may have it.
 	private, _ := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: rsaKey(), KeyID: "r"}}})
-	if keys, err := parseSet(private); err == nil {
+	if keys, _, err := parseSet(private); err == nil {
 		t.Errorf("a private key: %v", keys)
+	}
+}
+
+// TestSkippedKeysAreNamed: the log names each key that is left out, and why. The others count.
+func TestSkippedKeysAreNamed(t *testing.T) {
+	good, _ := json.Marshal(public("good", "", rsaKey().Public()))
+	enc, _ := json.Marshal(jose.JSONWebKey{Key: curveKey().Public(), KeyID: "enc", Use: "enc"})
+	set := fmt.Sprintf(`{"keys":[%s,%s,{"kty":"RSA","kid":"padded","n":"AQ==","e":"AQAB"},{"kty":"RSA","kid":7,"n":"AQ","e":"AQAB"},{"kty":"QQ"}]}`, good, enc)
+	keys, skipped, err := parseSet([]byte(set))
+	if err != nil || len(keys) != 1 || keys[0].KeyID != "good" {
+		t.Fatal(keys, err)
+	}
+	want := []string{`key 2, kid "enc": its use is "enc"`, `key 3, kid "padded": `, `key 4, kid 7: `, `key 5: `}
+	if len(skipped) != len(want) {
+		t.Fatalf("%q", skipped)
+	}
+	for n := range want {
+		if !strings.HasPrefix(skipped[n], want[n]) || strings.HasSuffix(skipped[n], ": ") {
+			t.Errorf("%q, want %q", skipped[n], want[n])
+		}
+	}
+	if _, _, err := parseSet([]byte(`{"keys":[{"kty":"QQ","kid":"odd"}]}`)); err == nil || !strings.Contains(err.Error(), `kid "odd"`) {
+		t.Error(err)
 	}
 }
 
@@ -438,7 +462,7 @@ func FuzzSet(f *testing.F) {
 	f.Add(good)
 	f.Add([]byte(`{"keys":[{"kty":"RSA","n":"AQ","e":"AQAB"}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		keys, err := parseSet(body)
+		keys, _, err := parseSet(body)
 		if (err == nil) != (len(keys) > 0) {
 			t.Errorf("%d keys, %v", len(keys), err)
 		}

@@ -1,0 +1,142 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"holdpoint/translate"
+)
+
+// A mistake in the configuration mostly shows as an error of the backend. A hint names the variable
+// that mends it, in the log. Clients get none: it holds the backend's address.
+
+// connectionHint returns what mends an error of a connection to the backend, or "" if that is not
+// known.
+func connectionHint(err error, upstream *url.URL) string {
+	var (
+		record    tls.RecordHeaderError
+		authority x509.UnknownAuthorityError
+		name      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		lookup    *net.DNSError
+	)
+	secure := upstream.Scheme == "https"
+	switch {
+	case errors.Is(err, context.Canceled):
+		return ""
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		return "the backend does not speak TLS there: HOLDPOINT_UPSTREAM must begin with http://"
+	case errors.As(err, &authority):
+		return "the system does not know the authority of the backend's certificate: HOLDPOINT_UPSTREAM_CA_FILE names it"
+	case errors.As(err, &name):
+		return "the backend's certificate is for another name: HOLDPOINT_UPSTREAM_SERVER_NAME says which name it must have"
+	case errors.As(err, &invalid):
+		return "the backend's certificate is not valid: see its dates with openssl x509 -noout -dates"
+	case errors.As(err, &lookup):
+		return fmt.Sprintf("no address is known for the host %s of HOLDPOINT_UPSTREAM", upstream.Hostname())
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("nothing listens at %s: start the backend there, or set HOLDPOINT_UPSTREAM to where it listens", upstream.Host)
+	case !secure && strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`):
+		return "the backend speaks TLS there: HOLDPOINT_UPSTREAM must begin with https://"
+	case !secure && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)):
+		return "if the backend speaks TLS there, HOLDPOINT_UPSTREAM must begin with https://"
+	}
+	return ""
+}
+
+// withHint returns the arguments of a log line, and a hint behind them if there is one.
+func (h *Handler) withHint(err error, args ...any) []any {
+	if hint := connectionHint(err, h.opts.Upstream); hint != "" {
+		return append(args, "hint", hint)
+	}
+	return args
+}
+
+// answerHint returns what mends the answer to a run that is no stream, or "". head is how its body
+// begins. named is the dialect of HOLDPOINT_DIALECT, or "" for auto.
+func answerHint(res *http.Response, head []byte, named string) string {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch {
+	case res.StatusCode/100 == 2 && kind == "text/html":
+		return "this is a web page: HOLDPOINT_UPSTREAM must be the address of the agent's endpoint"
+	case res.StatusCode == http.StatusBadRequest && strings.Contains(string(head), "HTTP request") && strings.Contains(string(head), "HTTPS"):
+		return "the backend speaks TLS there: HOLDPOINT_UPSTREAM must begin with https://"
+	case named != "" && (res.StatusCode == http.StatusUnprocessableEntity || res.StatusCode == http.StatusBadRequest):
+		return fmt.Sprintf("if the backend is of another framework than HOLDPOINT_DIALECT=%s, leave that out: holdpoint doctor tells which it is", named)
+	}
+	return ""
+}
+
+// hintAtAnswer logs what mends an answer to a run that is no stream.
+func (r *run) hintAtAnswer(res *http.Response, head []byte) {
+	named := r.h.opts.Dialect.Name()
+	if _, finds := r.h.opts.Dialect.(translate.Finder); finds {
+		named = ""
+	}
+	if hint := answerHint(res, head, named); hint != "" {
+		r.log.Warn("the backend did not answer with a stream", "status", res.StatusCode, "hint", hint)
+	}
+}
+
+// leadsBack reports whether the answer redirects a run to the address that its client has asked. A
+// client would follow it for ever. res has the Location that the client would get.
+func (r *run) leadsBack(res *http.Response) bool {
+	if res.StatusCode/100 != 3 {
+		return false
+	}
+	to, err := url.Parse(res.Header.Get("Location"))
+	asked := r.request.http.URL
+	return err == nil && to.Path != "" && to.Path == cmp.Or(r.h.opts.Prefix+asked.Path, "/") && to.RawQuery == asked.RawQuery &&
+		(to.Host == "" || strings.EqualFold(to.Host, r.request.http.Host) || strings.EqualFold(to.Host, res.Request.Header.Get("X-Forwarded-Host")))
+}
+
+// stopRedirect makes of a redirect that leads back an answer that ends there. target is what the
+// backend's own Location was.
+func (r *run) stopRedirect(res *http.Response, target string) {
+	r.log.Warn("the backend redirects the run to where it came from", "status", res.StatusCode, "location", shownTarget(target),
+		"hint", "a slash at the end of HOLDPOINT_UPSTREAM is missing or too many: set it to the address that the backend redirects to")
+	res.Body.Close()
+	const text = "The agent's server redirects this request to where it came from. Holdpoint's log says how to mend it.\n"
+	res.StatusCode, res.Status = http.StatusBadGateway, ""
+	res.Header.Del("Location")
+	res.Header.Set("Content-Type", "text/plain; charset=utf-8")
+	res.Header.Del("Content-Encoding")
+	res.Header.Del("Content-Length")
+	res.Body, res.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+}
+
+// shownTarget returns an address without its query, which may hold a key.
+func shownTarget(target string) string {
+	before, _, _ := strings.Cut(target, "?")
+	return before
+}
+
+// passingHints logs once what mends an answer to a request that is no run: a preflight that the
+// backend refuses, and a stream of the AI SDK, which Holdpoint does not read.
+func (h *Handler) passingHints(res *http.Response) {
+	if res.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "" {
+		h.once("ai-sdk", func() {
+			h.log.Warn("the backend answers with the AI SDK's stream, which Holdpoint does not read: approvals in it pass unguarded, and a yes that is sent twice runs twice",
+				"path", res.Request.URL.Path)
+		})
+	}
+	asked := clientOf(res.Request.Context())
+	if asked == nil || !isPreflight(asked) || res.Header.Get("Access-Control-Allow-Origin") != "" {
+		return
+	}
+	h.once("preflight", func() {
+		h.log.Warn("the backend allows pages of this origin no requests, so their browsers send none", "origin", originOf(asked), "status", res.StatusCode,
+			"hint", "HOLDPOINT_CORS_ORIGINS allows origins in the backend's place (docs/browser.md)")
+	})
+}

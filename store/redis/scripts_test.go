@@ -1,0 +1,23 @@
+package redis
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestStartUnderFIPS: a process starts that allows the algorithms of FIPS 140-3 only. Redis names
+// scripts by SHA-1, which is not among them.
+func TestStartUnderFIPS(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GODEBUG=") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "GODEBUG=fips140=only")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
