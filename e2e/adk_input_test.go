@@ -91,6 +91,40 @@ func TestADKAsksForInput(t *testing.T) {
 	})
 }
 
+// A model asks for a value and makes a call that wants a confirmation in one turn. A resumable
+// application shows the result of that call, and not the call. A client sends it back.
+func TestADKAsksForInputBesideAConfirmation(t *testing.T) {
+	t.Parallel()
+	s := need(t, "adk", "0.11.0")
+	for _, dialect := range []string{"auto", "adk"} {
+		t.Run(dialect, func(t *testing.T) {
+			h := ownHoldpoint(t, s.base()+"/resumable", map[string]string{"HOLDPOINT_DIALECT": dialect})
+			w := world{b: &backend{name: "adk", mode: "resumable", server: s}, h: h, version: newest}
+			for name, confirms := range map[string]bool{"approved": true, "denied": false} {
+				t.Run(name, func(t *testing.T) {
+					c := w.client(t, "agent")
+					c.asksAbout(t, step{say: "input Which colour?, delete a.txt"}, 2)
+					var s step
+					for _, i := range c.pending {
+						if i.str("reason") == "confirmation" {
+							s.resume = append(s.resume, confirmed[confirms](i.str("id")))
+						} else {
+							s.resume = append(s.resume, resolved(i.str("id"), "blue"))
+						}
+					}
+					c.finish(t, s)
+					if confirms {
+						w.ran(t, c, deleteA)
+					} else {
+						w.ran(t, c)
+					}
+					c.goesOn(t, nil)
+				})
+			}
+		})
+	}
+}
+
 // A node that wants a confirmation asks about that node with its arguments. Its id is the same in
 // every run of the workflow.
 func TestADKsNodeWantsAConfirmation(t *testing.T) {

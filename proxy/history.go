@@ -30,7 +30,8 @@ func (r *run) readHistory() []reply {
 	}
 	for one := range reader.Replies(r.in, r.spoken()) {
 		is := known(one.Key)
-		if one.Asked = one.Asked || one.AskedIfKnown && is; one.Asked || is {
+		one.Asked = one.Asked || one.AskedIfKnown && is || one.AskedUnlessResult && !isResult(asked, one)
+		if one.Asked || is {
 			list = append(list, reply{Reply: one})
 		}
 	}
@@ -115,9 +116,14 @@ func (h *Handler) decidesOutsideRun(object []byte, path string) bool {
 		return false
 	}
 	for one := range reader.Replies(kit.Loose(object), h.routeDialect(recordPath(path))) {
-		if one.Asked {
+		if one.Asked || one.AskedUnlessResult {
 			return true
 		}
 	}
 	return false
+}
+
+// isResult reports whether a question of the reply's dialect was about the call that it names.
+func isResult(asked []asking, one translate.Reply) bool {
+	return slices.ContainsFunc(asked, func(a asking) bool { return a.pause.Dialect == one.Dialect && a.about[one.Key] })
 }

@@ -17,6 +17,7 @@ type asking struct {
 	pause   *agui.Pause
 	result  *store.Result     // how it ended; nil: it is open
 	byKey   map[string][]int  // the places of its interrupts
+	about   map[string]bool   // the calls that a yes lets run
 	stood   map[stood]int     // how many of those replies are still to be met
 	digests map[string]string // of its answers, nil until it is needed
 }
@@ -25,8 +26,11 @@ type asking struct {
 type stood struct{ key, says string }
 
 func newAsking(p *agui.Pause, result *store.Result) asking {
-	a := asking{pause: p, result: result, byKey: map[string][]int{}}
+	a := asking{pause: p, result: result, byKey: map[string][]int{}, about: map[string]bool{}}
 	for n, i := range p.Interrupts {
+		for _, c := range i.Calls {
+			a.about[c.ID] = c.ID != ""
+		}
 		for _, key := range i.Keys {
 			a.byKey[key] = append(a.byKey[key], n)
 		}

@@ -272,6 +272,10 @@ type Reply struct {
 	// of one, or the history shows the call that asks. Else it may be the result of an ordinary
 	// tool, and is left alone.
 	Asked bool
+	// AskedUnlessResult says that it is one too, unless a question of the dialect was about that
+	// call and not asked by it. Then it is the result of the call. A stream may show a result
+	// without its call.
+	AskedUnlessResult bool
 	// AskedIfKnown says that it is one if the record knows the question, although the request
 	// declares the tool: who declares a tool late does not make its question the client's own.
 	AskedIfKnown bool

@@ -397,7 +397,7 @@ func TestReplies(t *testing.T) {
 		"a decision on another's call":      {calls("F", "list") + tool("F", `{"confirmed":true}`), declares, Name, "F asked"},
 		"one on the client's own call":      {calls("F", "show") + tool("F", `{"confirmed":true}`), declares, Name, "F"},
 		"one on a call of two names":        {calls("F", "show") + calls("F", "list") + tool("F", `{"confirmed":true}`), declares, Name, "F asked"},
-		"a call that nobody made":           {tool("X", "yes"), "", Name, "X asked"},
+		"a call that nobody made":           {tool("X", "yes"), "", Name, "X asked unless a result"},
 		"a call that the history may lack":  {tool("X", "yes"), declares, Name, "X"},
 		"in another spelling":               {strings.Replace(tool("B", "yes"), "toolCallId", "tool_call_id", 1), "", Name, "B asked unclear"},
 		"twice":                             {strings.Replace(tool("B", "yes"), `"content"`, `"content":"no","content"`, 1), "", Name, "B asked unclear"},
@@ -416,6 +416,9 @@ func TestReplies(t *testing.T) {
 				line := one.Key
 				if one.Asked {
 					line += " asked"
+				}
+				if one.AskedUnlessResult {
+					line += " asked unless a result"
 				}
 				if one.Unclear {
 					line += " unclear"

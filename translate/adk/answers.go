@@ -65,7 +65,9 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 				}
 				one := translate.Reply{Dialect: Name, At: at, Key: id.String(), Unclear: !plain, Names: id.String(), Calls: []string{id.String()}}
 				one.Kept = by == openly // as the client was told it, and ADK knows it by its id
-				one.Asked = asks || decides && by != clients || !shown && len(in.Tools) == 0
+				nobodys := !shown && len(in.Tools) == 0
+				one.Asked = asks || decides && by != clients || nobodys && !plain
+				one.AskedUnlessResult = nobodys && !one.Asked
 				if !yield(one) {
 					return
 				}
