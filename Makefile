@@ -54,6 +54,9 @@ tools: # says in one line what is missing on this machine
 	[[ "$${node:-0}" -ge 20 ]] || missing+=("node >= 20"); \
 	command -v npm >/dev/null || missing+=("npm"); \
 	command -v curl >/dev/null || missing+=("curl"); \
+	java=$$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' || true); \
+	[[ "$${java:-0}" -ge 17 ]] || missing+=("java >= 17"); \
+	command -v mvn >/dev/null || missing+=("mvn (Maven)"); \
 	[[ -n "$${E2E_CHROMIUM:-}" ]] || command -v chromium chromium-browser google-chrome-stable google-chrome >/dev/null || \
 	  { [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; } || missing+=("chromium"); \
 	if ! { [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; }; then \

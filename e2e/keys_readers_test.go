@@ -1,0 +1,255 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"holdpoint/internal/agui"
+)
+
+// A keyReader counts the keys that parsers find in a JSON text, -1 for a text that one does not
+// take.
+type keyReader func(t *testing.T, text []byte) map[string]int
+
+// keyProgram starts a program that answers each line of hex digits with a line of counts.
+func keyProgram(t *testing.T, name string, args ...string) keyReader {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
+	lines := bufio.NewReader(out)
+	return func(t *testing.T, text []byte) (counts map[string]int) {
+		t.Helper()
+		if _, err := io.WriteString(in, hex.EncodeToString(text)+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		line, err := lines.ReadBytes('\n')
+		if err == nil {
+			err = json.Unmarshal(line, &counts)
+		}
+		if err != nil {
+			t.Fatalf("%s %v: %q: %v", name, args, line, err)
+		}
+		return counts
+	}
+}
+
+// jackson is Jackson in Java. Maven brings it into .cache.
+func jackson(t *testing.T) keyReader {
+	t.Helper()
+	for _, tool := range []string{"java", "mvn"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Fatal("missing on this machine: java >= 17 and mvn (Maven)")
+		}
+	}
+	pom, err := os.ReadFile(filepath.Join("verdict-java", "pom.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lockCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	cache, err := filepath.Abs(".cache")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jars := filepath.Join(cache, "jars-"+digest(pom))
+	complete := filepath.Join(jars, "complete")
+	if _, err := os.Stat(complete); err != nil {
+		if err := insist("mvn", "-B", "-q", "-f", filepath.Join("verdict-java", "pom.xml"), "-Dmaven.repo.local="+filepath.Join(cache, "maven"),
+			"dependency:copy-dependencies", "-DoutputDirectory="+jars); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(complete, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return keyProgram(t, "java", "-cp", filepath.Join(jars, "*"), filepath.Join("verdict-java", "OfKeys.java"))
+}
+
+// goKeys counts the keys that Go's encoding/json finds.
+func goKeys(_ *testing.T, text []byte) map[string]int {
+	var value any
+	if json.Unmarshal(text, &value) != nil {
+		return map[string]int{"Go": -1}
+	}
+	var count func(value any) int
+	count = func(value any) (n int) {
+		switch v := value.(type) {
+		case map[string]any:
+			n = len(v)
+			for _, inner := range v {
+				n += count(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				n += count(inner)
+			}
+		}
+		return n
+	}
+	return map[string]int{"Go": count(value)}
+}
+
+// keyParts are what keys are made of: letters, the same letters in escapes, in another case and in
+// too many bytes, and what only some parsers tell apart.
+var keyParts = []string{
+	"r", `\u0072`, `\u0052`, "R", "o", `\u006f`, `\u006F`, "_", `\u005f`, "l", "e", "\u017f", `\u017f`, "s", "S", `\u0073`, "K", "\u212a", "k",
+	"é", `\u00e9`, `\u00E9`, `e\u0301`, `É`, "😀", `\ud83d\ude00`, `\ud83d`, `\ude00`, `\uD83D`, "\ufffd", `\ufffd`, `\u0000`, `\/`, "/", `\u002f`,
+	"\xc1\xb2", "\xe0\x81\xb2", "\xed\xa0\xbd", "\xff", "İ", "ı", "i", "I", "ß", "ss", "ſs", "\ufeff", `\ufeff`, `\n`, `\u000a`, "\u200b", "Σ", "σ", "ς",
+}
+
+// madeUpKeys makes an object, and counts its keys.
+func madeUpKeys(r *rand.Rand, depth int) (text string, n int) {
+	var list []string
+	before := []string{"role"}
+	for range r.IntN(5) {
+		key := pick(r, before)
+		if r.IntN(3) > 0 {
+			key = ""
+			for range 1 + r.IntN(3) {
+				key += pick(r, keyParts)
+			}
+		}
+		before = append(before, key)
+		value := pick(r, []string{"1", `"x"`, "null", "[]"})
+		if depth < 3 && r.IntN(3) == 0 {
+			inner, more := madeUpKeys(r, depth+1)
+			value, n = inner, n+more
+			if r.IntN(2) == 0 {
+				value = "[0," + inner + "]"
+			}
+		}
+		list, n = append(list, `"`+key+`":`+value), n+1
+	}
+	return "{" + strings.Join(list, ",") + "}", n
+}
+
+// caseBlind counts the keys that System.Text.Json tells apart with PropertyNameCaseInsensitive, as
+// ASP.NET has it: ordinal, without the case of each letter. There is no .NET here: these are its
+// documented rules. A key with half a surrogate pair is an error there.
+func caseBlind(text []byte) int {
+	d := json.NewDecoder(bytes.NewReader(text))
+	var count func() int
+	count = func() (n int) {
+		token, err := d.Token()
+		if err != nil {
+			return 0
+		}
+		switch token {
+		case json.Delim('{'):
+			seen := map[string]bool{}
+			for d.More() {
+				key, _ := d.Token()
+				seen[strings.Map(unicode.ToUpper, fmt.Sprint(key))] = true
+				n += count()
+			}
+			n += len(seen)
+			d.Token()
+		case json.Delim('['):
+			for d.More() {
+				n += count()
+			}
+			d.Token()
+		}
+		return n
+	}
+	return count()
+}
+
+// TestReadersOfKeysAgree: where a parser makes one key of two, the check finds a key twice, or the
+// text is not valid UTF-8 and refused for that. What the check finds is one key to some parser.
+func TestReadersOfKeysAgree(t *testing.T) {
+	t.Parallel()
+	python := stack{"langgraph", "0.0.43"}
+	found, err := requireTools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lockCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := environment(found, python)
+	unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	readers := []keyReader{
+		goKeys, keyProgram(t, at, filepath.Join("verdict", "of_keys.py")), keyProgram(t, "node", filepath.Join("verdict-js", "of_keys.mjs")), jackson(t),
+	}
+	r := seeded(t)
+	const texts = 4000
+	merged, taken, flagged := map[string]int{}, map[string]int{}, 0
+	for range texts {
+		made, n := madeUpKeys(r, 0)
+		text := []byte(made)
+		twice := agui.CheckKeys(text, agui.KeysOfData) != nil
+		alike := agui.CheckKeys(text, agui.KeysOfAnswer) != nil
+		refused := twice || !utf8.Valid(text)
+		somebody := false
+		for _, reads := range readers {
+			for name, count := range reads(t, text) {
+				if count < 0 {
+					continue
+				}
+				taken[name]++
+				if count < n {
+					merged[name]++
+					somebody = true
+					if !refused {
+						t.Errorf("%s finds %d of %d keys, and the check finds none twice: %q", name, count, n, text)
+					}
+				}
+			}
+		}
+		if twice {
+			flagged++
+			if !somebody {
+				t.Errorf("the check finds a key twice, and no parser does: %q", text)
+			}
+		}
+		if blind := caseBlind(text); blind < n && !alike && utf8.Valid(text) {
+			t.Errorf("System.Text.Json finds %d of %d keys, and the check finds none alike: %q", blind, n, text)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d texts, %d with a key twice; by parser, taken %v, with fewer keys than there are %v", texts, flagged, taken, merged)
+	for _, name := range []string{"Go", "json", "orjson", "jiter", "JSON.parse", "Jackson", "Jackson's Map"} {
+		if taken[name] < texts/4 || merged[name] < texts/20 {
+			t.Errorf("%s takes %d texts and merges keys in %d: the texts no longer say much", name, taken[name], merged[name])
+		}
+	}
+}
