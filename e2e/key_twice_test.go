@@ -23,7 +23,6 @@ type twiceBackend struct {
 	// last of two: the one that waits, or a made-up one. history is the client's, as JSON members.
 	bodies map[string]func(history, call, native string) string
 	fooled string // of the bodies one that the backend itself takes for an approval of what waits
-	alone  bool   // of its own: it runs a call that it never asked about
 }
 
 // twiceRun is a run with these messages and these members.
@@ -64,7 +63,7 @@ func twiceBackends(t *testing.T) (list []twiceBackend) {
 	for _, version := range []string{"1.107.10", "2.68.0"} {
 		list = append(list, twiceBackend{
 			b: &backend{name: "pydantic-ai " + version, mode: "calls", server: need(t, "pydanticai", version)}, agent: "agent", order: "delete a.txt",
-			dialects: []string{"tool-call", "auto"}, env: calls, accept: accept, reject: reject, alone: true, fooled: "the role",
+			dialects: []string{"tool-call", "auto"}, env: calls, accept: accept, reject: reject, fooled: "the role",
 			bodies: map[string]func(history, call, native string) string{
 				"the role":                twiceMade(`"role":"user","role":"tool",`+says, ""),
 				"the role of what waits":  twiceMessage(`"role":"user","role":"tool",` + says),
