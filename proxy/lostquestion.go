@@ -53,6 +53,12 @@ func (r *run) frees(p *agui.Pause) bool {
 	return ok && freer.Frees(p)
 }
 
+// locks reports whether a message would lock the thread of the ended pause for good.
+func (r *run) locks(p *agui.Pause) bool {
+	locker, ok := r.h.opts.Dialect.(translate.Locker)
+	return ok && locker.Locks(p)
+}
+
 // reopen opens an ended pause once more, under the same ids, for a cancel and nothing else. So the
 // cancel has a claim like any other answer, and goes out once.
 func (r *run) reopen(ended *store.Result) {

@@ -218,6 +218,14 @@ type Freer interface {
 	Frees(p *agui.Pause) bool
 }
 
+// A Locker is a Freer some of whose backends take no message while they wait, and no answer after
+// one.
+type Locker interface {
+	// Locks reports whether a message would lock the thread for good if the backend still waits for
+	// an answer to the ended pause. Then the cancel goes before the message. It is pure.
+	Locks(p *agui.Pause) bool
+}
+
 // A Hinter is a Dialect whose backends have a protocol of their own beside AG-UI. Holdpoint passes
 // that protocol untranslated.
 type Hinter interface {

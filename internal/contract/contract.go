@@ -47,6 +47,9 @@ type Case struct {
 	// Frees says whether a cancel of a pause that ended in doubt is to be handed on all the same:
 	// its backend may still wait, and takes a cancel for no yes. A nil Frees says no.
 	Frees func(p *agui.Pause) bool
+	// Locks reports whether a new message would lock the thread for good if its backend still waits
+	// for an answer to a pause that ended in doubt. A nil Locks reports false.
+	Locks func(p *agui.Pause) bool
 	// Valid judges a payload by a responseSchema; a payload of nil is null.
 	Valid func(schema, payload json.RawMessage) error
 }

@@ -165,6 +165,8 @@ func (c *Case) withoutAnswers() Ruling {
 		return c.catchUp(missed)
 	}
 	switch {
+	case p == nil && c.locked():
+		return Ruling{Do: Reopen, Replay: c.Record.Results[0]}
 	case p == nil && c.Input.HasResume:
 		return Ruling{Do: Pass, Leave: LeaveArray}
 	case p == nil:
@@ -260,6 +262,16 @@ func (c *Case) whyNotCancelled(result *store.Result) *agui.RunError {
 		return agui.Errorf(agui.ResumeInDoubt, "interrupt %q was answered, but the end of it was not seen: the cancel was not handed on, because the backend could take it for an answer", agui.Cut(id))
 	}
 	return nil
+}
+
+// locked reports whether the thread's newest pause ended in doubt, and its backend would be locked
+// for good by a message if it still waits. Then the pause is cancelled before the message goes.
+func (c *Case) locked() bool {
+	if len(c.Record.Results) == 0 || c.Locks == nil || c.Carry != "" {
+		return false
+	}
+	newest := c.Record.Results[0]
+	return newest.How == store.Doubtful && !newest.Tombstone && newest.Pause != nil && c.Locks(newest.Pause)
 }
 
 // frees says whether the answers cancel a pause of which nobody knows what became, and are to be

@@ -134,6 +134,35 @@ func TestAnswerToADoubtBesideAnotherQuestion(t *testing.T) {
 	}
 }
 
+// TestMessageThatWouldLockTheThread: the pause in doubt is opened once more, to be cancelled before
+// the message goes. That is done once.
+func TestMessageThatWouldLockTheThread(t *testing.T) {
+	cancelledSince := endedRecord(store.Doubtful, endedBadly)
+	cancelledSince.Results = append([]*store.Result{{PauseID: "p2", How: store.Finished, Pause: testPause(interrupt("y", ""))}}, cancelledSince.Results...)
+	tomb := endedRecord(store.Doubtful, "")
+	tomb.Results[0].Tombstone, tomb.Results[0].Pause = true, nil
+	for name, c := range map[string]struct {
+		record store.Record
+		locks  bool
+		do     Act
+	}{
+		"in doubt":                      {endedRecord(store.Doubtful, endedBadly), true, Reopen},
+		"in doubt, and nothing locks":   {endedRecord(store.Doubtful, endedBadly), false, Pass},
+		"it ended":                      {endedRecord(store.Finished, endedBadly), true, Pass},
+		"it was cancelled since":        {cancelledSince, true, Pass},
+		"it is hardly known":            {tomb, true, Pass},
+		"a thread without any question": {store.Record{Now: testNow}, true, Pass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			locks := func(*agui.Pause) bool { return c.locks }
+			r := Judge(&Case{Input: agui.RunInput{Messages: messages(oldUser, newUser)}, Record: c.record, Locks: locks, Valid: validate})
+			if r.Do != c.do || (r.Do == Reopen) != (r.Replay != nil) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
 // TestCancelThatGoesToNobody: the backend may wait still, so the person is told that nothing was
 // handed on.
 func TestCancelThatGoesToNobody(t *testing.T) {

@@ -31,6 +31,7 @@ var (
 	_ translate.Finder        = (*Dialect)(nil)
 	_ translate.Freer         = (*Dialect)(nil)
 	_ translate.Hinter        = (*Dialect)(nil)
+	_ translate.Locker        = (*Dialect)(nil)
 	_ translate.HistoryReader = (*Dialect)(nil)
 )
 
@@ -61,6 +62,12 @@ func (d *Dialect) Finds(dialect string) bool { return d.byName(dialect) != nil }
 func (d *Dialect) Frees(p *agui.Pause) bool {
 	freer, ok := d.byName(p.Dialect).(translate.Freer)
 	return ok && freer.Frees(p)
+}
+
+// Locks implements translate.Locker.
+func (d *Dialect) Locks(p *agui.Pause) bool {
+	locker, ok := d.byName(p.Dialect).(translate.Locker)
+	return ok && locker.Locks(p)
 }
 
 // Hint implements translate.Hinter.

@@ -20,7 +20,10 @@ import (
 // runs nothing (RAN 0.3.0, 1.0.2). A cancel runs the call at a hook in TypeScript (RAN 0.2.3), and
 // that adapter cannot be asked about anything once a new message reached it.
 
-var _ translate.Freer = (*Dialect)(nil)
+var (
+	_ translate.Freer  = (*Dialect)(nil)
+	_ translate.Locker = (*Dialect)(nil)
+)
 
 // An ordinary run that ag_ui_strands refuses because its thread waits, before anything else.
 const refusalWaiting = "Thread has pending interrupts. Include resume[] to address them."
@@ -34,6 +37,12 @@ func refusesWaiting(ev agui.Event) bool {
 // Frees implements translate.Freer. A cancel goes as that of an open question does: in the word
 // that its hook or tool takes for a no.
 func (*Dialect) Frees(*agui.Pause) bool { return true }
+
+// Locks implements translate.Locker. TypeScript's adapter forgets its question at a new message,
+// and its thread takes nothing any more (RAN 0.2.3).
+func (*Dialect) Locks(p *agui.Pause) bool {
+	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !isPython(i.Native) })
+}
 
 // waits returns the result of an ordinary run that was refused because its thread waits: a lost
 // question. It is false if nothing is known that could be cancelled.

@@ -153,8 +153,8 @@ func TestCancelOfADoubt(t *testing.T) {
 				p.Interrupts[n].CancelOnly = true
 			}
 			d := dialect(t, "")
-			if !d.Frees(&p) {
-				t.Fatal("its cancel is not handed on")
+			if !d.Frees(&p) || d.Locks(&p) == c.again {
+				t.Fatal("its cancel is not handed on, or goes before a message without need")
 			}
 			in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"}]`)
 			r := &translate.Request{Input: in, Transcript: dialecttest.NewLog(in.Messages), Pause: p, Answers: []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}}
