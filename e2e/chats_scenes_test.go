@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,8 +21,14 @@ import (
 type chatScene struct {
 	name   string
 	graph  string
-	own    bool  // it needs a backend of its own
-	front  spoil // of the answer to a resume, nil: none
+	own    bool              // it needs a backend of its own
+	front  spoil             // of the answer to a resume, nil: none
+	kind   string            // the only chat that plays it; "": both
+	card   string            // of CopilotKit, see chat
+	env    map[string]string // of Holdpoint
+	direct bool              // there is no Holdpoint
+	desk   bool              // Holdpoint has a desk
+	dead   bool              // the page cannot go on, and shows what is wrong with its card
 	play   func(t *testing.T, s *set, c *chat)
 	counts map[string]int // what ran in the end
 }
@@ -30,7 +37,8 @@ type chatScene struct {
 type set struct {
 	b   *backend
 	h   *holdpoint
-	up  string // what Holdpoint stands before
+	d   *deskAPI // nil: it has none
+	up  string   // what Holdpoint stands before
 	env map[string]string
 }
 
@@ -167,7 +175,7 @@ var chatScenes = []chatScene{
 		play: func(t *testing.T, s *set, c *chat) {
 			c.say(t, "go")
 			c.asks(t, "a pause", "Please confirm")
-			stale := openChat(t, c.kind, c.address, c.thread, c)
+			stale := c.secondTab(t)
 			if c.kind == assistantUI {
 				stale.say(t, "plain hello?")
 			}
@@ -196,10 +204,14 @@ func TestChats(t *testing.T) {
 	}
 	shown := need(t, "langgraph", "0.0.47")
 	for _, kind := range []string{copilotKit, assistantUI} {
-		for _, sc := range chatScenes {
+		for _, sc := range slices.Concat(chatScenes, cardScenes, behindScenes) {
+			if sc.kind != "" && sc.kind != kind {
+				continue
+			}
 			t.Run(kind+"/"+sc.name, func(t *testing.T) {
 				t.Parallel()
 				s := &set{b: &backend{name: "0.0.47", mode: "default", server: shown}, env: map[string]string{}}
+				maps.Copy(s.env, sc.env)
 				if sc.own {
 					own, err := startServer(stack{"langgraph", "0.0.47"}, t.TempDir()+"/ledger")
 					if err != nil {
@@ -215,10 +227,20 @@ func TestChats(t *testing.T) {
 				if kind == assistantUI {
 					s.env["HOLDPOINT_CORS_ORIGINS"] = chats.pages
 				}
-				s.h = ownHoldpoint(t, s.up, s.env)
-				c := openChat(t, kind, s.h.address+"/"+sc.graph, fresh("thread"), nil)
+				address := s.up
+				switch {
+				case sc.desk:
+					s.d = newDeskOf(t, s.up, s.env)
+					s.h, address = s.d.h, s.d.h.address
+				case !sc.direct:
+					s.h = ownHoldpoint(t, s.up, s.env)
+					address = s.h.address
+				}
+				c := openChat(t, kind, address+"/"+sc.graph, fresh("thread"), sc.card)
 				sc.play(t, s, c)
-				c.goesOn(t)
+				if !sc.dead {
+					c.goesOn(t)
+				}
 				s.ran(t, c, "in the end", sc.counts)
 			})
 		}

@@ -67,6 +67,7 @@ func startChats() error {
 // A chat is one page: CopilotKit's or assistant-ui's, in front of one address.
 type chat struct {
 	name, kind, address, thread string
+	card                        string // another card than the usual one, see copilotkit/cards.jsx
 }
 
 const (
@@ -88,15 +89,29 @@ type view struct {
 	Came          bool
 }
 
-func openChat(t *testing.T, kind, address, thread string, beside *chat) *chat {
+func openChat(t *testing.T, kind, address, thread, card string) *chat {
 	t.Helper()
-	c := &chat{name: fresh("chat"), kind: kind, address: address, thread: thread}
-	args := map[string]any{"kind": kind, "url": address, "runtime": chats.runtime, "thread": thread}
-	if beside != nil {
-		args["beside"] = beside.name
-	}
-	c.open(t, args)
+	c := &chat{name: fresh("chat"), kind: kind, address: address, thread: thread, card: card}
+	c.open(t, c.args())
 	return c
+}
+
+// secondTab opens the same chat in another tab of the same browser.
+func (c *chat) secondTab(t *testing.T) *chat {
+	t.Helper()
+	tab := &chat{name: fresh("chat"), kind: c.kind, address: c.address, thread: c.thread, card: c.card}
+	args := tab.args()
+	args["beside"] = c.name
+	tab.open(t, args)
+	return tab
+}
+
+func (c *chat) args() map[string]any {
+	args := map[string]any{"kind": c.kind, "url": c.address, "runtime": chats.runtime, "thread": c.thread}
+	if c.card != "" {
+		args["card"] = c.card
+	}
+	return args
 }
 
 // open opens the page, and closes it at the end of the test.
@@ -129,7 +144,13 @@ func (c *chat) say(t *testing.T, text string) {
 	c.do(t, "say", map[string]any{"text": text})
 }
 func (c *chat) click(t *testing.T, id string) { t.Helper(); c.do(t, "click", map[string]any{"id": id}) }
-func (c *chat) look(t *testing.T) view        { t.Helper(); return c.do(t, "look", nil) }
+
+// press presses a button of one of several questions.
+func (c *chat) press(t *testing.T, button string, of int) {
+	t.Helper()
+	c.do(t, "press", map[string]any{"button": button, "of": of})
+}
+func (c *chat) look(t *testing.T) view { t.Helper(); return c.do(t, "look", nil) }
 
 // sees waits until the page shows something: what is as in the driver's until.
 func (c *chat) sees(t *testing.T, when string, what map[string]any) view {

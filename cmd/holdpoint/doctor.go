@@ -26,6 +26,7 @@ type doctorFlags struct {
 	probe   doctor.Probe
 	timeout time.Duration
 	tools   string
+	version bool // -protocol-version was given
 	errs    []error
 }
 
@@ -55,6 +56,7 @@ func doctorCommand(args []string, t terminal) int {
 	case f.timeout <= 0:
 		return doctorMisuse(t.err, fmt.Errorf("-timeout %v: want more than 0", f.timeout))
 	}
+	flags.Visit(func(given *flag.Flag) { f.version = f.version || given.Name == "protocol-version" })
 	if err := errors.Join(append(f.errs, f.readTools())...); err != nil {
 		return doctorMisuse(t.err, err)
 	}
@@ -108,7 +110,8 @@ func (f *doctorFlags) headerFile(file string) {
 	}
 }
 
-// readTools reads the tools that a client declares: their array, or a request that has it.
+// readTools reads the tools that a client declares: their array, or a request that has it. A
+// request tells the client's version too, unless -protocol-version does.
 func (f *doctorFlags) readTools() error {
 	if f.tools == "" {
 		return nil
@@ -118,10 +121,15 @@ func (f *doctorFlags) readTools() error {
 		return fmt.Errorf("-tools: %w", err)
 	}
 	var request struct {
-		Tools []json.RawMessage `json:"tools"`
+		Tools           []json.RawMessage `json:"tools"`
+		ProtocolVersion string            `json:"protocolVersion"`
 	}
-	if json.Unmarshal(text, &request.Tools) != nil && (json.Unmarshal(text, &request) != nil || request.Tools == nil) {
+	whole := json.Unmarshal(text, &request.Tools) != nil
+	if whole && (json.Unmarshal(text, &request) != nil || request.Tools == nil) {
 		return fmt.Errorf("-tools: %s: want a JSON array of tools, or a request that has them", f.tools)
+	}
+	if whole && !f.version {
+		f.probe.ProtocolVersion = request.ProtocolVersion
 	}
 	f.probe.Tools, err = json.Marshal(request.Tools)
 	return err

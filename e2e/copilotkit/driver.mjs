@@ -6,18 +6,23 @@
 // The first line is {seq:0,ready:true,port,browser}: pages are at http://localhost:<port>/copilotkit and /assistant.
 //
 // Commands:
-//   open    {page,kind,url,runtime?,thread,beside?}   a page in a profile of its own, or in that of the page beside
+//   open    {page,kind,url,runtime?,thread,card?,beside?}   a page in a profile of its own, or in that of the page beside;
+//                                  card is another card than the usual one, see cards.jsx, or "copied" for questions.jsx
 //   open    {page,at}              the same with a page that somebody else serves, which has the same names for what it shows
 //   reload  {page}
 //   say     {page,text}            as a person: types and presses Enter
 //   type    {page,text}            into the field of the card
 //   click   {page,id}              a button of the card
+//   press   {page,button,of}       the button with that text of the question with that number, from 0
+//   explain {page,text,of}         types why not, into that question
 //   until   {page,what,withinMs?}  waits until the page shows that, and says whether it did; what is one of
 //             {card:text}          a card with that text; "" for no card, and no run
 //             {chat:text}          the chat has that text, and no run
 //             {refusal:text}       a card that says why the answer was refused, or the line below the chat does
 //             {answered:text}      the chat has that text, or a card asks something, and no run goes on
 //             {runs:n}             n runs have begun, and none goes on
+//             {said:text}          the card shows that, and was not sent
+//             {thrown:text}        the page has thrown that
 //   look    {page}
 //   picture {page,path}
 //   close   {page}
@@ -75,6 +80,7 @@ const shows = (what) => {
   if (what.answered !== undefined) return idle && (chat.includes(what.answered) || document.querySelector("#card") !== null);
   if (what.chat !== undefined) return idle && chat.includes(what.chat);
   if (what.refusal !== undefined) return idle && (text("#card .refusal") + text("#notice")).includes(what.refusal) && text("#card .refusal") + text("#notice") !== "";
+  if (what.said !== undefined) return idle && text("#card .said").includes(what.said);
   return idle && window.chat.events.filter((e) => e.type === "RUN_STARTED").length >= what.runs;
 };
 const composer = "[data-testid=copilot-chat-textarea], #composer";
@@ -82,7 +88,7 @@ const send = "[data-testid=copilot-send-button], #send";
 const ready = (one) => one.page.waitForFunction((c) => document.querySelector(c) && document.getElementById("state")?.innerText === "idle", composer, { timeout: patience });
 
 const ops = {
-  async open({ page: name, kind, url, runtime, thread, beside, at: other }) {
+  async open({ page: name, kind, url, runtime, thread, card, beside, at: other }) {
     const context = beside ? at(beside).page.context() : await browser.newContext();
     const page = await context.newPage();
     const one = { page, said: [] };
@@ -90,7 +96,7 @@ const ops = {
     page.on("pageerror", (e) => one.said.push(`thrown: ${e}`));
     page.setDefaultTimeout(patience);
     pages.set(name, one);
-    await page.goto(other ?? `http://localhost:${server.address().port}/${kind}#${encodeURIComponent(JSON.stringify({ url, runtime, thread }))}`);
+    await page.goto(other ?? `http://localhost:${server.address().port}/${kind}#${encodeURIComponent(JSON.stringify({ url, runtime, thread, card }))}`);
     await ready(one);
     return look(one);
   },
@@ -120,9 +126,21 @@ const ops = {
     await at(name).page.click(`#${id}`);
     return look(at(name));
   },
+  async press({ page: name, button, of }) {
+    await at(name).page.locator("#card .asked").nth(of).getByRole("button", { name: button }).click();
+    return look(at(name));
+  },
+  async explain({ page: name, text, of }) {
+    await at(name).page.locator("#card .asked").nth(of).locator("input").fill(text);
+    return look(at(name));
+  },
   async until({ page: name, what, withinMs }) {
     const one = at(name);
     let came = true;
+    if (what.thrown !== undefined) {
+      for (const end = Date.now() + (withinMs ?? patience); !one.said.some((s) => s.includes(what.thrown)) && Date.now() < end;) await one.page.waitForTimeout(50);
+      return { ...(await look(one)), came: one.said.some((s) => s.includes(what.thrown)) };
+    }
     try { await one.page.waitForFunction(shows, what, { timeout: withinMs ?? patience }); } catch { came = false; }
     return { ...(await look(one)), came };
   },

@@ -125,6 +125,7 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 		p = native
 	}
 	r.tell(came, p)
+	r.noteOldCards(came, o)
 	return r, nil
 }
 

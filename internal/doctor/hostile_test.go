@@ -141,3 +141,31 @@ func TestTools(t *testing.T) {
 		t.Error("a dialect that there is not is taken")
 	}
 }
+
+// TestOldCards: a client that declares no version may be CopilotKit's, whose cards of before read
+// what the backend announces. Where the backend does, the report says what keeps them.
+func TestOldCards(t *testing.T) {
+	for name, c := range map[string]struct {
+		recording, version string
+		want               bool
+	}{
+		"LangGraph, no version":       {"langgraph/hitl-py-0.0.43", "", true},
+		"LangGraph, a version":        {"langgraph/hitl-py-0.0.43", "1.0", false},
+		"no announcement, no version": {"request-approval/approve-b", "", false},
+		"nobody is asked, no version": {"contract/frontend-tool", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body, err := os.ReadFile(recordings + "/" + c.recording + "/1.upstream.sse")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Examine(t.Context(), Answer{Body: body}, Options{ProtocolVersion: c.version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(strings.Join(r.Notes, "\n"), "HOLDPOINT_CLIENT=native"); got != c.want {
+				t.Errorf("noted %v, want %v: %q", got, c.want, r.Notes)
+			}
+		})
+	}
+}

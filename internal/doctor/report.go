@@ -122,6 +122,19 @@ func (r *Report) tell(came *stream, p *played) {
 	}
 }
 
+// noteOldCards notes what becomes of a page whose cards read the backend's own announcement: behind
+// Holdpoint CopilotKit gives them the interrupt instead. A client without a version may be
+// CopilotKit's runtime, which declares none.
+func (r *Report) noteOldCards(came *stream, o Options) {
+	announced := slices.ContainsFunc(came.events, func(ev agui.Event) bool {
+		return ev.Type == agui.Custom && ev.Get("name").Str == agui.OnInterrupt
+	})
+	if announced && len(r.Questions) > 0 && o.ProtocolVersion == "" {
+		r.note("the client declares no protocolVersion, as CopilotKit's runtime does. A card of CopilotKit that reads event.value " +
+			"gets an AG-UI interrupt there, and no longer the agent's own value: set HOLDPOINT_CLIENT=native, or change the card (docs/copilotkit.md)")
+	}
+}
+
 // brokenOff and unanswered are what proxy logs of a stream that breaks off, and of a request that
 // gets no answer. The code says the same.
 const (

@@ -446,3 +446,12 @@ func TestEachFrameworkHasItsExample(t *testing.T) {
 		}
 	}
 }
+
+// TestCardOfCopilotKitIsTheOneThatRuns: docs/copilotkit.md shows e2e/copilotkit/questions.jsx as it
+// is.
+func TestCardOfCopilotKitIsTheOneThatRuns(t *testing.T) {
+	parts := strings.Split(read(t, "docs/copilotkit.md"), "<!-- card -->")
+	if want := "\n```jsx\n" + read(t, "e2e/copilotkit/questions.jsx") + "```\n"; len(parts) != 3 || parts[1] != want {
+		t.Error("docs/copilotkit.md does not show e2e/copilotkit/questions.jsx as it is, between two lines <!-- card -->")
+	}
+}

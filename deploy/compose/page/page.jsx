@@ -10,7 +10,7 @@ const thread = location.hash.slice(1);
 // Holdpoint says here why it refused an answer (docs/contract.md). It asks again then.
 const refusal = (interrupt) => interrupt.metadata?.holdpoint?.refusal?.text;
 
-// The examples' agents take {approved: true}. The payload for your agent is in docs/support.md.
+// The examples' agents take {approved: true}. The payload for your agent is in docs/copilotkit.md, and a card with buttons for each question.
 function Questions() {
   useInterrupt({
     agentId: "default",
