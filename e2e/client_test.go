@@ -302,6 +302,7 @@ func (c *client) another(t *testing.T) *client {
 // A step is one run of a client.
 type step struct {
 	say     string         // a user message is added first
+	brings  []event        // messages that are added before that
 	resume  []entry        // sent in the request, by the client itself from 0.0.54 on, else by the driver
 	command any            // forwardedProps.command.resume
 	empty   bool           // the client forgets its pending list first, so that it does not refuse the run itself
@@ -334,8 +335,12 @@ func (c *client) run(t *testing.T, s step) report {
 		params["runId"] = s.runID
 	}
 	args := map[string]any{"client": c.name, "params": params, "empty": s.empty}
+	add := slices.Clone(s.brings)
 	if s.say != "" {
-		args["add"] = []any{map[string]any{"id": fresh("user"), "role": "user", "content": s.say}}
+		add = append(add, event{"id": fresh("user"), "role": "user", "content": s.say})
+	}
+	if len(add) > 0 {
+		args["add"] = add
 	}
 	patch := map[string]any{}
 	if s.resume != nil {

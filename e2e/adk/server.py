@@ -191,6 +191,12 @@ def flows() -> dict:
     return {name: flow(name) for name in middle}
 
 
+def note(callback_context, llm_request) -> None:
+    """Keeps which results the model is shown."""
+    shown = [part.function_response for content in llm_request.contents for part in content.parts or [] if part.function_response]
+    LEDGER.add(thread(callback_context), "seen", {"results": [json.dumps(r.response, default=str) for r in shown]})
+
+
 given = options()
 HAS_OUTCOME = "emit_interrupt_outcome" in inspect.signature(ADKAgent.__init__).parameters
 MODES = {"default": {}, "resumable": {}} | ({"outcome": {"emit_interrupt_outcome": True}} if HAS_OUTCOME else {})
@@ -210,6 +216,10 @@ for mode, how in MODES.items():
             flowing = ADKAgent.from_app(App(name=name, root_agent=flow, **resumes), **shared, use_in_memory_services=True)
             add_adk_fastapi_endpoint(app, flowing, path=f"/{mode}/{name}")
     asks = LlmAgent(name="agent", model=Scripted(), instruction="x", tools=tools)
+
+
+    tools = [FunctionTool(delete_file, require_confirmation=True), FunctionTool(refund), LongRunningFunctionTool(ask_human), LongRunningFunctionTool(start_job), AGUIToolset()]
+    asks = LlmAgent(name="agent", model=Scripted(), instruction="x", tools=tools, before_model_callback=note)
     if mode == "resumable":
         adapter = ADKAgent.from_app(App(name="agent", root_agent=asks, resumability_config=ResumabilityConfig(is_resumable=True)), **shared)
         add_adk_fastapi_endpoint(app, adapter, path=f"/{mode}/agent")

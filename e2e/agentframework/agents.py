@@ -202,7 +202,8 @@ class Scripted(StreamingClient):
     async def updates(self, messages):
         history = [{"role": role_of(m), "parts": parts_of(m)} for m in messages]
         refused = complaints(history)
-        LEDGER.add("seen", {"messages": history, "complaints": refused})
+        results = [p["value"] or p["error"] for m in history for p in m["parts"] if "result" in p]
+        LEDGER.add("seen", {"messages": history, "complaints": refused, "results": results})
         if self.strict and refused:
             raise RuntimeError("400: " + "; ".join(refused))
         message = fresh("msg")
@@ -253,6 +254,7 @@ def agents() -> dict[str, tuple[Any, dict]]:
     other = ("delete_file", {"path": "b.txt"})
     third = ("delete_file", {"path": "c.txt"})
     mail = ("send_email", {"to": "bob@example.org", "count": 2})
+    pick = ("pick_color", {"label": "x"})
     all_tools = [delete_file, send_email, search, explode, wait_at]
     predict = {"predict_state_config": {"document": {"tool": "write_document", "tool_argument": "document"}},
                "state_schema": {"document": {"type": "string"}}}
@@ -261,7 +263,14 @@ def agents() -> dict[str, tuple[Any, dict]]:
     def scripted(*turns, tools=all_tools, **more):
         return make_agent(Scripted(*turns, **more), tools)
 
+    flows = {}
+    if MODERN:
+        # A workflow that serves as an agent is one for all threads, so each scene has one of its own.
+        from agent_framework import WorkflowBuilder
+        for n in range(8):
+            flows[f"as-agent-{n}"] = (WorkflowBuilder(start_executor=scripted([drop])).build().as_agent(f"flow-{n}"), {})
     return {
+        **flows,
         "approve": (scripted([drop]), {}),
         "email": (scripted([mail]), {}),
         # as real providers are: what they would refuse is an error here
@@ -275,6 +284,10 @@ def agents() -> dict[str, tuple[Any, dict]]:
         "again": (scripted([drop], [mail]), {}),
         "mixed": (scripted([("search", {"query": "x"}), drop]), {}),
         "before": (scripted([("search", {"query": "x"})], [drop]), {}),
+        # one call of a turn is of a tool that the client declares
+        "client-last": (scripted([drop, pick]), {}),
+        "client-first": (scripted([pick, drop]), {}),
+        "client-between": (scripted([drop, pick, other]), {}),
         "chat": (scripted(["hello"]), {}),
         "boom-model": (scripted(["half a sen", RuntimeError("model is gone")]), {}),
         "boom-tool": (scripted([("explode", {"what": "all"})]), {}),

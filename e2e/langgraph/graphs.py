@@ -526,6 +526,36 @@ def calling(*calls: tuple[str, dict]) -> StateGraph:
     return line(scene(model=model, tools=ToolNode([delete_all, read_one, look_up])), "model", "tools")
 
 
+def beside_clients(*names: str) -> StateGraph:
+    """A turn with a call that wants an approval and one of a tool that the client declares. The turn ends when both have
+    their results: the graph waits for that of the client's as for a message."""
+
+    def waiting(state: State) -> set:
+        made = {c["id"]: c["name"] for m in state["messages"] for c in getattr(m, "tool_calls", None) or []}
+        return {name for id, name in made.items() if id not in {getattr(m, "tool_call_id", "") for m in state["messages"]}}
+
+    async def model(state: State, config: RunnableConfig) -> dict:
+        turn = next_id(state)
+        results = [str(m.content) for m in state["messages"] if isinstance(m, ToolMessage)]
+        if results:
+            return {"messages": [AIMessage(id=turn, content="results: " + "; ".join(results))]}
+        return {"messages": [AIMessage(id=turn, content="", tool_calls=[
+            {"id": f"{turn}-{n}", "name": name, "args": {"what": "x"}, "type": "tool_call"} for n, name in enumerate(names)])]}
+
+    async def gate(state: State, config: RunnableConfig) -> dict:
+        call = next(c for m in state["messages"] for c in getattr(m, "tool_calls", None) or [] if c["name"] == "delete_file")
+        content = "denied"
+        if says_approved(answer := interrupt({"message": "Delete the file?", "what": call["args"]})):
+            LEDGER.add("effects", thread_of(config), {"name": "delete", "answer": answer, "type": "tool"})
+            content = "deleted"
+        return {"messages": [ToolMessage(id=next_id(state), content=content, tool_call_id=call["id"])]}
+
+    graph = scene(model=model, gate=gate)
+    graph.add_conditional_edges("model", lambda s: "gate" if "delete_file" in waiting(s) else END, ["gate", END])
+    graph.add_conditional_edges("gate", lambda s: END if waiting(s) else "model", ["model", END])
+    return graph
+
+
 def one_call_script(messages: list) -> list[AIMessageChunk]:
     """Deletes a file, and nothing else."""
     if is_plain(messages) or isinstance(messages[-1], ToolMessage):
@@ -578,6 +608,7 @@ def compiled() -> dict[str, Any]:
         "inbox": inbox, "sequential": sequential, "boom": boom, "parallel": parallel, "subgraph": subgraph, "loop": loop,
         "tools": tools, "bare": first_asks(Bare, bare_ask), "replaces": first_asks(State, replacing_ask),
         "bareagain": first_asks(Bare, ask_again, again=True), "talkagain": first_asks(Talk, ask_again, again=True),
+        "clientlast": beside_clients("delete_file", "pick_colour"), "clientfirst": beside_clients("pick_colour", "delete_file"),
         "atonce": calling(("delete_all", {"path": "/"}), ("read_one", {"path": "a.txt"})),
         "besidefree": calling(("delete_all", {"path": "/"}), ("look_up", {"word": "x"}))}.items()}
     graphs["hitl"] = create_agent(

@@ -9,7 +9,7 @@
 // approval, and "mixed", whose one tool needs one and whose other, "mail bob", suspends.
 //
 // A user message that begins with "plain" is answered with an echo. Any other names the calls of one turn: "delete a.txt, delete
-// b.txt". "then" begins the next turn: "delete a.txt then delete b.txt". The tools of "free" and "agent" ask once more where the
+// b.txt". "pick x" is of a tool that the client declares. "then" begins the next turn: "delete a.txt then delete b.txt". The tools of "free" and "agent" ask once more where the
 // answer has "again". All fail for locked.txt, and take half a second for slow.txt. "break" ends the model's answer in an error.
 //
 // --store is a file in which what waits outlives the server. Without it that is kept in memory.
@@ -88,11 +88,16 @@ function turn(prompt) {
   const last = prompt.at(-1)
   const said = prompt.findLastIndex((m) => m.role === 'user')
   const results = prompt.slice(said).filter((m) => m.role === 'tool')
+  of(thread.getStore()).seen.push({ results: results.flatMap((m) => m.content.map((p) => JSON.stringify(p.output ?? p.result))) })
   const order = text(prompt[said]).split(' then ')[results.length]
   if (order === undefined) return { text: 'results: ' + JSON.stringify(last.content.map((p) => p.output ?? p.result)) }
   if (order === 'break') return { text: 'I am', error: new Error('the model broke') }
-  if (!order.startsWith('delete') && !order.startsWith('mail')) return { text: 'echo: ' + order }
-  const named = (one) => (one.startsWith('mail') ? ['send_mail', { to: one.split(' ')[1] }] : ['delete_file', { path: one.split(' ')[1] }])
+  if (!/^(delete|mail|pick)/.test(order)) return { text: 'echo: ' + order }
+  const named = (one) => {
+    const [verb, what] = one.split(' ')
+    if (verb === 'pick') return ['pick_colour', { label: what }] // a tool that the client declares
+    return verb === 'mail' ? ['send_mail', { to: what }] : ['delete_file', { path: what }]
+  }
   return {
     calls: order.split(', ').map((one) => {
       const [toolName, input] = named(one)

@@ -24,6 +24,7 @@ const calls = {
   wait: (gate) => ['wait_at', { gate }],
   boom: () => ['explode', {}],
   child: (input) => ['helper', { input }],
+  pick: (label) => ['pick_color', { label }], // a tool that the client declares
 }
 
 class Scripted extends Model {
@@ -41,7 +42,7 @@ class Scripted extends Model {
   }
 
   async *stream(messages) {
-    this.#ledger.add('seen', { complaints: complaints(messages) })
+    this.#ledger.add('seen', { complaints: complaints(messages), results: results(messages) })
     for (const event of play(messages)) {
       await new Promise(setImmediate) // as from a network: what was sent before an exception is on its way
       yield event
@@ -91,6 +92,12 @@ function* block(start, deltas) {
   yield { type: 'modelContentBlockStartEvent', ...(start && { start }) }
   for (const delta of deltas) yield { type: 'modelContentBlockDeltaEvent', delta }
   yield { type: 'modelContentBlockStopEvent' }
+}
+
+// results are those that the model is shown.
+function results(messages) {
+  const shown = messages.flatMap((m) => m.content.filter((b) => b.type === 'toolResultBlock'))
+  return shown.map((b) => b.content.map((c) => c.text ?? JSON.stringify(c.json)).join(' '))
 }
 
 // complaints are what a provider would have refused in what the model is shown.

@@ -93,16 +93,20 @@ for (const mode of modes) {
 
 // ---- the adapter ---------------------------------------------------------------------------------------------------
 
-for (const mode of modes.filter((mode) => !mode.startsWith('graph'))) {
-  const path = `/agui/${mode}`
-  served.push(`agui/${mode}`)
+const sessionManagerProvider = ({ threadId }) => new SessionManager({ sessionId: threadId, storage: { snapshot: new FileStorage(ledger.sessions) } })
+const adapters = modes.filter((mode) => !mode.startsWith('graph')).map((mode) => [mode, mode, {}])
+adapters.push(['kept', 'sequential', { config: { sessionManagerProvider } }]) // the sessions are kept in files
+
+for (const [place, mode, more] of adapters) {
+  const path = `/agui/${place}`
+  served.push(`agui/${place}`)
   app.use(path, (request, _, next) =>
     within(request.body?.threadId ?? '', () => {
-      ledger.add('runs', { mode: `agui/${mode}`, resume: request.body?.resume })
+      ledger.add('runs', { mode: `agui/${place}`, resume: request.body?.resume })
       next()
     }),
   )
-  addStrandsExpressEndpoint(app, new StrandsAgent({ agent: agent(mode, ledger), name: mode, plugins: [asking(mode)] }), { path })
+  addStrandsExpressEndpoint(app, new StrandsAgent({ agent: agent(mode, ledger), name: place, plugins: [asking(mode)], ...more }), { path })
 }
 
 // ---- start and end -------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ with an echo and nothing else, so that "the thread goes on" can be tested everyw
   pair A B          two calls at once   ask         the tool itself asks
   each A B          one after the other twice       the tool asks twice
   mix A             one that needs nobody's leave beside one that does
+  client-last A     one call, and behind it one of a tool that the client declares; client-first A: before it
   slow GATE A       the tool waits at a gate after it did its work
   linger GATE       a tool that needs nobody's leave waits at a gate
   hand A            the agent that deletes is a tool of this one

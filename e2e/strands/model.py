@@ -27,6 +27,11 @@ def said(message: dict) -> str:
     return " ".join(b["text"] for b in message["content"] if "text" in b)
 
 
+def spoken(result: dict) -> str:
+    """What a tool result says."""
+    return " ".join(str(c["text"] if "text" in c else c.get("json", "")) for c in result["content"])
+
+
 class Scripted(Model):
     """A model that does what the last command says. It speaks in two pieces, for that is how models stream."""
 
@@ -46,11 +51,16 @@ class Scripted(Model):
         command, *names = words
         paths = [str(LEDGER.folder / thread / name) for name in names]
         one = ("delete_files", {"paths": paths})
+        pick = ("pick_color", {"label": "x"})  # a tool that the client declares
         match command:
             case "pair":
                 return [[("delete_files", {"paths": [path]}) for path in paths]]
             case "each":
                 return [[("delete_files", {"paths": [path]})] for path in paths]
+            case "client-last":
+                return [[one, pick]]
+            case "client-first":
+                return [[pick, one]]
             case "mix":
                 return [[("list_files", {"thread": thread}), one]]
             case "ask":
@@ -72,7 +82,8 @@ class Scripted(Model):
         text = said(messages[start])
         found = COMMAND.findall(text)
         words, thread = (found[-1][0].split(), found[-1][1]) if found else ([""], "")
-        LEDGER.add("seen", thread, {"complaints": complaints(messages)})
+        shown = [b["toolResult"] for m in messages[start:] for b in m["content"] if "toolResult" in b]
+        LEDGER.add("seen", thread, {"complaints": complaints(messages), "results": [spoken(r) for r in shown]})
         made = [m for m in messages[start:] if any("toolUse" in b for b in m["content"])]
         results = [b["toolResult"] for b in messages[-1]["content"] if "toolResult" in b]
         plan = [] if text.startswith("plain") else self.rounds(words, thread)

@@ -37,6 +37,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from strands.session.file_session_manager import FileSessionManager
 
 import entrypoint
 from agents import AGENTS, Approval, Enveloped, agent, kept
@@ -157,6 +158,12 @@ def plain() -> FastAPI:
     return app
 
 
+def sessions(**options) -> StrandsAgentConfig:
+    """The configuration of an adapter whose agents keep their sessions on disk."""
+    folder = str(LEDGER.folder.with_suffix(".agui-sessions"))
+    return StrandsAgentConfig(session_manager_provider=lambda asked: FileSessionManager(session_id=asked.thread_id, storage_dir=folder), **options)
+
+
 def agui() -> tuple[FastAPI, list[str]]:
     app = FastAPI()
     gated = StrandsAgentConfig(tool_behaviors={name: ToolBehavior(interrupt_on_call=True) for name in ("delete_files", "delete_slowly")})
@@ -164,6 +171,9 @@ def agui() -> tuple[FastAPI, list[str]]:
         "gate": StrandsAgent(agent=agent(), name="gate", config=gated),
         "hook": StrandsAgent(agent=agent(), name="hook", hooks=[Enveloped()]),
         "docs": StrandsAgent(agent=agent(), name="docs", hooks=[Approval()]),
+        # with a session manager, which 1.0.2 wants for a turn with calls of the client's
+        "kept-gate": StrandsAgent(agent=agent(), name="kept-gate", config=sessions(tool_behaviors=gated.tool_behaviors)),
+        "kept-hook": StrandsAgent(agent=agent(), name="kept-hook", hooks=[Enveloped()], config=sessions()),
     }
     for name, one in served.items():
         add_strands_fastapi_endpoint(app, one, "/" + name)

@@ -37,7 +37,8 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 			replies[n].ID = "answer-" + i.ID // of two messages with the id of a call ADK may pass over one
 		}
 	}
-	results, err := clientsResults(r, slices.Contains(denied, false))
+	// ADK keeps an answer back until it has all results, and then carries out the last ones only.
+	results, err := kit.ClientResults(r, keptOfWhole(r.Pause).Clients, slices.Contains(denied, false))
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
@@ -79,23 +80,6 @@ func callsMessage(id string, asked []kept) agui.Message {
 		m.Calls = append(m.Calls, call{k.Call, "function", function{k.Name, args}})
 	}
 	return agui.ParseMessage(agui.MustMarshal(m))
-}
-
-// clientsResults are the tool messages on the turn's calls of the client's own tools. ADK keeps an
-// answer back until it has them all, and then carries out the last ones only. needed
-// says that something was approved, so that they must be there.
-func clientsResults(r *translate.Request, needed bool) ([]agui.Message, error) {
-	var results []agui.Message
-	for _, id := range keptOfWhole(r.Pause).Clients {
-		result, ok := kit.ResultOf(r.Input.Messages, id)
-		switch {
-		case ok:
-			results = append(results, result)
-		case needed:
-			return nil, agui.Errorf(agui.PartialResume, "the result of call %q, which the client makes itself, has to come with the answers", id)
-		}
-	}
-	return results, nil
 }
 
 // resumed is what a run with answers looks at.

@@ -52,6 +52,7 @@ func (a *answered) tellDenied(emit func(agui.Event)) {
 	}
 	for _, r := range all {
 		switch {
+		case r.isClients():
 		case r.Kind == confirm && r.yes:
 			a.tell(r, accepted, emit)
 		case r.Kind != request && !r.yes:
@@ -118,6 +119,13 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	a := run.answered
 	switch e.Event.Type {
 	case agui.RunErrored:
+		if a.modelRefused(e.Event) {
+			if !run.started {
+				emit(agui.StartedEvent(a.r.Input.ThreadID, a.r.Input.RunID, ""))
+			}
+			a.tellDenied(emit)
+			return translate.Result{Finish: e.Event, Next: a.withConversation()}
+		}
 		res := a.failed(e.Event)
 		switch {
 		case res.Fate == translate.Lost:
@@ -308,6 +316,28 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 	}
 }
 
+// modelRefused reports whether a run that brought the answers alone ended in an error of the
+// model's, with all that was approved done. Providers refuse a result whose call they were not
+// shown.
+func (a *answered) modelRefused(ev agui.Event) bool {
+	return a.bare && ev.Valid() && !strings.Contains(ev.Get("code").Str, "_RESUME_") && len(a.stages) == 0 &&
+		a.replies[0].Kind == approval && !slices.ContainsFunc(a.resumption.replies, a.untold)
+}
+
+// withConversation is the exchange that brings the conversation behind the answers, with all
+// results.
+func (a *answered) withConversation() *translate.Exchange {
+	asked := map[string]bool{}
+	var results []agui.Message
+	for call, t := range a.told {
+		asked[call], results = true, append(results, t.message(call))
+	}
+	in := a.r.Input
+	in.Messages = kit.After(a.r, asked).Behind(results)
+	in.Raw = kit.Unanswered(in, in.Messages)
+	return &translate.Exchange{Out: translate.Out{Body: harmless(in).Raw, TakesNew: true}, Run: a.d.plainRun(a.r)}
+}
+
 // notFound says whether the backend does not know what was answered.
 func notFound(failed agui.Event) bool {
 	return strings.HasSuffix(failed.Get("code").Str, "_RESUME_NOT_FOUND")
@@ -364,12 +394,13 @@ func (a *answered) forgotWorkflow(ev agui.Event) bool {
 	return false
 }
 
-// cancelled goes on after the error by which 1.0.0rc8 to 1.0.1 say that a workflow's question is
-// cancelled. They forget those that were cancelled and look at no other answer of the request.
+// cancelled goes on after the error by which 1.0.0rc8 to 1.0.1 say that a question is cancelled, a
+// workflow's or one about a call of the client's. They forget those that were cancelled and look at
+// no other answer of the request.
 func (a *answered) cancelled(ev agui.Event) translate.Result {
 	var left []reply
 	for _, r := range a.replies {
-		if r.answer.Status != agui.Cancelled {
+		if !r.isClients() && (r.Kind != request || r.answer.Status != agui.Cancelled) {
 			left = append(left, r)
 		}
 	}

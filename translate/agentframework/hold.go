@@ -46,6 +46,9 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 		if ev.Type != agui.CallEnd || run.isOpen(id) {
 			return false
 		}
+		if c := run.shown(id); c != nil && c.Fresh && c.Ended {
+			return true
+		}
 		run.lone = ev.Clone()
 		return true
 	}
@@ -83,6 +86,13 @@ func (run *run) isOpen(id string) bool {
 		return !c.Ended
 	}
 	return run.passed(id) // it waits
+}
+
+// repeats reports whether a START is of a call that is open. If a call of the client precedes one
+// that wants an approval, 1.7.0 tells the START and the END of the client's call twice (RAN), and
+// clients fail at the second START.
+func (run *run) repeats(start agui.Event) bool {
+	return len(run.begun.ids) > 0 && start.Valid() && run.begun.holds(agui.View(start.JSON).Get("toolCallId").String())
 }
 
 // release lets a held call go: it asks nothing.

@@ -30,6 +30,9 @@ type kept struct {
 	// Siblings are calls of tools that need no approval and wait with those that do. 1.0.0rc8 and
 	// later run them on the resume, 1.0.0rc7 and older never.
 	Siblings []string `json:"siblings,omitempty"`
+	// Clients are approvals of the client's own calls. 1.0.0rc8 and older want one for each call of
+	// a turn in which one call wants it, and cannot run these. Nobody is asked about them.
+	Clients []ask `json:"clients,omitempty"`
 }
 
 func keptOf(p agui.Pause) (k kept, ok bool) {

@@ -19,7 +19,11 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 	k.Siblings = run.siblings()
 	if list := kit.Outcome(finish); len(list) > 0 {
 		k.Row = rowOutcome
-		return run.ofOutcome(list), k
+		open := run.ofOutcome(list)
+		if !takesApproved(open) {
+			k.Clients, open = run.withoutClients(open)
+		}
+		return open, k
 	}
 	list := listed(finish)
 	switch {
@@ -46,7 +50,24 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 	for _, a := range run.asks {
 		open = append(open, agui.Interrupt{Native: a.ID, Object: a.object(run.knows(a.Call)), Private: agui.MustMarshal(a), Calls: run.askedCalls(&a)})
 	}
+	k.Clients, open = run.withoutClients(open)
 	return open, k
+}
+
+// withoutClients returns the approvals of the client's own calls, and the other interrupts. If
+// there are no others, the backend has a tool of that name itself, and asks about that one.
+func (run *run) withoutClients(open []agui.Interrupt) (clients []ask, others []agui.Interrupt) {
+	for _, i := range open {
+		if a, _ := askOf(i); a.Kind == approval && run.r.Input.Declares(a.Name) && run.knows(a.Call) {
+			clients = append(clients, a)
+		} else {
+			others = append(others, i)
+		}
+	}
+	if len(others) == 0 {
+		return nil, open
+	}
+	return clients, others
 }
 
 // askedCalls is the call that a question is about, as the backend tells it; nil if it does not.

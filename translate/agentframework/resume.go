@@ -22,6 +22,9 @@ type reply struct {
 	yes       bool // of an approval or a confirmation
 }
 
+// isClients reports whether it is about a call of the client's own, which nobody was asked about.
+func (r reply) isClients() bool { return len(r.interrupt.Object) == 0 }
+
 // A stage is one exchange that carries answers. Most resumes have one: only questions of different
 // kinds cannot be answered together, and some versions leave answers behind.
 type stage struct {
@@ -35,7 +38,15 @@ type resumption struct {
 	r    *translate.Request
 	kept kept
 	base []agui.Message // what the backend gets of the conversation
-	id   string         // of the message that is sent to answer, and never kept
+	// clients are the calls of the turn that the client answers itself. results are the messages
+	// that it brings for them, which go with the answers.
+	clients []string
+	results []agui.Message
+	// bare says that the answers go without the conversation, because the client sent none. A
+	// workflow that serves as an agent (workflow.as_agent) takes nothing but the answers while it
+	// waits, and fails for good at anything else (RAN 1.7.0).
+	bare bool
+	id   string // of the message that is sent to answer, and never kept
 
 	replies []reply // all that were sent so far
 	stages  []stage // what is still to be sent
@@ -61,7 +72,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {
 		return translate.Out{}, nil, err
 	}
-	res := &resumption{d: d, r: r, kept: k, told: map[string]told{}, shown: shownCalls(r)}
+	res := &resumption{d: d, r: r, kept: k, told: map[string]told{}, shown: shownCalls(r), clients: kit.ClientCalls(r)}
 	byKind := map[string][]reply{}
 	for n, i := range r.Pause.Interrupts {
 		one, err := readReply(i, r.Answers[n])
@@ -71,7 +82,9 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 		byKind[one.Kind] = append(byKind[one.Kind], one)
 	}
 	res.id = res.messageID()
-	res.base = res.known()
+	if err := res.takeResults(byKind[approval]); err != nil {
+		return translate.Out{}, nil, err
+	}
 	res.plan(byKind[approval], byKind[request], byKind[confirm])
 	first, err := res.next()
 	if err != nil {
@@ -84,10 +97,24 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 			return translate.Out{}, nil, err
 		}
 	}
-	if forgets(k, byKind[approval]) {
+	if res.forgets(byKind[approval]) {
 		return res.forget(first), &forgetting{first}, nil
 	}
 	return first.Out, first.Run, nil
+}
+
+// takeResults takes the results of the client's own calls out of the messages beside the answers,
+// and into the conversation. 1.7.0 runs nothing that was approved without them (RAN).
+func (res *resumption) takeResults(approvals []reply) (err error) {
+	needed := res.kept.Row == rowOutcome && newer(approvals) && slices.ContainsFunc(approvals, func(r reply) bool { return r.yes })
+	if res.results, err = kit.ClientResults(res.r, res.clients, needed); err != nil {
+		return err
+	}
+	list := kit.WithResults(res.r, kit.Shown(res.r), res.results)
+	res.r = res.r.With(res.r.Input, kit.BesideResults(res.r, res.results))
+	res.base = res.known(list)
+	res.bare = res.kept.Row == rowOutcome && len(res.r.Input.Messages) == 0 && len(approvals) > 0 && newer(approvals)
+	return nil
 }
 
 func shownCalls(r *translate.Request) map[string]bool {
@@ -106,6 +133,14 @@ func (res *resumption) plan(approvals, requests, confirms []reply) {
 	outcome := res.kept.Row == rowOutcome
 	switch {
 	case len(approvals) == 0:
+	case outcome && len(res.kept.Clients) > 0:
+		// 1.0.0rc8 wants an answer to each, and a cancel of one makes it forget that one alone.
+		// What is left goes in the next exchange.
+		all := slices.Clone(approvals)
+		for _, a := range res.kept.Clients {
+			all = append(all, reply{ask: a, answer: agui.Answer{ID: a.ID, Status: agui.Cancelled}})
+		}
+		res.stages = append(res.stages, stage{byArray, all})
 	case outcome:
 		res.stages = append(res.stages, stage{byArray, approvals})
 	case len(approvals) == 1 && res.kept.Row != rowCustom:
@@ -136,7 +171,8 @@ func (res *resumption) next() (*translate.Exchange, error) {
 	res.replies = append(res.replies, s.replies...)
 	run := newRun(res.d, res.r)
 	run.answered = &answered{resumption: res, replies: s.replies, settled: map[string]bool{}}
-	return &translate.Exchange{Out: translate.Out{Body: body, Resumes: true}, Run: run}, nil
+	out := translate.Out{Body: body, Resumes: true, TakesNew: len(res.results) > 0, Left: res.r.New}
+	return &translate.Exchange{Out: out, Run: run}, nil
 }
 
 func readReply(i agui.Interrupt, a agui.Answer) (reply, error) {
@@ -190,11 +226,10 @@ func (res *resumption) messageID() string {
 // answerID is the id of the message that carries the answers of the next exchange.
 func (res *resumption) answerID() string { return res.id + "-" + strconv.Itoa(len(res.replies)+1) }
 
-// known are the messages of the conversation, as the backend needs them: with the calls that it
-// asked about, their arguments as it wrote them (compared by 1.0.0rc4 and later), without anything
-// that was only said to ask or to answer.
-func (res *resumption) known() []agui.Message {
-	list := kit.Shown(res.r)
+// known are the messages of the conversation that list has, as the backend needs them: with the
+// calls that it asked about, their arguments as it wrote them (compared by 1.0.0rc4 and later),
+// without anything that was only said to ask or to answer.
+func (res *resumption) known(list []agui.Message) []agui.Message {
 	asked, open, gone := map[string]ask{}, map[string]bool{}, map[string]bool{}
 	for _, i := range res.r.Pause.Interrupts {
 		a, _ := askOf(i)
@@ -273,6 +308,9 @@ func (res *resumption) body(messages []agui.Message) []byte {
 // conversation is what the backend gets of it in a later exchange: the results of the calls that
 // are done stand behind their calls.
 func (res *resumption) conversation(open []reply) []agui.Message {
+	if res.bare {
+		return nil
+	}
 	done := map[string]bool{}
 	var results []agui.Message
 	for call, t := range res.told {

@@ -47,7 +47,7 @@ func (res *resumption) split(replies []reply) (own, entries []reply) {
 	if len(res.kept.Siblings) > 0 {
 		survive = 2
 	}
-	if replies[0].Kind != approval || len(replies) <= survive || newer(replies) {
+	if replies[0].Kind != approval || len(replies) <= survive || newer(replies) || slices.ContainsFunc(replies, reply.isClients) {
 		return nil, replies
 	}
 	at := len(replies) - survive
@@ -56,9 +56,16 @@ func (res *resumption) split(replies []reply) (own, entries []reply) {
 
 // newer says whether the backend is 1.1.0 or later, by its schema.
 func newer(replies []reply) bool {
-	return !slices.ContainsFunc(replies, func(r reply) bool {
-		return !gjson.GetBytes(r.interrupt.Schema(), "properties.approved").Exists()
-	})
+	list := make([]agui.Interrupt, len(replies))
+	for n, r := range replies {
+		list[n] = r.interrupt
+	}
+	return takesApproved(list)
+}
+
+// takesApproved reports whether the schema of each question has the key of 1.1.0 and later.
+func takesApproved(list []agui.Interrupt) bool {
+	return !slices.ContainsFunc(list, func(i agui.Interrupt) bool { return !gjson.GetBytes(i.Schema(), "properties.approved").Exists() })
 }
 
 // entry is the client's resume entry, if it gave one, with the backend's id; a cancelled approval
@@ -69,7 +76,7 @@ func (r reply) entry(given gjson.Result) []byte {
 		entry = []byte(given.Raw)
 	}
 	status, payload := r.answer.Status, r.answer.Payload
-	if status == agui.Cancelled && r.Kind != request {
+	if status == agui.Cancelled && r.Kind != request && !r.isClients() {
 		status, payload = agui.Resolved, json.RawMessage(`{"accepted":false}`)
 	}
 	entry = agui.SetString(agui.SetString(entry, "interruptId", r.ID), "status", string(status))
@@ -107,13 +114,14 @@ func (r reply) editedArgs() json.RawMessage {
 
 // forgets says whether the backend has to forget the answers that it collected before it is told
 // these. 1.4.0 to 1.7.0 never run a batch of which some calls are denied: the adapter takes the
-// denied ones for done, and the core waits for them for ever (RAN). A cancel of what nobody asked
-// is refused, and makes the core forget that it waits; all answers can be given then (RAN: two and
-// three calls, every mix; nothing changes in 1.2.0).
-func forgets(k kept, approvals []reply) bool {
+// denied ones for done, and the core waits for them for ever (RAN). If the turn has calls of the
+// client, a denial of all others makes it answer every later run with nothing (RAN 1.7.0). A cancel
+// of what nobody asked is refused, and makes the core forget that it waits; all answers can be
+// given then (RAN: two and three calls, every mix; nothing changes in 1.2.0).
+func (res *resumption) forgets(approvals []reply) bool {
 	no := func(r reply) bool { return !r.yes }
 	yes := func(r reply) bool { return r.yes }
-	return k.Row == rowOutcome && newer(approvals) && slices.ContainsFunc(approvals, no) && slices.ContainsFunc(approvals, yes)
+	return res.kept.Row == rowOutcome && newer(approvals) && slices.ContainsFunc(approvals, no) && (len(res.clients) > 0 || slices.ContainsFunc(approvals, yes))
 }
 
 const nobodys = "holdpoint-no-such-interrupt"

@@ -91,7 +91,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			return nil
 		}
 	case agui.CallStart:
-		if run.hold(ev, follows) {
+		if run.repeats(ev) || run.hold(ev, follows) {
 			return nil
 		}
 	case agui.CallArgs, agui.CallEnd:

@@ -42,7 +42,8 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 		list = append(list, m)
 		s.asked, s.no, s.replies = append(s.asked, k), append(s.no, no), append(s.replies, reply)
 	}
-	results, err := clientsResults(r, slices.Contains(s.no, false))
+	// agno rejects a call without a result.
+	results, err := kit.ClientResults(r, clientsOf(r.Pause), slices.Contains(s.no, false))
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
@@ -64,20 +65,4 @@ func asksAgain(r *translate.Request, i agui.Interrupt) bool {
 		}
 	}
 	return false
-}
-
-// clientsResults are the tool messages on the turn's calls of the client's own tools. agno rejects
-// a call without one. needed says that something was approved, so that they must be there.
-func clientsResults(r *translate.Request, needed bool) ([]agui.Message, error) {
-	var results []agui.Message
-	for _, id := range clientsOf(r.Pause) {
-		result, ok := kit.ResultOf(r.Input.Messages, id)
-		switch {
-		case ok:
-			results = append(results, result)
-		case needed:
-			return nil, agui.Errorf(agui.PartialResume, "the result of call %q, which the client makes itself, has to come with the answers", id)
-		}
-	}
-	return results, nil
 }

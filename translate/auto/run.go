@@ -189,6 +189,9 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 		return nil
 	}
 	if ev.Type == agui.CallStart {
+		if slices.Contains(run.open, run.hash(ev)) {
+			return nil // Agent Framework tells some twice, and clients fail at the second
+		}
 		run.begin(ev)
 	}
 	run.pass(ev, emit)

@@ -41,7 +41,11 @@
 //   - No code of theirs applies edited arguments, although 0.2.3 shows the capability. No schema
 //     offers them, and an approval that brings them is refused.
 //   - They do not read a new message beside the answers, and it would stand between a call and its
-//     result. It goes as a second exchange.
+//     result. It goes as a second exchange. The results of the client's own calls go with the
+//     answers: Python runs nothing without them.
+//   - TypeScript shows its model a text of its own for a call of the client's. The model sees the
+//     client's result in the next turn only. If the call is the first of its turn, or the tools run
+//     at once, TypeScript asks nothing.
 //   - TypeScript's snapshot in a resumed run is what the request brought. The request brings the
 //     record's messages if they are more.
 //
@@ -170,11 +174,11 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		out.Withheld = cuts(r.Input.Messages, in.Messages)
 		return out, d.plainRun(r, out.Withheld), nil
 	}
-	out, err := d.resume(r)
+	out, left, err := d.resume(r)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	return out, d.resumed(r, out), nil
+	return out, d.resumed(left, out), nil
 }
 
 // resumed returns the run of an exchange that carries answers.

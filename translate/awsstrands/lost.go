@@ -140,8 +140,8 @@ func (run *run) cancelAgain() translate.Result {
 	if err != nil {
 		return translate.Result{Fate: translate.Lost}
 	}
-	out := run.d.sent(run.r, list)
-	next := run.d.resumed(run.r, out)
+	out, left := run.d.sent(run.r, list, nil)
+	next := run.d.resumed(left, out)
 	next.cancels = run.cancels
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}
 }

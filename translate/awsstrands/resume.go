@@ -13,30 +13,46 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resume returns the request that carries the answers. The messages beside them stay behind. Python
-// puts the history of the request before the results of the calls that it holds, and models refuse
-// a message between a call and its result. If the client sends less history than the record has,
-// the record's goes. Python goes on with it, and TypeScript's snapshot would delete what it leaves
-// out.
-func (d *Dialect) resume(r *translate.Request) (translate.Out, error) {
+// resume returns the request that carries the answers, and the same request with what stays behind.
+// Python refuses every answer without the results of the client's own calls (RAN ag_ui_strands
+// 0.3.0 and 1.0.2).
+func (d *Dialect) resume(r *translate.Request) (translate.Out, *translate.Request, error) {
 	list, err := d.entries(r)
 	if err != nil {
-		return translate.Out{}, err
+		return translate.Out{}, nil, err
 	}
-	return d.sent(r, list), nil
+	results, err := kit.ClientResults(r, kit.ClientCalls(r), askedByPython(r.Pause) && !cancelsAll(r.Answers))
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	out, left := d.sent(r, list, results)
+	return out, left, nil
 }
 
-// sent returns the request that carries a resume array.
-func (d *Dialect) sent(r *translate.Request, list json.RawMessage) translate.Out {
+func cancelsAll(answers []agui.Answer) bool {
+	return !slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
+}
+
+// sent returns the request that carries a resume array, and r with the messages that stay behind.
+// The results of the client's own calls go with the answers. The other messages beside them do not.
+// Python puts the history of the request before the results of the calls that it holds, and models
+// refuse a message between a call and its result. If the client sends less history than the record
+// has, the record's goes. Python goes on with it, and TypeScript's snapshot would delete what it
+// leaves out.
+func (d *Dialect) sent(r *translate.Request, list json.RawMessage, results []agui.Message) (translate.Out, *translate.Request) {
 	before, recorded := kit.MessagesBefore(r)
 	in := r.Input
-	if recorded || len(before) != len(in.Messages) {
+	if before = kit.WithResults(r, before, results); recorded || len(results) > 0 || len(before) != len(in.Messages) {
 		in = in.WithMessages(before)
 	}
 	whole := in.Messages
 	in = withoutHeld(in, r.Ended, r.Pause)
 	body := agui.DeleteKey(kit.BodyWithoutCommand(in, in.Raw), "protocolVersion")
-	return translate.Out{Body: agui.SetKey(body, "resume", list), Resumes: true, Withheld: cuts(whole, in.Messages)}
+	left := r.With(r.Input, kit.BesideResults(r, results))
+	return translate.Out{
+		Body: agui.SetKey(body, "resume", list), Resumes: true, Withheld: cuts(whole, in.Messages),
+		TakesNew: len(results) > 0, Left: left.New,
+	}, left
 }
 
 // next returns an ordinary run for the messages beside the answers.

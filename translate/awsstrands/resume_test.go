@@ -217,6 +217,58 @@ func TestResume(t *testing.T) {
 	})
 }
 
+// The result of a call of the client's goes with the answers, behind its call. Python refuses every
+// answer without it, and a cancel is never held back: if it was, the backend would wait on.
+func TestClientsResultGoesWithTheAnswers(t *testing.T) {
+	const red, more = `{"id":"t1","role":"tool","toolCallId":"B","content":"red"}`, `{"id":"u2","role":"user","content":"and"}`
+	for name, c := range map[string]struct {
+		asked, tools, beside string
+		answer               string
+		want                 string // behind the record's messages
+		code                 agui.Code
+	}{
+		"Python":                         {pyGate, "f", red, `{"approved":true}`, "," + red, ""},
+		"Python, a denial":               {pyGate, "f", red, `{"approved":false}`, "," + red, ""},
+		"TypeScript":                     {tsHook, "f", red, `true`, "," + red, ""},
+		"before the person's words":      {pyGate, "f", red + "," + more, `{"approved":true}`, "," + red, ""},
+		"behind the person's words":      {pyGate, "f", more + "," + red, `{"approved":true}`, "," + red, ""},
+		"it is missing":                  {pyGate, "f", "", `{"approved":true}`, "", agui.PartialResume},
+		"it is missing from a denial":    {pyGate, "f", "", `{"approved":false}`, "", agui.PartialResume},
+		"it is missing from a cancel":    {pyGate, "f", "", "cancelled", "", ""},
+		"TypeScript does not want it":    {tsHook, "f", "", `true`, "", ""},
+		"a tool that is not declared":    {pyGate, "g", red, `{"approved":true}`, "", ""},
+		"a result of the call that asks": {pyGate, "f", strings.Replace(red, `"B"`, `"A"`, 1), "cancelled", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := ask(t, c.asked)
+			history := strings.TrimSuffix(string(p.Messages), "]")
+			beside := c.beside
+			if beside != "" {
+				beside = "," + beside
+			}
+			in := parse(t, `"messages":`+history+beside+`],"tools":[{"name":"`+c.tools+`"}],`+dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, c.answer)))
+			out, _, err := resume(t, dialect(t, ""), p, in)
+			if dialecttest.Code(err) != c.code {
+				t.Fatal(err)
+			}
+			if c.code != "" {
+				return
+			}
+			if got := gjson.GetBytes(out.Body, "messages").Raw; got != history+c.want+"]" {
+				t.Errorf("got  %s\nwant %s", got, history+c.want+"]")
+			}
+			if took := out.TakesNew; took != (c.want != "") {
+				t.Errorf("takes the new messages: %v", took)
+			}
+			for _, m := range out.Left {
+				if c.want != "" && m.Role == "tool" {
+					t.Errorf("left behind: %s", m.JSON)
+				}
+			}
+		})
+	}
+}
+
 // An answer to what is not open any more is read too, so that admit can compare it.
 func TestAnswersOfAnEndedPause(t *testing.T) {
 	p := ask(t, tsHook)

@@ -59,7 +59,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		if list := kit.Outcome(e.Event); len(list) > 0 {
 			return run.paused(list, e.Event), nil
 		}
-		if resumes && !run.worked && run.askedByPython() {
+		if resumes && !run.worked && askedByPython(run.r.Pause) {
 			return translate.Result{Fate: translate.InDoubt}, nil
 		}
 		if len(run.r.New) > 0 {
@@ -103,8 +103,8 @@ func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result 
 // askedByPython says whether a success that brought nothing may be a failure. If a hook failed on
 // the answer, ag_ui_strands 0.3.0 ends the resume like that (RAN), and calls that were approved
 // beside it have run. It is rare that a model says nothing about a result.
-func (run *run) askedByPython() bool {
-	return slices.ContainsFunc(run.r.Pause.Interrupts, func(i agui.Interrupt) bool { return privateOf(i).Python })
+func askedByPython(p agui.Pause) bool {
+	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return privateOf(i).Python })
 }
 
 // refused returns the result of a resume that ended in RUN_ERROR. The adapters judge the answers

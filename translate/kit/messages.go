@@ -109,22 +109,6 @@ func NewMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: Unanswered(r.Input, WithNewMessages(r)), TakesNew: true}
 }
 
-// ResultOf is the last result that the messages have of a call. Ids of some models repeat. So one
-// that stands before the last call of the id is the result of an earlier call, and counts as none.
-func ResultOf(list []agui.Message, call string) (agui.Message, bool) {
-	for n := len(list) - 1; n >= 0; n-- {
-		m := list[n]
-		switch {
-		case m.Role == "tool" && m.ToolCallID == call:
-			return m, true
-		case m.Plain:
-		case slices.ContainsFunc(Calls(gjson.ParseBytes(m.JSON)), func(c gjson.Result) bool { return slices.Contains(Texts(c, "id"), call) }):
-			return agui.Message{}, false
-		}
-	}
-	return agui.Message{}, false
-}
-
 // WithNewMessages are the messages of that exchange; the list is the caller's own. The new ones
 // stand last, wherever the client has them: an answer that stood last would be taken once more.
 func WithNewMessages(r *translate.Request) []agui.Message { return slices.Concat(Shown(r), r.New) }

@@ -87,7 +87,7 @@ func TestNewMessagesStandLast(t *testing.T) {
 }
 
 // Ids of some models repeat: what stands before the last call of the id is no result of that.
-func TestResultOf(t *testing.T) {
+func TestClientResults(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages []string
 		want     string
@@ -101,8 +101,13 @@ func TestResultOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := parsedInput(t, body("", c.messages...))
-			if got, ok := ResultOf(in.Messages, "c"); got.ID != c.want || ok != (c.want != "") {
-				t.Errorf("%q %v, want %q", got.ID, ok, c.want)
+			r := &translate.Request{Input: in}
+			got, err := ClientResults(r, []string{"c"}, true)
+			if (err == nil) != (c.want != "") || err == nil && (len(got) != 1 || got[0].ID != c.want) {
+				t.Errorf("%v %v, want %q", got, err, c.want)
+			}
+			if _, err := ClientResults(r, []string{"c"}, false); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -111,11 +111,18 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
+	results, err := kit.ClientResults(r, kit.ClientCalls(r), false)
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
 	before, _ := kit.MessagesBefore(r)
-	before, _ = d.history(before, r.Ended)
+	before, _ = d.history(kit.WithResults(r, before, results), r.Ended)
+	r = r.With(r.Input, kit.BesideResults(r, results))
 	out := translate.Out{Resumes: true, TakesNew: !slices.ContainsFunc(r.New, said)}
 	if out.TakesNew {
 		before = append(slices.Clone(before), r.New...)
+	} else if len(results) > 0 {
+		out.TakesNew, out.Left = true, r.New
 	}
 	out.Body = kit.Unanswered(r.Input, behind(before, answer))
 	return out, &run{d: d, r: r, answer: &answer}, nil

@@ -2,6 +2,7 @@ package phrases
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -97,6 +98,23 @@ func TestTheAnswerStandsBehindTheQuestion(t *testing.T) {
 	} {
 		if _, shown := begin(c.r, c.l); len(shown) != 2 {
 			t.Errorf("%s: shown %v", name, shown)
+		}
+	}
+}
+
+// The result of a call of the client's own goes before the answer, behind its call.
+func TestClientsResultGoesWithTheAnswer(t *testing.T) {
+	call := `{"id":"a0","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"pick","arguments":"{}"}}]}`
+	red, typed := `{"id":"t1","role":"tool","toolCallId":"c","content":"red"}`, say("u2", "user", "yes")
+	for beside, want := range map[string]string{red: "u1 a0 t1 a1 confirm-a1~x", typed + "," + red: "u1 a0 t1 a1 confirm-a1~x", typed: "u1 a0 a1 confirm-a1~x"} {
+		in := input(t, say("u1", "user", "go")+","+call+","+asked+","+beside, `"tools":[{"name":"pick"}],`+resume("false"))
+		r := &translate.Request{Input: in, Came: in.Messages, Transcript: &dialecttest.Log{Unknown: true}, Pause: pause(t), Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: in.Messages[3:]}
+		out, _, err := newDialect(t).Begin(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := told(gjson.GetBytes(out.Body, "messages")); got != want || out.TakesNew != strings.Contains(beside, "red") {
+			t.Errorf("sent %s, want %s, takes new %v", got, want, out.TakesNew)
 		}
 	}
 }

@@ -119,14 +119,23 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	if !ok || len(asked) != len(r.Answers) {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
-	// A tool message on an open call is a second answer to this backend, in whatever spelling, and
-	// runs it once more.
-	r = r.With(r.Input, kit.HistoryOf(r.New, callsAsked(asked)).Without())
-	body, err := resumeBody(r, asked)
+	results, err := kit.ClientResults(r, kit.ClientCalls(r), false)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	return translate.Out{Body: body, Resumes: true, TakesNew: takesNew(r)}, newRun(r), nil
+	list := kit.WithResults(r, before(r), results)
+	// A tool message on an open call is a second answer to this backend, in whatever spelling, and
+	// runs it once more.
+	r = r.With(r.Input, kit.HistoryOf(kit.BesideResults(r, results), callsAsked(asked)).Without())
+	body, err := resumeBody(r, asked, list)
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	out := translate.Out{Body: body, Resumes: true, TakesNew: takesNew(r)}
+	if !out.TakesNew && len(results) > 0 {
+		out.TakesNew, out.Left = true, r.New
+	}
+	return out, newRun(r), nil
 }
 
 // plainOut is an ordinary run: as it came, but for what this backend would throw at or run once

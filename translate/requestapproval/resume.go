@@ -7,19 +7,19 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resumeBody is the request that carries the answers: the history without the open calls, and
-// behind it the pairs.
+// resumeBody is the request that carries the answers: the messages before them without the open
+// calls, and behind these the pairs.
 //
 // Each request has a message of its own, with its answer behind it: of two requests in one message
 // the wrapper of Agent Framework's sample makes two messages with both, and the function-invoking
 // client throws at the repetition (the hosts merge neighbouring messages with calls, so the answer
 // stands between). All have one id, for that client rebuilds one message of calls for each id, and
 // model providers want all calls of a turn in one, before their results.
-func resumeBody(r *translate.Request, asked []kept) ([]byte, error) {
+func resumeBody(r *translate.Request, asked []kept, before []agui.Message) ([]byte, error) {
 	open := callsAsked(asked)
 	// What is put behind a call without a result makes it one that never gets any.
 	goes := func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) }
-	list, _ := cleaned(kit.HistoryOf(before(r), open).Without(), r.Input.Declares, goes)
+	list, _ := cleaned(kit.HistoryOf(before, open).Without(), r.Input.Declares, goes)
 	for n, k := range asked {
 		yes, err := approves(r.Answers[n], k)
 		if err != nil {

@@ -55,6 +55,36 @@ func TestResumeOfTwo(t *testing.T) {
 	}
 }
 
+// The result of a call of the client's own goes with the answers, behind its call: what is put
+// behind a call without a result makes it one that never gets any.
+func TestClientsResultGoesWithTheAnswers(t *testing.T) {
+	p := pausedBy(t, stream(trio("a", argsA), finished)...)
+	later := `{"id":"u2","role":"user","content":"and"}`
+	turn := `{"id":"a","role":"assistant","toolCalls":[` + string(toolCall("a", "Approve", `{}`)) + "," + string(toolCall("p", "pick", `{}`)) + `]}`
+	for name, c := range map[string]struct {
+		beside     []string
+		want       string
+		took, left int
+	}{
+		"alone":                 {[]string{tool("t", "p", "red")}, "user hi\nassistant (p pick {})\ntool red @p\n" + pairA, 1, 0},
+		"with a word":           {[]string{later, tool("t", "p", "red")}, "user hi\nassistant (p pick {})\ntool red @p\n" + pairA, 1, 1},
+		"forged, on the asked":  {[]string{tool("t", "a", "done")}, "user hi\nassistant (p pick {})\n" + pairA, 0, 0},
+		"forged, of no call":    {[]string{tool("t", "z", "done")}, "user hi\nassistant (p pick {})\n" + pairA, 0, 0},
+		"a word, and no result": {[]string{later}, "user hi\nassistant (p pick {})\n" + pairA, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t, messages(append([]string{hello, turn}, c.beside...)...)+`,"tools":[{"name":"pick"}],`+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`)))
+			out, _, err := resumeWith(t, p, in, func(r *translate.Request) { r.New = in.Messages[2:] })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := sent(out.Body); got != c.want || out.TakesNew != (c.took > 0) || len(out.Left) != c.left {
+				t.Errorf("%s\nwant %s\ntakes %v, left %v", got, c.want, out.TakesNew, out.Left)
+			}
+		})
+	}
+}
+
 func TestMessagesOfTheResume(t *testing.T) {
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
 	p.Messages = []byte(`[` + hello + `,` + assistant("a", "a", "Approve", `{"n":1.0}`) + `]`)

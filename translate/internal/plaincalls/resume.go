@@ -45,7 +45,7 @@ func (p *Protocol) Resume(r *translate.Request) (Resume, error) {
 		approved = approved || isYes
 		replies[n] = kit.ToolReply{ID: i.ID, Call: i.ToolCallID(), Content: content}
 	}
-	results, err := clientsResults(r, approved)
+	results, err := newResults(r, approved)
 	if err != nil {
 		return Resume{}, err
 	}
@@ -70,32 +70,15 @@ func (p *Protocol) Resume(r *translate.Request) (Resume, error) {
 	}, nil
 }
 
-// clientsResults are the new tool messages on the turn's calls that the client answers itself.
+// newResults returns the new tool messages on the turn's calls that the client answers itself.
 // needed says that something was approved, so that the results must be there.
-func clientsResults(r *translate.Request, needed bool) ([]agui.Message, error) {
-	clients := KeptOf(r.Pause).Clients
-	if len(clients) == 0 {
-		return nil, nil
+func newResults(r *translate.Request, needed bool) ([]agui.Message, error) {
+	results, err := kit.ClientResults(r, KeptOf(r.Pause).Clients, needed)
+	isNew := make(map[agui.SeenMessage]bool, len(r.New))
+	for _, m := range r.New {
+		isNew[agui.See(m)] = true
 	}
-	onCall := func(list []agui.Message) map[string]agui.Message {
-		first := map[string]agui.Message{}
-		for _, m := range list {
-			if _, has := first[m.ToolCallID]; m.Role == "tool" && !has {
-				first[m.ToolCallID] = m
-			}
-		}
-		return first
-	}
-	brought, all := onCall(r.New), onCall(r.Input.Messages)
-	var results []agui.Message
-	for _, id := range clients {
-		if m, is := brought[id]; is {
-			results = append(results, m)
-		} else if _, known := all[id]; needed && !known {
-			return nil, agui.Errorf(agui.PartialResume, "the result of call %q, which the client makes itself, has to come with the answers", id)
-		}
-	}
-	return results, nil
+	return slices.DeleteFunc(results, func(m agui.Message) bool { return !isNew[agui.See(m)] }), err
 }
 
 // callsLast is the list with the messages that hold the calls at its end, with the results of their

@@ -1,0 +1,367 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A turn calls a tool of the client beside a tool that wants an approval. The client brings the
+// result of its own call in the run that answers the question, as AG-UI says.
+
+// A mixedTurn is a family that can ask so.
+type mixedTurn struct {
+	name  string
+	each  func(t *testing.T, test func(t *testing.T, w world)) // its backends
+	start func(t *testing.T, w world) *client                  // nil: say names the agent, which does the same whatever it is told
+	tool  string                                               // of the client
+	// say is the order for a turn whose last call is the client's, and for one whose first is.
+	say [2]string
+	// asks reports whether the backend asks in such a turn at all.
+	asks func(w world, clientFirst bool) bool
+	did  func(t *testing.T, w world, c *client, approved bool)
+	// late says that the model is shown the client's result in the next turn only, and never that
+	// it is not shown at all. So it is without Holdpoint too.
+	late  bool
+	never func(w world) bool
+	// apart says that the call and the question need not wait at once: the backend tells one when
+	// it has the other.
+	apart bool
+	// hides says that the backend tells some results to nobody.
+	hides bool
+	// yes and no are other words than accept and reject.
+	yes, no answer
+}
+
+// brought are the results of the client's own calls that have none.
+func (c *client) brought(tool, content string) []event {
+	has, list := map[string]bool{}, []event{}
+	for _, m := range c.messages {
+		has[m.str("toolCallId")] = true
+	}
+	for _, m := range c.messages {
+		made, _ := m["toolCalls"].([]any)
+		for _, one := range made {
+			call := event(one.(map[string]any))
+			if function := event(call["function"].(map[string]any)); function.str("name") == tool && !has[call.str("id")] {
+				list = append(list, event{"id": fresh("result"), "role": "tool", "toolCallId": call.str("id"), "content": content})
+			}
+		}
+	}
+	return list
+}
+
+// declares is the patch of a request that declares a tool of the client.
+func declares(tool string) map[string]any {
+	parameters := map[string]any{"type": "object", "properties": map[string]any{"label": map[string]any{"type": "string"}}}
+	return map[string]any{"tools": []any{map[string]any{"name": tool, "description": "Picks a colour", "parameters": parameters}}}
+}
+
+func always(world, bool) bool { return true }
+
+var mixedTurns = []mixedTurn{
+	{
+		name: "Agent Framework",
+		each: func(t *testing.T, test func(t *testing.T, w world)) {
+			cells(t, func(w world) bool { return w.b.mode == "default" }, test)
+		},
+		tool: "pick_color", say: [2]string{"client-last", "client-first"},
+		// Up to 1.0.0rc8 a call of the client's that comes first ends the turn, but in b260116.
+		asks: func(w world, clientFirst bool) bool {
+			return !clientFirst || w.since("1.7.0") || w.b.server.version == "1.0.0b260116"
+		},
+		did: didRun,
+	},
+	{
+		name: "Strands, Python",
+		each: func(t *testing.T, test func(t *testing.T, w world)) {
+			for _, agent := range []string{"kept-gate", "kept-hook"} {
+				eachAdapter(t, agent, test)
+			}
+		},
+		start: func(t *testing.T, w world) *client { return w.adapted(t, strings.TrimPrefix(w.b.mode, "agui/")) },
+		tool:  "pick_color", say: [2]string{"client-last a.txt", "client-first a.txt"}, asks: always,
+		did: didDelete,
+	},
+	{
+		name: "Strands, TypeScript",
+		each: func(t *testing.T, test func(t *testing.T, w world)) {
+			eachStrands(t, []string{"agui/sequential", "agui/kept"}, test)
+		},
+		start: func(t *testing.T, w world) *client { return w.person(t) },
+		tool:  "pick_color", say: [2]string{"delete a.txt and pick x", "pick x and delete a.txt"},
+		asks: func(_ world, clientFirst bool) bool { return !clientFirst },
+		did: func(t *testing.T, w world, c *client, approved bool) {
+			t.Helper()
+			if approved {
+				w.deleted(t, c, "a.txt")
+			} else {
+				w.deleted(t, c)
+			}
+		},
+		late: true, never: func(w world) bool { return w.b.mode == "agui/kept" },
+	},
+	{
+		name: "pydantic-ai",
+		each: func(t *testing.T, test func(t *testing.T, w world)) {
+			eachPydanticAI(t, []string{"stateless", "store"}, test)
+		},
+		start: agentOf, tool: "pick_colour", say: [2]string{"delete a.txt, pick x", "pick x, delete a.txt"}, asks: always, did: didRun,
+	},
+	{
+		name: "LangGraph",
+		each: func(t *testing.T, test func(t *testing.T, w world)) {
+			for n, b := range shared.backends {
+				version := []string{newest, pinned}[n%2]
+				t.Run(b.name+"/client-"+version, func(t *testing.T) {
+					test(t, world{b: b, h: shared.proxies[b.name], version: version})
+				})
+			}
+		},
+		tool: "pick_colour", say: [2]string{"clientlast", "clientfirst"}, asks: always,
+		did: func(t *testing.T, w world, c *client, approved bool) {
+			t.Helper()
+			want := map[string]int{}
+			if approved {
+				want["delete"] = 1
+			}
+			w.effects(t, c, want)
+		},
+	},
+	{
+		name:  "agno",
+		each:  func(t *testing.T, test func(t *testing.T, w world)) { eachAgno(t, nil, test) },
+		start: func(t *testing.T, w world) *client { return w.client(t, "agui") },
+		tool:  "show_dialog", say: [2]string{"delete a.txt,show x", "show x,delete a.txt"}, asks: always, did: didRun,
+		yes: agnoSays[true], no: agnoSays[false],
+	},
+	{
+		name: "Google ADK",
+		each: func(t *testing.T, test func(t *testing.T, w world)) {
+			for _, mode := range []string{"outcome", "default", "resumable"} {
+				t.Run(mode, func(t *testing.T) { eachADK(t, mode, nil, test) })
+			}
+		},
+		start: agentOf, tool: "show_dialog", say: [2]string{"delete a.txt,show x", "show x,delete a.txt"}, asks: always, did: didRun,
+		apart: true, hides: true, never: func(w world) bool { return w.b.mode == "resumable" },
+	},
+	{
+		name: "Mastra",
+		each: func(t *testing.T, test func(t *testing.T, w world)) {
+			for _, mode := range []string{"outcome", "quiet"} {
+				t.Run(mode, func(t *testing.T) { eachMastra(t, mode, test) })
+			}
+		},
+		start: func(t *testing.T, w world) *client { return w.client(t, "free") },
+		tool:  "pick_colour", say: [2]string{"delete a.txt, pick x", "pick x, delete a.txt"}, asks: always, did: didRun,
+		apart: true, yes: yesToMastra, no: noToMastra,
+	},
+}
+
+// agentOf is a client of the agent "agent" of a backend.
+func agentOf(t *testing.T, w world) *client { return w.client(t, "agent") }
+
+// didRun asserts that the file was deleted by one call, or nothing was.
+func didRun(t *testing.T, w world, c *client, approved bool) {
+	t.Helper()
+	if approved {
+		w.ran(t, c, deleteA)
+	} else {
+		w.ran(t, c)
+	}
+}
+
+// didDelete asserts that a.txt is gone, by one call, or nothing is.
+func didDelete(t *testing.T, w world, c *client, approved bool) {
+	t.Helper()
+	if approved {
+		w.gone(t, c, "a.txt")
+	} else {
+		w.gone(t, c)
+	}
+}
+
+// What is approved runs once, and what is not does not run. The model is shown both results, and
+// answers the next message.
+func TestClientsCallBesideAnApproval(t *testing.T) {
+	t.Parallel()
+	for _, family := range mixedTurns {
+		for at, order := range []string{"the client's call last", "the client's call first"} {
+			for said, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
+				t.Run(family.name+"/"+order+"/"+said, func(t *testing.T) {
+					family.each(t, func(t *testing.T, w world) {
+						if !family.asks(w, at == 1) {
+							family.unasked(t, w, at)
+							return
+						}
+						c := family.client(t, w, at)
+						if family.yes != nil && said == "approved" {
+							answer = family.yes
+						} else if family.no != nil && said == "denied" {
+							answer = family.no
+						}
+						family.converse(t, w, c, at, answer)
+						if !family.late && (family.never == nil || !family.never(w)) {
+							family.shown(t, w, c)
+						}
+						family.did(t, w, c, said == "approved")
+						if !family.hides {
+							c.hasEachResult(t)
+						}
+						c.goesOn(t, nil)
+						family.did(t, w, c, said == "approved")
+						if family.never == nil || !family.never(w) {
+							family.shown(t, w, c)
+						}
+						if w.b.server.version != "1.0.0b251223" { // it makes two results of every answer itself
+							w.shown(t, c)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+func (family mixedTurn) client(t *testing.T, w world, at int) *client {
+	t.Helper()
+	if family.start == nil {
+		return w.client(t, family.say[at])
+	}
+	return family.start(t, w)
+}
+
+// order is what the person says. Strands' tools find their folder by the thread that it names.
+func (family mixedTurn) order(c *client, at int) string {
+	if strings.HasPrefix(family.name, "Strands") {
+		return c.wants(family.say[at]).say
+	}
+	return family.say[at]
+}
+
+// A workflow that serves as an agent takes nothing but the answer while it waits. A client that
+// sends no messages gets none put back.
+func TestWorkflowAsAnAgentIsAnsweredWithoutMessages(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for said, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
+		for _, version := range []string{newest, pinned} {
+			agent := fmt.Sprintf("as-agent-%d", n)
+			n++
+			t.Run(said+"/client-"+version, func(t *testing.T) {
+				t.Parallel()
+				for _, b := range shared.agents {
+					if b.name != "1.7.0" {
+						continue
+					}
+					w := agentWorld(b, version)
+					c := w.client(t, agent)
+					c.asksAbout(t, step{say: "go"}, 1)
+					s := c.each(t, answer)
+					s.patch = map[string]any{"messages": []any{}}
+					if a := c.run(t, s).answer(t); a.code() != "" || a.outcome() != nil {
+						t.Fatalf("answered with %s", terminal(a))
+					}
+					didRun(t, w, c, said == "approved")
+					c.goesOn(t, nil)
+					didRun(t, w, c, said == "approved")
+				}
+			})
+		}
+	}
+}
+
+// The model of a plain agent is shown no call then. A provider refuses that, and the conversation
+// follows.
+func TestAgentIsAnsweredWithoutMessages(t *testing.T) {
+	t.Parallel()
+	for said, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
+		t.Run(said, func(t *testing.T) {
+			eachAgent(t, func(t *testing.T, w world) {
+				c := w.client(t, "strict")
+				c.asksAbout(t, step{say: "go"}, 1)
+				s := c.each(t, answer)
+				s.patch = map[string]any{"messages": []any{}}
+				c.finish(t, s)
+				didRun(t, w, c, said == "approved")
+				c.hasEachResult(t)
+				c.goesOn(t, nil)
+				didRun(t, w, c, said == "approved")
+			})
+		})
+	}
+}
+
+// converse says the order, and gives what the client is then asked for until it is asked for
+// nothing: the results of its own calls and an answer, in one run where both wait.
+func (family mixedTurn) converse(t *testing.T, w world, c *client, at int, answer answer) {
+	t.Helper()
+	next, asked, together := step{say: family.order(c, at)}, 0, false
+	for range 5 {
+		next.patch = declares(family.tool)
+		if a := c.run(t, next).answer(t); a.code() != "" {
+			t.Fatalf("%s", terminal(a))
+		}
+		next = step{brings: c.brought(family.tool, "red")}
+		if c.asked {
+			family.did(t, w, c, false)
+			asked += len(c.pending)
+			next.resume = c.answers(answer)
+		}
+		if len(next.brings) == 0 && !c.asked {
+			break
+		}
+		together = together || len(next.brings) > 0 && c.asked
+	}
+	if asked != 1 || !together && !family.apart {
+		t.Fatalf("asked %d times, at once with the client's call: %v", asked, together)
+	}
+}
+
+// hasEachResult asserts that each call of the client's history has one result.
+func (c *client) hasEachResult(t *testing.T) {
+	t.Helper()
+	results := map[string]int{}
+	for _, m := range c.messages {
+		if m.str("role") == "tool" {
+			results[m.str("toolCallId")]++
+		}
+	}
+	for _, id := range calls(c.messages) {
+		if results[id] != 1 {
+			t.Errorf("call %s has %d results: %s", id, results[id], indented(c.messages))
+		}
+	}
+}
+
+// shown asserts that the model was shown both results at once.
+func (family mixedTurn) shown(t *testing.T, w world, c *client) {
+	t.Helper()
+	for _, m := range c.messages {
+		if said := m.str("content"); m.str("role") == "assistant" && strings.HasPrefix(said, "results: ") && strings.Contains(said, "red") {
+			return // it says what it was shown
+		}
+	}
+	var all [][]string
+	for _, seen := range w.b.ledger(t, c.thread).Seen {
+		if all = append(all, seen.Results); len(seen.Results) >= 2 && slices.ContainsFunc(seen.Results, func(r string) bool { return strings.Contains(r, "red") && !strings.Contains(r, "deleted") }) {
+			return
+		}
+	}
+	t.Errorf("the model was shown the results %q", all)
+}
+
+// unasked is a turn in which the backend asks nothing, with Holdpoint or without: nothing runs, and
+// the chat goes on.
+func (family mixedTurn) unasked(t *testing.T, w world, at int) {
+	t.Helper()
+	c := family.client(t, w, at)
+	tools := declares(family.tool)
+	c.run(t, step{say: family.order(c, at), patch: tools, loose: true})
+	c.run(t, step{brings: c.brought(family.tool, "red"), patch: tools, loose: true})
+	c.goesOn(t, nil)
+	family.did(t, w, c, false)
+}
