@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -188,6 +189,70 @@ func decided(r *rand.Rand, call string) string {
 		`{"id":"t1","role":"` + role + `","` + id + `":"` + call + `",` + content + `}]`
 }
 
+// aKey is a key in JSON text.
+var aKey = regexp.MustCompile(`"([A-Za-z_]+)":`)
+
+// again writes the n-th key of a JSON text twice, with another value before or behind it. It
+// returns the text as it is if there are fewer keys.
+func again(text string, n int, behind bool, spell func(key string) string, value string) string {
+	all := aKey.FindAllStringSubmatchIndex(text, -1)
+	if n >= len(all) {
+		return text
+	}
+	begin, key := all[n][0], text[all[n][2]:all[n][3]]
+	if !behind {
+		return text[:begin] + `"` + spell(key) + `":` + value + "," + text[begin:]
+	}
+	// the value of the key that stands there becomes that of the second
+	return text[:begin] + `"` + key + `":` + value + `,"` + spell(key) + text[all[n][3]:]
+}
+
+// spelledAgain are ways in which the second of two keys is written.
+var spelledAgain = []func(key string) string{
+	func(key string) string { return key },
+	func(key string) string { return fmt.Sprintf(`\u%04x`, key[0]) + key[1:] },
+	func(key string) string { return spellings(key)[0] },                  // snake_case
+	func(key string) string { return strings.ToUpper(key[:1]) + key[1:] }, // as Go and .NET match it
+}
+
+// keyAgain writes a key twice in one of the members.
+func keyAgain(r *rand.Rand, a *attempt) {
+	a.body = slices.Clone(a.body)
+	i := r.IntN(len(a.body))
+	a.body[i].value = again(a.body[i].value, r.IntN(8), r.IntN(2) == 0, pick(r, spelledAgain), pick(r, []string{`null`, `""`, `[]`, `{}`, `"user"`, `"x"`}))
+}
+
+// keysAgain are bodies with an answer, or a decision, of which each key stands twice in turn.
+func keysAgain() (list []func(a *attempt)) {
+	answers := []func(a *attempt){
+		func(a *attempt) { canonical().on(a) },
+		func(a *attempt) {
+			a.body = a.body.set("forwardedProps", `{"resume":{"interrupts":[{"id":"c1","value":{"accepted":true}}]}}`)
+		},
+		func(a *attempt) {
+			a.body = a.body.set("messages", `[{"id":"u1","role":"user","content":"please pause"},{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{}"}}]},`+
+				`{"id":"t1","role":"tool","toolCallId":"c1","content":"{\"accepted\":true}"}]`).set("tools", `[{"name":"rm","description":"","parameters":{}}]`)
+		},
+	}
+	for _, answer := range answers {
+		a := newAttempt("")
+		answer(a)
+		for i, f := range a.body {
+			for n := range aKey.FindAllString(f.value, -1) {
+				for m, spell := range spelledAgain {
+					list = append(list, func(a *attempt) {
+						answer(a)
+						a.body = slices.Clone(a.body)
+						a.body[i].value = again(a.body[i].value, n, true, spell, []string{`null`, `"user"`, `[]`, `""`}[(n+m)%4])
+						a.notes = append(a.notes, "key again")
+					})
+				}
+			}
+		}
+	}
+	return list
+}
+
 func init() {
 	mutators = append(mutators, []struct {
 		name string
@@ -195,6 +260,7 @@ func init() {
 	}{
 		{"format", func(r *rand.Rand, a *attempt) { n := r.IntN(len(formats)); withFormat(a, n, pick(r, formats[n].types)) }},
 		{"less", func(r *rand.Rand, a *attempt) { less(a, pick(r, lesses)...) }},
+		{"key again", keyAgain},
 		{"decision", func(r *rand.Rand, a *attempt) { a.body = a.body.set("messages", decided(r, "c1")) }},
 		{"declares", func(r *rand.Rand, a *attempt) {
 			a.body = a.body.set("tools", `[{"name":"`+pick(r, []string{"rm", "confirm_changes"})+`","description":"","parameters":{}}]`)

@@ -541,6 +541,9 @@ func attempts(r *rand.Rand, random int) []*attempt {
 		add(func(a *attempt) { a.body = a.body.set("state", value) })
 		add(func(a *attempt) { a.body = a.body.set("extra", value) })
 	}
+	for _, twice := range keysAgain() {
+		add(twice)
+	}
 	for n, f := range formats {
 		for _, contentType := range f.types {
 			add(func(a *attempt) { withFormat(a, n, contentType) })
