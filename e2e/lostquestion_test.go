@@ -1,0 +1,248 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// A question that only the backend still knows, at every family: Holdpoint was started anew with
+// its store in memory, or the connection of an answer broke. Nothing runs that nobody approved,
+// nothing runs twice, and the chat finds a way on. Where it cannot, lockedFor says so, as
+// docs/support.md does.
+
+// lossy stands before a backend and breaks one connection when it is told to.
+type lossy struct {
+	*httptest.Server
+	next atomic.Int32
+}
+
+const (
+	passes      int32 = iota
+	breaksEarly       // not a byte of the request reaches the backend
+	breaksLate        // the backend has done its work, and not a byte of its answer comes back
+)
+
+func newLossy(t *testing.T, upstream string) *lossy {
+	t.Helper()
+	target, err := url.Parse(upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lossy{}
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.URL.RawQuery = r.In.URL.RawQuery }}
+	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		control := http.NewResponseController(w)
+		_ = control.EnableFullDuplex() // golang/go#40747
+		if req.Method != http.MethodPost {
+			proxy.ServeHTTP(w, req)
+			return
+		}
+		switch l.next.Swap(passes) {
+		case breaksLate:
+			proxy.ServeHTTP(httptest.NewRecorder(), req)
+			fallthrough
+		case breaksEarly:
+			if connection, _, err := control.Hijack(); err == nil {
+				connection.Close()
+			}
+		default:
+			proxy.ServeHTTP(w, req)
+		}
+	}))
+	t.Cleanup(l.Close)
+	return l
+}
+
+// moved sends the client's next requests to another Holdpoint. Its list of open questions stays.
+func (c *client) moved(t *testing.T, from, to *holdpoint) {
+	t.Helper()
+	pending := c.pending
+	c.url = strings.Replace(c.url, from.address, to.address, 1)
+	c.d.call(t, "new", map[string]any{"client": c.name, "version": c.version, "url": c.url, "threadId": c.thread, "messages": c.messages}, &struct{}{})
+	c.pending = pending
+}
+
+// lostFamilies are the families whose chats go on with an ordinary message, or stay locked. Those
+// that ask again are left out: TestHoldpointForgetsThePause,
+// TestHoldpointForgetsAStrandsPythonPause. So is AG2 with a proof, which is the client's to send.
+func lostFamilies(t *testing.T) []deskFamily {
+	t.Helper()
+	var list []deskFamily
+	for _, f := range deskFamilies(t) {
+		askAgain := strings.HasPrefix(f.name, "strands ") || strings.HasPrefix(f.name, "strands-ts saved") || strings.HasPrefix(f.name, "langgraph-server")
+		if !askAgain && f.name != "ag2 with a proof" {
+			list = append(list, f)
+		}
+	}
+	for n, b := range shared.agents {
+		agents := []string{"approve"}
+		if b.mode == "default" && (world{b: b}).since("1.0.0rc7") {
+			agents = append(agents, "predictive")
+		}
+		if b.mode == "default" && (world{b: b}).since("1.0.0rc8") {
+			agents = append(agents, "mixed", "workflow")
+		}
+		for _, agent := range agents {
+			list = append(list, lostAgent(b, agent, []string{newest, pinned}[n%2]))
+		}
+	}
+	return list
+}
+
+// lostAgent is an agent of a version of Agent Framework.
+func lostAgent(b *backend, agent, version string) deskFamily {
+	f := deskFamily{
+		name: "agent-framework " + b.name + " " + agent, version: version, upstream: b.url(), b: b,
+		client: agentClient(agent), says: plainly, one: "go", yes: map[string]any{"accepted": true}, no: map[string]any{"accepted": false}, ran: ranTools,
+	}
+	done := func(effects ...string) {
+		f.ran = func(t *testing.T, w world, c *client, files ...string) {
+			t.Helper()
+			if len(files) == 0 {
+				w.ran(t, c)
+				return
+			}
+			w.ran(t, c, effects...)
+		}
+	}
+	switch agent {
+	case "mixed":
+		done(deleteA, search)
+	case "workflow":
+		f.yes = map[string]any{"choice": "a"}
+		done(`answered {"value":{"choice":"a"}}`)
+	case "predictive":
+		done()
+	}
+	return f
+}
+
+// A wayOn is what a client does behind the loss.
+type wayOn struct {
+	name string
+	// begin is its first request; the others bring a message, and a cancel of what was asked.
+	begin func(t *testing.T, c *client) *client
+}
+
+var waysOn = []wayOn{
+	{"cancels", func(t *testing.T, c *client) *client {
+		c.run(t, step{resume: c.answers(cancelled), loose: true})
+		return c
+	}},
+	{"cancels beside a message", func(t *testing.T, c *client) *client {
+		c.run(t, step{resume: c.answers(cancelled), say: "plain and beside it", loose: true})
+		return c
+	}},
+	{"writes", func(t *testing.T, c *client) *client {
+		c.run(t, step{say: "plain and early", empty: true, loose: true})
+		return c
+	}},
+	{"approves once more", nil},
+	{"reloads", func(t *testing.T, c *client) *client { return c.another(t) }},
+}
+
+// getsOn reports whether an ordinary message is answered within three requests, or begins a flow
+// anew.
+func (f *deskFamily) getsOn(t *testing.T, c *client) bool {
+	t.Helper()
+	said := "plain and simple " + fresh("n")
+	for n := range 3 {
+		s := step{loose: true}
+		if n == 0 {
+			s.say = said
+		}
+		a := c.run(t, c.denying(s, f.no)).answer(t)
+		if c.echoed(said) || f.anew && len(a.outcome()) > 0 && !strings.Contains(terminal(a), "holdpoint:lost_question") {
+			return true
+		}
+	}
+	return false
+}
+
+// locked reports whether a chat of the family cannot go on. docs/support.md names these.
+func (f *deskFamily) locked(situation, way string) bool {
+	if situation != "restarted" {
+		return false
+	}
+	named := way != "reloads" // a client whose page was loaded anew names no question
+	return f.name == "strands-ts agui/hook" || !named && (f.name == "ag2" || strings.HasSuffix(f.name, " workflow"))
+}
+
+// denies reports whether the question is denied by its call, because no client names it before. The
+// call beside it, which needs no approval, runs then as after any denial.
+func (f *deskFamily) denies(situation, way string) bool {
+	return f.name == "agent-framework 1.7.0 mixed" && situation == "restarted" && (way == "writes" || way == "reloads")
+}
+
+// TestAQuestionThatOnlyTheBackendKnows: after the loss nothing runs that was not approved, what was
+// approved does not run again, and the chat goes on.
+func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
+	t.Parallel()
+	for _, f := range lostFamilies(t) {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			before, after := ownHoldpoint(t, f.upstream, f.env), ownHoldpoint(t, f.upstream, f.env)
+			gate := newLossy(t, f.upstream)
+			durable := maps.Clone(f.env)
+			if durable == nil {
+				durable = map[string]string{}
+			}
+			durable["HOLDPOINT_STORE"] = "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db"))
+			kept := ownHoldpoint(t, gate.URL, durable)
+			for _, way := range waysOn {
+				for _, situation := range []string{"restarted", "unsent", "arrived"} {
+					t.Run(situation+"/"+way.name, func(t *testing.T) {
+						h, ran := before, []string(nil)
+						if situation != "restarted" {
+							h = kept
+						}
+						w := f.at(h)
+						c := f.client(t, w)
+						c.asksAbout(t, f.says(c, f.one), 1)
+						approve := step{resume: c.answers(gives(f.yes)), loose: true}
+						switch situation {
+						case "restarted":
+							c.moved(t, before, after)
+						case "unsent":
+							gate.next.Store(breaksEarly)
+						case "arrived":
+							gate.next.Store(breaksLate)
+							ran = []string{"a.txt"}
+						}
+						if situation != "restarted" {
+							if a := c.run(t, approve).answer(t); a.code() == "" && !a.mayHaveRun() {
+								t.Errorf("the loss is not told: %s", terminal(a))
+							}
+						}
+						if way.name == "approves once more" {
+							approve.empty = true
+							if a := c.run(t, approve).answer(t); a.code() == "" {
+								t.Errorf("an approval of what nobody knows is told as %s", terminal(a))
+							}
+						} else {
+							c = way.begin(t, c)
+						}
+						f.ran(t, w, c, ran...)
+						if on, locked := f.getsOn(t, c), f.locked(situation, way.name); on == locked {
+							t.Errorf("the chat goes on: %v", on)
+						}
+						if f.denies(situation, way.name) {
+							w.ran(t, c, search)
+						} else {
+							f.ran(t, w, c, ran...)
+						}
+					})
+				}
+			}
+		})
+	}
+}
