@@ -2,6 +2,7 @@ package adk
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -282,6 +283,29 @@ func TestCancelThatCannotBeSaid(t *testing.T) {
 		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+
 			dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, payloads[0]), dialecttest.Entry(p.Interrupts[1].ID, payloads[1]))+`}`)
 		if out, _, err := dialecttest.Resume(d, p, in, &dialecttest.Log{}); dialecttest.Code(err) != want {
+			t.Errorf("%q: %v %s", payloads, err, out.Body)
+		}
+	}
+}
+
+// An agent with emit_interrupt_outcome wants the resume array. It refuses runs while a confirmation
+// is open, so a cancel of everything says no to that, and nothing to the question for a value.
+func TestResumeOfAnOutcome(t *testing.T) {
+	d := newDialect(t)
+	const outcome = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"B","reason":"confirmation"}]}}`
+	p := pausedBy(t, d, stream(inputs("I", `null`), confirms("B", "A"), outcome)...)
+	for payloads, want := range map[[2]string]string{
+		{`1`, `true`}:  `[{"interruptId":"I","status":"resolved","payload":{"result":1}},{"interruptId":"B","status":"resolved","payload":{"confirmed":true}}]`,
+		{``, `true`}:   `[{"interruptId":"B","status":"resolved","payload":{"confirmed":true}}]`,
+		{``, ``}:       `[{"interruptId":"B","status":"resolved","payload":{"confirmed":false}}]`,
+		{`1`, `false`}: `[{"interruptId":"I","status":"resolved","payload":{"result":1}},{"interruptId":"B","status":"resolved","payload":{"confirmed":false}}]`,
+	} {
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+
+			dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, payloads[0]), dialecttest.Entry(p.Interrupts[1].ID, payloads[1]))+`}`)
+		i := slices.IndexFunc(p.Interrupts, func(i agui.Interrupt) bool { return i.Native == "I" })
+		out, _, err := dialecttest.Resume(d, p, in, &dialecttest.Log{})
+		messages := gjson.GetBytes(out.Body, "messages").Array()
+		if got := gjson.GetBytes(out.Body, "resume").Raw; err != nil || i != 0 || got != want || len(messages) != 1 || messages[0].Get("role").Str != "assistant" {
 			t.Errorf("%q: %v %s", payloads, err, out.Body)
 		}
 	}

@@ -67,6 +67,8 @@ type keptOfPause struct {
 	// Clients are the calls of the turn that the client answers itself. Their results have to come
 	// with the answers.
 	Clients []string `json:"clients,omitempty"`
+	// Outcome reports that the run ended with the outcome. ADK wants the resume array then.
+	Outcome bool `json:"outcome,omitempty"`
 }
 
 // A confirmation is what adk_request_confirmation asks.

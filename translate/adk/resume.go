@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -17,25 +18,31 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return translate.Out{}, nil, kit.Unreadable()
 	}
-	asked := make([]kept, len(r.Answers))
-	replies, denied := make([]kit.ToolReply, len(r.Answers)), make([]bool, len(r.Answers))
+	outcome := keptOfWhole(r.Pause).Outcome
+	var asked []kept
+	var replies []kit.ToolReply
+	var denied []bool
 	for n, i := range r.Pause.Interrupts {
 		k, ok := keptOf(i)
 		if !ok {
 			return translate.Out{}, nil, kit.Unreadable()
 		}
+		if outcome && r.Answers[n].Status == agui.Cancelled && !k.Kind.hasCancel() {
+			continue // ADK refuses runs until its confirmations are answered, and wants nothing here
+		}
 		content, err := said(k, r.Answers[n])
 		if err != nil {
 			return translate.Out{}, nil, err
 		}
-		denied[n] = kit.Says(i, r.Answers[n]) == agui.Denies
-		if k.Twice && !denied[n] {
+		denies := kit.Says(i, r.Answers[n]) == agui.Denies
+		if k.Twice && !denies {
 			return translate.Out{}, nil, agui.Errorf(agui.ApprovalAmbiguous, "several confirmations have the id %q of interrupt %q, and ADK would give all of them this answer. Deny or cancel it", k.Call, i.ID)
 		}
-		asked[n], replies[n] = k, kit.ToolReply{ID: i.ID, Call: k.Call, Content: content}
+		reply := kit.ToolReply{ID: i.ID, Call: k.Call, Content: content}
 		if k.Kind.hidden() {
-			replies[n].ID = "answer-" + i.ID // of two messages with the id of a call ADK may pass over one
+			reply.ID = "answer-" + i.ID // of two messages with the id of a call ADK may pass over one
 		}
+		asked, replies, denied = append(asked, k), append(replies, reply), append(denied, denies)
 	}
 	// ADK keeps an answer back until it has all results, and then carries out the last ones only.
 	results, err := kit.ClientResults(r, keptOfWhole(r.Pause).Clients, slices.Contains(denied, false))
@@ -43,17 +50,38 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 		return translate.Out{}, nil, err
 	}
 	calls := kit.CallsOf(replies)
-	list := slices.Concat([]agui.Message{callsMessage(r.Pause.Interrupts[0].ID, asked)}, kit.ToolMessages(replies), results)
+	answers := kit.ToolMessages(replies)
+	if outcome {
+		answers = nil
+	}
+	list := slices.Concat([]agui.Message{callsMessage(r.Pause.Interrupts[0].ID, asked)}, answers, results)
 	beside := kit.WithoutMessages(kit.NotOn(r.New, calls), results)
 	plain := newRun(d, r.With(r.Input, beside))
 	plain.resume = &resumed{asked: asked, denied: denied, replies: replies}
-	body := agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))
-	out := translate.Out{Body: kit.BodyWithoutCommand(r.Input, agui.DeleteKey(body, "resume")), Resumes: true}
+	body := agui.DeleteKey(agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list)), "resume")
+	if outcome {
+		body = agui.SetKey(body, "resume", resumeArray(replies))
+	}
+	out := translate.Out{Body: kit.BodyWithoutCommand(r.Input, body), Resumes: true}
 	if len(beside) == 0 {
 		out.TakesNew = true
 	}
 	plain.resume.run = plain
 	return out, plain, nil
+}
+
+// resumeArray is the same answers for an agent with emit_interrupt_outcome.
+func resumeArray(replies []kit.ToolReply) json.RawMessage {
+	type entry struct {
+		ID      string          `json:"interruptId"`
+		Status  string          `json:"status"`
+		Payload json.RawMessage `json:"payload"`
+	}
+	list := make([]entry, len(replies))
+	for n, r := range replies {
+		list[n] = entry{r.Call, string(agui.Resolved), json.RawMessage(r.Content)}
+	}
+	return agui.MustMarshal(list)
 }
 
 // callsMessage is the message with the calls that ask. ADK reads the name of the tool in it.
@@ -147,9 +175,9 @@ func (s *resumed) end(res *translate.Result, e translate.End) {
 		}
 		text, code := e.Event.Get("message").Str, e.Event.Get("code").Str
 		switch {
-		case code == "SESSION_LOOKUP_ERROR", code == "PENDING_TOOL_CALLS", strings.HasPrefix(text, "Maximum concurrent executions"):
+		case code == "INTERRUPT_RESUME_REQUIRED", code == "INTERRUPT_RESUME_INCOMPLETE", code == "SESSION_LOOKUP_ERROR", code == "PENDING_TOOL_CALLS", strings.HasPrefix(text, "Maximum concurrent executions"):
 			res.Fate = translate.Untouched
-		case strings.Contains(text, "unction call not found for function response"), strings.Contains(text, "No function call event found for function responses"),
+		case code == "UNKNOWN_INTERRUPT", strings.Contains(text, "unction call not found for function response"), strings.Contains(text, "No function call event found for function responses"),
 			strings.HasPrefix(text, "Validation failed for interrupt "): // ADK has dropped the question
 			res.Fate = translate.Lost
 		}

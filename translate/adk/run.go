@@ -135,7 +135,7 @@ func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) {
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
-	if e.Event.Type == agui.RunFinished && plainEnd(e.Event) {
+	if e.Event.Type == agui.RunFinished && (plainEnd(e.Event) || run.announces(e.Event)) {
 		res = run.asked(e.Event)
 	}
 	for _, ev := range run.held.ReleaseAll() {
@@ -149,7 +149,23 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// asked is the result of a run that ended plainly, with what it asks.
+// announces reports whether a RUN_FINISHED has an interrupt outcome about calls that are held. An
+// agent with emit_interrupt_outcome comes to one behind a question for a value, or where the
+// dialect is named.
+func (run *run) announces(finish agui.Event) bool {
+	if !finish.Valid() || len(run.asking) == 0 {
+		return false
+	}
+	about := false
+	for i := range kit.Interrupts(finish) {
+		if about = run.latest[i.Get("id").Str] != nil; !about {
+			return false
+		}
+	}
+	return about
+}
+
+// asked is the result of a run that ended, with what it asks.
 func (run *run) asked(finish agui.Event) translate.Result {
 	res := translate.Result{Finish: finish}
 	var calls []agui.Call
@@ -203,7 +219,7 @@ func (run *run) asked(finish agui.Event) translate.Result {
 	if len(p.Interrupts) == 0 {
 		return res
 	}
-	p.Private = agui.MustMarshal(keptOfPause{clients})
+	p.Private = agui.MustMarshal(keptOfPause{clients, !plainEnd(finish)})
 	if run.native {
 		p.OwnFinish, p.Shown = slices.Clone(finish.JSON), true
 	}
