@@ -13,9 +13,10 @@ const ledger = options.ledger
 // What the server keeps lies beside its configuration, so each has a folder of its own.
 const app = join(ledger, 'app')
 mkdirSync(app, { recursive: true })
-for (const name of options.python ? ['langgraph.json', 'graphs.py', 'tells.py'] : ['langgraph.json', 'package.json', 'src']) {
+for (const name of options.python ? ['langgraph.json', 'graphs.py', 'tells.py', 'pays.py'] : ['langgraph.json', 'package.json', 'src']) {
   cpSync(join(options.app ?? here, name), join(app, name), { recursive: true })
 }
+if (options.python) cpSync(join(here, '..', 'langgraph-mcp', 'elicits.py'), join(app, 'elicits.py'))
 if (!options.python && !existsSync(join(app, 'node_modules'))) symlinkSync(join(here, 'node_modules'), join(app, 'node_modules'))
 
 const command = options.python

@@ -69,7 +69,7 @@ func (run *run) fewerThanCalls(natives []langgraphapi.Native) bool {
 	return open > 1 && len(natives) < open && !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool {
 		v := gjson.ParseBytes(n.Value)
 		n.Shape = n.ShapeOf()
-		return n.IsReview() || v.Get("tool_call_id").Exists() || v.Get("toolCallId").Exists()
+		return n.AskedByNode() || v.Get("tool_call_id").Exists() || v.Get("toolCallId").Exists()
 	})
 }
 

@@ -49,7 +49,7 @@ func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 		a := agui.Answer{ID: e.InterruptID, Status: e.Status, Payload: e.Payload}
 		if g := kept[a.ID]; g != nil && a.Status == agui.Resolved {
 			a.Payload = g.withoutID(a.Payload)
-			alias(&a, *g)
+			alias(&a, *g, p)
 		}
 		list = append(list, a)
 	}
@@ -90,8 +90,15 @@ func placesOf(list []Group) map[string][]int {
 // alias reads the short forms of an answer to a review: true and false, and the backend's own form
 // for one action. It never makes an approval of anything else. What it does not know it leaves for
 // the schema to refuse.
-func alias(a *agui.Answer, g Group) {
+func alias(a *agui.Answer, g Group, p agui.Pause) {
 	if !g.IsReview() {
+		return
+	}
+	if g.Shape == Elicitation {
+		i := slices.IndexFunc(g.At, func(at int) bool { return p.Interrupts[at].ID == a.ID })
+		if r, ok := g.review(); ok && i >= 0 && i < len(r.asks) {
+			r.elicited(i, a)
+		}
 		return
 	}
 	if s := string(a.Payload); s == "true" || s == "false" {
@@ -251,7 +258,7 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []Group) ([]agui.A
 					a = answerAll(p, *g, m[k])[0]
 				} else {
 					a.Native = false // one action of several: the form of a resume entry
-					alias(&a, *g)
+					alias(&a, *g, p)
 				}
 			}
 			if err := add(a); err != nil {
@@ -281,6 +288,13 @@ func answerAll(p agui.Pause, g Group, value json.RawMessage) []agui.Answer {
 	a := agui.Answer{ID: p.Interrupts[g.At[0]].ID, Status: agui.Resolved, Payload: nonNull(value), Native: true}
 	own := false
 	switch m, _ := Members(value); g.Shape {
+	case Elicitation:
+		responses, ok := Members(m["responses"])
+		if r, known := g.review(); ok && known && len(m) == 1 && len(r.asks) == len(g.At) {
+			if list := r.elicitedAll(p, g, responses); len(list) > 0 {
+				return list
+			}
+		}
 	case HITL:
 		own = m["decisions"] != nil
 	case Inbox, PerCall:
@@ -288,7 +302,7 @@ func answerAll(p agui.Pause, g Group, value json.RawMessage) []agui.Answer {
 	}
 	if !own {
 		if g.IsReview() {
-			alias(&a, g)
+			alias(&a, g, p)
 		}
 		return []agui.Answer{a}
 	}

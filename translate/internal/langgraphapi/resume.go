@@ -90,7 +90,7 @@ func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
 // time, asks again for the next call, and runs the first call again with the answer that it has
 // (RAN 1.2.22, 200 threads).
 func (g Group) Unambiguous(a agui.Answer, value json.RawMessage) error {
-	if a.Payload = value; g.Beside == nil || kit.Denies(a) {
+	if a.Payload = value; g.Beside == nil || kit.Denies(a) || g.Shape == Elicitation && !accepts(value) {
 		return nil
 	}
 	return agui.Errorf(agui.ApprovalAmbiguous, "interrupt %q was asked by one of several calls that run at once in one task, and the backend gives the answer to whichever asks first "+

@@ -31,6 +31,12 @@ type ask struct {
 	allowed []string        // decisions that the backend takes
 	edits   json.RawMessage // schema of the arguments where edit is allowed and the backend gave one
 	pinned  bool            // an edit keeps the tool
+
+	// These are of an elicitation: its key, and a form to fill in or a page to visit. It has neither
+	// if it asks for a yes or a no.
+	key  string
+	form json.RawMessage
+	url  *string
 }
 
 // review reads the value as one of its shape. It returns false if the value has another shape.
@@ -45,6 +51,8 @@ func (n Native) review() (review, bool) {
 		return parsePerCall(v, n.Schema)
 	case Inbox:
 		return parseInbox(v)
+	case Elicitation:
+		return parseElicitation(v)
 	}
 	return review{}, false
 }
@@ -53,6 +61,9 @@ func (a ask) allows(decision string) bool { return slices.Contains(a.allowed, de
 
 // fields returns the fields of the interrupt for one action.
 func (r review) fields(i int, find *finder) fields {
+	if r.shape == Elicitation {
+		return r.elicitationFields(i)
+	}
 	a := r.asks[i]
 	f := fields{reason: reasonApproval, message: a.message, schema: string(r.schema(i)), toolCallID: find.call(a)}
 	switch {
@@ -112,8 +123,11 @@ func (r review) unsaid(a ask) bool {
 // Then nothing is sent, because LangGraph keeps a bad answer and replays it for ever (langgraph.md,
 // section 1, fact 5). valid is Request.Valid.
 func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
-	if r.shape == Inbox {
+	switch r.shape {
+	case Inbox:
 		return r.respond(i, a)
+	case Elicitation:
+		return r.elicitation(i, a, valid)
 	}
 	d, err := r.hitlDecision(i, a)
 	if err != nil {
@@ -129,8 +143,11 @@ func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.Raw
 
 // assemble puts the decisions together into the value that the graph waits for.
 func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
-	if r.shape == PerCall || r.shape == Inbox && !r.list {
+	switch {
+	case r.shape == PerCall, r.shape == Inbox && !r.list:
 		return decisions[0]
+	case r.shape == Elicitation:
+		return r.responses(decisions)
 	}
 	list := []byte{'['}
 	for i, d := range decisions {

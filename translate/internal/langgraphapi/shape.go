@@ -26,6 +26,9 @@ const (
 	PerCall    Shape = "percall"    // the same middleware with interrupt_mode="per_call"
 	Inbox      Shape = "inbox"      // Agent Inbox, langgraph.prebuilt.interrupt
 	given      Shape = "given"      // as the outcome has it, nothing derived from the value
+
+	// Elicitation is what an MCP server asks, by langchain.mcp.
+	Elicitation Shape = "elicitation"
 )
 
 // These are the reasons of interrupts that come without one.
@@ -34,6 +37,8 @@ const (
 	reasonApproval = "langgraph:tool_approval"
 	reasonInbox    = "langgraph:human_interrupt"
 	reasonToolCall = "tool_call"
+
+	reasonElicitation = "langgraph:mcp_elicitation"
 )
 
 // ShapeOf says which kind of value it is.
@@ -44,7 +49,7 @@ func (n Native) ShapeOf() Shape {
 	if gjson.GetBytes(n.Value, copilotKitValue).Exists() {
 		return CopilotKit
 	}
-	for _, s := range []Shape{HITL, PerCall, Inbox} {
+	for _, s := range []Shape{HITL, PerCall, Inbox, Elicitation} {
 		n.Shape = s
 		if _, ok := n.review(); ok {
 			return s
@@ -53,8 +58,13 @@ func (n Native) ShapeOf() Shape {
 	return Plain
 }
 
-// IsReview says whether the answer is one decision for each action under review.
-func (n Native) IsReview() bool { return n.Shape == HITL || n.Shape == PerCall || n.Shape == Inbox }
+// IsReview reports whether the answer is one decision for each question of the value.
+func (n Native) IsReview() bool {
+	return n.Shape == HITL || n.Shape == PerCall || n.Shape == Inbox || n.Shape == Elicitation
+}
+
+// AskedByNode reports whether a node asks about tool calls, and not a tool in its own call.
+func (n Native) AskedByNode() bool { return n.IsReview() && n.Shape != Elicitation }
 
 const copilotKitValue = "__copilotkit_interrupt_value__"
 
@@ -84,7 +94,11 @@ func Publish(natives []Native, calls []agui.Call, ended []translate.Ended) []agu
 		}
 		value := n.asked()
 		for i, object := range objects {
-			list = append(list, agui.Interrupt{Native: n.ID, Object: object, Private: agui.MustMarshal(place{at, i}), Question: question(value, i)})
+			one := agui.Interrupt{Native: n.ID, Object: object, Private: agui.MustMarshal(place{at, i}), Question: question(value, i)}
+			if n.Shape == Elicitation {
+				one.No = elicitationNo(one)
+			}
+			list = append(list, one)
 		}
 	}
 	nameCalls(list, ended)
@@ -258,6 +272,9 @@ func (n Native) about() []byte {
 // would run. The value with all actions of the review is not repeated for each of them.
 func (r review) about(i int) []byte {
 	a := r.asks[i]
+	if r.shape == Elicitation {
+		return r.elicitationAbout(i)
+	}
 	m := kit.AppendText([]byte{'{'}, "name", a.tool)
 	if !IsNull(a.args) {
 		m = kit.AppendMember(m, `"args"`, string(a.args))

@@ -1,0 +1,265 @@
+package langgraphapi
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+// parseElicitation reads the questions of an MCP server that a tool call waits for
+// (langchain/mcp/elicitation.py, MCPElicitationInterrupt, langchain 1.4.7 and later). They are
+// answered by {"responses":{key:{"action":"accept"|"decline"|"cancel","content"}}}, with one for
+// each key. Any other value is an error in the node, which LangGraph keeps for good.
+func parseElicitation(v gjson.Result) (review, bool) {
+	r := review{shape: Elicitation}
+	requests := v.Get("requests")
+	if !v.IsObject() || v.Get("type").Str != "mcp_elicitation" || !requests.IsArray() {
+		return r, false
+	}
+	keys := map[string]bool{}
+	for _, request := range requests.Array() {
+		key := request.Get("key")
+		if key.Type != gjson.String || keys[key.Str] {
+			return r, false
+		}
+		keys[key.Str] = true
+		a := ask{tool: v.Get("tool_name").Str, key: key.Str, message: firstString(request.Get("message"))}
+		if url := request.Get("url"); request.Get("mode").Str == "url" && url.Type == gjson.String {
+			a.url = &url.Str
+		} else if s := request.Get("requested_schema"); !s.IsObject() || asksForMembers(s) {
+			a.form = json.RawMessage(`{"type":"object"}`)
+			if s.IsObject() {
+				a.form = json.RawMessage(s.Raw)
+			}
+		}
+		r.asks = append(r.asks, a)
+	}
+	return r, len(r.asks) > 0
+}
+
+// asksForMembers reports whether a form has members. One without asks for a yes or a no.
+func asksForMembers(schema gjson.Result) bool {
+	found := false
+	schema.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "type", "title", "description", "$schema", "additionalProperties":
+		case "properties", "required":
+			found = found || v.Raw != "{}" && v.Raw != "[]"
+		default:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// accepts reports whether a value accepts one of the questions.
+func accepts(value json.RawMessage) bool {
+	found := false
+	gjson.GetBytes(value, "responses").ForEach(func(_, one gjson.Result) bool {
+		action := one.Get("action").Str
+		found = action != "decline" && action != "cancel"
+		return !found
+	})
+	return found
+}
+
+// elicitationNo returns the payload of a plain denial, nil if the published schema has one.
+func elicitationNo(i agui.Interrupt) json.RawMessage {
+	if yes, no := kit.Words(i); yes != nil || no != nil {
+		return nil
+	}
+	return json.RawMessage(decline)
+}
+
+const decline, cancelAction = `{"action":"decline"}`, `{"action":"cancel"}`
+
+// elicitationFields returns the fields of the interrupt for one question. The address of a page
+// that the person is to visit follows the message, because a client shows that.
+func (r review) elicitationFields(i int) fields {
+	a := r.asks[i]
+	f := fields{reason: reasonElicitation, message: a.message, schema: string(r.elicitationSchema(i))}
+	if a.url != nil {
+		text := *a.url
+		if a.message != nil && *a.message != "" {
+			text = *a.message + "\n" + text
+		}
+		f.message = &text
+	}
+	if f.message == nil {
+		f.message = asks(a.tool)
+	}
+	return f
+}
+
+// elicitationSchema returns the server's own schema of a form. A page, and a form without members,
+// is a question for yes or no.
+func (r review) elicitationSchema(i int) json.RawMessage {
+	if r.asks[i].form == nil {
+		return json.RawMessage(kit.ApprovalSchema)
+	}
+	return r.asks[i].form
+}
+
+// elicitationAbout returns the members that show which question of which tool it is.
+func (r review) elicitationAbout(i int) []byte {
+	a := r.asks[i]
+	m := kit.AppendText(kit.AppendText([]byte{'{'}, "name", a.tool), "key", a.key)
+	if a.url != nil {
+		m = kit.AppendText(m, "url", *a.url)
+	}
+	return m
+}
+
+// elicited writes an answer to question i in the one form that is judged: the content of a form is
+// the payload, so that the schema judges it. A decline and a cancel are the server's own word, and
+// marked Own. A payload that the form itself has a member for is the form's content.
+func (r review) elicited(i int, a *agui.Answer) {
+	ask := r.asks[i]
+	m, isObject := Members(a.Payload)
+	if responses, ok := Members(m["responses"]); ok && len(m) == 1 && !ask.has("responses") {
+		if one := responses[ask.key]; one != nil {
+			a.Payload = one
+			m, isObject = Members(one)
+		}
+	}
+	says, content := "", m["content"]
+	switch action, _ := Text(m["action"]); {
+	case string(a.Payload) == "false":
+		says = "decline"
+	case string(a.Payload) == "true":
+		says = "accept"
+	case !isObject:
+	case (action == "accept" || action == "decline" || action == "cancel") && !ask.has("action"):
+		if only(m, "action", "content") {
+			says = action
+		}
+	case ask.has("approved"):
+	case string(m["approved"]) == "false":
+		says = "decline"
+	case string(m["approved"]) == "true" && only(m, "approved", "content", "message"):
+		says = "accept"
+	}
+	switch says {
+	case "decline":
+		a.Payload, a.Own = json.RawMessage(decline), true
+	case "cancel":
+		a.Payload, a.Own = json.RawMessage(cancelAction), true
+	case "accept":
+		switch {
+		case ask.form == nil:
+			a.Payload = json.RawMessage(`{"approved":true}`)
+		case IsNull(content):
+			a.Payload = json.RawMessage(`{}`)
+		default:
+			a.Payload = content
+		}
+	}
+}
+
+// only reports whether an object has no other members than these.
+func only(m map[string]json.RawMessage, keys ...string) bool {
+	n := 0
+	for _, key := range keys {
+		if _, has := m[key]; has {
+			n++
+		}
+	}
+	return n == len(m)
+}
+
+// has reports whether a form asks for a member.
+func (a ask) has(member string) bool {
+	found := false
+	gjson.GetBytes(a.form, "properties").ForEach(func(k, _ gjson.Result) bool {
+		found = k.Str == member
+		return !found
+	})
+	return found
+}
+
+// elicitation makes the server's response for question i. The content of a form is judged once
+// more: what the tool refuses stays in LangGraph for good.
+func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
+	ask := r.asks[i]
+	if a.Status == agui.Cancelled {
+		return json.RawMessage(cancelAction), nil
+	}
+	if a.Own {
+		return a.Payload, nil // elicited made it
+	}
+	if ask.form == nil {
+		m, _ := Members(a.Payload)
+		v, err := readVerdict(a.ID, m)
+		switch {
+		case err != nil:
+			return nil, err
+		case !v.approved:
+			return json.RawMessage(decline), nil
+		case ask.url != nil:
+			return json.RawMessage(`{"action":"accept"}`), nil
+		}
+		return json.RawMessage(`{"action":"accept","content":{}}`), nil
+	}
+	if !gjson.ParseBytes(a.Payload).IsObject() {
+		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is not the object that the form asks for; to decline it, send approved false", a.ID)
+	}
+	if member := unflat(a.Payload); member != "" {
+		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q: %q is neither a text, a number, a boolean nor a list of texts, and a form of MCP has nothing else", a.ID, member)
+	}
+	if valid != nil {
+		if err := valid(ask.form, a.Payload); err != nil {
+			return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q does not fit the form: %v", a.ID, err)
+		}
+	}
+	return append(kit.AppendMember([]byte(`{"action":"accept"`), `"content"`, string(a.Payload)), '}'), nil
+}
+
+// unflat returns the name of a member that no form of MCP can have, "" if there is none
+// (mcp.types.ElicitResult).
+func unflat(content json.RawMessage) (member string) {
+	gjson.ParseBytes(content).ForEach(func(k, v gjson.Result) bool {
+		flat := !v.IsObject()
+		for _, one := range listOf(v) {
+			flat = flat && one.Type == gjson.String
+		}
+		if !flat {
+			member = agui.Cut(k.Str)
+		}
+		return flat
+	})
+	return member
+}
+
+func listOf(v gjson.Result) []gjson.Result {
+	if !v.IsArray() {
+		return nil
+	}
+	return v.Array()
+}
+
+// responses puts the responses together by the keys of their questions.
+func (r review) responses(list []json.RawMessage) json.RawMessage {
+	m := []byte{'{'}
+	for i, one := range list {
+		m = kit.AppendMember(m, string(agui.MustMarshal(r.asks[i].key)), string(one))
+	}
+	return append(kit.AppendMember([]byte{'{'}, `"responses"`, string(append(m, '}'))), '}')
+}
+
+// elicitedAll reads a value in the form of langchain's own resume as the answers to all questions.
+// A question without a response stays open.
+func (r review) elicitedAll(p agui.Pause, g Group, responses map[string]json.RawMessage) []agui.Answer {
+	var list []agui.Answer
+	for i, at := range g.At {
+		if one := responses[r.asks[i].key]; one != nil {
+			a := agui.Answer{ID: p.Interrupts[at].ID, Status: agui.Resolved, Payload: one, Native: true}
+			r.elicited(i, &a)
+			list = append(list, a)
+		}
+	}
+	return list
+}

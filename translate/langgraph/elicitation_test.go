@@ -1,0 +1,159 @@
+package langgraph
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+)
+
+// What langchain.mcp of langchain 1.5.2 asks for an MCP server (recorded with fastmcp 4.2.3).
+const (
+	payForm     = `{"type":"object","properties":{"reference":{"type":"string"},"copies":{"type":"integer"}},"required":["reference"]}`
+	elicitation = `{"type":"mcp_elicitation","tool_name":"pay","requests":[{"key":"confirm","message":"Which reference?","mode":"form","requested_schema":` + payForm +
+		`},{"key":"visit","message":"Sign in","mode":"url","url":"https://bank.example/in"},{"key":"sure","message":"Sure?","mode":"form","requested_schema":{"type":"object","properties":{}}}]}`
+	oneForm = `{"type":"mcp_elicitation","tool_name":"pay","requests":[{"key":"a.b","message":"Which reference?","mode":"form","requested_schema":` + payForm + `}]}`
+)
+
+// Each key is a question with its message and its schema. A page to visit is a link behind the
+// message.
+func TestElicitationIsPublished(t *testing.T) {
+	const yesNo = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+	want := []string{
+		`{"reason":"langgraph:mcp_elicitation","message":"Which reference?","responseSchema":` + payForm + `,"metadata":{"langgraph":{"name":"pay","key":"confirm"}}}`,
+		`{"reason":"langgraph:mcp_elicitation","message":"Sign in\nhttps://bank.example/in","responseSchema":` + yesNo + `,"metadata":{"langgraph":{"name":"pay","key":"visit","url":"https://bank.example/in"}}}`,
+		`{"reason":"langgraph:mcp_elicitation","message":"Sure?","responseSchema":` + yesNo + `,"metadata":{"langgraph":{"name":"pay","key":"sure"}}}`,
+	}
+	for name, stream := range map[string][]string{
+		"custom":  {started, pyCalls, custom(idA, elicitation), finished},
+		"outcome": {started, pyCalls, withOutcome(adapters(idA, elicitation, ""))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pausedBy(t, newDialect(t, Options{}), stream...)
+			got := objects(p)
+			for n, object := range want {
+				if n >= len(got) || agui.DeleteKey([]byte(got[n]), "id") == nil || string(agui.DeleteKey([]byte(got[n]), "id")) != object {
+					t.Errorf("objects\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+					break
+				}
+			}
+			if len(p.Interrupts) == 3 && (string(p.Interrupts[0].No) != `{"action":"decline"}` || p.Interrupts[0].Yes != nil) {
+				t.Errorf("a plain no is %s, and yes %s", p.Interrupts[0].No, p.Interrupts[0].Yes)
+			}
+		})
+	}
+}
+
+// fits judges a payload by the required members of a schema.
+func fits(schema, payload json.RawMessage) error {
+	v := gjson.ParseBytes(payload)
+	if gjson.GetBytes(schema, "type").Str == "object" && !v.IsObject() {
+		return errors.New("not an object")
+	}
+	for _, key := range gjson.GetBytes(schema, "required").Array() {
+		member, want := v.Get(key.Str), gjson.GetBytes(schema, "properties."+key.Str+".type").Str
+		if !member.Exists() || want == "string" && member.Type != gjson.String || want == "boolean" && !member.IsBool() {
+			return errors.New(key.Str + " is missing or not a " + want)
+		}
+	}
+	return nil
+}
+
+func TestElicitationIsAnswered(t *testing.T) {
+	d := newDialect(t, Options{})
+	three, one := pausedBy(t, d, started, custom(idA, elicitation), finished), pausedBy(t, d, started, custom(idA, oneForm), finished)
+	entries := func(payloads ...string) string {
+		var list []string
+		for n, payload := range payloads {
+			list = append(list, dialecttest.Entry(idA+"~r"+string(rune('1'+n)), payload))
+		}
+		return dialecttest.ResumeArray(list...)
+	}
+	answered := func(first string) string { return `{"responses":{"a.b":` + first + `}}` }
+	const accepted = `{"action":"accept","content":{"reference":"5"}}`
+	for name, c := range map[string]struct {
+		pause      agui.Pause
+		more, want string
+	}{
+		"content":                       {one, entries(`{"reference":"5"}`), answered(accepted)},
+		"the server's own word":         {one, entries(accepted), answered(accepted)},
+		"approved with content":         {one, entries(`{"approved":true,"content":{"reference":"5"}}`), answered(accepted)},
+		"all of langchain's resume":     {one, entries(`{"responses":{"a.b":` + accepted + `}}`), answered(accepted)},
+		"denied":                        {one, entries(`{"approved":false}`), answered(`{"action":"decline"}`)},
+		"denied with a reason":          {one, entries(`{"approved":false,"message":"no"}`), answered(`{"action":"decline"}`)},
+		"false":                         {one, entries(`false`), answered(`{"action":"decline"}`)},
+		"own decline":                   {one, entries(`{"action":"decline"}`), answered(`{"action":"decline"}`)},
+		"cancelled":                     {one, entries(``), answered(`{"action":"cancel"}`)},
+		"own cancel":                    {one, entries(`{"action":"cancel"}`), answered(`{"action":"cancel"}`)},
+		"command, own":                  {one, dialecttest.Command(answered(accepted)), answered(accepted)},
+		"command, map":                  {one, dialecttest.Command(`{"` + idA + `":` + answered(accepted) + `}`), answered(accepted)},
+		"command, content":              {one, dialecttest.Command(`{"reference":"5"}`), answered(accepted)},
+		"approved without content":      {one, entries(`{"approved":true}`), ""},
+		"true":                          {one, entries(`true`), ""},
+		"accept without content":        {one, entries(`{"action":"accept"}`), ""},
+		"content of another type":       {one, entries(`{"reference":5}`), ""},
+		"own content of another type":   {one, entries(`{"action":"accept","content":{"reference":5}}`), ""},
+		"command of another type":       {one, dialecttest.Command(answered(`{"action":"accept","content":{"reference":5}}`)), ""},
+		"an object in it":               {one, entries(`{"reference":"5","copies":{}}`), ""},
+		"a list of numbers in it":       {one, entries(`{"reference":"5","copies":[1]}`), ""},
+		"another action":                {one, entries(`{"action":"yes"}`), ""},
+		"an action that says more":      {one, entries(`{"action":"decline","approved":true}`), ""},
+		"text":                          {one, entries(`"yes"`), ""},
+		"nothing":                       {one, entries(`{}`), ""},
+		"three":                         {three, entries(`{"reference":"5"}`, `{"approved":true}`, `{"approved":true}`), `{"responses":{"confirm":` + accepted + `,"visit":{"action":"accept"},"sure":{"action":"accept","content":{}}}}`},
+		"three, mixed":                  {three, entries(`{"approved":false}`, ``, `true`), `{"responses":{"confirm":{"action":"decline"},"visit":{"action":"cancel"},"sure":{"action":"accept","content":{}}}}`},
+		"three in langchain's form":     {three, dialecttest.Command(`{"responses":{"sure":{"action":"accept","content":{}},"visit":{"action":"accept"},"confirm":` + accepted + `}}`), `{"responses":{"confirm":` + accepted + `,"visit":{"action":"accept"},"sure":{"action":"accept","content":{}}}}`},
+		"a page denied":                 {three, entries(`{"reference":"5"}`, `{"approved":false}`, `false`), `{"responses":{"confirm":` + accepted + `,"visit":{"action":"decline"},"sure":{"action":"decline"}}}`},
+		"a page, no clear answer":       {three, entries(`{"reference":"5"}`, `{}`, `false`), ""},
+		"a form without members, empty": {three, entries(`{"reference":"5"}`, `false`, `{}`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := resumeWith(t, d, c.pause, input(t, c.more), func(r *translate.Request) { r.Valid = fits })
+			switch {
+			case c.want == "" && dialecttest.Code(err) != agui.InvalidPayload:
+				t.Errorf("the backend gets %s (%v)", sent(out), err)
+			case c.want != "" && (err != nil || gjson.Get(sent(out), idA).Raw != c.want):
+				t.Errorf("the backend gets %s (%v), want %s", sent(out), err, c.want)
+			}
+		})
+	}
+	t.Run("a question without a response stays open", func(t *testing.T) {
+		in := input(t, dialecttest.Command(`{"responses":{"visit":{"action":"accept"}}}`))
+		if list, err := d.Answers(in, three); err != nil || len(list) != 1 || list[0].ID != three.Interrupts[1].ID {
+			t.Errorf("%+v %v", list, err)
+		}
+	})
+	t.Run("a form with members of those names", func(t *testing.T) {
+		p := pausedBy(t, d, started, custom(idA, `{"type":"mcp_elicitation","tool_name":"f","requests":[{"key":"k","message":"M","mode":"form","requested_schema":{"type":"object","properties":{"approved":{"type":"boolean"},"action":{"type":"string"}}}}]}`), finished)
+		for _, content := range []string{`{"approved":false}`, `{"action":"decline"}`, `{"approved":true,"action":"accept"}`} {
+			out, _, err := resumeWith(t, d, p, input(t, entries(content)))
+			if want := `{"responses":{"k":{"action":"accept","content":` + content + `}}}`; err != nil || gjson.Get(sent(out), idA).Raw != want {
+				t.Errorf("%s %v, want %s", sent(out), err, want)
+			}
+		}
+	})
+}
+
+// Of several calls that run at once another may get the answer: only a no goes then.
+func TestElicitationBesideOtherCalls(t *testing.T) {
+	d := newDialect(t, Options{})
+	p := pausedBy(t, d, started, custom(idA, oneForm), finished)
+	var kept map[string]any
+	if err := json.Unmarshal(p.Private, &kept); err != nil {
+		t.Fatal(err)
+	}
+	kept["natives"].([]any)[0].(map[string]any)["beside"] = []any{}
+	p.Private = agui.MustMarshal(kept)
+	for payload, want := range map[string]bool{`{"reference":"5"}`: false, `{"approved":false}`: true, ``: true, `{"action":"cancel"}`: true} {
+		_, _, err := resumeWith(t, d, p, input(t, dialecttest.ResumeArray(dialecttest.Entry(idA+"~r1", payload))))
+		if (err == nil) != want || err != nil && dialecttest.Code(err) != agui.ApprovalAmbiguous {
+			t.Errorf("%s: %v", payload, err)
+		}
+	}
+}
