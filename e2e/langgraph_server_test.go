@@ -29,6 +29,12 @@ func ofServer(t *testing.T, s *server, graph string, more map[string]string) *ho
 func eachLangGraphServer(t *testing.T, graph string, test func(t *testing.T, w world)) {
 	t.Helper()
 	t.Parallel()
+	eachLangGraphServerNow(t, graph, test)
+}
+
+// eachLangGraphServerNow is eachLangGraphServer within a test that is parallel already.
+func eachLangGraphServerNow(t *testing.T, graph string, test func(t *testing.T, w world)) {
+	t.Helper()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
 		one := need(t, s.framework, s.version)
 		h := ofServer(t, one, graph, nil)

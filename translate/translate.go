@@ -101,6 +101,10 @@ type Request struct {
 	// valid against its schema, unless the answer is marked Own.
 	Pause   agui.Pause
 	Answers []agui.Answer
+	// EndOnly says that every answer is a cancel, and that the backend keeps another answer, which it
+	// would carry out in place of any that is sent now. The dialect ends what waits, and sends no
+	// answer. It is set only if the pause has CancelEnds.
+	EndOnly bool
 	// New are the messages beside the answers that the record does not have. It is empty except on
 	// a resume.
 	New []agui.Message
@@ -383,6 +387,9 @@ type Asked struct {
 	// Sticky says that the backend keeps the first answer to a question, and replays it whenever
 	// the question comes back.
 	Sticky bool
+	// CancelEnds says that a cancel of every question reaches the backend although it keeps another
+	// answer: the dialect can end what waits without an answer (Request.EndOnly).
+	CancelEnds bool
 	// Own are the events by which the backend itself announced the pause. OwnFinish is its own
 	// terminal event. proxy tells them if the client is shown the backend's form, and to a client
 	// that asks again. A dialect whose form is not on_interrupt sets them for such a client only
@@ -396,7 +403,7 @@ type Asked struct {
 // Pause is the pause as it goes into the record of a dialect, before proxy has given it ids.
 func (a Asked) Pause(dialect string) agui.Pause {
 	return agui.Pause{
-		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, Native: a.Own, NativeFinish: a.OwnFinish,
+		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, CancelEnds: a.CancelEnds, Native: a.Own, NativeFinish: a.OwnFinish,
 	}
 }
 

@@ -67,6 +67,12 @@ def told(call: dict, content: str):
     return ToolMessage(id=unique("tool"), tool_call_id=call["id"], name=call["name"], content=content)
 
 
+def breaks(args: dict):
+    """A tool that fails in the middle of what it does. LangGraph then keeps the answer."""
+    if args["path"] == "broken.txt":
+        raise RuntimeError("kaput")
+
+
 def act(given: dict, config: RunnableConfig):
     call = given["call"]
     answer = interrupt({
@@ -78,6 +84,7 @@ def act(given: dict, config: RunnableConfig):
     if decision["type"] in ("approve", "edit"):
         args = decision["edited_action"]["args"] if decision["type"] == "edit" else call["args"]
         effect(config, "delete_file", args)
+        breaks(args)
         if args["path"] == "slow.txt":
             time.sleep(1.5)
         content = "deleted " + args["path"]
@@ -110,6 +117,7 @@ def freely(state: State, config: RunnableConfig):
     answer = interrupt({"question": f"Delete {call['args']['path']}?"})
     if answer and answer != "no" and not (isinstance(answer, dict) and answer.get("approved") is False):
         effect(config, call["name"], call["args"])
+        breaks(call["args"])
     return {"messages": [told(call, json.dumps(answer))]}
 
 

@@ -119,6 +119,9 @@ type Pause struct {
 	// question comes back after a resume that failed: another answer, a denial too, would carry out
 	// the first one again. The contract lets only the same answer through then.
 	Sticky bool `json:"sticky,omitempty"`
+	// CancelEnds says that a cancel of every question ends what waits at the backend. The questions
+	// get no answer, so an answer that the backend keeps is not replayed.
+	CancelEnds bool `json:"cancelEnds,omitempty"`
 	// Stripped: the store had no room for Messages and State, or not any more.
 	Stripped bool `json:"stripped,omitempty"`
 	// Kept is how many bytes of Messages and State the store keeps. A loaded pause has neither:

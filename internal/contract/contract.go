@@ -44,8 +44,9 @@ type Case struct {
 	Stranger bool
 	// InMemory says that the record's store loses it with the process, and shares it with no other.
 	InMemory bool
-	// Frees says whether a cancel of a pause that ended in doubt is to be handed on all the same:
-	// its backend may still wait, and takes a cancel for no yes. A nil Frees says no.
+	// Frees reports whether a cancel of a pause that ended in doubt is to be handed on all the same:
+	// its backend may still wait, and takes a cancel for no yes. The same holds of a pause with
+	// CancelEnds whose run ended in an error. A nil Frees reports false.
 	Frees func(p *agui.Pause) bool
 	// Locks reports whether a new message would lock the thread for good if its backend still waits
 	// for an answer to a pause that ended in doubt. A nil Locks reports false.
@@ -69,6 +70,9 @@ type Ruling struct {
 	Ends store.How
 	// Answers, with Resume, are one for each question, in the pause's order.
 	Answers []agui.Answer
+	// EndOnly, with Resume: the answers are cancels that end what waits, see
+	// translate.Request.EndOnly.
+	EndOnly bool
 	// New, with Resume and Missed, are the messages that the record lacks.
 	New []agui.Message
 	// Replay, with Replay, is the end that is told again. With Reopen it is how the pause ended.

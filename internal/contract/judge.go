@@ -274,11 +274,13 @@ func (c *Case) locked() bool {
 	return newest.How == store.Doubtful && !newest.Tombstone && newest.Pause != nil && c.Locks(newest.Pause)
 }
 
-// frees says whether the answers cancel a pause of which nobody knows what became, and are to be
-// handed on. They are a no, and the backend may wait for one.
+// frees reports whether the answers cancel a pause that the backend may still wait with, and are to
+// be handed on: nobody knows what became of it, or its run failed and a cancel can end it.
 func (c *Case) frees(result *store.Result) bool {
-	if c.Record.Pause != nil || result == nil || result.Tombstone || result.How != store.Doubtful || result.Pause == nil ||
-		!AllCancelled(c.Answers) || c.Frees == nil {
+	if c.Record.Pause != nil || result == nil || result.Tombstone || result.Pause == nil || !AllCancelled(c.Answers) || c.Frees == nil {
+		return false
+	}
+	if result.How != store.Doubtful && !(result.Pause.CancelEnds && result.How == store.Finished && isError(result.Finish)) {
 		return false
 	}
 	for _, i := range result.Pause.Interrupts {
@@ -339,7 +341,10 @@ func (c *Case) forOpen() Ruling {
 func (c *Case) resume(answers []agui.Answer) Ruling {
 	p := c.Record.Pause
 	if i, stuck := c.stuck(answers); stuck {
-		if AllCancelled(answers) {
+		switch {
+		case AllCancelled(answers) && p.CancelEnds:
+			return Ruling{Do: Resume, Answers: answers, EndOnly: true, New: c.newInput(p.Seen, p)}
+		case AllCancelled(answers):
 			return GiveUp(c)
 		}
 		return refuseOtherThanKept(i)

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"testing"
+	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
@@ -43,6 +44,62 @@ func TestQuestionThatCanOnlyBeCancelled(t *testing.T) {
 				if a.ID == "x" && a.Status != agui.Cancelled {
 					t.Errorf("%+v", a)
 				}
+			}
+		})
+	}
+}
+
+// A backend keeps an answer, and a cancel ends what waits there without one: the cancel is handed
+// on as that, however it is said, and no other answer than the kept one is.
+func TestCancelEndsWhatKeepsAnAnswer(t *testing.T) {
+	ends := func(r store.Record) store.Record {
+		if r.Pause != nil {
+			r.Pause.CancelEnds = true
+		}
+		for _, result := range r.Results {
+			result.Pause.CancelEnds = true
+		}
+		return r
+	}
+	back := func(how store.How) store.Record { return ends(comesBack(how, endedBadly)) }
+	expired := back(store.Finished)
+	expired.Pause.Interrupts[0].Object = interrupt("x2", `,"expiresAt":"`+testNow.Add(-time.Minute).Format(time.RFC3339)+`"`).Object
+	reopened := ends(endedRecord(store.Finished, endedBadly))
+	reopened.State, reopened.Pause = store.Open, testPause(interrupt("x", ""))
+	reopened.Pause.Sticky, reopened.Pause.CancelEnds = true, true
+	for name, c := range map[string]struct {
+		record   store.Record
+		answers  []agui.Answer
+		messages []string
+		carry    bool
+		do       Act
+		end      bool
+		fresh    int
+	}{
+		"cancelled":                    {record: back(store.Finished), answers: []agui.Answer{cancelled("x2")}, do: Resume, end: true},
+		"cancelled behind a doubt":     {record: back(store.Doubtful), answers: []agui.Answer{cancelled("x2")}, do: Resume, end: true},
+		"cancelled beside a message":   {record: back(store.Finished), answers: []agui.Answer{cancelled("x2")}, messages: []string{oldUser, newUser}, do: Resume, end: true, fresh: 1},
+		"cancelled at the desk":        {record: back(store.Finished), answers: []agui.Answer{cancelled("x2")}, carry: true, do: Resume, end: true},
+		"expired, and a message":       {record: expired, messages: []string{oldUser, newUser}, do: Resume, end: true, fresh: 1},
+		"denied":                       {record: back(store.Finished), answers: []agui.Answer{resolved("x2", "false")}, do: Refuse},
+		"approved again":               {record: back(store.Finished), answers: []agui.Answer{resolved("x2", "true")}, do: Resume},
+		"a message alone":              {record: back(store.Finished), messages: []string{oldUser, newUser}, do: Refuse},
+		"cancelled after a good end":   {record: ends(comesBack(store.Finished, endedWell)), answers: []agui.Answer{cancelled("x2")}, do: Resume},
+		"cancelled right behind it":    {record: ends(endedRecord(store.Finished, endedBadly)), answers: []agui.Answer{cancelled("x")}, do: Reopen},
+		"with a message":               {record: ends(endedRecord(store.Finished, endedBadly)), answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, newUser}, do: Reopen},
+		"and then":                     {record: reopened, answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, newUser}, do: Resume, end: true, fresh: 1},
+		"cancelled where nothing ends": {record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Quiet},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := Case{
+				Input: agui.RunInput{Messages: messages(c.messages...), HasResume: c.answers != nil}, Answers: c.answers, Record: c.record,
+				Frees: func(*agui.Pause) bool { return true }, Valid: validate,
+			}
+			if c.carry {
+				q.Carry = c.record.Pause.ID
+			}
+			if r := Judge(&q); r.Do != c.do || r.EndOnly != c.end || len(r.New) != c.fresh {
+				t.Errorf("%+v", r)
 			}
 		})
 	}

@@ -36,6 +36,10 @@ func (c *chat) prepareAnswers() error {
 		return kit.Unreadable()
 	}
 	c.resumes = true
+	if c.r.EndOnly { // any answer would carry out the one that the graph keeps
+		c.ends = true
+		return nil
+	}
 	for _, g := range c.groups {
 		if g.Way != langgraphapi.ByID {
 			if err := kit.Unsure(c.r.Pause, g.Answers...); err != nil {
@@ -131,6 +135,15 @@ func (c *chat) waits(s state) bool {
 	open := s.natives()
 	return !slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
 		return !slices.ContainsFunc(open, func(n langgraphapi.Native) bool {
+			return n.ID == g.ID && langgraphapi.EqualJSON(n.Value, g.Value)
+		})
+	})
+}
+
+// showsAnswered reports whether the thread shows one of the questions that the answers are for.
+func (c *chat) showsAnswered(s state) bool {
+	return slices.ContainsFunc(s.natives(), func(n langgraphapi.Native) bool {
+		return slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
 			return n.ID == g.ID && langgraphapi.EqualJSON(n.Value, g.Value)
 		})
 	})

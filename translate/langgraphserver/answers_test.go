@@ -94,6 +94,63 @@ func TestACancelEndsTheTask(t *testing.T) {
 	}
 }
 
+// The graph keeps an answer at which a node failed, and would carry it out in place of any other. A
+// cancel then ends the task, of a review too, and no answer is sent whatever the server says.
+func TestACancelBesideAKeptAnswer(t *testing.T) {
+	const review = `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","reject"]}]}`
+	calls := func(value string) string {
+		return `{"values":{"messages":[{"id":"a1","type":"ai","content":"","tool_calls":[{"id":"c1","name":"f","args":{}}]}]},"next":["ask"],"tasks":[` + task(asks(idA, value)) + `]}`
+	}
+	for name, value := range map[string]string{"a question": question, "a review": review} {
+		t.Run(name, func(t *testing.T) {
+			state := calls(value)
+			p := pausedBy(t, state, `updates|{"__interrupt__":[`+asks(idA, value)+`]}`)
+			if !p.CancelEnds {
+				t.Error("the pause does not say that a cancel ends it")
+			}
+			begin := func(t *testing.T) translate.Run {
+				in := input(t, `"messages":[`+hello+`,{"id":"u2","role":"user","content":"and then"}],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, "")))
+				out, run, err := dialecttest.Resume(newDialect(t), p, in, &dialecttest.Log{}, func(r *translate.Request) {
+					r.EndOnly, r.New = true, r.Input.Messages[1:]
+				})
+				if err != nil || out.Method != "GET" {
+					t.Fatalf("%+v %v", out, err)
+				}
+				return run
+			}
+			t.Run("it asks still", func(t *testing.T) {
+				e := next(t, begin(t), false, whole(state))
+				for _, node := range []string{"ask", "__end__"} {
+					if gjson.GetBytes(e.Out.Body, "as_node").Str != node || gjson.GetBytes(e.Out.Body, "command").Exists() {
+						t.Fatalf("%s %s", e.Out.Path, e.Out.Body)
+					}
+					for _, status := range []int{409, 422, 500} {
+						if res, _ := e.Run.End(translate.End{Status: status}); res.Next != nil || res.Fate != translate.Untouched || res.Finish.Type != agui.RunErrored {
+							t.Errorf("%s, %d: %+v", node, status, res)
+						}
+					}
+					e = next(t, e.Run, false, whole(`{"checkpoint":{}}`))
+				}
+				e = next(t, e.Run, false, whole(empty))
+				if e.Out.Resumes || !e.Out.TakesNew || gjson.GetBytes(e.Out.Body, "input.messages.#.id").Raw != `["u1","u2"]` {
+					t.Errorf("the message does not go: %s", e.Out.Body)
+				}
+			})
+			t.Run("it asks no more", func(t *testing.T) {
+				if e := next(t, begin(t), false, whole(empty)); e.Out.Resumes || !strings.HasSuffix(e.Out.Path, "/runs/stream") {
+					t.Errorf("%s %s", e.Out.Path, e.Out.Body)
+				}
+			})
+			t.Run("it asks something else", func(t *testing.T) {
+				res := dialecttest.Decode(begin(t), &dialecttest.Log{}, false, whole(stateWith(task(asks(idB, `"other"`))))...).Result
+				if res.Next != nil || len(res.Asked.Interrupts) != 1 || res.Asked.Interrupts[0].Native != idB {
+					t.Errorf("%+v", res)
+				}
+			})
+		})
+	}
+}
+
 // No answer but a clear yes goes on at a breakpoint, whatever the server says to an update.
 func TestABreakpoint(t *testing.T) {
 	state := stateWith()

@@ -22,6 +22,8 @@ type chat struct {
 	after   state          // and after it
 	settled bool           // after is known
 
+	aegra bool // the server is Aegra, an open one with the same protocol
+
 	answers // on a resume
 
 	// What the run's stream showed.
@@ -31,6 +33,7 @@ type chat struct {
 	asked   []langgraphapi.Native
 	askedAt map[string]int // by id, or by the value where there is none
 	stops   bool           // at a static breakpoint
+	updated bool           // the stream had an updates frame, which has the questions
 	keys    map[string]bool
 	trail   langgraphapi.Trail
 	failed  bool
@@ -44,12 +47,18 @@ type private struct {
 }
 
 func (d *Dialect) newChat(r *translate.Request) *chat {
-	c := &chat{d: d, r: r, thread: threadOf(r.Input.ThreadID), out: newWriter(r), keys: map[string]bool{}}
+	c := &chat{d: d, r: r, thread: threadOf(r.Input.ThreadID), out: newWriter(r), keys: map[string]bool{}, aegra: r.Backend == aegra}
 	if r.NewID != nil {
 		c.nonce = r.NewID()
 	}
 	return c
 }
+
+// aegra names Aegra among the backends of the dialect. With the mode events it sends nothing else,
+// does not see that its own thread asks, and refuses every answer: "thread is not in interrupted
+// state" (RAN aegra-api 0.6.0). Its threads have a user_id, and those of LangGraph's own servers
+// have none.
+const aegra = "aegra"
 
 var asJSON = map[string][]string{"Accept": {"application/json"}}
 
@@ -85,7 +94,11 @@ func (c *chat) start(key string, what []byte) translate.Out {
 	}
 	// events for steps, tools and what a graph tells by hand; messages for texts and calls; updates
 	// and values for questions and state; custom for what a graph writes.
-	o = kit.AppendMember(o, `"stream_mode"`, `["events","values","updates","messages-tuple","custom"]`)
+	modes := `["events","values","updates","messages-tuple","custom"]`
+	if c.aegra {
+		modes = `["values","updates","messages-tuple","custom"]`
+	}
+	o = kit.AppendMember(o, `"stream_mode"`, modes)
 	o = kit.AppendMember(o, `"stream_subgraphs"`, "true")
 	o = kit.AppendMember(o, `"stream_resumable"`, "true")
 	gone := "cancel"

@@ -45,7 +45,10 @@ import (
 // Name of the dialect.
 const Name = "langgraph-server"
 
-var _ translate.Guard = (*Dialect)(nil)
+var (
+	_ translate.Guard = (*Dialect)(nil)
+	_ translate.Freer = (*Dialect)(nil)
+)
 
 // Options of the dialect, HOLDPOINT_LANGGRAPH_SERVER_*.
 type Options struct {
@@ -122,6 +125,10 @@ func (*Dialect) Route(path string) (string, bool) {
 	}
 	return "/", false
 }
+
+// Frees implements translate.Freer. A cancel ends the thread's task if that still asks, and does
+// nothing else.
+func (*Dialect) Frees(*agui.Pause) bool { return true }
 
 // Begin implements translate.Dialect.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {

@@ -29,6 +29,7 @@ func (c *chat) frame(p translate.Piece, emit func(agui.Event)) {
 			c.message(list[0], list[1], emit)
 		}
 	case "updates":
+		c.updated = true
 		c.updates(data, emit)
 	case "values":
 		c.values(data, subgraph == "", emit)

@@ -84,6 +84,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		if run.body == nil {
 			return run.unavailable(e), nil
 		}
+		run.aegra = gjson.GetBytes(run.body, "user_id").Exists()
 		return run.next(run.look(), looking), nil
 	case looking:
 		return run.looked(e), nil
@@ -137,6 +138,12 @@ func (run *run) looked(e translate.End) translate.Result {
 	}
 	run.before = s
 	if run.resumes {
+		if !run.waits(s) && run.r.EndOnly { // there is nothing left to end
+			run.after, run.settled = s, true
+			var res translate.Result
+			run.tell(func(ev agui.Event) { res.Before = append(res.Before, ev) })
+			return run.concluded(res)
+		}
 		if !run.waits(s) {
 			return translate.Result{Fate: translate.Lost} // somebody went on with the thread past Holdpoint
 		}
@@ -151,6 +158,9 @@ func (run *run) looked(e translate.End) translate.Result {
 		res := translate.Result{Untaken: sent}
 		run.left = sent
 		run.tell(func(ev agui.Event) { res.Before = append(res.Before, ev) })
+		if run.aegra {
+			res.Backend = aegra
+		}
 		unseen(s, open)
 		return run.paused(res, open)
 	}
@@ -172,7 +182,7 @@ func unseen(s state, natives []langgraphapi.Native) {
 		v := gjson.ParseBytes(natives[n].Value)
 		one := natives[n]
 		one.Shape = one.ShapeOf()
-		if !one.IsReview() && !v.Get("tool_call_id").Exists() && !v.Get("toolCallId").Exists() {
+		if !one.AskedByNode() && !v.Get("tool_call_id").Exists() && !v.Get("toolCallId").Exists() {
 			natives[n].Beside = langgraphapi.Besides(nil)
 		}
 	}
@@ -255,6 +265,8 @@ func (run *run) refused(e translate.End) translate.Result {
 		res = failure(agui.ThreadBusy, "a run is under way on the thread, and LangGraph's server takes one at a time: wait for its end")
 	case e.Status == 401, e.Status == 403:
 		return run.unavailable(e)
+	case e.Status == 400:
+		res = failure(agui.UpstreamStatus, "LangGraph's server does not take the run (400): look into its log")
 	case e.Status == 404, e.Status == 422:
 		res = failure(agui.UpstreamStatus, "LangGraph's server does not take the run (%d): it may not know the assistant (HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT)", e.Status)
 	default:
@@ -276,6 +288,10 @@ func (run *run) ended(e translate.End) translate.Result {
 		return run.next(run.look(), settling)
 	case e.Status >= 400 && run.command != nil:
 		return translate.Result{Next: run.command1()}
+	case e.Status >= 400 && run.r.EndOnly:
+		res := failure(agui.UpstreamStatus, "LangGraph's server does not end the thread's task (%d): what it asks stays open", e.Status)
+		res.Fate = translate.Untouched
+		return res
 	}
 	return translate.Result{}
 }
@@ -324,8 +340,19 @@ func (run *run) conclude() translate.Result {
 	if !run.settled {
 		run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
 	}
+	return run.concluded(res)
+}
+
+// concluded adds to res how the run ended.
+func (run *run) concluded(res translate.Result) translate.Result {
 	natives := run.open()
+	if run.aegra {
+		res.Backend = aegra
+	}
 	switch {
+	case run.ends && run.command != nil && run.settled && run.waits(run.after):
+		run.ends, run.settled = false, false // a server that takes the end of a task and does not end it (RAN aegra-api 0.6.0)
+		return translate.Result{Next: run.command1()}
 	case len(natives) > 0:
 		return run.paused(res, natives)
 	case run.goesOn() && run.run != "" && run.joins < maxJoins:
@@ -365,7 +392,10 @@ func (run *run) beside(res translate.Result) translate.Result {
 }
 
 // open returns what the thread asks after the run. The run's own frames say it best: the state may
-// show questions that were answered. Where a server gives no ids, its frames are not complete.
+// show questions that were answered. Where a server gives no ids, its frames are not complete. A
+// stream may have no updates frames, and so no questions at all (RAN aegra-api 0.6.0). Then the
+// state says it, unless it shows what was answered: the run may have stopped before the answer
+// counted.
 func (run *run) open() []langgraphapi.Native {
 	natives := run.asked
 	if run.settled && len(natives) > 0 {
@@ -375,7 +405,8 @@ func (run *run) open() []langgraphapi.Native {
 		}
 	}
 	without := slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.ID == "" })
-	if run.settled && (without || len(natives) == 0 && run.ends) {
+	unsaid := len(natives) == 0 && (run.ends || !run.updated && !(run.resumes && run.showsAnswered(run.after)))
+	if run.settled && (without || unsaid) {
 		natives = run.after.natives()
 	}
 	if len(natives) == 0 && run.stops && run.settled && len(run.after.next) > 0 {
@@ -399,13 +430,16 @@ func stopped(s state) langgraphapi.Native {
 // paused adds the pause to a result.
 func (run *run) paused(res translate.Result, natives []langgraphapi.Native) translate.Result {
 	run.tangle(natives)
+	if run.aegra { // its stream does not show which tools run
+		unseen(run.after, natives)
+	}
 	var calls []agui.Call
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
 	}
 	res.Finish = agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
 	res.Asked = translate.Asked{
-		Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Sticky: true,
+		Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Sticky: true, CancelEnds: true,
 		Own: announced(natives), OwnFinish: slices.Clone(res.Finish.JSON),
 	}
 	tasks := run.trail.Outermosts()

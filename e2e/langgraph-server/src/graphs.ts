@@ -48,6 +48,11 @@ async function model(s: any, config: any) {
   return { messages: [new AIMessage({ id: unique('ai'), content: '', tool_calls: calls })] }
 }
 
+// A tool that fails in the middle of what it does. LangGraph then keeps the answer.
+function breaks(args: any) {
+  if (args.path === 'broken.txt') throw new Error('kaput')
+}
+
 async function act({ call }: any, config: any) {
   const answer: any = interrupt({
     actionRequests: [{ name: call.name, args: call.args, description: `Delete ${call.args.path}?` }],
@@ -58,6 +63,7 @@ async function act({ call }: any, config: any) {
   if (decision.type === 'approve' || decision.type === 'edit') {
     const args = decision.type === 'edit' ? decision.editedAction.args : call.args
     effect(config, 'delete_file', args)
+    breaks(args)
     if (args.path === 'slow.txt') await pause(1500)
     content = 'deleted ' + args.path
   }
@@ -94,7 +100,10 @@ export const free = new StateGraph(S)
   .addNode('act', async (s: any, config: any) => {
     const [call] = s.messages.at(-1).tool_calls
     const answer: any = interrupt({ question: `Delete ${call.args.path}?` })
-    if (answer && answer !== 'no' && answer.approved !== false) effect(config, call.name, call.args)
+    if (answer && answer !== 'no' && answer.approved !== false) {
+      effect(config, call.name, call.args)
+      breaks(call.args)
+    }
     return { messages: [new ToolMessage({ id: unique('tool'), tool_call_id: call.id, name: call.name, content: JSON.stringify(answer) })] }
   })
   .addEdge(START, 'model')
