@@ -111,7 +111,7 @@ func (r *run) decisions(rec store.Record, who door.Who, words []door.Word) ([]ag
 			return nil, refused
 		}
 	}
-	list := make([]agui.Decision, len(given))
+	list, read := make([]agui.Decision, len(given)), r.ledger.read(rec.Pause, given)
 	for n, a := range given {
 		at := slices.IndexFunc(words, func(w door.Word) bool { return w.Question == a.ID })
 		if at < 0 {
@@ -122,7 +122,7 @@ func (r *run) decisions(rec store.Record, who door.Who, words []door.Word) ([]ag
 			Door: string(who.Door), By: who.Name, Comment: words[at].Comment,
 		}
 		if i := rec.Pause.Interrupt(a.ID); i != nil {
-			d.Asked, d.Says = rec.Pause.Origin.AskedDigest(i), saysOf(i, &a)
+			d.Asked, d.Says, d.Edited = rec.Pause.Origin.AskedDigest(i), saysOf(&a, read[n]), read[n].Edited
 		}
 		list[n] = d
 	}

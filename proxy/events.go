@@ -11,6 +11,7 @@ import (
 	"holdpoint/internal/door"
 	"holdpoint/internal/event"
 	"holdpoint/store"
+	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
 
@@ -112,7 +113,7 @@ func (l *ledger) decided(p *agui.Pause, list []agui.Decision) []event.Interrupt 
 		a := d.Answer()
 		q := question(i)
 		q.Asked, q.Status, q.Answered, q.Payload = d.Asked, string(d.Status), a.AnsweredDigest(), d.Payload
-		q.Says, q.Comment = saysOf(i, &a), d.Comment
+		q.Says, q.Edited, q.Comment = d.Says, d.Edited, d.Comment
 		of = append(of, q)
 	}
 	return of
@@ -129,16 +130,18 @@ type claimedPause struct {
 // expired.
 func (l *ledger) answered(p *agui.Pause, answers []agui.Answer, now time.Time) *claimedPause {
 	c := &claimedPause{pause: p, over: map[string]bool{}}
-	given := make(map[string]*agui.Answer, len(answers))
+	given := make(map[string]int, len(answers))
 	for n := range answers {
-		given[answers[n].ID] = &answers[n]
+		given[answers[n].ID] = n
 	}
+	read := l.read(p, answers)
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		q := question(i)
-		if a := given[i.ID]; a != nil {
+		if at, is := given[i.ID]; is {
+			a := &answers[at]
 			q.Status, q.Answered, q.Payload = string(a.Status), a.AnsweredDigest(), bytes.Clone(a.Payload) // it lies in the request
-			q.Says = saysOf(i, a)
+			q.Says, q.Edited = saysOf(a, read[at]), read[at].Edited
 		}
 		if d := p.Decision(i.ID); d != nil {
 			q.Door, q.By = event.Door(d.Door), d.By
@@ -151,19 +154,38 @@ func (l *ledger) answered(p *agui.Pause, answers []agui.Answer, now time.Time) *
 	return c
 }
 
-// saysOf is what an answer says, "" where the dialect does not know.
-func saysOf(i *agui.Interrupt, a *agui.Answer) string {
-	if a.Status != agui.Resolved {
-		return ""
+// read returns what answers to questions of a pause say, in the order of the answers.
+func (l *ledger) read(p *agui.Pause, answers []agui.Answer) []agui.Reading {
+	asked := p.Indexed()
+	list := make([]agui.Reading, len(answers))
+	for n, a := range answers {
+		if i := asked.Interrupt(a.ID); i != nil {
+			list[n] = kit.Read(*i, a)
+		}
 	}
-	says := a.Says
-	if says == agui.Unclear {
-		says = kit.Says(*i, *a)
+	if l.run == nil {
+		return list
 	}
-	switch says {
-	case agui.Approves:
+	if d, ok := l.run.h.opts.Dialect.(translate.Interpreter); ok {
+		err := func() (err error) {
+			defer caught("Interpret", &err)
+			d.Interpret(asked, answers, list)
+			return nil
+		}()
+		if err != nil {
+			_ = l.run.dialectFailed("Interpret", err) // it is logged, and decides nothing
+		}
+	}
+	return list
+}
+
+// saysOf returns approved or denied, and "" where the dialect does not know.
+func saysOf(a *agui.Answer, read agui.Reading) string {
+	switch {
+	case a.Status != agui.Resolved:
+	case read.Says == agui.Approves:
 		return saysApproved
-	case agui.Denies:
+	case read.Says == agui.Denies:
 		return saysDenied
 	}
 	return ""
@@ -222,12 +244,18 @@ func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
 		return
 	}
 	var of []event.Interrupt
-	for n := range r.answers.list[:min(len(r.answers.list), maxNamedInEvent)] {
-		a := &r.answers.list[n]
+	var read []agui.Reading
+	named := r.answers.list[:min(len(r.answers.list), maxNamedInEvent)]
+	if pause != nil {
+		read = r.ledger.read(pause, named)
+	}
+	for n := range named {
+		a := &named[n]
 		q := event.Interrupt{ID: agui.Cut(a.ID), Status: string(a.Status), Answered: a.AnsweredDigest(), Payload: a.Payload}
 		if pause != nil {
 			if i := pause.Interrupt(a.ID); i != nil {
-				q.ID, q.Reason, q.Tools, q.Says = i.ID, i.Reason(), question(i).Tools, saysOf(i, a)
+				q.ID, q.Reason, q.Tools = i.ID, i.Reason(), question(i).Tools
+				q.Says, q.Edited = saysOf(a, read[n]), read[n].Edited
 			}
 		}
 		of = append(of, q)

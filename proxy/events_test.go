@@ -93,24 +93,24 @@ func TestEvents(t *testing.T) {
 			"one of two is cancelled", []string{streamOf(started, asksTwo), streamOf(started, finished)}, nil, nil,
 			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1"), no("n2~id2")))},
 			[]string{
-				"interrupt.raised n1~id1 n2~id2", "resume.claimed n1~id1=resolved n2~id2=cancelled",
-				"interrupt.resolved n1~id1=resolved", "interrupt.cancelled n2~id2=cancelled",
+				"interrupt.raised n1~id1 n2~id2", "resume.claimed n1~id1=resolved,approved n2~id2=cancelled",
+				"interrupt.resolved n1~id1=resolved,approved", "interrupt.cancelled n2~id2=cancelled",
 			},
 		},
 		{
 			"the run asks again", []string{streamOf(started, asks), streamOf(started, asks)}, nil, nil,
 			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1")))},
-			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "interrupt.resolved n1~id1=resolved", "interrupt.raised n1~id2"},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved,approved", "interrupt.resolved n1~id1=resolved,approved", "interrupt.raised n1~id2"},
 		},
 		{
 			"the answered run fails", []string{streamOf(started, asks), streamOf(started, failed)}, nil, nil,
 			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1")))},
-			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "resume.in_doubt:KAPUT n1~id1=resolved"},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved,approved", "resume.in_doubt:KAPUT n1~id1=resolved,approved"},
 		},
 		{
 			"the same answers again", []string{streamOf(started, asks), streamOf(started, finished)}, nil, nil,
 			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1"))), input("t", "r2", resumeWith(yes("n1~id1")))},
-			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "interrupt.resolved n1~id1=resolved", "resume.replayed n1~id1=resolved"},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved,approved", "interrupt.resolved n1~id1=resolved,approved", "resume.replayed n1~id1=resolved,approved"},
 		},
 		{
 			"refusals", []string{streamOf(started, asks)}, nil, nil,
@@ -121,19 +121,19 @@ func TestEvents(t *testing.T) {
 			"an expired question", []string{streamOf(started, expiring), streamOf(started, finished)}, nil, nil,
 			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1"))), input("t", "r3", resumeWith(no("n1~id1")))},
 			[]string{
-				"interrupt.raised n1~id1", "resume.refused:INTERRUPT_EXPIRED n1~id1=resolved",
+				"interrupt.raised n1~id1", "resume.refused:INTERRUPT_EXPIRED n1~id1=resolved,approved",
 				"resume.claimed n1~id1=cancelled", "interrupt.expired n1~id1=cancelled",
 			},
 		},
 		{
 			"the backend breaks off", []string{streamOf(started, asks), streamOf(started)}, nil, nil,
 			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1"))), input("t", "r3", resumeWith(yes("n1~id1")))},
-			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "resume.in_doubt:UPSTREAM_EOF n1~id1=resolved", "resume.refused:RESUME_IN_DOUBT n1~id1=resolved"},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved,approved", "resume.in_doubt:UPSTREAM_EOF n1~id1=resolved,approved", "resume.refused:RESUME_IN_DOUBT n1~id1=resolved"},
 		},
 		{
 			"the backend turns the answer down", []string{streamOf(started, asks), "4xx"}, nil, nil,
 			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1")))},
-			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "resume.released n1~id1=resolved"},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved,approved", "resume.released n1~id1=resolved,approved"},
 		},
 		{
 			"the backend does not know the question", []string{streamOf(started, asks), streamOf(started, finished)}, nil,
@@ -147,7 +147,7 @@ func TestEvents(t *testing.T) {
 				}
 			},
 			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1")))},
-			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved", "interrupt.lost:BACKEND_LOST_INTERRUPT n1~id1=resolved"},
+			[]string{"interrupt.raised n1~id1", "resume.claimed n1~id1=resolved,approved", "interrupt.lost:BACKEND_LOST_INTERRUPT n1~id1=resolved,approved"},
 		},
 		{
 			"the backend goes on without an answer", []string{streamOf(started, asks, started, finished)}, nil, nil,
@@ -157,7 +157,7 @@ func TestEvents(t *testing.T) {
 		{
 			"the audit is required", []string{streamOf(started, asks), streamOf(started, finished)}, func(o *Options) { o.EventsRequired = true }, nil,
 			[]string{input("t", "r1", ""), input("t", "r2", resumeWith(yes("n1~id1")))},
-			[]string{"interrupt.raised n1~id1", "resume.claiming n1~id1=resolved", "resume.claimed n1~id1=resolved", "interrupt.resolved n1~id1=resolved"},
+			[]string{"interrupt.raised n1~id1", "resume.claiming n1~id1=resolved,approved", "resume.claimed n1~id1=resolved,approved", "interrupt.resolved n1~id1=resolved,approved"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -43,15 +43,12 @@ func shownAs(s translate.Show) string {
 const maxGivenBytes = 64 << 10
 
 // given are answers as a result keeps them.
-func given(p *agui.Pause, answers []agui.Answer) []store.Given {
-	asked := p.Indexed()
+func given(answers []agui.Answer, read []agui.Reading) []store.Given {
 	list, room := make([]store.Given, len(answers)), maxGivenBytes
 	for n := range answers {
 		a := &answers[n]
 		g := store.Given{ID: strings.Clone(a.ID), Status: a.Status, Digest: a.AnsweredDigest()}
-		if i := asked.Interrupt(a.ID); i != nil {
-			g.Says = saysOf(i, a)
-		}
+		g.Says, g.Edited = saysOf(a, read[n]), read[n].Edited
 		if len(a.Payload) <= room {
 			g.Payload = bytes.Clone(a.Payload) // it lies in the request
 			room -= len(a.Payload)

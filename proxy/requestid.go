@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"holdpoint/internal/agui"
@@ -73,12 +74,16 @@ type loggedAnswer struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
 	Says   string `json:"says,omitempty"` // approved or denied, where the dialect knows
+	Edited bool   `json:"edited,omitempty"`
 }
 
 // String is the answer in a log of text.
 func (a loggedAnswer) String() string {
 	if a.Says == "" {
 		return a.ID + "=" + a.Status
+	}
+	if a.Edited {
+		return a.ID + "=" + a.Status + "," + a.Says + ",edited"
 	}
 	return a.ID + "=" + a.Status + "," + a.Says
 }
@@ -88,30 +93,39 @@ const maxLoggedAnswers = 32
 
 // loggedAnswers are the answers of the request, without what they hold.
 func (r *run) loggedAnswers() []loggedAnswer {
-	var list []loggedAnswer
-	for n := range r.answers.list[:min(len(r.answers.list), maxLoggedAnswers)] {
-		a := &r.answers.list[n]
-		one := loggedAnswer{ID: strings.Clone(agui.Cut(a.ID)), Status: string(a.Status)}
+	named := r.answers.list[:min(len(r.answers.list), maxLoggedAnswers)]
+	if len(named) == 0 {
+		return nil
+	}
+	list, known := make([]loggedAnswer, len(named)), make([]bool, len(named))
+	for n := range named {
+		a := &named[n]
+		list[n] = loggedAnswer{ID: strings.Clone(agui.Cut(a.ID)), Status: string(a.Status)}
 		if a.Status != agui.Cancelled {
-			one.Status = string(agui.Resolved)
+			list[n].Status = string(agui.Resolved)
 		}
-		if i := r.answered(a.ID); i != nil {
-			one.Says = saysOf(i, a)
+	}
+	for _, p := range r.pausesAnswered(named) {
+		read := r.ledger.read(p, named)
+		for n := range named {
+			if !known[n] && p.Interrupt(named[n].ID) != nil {
+				known[n] = true
+				list[n].Says, list[n].Edited = saysOf(&named[n], read[n]), read[n].Edited
+			}
 		}
-		list = append(list, one)
 	}
 	return list
 }
 
-// answered is the question that an answer names, nil if the record does not know it.
-func (r *run) answered(id string) *agui.Interrupt {
-	if p := r.record.Pause; p != nil {
-		if i := p.Interrupt(id); i != nil {
-			return i
+// pausesAnswered returns the pauses of the record that answers name, the open one first.
+func (r *run) pausesAnswered(answers []agui.Answer) (list []*agui.Pause) {
+	if r.record.Pause != nil {
+		list = append(list, r.record.Pause)
+	}
+	for n := range answers {
+		if result := r.record.ResultOf(answers[n].ID); result != nil && result.Pause != nil && !slices.Contains(list, result.Pause) {
+			list = append(list, result.Pause)
 		}
 	}
-	if result := r.record.ResultOf(id); result != nil && result.Pause != nil {
-		return result.Pause.Interrupt(id)
-	}
-	return nil
+	return list
 }

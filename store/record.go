@@ -88,7 +88,8 @@ type Result struct {
 type Given struct {
 	ID     string      `json:"id"` // of the interrupt
 	Status agui.Status `json:"status"`
-	Says   string      `json:"says,omitempty"` // approved or denied, where the dialect knew
+	Says   string      `json:"says,omitempty"`   // approved or denied, where the dialect knew
+	Edited bool        `json:"edited,omitempty"` // the yes was to other arguments than those asked about
 	// Payload is the answer's value; nil if there was none, or if it was too large to keep. Digest is
 	// that of the answer all the same, see agui.Answer.AnsweredDigest.
 	Payload json.RawMessage `json:"payload,omitempty"`

@@ -246,6 +246,14 @@ type Taker interface {
 	Takes(object []byte, spoken string) (why string)
 }
 
+// An Interpreter is a Dialect with words for yes and no that kit.Read does not know.
+type Interpreter interface {
+	// Interpret reads answers to questions of the pause for those who are told of them, such as the
+	// audit. read has what kit.Read made of each answer. Interpret overwrites what it knows better.
+	// Nothing is decided by it. Pure.
+	Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading)
+}
+
 // An Early is a Dialect whose Run must see a stream from its first event, although the event that
 // shows its backend comes late.
 type Early interface {

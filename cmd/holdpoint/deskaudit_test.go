@@ -108,6 +108,9 @@ func auditLines(t *testing.T, path string) map[string][]string {
 					t.Errorf("the digest of the answer is not known: %s", text)
 				}
 				add("", "("+name+")")
+				if i.Get("edited").Bool() != (name == "yes, edited") || i.Get("edited").Exists() && !i.Get("edited").Bool() {
+					t.Errorf("edited arguments: %s", text)
+				}
 			}
 			add("at ", i.Get("door").Str)
 			add("by ", i.Get("by").Str)

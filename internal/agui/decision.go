@@ -17,6 +17,8 @@ type Decision struct {
 	Own     bool            `json:"own,omitempty"`
 	// Says is approved or denied, "" where nobody knows which of them it is.
 	Says string `json:"says,omitempty"`
+	// Edited says that the yes is to other arguments than those that were asked about.
+	Edited bool `json:"edited,omitempty"`
 	// Digest is contract.DigestOf of the answer. Two decisions are the same if it is.
 	Digest string `json:"digest"`
 	// Asked is the digest of what was asked, as whoever decided has seen it.

@@ -292,6 +292,12 @@ const (
 	Cancelled Status = "cancelled"
 )
 
+// A Reading is what those who hear of an answer are told that it says. Nothing is decided by it.
+type Reading struct {
+	Says   Meaning
+	Edited bool // a yes to other arguments than those that were asked about
+}
+
 // An Answer is one resume entry, in whatever form it came.
 type Answer struct {
 	// ID is the published id of the interrupt; what no interrupt of the pause has, is refused as

@@ -51,6 +51,7 @@ type interrupt struct {
 	Asked    string          `json:"asked,omitempty"`
 	Status   string          `json:"status,omitempty"`
 	Says     string          `json:"says,omitempty"`
+	Edited   bool            `json:"edited,omitempty"`
 	Answered string          `json:"answered,omitempty"`
 	Door     event.Door      `json:"door,omitempty"`
 	By       string          `json:"by,omitempty"`
@@ -73,7 +74,7 @@ func lineOf(e *event.Event, o *Options) *line {
 	}
 	for _, i := range e.Interrupts {
 		one := interrupt{
-			ID: i.ID, Reason: i.Reason, Tools: i.Tools, Asked: i.Asked, Status: i.Status, Says: i.Says, Answered: i.Answered,
+			ID: i.ID, Reason: i.Reason, Tools: i.Tools, Asked: i.Asked, Status: i.Status, Says: i.Says, Edited: i.Edited, Answered: i.Answered,
 			Door: i.Door, By: i.By, Comment: i.Comment,
 		}
 		if o.NoComments {

@@ -135,6 +135,7 @@ func payloadOf(value json.RawMessage) (p payload) {
 type decision struct {
 	Status string `json:"status"`
 	Says   string `json:"says,omitempty"`
+	Edited bool   `json:"edited,omitempty"` // approved with other arguments than those asked about
 	payload
 	By      string    `json:"by,omitempty"`
 	At      time.Time `json:"at"`
@@ -178,6 +179,7 @@ type asked struct {
 	Tools  []string `json:"tools,omitempty"`
 	Status string   `json:"status,omitempty"`
 	Says   string   `json:"says,omitempty"`
+	Edited bool     `json:"edited,omitempty"` // approved with other arguments than those asked about
 	payload
 	Digest string `json:"digest,omitempty"`
 }
@@ -295,7 +297,7 @@ func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 		q.Digest = p.Origin.AskedDigest(i)
 	}
 	if d := p.Decision(i.ID); d != nil {
-		q.Decision = &decision{Status: string(d.Status), Says: d.Says, payload: payloadOf(d.Payload), By: d.By, At: d.At, Comment: d.Comment}
+		q.Decision = &decision{Status: string(d.Status), Says: d.Says, Edited: d.Edited, payload: payloadOf(d.Payload), By: d.By, At: d.At, Comment: d.Comment}
 	}
 	if !cut {
 		q.Message = gjson.GetBytes(i.Object, "message").Str
@@ -366,7 +368,7 @@ func endOf(key store.Key, r *store.Result) *end {
 			q.Tools = tools(&r.Pause.Interrupts[n])
 		}
 		if g := given[id]; g != nil {
-			q.Status, q.Says, q.payload, q.Digest = string(g.Status), g.Says, payloadOf(g.Payload), g.Digest
+			q.Status, q.Says, q.Edited, q.payload, q.Digest = string(g.Status), g.Says, g.Edited, payloadOf(g.Payload), g.Digest
 		}
 		e.Questions[n] = q
 	}

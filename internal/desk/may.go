@@ -151,7 +151,7 @@ func (a *approval) withhold() {
 			shown.Calls = append(shown.Calls, call{Name: c.Name})
 		}
 		if d := q.Decision; d != nil {
-			shown.Decision = &decision{Status: d.Status, Says: d.Says, By: d.By, At: d.At}
+			shown.Decision = &decision{Status: d.Status, Says: d.Says, Edited: d.Edited, By: d.By, At: d.At}
 		}
 		listed.Questions[n] = shown
 	}
@@ -168,7 +168,7 @@ func (a *approval) withhold() {
 func (e *end) withheld() end {
 	listed := end{ID: e.ID, How: e.How, Door: e.Door, By: e.By, At: e.At, Error: e.Error, Next: e.Next, Forgotten: e.Forgotten, QuestionsLeft: e.QuestionsLeft, Questions: make([]asked, len(e.Questions))}
 	for n, q := range e.Questions {
-		listed.Questions[n] = asked{ID: q.ID, Tools: q.Tools, Status: q.Status, Says: q.Says}
+		listed.Questions[n] = asked{ID: q.ID, Tools: q.Tools, Status: q.Status, Says: q.Says, Edited: q.Edited}
 	}
 	return listed
 }

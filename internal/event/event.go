@@ -88,6 +88,7 @@ type Interrupt struct {
 	Asked, Answered string
 	Status          string // resolved or cancelled
 	Says            string // approved or denied, where the dialect knows; else ""
+	Edited          bool   // approved with other arguments than those that were asked about
 	// Door and By are where it was decided and by whom, if that was before the resume at hand.
 	Door    Door
 	By      string

@@ -73,6 +73,7 @@ type Question struct {
 	Tools  []string `json:"tools,omitempty"`
 	Status string   `json:"status,omitempty"`
 	Says   string   `json:"says,omitempty"`
+	Edited bool     `json:"edited,omitempty"`
 
 	Message string          `json:"message,omitempty"` // these three only if they are asked for
 	Calls   json.RawMessage `json:"calls,omitempty"`
@@ -141,7 +142,7 @@ func withoutQuestions(d *Data) {
 }
 
 func (m *Maker) question(i *event.Interrupt) Question {
-	q := Question{ID: agui.Cut(i.ID), Reason: agui.Cut(i.Reason), Status: i.Status, Says: i.Says}
+	q := Question{ID: agui.Cut(i.ID), Reason: agui.Cut(i.Reason), Status: i.Status, Says: i.Says, Edited: i.Edited}
 	for _, tool := range i.Tools[:min(len(i.Tools), maxTools)] {
 		q.Tools = append(q.Tools, agui.Cut(tool))
 	}

@@ -15,7 +15,7 @@ import (
 func decision(question, digest string) agui.Decision {
 	return agui.Decision{
 		Question: question, Status: agui.Resolved, Payload: json.RawMessage(`{ "ok":true,"n":1.0}`), Own: true,
-		Says: "approved", Digest: digest, Asked: "asked", Door: "desk", By: "Maria <&>", Comment: "fine",
+		Says: "approved", Edited: true, Digest: digest, Asked: "asked", Door: "desk", By: "Maria <&>", Comment: "fine",
 	}
 }
 

@@ -33,6 +33,7 @@ var (
 	_ translate.Hinter        = (*Dialect)(nil)
 	_ translate.Locker        = (*Dialect)(nil)
 	_ translate.HistoryReader = (*Dialect)(nil)
+	_ translate.Interpreter   = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.
@@ -68,6 +69,13 @@ func (d *Dialect) Frees(p *agui.Pause) bool {
 func (d *Dialect) Locks(p *agui.Pause) bool {
 	locker, ok := d.byName(p.Dialect).(translate.Locker)
 	return ok && locker.Locks(p)
+}
+
+// Interpret implements translate.Interpreter.
+func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
+	if one, ok := d.byName(p.Dialect).(translate.Interpreter); ok {
+		one.Interpret(p, answers, read)
+	}
 }
 
 // Hint implements translate.Hinter.

@@ -25,3 +25,14 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 func inOwnForm(a agui.Answer) bool {
 	return a.Payload != nil && len(kit.Members(gjson.ParseBytes(a.Payload), "approved")) == 0
 }
+
+// Interpret implements translate.Interpreter, with the words of the rules.
+func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
+	asked := p.Indexed()
+	for n, a := range answers {
+		if i := asked.Interrupt(a.ID); i != nil && read[n].Says == agui.Unclear {
+			rule, _ := d.rules.Answer(privateOf(*i).Name)
+			read[n] = rule.Read(a, read[n])
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -39,6 +41,7 @@ func (th *thread) checkWords(r *translate.Request) {
 			}
 		}
 		th.checkBecause(r, n, yes, toldYes)
+		th.checkReadings(r, n)
 		if toldYes && toldNo {
 			th.answered++
 		}
@@ -64,6 +67,30 @@ func (th *thread) checkBecause(r *translate.Request, n int, yes []translate.Out,
 	}
 }
 
+// checkReadings: whoever hears of an answer is told that the plain yes is an approval, that one with
+// other arguments is edited, and that the plain no is a denial.
+func (th *thread) checkReadings(r *translate.Request, n int) {
+	i := th.pause.Interrupts[n]
+	said := map[string]string{string(i.Yes): "+", string(i.No): "-"}
+	if gjson.GetBytes(i.Schema(), "properties.editedArgs").Exists() && gjson.ParseBytes(i.Yes).IsObject() {
+		said[string(agui.SetKey(slices.Clone(i.Yes), "editedArgs", []byte(`{"path":"b.txt"}`)))] = "+e"
+	}
+	for payload, want := range said {
+		_, answers, ok := th.answers(r.Input, th.oneOf(n, Entry(i.ID, payload)))
+		if !ok {
+			continue
+		}
+		for _, a := range answers {
+			if a.ID != i.ID {
+				continue
+			}
+			if got := Readings(th.sides[0].dialect, th.pause, []agui.Answer{a}); got != want {
+				th.t.Fatalf("%s for %s is read as %s, want %s", payload, i.Object, got, want)
+			}
+		}
+	}
+}
+
 // nearly are payloads that are no plain yes, though somebody might take them for one. A no and
 // behind it a yes under the same key is not among them: JSON.parse and json.loads take the last.
 var nearly = []string{
@@ -71,9 +98,8 @@ var nearly = []string{
 	`{"Approved":true}`, `{"approved":[true]}`, `{}`, `[]`, `1`, `"true"`, `"no"`, `{"answer":"yes"}`,
 }
 
-// told is what goes to the backend for an entry about question n.
-func (th *thread) told(r *translate.Request, n int, entry string) (outs []translate.Out, told bool) {
-	var entries []string
+// oneOf returns entries for all questions: this one for question n, and a cancel for the others.
+func (th *thread) oneOf(n int, entry string) (entries []string) {
 	for at, i := range th.pause.Interrupts {
 		if at == n {
 			entries = append(entries, entry)
@@ -81,7 +107,12 @@ func (th *thread) told(r *translate.Request, n int, entry string) (outs []transl
 			entries = append(entries, Entry(i.ID, ""))
 		}
 	}
-	in, answers, said := th.answers(r.Input, entries)
+	return entries
+}
+
+// told is what goes to the backend for an entry about question n.
+func (th *thread) told(r *translate.Request, n int, entry string) (outs []translate.Out, told bool) {
+	in, answers, said := th.answers(r.Input, th.oneOf(n, entry))
 	if !said {
 		return nil, false
 	}

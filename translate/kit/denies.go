@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -18,10 +17,19 @@ func Denies(a agui.Answer) bool {
 // Approves says whether a payload is a clear yes, whatever its question asks for.
 func Approves(payload []byte) bool {
 	v := gjson.ParseBytes(payload)
+	return !v.IsArray() && saysYes(v)
+}
+
+func saysYes(v gjson.Result) bool {
 	switch {
+	case v.IsArray():
+		return !saysNothing(v) && !has(v, func(_, one gjson.Result) bool { return !saysYes(one) })
 	case v.IsObject():
-		return has(v, func(k, member gjson.Result) bool { return isYes(k.Str) && member.Type == gjson.True }) &&
-			!has(v, func(_, member gjson.Result) bool { return saysNo(member) })
+		return has(v, func(k, member gjson.Result) bool {
+			return isYes(k.Str) && member.Type == gjson.True || decides(k.Str) && saysYes(member)
+		}) && !saysNo(v) && !has(v, func(k, member gjson.Result) bool {
+			return saysNo(member) || decides(k.Str) && member.Type == gjson.String && isNo(member.Str)
+		})
 	case v.Type == gjson.String:
 		return isYes(v.Str)
 	}
@@ -42,7 +50,7 @@ func saysNo(v gjson.Result) bool {
 			case member.Type == gjson.True:
 				return isNo(k.Str) && !isOrder(k.Str)
 			}
-			return slices.Contains([]string{"type", "decision", "decisions", "status", "action", "response", "answer"}, k.Str) &&
+			return decides(k.Str) &&
 				(saysNo(member) || member.Type == gjson.String && isNo(member.Str))
 		})
 	}

@@ -101,6 +101,11 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 	return &Dialect{assistant: o.Assistant, cancel: json.RawMessage(o.Cancel), allow: o.Allow}, nil
 }
 
+// Interpret implements translate.Interpreter.
+func (*Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
+	langgraphapi.Interpret(p, answers, read)
+}
+
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 

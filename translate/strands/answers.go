@@ -74,3 +74,14 @@ func appendResponse(list []byte, id string, response json.RawMessage) []byte {
 	list = append(append(list, agui.MustMarshal(id)...), `,"response":`...)
 	return append(append(list, response...), "}}"...)
 }
+
+// Interpret implements translate.Interpreter, with the words of the rules.
+func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
+	asked := p.Indexed()
+	for n, a := range answers {
+		if i := asked.Interrupt(a.ID); i != nil && read[n].Says == agui.Unclear {
+			rule, _ := d.rules.Answer(nameOf(*i))
+			read[n] = rule.Read(a, read[n])
+		}
+	}
+}

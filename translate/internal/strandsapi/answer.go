@@ -127,6 +127,21 @@ func (r Rule) Cancelled() json.RawMessage {
 	return r.no()
 }
 
+// Read returns what an answer says in the words that the hook or the tool of the rule takes. known is
+// what it says otherwise.
+func (r Rule) Read(a agui.Answer, known agui.Reading) agui.Reading {
+	if a.Status != agui.Resolved || known.Says != agui.Unclear || len(a.Payload) == 0 {
+		return known
+	}
+	switch yes, no := r.yes(), r.no(); {
+	case yes != nil && sameWord(a.Payload, yes), isYesWord(a.Payload):
+		return agui.Reading{Says: agui.Approves}
+	case no != nil && sameWord(a.Payload, no), isNoWord(a.Payload):
+		return agui.Reading{Says: agui.Denies}
+	}
+	return known
+}
+
 // Say returns what a hook or a tool gets for an answer. words says that a hook asked which knows
 // words only. Say then refuses what is neither text nor a yes or no. The hook would fail at it, or
 // take it for a no that nobody said. The error is an *agui.RunError.

@@ -192,6 +192,27 @@ func TestMessage(t *testing.T) {
 
 // FuzzAnswer: whatever a client answers, nothing panics, what is said is JSON, and what was denied
 // or cancelled is no yes.
+// TestRead: the words of a rule are a yes and a no, and so are those that the known hooks take.
+func TestRead(t *testing.T) {
+	for text, want := range map[string]map[string]agui.Meaning{
+		`{"name":"*","answers":"docs-string"}`:                        {`"y"`: agui.Approves, `"t"`: agui.Approves, `"N "`: agui.Denies, `"x"`: agui.Unclear, `{"a":1}`: agui.Unclear},
+		`{"name":"*","answers":"docs-string","yes":"oui","no":"non"}`: {`"OUI"`: agui.Approves, `"non"`: agui.Denies, `"a"`: agui.Approves, `"d"`: agui.Denies},
+		`{"name":"*","answers":"bool"}`:                               {`true`: agui.Approves, `false`: agui.Denies},
+		`{"name":"*","answers":"raw"}`:                                {`"1"`: agui.Approves, `"0"`: agui.Denies, `"?"`: agui.Unclear},
+	} {
+		rule, _ := parsed(t, text).Answer("any")
+		for payload, says := range want {
+			if got := rule.Read(agui.Answer{Status: agui.Resolved, Payload: []byte(payload)}, agui.Reading{}); got.Says != says {
+				t.Errorf("%s: %s is read as %v, want %v", text, payload, got.Says, says)
+			}
+		}
+	}
+	known := agui.Reading{Says: agui.Denies}
+	if got := (Rule{}).Read(agui.Answer{Status: agui.Resolved, Payload: []byte(`"y"`)}, known); got != known {
+		t.Errorf("what is known already is read as %+v", got)
+	}
+}
+
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{`true`, `{"approved":false}`, `{"approved":true,"a":1}`, `{"approved":false,"approved":true}`, `"n"`, `[]`, `{"Approved":true}`} {
 		f.Add(s, true)

@@ -1,0 +1,77 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestAuditOfLangChainsWords: an answer in the words of LangChain's middleware is an approval or a
+// denial in the audit, of each call, and edited arguments are marked.
+func TestAuditOfLangChainsWords(t *testing.T) {
+	t.Parallel()
+	approve, reject := map[string]any{"type": "approve"}, map[string]any{"type": "reject", "message": "no"}
+	edit := map[string]any{"type": "edit", "edited_action": map[string]any{"name": "send_email", "args": map[string]any{"to": "eve@example.org", "body": "hi"}}}
+	one := func(decision any) map[string]any { return map[string]any{"decisions": []any{decision}} }
+	for _, b := range shared.backends {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			audit := filepath.Join(t.TempDir(), "audit.jsonl")
+			w := world{b: b, h: ownHoldpoint(t, b.url(), map[string]string{"HOLDPOINT_AUDIT": "file://" + audit}), version: newest}
+			for name, test := range map[string]struct {
+				graph string
+				open  int
+				step  func(c *client) step
+				want  string
+			}{
+				"both approved, the whole": {"hitl", 2, func(*client) step { return step{command: map[string]any{"decisions": []any{approve, approve}}} }, "approved approved"},
+				"one of them, the whole":   {"hitl", 2, func(*client) step { return step{command: map[string]any{"decisions": []any{reject, approve}}} }, "denied approved"},
+				"each by itself": {"hitl", 2, func(c *client) step {
+					next := []any{one(approve), one(reject)}
+					return step{resume: c.answers(func(id string) entry { said := next[0]; next = next[1:]; return resolved(id, said) })}
+				}, "approved denied"},
+				"edited":            {"hitl", 2, func(*client) step { return step{command: map[string]any{"decisions": []any{edit, reject}}} }, "approved,edited denied"},
+				"a plain interrupt": {"approve", 1, func(c *client) step { return step{resume: c.answers(accept)} }, "approved"},
+			} {
+				t.Run(name, func(t *testing.T) {
+					c := w.paused(t, test.graph, test.open)
+					c.finish(t, test.step(c))
+					text, err := os.ReadFile(audit)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var got []string
+					for line := range strings.Lines(string(text)) {
+						var l struct {
+							Event, Thread string
+							Interrupts    []struct {
+								Says   string
+								Edited bool
+							}
+						}
+						if err := json.Unmarshal([]byte(line), &l); err != nil {
+							t.Fatal(err)
+						}
+						if l.Event != "resume.claimed" || l.Thread != c.thread {
+							continue
+						}
+						for _, i := range l.Interrupts {
+							says := i.Says
+							if i.Edited {
+								says += ",edited"
+							}
+							got = append(got, says)
+						}
+					}
+					if strings.Join(got, " ") != test.want {
+						t.Errorf("the audit says %q, want %q", got, test.want)
+					}
+				})
+			}
+		})
+	}
+}

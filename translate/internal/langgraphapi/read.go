@@ -1,0 +1,74 @@
+package langgraphapi
+
+import (
+	"encoding/json"
+
+	"holdpoint/internal/agui"
+)
+
+// Interpret reads the decisions of reviews, as translate.Interpreter says: {"type":..}, a list of
+// them, and {"decisions":[..]} with one for each action. A text in place of the call's result is
+// neither a yes nor a no, because the call does not run and nobody refused it.
+func Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
+	type place struct{ at, of int } // of an action in its review
+	places := map[string]place{}
+	for _, g := range Groups(p, nil) {
+		if g.IsReview() {
+			for n, at := range g.At {
+				places[p.Interrupts[at].ID] = place{n, len(g.At)}
+			}
+		}
+	}
+	var whole *byte // the payload whose decisions are at hand: answers to one review may share it
+	var decisions []string
+	for n, a := range answers {
+		at, asked := places[a.ID]
+		if !asked || a.Status != agui.Resolved || len(a.Payload) == 0 {
+			continue
+		}
+		if whole != &a.Payload[0] {
+			whole, decisions = &a.Payload[0], decisionsIn(a.Payload)
+		}
+		switch {
+		case len(decisions) == at.of:
+			read[n] = readingOf(decisions[at.at], read[n])
+		case len(decisions) == 1:
+			read[n] = readingOf(decisions[0], read[n])
+		}
+	}
+}
+
+// decisionsIn returns the types of the decisions in a payload, nil if it is not in that form.
+func decisionsIn(payload json.RawMessage) []string {
+	m, isObject := Members(payload)
+	list := []json.RawMessage{payload}
+	if m["decisions"] != nil || !isObject {
+		if list = nil; json.Unmarshal(payload, &list) != nil && json.Unmarshal(m["decisions"], &list) != nil {
+			return nil
+		}
+	}
+	var types []string
+	for _, one := range list {
+		of, _ := Members(one)
+		kind, ok := Text(of["type"])
+		if !ok {
+			return nil
+		}
+		types = append(types, kind)
+	}
+	return types
+}
+
+func readingOf(decision string, known agui.Reading) agui.Reading {
+	switch decision {
+	case "approve", "accept":
+		return agui.Reading{Says: agui.Approves}
+	case "edit":
+		return agui.Reading{Says: agui.Approves, Edited: true}
+	case "reject", "ignore":
+		return agui.Reading{Says: agui.Denies}
+	case "respond", "response":
+		return agui.Reading{}
+	}
+	return known
+}
