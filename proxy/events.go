@@ -50,7 +50,7 @@ func (r *run) event(kind event.Kind, p *agui.Pause, code string) *event.Event {
 		e.Door, e.Principal, e.PrincipalHash = event.Desk, r.decider, ""
 	}
 	if p != nil {
-		e.Pause, e.Dialect = p.ID, p.Dialect
+		e.Pause, e.Dialect, e.Approval = p.ID, p.Dialect, event.ApprovalOf(string(r.ledger.key), p.ID)
 	}
 	return e
 }
@@ -276,13 +276,14 @@ func (r *run) tellRefused(code agui.Code) {
 // engine.Options.Ended. It is nil if there is nothing to tell. Whose process tells it does not
 // matter: agent, tenant, thread and run are those of the record. One of before has thread and run
 // in the terminal event only.
-func EndedByTime(result *store.Result) *event.Event {
+func EndedByTime(key store.Key, result *store.Result) *event.Event {
 	p := result.Pause
 	if p == nil {
 		return nil
 	}
 	e := &event.Event{
 		Kind: event.Retired, Time: result.At, Pause: p.ID, Dialect: p.Dialect, Door: event.Retention,
+		Approval: event.ApprovalOf(string(key), p.ID),
 	}
 	if o := p.Origin; o != nil {
 		e.Agent, e.Tenant, e.Thread, e.Run = o.Agent, o.Tenant, o.Thread, agui.Cut(o.Run)

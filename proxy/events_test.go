@@ -288,7 +288,7 @@ func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	}, func(o *Options) {
 		o.Events, o.Agent = h, "billing"
 		o.Store = memory.New(memory.Options{PauseRetention: time.Hour, Now: func() time.Time { return now }, Ended: func(_ store.Key, r *store.Result) {
-			_ = h.Take(EndedByTime(r))
+			_ = h.Take(EndedByTime("", r))
 		}})
 	})
 	g.do(input("t", "r1", ""))
@@ -301,7 +301,7 @@ func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	before := &store.Result{How: store.Retired, Pause: &agui.Pause{ID: "p", Finish: []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r1"}`)}}
-	if e := EndedByTime(before); e.Thread != "t" || e.Run != "r1" || e.Agent != "" {
+	if e := EndedByTime("", before); e.Thread != "t" || e.Run != "r1" || e.Agent != "" {
 		t.Errorf("of a record without an origin: %+v", e)
 	}
 }

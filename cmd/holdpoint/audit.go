@@ -120,8 +120,8 @@ func (c *config) sinks() event.Sink {
 // endedByTime is engine.Options.Ended: it tells the event of a pause that only time has ended.
 func (c *config) endedByTime() func(store.Key, *store.Result) {
 	to := c.sinks()
-	return func(_ store.Key, result *store.Result) {
-		if e := proxy.EndedByTime(result); e != nil {
+	return func(key store.Key, result *store.Result) {
+		if e := proxy.EndedByTime(key, result); e != nil {
 			_ = to.Take(e) // who cannot take it says so
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -36,6 +37,35 @@ func (a deskAuth) String() string { return string(a) }
 
 var errNoDesk = errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well")
 
+// A deskURL is HOLDPOINT_DESK_URL. Its path ends in a slash.
+type deskURL struct{ *url.URL }
+
+// UnmarshalText reads the address.
+func (d *deskURL) UnmarshalText(text []byte) error {
+	u, err := url.Parse(string(text))
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("not an address, want something like https://desk.example.com")
+	case u.User != nil:
+		return errors.New("user and password do not belong here: everybody who is told of a question reads this address")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return errors.New("want an address without ? and #: what follows the page's address says which question is open")
+	}
+	if !strings.HasSuffix(u.Path, "/") {
+		u = u.JoinPath("/")
+	}
+	d.URL = u
+	return nil
+}
+
+// String is the address.
+func (d deskURL) String() string {
+	if d.URL == nil {
+		return ""
+	}
+	return d.URL.String()
+}
+
 // noDesk says what is set for a desk that there is none of.
 func (c *config) noDesk() (errs []error) {
 	for name, is := range map[string]bool{
@@ -46,6 +76,9 @@ func (c *config) noDesk() (errs []error) {
 		if is {
 			errs = append(errs, c.group().Wrong(name, errNoDesk))
 		}
+	}
+	if c.DeskURL.URL != nil && c.DeskListen == off {
+		errs = append(errs, c.group().Wrong("DESK_URL", errNoDesk))
 	}
 	for _, a := range c.agents() {
 		if a.DeskHeadersFile != "" && c.DeskListen == off {

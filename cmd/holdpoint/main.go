@@ -186,6 +186,8 @@
 //     of an issuer (docs/desk.md#who). Values: token, header, jwt
 //   - HOLDPOINT_DESK_TOKEN (none): token of the desk's callers, of at least 32 characters. Several
 //     with commas, to change one
+//   - HOLDPOINT_DESK_URL (none): address of the desk's page as people open it, such as
+//     https://desk.example.com. The events of the webhook have links to it then
 //   - HOLDPOINT_DESK_CARRY_WITHIN (1h): how old a decision of the desk may be for Holdpoint to
 //     carry it to the backend by itself. An older one waits for the chat. 0: each one does
 //   - HOLDPOINT_DESK_CARRY (any): which process of several on the store carries a decision: any, or

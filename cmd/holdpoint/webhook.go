@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"holdpoint/internal/event"
+	"holdpoint/internal/principal"
 	"holdpoint/internal/webhook"
 	"holdpoint/proxy"
 	"holdpoint/store"
@@ -68,7 +69,9 @@ func (c *config) checkWebhook(wrong func(name string, err error)) {
 		}
 		return
 	}
-	h := &hook{maker: webhook.Maker{Kinds: c.WebhookEvents, Content: c.WebhookContent}}
+	h := &hook{maker: webhook.Maker{
+		Kinds: c.WebhookEvents, Content: c.WebhookContent, Names: c.ShowPrincipal == principal.ShowName, Desk: c.DeskURL.URL,
+	}}
 	var err error
 	if h.url, err = webhook.ParseURL(c.WebhookURL.text, c.WebhookPrivate); err != nil {
 		wrong("WEBHOOK_URL", err)
@@ -145,8 +148,8 @@ func (c *config) noticesByTime() func(store.Key, *store.Result) []store.Notice {
 	if c.hook == nil {
 		return nil
 	}
-	return func(_ store.Key, result *store.Result) []store.Notice {
-		e := proxy.EndedByTime(result)
+	return func(key store.Key, result *store.Result) []store.Notice {
+		e := proxy.EndedByTime(key, result)
 		if e == nil {
 			return nil
 		}

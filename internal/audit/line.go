@@ -34,6 +34,7 @@ type line struct {
 	Thread        string      `json:"thread,omitempty"`
 	Run           string      `json:"run,omitempty"`
 	Pause         string      `json:"pause,omitempty"`
+	Approval      string      `json:"approval,omitempty"`
 	Dialect       string      `json:"dialect,omitempty"`
 	Door          event.Door  `json:"door,omitempty"`
 	Principal     string      `json:"principal,omitempty"`
@@ -69,7 +70,7 @@ type tear struct {
 
 func lineOf(e *event.Event, o *Options) *line {
 	n := &line{
-		Time: stamp(e.Time), Event: e.Kind, Agent: e.Agent, Tenant: e.Tenant, Thread: e.Thread, Run: e.Run, Pause: e.Pause,
+		Time: stamp(e.Time), Event: e.Kind, Agent: e.Agent, Tenant: e.Tenant, Thread: e.Thread, Run: e.Run, Pause: e.Pause, Approval: e.Approval,
 		Dialect: e.Dialect, Door: e.Door, Principal: e.Principal, PrincipalHash: e.PrincipalHash, Code: e.Code,
 	}
 	for _, i := range e.Interrupts {

@@ -185,7 +185,7 @@ type asked struct {
 }
 
 // idOf is how the API calls a pause.
-func idOf(key store.Key, pauseID string) string { return string(key) + "." + pauseID }
+func idOf(key store.Key, pauseID string) string { return event.ApprovalOf(string(key), pauseID) }
 
 // maxListed is how much of an approval stands in a list, in bytes. Questions that are larger, or
 // for which there is no room behind others, are cut.

@@ -108,7 +108,7 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 	if state == store.InDoubt {
 		kind, how = event.InDoubt, store.Doubtful // the answer may have been carried out
 	}
-	e := d.freeing(by, p, kind)
+	e := d.freeing(by, key, p, kind)
 	if err := d.announce(e); err != nil {
 		d.log.Error("desk: a thread is not freed, for the audit does not take it", "pause", p.ID, "by", by.Name, "err", err)
 		return false, errNotWritten
@@ -170,11 +170,11 @@ func (d *Desk) closedBefore(ctx context.Context, key store.Key, pauseID string, 
 }
 
 // freeing is the event of a thread that is about to be freed.
-func (d *Desk) freeing(by *Caller, p *agui.Pause, kind event.Kind) *event.Event {
+func (d *Desk) freeing(by *Caller, key store.Key, p *agui.Pause, kind event.Kind) *event.Event {
 	thread, run := threadOf(p)
 	e := &event.Event{
 		Kind: kind, Time: d.opts.Now(), Thread: thread, Run: agui.Cut(run),
-		Pause: p.ID, Dialect: p.Dialect, Door: event.Desk, Principal: by.Name,
+		Pause: p.ID, Approval: idOf(key, p.ID), Dialect: p.Dialect, Door: event.Desk, Principal: by.Name,
 	}
 	if p.Origin != nil {
 		e.Agent, e.Tenant = p.Origin.Agent, p.Origin.Tenant

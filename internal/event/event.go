@@ -68,6 +68,8 @@ type Event struct {
 	Thread  string // as the client knows it
 	Run     string // the request's; of a pause that nobody came to answer, the run that paused
 	Pause   string // the pause's id, one for all its questions
+	// Approval is how the desk calls the pause, "" without one: see ApprovalOf.
+	Approval string
 	Dialect string
 	Door    Door
 
@@ -96,6 +98,9 @@ type Interrupt struct {
 
 	Object, Calls, Payload json.RawMessage // what the digests are of
 }
+
+// ApprovalOf returns how the desk calls a pause of the record with that key.
+func ApprovalOf(key, pause string) string { return key + "." + pause }
 
 // A Run is what is counted of a run when it has ended.
 type Run struct {

@@ -55,6 +55,7 @@ type View struct {
 	ID   string // the webhook-id
 
 	Agent, Tenant, Thread, Run, Pause, Dialect, Principal, Code Value
+	Approval, Link                                              Value
 
 	Interrupts []QuestionView
 	More       int
@@ -62,10 +63,11 @@ type View struct {
 
 // QuestionView is one question of a View.
 type QuestionView struct {
-	ID, Reason, Message, Calls, Payload Value
+	ID, Reason, Message, Calls, Payload, By, Link Value
 
 	Tools        []Value
 	Status, Says string
+	Edited       bool
 }
 
 // Words for the kinds.
@@ -88,11 +90,13 @@ func viewOf(id string, b *Body) *View {
 		Kind: string(b.Type), What: words[b.Type], Time: b.Timestamp.UTC().Format(time.RFC3339), ID: id,
 		Agent: valueOf(d.Agent), Tenant: valueOf(d.Tenant), Thread: valueOf(d.Thread), Run: valueOf(d.Run), Pause: valueOf(d.Pause),
 		Dialect: valueOf(d.Dialect), Principal: valueOf(d.Principal), Code: valueOf(d.Code), More: d.More,
+		Approval: valueOf(d.Approval), Link: valueOf(d.Link),
 	}
 	for _, q := range d.Interrupts {
 		view := QuestionView{
 			ID: valueOf(q.ID), Reason: valueOf(q.Reason), Message: valueOf(q.Message),
 			Calls: valueOf(string(q.Calls)), Payload: valueOf(string(q.Payload)), Status: q.Status, Says: q.Says,
+			By: valueOf(q.By), Link: valueOf(q.Link), Edited: q.Edited,
 		}
 		for _, t := range q.Tools {
 			view.Tools = append(view.Tools, valueOf(t))
@@ -183,8 +187,8 @@ func ParseTemplate(text string) (*Template, error) {
 	for _, kind := range Kinds() {
 		const text = "\"a\\ <b>"
 		b := Body{Type: kind, Data: Data{
-			Agent: text, Tenant: text, Thread: text, Run: text, Pause: text, Dialect: text, Principal: text, Code: text,
-			Interrupts: []Question{{ID: text, Reason: text, Tools: []string{text, text}, Message: text, Calls: quoted(text), Payload: quoted(text)}, {ID: text}},
+			Agent: text, Tenant: text, Thread: text, Run: text, Pause: text, Dialect: text, Principal: text, Code: text, Approval: text, Link: text,
+			Interrupts: []Question{{ID: text, Reason: text, Tools: []string{text, text}, Message: text, Calls: quoted(text), Payload: quoted(text), By: text, Link: text}, {ID: text}},
 			More:       1,
 		}}
 		for _, b := range []Body{b, {Type: kind}} {

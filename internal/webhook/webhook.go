@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"time"
 
@@ -40,6 +41,8 @@ func Defaults() []event.Kind {
 type Maker struct {
 	Kinds   []event.Kind // nil: Defaults
 	Content bool         // with the questions' messages, the calls' arguments and the answers
+	Names   bool         // with the names of those who have decided at the desk
+	Desk    *url.URL     // the address of the desk's page, which ends in a slash; nil: no links
 }
 
 // Body is the default body, in the form that Standard Webhooks proposes. It is what a record keeps.
@@ -56,6 +59,8 @@ type Data struct {
 	Thread        string     `json:"thread,omitempty"`
 	Run           string     `json:"run,omitempty"`
 	Pause         string     `json:"pause,omitempty"`
+	Approval      string     `json:"approval,omitempty"` // the id by which the desk has it
+	Link          string     `json:"link,omitempty"`     // to the first question at the desk
 	Dialect       string     `json:"dialect,omitempty"`
 	Door          event.Door `json:"door,omitempty"`
 	Principal     string     `json:"principal,omitempty"`
@@ -74,6 +79,10 @@ type Question struct {
 	Status string   `json:"status,omitempty"`
 	Says   string   `json:"says,omitempty"`
 	Edited bool     `json:"edited,omitempty"`
+	// Door and By are where it was decided and by whom, if that was at the desk.
+	Door event.Door `json:"door,omitempty"`
+	By   string     `json:"by,omitempty"`
+	Link string     `json:"link,omitempty"`
 
 	Message string          `json:"message,omitempty"` // these three only if they are asked for
 	Calls   json.RawMessage `json:"calls,omitempty"`
@@ -96,7 +105,7 @@ func (m *Maker) Notice(e *event.Event) (n store.Notice, ok bool) {
 		return n, false
 	}
 	b := Body{Type: e.Kind, Timestamp: e.Time.UTC(), Data: Data{
-		Agent: agui.Cut(e.Agent), Tenant: agui.Cut(e.Tenant), Thread: agui.Cut(e.Thread), Run: agui.Cut(e.Run), Pause: e.Pause,
+		Agent: agui.Cut(e.Agent), Tenant: agui.Cut(e.Tenant), Thread: agui.Cut(e.Thread), Run: agui.Cut(e.Run), Pause: e.Pause, Approval: e.Approval,
 		Dialect: e.Dialect, Door: e.Door, Principal: agui.Cut(e.Principal), PrincipalHash: e.PrincipalHash, Code: agui.Cut(e.Code),
 		Interrupts: []Question{},
 	}}
@@ -105,7 +114,11 @@ func (m *Maker) Notice(e *event.Event) (n store.Notice, ok bool) {
 			b.Data.More = len(e.Interrupts) - i
 			break
 		}
-		b.Data.Interrupts = append(b.Data.Interrupts, m.question(&e.Interrupts[i]))
+		q := m.question(&e.Interrupts[i])
+		if q.Link = m.link(e.Approval, e.Interrupts[i].ID); i == 0 {
+			b.Data.Link = q.Link
+		}
+		b.Data.Interrupts = append(b.Data.Interrupts, q)
 	}
 	n.ID, n.Body = "evt_"+rand.Text(), agui.MustMarshal(b)
 	for _, less := range []func(*Data){withoutContent, withoutTools, withoutQuestions} {
@@ -142,7 +155,10 @@ func withoutQuestions(d *Data) {
 }
 
 func (m *Maker) question(i *event.Interrupt) Question {
-	q := Question{ID: agui.Cut(i.ID), Reason: agui.Cut(i.Reason), Status: i.Status, Says: i.Says, Edited: i.Edited}
+	q := Question{ID: agui.Cut(i.ID), Reason: agui.Cut(i.Reason), Status: i.Status, Says: i.Says, Edited: i.Edited, Door: i.Door}
+	if m.Names {
+		q.By = agui.Cut(i.By)
+	}
 	for _, tool := range i.Tools[:min(len(i.Tools), maxTools)] {
 		q.Tools = append(q.Tools, agui.Cut(tool))
 	}
@@ -151,6 +167,22 @@ func (m *Maker) question(i *event.Interrupt) Question {
 		q.Calls, q.Payload = valid(i.Calls), valid(i.Payload)
 	}
 	return q
+}
+
+// maxLinked bounds the ids that stand in a link, in bytes.
+const maxLinked = 200
+
+// link returns the address of a question at the desk, "" if there is none. Deciding there takes a
+// login: the address alone gives no right.
+func (m *Maker) link(approval, question string) string {
+	if m.Desk == nil || approval == "" {
+		return ""
+	}
+	u := *m.Desk
+	if u.Fragment = ""; len(question) > maxLinked {
+		return u.String() + "#/"
+	}
+	return u.String() + "#/" + url.PathEscape(approval) + "/" + url.PathEscape(question)
 }
 
 func valid(raw json.RawMessage) json.RawMessage {
