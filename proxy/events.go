@@ -179,6 +179,29 @@ func (l *ledger) read(p *agui.Pause, answers []agui.Answer) []agui.Reading {
 	return list
 }
 
+// readings returns what answers of the request say to the questions that the record knows.
+func (r *run) readings(answers []agui.Answer) []agui.Reading {
+	list, known := make([]agui.Reading, len(answers)), make([]bool, len(answers))
+	for _, p := range r.pauses() {
+		indexed := p.Indexed() // the request may have very many answers
+		var at []int
+		var of []agui.Answer
+		for n := range answers {
+			if !known[n] && indexed.Interrupt(answers[n].ID) != nil {
+				known[n] = true
+				at, of = append(at, n), append(of, answers[n])
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		for n, one := range r.ledger.read(p, of) {
+			list[at[n]] = one
+		}
+	}
+	return list
+}
+
 // saysOf returns approved or denied, and "" where the dialect does not know.
 func saysOf(a *agui.Answer, read agui.Reading) string {
 	switch {

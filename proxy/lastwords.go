@@ -52,20 +52,10 @@ func (r *run) ruledRefusal(refused *agui.RunError, stands *contract.Standing) *r
 // knows.
 func (r *run) saidAnswers() []saidAnswer {
 	list := make([]saidAnswer, len(r.answers.list))
-	pauses := r.pauses()
-	for n, p := range pauses {
-		indexed := p.Indexed() // the request may have very many answers
-		pauses[n] = &indexed
-	}
+	read := r.readings(r.answers.list)
 	for n := range r.answers.list {
 		a := &r.answers.list[n]
-		list[n].status = a.Status
-		for _, p := range pauses {
-			if i := p.Interrupt(a.ID); i != nil {
-				list[n].says = saysOf(i, a)
-				break
-			}
-		}
+		list[n] = saidAnswer{status: a.Status, says: saysOf(a, read[n])}
 	}
 	return list
 }

@@ -103,12 +103,7 @@ func (l lateAnswer) play(c *chatter, elsewhere string) {
 		if l.status == "cancelled" {
 			noun = "cancellation"
 		}
-		was := "approved"
-		switch c.b.Name() {
-		case "agui announced", "draft by object", "strands":
-			was = "answered" // a free question: nobody knows which answer to it is a yes
-		}
-		if want := "This was " + was + " at 10:00 UTC " + place + ". Your " + noun + " was not used."; text != want {
+		if want := "This was approved at 10:00 UTC " + place + ". Your " + noun + " was not used."; text != want {
 			c.t.Fatalf("told %q, want %q", text, want)
 		}
 	} else if l.status != "" && l.payload != c.b.Yes {

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 
 	"holdpoint/internal/agui"
@@ -97,34 +96,14 @@ func (r *run) loggedAnswers() []loggedAnswer {
 	if len(named) == 0 {
 		return nil
 	}
-	list, known := make([]loggedAnswer, len(named)), make([]bool, len(named))
+	list, read := make([]loggedAnswer, len(named)), r.readings(named)
 	for n := range named {
 		a := &named[n]
-		list[n] = loggedAnswer{ID: strings.Clone(agui.Cut(a.ID)), Status: string(a.Status)}
+		list[n] = loggedAnswer{
+			ID: strings.Clone(agui.Cut(a.ID)), Status: string(a.Status), Says: saysOf(a, read[n]), Edited: read[n].Edited,
+		}
 		if a.Status != agui.Cancelled {
 			list[n].Status = string(agui.Resolved)
-		}
-	}
-	for _, p := range r.pausesAnswered(named) {
-		read := r.ledger.read(p, named)
-		for n := range named {
-			if !known[n] && p.Interrupt(named[n].ID) != nil {
-				known[n] = true
-				list[n].Says, list[n].Edited = saysOf(&named[n], read[n]), read[n].Edited
-			}
-		}
-	}
-	return list
-}
-
-// pausesAnswered returns the pauses of the record that answers name, the open one first.
-func (r *run) pausesAnswered(answers []agui.Answer) (list []*agui.Pause) {
-	if r.record.Pause != nil {
-		list = append(list, r.record.Pause)
-	}
-	for n := range answers {
-		if result := r.record.ResultOf(answers[n].ID); result != nil && result.Pause != nil && !slices.Contains(list, result.Pause) {
-			list = append(list, result.Pause)
 		}
 	}
 	return list
