@@ -67,8 +67,8 @@ func (th *thread) checkBecause(r *translate.Request, n int, yes []translate.Out,
 	}
 }
 
-// checkReadings: whoever hears of an answer is told that the plain yes is an approval, that one with
-// other arguments is edited, and that the plain no is a denial.
+// checkReadings: whoever hears of an answer is told that the plain yes is an approval, that one
+// with other arguments is edited, and that the plain no is a denial.
 func (th *thread) checkReadings(r *translate.Request, n int) {
 	i := th.pause.Interrupts[n]
 	said := map[string]string{string(i.Yes): "+", string(i.No): "-"}

@@ -127,8 +127,8 @@ func (r Rule) Cancelled() json.RawMessage {
 	return r.no()
 }
 
-// Read returns what an answer says in the words that the hook or the tool of the rule takes. known is
-// what it says otherwise.
+// Read returns what an answer says in the words that the hook or the tool of the rule takes. known
+// is what it says otherwise.
 func (r Rule) Read(a agui.Answer, known agui.Reading) agui.Reading {
 	if a.Status != agui.Resolved || known.Says != agui.Unclear || len(a.Payload) == 0 {
 		return known
