@@ -61,17 +61,17 @@ const (
 // An Event is one thing that happened. Empty fields are not known, or do not apply. Its bytes may
 // be the maker's: a Sink that keeps them longer than Take lasts copies them.
 type Event struct {
-	Kind    Kind
-	Time    time.Time
-	Agent   string // HOLDPOINT_NAME of the process that makes the event
-	Tenant  string
-	Thread  string // as the client knows it
-	Run     string // the request's; of a pause that nobody came to answer, the run that paused
-	Pause   string // the pause's id, one for all its questions
+	Kind   Kind
+	Time   time.Time
+	Agent  string // HOLDPOINT_NAME of the process that makes the event
+	Tenant string
+	Thread string // as the client knows it
+	Run    string // the request's; of a pause that nobody came to answer, the run that paused
+	Pause  string // the pause's id, one for all its questions
 	// Approval is how the desk calls the pause, "" without one: see ApprovalOf.
 	Approval string
-	Dialect string
-	Door    Door
+	Dialect  string
+	Door     Door
 
 	Principal     string // the name, if it is to be shown
 	PrincipalHash string // the keyed hash by which the record names its owner, if that is to be shown
