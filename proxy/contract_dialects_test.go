@@ -34,7 +34,8 @@ import (
 // messages, reloads, lost ends and restarts. It holds at every step that
 //
 //   - the backend is told to do only what the client approved, by that very question;
-//   - no question's answer reaches the backend twice;
+//   - no question's answer reaches the backend twice, but for a cancel behind an answer whose end
+//     was not seen: it frees a backend that waits still, and runs nothing;
 //   - what the client gets is a valid stream;
 //
 // and at the end that the thread can go on, and that a plain yes is carried out and a plain no is
@@ -138,13 +139,14 @@ type chatter struct {
 	replied  map[int]bool   // questions that it has answered by a message
 
 	// The backend's view.
-	end   string // how it ends the run at hand
-	asked int    // questions so far
-	waits int    // the one that it waits for, 0 if none
-	did   map[int]int
-	told  map[int]int // how often it was told something of a question
-	seen  []byte      // the body of the last request
-	got   string      // the last stream
+	end                 string // how it ends the run at hand
+	asked               int    // questions so far
+	waits               int    // the one that it waits for, 0 if none
+	did                 map[int]int
+	told                map[int]int  // how often it was told something of a question
+	doubtful, cancelled map[int]bool // the end of the last answer was not seen; the client has cancelled it
+	seen                []byte       // the body of the last request
+	got                 string       // the last stream
 
 	approved  map[int]bool // questions that the client has ever approved
 	violation string
@@ -153,7 +155,7 @@ type chatter struct {
 func newChatter(t *rapid.T, b dialecttest.Backend, list dialects.List) *chatter {
 	c := &chatter{
 		t: t, b: b, list: list, now: time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC),
-		question: map[string]int{}, replied: map[int]bool{}, did: map[int]int{}, told: map[int]int{}, approved: map[int]bool{},
+		question: map[string]int{}, replied: map[int]bool{}, did: map[int]int{}, told: map[int]int{}, approved: map[int]bool{}, doubtful: map[int]bool{}, cancelled: map[int]bool{},
 	}
 	c.store = storetest.Sealed(t, memory.New(memory.Options{
 		Entries: 10, ReplayTTL: time.Hour, PauseRetention: 240 * time.Hour, Now: func() time.Time { return c.now },
@@ -207,7 +209,11 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 		case dialecttest.Denies:
 			answer = c.b.Left
+			if c.doubtful[n] && c.cancelled[n] {
+				c.told[n]-- // it may wait still, and a cancel frees it
+			}
 		}
+		c.doubtful[n] = c.end == "cut" || c.end == "error"
 		if c.told[n]++; c.told[n] > 1 {
 			c.violation = fmt.Sprintf("question %d: an answer reached the backend a second time: %s", n, body)
 		}
@@ -266,6 +272,9 @@ func (c *chatter) answer(id, how string, words bool, end string) {
 		status, payload = "cancelled", ""
 	default:
 		status = "cancelled"
+	}
+	if status == "cancelled" {
+		c.cancelled[c.question[id]] = true
 	}
 	c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q%s}]`, id, status, payload), end)
 }
