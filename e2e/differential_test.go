@@ -619,6 +619,13 @@ func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 		env := map[string]string{"HOLDPOINT_DIALECT": "tool-call", "HOLDPOINT_TOOL_CALL_ASK": "rm;confirm_changes"}
 		course{readers: callReaders(t), env: env, asks: "please call", word: "approved", every: 4}.run(t)
 	})
+	// These are asked what they took for an answer: they count what they do.
+	for name, d := range deciders() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testDecisions(t, d)
+		})
+	}
 }
 
 func (c course) run(t *testing.T) {

@@ -28,8 +28,17 @@ func (r *run) readHistory() []reply {
 	known := func(key string) bool {
 		return slices.ContainsFunc(asked, func(a asking) bool { return a.byKey[key] != nil })
 	}
+	var claims *kit.Claims // nil until it is needed
 	for one := range reader.Replies(r.in, r.spoken()) {
 		is := known(one.Key)
+		if is && len(r.record.Notes) > 0 {
+			if claims == nil {
+				claims = kit.ClaimsOf(r.in)
+			}
+			if r.isReused(claims, one.At, one.Key) {
+				continue // what the client says on its own call
+			}
+		}
 		one.Asked = one.Asked || one.AskedIfKnown && is || one.AskedUnlessResult && !isResult(asked, one)
 		if one.Asked || is {
 			list = append(list, reply{Reply: one})

@@ -57,11 +57,16 @@ func random128() string {
 	return hexOf(b[:])
 }
 
-// A passedCall is a hash of a thread's key and the id of a call: clients choose both.
+// A passedCall is a hash of a thread's key and the id of a call: clients choose both. own reports
+// that the call is of one of the client's tools.
 type passedCall [16]byte
 
-func passedCallOf(key store.Key, id string) passedCall {
-	sum := sha256.Sum256(append([]byte(key), id...)) // keys have one length
+func passedCallOf(key store.Key, id string, own bool) passedCall {
+	kind := byte('p')
+	if own {
+		kind = 'o'
+	}
+	sum := sha256.Sum256(append(append([]byte(key), kind), id...)) // keys have one length
 	return passedCall(sum[:16])
 }
 

@@ -102,6 +102,11 @@ func (l *ledger) see(pauseID string) error {
 	return l.twice(func(ctx context.Context) error { return l.store.See(ctx, l.key, pauseID) })
 }
 
+// remember notes something of the thread's calls.
+func (l *ledger) remember(n store.Note, most int) error {
+	return l.twice(func(ctx context.Context) error { return l.store.Remember(ctx, l.key, n, most) })
+}
+
 // claim takes a pause for a set of answers. A lost reply is made good by the same claim again: the
 // token says that it is the same. store.ErrReplay, ErrConflict, ErrNotFound and ErrStale: somebody
 // was quicker. door.ErrNotWritten: the audit is required and cannot be written, and nothing is

@@ -14,6 +14,7 @@ import (
 // behind them stands the late RUN_ERROR, as in lastWords.
 func (r *run) concludeAsking(res *translate.Result, e *ending) conclusion {
 	c := r.concludePause(res)
+	r.keepOpenCalls(false)
 	last := len(c.events) - 1
 	if !res.Failed || c.pause != nil || c.events[last].Type != agui.RunFinished {
 		return c

@@ -70,6 +70,7 @@ func (r *run) readyPass() {
 	r.catchUp()
 	r.cleanPass()
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
+	r.disarm()
 }
 
 // readyToReadOn has an ordinary run outlive its client.
@@ -160,7 +161,7 @@ func (r *run) askBegin(request *translate.Request) (err error) {
 func (r *run) forDialect(resumed *agui.Pause) *translate.Request {
 	request := &translate.Request{
 		Input: r.in, Came: r.request.input.Messages, Show: r.show, Transcript: r.transcript,
-		Answers: r.verdict.Answers, EndOnly: r.verdict.EndOnly, New: r.beside, Ended: r.endedPauses(resumed), Valid: r.valid, Passed: r.passed,
+		Answers: r.verdict.Answers, EndOnly: r.verdict.EndOnly, New: r.beside, Ended: r.endedPauses(resumed), Valid: r.valid,
 	}
 	request.Backend, request.NewID = r.backend(), r.h.opts.NewID
 	if request.Backend == "" {

@@ -37,15 +37,15 @@ type run struct {
 	record store.Record // as the last attempt has read it
 	claim  claim
 
-	exchange    exchange
-	out         *stream.Writer // to the client
-	body        *body          // what it is to get, nil if the answer passes as it is
-	results     resultIDs
-	passedCalls []passedCall // calls of the stream without a result so far, see noteCall
-	ownPause    string       // id of the pause that this run opened
-	errored     bool         // the backend's RUN_ERROR does not say what became of the answers
-	runID       *runID       // in the handler's books, nil if it is not there
-	subagents   waitingSubagents
+	exchange  exchange
+	out       *stream.Writer // to the client
+	body      *body          // what it is to get, nil if the answer passes as it is
+	results   resultIDs
+	openCalls []openCall // calls of the stream without a result so far, see noteCall
+	ownPause  string     // id of the pause that this run opened
+	errored   bool       // the backend's RUN_ERROR does not say what became of the answers
+	runID     *runID     // in the handler's books, nil if it is not there
+	subagents waitingSubagents
 
 	life   life
 	span   Span // nil: none is made

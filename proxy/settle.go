@@ -83,7 +83,7 @@ func (r *run) end(res *translate.Result, e *ending, became translate.Fate) (even
 		r.h.noteRoute(r.request.path, r.exchange.speaks(r.h.opts.Dialect), res.Backend)
 	}
 	finish, result := r.outcomeOf(res, e, became)
-	r.keepPassed(finish)
+	defer r.keepOpenCalls(finish.Type == agui.RunFinished)
 	finish = r.forClient(r.withRunIDs(finish))
 	after, open := aftermathOf(&result), (*agui.Pause)(nil)
 	if r.claim.token != "" {

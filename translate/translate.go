@@ -130,10 +130,6 @@ type Request struct {
 	// nobody knows which backend is there. A backend that keeps what waits by run id alone would
 	// take the two for one.
 	SharedRunID bool
-	// Passed says whether the client was shown the call on this thread in a stream that nobody
-	// claimed, and without a result. The client may then answer it. A nil Passed says that there
-	// was no such call.
-	Passed func(call string) bool
 }
 
 // An Ended is an earlier pause of a thread.
@@ -174,9 +170,9 @@ type Out struct {
 	// question is kept, and for one that takes a hang-up badly.
 	ReadOn bool
 	None   bool // nothing is sent: RUN_STARTED and Run.End follow at once
-	// Silence is how long the answer may say nothing behind RUN_STARTED before the client's stream is
-	// ended, as that of any backend that was silent for too long. 0 is as long as any. It is for a
-	// backend that never ends a stream in which it has nothing to say.
+	// Silence is how long the answer may say nothing behind RUN_STARTED before the client's stream
+	// is ended, as that of any backend that was silent for too long. 0 is as long as any. It is for
+	// a backend that never ends a stream in which it has nothing to say.
 	Silence time.Duration
 	// Withheld are messages of the client that Body lacks, in the client's order. A backend that
 	// sends its history back lacks them too, and a client deletes what a snapshot leaves out. So
@@ -320,17 +316,24 @@ type Reply struct {
 	Rest *agui.Message
 }
 
-// A Disarmer is a Dialect whose backends take a tool message for a decision, whatever was asked.
-// The same message may be the answer that another backend wants, so it is asked only while nobody
-// knows what a route speaks nor what the thread waits for.
-type Disarmer interface {
-	// Undeclared are the calls, of tools that the request does not declare, on which such messages
-	// decide behind all that was said: proxy hands on only what answers a call that passed
-	// (Request.Passed).
-	Undeclared(in agui.RunInput) []string
-	// Disarmed is the input with each such message, wherever it stands, as what no backend takes
-	// for a decision; passed is Request.Passed.
-	Disarmed(in agui.RunInput, passed func(call string) bool) agui.RunInput
+// A DecisionReader is a Dialect whose backends read a decision in a tool message by what the
+// message says, so that it can decide on a call that nobody knows to have asked: Holdpoint may have
+// been started anew, or somebody has made the call up.
+//
+// proxy asks it about messages on calls that the record does not know. It refuses such a decision
+// at the end of a request, and makes it harmless before a person's words. The same message may be
+// the answer that the backend of another dialect wants, so it passes on a call that this process
+// has seen on the thread, left to the client; and on one of a tool that the request declares, where
+// that can be.
+type DecisionReader interface {
+	// Decides reports whether a backend could take a tool message for a decision. last reports that
+	// no user's and no assistant's message follows it: some backends look there only. spoken is the
+	// dialect that the thread's question or its path is known to speak, "" if nobody knows. It is
+	// pure, and quick where the answer is no.
+	Decides(m agui.Message, last bool, spoken string) bool
+	// Harmless returns a message that is not the last with another content, which no backend of the
+	// dialect takes for a decision. It is pure.
+	Harmless(m agui.Message) agui.Message
 }
 
 // A Passer is a Run that says which events it does not look at. A row of such events goes on
@@ -366,8 +369,9 @@ type Result struct {
 	Finish agui.Event
 	// Asked is the pause, if it has Interrupts.
 	Asked Asked
-	// Failed says that the exchange has failed, and that Asked is what is open still. proxy tells the
-	// questions, and then why: what Fate says, or the backend's error, or what became of the stream.
+	// Failed says that the exchange has failed, and that Asked is what is open still. proxy tells
+	// the questions, and then why: what Fate says, or the backend's error, or what became of the
+	// stream.
 	Failed bool
 	// Fate is what became of the answers if the run did not pause. Next decides first, then the
 	// pause, then Fate.

@@ -6,7 +6,8 @@ Its pauses are calls without a result and a plain end, and are answered by tool 
 A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes: "delete a.txt,
 delete b.txt" are two calls that want a confirmation, "mail bob" is one that wants input, "form colour" asks by get_user_input, "ask colour"
 by ask_user, "run ls" is a tool that somebody else executes, and "show x" is the client's own. The team's leader hands "hand delete
-a.txt and delete b.txt" on to its member, and "pass hand delete a.txt" to a team. What stands behind "then" is the next turn's.
+a.txt and delete b.txt" on to its member, and "pass hand delete a.txt" to a team. What stands behind "then" is the next turn's. "delete a.txt as call_7" has that id, for ids of some models
+repeat.
 """
 
 import asyncio
@@ -70,10 +71,11 @@ class Scripted(Model):
             return ModelResponse(role="assistant", content="echo: " + order)
         calls = []
         for call in step.split(","):
-            verb, _, what = call.strip().partition(" ")
+            call, _, given_id = call.strip().partition(" as ")
+            verb, _, what = call.partition(" ")
             name, arguments = VERBS[verb](what)
             function = {"name": name, "arguments": json.dumps(arguments)}
-            calls.append({"id": "call_" + uuid.uuid4().hex[:12], "type": "function", "function": function})
+            calls.append({"id": given_id or "call_" + uuid.uuid4().hex[:12], "type": "function", "function": function})
         said = ModelResponse(role="assistant", content="I will.")
         said.tool_calls = calls
         return said

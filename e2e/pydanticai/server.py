@@ -12,7 +12,7 @@ deferred_tool_results. "question" has a tool whose call is the question and whos
 A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes, turn by
 turn: "delete a.txt, delete b.txt; search x" is two calls in one turn and one in the next. "ask what" is a call whose result
 the client brings, and so is "pick what", of a tool that the request declares. "permit a.txt" asks whether the file may be
-removed, and removes it in the next turn if it may.
+removed, and removes it in the next turn if it may. "delete a.txt as call_7" has that id, for ids of some models repeat.
 
 Beside the agent:
   GET /effects/{thread}   {"counts":{name:n},"effects":[..],"nodes":[],"runs":[..],"seen":[..]}: what the tools really did,
@@ -117,7 +117,8 @@ async def model(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[
         yield "done"
         return
     for n, call in enumerate(turns[turn].split(",")):
-        verb, _, what = call.strip().partition(" ")
+        call, _, given_id = call.strip().partition(" as ")
+        verb, _, what = call.partition(" ")
         name, key = {
             "delete": ("delete_file", "path"),
             "wipe": ("wipe_disk", "path"),
@@ -126,7 +127,7 @@ async def model(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[
             "permit": ("ask_permission", "question"),
             "pick": ("pick_colour", "question"),
         }[verb]
-        yield {n: DeltaToolCall(name=name, json_args=json.dumps({key: what}), tool_call_id="call_" + uuid.uuid4().hex[:12])}
+        yield {n: DeltaToolCall(name=name, json_args=json.dumps({key: what}), tool_call_id=given_id or "call_" + uuid.uuid4().hex[:12])}
 
 
 agent = Agent(FunctionModel(stream_function=model), output_type=[str, DeferredToolRequests])

@@ -49,8 +49,10 @@ func Judge(c *Case) Ruling {
 		r := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open")
 		r.Reask = c.Record.Pause != nil
 		return r
-	case !answering && c.Unasked != "":
-		return refuse(agui.UnknownInterruptID, "a message answers call %q, which nobody knows to have asked (Holdpoint was started anew, perhaps): nothing was handed on; say it in a new message, and the backend can ask again", agui.Cut(c.Unasked))
+	case c.Unasked != "":
+		r := refuse(agui.UnknownInterruptID, "a message answers call %q, which nobody knows to have asked (Holdpoint was started anew, perhaps): nothing was handed on; say it in a new message, and the backend can ask again", agui.Cut(c.Unasked))
+		r.Reask = c.Record.Pause != nil
+		return r
 	case !answering:
 		return c.withoutAnswers()
 	case !c.namesOpen():

@@ -2,6 +2,8 @@ package adk
 
 import (
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -68,6 +70,7 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 				nobodys := !shown && len(in.Tools) == 0
 				one.Asked = asks || decides && by != clients || nobodys && !plain
 				one.AskedUnlessResult = nobodys && !one.Asked
+				one.AskedIfKnown = by == clients
 				if !yield(one) {
 					return
 				}
@@ -75,6 +78,38 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 		}
 	}
 }
+
+// Decides implements translate.DecisionReader. ADK also looks at messages that words follow, if it
+// has not seen them yet (RAN 0.11.0).
+func (*Dialect) Decides(m agui.Message, _ bool, _ string) bool {
+	if !kit.MaySay(m.JSON, "confirmed", 'f') {
+		return false
+	}
+	return slices.ContainsFunc(kit.Members(gjson.ParseBytes(m.JSON), "content"), mayConfirm)
+}
+
+// mayConfirm reports whether a content is an object with a member confirmed to Python, or one with
+// the text of such an object in a member response. The package joins a content's parts.
+func mayConfirm(content gjson.Result) bool {
+	text := content.Str
+	for _, part := range content.Array() {
+		text += part.Get("text").Str
+	}
+	text = strings.TrimLeft(text, " \t\r\n")
+	switch {
+	case !strings.HasPrefix(text, "{"):
+		return false
+	case !agui.ValidJSON([]byte(text)): // Python takes NaN, and greater depths
+		return kit.MaySay([]byte(text), "confirmed", 'f')
+	}
+	object := gjson.Parse(text)
+	return len(kit.Members(object, "confirmed")) > 0 || slices.ContainsFunc(kit.Members(object, "response"), func(v gjson.Result) bool {
+		return kit.MaySay([]byte(v.Raw), "confirmed", 'f')
+	})
+}
+
+// Harmless implements translate.DecisionReader.
+func (*Dialect) Harmless(m agui.Message) agui.Message { return kit.Listed(m) }
 
 // AnswerIn implements translate.HistoryReader. ADK takes every message on the call for an answer.
 // So one that is no decision is one too, and no schema fits it.

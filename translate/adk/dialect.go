@@ -56,10 +56,11 @@ import (
 const Name = "adk"
 
 var (
-	_ translate.Signer        = (*Dialect)(nil)
-	_ translate.CallSigner    = (*Dialect)(nil)
-	_ translate.Early         = (*Dialect)(nil)
-	_ translate.HistoryReader = (*Dialect)(nil)
+	_ translate.Signer         = (*Dialect)(nil)
+	_ translate.CallSigner     = (*Dialect)(nil)
+	_ translate.Early          = (*Dialect)(nil)
+	_ translate.HistoryReader  = (*Dialect)(nil)
+	_ translate.DecisionReader = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.

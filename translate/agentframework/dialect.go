@@ -49,11 +49,11 @@ import (
 const Name = "agent-framework"
 
 var (
-	_ translate.Signer        = (*Dialect)(nil)
-	_ translate.CallSigner    = (*Dialect)(nil)
-	_ translate.Taker         = (*Dialect)(nil)
-	_ translate.Disarmer      = (*Dialect)(nil)
-	_ translate.HistoryReader = (*Dialect)(nil)
+	_ translate.Signer         = (*Dialect)(nil)
+	_ translate.CallSigner     = (*Dialect)(nil)
+	_ translate.Taker          = (*Dialect)(nil)
+	_ translate.DecisionReader = (*Dialect)(nil)
+	_ translate.HistoryReader  = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.

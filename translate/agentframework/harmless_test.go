@@ -1,7 +1,6 @@
 package agentframework
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -145,36 +144,37 @@ func TestDenialBesideAYesElsewhere(t *testing.T) {
 	}
 }
 
-// Where nobody knows the dialect, all that this framework takes for a decision is told if nothing
-// was said behind it. In a history only what is a decision and nothing else is touched, and not
-// what passed.
+// Where nobody knows the dialect, all that this framework takes for a decision is one at the end of
+// a request. In a history only what is a decision and nothing else is changed.
 func TestForgottenDecisions(t *testing.T) {
 	d, err := New(struct{}{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool := func(call, content string) string {
-		return `{"id":"m` + call + `","role":"tool","toolCallId":"` + call + `","content":` + content + `}`
-	}
-	asks := `{"id":"a","role":"assistant","toolCalls":[{"id":"own","type":"function","function":{"name":"mine","arguments":"{}"}}]}`
-	words := `{"id":"u","role":"user","content":"x"}`
-	in := func(messages ...string) agui.RunInput {
-		input, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","tools":[{"name":"mine"}],"messages":[` + strings.Join(messages, ",") + `]}`))
-		if err != nil {
-			t.Fatal(err)
+	for content, want := range map[string]struct {
+		last, before bool
+		harmless     string
+	}{
+		`"{\"accepted\":true}"`:               {true, true, `"[{\"accepted\":true}]"`},
+		`"{\"accepted\" : \u0066alse}"`:       {true, true, `"[{\"accepted\" : false}]"`},
+		`"{\"accepted\":true,\"n\":1}"`:       {true, false, ""},
+		`"{\"accepted\":\"no\"}"`:             {true, false, ""},
+		`"[{\"accepted\":true}]"`:             {false, false, ""},
+		`"accepted"`:                          {false, false, ""},
+		`[{"type":"text","text":"accepted"}]`: {false, false, ""},
+	} {
+		m := agui.ParseMessage([]byte(`{"id":"m","role":"tool","toolCallId":"c","content":` + content + `}`))
+		if last, before := d.Decides(m, true, ""), d.Decides(m, false, ""); last != want.last || before != want.before {
+			t.Errorf("%s decides: %v, %v before words", content, last, before)
 		}
-		return input
-	}
-	yes, result := `"{\"accepted\":true}"`, `"{\"accepted\":true,\"n\":1}"`
-	all := in(asks, tool("own", yes), tool("c0", yes), words, tool("c1", yes), tool("c2", result), tool("c3", `"{\"accepted\" : \u0066alse}"`), tool("own", yes))
-	if got := d.Undeclared(all); !slices.Equal(got, []string{"c1", "c2", "c3"}) {
-		t.Errorf("undeclared: %q", got)
-	}
-	want := in(asks, tool("own", yes), tool("c0", `"[{\"accepted\":true}]"`), words, tool("c1", yes), tool("c2", result), tool("c3", `"[{\"accepted\" : false}]"`), tool("own", yes))
-	if got := d.Disarmed(all, func(call string) bool { return call == "c1" }); string(got.Raw) != string(want.Raw) {
-		t.Errorf("got  %s\nwant %s", got.Raw, want.Raw)
-	}
-	if got := d.Disarmed(in(asks, tool("own", yes), tool("c2", result)), nil); string(got.Raw) != string(in(asks, tool("own", yes), tool("c2", result)).Raw) {
-		t.Errorf("touched: %s", got.Raw)
+		if d.Decides(m, true, Name) {
+			t.Errorf("%s decides where Begin makes it harmless", content)
+		}
+		if want.harmless == "" {
+			continue
+		}
+		if got := d.Harmless(m); string(got.JSON) != strings.Replace(string(m.JSON), content, want.harmless, 1) {
+			t.Errorf("%s is made %s", content, got.JSON)
+		}
 	}
 }

@@ -36,17 +36,18 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 				}
 			}
 		}
-		var own map[string]bool // calls of tools that the request declares; nil until somebody asks
+		var claims *kit.Claims // nil until somebody asks
 		for at, m := range in.Messages {
 			if m.Role != "tool" || m.ToolCallID == "" {
 				continue
 			}
 			one := translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Past: at < last, Replaces: true}
 			if spoken == Name && !one.Past && isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
-				if own == nil {
-					own = declaredCalls(in)
+				if claims == nil {
+					claims = kit.ClaimsOf(in)
 				}
-				one.Asked, one.Names = !own[m.ToolCallID], m.ToolCallID
+				own, _ := claims.Own(m.ToolCallID)
+				one.Asked, one.Names = !own, m.ToolCallID
 			}
 			if !yield(one) {
 				return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -50,13 +51,13 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 		for last > 0 && kit.IsTool(agui.View(in.Messages[last-1].JSON)) {
 			last--
 		}
-		var shown map[string]isOf
+		var claims *kit.Claims // nil until it is needed
 		for at, m := range in.Messages {
 			if m.ToolCallID == "" && m.Plain || !kit.IsTool(agui.View(m.JSON)) {
 				continue
 			}
-			if shown == nil {
-				shown = callsOf(in)
+			if claims == nil {
+				claims = kit.ClaimsOf(in)
 			}
 			object := gjson.ParseBytes(m.JSON)
 			ids, contents := kit.Members(object, "toolCallId"), kit.Members(object, "content")
@@ -65,8 +66,10 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 			for _, id := range ids {
 				call := id.String()
 				one := translate.Reply{Dialect: Name, At: at, Key: call, Unclear: !plain, Names: call, Calls: []string{call}, Past: at < last, Kept: at < last}
-				of := shown[call]
-				one.Asked = of != clients && (at < last && decides(object.Get("content").Str) || at >= last && mayDecide(contents)) || of == unknown && len(in.Tools) == 0
+				clients, shown := claims.Own(call)
+				decides := at < last && decides(object.Get("content").Str) || at >= last && mayDecide(contents)
+				one.Asked = !clients && decides || !shown && len(in.Tools) == 0
+				one.AskedIfKnown = at >= last && decides
 				if !yield(one) {
 					return
 				}
@@ -87,9 +90,13 @@ func decides(content string) bool {
 
 // mayDecide says whether agno could read a decision in one of some contents. It looks for objects
 // in prose, in fences of code and behind thoughts, and takes signs out before (utils/string.py,
-// parse_response_dict_str). It takes a list of parts, too.
+// parse_response_dict_str). It takes a list of parts, too. Where the whole is JSON it reads that.
 func mayDecide(contents []gjson.Result) bool {
 	return slices.ContainsFunc(contents, func(content gjson.Result) bool {
+		if content.Type == gjson.String && agui.ValidJSON([]byte(content.Str)) && !strings.Contains(content.Str, "</think>") {
+			object := gjson.Parse(content.Str)
+			return len(kit.Members(object, "accepted"))+len(kit.Members(object, "values"))+len(kit.Members(object, "selections")) > 0
+		}
 		text := []byte(content.Raw)
 		if content.Type == gjson.String {
 			text = []byte(content.Str)
@@ -105,33 +112,13 @@ func mayDecide(contents []gjson.Result) bool {
 	})
 }
 
-// isOf is whose call it is.
-type isOf int
-
-const (
-	unknown  isOf = iota // the history does not have it
-	clients              // the client's: the request declares its tool
-	backends             // the backend's; also one of two names, or of two calls of one id
-)
-
-func callsOf(in agui.RunInput) map[string]isOf {
-	ids := map[string]isOf{}
-	for _, m := range in.Messages {
-		if m.Plain {
-			continue
-		}
-		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
-			of, names := clients, kit.Texts(c, "function", "name")
-			if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !in.Declares(name) }) {
-				of = backends
-			}
-			for _, id := range kit.Members(c, "id") {
-				ids[id.String()] = max(ids[id.String()], of)
-			}
-		}
-	}
-	return ids
+// Decides implements translate.DecisionReader. agno looks at the last messages only.
+func (*Dialect) Decides(m agui.Message, last bool, _ string) bool {
+	return last && mayDecide(kit.Members(gjson.ParseBytes(m.JSON), "content"))
 }
+
+// Harmless implements translate.DecisionReader. A message that is not the last is harmless.
+func (*Dialect) Harmless(m agui.Message) agui.Message { return m }
 
 // AnswerIn implements translate.HistoryReader.
 func (*Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {

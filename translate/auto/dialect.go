@@ -11,6 +11,7 @@ package auto
 import (
 	"hash/maphash"
 	"iter"
+	"slices"
 	"sync"
 
 	"holdpoint/internal/agui"
@@ -28,12 +29,13 @@ type Options struct {
 }
 
 var (
-	_ translate.Finder        = (*Dialect)(nil)
-	_ translate.Freer         = (*Dialect)(nil)
-	_ translate.Hinter        = (*Dialect)(nil)
-	_ translate.Locker        = (*Dialect)(nil)
-	_ translate.HistoryReader = (*Dialect)(nil)
-	_ translate.Interpreter   = (*Dialect)(nil)
+	_ translate.Finder         = (*Dialect)(nil)
+	_ translate.Freer          = (*Dialect)(nil)
+	_ translate.Hinter         = (*Dialect)(nil)
+	_ translate.Locker         = (*Dialect)(nil)
+	_ translate.HistoryReader  = (*Dialect)(nil)
+	_ translate.Interpreter    = (*Dialect)(nil)
+	_ translate.DecisionReader = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.
@@ -154,25 +156,23 @@ func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interru
 	return reader.AnswerIn(m, reply, i)
 }
 
-// Undeclared implements translate.Disarmer.
-func (d *Dialect) Undeclared(in agui.RunInput) []string {
-	var list []string
-	for _, one := range d.list {
-		if disarmer, ok := one.(translate.Disarmer); ok {
-			list = append(list, disarmer.Undeclared(in)...)
-		}
-	}
-	return list
+// Decides implements translate.DecisionReader. It asks every dialect unless one is known.
+func (d *Dialect) Decides(m agui.Message, last bool, spoken string) bool {
+	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
+		reader, ok := one.(translate.DecisionReader)
+		return ok && (spoken == "" || spoken == one.Name()) && reader.Decides(m, last, spoken)
+	})
 }
 
-// Disarmed implements translate.Disarmer.
-func (d *Dialect) Disarmed(in agui.RunInput, passed func(call string) bool) agui.RunInput {
+// Harmless implements translate.DecisionReader, for every dialect that would take the message for a
+// decision.
+func (d *Dialect) Harmless(m agui.Message) agui.Message {
 	for _, one := range d.list {
-		if disarmer, ok := one.(translate.Disarmer); ok {
-			in = disarmer.Disarmed(in, passed)
+		if reader, ok := one.(translate.DecisionReader); ok && reader.Decides(m, false, "") {
+			m = reader.Harmless(m)
 		}
 	}
-	return in
+	return m
 }
 
 // Begin implements translate.Dialect. The dialect that asked handles a resume. An ordinary run goes
@@ -187,9 +187,6 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		return known.Begin(r)
 	case known == nil:
 		var out translate.Out
-		if in := d.Disarmed(r.Input, r.Passed); len(in.Raw) != len(r.Input.Raw) {
-			r, out.Body = r.With(in, r.New), in.Raw
-		}
 		if r.SharedRunID {
 			out.Body = kit.OwnRunID(r, r.Input.Raw)
 		}

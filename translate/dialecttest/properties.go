@@ -253,10 +253,15 @@ func (th *thread) read(in agui.RunInput) {
 			}
 		}
 	}
-	if disarmer, disarms := d.(translate.Disarmer); disarms {
-		disarmer.Undeclared(in)
-		if out := disarmer.Disarmed(in, func(string) bool { return false }); !agui.ValidJSON(out.Raw) {
-			th.t.Fatalf("disarmed into what is no JSON: %s", out.Raw)
+	if reader, reads := d.(translate.DecisionReader); reads {
+		for _, m := range in.Messages {
+			reader.Decides(m, true, "")
+			if !reader.Decides(m, false, "") {
+				continue
+			}
+			if out := reader.Harmless(m); !agui.ValidJSON(out.JSON) || reader.Decides(out, false, "") {
+				th.t.Fatalf("made harmless: %s", out.JSON)
+			}
 		}
 	}
 	if taker, takes := d.(translate.Taker); takes {

@@ -80,3 +80,11 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	return d.protocol.AnswerIn(m, reply, i)
 }
+
+// Decides implements translate.DecisionReader.
+func (d *Dialect) Decides(m agui.Message, last bool, spoken string) bool {
+	return d.protocol.Decides(m, last, spoken)
+}
+
+// Harmless implements translate.DecisionReader.
+func (d *Dialect) Harmless(m agui.Message) agui.Message { return d.protocol.Harmless(m) }

@@ -45,8 +45,9 @@ import (
 const Name = "draft"
 
 var (
-	_ translate.Signer        = (*Dialect)(nil)
-	_ translate.HistoryReader = (*Dialect)(nil)
+	_ translate.Signer         = (*Dialect)(nil)
+	_ translate.HistoryReader  = (*Dialect)(nil)
+	_ translate.DecisionReader = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.

@@ -38,8 +38,9 @@ import (
 const Name = "tool-call"
 
 var (
-	_ translate.Signer        = (*Dialect)(nil)
-	_ translate.HistoryReader = (*Dialect)(nil)
+	_ translate.Signer         = (*Dialect)(nil)
+	_ translate.HistoryReader  = (*Dialect)(nil)
+	_ translate.DecisionReader = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.

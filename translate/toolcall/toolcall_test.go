@@ -310,6 +310,7 @@ func TestReplies(t *testing.T) {
 		"a yes further up":              {asks("A", "delete_file") + tool("A", yes) + "," + user, "", Name, "A asked past"},
 		"a result":                      {asks("A", "delete_file") + tool("A", "deleted"), "", Name, ""},
 		"a decision on another tool":    {asks("L", "list") + tool("L", yes), "", Name, "L"},
+		"on another declared tool":      {asks("L", "list") + tool("L", yes), `,"tools":[{"name":"list"}]`, Name, "L if known"},
 		"a client's own tool":           {asks("A", "delete_file") + tool("A", yes), `,"tools":[{"name":"delete_file"}]`, Name, "A if known"},
 		"a call that nobody made":       {tool("X", yes), "", Name, "X asked"},
 		"on a path that nobody knows":   {tool("X", yes), "", "", "X"},

@@ -53,7 +53,7 @@ func (p *Protocol) Replies(in agui.RunInput, spoken string) iter.Seq[translate.R
 			for _, id := range ids {
 				how, shown := calls[id.String()]
 				one.Asked = one.Asked || how == asksBackend || p.Forgets && !shown && spoken == p.Dialect && len(in.Tools) == 0
-				one.AskedIfKnown = one.AskedIfKnown || how == asksClient
+				one.AskedIfKnown = one.AskedIfKnown || how == isClients || how == asksClient
 				one.Calls = append(one.Calls, id.String())
 			}
 			if says != unclear {
@@ -87,6 +87,25 @@ func (p *Protocol) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interr
 	return agui.Answer{Status: agui.Resolved, Payload: payload}, ok
 }
 
+// Decides implements translate.DecisionReader. Backends look for answers at the end. One that keeps
+// its threads may look further up, and only a yes lets something run there.
+func (p *Protocol) Decides(m agui.Message, last bool, _ string) bool {
+	if len(p.Ask) == 0 || !last && !p.Forgets {
+		return false
+	}
+	says := p.decision(gjson.ParseBytes(m.JSON))
+	return last && says != nothing || says == yes || says == unclear
+}
+
+// Harmless implements translate.DecisionReader.
+func (p *Protocol) Harmless(m agui.Message) agui.Message {
+	listed := kit.Listed(m)
+	if p.decision(gjson.ParseBytes(listed.JSON)) != nothing {
+		return kit.Silenced(m)
+	}
+	return listed
+}
+
 // argumentsOf are those of the call that a question is about.
 func argumentsOf(i agui.Interrupt) string {
 	for _, c := range i.Calls {
@@ -117,12 +136,13 @@ func (p *Protocol) decision(m gjson.Result) said {
 // historyCalls are the ids of the history's calls, and how each asks.
 type historyCalls map[string]asksBy
 
-// asksBy is whose question a call is: nobody's, the client's, because the request declares a tool
-// that would ask otherwise, or the backend's.
+// asksBy is whose question a call is: nobody's; nobody's, because it is of a tool that the request
+// declares; the client's, because it declares a tool that would ask otherwise; or the backend's.
 type asksBy int
 
 const (
 	asksNobody asksBy = iota
+	isClients
 	asksClient
 	asksBackend
 )
@@ -141,6 +161,8 @@ func (p *Protocol) calls(in agui.RunInput) historyCalls {
 					by = asksBackend
 				case p.Ask.Match(name.Str):
 					by = max(by, asksClient)
+				case in.Declares(name.Str):
+					by = max(by, isClients)
 				}
 			}
 			for _, id := range kit.Members(c, "id") {

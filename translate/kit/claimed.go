@@ -1,0 +1,80 @@
+package kit
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// Claims are the calls that a request claims for the client: those of tools that it declares.
+type Claims struct{ calls map[string][]claimedCall }
+
+type claimedCall struct {
+	at  int  // the place of the message
+	own bool // the request declares the tool, whatever name is read
+}
+
+// ClaimsOf returns the claims of a request. Keys are read in any spelling.
+func ClaimsOf(in agui.RunInput) *Claims {
+	tools := make(map[string]bool, len(in.Tools))
+	for _, tool := range in.Tools {
+		tools[tool] = true
+	}
+	claims := &Claims{map[string][]claimedCall{}}
+	for at, m := range in.Messages {
+		if m.Plain {
+			continue
+		}
+		for _, c := range Calls(gjson.ParseBytes(m.JSON)) {
+			names := Texts(c, "function", "name")
+			own := len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !tools[name] })
+			for _, id := range Members(c, "id") {
+				claims.add(id.String(), claimedCall{at, own})
+			}
+		}
+	}
+	return claims
+}
+
+// add notes a call. Of several in one message with one id all have to be the client's.
+func (c *Claims) add(id string, call claimedCall) {
+	list := c.calls[id]
+	if n := len(list) - 1; n >= 0 && list[n].at == call.at {
+		list[n].own = list[n].own && call.own
+		return
+	}
+	c.calls[id] = append(list, call)
+}
+
+// Own reports whether the request claims the call, in every copy that its messages hold, and
+// whether they hold it at all.
+func (c *Claims) Own(id string) (own, shown bool) {
+	list := c.calls[id]
+	return len(list) > 0 && !slices.ContainsFunc(list, func(c claimedCall) bool { return !c.own }), len(list) > 0
+}
+
+// OwnBefore reports whether the request claims the nearest call of the id before a place. Ids of
+// some models repeat, and a tool message is on that call then.
+func (c *Claims) OwnBefore(at int, id string) bool {
+	list := c.calls[id]
+	n := sort.Search(len(list), func(n int) bool { return list[n].at >= at })
+	return n > 0 && list[n-1].own
+}
+
+// AnsweredCalls returns the calls that a tool message names, in whatever spelling, and "" if it
+// names none. agent-framework-ag-ui reads actionExecutionId too.
+func AnsweredCalls(m gjson.Result) []string {
+	var calls []string
+	for _, name := range []string{"toolCallId", "actionExecutionId"} {
+		for _, id := range Members(m, name) {
+			calls = append(calls, id.String())
+		}
+	}
+	if len(calls) == 0 {
+		return []string{""}
+	}
+	return calls
+}
