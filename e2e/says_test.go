@@ -22,23 +22,29 @@ func TestAuditOfLangChainsWords(t *testing.T) {
 			t.Parallel()
 			audit := filepath.Join(t.TempDir(), "audit.jsonl")
 			w := world{b: b, h: ownHoldpoint(t, b.url(), map[string]string{"HOLDPOINT_AUDIT": "file://" + audit}), version: newest}
+			old := world{b: b, h: w.h, version: oldest} // answers with command.resume
 			for name, test := range map[string]struct {
+				old   bool
 				graph string
 				open  int
 				step  func(c *client) step
 				want  string
 			}{
-				"both approved, the whole": {"hitl", 2, func(*client) step { return step{command: map[string]any{"decisions": []any{approve, approve}}} }, "approved approved"},
-				"one of them, the whole":   {"hitl", 2, func(*client) step { return step{command: map[string]any{"decisions": []any{reject, approve}}} }, "denied approved"},
-				"each by itself": {"hitl", 2, func(c *client) step {
+				"both approved, the whole": {true, "hitl", 2, func(*client) step { return step{command: map[string]any{"decisions": []any{approve, approve}}} }, "approved approved"},
+				"one of them, the whole":   {true, "hitl", 2, func(*client) step { return step{command: map[string]any{"decisions": []any{reject, approve}}} }, "denied approved"},
+				"each by itself": {false, "hitl", 2, func(c *client) step {
 					next := []any{one(approve), one(reject)}
 					return step{resume: c.answers(func(id string) entry { said := next[0]; next = next[1:]; return resolved(id, said) })}
 				}, "approved denied"},
-				"edited":            {"hitl", 2, func(*client) step { return step{command: map[string]any{"decisions": []any{edit, reject}}} }, "approved,edited denied"},
-				"a plain interrupt": {"approve", 1, func(c *client) step { return step{resume: c.answers(accept)} }, "approved"},
+				"edited":            {true, "hitl", 2, func(*client) step { return step{command: map[string]any{"decisions": []any{edit, reject}}} }, "approved,edited denied"},
+				"a plain interrupt": {false, "approve", 1, func(c *client) step { return step{resume: c.answers(accept)} }, "approved"},
 			} {
 				t.Run(name, func(t *testing.T) {
-					c := w.paused(t, test.graph, test.open)
+					asks := w
+					if test.old {
+						asks = old
+					}
+					c := asks.paused(t, test.graph, test.open)
 					c.finish(t, test.step(c))
 					text, err := os.ReadFile(audit)
 					if err != nil {
