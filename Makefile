@@ -197,5 +197,5 @@ release: $(CYCLONEDX) ## RELEASE=v0.1.0: binaries for six systems, checksums, bi
 
 update: ## write anew what tests compare with: golden files, the package comment, the table of variables, the README's example; look at the diff
 	$(GO) test ./proxy -run 'TestGolden$$' -update
-	$(GO) test ./cmd/holdpoint -run 'PackageComment|ConfigurationTable' -update
+	$(GO) test ./cmd/holdpoint -run 'PackageComment|ConfigurationTable|RouteVariables' -update
 	$(GO) test ./internal/repo -run ReadmeShowsTheExample -update
