@@ -98,6 +98,7 @@ func (r *run) leadsBack(res *http.Response) bool {
 	to, err := url.Parse(res.Header.Get("Location"))
 	asked := r.request.http.URL
 	return err == nil && to.Path != "" && to.Path == cmp.Or(r.h.opts.Prefix+asked.Path, "/") && to.RawQuery == asked.RawQuery &&
+		(to.Scheme == "" || strings.EqualFold(to.Scheme, res.Request.Header.Get("X-Forwarded-Proto"))) &&
 		(to.Host == "" || strings.EqualFold(to.Host, r.request.http.Host) || strings.EqualFold(to.Host, res.Request.Header.Get("X-Forwarded-Host")))
 }
 

@@ -146,6 +146,7 @@ func TestRedirectThatLeadsBack(t *testing.T) {
 		"a slash that is missing":        {"/agent", "/", "/agent/", ""},
 		"another address":                {"", "/agent/", "/agent", "/agent"},
 		"another address, with a query":  {"/agent", "/", "/agent?x=1", "/?x=1"},
+		"the same by https":              {"/agent", "/", "https://self/", "https://self/"},
 		"another host":                   {"/agent", "/", "https://login.example/", "https://login.example/"},
 		"the address of an agent's page": {"/agent", "/", "/login", "/login"},
 	} {
@@ -160,6 +161,10 @@ func TestRedirectThatLeadsBack(t *testing.T) {
 			}))
 			defer s.Close()
 			res, said, log := hintedRequest(t, s.URL+c.upstream, func(front string) *http.Request {
+				if strings.HasPrefix(c.to, "https://self") {
+					c.to = strings.Replace(front, "http", "https", 1) + "/"
+					c.want = c.to
+				}
 				req, _ := http.NewRequest(http.MethodPost, front+c.asked, strings.NewReader(input("t", "r", "")))
 				req.Header.Set("Content-Type", "application/json")
 				return req

@@ -86,17 +86,21 @@ func (l *life) outlive() bool {
 	return true
 }
 
-// follow lets the run end with its client again, because its end was told. A backend may leave its
-// stream open long after that, and the thread is to be free.
+// endGrace is how long a backend may do what it does behind the end of a run whose client has left,
+// such as saving its session.
+const endGrace = 10 * time.Second
+
+// follow lets the run end soon after its client leaves, because its end was told. A backend may
+// leave its stream open long after that, and the thread is to be free.
 func (l *life) follow() {
 	if !l.lasting.CompareAndSwap(true, false) {
 		return
 	}
 	if l.unwatch() {
-		l.unfollow = context.AfterFunc(l.client, func() { l.cancel(context.Canceled) })
-		return
+		l.unfollow = context.AfterFunc(l.client, func() {
+			time.AfterFunc(endGrace, func() { l.cancel(context.Canceled) })
+		})
 	}
-	l.cancel(context.Canceled) // the client has left already
 }
 
 // goOnAlone notes that the client has left, wherever the run is by then.

@@ -69,8 +69,8 @@ func (r *run) readyPass() {
 	r.notTaken, r.stands = r.verdict.NotTaken, r.verdict.Stands
 	r.catchUp()
 	r.cleanPass()
+	r.disarm() // before the transcript: what a record keeps goes to the backend with the next answer
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
-	r.disarm()
 }
 
 // readyToReadOn has an ordinary run outlive its client.
@@ -105,6 +105,7 @@ func (r *run) readyResume() *agui.RunError {
 	if changed(list, r.in.Messages) {
 		r.in = r.in.WithMessages(list)
 	}
+	r.disarm()
 	r.logUnclear(p, answers)
 	r.transcript, r.untold = r.resumeTranscript(p), r.withholds(p)
 	r.knownCalls = newKnownCalls(r.show, r.transcript, p)

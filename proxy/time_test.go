@@ -203,6 +203,7 @@ func TestThreadIsFreeAtTheTerminalEvent(t *testing.T) {
 					return nil
 				}, func(o *Options) { o.OnDisconnect = way })
 				begin := time.Now()
+				var ends sync.WaitGroup
 				for n, run := range []struct{ body, want string }{
 					{input("t", "r1", ""), "RUN_STARTED RUN_FINISHED"},
 					{input("t", "r2", ""), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt"},
@@ -211,21 +212,22 @@ func TestThreadIsFreeAtTheTerminalEvent(t *testing.T) {
 				} {
 					ctx, leave := context.WithCancel(t.Context())
 					w := &recorder{ResponseRecorder: httptest.NewRecorder()}
-					done := make(chan struct{})
-					go func() {
-						defer close(done)
+					ends.Go(func() {
 						b.h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(run.body)).WithContext(ctx))
-					}()
+					})
 					synctest.Wait()
 					wantTypes(t, w.text(), run.want)
 					leave()
 					if synctest.Wait(); len(b.h.lives.alone) != 0 {
 						t.Errorf("run %d goes on without its client", n+1)
 					}
-					<-done
 				}
 				if took := time.Since(begin); took != 0 {
-					t.Errorf("took %v", took)
+					t.Errorf("the next run waited: it took %v", took)
+				}
+				// What a backend does behind the end of an answer has a moment, and is cut then.
+				if ends.Wait(); time.Since(begin) > endGrace {
+					t.Errorf("the streams ended after %v", time.Since(begin))
 				}
 			})
 		})

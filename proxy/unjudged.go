@@ -85,20 +85,21 @@ func (r *run) unjudgedAt(last bool) []unjudged {
 	spoken := r.spoken()
 	var list []unjudged
 	var claims *kit.Claims // nil until it is needed
+	var known map[string]bool
 	for at := from; at < to; at++ {
 		m := r.in.Messages[at]
 		if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) || !reader.Decides(m, last, spoken) {
 			continue
 		}
 		if claims == nil {
-			claims = kit.ClaimsOf(r.in)
+			claims, known = kit.ClaimsOf(r.in), r.knownToAsk()
 		}
 		for _, call := range kit.AnsweredCalls(gjson.ParseBytes(m.JSON)) {
 			own, shown := claims.Own(call)
 			if spoken != "" && !shown {
 				own = len(r.in.Tools) > 0 // a client need not send the call with its result
 			}
-			if !r.knowsCall(call) && !r.mayAnswer(call, own, spoken) {
+			if !known[call] && !r.mayAnswer(call, own, spoken) {
 				list = append(list, unjudged{at, call, shown})
 				break
 			}
@@ -124,15 +125,21 @@ func (r *run) mayAnswer(call string, own bool, spoken string) bool {
 	return r.passed(call, true)
 }
 
-// knowsCall reports whether a question of the record is about the call. What a message says on it
-// is related to that question (readHistory).
-func (r *run) knowsCall(call string) bool {
-	knows := func(p *agui.Pause) bool {
-		return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
-			return i.Native == call || i.ToolCallID() == call || slices.Contains(i.Keys, call)
-		})
+// knownToAsk returns the calls that a question of the record is about. What a message says on such
+// a call is related to that question (readHistory).
+func (r *run) knownToAsk() map[string]bool {
+	known := map[string]bool{}
+	for _, p := range r.pauses() {
+		for n := range p.Interrupts {
+			i := &p.Interrupts[n]
+			for _, call := range append([]string{i.Native, i.ToolCallID()}, i.Keys...) {
+				if call != "" {
+					known[call] = true
+				}
+			}
+		}
 	}
-	return slices.ContainsFunc(r.pauses(), knows)
+	return known
 }
 
 // unasked returns a call that the request's last messages decide on, although nobody knows that it
@@ -149,19 +156,23 @@ func (r *run) unasked() string {
 func (r *run) disarm() {
 	reader, ok := r.h.opts.Dialect.(translate.DecisionReader)
 	found := r.unjudgedAt(false)
-	if !ok || len(found) == 0 {
+	count := len(found)
+	if !ok || count == 0 {
 		return
 	}
-	list := slices.Clone(r.in.Messages)
-	for n := len(found) - 1; n >= 0; n-- {
-		if one := found[n]; one.shown {
-			list[one.at] = reader.Harmless(list[one.at])
-		} else {
-			list = slices.Delete(list, one.at, one.at+1)
+	list := make([]agui.Message, 0, len(r.in.Messages))
+	for at, m := range r.in.Messages {
+		if len(found) > 0 && found[0].at == at {
+			shown := found[0].shown
+			if found = found[1:]; !shown {
+				continue
+			}
+			m = reader.Harmless(m)
 		}
+		list = append(list, m)
 	}
 	r.in = r.in.WithMessages(list)
-	r.log.Warn("messages that could be read as decisions made harmless: nobody knows that their calls asked", "messages", len(found))
+	r.log.Warn("messages that could be read as decisions made harmless: nobody knows that their calls asked", "messages", count)
 }
 
 // lastWords returns the place behind the last message of a user or of the assistant.

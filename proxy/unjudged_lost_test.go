@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 )
 
 // TestDecisionAfterALostRecord: Holdpoint was started anew, and the backend may still wait. So a
@@ -55,6 +57,50 @@ func TestDecisionAfterALostRecord(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestDecisionBesideAnAnswer: a decision on a call that nobody knows stays harmless in the run that
+// answers another question, and in what the record gives back to the backend.
+func TestDecisionBesideAnAnswer(t *testing.T) {
+	for family, f := range callFamilies() {
+		if f.dialect != "adk" && f.dialect != "tool-call" {
+			continue // the others look at the last messages only
+		}
+		for name, before := range map[string]bool{"before the question": true, "in the resume": false} {
+			for _, answer := range []string{f.yes, f.no} {
+				t.Run(family+", "+name+", "+answer, func(t *testing.T) {
+					for _, content := range f.says {
+						g := newFamilyRig(t, f, true, func(n int) []string {
+							asks := f.asksOnce(n)
+							for i := range asks {
+								asks[i] = strings.ReplaceAll(asks[i], `"c1"`, `"c7"`)
+							}
+							return asks
+						}, inMemory)
+						lost := []string{calls("read_file"), decided(content), noWords}
+						first, then := talk("t", ""), lost
+						if before {
+							first, then = talk("t", "", lost...), nil
+						}
+						told := g.do(first)
+						id := gjson.Get(told[strings.LastIndex(told, `{"type":"RUN_FINISHED"`):], "outcome.interrupts.0.id").Str
+						if id == "" {
+							t.Fatalf("nothing is asked: %s", told)
+						}
+						g.do(talk("t", fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]`, id, answer), then...))
+						if g.called() < 2 && answer == f.yes {
+							t.Error("the answer was not handed on")
+						}
+						for n, body := range g.calls {
+							if arrived(body, content) {
+								t.Fatalf("%q arrived with request %d: %s", content, n+1, body)
+							}
+						}
+					}
+				})
+			}
 		}
 	}
 }

@@ -230,7 +230,7 @@ func (c *Case) noneOpen() Ruling {
 			switch r.Do {
 			case Pass, Resume:
 				r.NotTaken, r.Stands = late.Refusal, late.Stands
-			case Refuse:
+			case Refuse, Reopen: // the thread is opened again, to be told as one that can only be cancelled
 			default:
 				return late // without a word it would look as if this question was answered well
 			}

@@ -168,7 +168,10 @@ func enumeration(list []string, word string, total int) string {
 	} else if more > 0 {
 		return strings.Join(list, ", ") + fmt.Sprintf(" and %d more", more)
 	}
-	if len(list) == 1 {
+	switch len(list) {
+	case 0:
+		return "nothing that can be given" // a schema may have an empty enum
+	case 1:
 		return list[0]
 	}
 	last := len(list) - 1

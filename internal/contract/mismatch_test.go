@@ -18,6 +18,7 @@ func TestMismatchInWords(t *testing.T) {
 	for _, tt := range []struct {
 		name, schema, payload, want string
 	}{
+		{"an enum without values", `{"properties":{"x":{"enum":[]}}}`, `{"x":"a"}`, "`x` must be nothing that can be given"},
 		{"a text for an object", approval, `"secret"`, "the payload is a string, want an object"},
 		{"true for an object", approval, `true`, "the payload is a boolean, want an object"},
 		{"no payload", approval, ``, "the payload is missing or null, want an object"},

@@ -137,6 +137,10 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlier {
 			e.Changed = changed(asked, decided)
 		}
 	}
+	if said.Edited && e.Changed == nil {
+		// What ran is not known in the form in which arguments are compared: it was not what was asked.
+		e.Outcome, decided = answered, nil
+	}
 	for _, f := range decided {
 		if f.Kind != fields.Object && f.Kind != fields.Array && !f.Truncated {
 			e.Fields = append(e.Fields, earlierField{f.Path, f.Kind, f.Text})

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"holdpoint/internal/agui"
 	"holdpoint/internal/fields"
 	"holdpoint/internal/policy"
 	"holdpoint/store"
@@ -259,4 +261,18 @@ type counting struct {
 func (c *counting) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
 	c.loads.Add(1)
 	return c.Store.Load(ctx, key, owner)
+}
+
+// TestEditedInOtherWords: an approval that brought other arguments in the agent's own words says
+// nothing of those that were asked about.
+func TestEditedInOtherWords(t *testing.T) {
+	i := &agui.Interrupt{Calls: []agui.AskedCall{{Name: "refund", Args: `{"amount":5000}`}}}
+	said := &agui.Decision{Status: agui.Resolved, Says: approved, Edited: true, Payload: json.RawMessage(`{"type":"edit","edited_action":{"name":"refund","args":{"amount":5}}}`)}
+	if e := earlierOf(i, said); e.Outcome == approved || len(e.Fields) > 0 {
+		t.Errorf("%+v", e)
+	}
+	said.Edited, said.Payload = false, json.RawMessage(`{"type":"approve"}`)
+	if e := earlierOf(i, said); e.Outcome != approved || len(e.Fields) != 1 {
+		t.Errorf("%+v", e)
+	}
 }

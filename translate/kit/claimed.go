@@ -10,7 +10,10 @@ import (
 )
 
 // Claims are the calls that a request claims for the client: those of tools that it declares.
-type Claims struct{ calls map[string][]claimedCall }
+type Claims struct {
+	calls   map[string][]claimedCall
+	foreign map[string]bool // calls of which a copy is not the client's
+}
 
 type claimedCall struct {
 	at  int  // the place of the message
@@ -23,7 +26,7 @@ func ClaimsOf(in agui.RunInput) *Claims {
 	for _, tool := range in.Tools {
 		tools[tool] = true
 	}
-	claims := &Claims{map[string][]claimedCall{}}
+	claims := &Claims{map[string][]claimedCall{}, map[string]bool{}}
 	for at, m := range in.Messages {
 		if m.Plain {
 			continue
@@ -41,6 +44,9 @@ func ClaimsOf(in agui.RunInput) *Claims {
 
 // add notes a call. Of several in one message with one id all have to be the client's.
 func (c *Claims) add(id string, call claimedCall) {
+	if !call.own {
+		c.foreign[id] = true
+	}
 	list := c.calls[id]
 	if n := len(list) - 1; n >= 0 && list[n].at == call.at {
 		list[n].own = list[n].own && call.own
@@ -52,8 +58,8 @@ func (c *Claims) add(id string, call claimedCall) {
 // Own reports whether the request claims the call, in every copy that its messages hold, and
 // whether they hold it at all.
 func (c *Claims) Own(id string) (own, shown bool) {
-	list := c.calls[id]
-	return len(list) > 0 && !slices.ContainsFunc(list, func(c claimedCall) bool { return !c.own }), len(list) > 0
+	shown = len(c.calls[id]) > 0
+	return shown && !c.foreign[id], shown
 }
 
 // OwnBefore reports whether the request claims the nearest call of the id before a place. Ids of

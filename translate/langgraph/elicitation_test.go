@@ -110,6 +110,7 @@ func TestElicitationIsAnswered(t *testing.T) {
 		"three, mixed":                  {three, entries(`{"approved":false}`, ``, `true`), `{"responses":{"confirm":{"action":"decline"},"visit":{"action":"cancel"},"sure":{"action":"accept","content":{}}}}`},
 		"three in langchain's form":     {three, dialecttest.Command(`{"responses":{"sure":{"action":"accept","content":{}},"visit":{"action":"accept"},"confirm":` + accepted + `}}`), `{"responses":{"confirm":` + accepted + `,"visit":{"action":"accept"},"sure":{"action":"accept","content":{}}}}`},
 		"a page denied":                 {three, entries(`{"reference":"5"}`, `{"approved":false}`, `false`), `{"responses":{"confirm":` + accepted + `,"visit":{"action":"decline"},"sure":{"action":"decline"}}}`},
+		"a page, approved and declined": {three, entries(`{"reference":"5"}`, `{"approved":true,"action":"decline"}`, `false`), ""},
 		"a page, no clear answer":       {three, entries(`{"reference":"5"}`, `{}`, `false`), ""},
 		"a form without members, empty": {three, entries(`{"reference":"5"}`, `false`, `{}`), ""},
 	} {
@@ -129,12 +130,53 @@ func TestElicitationIsAnswered(t *testing.T) {
 			t.Errorf("%+v %v", list, err)
 		}
 	})
+	const decline = `{"action":"decline"}`
+	// A form may ask for members that usually decide. A denial and nothing else stays one.
 	t.Run("a form with members of those names", func(t *testing.T) {
 		p := pausedBy(t, d, started, custom(idA, `{"type":"mcp_elicitation","tool_name":"f","requests":[{"key":"k","message":"M","mode":"form","requested_schema":{"type":"object","properties":{"approved":{"type":"boolean"},"action":{"type":"string"}}}}]}`), finished)
-		for _, content := range []string{`{"approved":false}`, `{"action":"decline"}`, `{"approved":true,"action":"accept"}`} {
+		if no := string(p.Interrupts[0].No); no != decline {
+			t.Errorf("a plain no is %s", no)
+		}
+		for content, action := range map[string]string{
+			`{"approved":false}`:                  decline,
+			decline:                               decline,
+			`{"action":"cancel"}`:                 `{"action":"cancel"}`,
+			`{"approved":true,"action":"accept"}`: `{"action":"accept","content":{"approved":true,"action":"accept"}}`,
+			`{"approved":false,"action":"later"}`: `{"action":"accept","content":{"approved":false,"action":"later"}}`,
+			`{"approved":true}`:                   `{"action":"accept","content":{"approved":true}}`,
+		} {
 			out, _, err := resumeWith(t, d, p, input(t, entries(content)))
-			if want := `{"responses":{"k":{"action":"accept","content":` + content + `}}}`; err != nil || gjson.Get(sent(out), idA).Raw != want {
-				t.Errorf("%s %v, want %s", sent(out), err, want)
+			if want := `{"responses":{"k":` + action + `}}`; err != nil || gjson.Get(sent(out), idA).Raw != want {
+				t.Errorf("%s: %s %v, want %s", content, sent(out), err, want)
+			}
+		}
+	})
+	// A schema that takes any member does not make content of a denial.
+	t.Run("a form whose members may be left out", func(t *testing.T) {
+		p := pausedBy(t, d, started, custom(idA, `{"type":"mcp_elicitation","tool_name":"f","requests":[{"key":"k","message":"M","mode":"form","requested_schema":{"type":"object","properties":{"note":{"type":"string"}}}}]}`), finished)
+		for content, action := range map[string]string{
+			`{"type":"reject"}`:                             decline,
+			`{"decision":"deny"}`:                           decline,
+			`{"accepted":false}`:                            decline,
+			`{"action":"decline","reason":"no"}`:            decline,
+			`{"action":"cancel","message":"no"}`:            `{"action":"cancel"}`,
+			`{"note":"reject"}`:                             `{"action":"accept","content":{"note":"reject"}}`,
+			`{"action":"reject"}`:                           "",
+			`{"approved":"false"}`:                          "",
+			`{"approved":null}`:                             "",
+			`{"cancelled":true}`:                            "",
+			`{"action":"accept","approved":false}`:          "",
+			`{"approved":true,"action":"decline"}`:          "",
+			`{"note":"x","type":"reject"}`:                  "",
+			`{"note":"x","responses":{"k":{"action":"x"}}}`: "",
+		} {
+			out, _, err := resumeWith(t, d, p, input(t, entries(content)))
+			got := gjson.Get(sent(out), idA).Raw
+			if want := `{"responses":{"k":` + action + `}}`; action == "" && dialecttest.Code(err) != agui.InvalidPayload || action != "" && got != want {
+				// A denial may go as one, too.
+				if action != "" || got != `{"responses":{"k":`+decline+`}}` {
+					t.Errorf("%s: %s %v, want %s", content, got, err, want)
+				}
 			}
 		}
 	})

@@ -67,9 +67,10 @@ func accepts(value json.RawMessage) bool {
 	return found
 }
 
-// elicitationNo returns the payload of a plain denial, nil if the published schema has one.
+// elicitationNo returns the payload of a plain denial, nil if the published schema has one. A form
+// may ask for a boolean such as approved: its false is content of the form, and not a denial.
 func elicitationNo(i agui.Interrupt) json.RawMessage {
-	if yes, no := kit.Words(i); yes != nil || no != nil {
+	if string(i.Schema()) == kit.ApprovalSchema {
 		return nil
 	}
 	return json.RawMessage(decline)
@@ -116,7 +117,8 @@ func (r review) elicitationAbout(i int) []byte {
 
 // elicited writes an answer to question i in the one form that is judged: the content of a form is
 // the payload, so that the schema judges it. A decline and a cancel are the server's own word, and
-// marked Own. A payload that the form itself has a member for is the form's content.
+// marked Own. A payload that the form itself has a member for is the form's content, unless it is a
+// denial and nothing else: then nobody knows which of the two is meant, and a denial is safe.
 func (r review) elicited(i int, a *agui.Answer) {
 	ask := r.asks[i]
 	m, isObject := Members(a.Payload)
@@ -133,8 +135,12 @@ func (r review) elicited(i int, a *agui.Answer) {
 	case string(a.Payload) == "true":
 		says = "accept"
 	case !isObject:
+	case ask.denied(m):
+		says = "decline"
+	case len(m) == 1 && action == "cancel":
+		says = action
 	case (action == "accept" || action == "decline" || action == "cancel") && !ask.has("action"):
-		if only(m, "action", "content") {
+		if only(m, "action", "content") || action != "accept" && only(m, "action", "content", "message", "reason") {
 			says = action
 		}
 	case ask.has("approved"):
@@ -158,6 +164,42 @@ func (r review) elicited(i int, a *agui.Answer) {
 			a.Payload = content
 		}
 	}
+}
+
+// denied reports whether a payload is a denial and nothing else: its one member is a usual word for
+// a decision, and says no.
+func (a ask) denied(m map[string]json.RawMessage) bool {
+	if len(m) != 1 {
+		return false
+	}
+	for key, value := range m {
+		switch key {
+		case "approved", "accepted", "confirmed":
+			return string(value) == "false"
+		case "action":
+			action, _ := Text(value)
+			return action == "decline"
+		}
+		return !a.has(key) && kit.Denies(agui.Answer{Status: agui.Resolved, Payload: agui.MustMarshal(m)})
+	}
+	return false
+}
+
+// undeclared returns a member of a payload that usually decides and that the form does not ask for,
+// "" if there is none. Beside such a member the content could be sent although it was refused.
+func (a ask) undeclared(payload json.RawMessage) string {
+	member := ""
+	gjson.ParseBytes(payload).ForEach(func(k, _ gjson.Result) bool {
+		switch k.Str {
+		case "approved", "accepted", "confirmed", "approve", "action", "answer", "cancelled", "content", "decision", "decisions",
+			"rejected", "response", "responses", "status", "type":
+			if !a.has(k.Str) {
+				member = k.Str
+			}
+		}
+		return member == ""
+	})
+	return member
 }
 
 // only reports whether an object has no other members than these.
@@ -197,6 +239,8 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 		switch {
 		case err != nil:
 			return nil, err
+		case !only(m, "approved", "message", "reason"):
+			return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q says more than approved, which is all that is asked", a.ID)
 		case !v.approved:
 			return json.RawMessage(decline), nil
 		case ask.url != nil:
@@ -206,6 +250,9 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 	}
 	if !gjson.ParseBytes(a.Payload).IsObject() {
 		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is not the object that the form asks for; to decline it, send approved false", a.ID)
+	}
+	if member := ask.undeclared(a.Payload); member != "" {
+		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q: the form does not ask for %q. To decline it, send {\"action\":\"decline\"} and nothing else", a.ID, member)
 	}
 	if member := unflat(a.Payload); member != "" {
 		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q: %q is neither a text, a number, a boolean nor a list of texts, and a form of MCP has nothing else", a.ID, member)

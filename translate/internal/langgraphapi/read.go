@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
 )
 
 // Interpret reads the decisions of reviews, as translate.Interpreter says: {"type":..}, a list of
@@ -13,7 +14,9 @@ func Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	type place struct{ at, of int } // of an action in its review
 	places := map[string]place{}
 	for _, g := range Groups(p, nil) {
-		if g.IsReview() {
+		if g.Shape == Elicitation {
+			readForms(p, g, answers, read)
+		} else if g.IsReview() {
 			for n, at := range g.At {
 				places[p.Interrupts[at].ID] = place{n, len(g.At)}
 			}
@@ -34,6 +37,24 @@ func Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 			read[n] = readingOf(decisions[at.at], read[n])
 		case len(decisions) == 1:
 			read[n] = readingOf(decisions[0], read[n])
+		}
+	}
+}
+
+// readForms reads the answers to the questions of an MCP server. The content of a form says neither
+// yes nor no, whatever its members are called.
+func readForms(p agui.Pause, g Group, answers []agui.Answer, read []agui.Reading) {
+	for _, at := range g.At {
+		i := p.Interrupts[at]
+		if string(i.Schema()) == kit.ApprovalSchema {
+			continue
+		}
+		for n, a := range answers {
+			if a.ID == i.ID && a.Status == agui.Resolved {
+				if read[n] = (agui.Reading{}); string(a.Payload) == decline {
+					read[n].Says = agui.Denies
+				}
+			}
 		}
 	}
 }
