@@ -182,7 +182,9 @@ func newDesk(t *testing.T, env map[string]string) *desk {
 	d := &desk{Asker: &scripted.Asker{}}
 	server := httptest.NewServer(d.Asker)
 	t.Cleanup(server.Close)
-	d.up = server.URL
+	if d.up = server.URL; env == nil {
+		env = smallFrames
+	}
 	d.h = ownHoldpoint(t, d.up, env)
 	return d
 }

@@ -111,9 +111,11 @@ var (
 		panic(http.ErrAbortHandler)
 	}
 	sendsTooMuch = func(w http.ResponseWriter, r *http.Request) {
-		sendStream(w, started+`data: {"type":"CUSTOM","name":"x","value":"`+strings.Repeat("x", 9<<20)+"\"}\n\n")
+		sendStream(w, started+`data: {"type":"CUSTOM","name":"x","value":"`+strings.Repeat("x", 2<<20)+"\"}\n\n")
 	}
-	compresses = func(w http.ResponseWriter, r *http.Request) {
+	// smallFrames are for those who send a frame over the limit: one over the default takes a second.
+	smallFrames = map[string]string{"HOLDPOINT_MAX_FRAME_BYTES": "1MiB"}
+	compresses  = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "zstd")
 		sendStream(w, "????")
 	}
@@ -130,7 +132,7 @@ func failing(t *testing.T, ends func(w http.ResponseWriter, r *http.Request), te
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFront(t, b, ends)
-			h := ownHoldpoint(t, "http://"+f.address, nil)
+			h := ownHoldpoint(t, "http://"+f.address, smallFrames)
 			for _, version := range []string{newest, pinned, oldest} {
 				t.Run("client-"+version, func(t *testing.T) {
 					test(t, world{b: b, h: h, version: version}, f)
