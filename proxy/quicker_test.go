@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -22,7 +21,7 @@ func TestClaimThatIsAlwaysRefused(t *testing.T) {
 	for name, refused := range map[string]error{"stale": store.ErrStale, "conflict": store.ErrConflict, "replay": store.ErrReplay, "not found": store.ErrNotFound} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, logs := &scriptedStore{}, &bytes.Buffer{}
+				s, logs := &scriptedStore{}, &lockedBuffer{}
 				b := newBubble(t, asksFirst(func(_ context.Context, _ int, w io.Writer) error {
 					_, err := io.WriteString(w, streamOf(started, finished))
 					return err
@@ -50,7 +49,7 @@ func TestClaimThatIsAlwaysRefused(t *testing.T) {
 					t.Errorf("%q after %d calls (%v)", rec.State, b.n, err)
 				}
 				if !strings.Contains(logs.String(), "level=ERROR msg=\"the pause cannot be claimed\"") || !strings.Contains(logs.String(), refused.Error()) {
-					t.Errorf("the log has\n%s", logs)
+					t.Errorf("the log has\n%s", logs.String())
 				}
 				s.claim = nil
 				wantTypes(t, b.post(input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED")
