@@ -215,10 +215,6 @@ for mode, how in MODES.items():
             resumes = {"resumability_config": ResumabilityConfig(is_resumable=True)} if mode == "resumable" else {}
             flowing = ADKAgent.from_app(App(name=name, root_agent=flow, **resumes), **shared, use_in_memory_services=True)
             add_adk_fastapi_endpoint(app, flowing, path=f"/{mode}/{name}")
-    asks = LlmAgent(name="agent", model=Scripted(), instruction="x", tools=tools)
-
-
-    tools = [FunctionTool(delete_file, require_confirmation=True), FunctionTool(refund), LongRunningFunctionTool(ask_human), LongRunningFunctionTool(start_job), AGUIToolset()]
     asks = LlmAgent(name="agent", model=Scripted(), instruction="x", tools=tools, before_model_callback=note)
     if mode == "resumable":
         adapter = ADKAgent.from_app(App(name="agent", root_agent=asks, resumability_config=ResumabilityConfig(is_resumable=True)), **shared)
