@@ -205,6 +205,10 @@ func TestToolCallsRunWhatWasShown(t *testing.T) {
 				s := c.each(t, accept)
 				s.patch, s.loose = map[string]any{"messages": how.tampered(t, c)}, true
 				a := c.run(t, s).answer(t)
+				if how.twice {
+					w.noRun(t, c, a)
+					c.finish(t, c.each(t, accept)) // with its own history
+				}
 				c.pending = nil
 				if a.code() == "APPROVAL_UNCERTAIN" {
 					w.ran(t, c)

@@ -185,6 +185,11 @@ func (p *person) decides(open []string) (next []string) {
 			p.th.approve(n)
 		}
 	}
+	if how == "cancelled" {
+		for _, n := range questions {
+			p.th.cancel(n)
+		}
+	}
 	p.w.report.count(how)
 	var end reply
 	if !p.until("an answer", func() bool {
@@ -203,7 +208,10 @@ func (p *person) decides(open []string) (next []string) {
 	}
 	switch end.code {
 	case "":
-		for _, n := range questions {
+		for at, n := range questions {
+			if !slices.Contains(end.asks, open[at]) {
+				p.th.end(n)
+			}
 			if how == "approved" && p.th.ran(n) != 1 {
 				p.w.report.loses("a yes was told as done and was not", "%s (%s): question %d ran %d times", p.th.name, p.th.family.Name(), n, p.th.ran(n))
 			}

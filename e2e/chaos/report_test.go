@@ -21,6 +21,7 @@ type report struct {
 	losses     map[string]int
 	began      time.Time
 	faults     []string // when each began and was mended
+	broken     int      // how many faults are not mended yet
 }
 
 func newReport(lossy bool) *report {
@@ -38,6 +39,35 @@ func (r *report) happened(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults = append(r.faults, fmt.Sprintf("%s at %v", what, time.Since(r.began).Round(time.Millisecond)))
+}
+
+// breaks and mends say that a fault begins, and that it is mended.
+func (r *report) breaks(name string) {
+	r.happened(name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken++
+}
+
+func (r *report) mends() {
+	r.happened("mended")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken--
+}
+
+// moment is now, for brokenSince.
+func (r *report) moment() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.faults)
+}
+
+// brokenSince says whether anything was broken at the moment, or is since.
+func (r *report) brokenSince(moment int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.broken > 0 || len(r.faults) > moment
 }
 
 // lately is what was broken and mended last, and what time it is now.

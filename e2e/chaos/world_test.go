@@ -145,7 +145,7 @@ func (w *world) breaks(duration time.Duration, faults []fault) {
 				continue
 			}
 			kinds[f.kind] = true
-			w.report.happened(f.name)
+			w.report.breaks(f.name)
 			mend, after := f.do(rand.New(rand.NewPCG(dice.Uint64(), 0)))
 			w.report.happened(f.name + " done")
 			w.report.count("fault: " + f.name)
@@ -160,7 +160,7 @@ func (w *world) breaks(duration time.Duration, faults []fault) {
 		}
 		for n := len(all) - 1; n >= 0; n-- {
 			all[n].mend()
-			w.report.happened("mended")
+			w.report.mends()
 		}
 		time.Sleep(some(dice, 1500*time.Millisecond))
 	}
