@@ -26,12 +26,12 @@ type mixedTurn struct {
 	// late says that the model is shown the client's result in the next turn only, and never that
 	// it is not shown at all. So it is without Holdpoint too.
 	late  bool
-	never func(w world) bool
+	never func(w world, clientFirst bool) bool
 	// apart says that the call and the question need not wait at once: the backend tells one when
 	// it has the other.
 	apart bool
-	// hides says that the backend tells some results to nobody.
-	hides bool
+	// hides says that the backend tells some results to nobody; hidesCancelled, that of a cancelled call.
+	hides, hidesCancelled bool
 	// yes and no are other words than accept and reject.
 	yes, no answer
 }
@@ -102,7 +102,7 @@ var mixedTurns = []mixedTurn{
 				w.deleted(t, c)
 			}
 		},
-		late: true, never: func(w world) bool { return w.b.mode == "agui/kept" },
+		late: true, never: func(w world, _ bool) bool { return w.b.mode == "agui/kept" },
 	},
 	{
 		name: "pydantic-ai",
@@ -146,7 +146,7 @@ var mixedTurns = []mixedTurn{
 			}
 		},
 		start: agentOf, tool: "show_dialog", say: [2]string{"delete a.txt,show x", "show x,delete a.txt"}, asks: always, did: didRun,
-		apart: true, hides: true, never: func(w world) bool { return w.b.mode == "resumable" },
+		apart: true, hides: true, never: func(w world, _ bool) bool { return w.b.mode == "resumable" },
 	},
 	{
 		name: "Mastra",
@@ -157,7 +157,10 @@ var mixedTurns = []mixedTurn{
 		},
 		start: func(t *testing.T, w world) *client { return w.client(t, "free") },
 		tool:  "pick_colour", say: [2]string{"delete a.txt, pick x", "pick x, delete a.txt"}, asks: always, did: didRun,
-		apart: true, yes: yesToMastra, no: noToMastra,
+		// Behind a tool that suspends Mastra (@mastra/core 1.71.0) drops the client's call: it is told
+		// neither before the answer nor after it, and the model never sees a result.
+		apart: true, never: func(_ world, clientFirst bool) bool { return !clientFirst }, hidesCancelled: true,
+		yes: yesToMastra, no: noToMastra,
 	},
 }
 
@@ -204,16 +207,17 @@ func TestClientsCallBesideAnApproval(t *testing.T) {
 							answer = family.no
 						}
 						family.converse(t, w, c, at, answer)
-						if !family.late && (family.never == nil || !family.never(w)) {
+						never := family.never != nil && family.never(w, at == 1)
+						if !family.late && !never {
 							family.shown(t, w, c)
 						}
 						family.did(t, w, c, said == "approved")
-						if !family.hides {
+						if !family.hides && (said != "cancelled" || !family.hidesCancelled) {
 							c.hasEachResult(t)
 						}
 						c.goesOn(t, nil)
 						family.did(t, w, c, said == "approved")
-						if family.never == nil || !family.never(w) {
+						if !never {
 							family.shown(t, w, c)
 						}
 						if w.b.server.version != "1.0.0b251223" { // it makes two results of every answer itself

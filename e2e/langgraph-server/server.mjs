@@ -1,7 +1,7 @@
 // LangGraph's own server, behind a port that counts the runs, shows the ledger, and can break a
 // connection. It is the one for JavaScript, or the one of a Python with --python.
 import { spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { createServer, request as send } from 'node:http'
 import { createServer as reserve } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -48,7 +48,22 @@ async function start() {
   }
   throw new Error('the server does not start')
 }
-// At SIGTERM the server writes down what it has.
+// The server for JavaScript writes its files three seconds after the last change, and again at
+// SIGTERM. Its command line does not wait for that, and held.mjs ends the group with it: a file may
+// be half written then. So such a server ends when its files are whole.
+let touched = 0 // when the last answer ended
+async function written() {
+  const files = ['.langgraphjs_ops.json', '.langgraphjs_api.checkpointer.json'].map((name) => join(app, '.langgraph_api', name))
+  for (let tries = 0; tries < 600; tries++) {
+    try {
+      const since = touched
+      if (files.every((f) => statSync(f).mtimeMs >= since && JSON.parse(readFileSync(f, 'utf8')))) return
+    } catch {}
+    await new Promise((r) => setTimeout(r, 100))
+  }
+  throw new Error('the server does not write down what it has')
+}
+// The server for Python writes down what it has at SIGTERM.
 async function stop(signal = 'SIGKILL') {
   const gone = new Promise((r) => child.on('exit', r))
   try {
@@ -102,7 +117,8 @@ const front = createServer(async (req, res) => {
     return res.end()
   }
   if (first === 'lose' || first === 'restart') {
-    await stop(first === 'lose' ? 'SIGKILL' : 'SIGTERM')
+    if (first === 'restart' && !options.python) await written()
+    await stop(first === 'restart' && options.python ? 'SIGTERM' : 'SIGKILL')
     if (first === 'lose') rmSync(join(app, '.langgraph_api'), { recursive: true, force: true })
     await start()
     return res.end()
@@ -125,7 +141,7 @@ const front = createServer(async (req, res) => {
       res.write(p)
       if (breaks && ++frames === 2) setTimeout(() => (res.destroy(), up.destroy()), 20)
     })
-    answer.on('end', () => res.end())
+    answer.on('end', () => ((touched = Date.now()), res.end()))
     answer.on('error', () => res.destroy())
   })
   up.on('error', () => res.destroy())
