@@ -30,7 +30,8 @@ type mixedTurn struct {
 	// apart says that the call and the question need not wait at once: the backend tells one when
 	// it has the other.
 	apart bool
-	// hides says that the backend tells some results to nobody; hidesCancelled, that of a cancelled call.
+	// hides says that the backend tells some results to nobody; hidesCancelled, that of a cancelled
+	// call.
 	hides, hidesCancelled bool
 	// yes and no are other words than accept and reject.
 	yes, no answer
