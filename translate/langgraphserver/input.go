@@ -193,14 +193,16 @@ func urlOf(p gjson.Result, binary bool) string {
 }
 
 // inputOf returns the input of a run: the new messages, what the client changed in the state, and
-// its tools and context, where the adapters put them.
+// its tools and context, where the adapters put them. A state that is no object changes nothing,
+// because a graph's state has names.
 func inputOf(in agui.RunInput, s state, messages []json.RawMessage) []byte {
 	o := kit.AppendMember([]byte{'{'}, `"messages"`, string(listOf(messages)))
 	raw := gjson.ParseBytes(in.Raw)
 	given := map[string]bool{"messages": true, "tools": true, "ag-ui": true, "copilotkit": true}
 	has := members(s.values)
-	raw.Get("state").ForEach(func(k, v gjson.Result) bool {
-		if !given[k.Str] && !langgraphapi.EqualJSON(json.RawMessage(v.Raw), langgraphapi.RawOf(has[k.Str])) {
+	state := raw.Get("state")
+	state.ForEach(func(k, v gjson.Result) bool {
+		if state.IsObject() && !given[k.Str] && !langgraphapi.EqualJSON(json.RawMessage(v.Raw), langgraphapi.RawOf(has[k.Str])) {
 			given[k.Str] = true
 			o = kit.AppendMember(o, k.Raw, oneLine(v.Raw))
 		}
