@@ -82,7 +82,7 @@ type meaning struct {
 
 func meaningOf(a agui.Answer) meaning {
 	m := meaning{digest: contract.DigestOf(a), denies: kit.Denies(a)}
-	if object := gjson.ParseBytes(a.Payload); object.IsObject() {
+	if object := agui.View(a.Payload); object.IsObject() {
 		m.words = map[string]gjson.Type{}
 		object.ForEach(func(k, v gjson.Result) bool {
 			if v.IsBool() {

@@ -73,10 +73,10 @@ func (a *Answer) AnsweredDigest() string {
 	if payload == nil {
 		payload = json.RawMessage("null")
 	}
-	return canonicalDigest(MustMarshal(struct {
-		Status  Status          `json:"status"`
-		Payload json.RawMessage `json:"payload"`
-	}{a.Status, payload}))
+	object := make([]byte, 0, len(payload)+len(a.Status)+len(`{"status":"","payload":}`))
+	object = AppendString(append(object, `{"status":`...), string(a.Status))
+	object = append(append(object, `,"payload":`...), payload...)
+	return canonicalDigest(append(object, '}'))
 }
 
 func canonicalDigest(object []byte) string {

@@ -21,10 +21,11 @@ func Digest(answers []agui.Answer) string {
 
 // DigestOf is the hash of one answer, whatever question it is for.
 func DigestOf(a agui.Answer) string {
-	line := []byte(a.Status)
+	h := sha256.New()
+	h.Write([]byte(a.Status))
 	if len(a.Payload) > 0 {
-		line = append(append(line, ' '), agui.Canonical(a.Payload)...)
+		h.Write([]byte{' '})
+		h.Write(agui.Canonical(a.Payload))
 	}
-	sum := sha256.Sum256(line)
-	return hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 
 	"github.com/tidwall/gjson"
@@ -27,8 +28,8 @@ type Repeats struct {
 // said is what a message on a call may say to be an answer.
 type said struct {
 	words
-	payloads map[string]bool // of the entries, canonical
-	decided  bool            // at another door
+	payloads map[[sha256.Size]byte]bool // of the entries, canonical
+	decided  bool                       // at another door
 }
 
 // RepeatsOf knows the messages that repeat the entries of a request to a pause, which is nil if
@@ -50,8 +51,8 @@ func RepeatsOf(p *agui.Pause, entries []agui.ResumeEntry) Repeats {
 	for _, i := range p.Interrupts {
 		about := r.about(i)
 		about.decided = about.decided || r.pause != nil && p.Decision(i.ID) != nil
-		if payload, ok := payloads[i.ID]; ok {
-			about.payloads[string(agui.Canonical(payload))] = true
+		if payload, ok := payloads[i.ID]; ok && i.ToolCallID() != "" {
+			about.payloads[sha256.Sum256(agui.Canonical(payload))] = true
 		}
 	}
 	return r
@@ -73,7 +74,7 @@ func RepeatsIn(pauses ...*agui.Pause) Repeats {
 func (r *Repeats) about(i agui.Interrupt) *said {
 	call := i.ToolCallID()
 	if r.asked[call] == nil {
-		r.asked[call] = &said{payloads: map[string]bool{}}
+		r.asked[call] = &said{payloads: map[[sha256.Size]byte]bool{}}
 	}
 	r.asked[call].learn(i.Yes)
 	r.asked[call].learn(i.No)
@@ -97,5 +98,5 @@ func (r Repeats) Has(m agui.Message) bool {
 		return words{}.decide(content)
 	}
 	return about.decide(content) ||
-		len(about.payloads) > 0 && content.Type == gjson.String && about.payloads[string(agui.Canonical(json.RawMessage(content.Str)))]
+		len(about.payloads) > 0 && content.Type == gjson.String && about.payloads[sha256.Sum256(agui.Canonical(json.RawMessage(content.Str)))]
 }

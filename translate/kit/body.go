@@ -85,7 +85,7 @@ func ResumeArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.Raw
 }
 
 func clientsArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.RawMessage {
-	entries := gjson.GetBytes(in.Raw, "resume").Array()
+	entries := agui.View(in.Raw).Get("resume").Array()
 	if len(entries) != len(answers) || len(in.Resume) != len(answers) {
 		return nil
 	}

@@ -11,12 +11,12 @@ import (
 // Denies says whether an answer is a clear no: no backend that is supported carries anything out
 // for it. What is not clear counts as a yes, and so does silence.
 func Denies(a agui.Answer) bool {
-	return a.Status == agui.Cancelled || saysNo(gjson.ParseBytes(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
+	return a.Status == agui.Cancelled || saysNo(agui.View(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
 }
 
 // Approves says whether a payload is a clear yes, whatever its question asks for.
 func Approves(payload []byte) bool {
-	v := gjson.ParseBytes(payload)
+	v := agui.View(payload)
 	return !v.IsArray() && saysYes(v)
 }
 

@@ -19,7 +19,7 @@ func Read(i agui.Interrupt, a agui.Answer) agui.Reading {
 	if r.Says == agui.Unclear && Approves(a.Payload) {
 		r.Says = agui.Approves
 	}
-	r.Edited = r.Says == agui.Approves && edits(gjson.ParseBytes(a.Payload))
+	r.Edited = r.Says == agui.Approves && edits(agui.View(a.Payload))
 	return r
 }
 

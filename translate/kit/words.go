@@ -61,7 +61,7 @@ func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
 		return agui.Unclear
 	case len(i.No) > 0 && bytes.Equal(agui.AppendCompact(nil, a.Payload), i.No):
 		return agui.Denies
-	case i.Because != "" && gjson.ParseBytes(a.Payload).IsObject() &&
+	case i.Because != "" && agui.View(a.Payload).IsObject() &&
 		bytes.Equal(agui.AppendCompact(nil, agui.DeleteKey(a.Payload, i.Because)), i.No):
 		return agui.Denies
 	case contains(a.Payload, i.Yes):
@@ -75,7 +75,7 @@ func contains(payload, word json.RawMessage) bool {
 	if len(word) == 0 || len(payload) == 0 {
 		return false
 	}
-	said, want := gjson.ParseBytes(payload), gjson.ParseBytes(word)
+	said, want := agui.View(payload), agui.View(word)
 	if !said.IsObject() || !want.IsObject() {
 		return bytes.Equal(agui.Canonical(payload), agui.Canonical(word))
 	}

@@ -202,7 +202,7 @@ func keepsByRunID(r *translate.Request) bool {
 // backend's. If the question is about no call and its schema has the key toolCall, the key is the
 // backend's own.
 func forges(i agui.Interrupt, payload json.RawMessage) bool {
-	object := gjson.ParseBytes(payload)
+	object := agui.View(payload)
 	if i.ToolCallID() == "" && gjson.GetBytes(i.Schema(), "properties.toolCall").Exists() {
 		return false
 	}
