@@ -95,8 +95,10 @@ type question struct {
 	MessageMarks []marks.Mark `json:"messageMarks,omitempty"`
 	// Grave says that a yes is asked for in a way that takes a moment: something in the question
 	// cannot be seen, or looks like something else.
-	Grave          bool            `json:"grave,omitempty"`
-	Calls          []call          `json:"calls,omitempty"`
+	Grave bool   `json:"grave,omitempty"`
+	Calls []call `json:"calls,omitempty"`
+	// Statements are what the agent sent with it beside the message, in the interrupt's metadata.
+	Statements     []sent          `json:"statements,omitempty"`
 	Choices        []choice        `json:"choices,omitempty"`
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
 	SchemaRaw      string          `json:"responseSchemaRaw,omitempty"`
@@ -137,6 +139,7 @@ type decision struct {
 	Says   string `json:"says,omitempty"`
 	Edited bool   `json:"edited,omitempty"` // approved with other arguments than those asked about
 	payload
+	edit
 	By      string    `json:"by,omitempty"`
 	At      time.Time `json:"at"`
 	Comment string    `json:"comment,omitempty"`
@@ -181,6 +184,7 @@ type asked struct {
 	Says   string   `json:"says,omitempty"`
 	Edited bool     `json:"edited,omitempty"` // approved with other arguments than those asked about
 	payload
+	edit
 	Digest string `json:"digest,omitempty"`
 }
 
@@ -358,6 +362,8 @@ func endOf(key store.Key, r *store.Result) *end {
 	if agui.PeekType(r.Finish) == agui.RunErrored {
 		e.Error = gjson.GetBytes(r.Finish, "code").Str
 	}
+	lines := roomOf(true)
+	lines.whole = true
 	given := make(map[string]*store.Given, len(r.Given))
 	for n := range r.Given {
 		given[r.Given[n].ID] = &r.Given[n]
@@ -370,6 +376,7 @@ func endOf(key store.Key, r *store.Result) *end {
 		if g := given[id]; g != nil {
 			q.Status, q.Says, q.Edited, q.payload, q.Digest = string(g.Status), g.Says, g.Edited, payloadOf(g.Payload), g.Digest
 		}
+		q.edit = editOf(q.Edited, q.Payload, q.Tools, lines)
 		e.Questions[n] = q
 	}
 	return e
@@ -379,6 +386,9 @@ func endOf(key store.Key, r *store.Result) *end {
 func (e *end) inList() *end {
 	if left := len(e.Questions) - maxListedQuestions; left > 0 {
 		e.Questions, e.QuestionsLeft = e.Questions[:maxListedQuestions], left
+	}
+	for n := range e.Questions {
+		e.Questions[n].Arguments = nil
 	}
 	return e
 }

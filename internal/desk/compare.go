@@ -2,6 +2,7 @@ package desk
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,11 @@ type compared struct {
 	Least string  `json:"least,omitempty"`
 	Most  string  `json:"most,omitempty"`
 	Times float64 `json:"times,omitempty"`
-	Of    int     `json:"of"` // how many were approved
+	Of    int     `json:"of"` // how many were approved, in the currency
+	// Currency is that of an amount. It is compared with amounts of the same currency only. Others are
+	// the currencies that were approved, if none was in this one.
+	Currency string   `json:"currency,omitempty"`
+	Others   []string `json:"others,omitempty"`
 }
 
 // enough is how many approvals make something usual.
@@ -28,14 +33,14 @@ const enough = 2
 // compare says of fields what is as usual, and what is not. Ids and prose are not compared: they
 // always differ.
 func compare(now []fields.Field, before []*earlier) (list []compared) {
-	var yes []map[string]string
+	var yes []map[string]earlierField
 	for _, e := range before {
 		if e.Outcome != approved {
 			continue
 		}
-		said := map[string]string{}
+		said := map[string]earlierField{}
 		for _, f := range e.Fields {
-			said[f.Path] = f.Text
+			said[f.Path] = f
 		}
 		yes = append(yes, said)
 	}
@@ -54,16 +59,27 @@ func compare(now []fields.Field, before []*earlier) (list []compared) {
 	return list
 }
 
-func compareOne(f *fields.Field, yes []map[string]string) (compared, bool) {
-	c := compared{Path: f.Path, Of: len(yes)}
-	equal := true
-	first, ok := yes[0][f.Path]
+func compareOne(f *fields.Field, yes []map[string]earlierField) (compared, bool) {
+	c := compared{Path: f.Path, Of: len(yes), Currency: f.Currency}
 	for _, said := range yes {
-		text, has := said[f.Path]
-		if !has || !ok {
+		if _, has := said[f.Path]; !has {
 			return c, false
 		}
-		equal = equal && text == first
+	}
+	if f.Salient {
+		alike, others := inCurrency(f, yes)
+		if c.Of = len(alike); c.Of == 0 && f.Currency != "" && others != nil {
+			c.Others = others
+			return c, true
+		}
+		if yes = alike; c.Of < enough {
+			return c, false
+		}
+	}
+	equal := true
+	first := yes[0][f.Path].Text
+	for _, said := range yes {
+		equal = equal && said[f.Path].Text == first
 	}
 	if !equal || f.Kind == fields.Number && first != f.Text {
 		return c, c.number(f, yes)
@@ -72,23 +88,38 @@ func compareOne(f *fields.Field, yes []map[string]string) (compared, bool) {
 	return c, true
 }
 
+// inCurrency returns the approvals in which an amount has the currency of this one, and the other
+// currencies.
+func inCurrency(f *fields.Field, yes []map[string]earlierField) (alike []map[string]earlierField, others []string) {
+	for _, said := range yes {
+		switch currency := said[f.Path].Currency; {
+		case currency == f.Currency:
+			alike = append(alike, said)
+		case currency != "" && !slices.Contains(others, currency):
+			others = append(others, currency)
+		}
+	}
+	return alike, others
+}
+
 // number compares numbers that are not all the same.
-func (c *compared) number(f *fields.Field, yes []map[string]string) bool {
+func (c *compared) number(f *fields.Field, yes []map[string]earlierField) bool {
 	now, ok := number(f.Text)
 	if !ok || f.Kind != fields.Number && !f.Salient {
 		return false
 	}
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, said := range yes {
-		v, ok := number(said[f.Path])
+		text := said[f.Path].Text
+		v, ok := number(text)
 		if !ok {
 			return false
 		}
 		if v < least {
-			least, c.Least = v, said[f.Path]
+			least, c.Least = v, text
 		}
 		if v > most {
-			most, c.Most = v, said[f.Path]
+			most, c.Most = v, text
 		}
 	}
 	switch {

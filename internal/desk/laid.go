@@ -48,6 +48,7 @@ const (
 type room struct {
 	call         fields.Bounds
 	fields, text int
+	whole        bool // not for a list
 }
 
 // roomOf is the room for an approval. In a list that is for a line of each question, for most
@@ -56,7 +57,7 @@ func roomOf(listed bool) *room {
 	if listed {
 		return &room{call: fields.Line, fields: 4 * fields.Line.Fields, text: 4 * fields.Line.All}
 	}
-	return &room{call: fields.Whole, fields: 10 * fields.Whole.Fields, text: 10 * fields.Whole.All}
+	return &room{call: fields.Whole, fields: 10 * fields.Whole.Fields, text: 10 * fields.Whole.All, whole: true}
 }
 
 // layout lays out the arguments of one call.
@@ -97,7 +98,11 @@ func lay(q *question, i *agui.Interrupt, r *room) {
 	if q.Decision != nil {
 		q.Decision.CommentMarks = marks.Find(q.Decision.Comment, marks.Text)
 	}
+	if d := q.Decision; d != nil {
+		d.edit = editOf(d.Edited, d.Payload, tools(i), r)
+	}
 	q.Grave = grave(q, i)
+	laySent(q, i, r)
 }
 
 // grave says whether anything of a question cannot be seen, or looks like something else: also what
@@ -186,26 +191,8 @@ func choices(schema gjson.Result) (list []choice) {
 // raw is GET /v1/approvals/{id}/raw/{question}/{call}: the arguments as they were recorded, as a
 // file. Nothing runs in it, wherever it is opened.
 func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
-	key, pauseID, ok := named(w, req)
+	i, ok := d.readQuestion(w, req)
 	if !ok {
-		return
-	}
-	rec, err := d.load(req.Context(), key)
-	if err != nil {
-		d.refuseStore(w, err)
-		return
-	}
-	p := pauseIn(&rec, pauseID)
-	if p == nil {
-		noApproval(w)
-		return
-	}
-	if !mayRead(w, callerIn(req.Context()), &rec) {
-		return
-	}
-	i := p.Interrupt(req.PathValue("question"))
-	if i == nil {
-		refuse(w, http.StatusNotFound, codeNoQuestion, "the approval has no such question")
 		return
 	}
 	n, err := strconv.Atoi(req.PathValue("call"))
@@ -213,9 +200,41 @@ func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
 		refuse(w, http.StatusNotFound, codeNoCall, "the question has no such call; they are counted from 0")
 		return
 	}
+	serveFile(w, "arguments.txt", i.Calls[n].Args)
+}
+
+// readQuestion returns the question that the path names, if the caller may read it. If not, that is
+// answered.
+func (d *Desk) readQuestion(w http.ResponseWriter, req *http.Request) (*agui.Interrupt, bool) {
+	key, pauseID, ok := named(w, req)
+	if !ok {
+		return nil, false
+	}
+	rec, err := d.load(req.Context(), key)
+	if err != nil {
+		d.refuseStore(w, err)
+		return nil, false
+	}
+	p := pauseIn(&rec, pauseID)
+	if p == nil {
+		noApproval(w)
+		return nil, false
+	}
+	if !mayRead(w, callerIn(req.Context()), &rec) {
+		return nil, false
+	}
+	i := p.Interrupt(req.PathValue("question"))
+	if i == nil {
+		refuse(w, http.StatusNotFound, codeNoQuestion, "the approval has no such question")
+		return nil, false
+	}
+	return i, true
+}
+
+func serveFile(w http.ResponseWriter, name, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="arguments.txt"`)
-	h.Set("Content-Length", strconv.Itoa(len(i.Calls[n].Args)))
-	_, _ = w.Write([]byte(i.Calls[n].Args)) // whoever asked is gone
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = w.Write([]byte(text)) // whoever asked is gone
 }

@@ -53,6 +53,8 @@ type earlierField struct {
 	Path string      `json:"path"`
 	Kind fields.Kind `json:"kind"`
 	Text string      `json:"text"`
+	// Currency is what a currency beside an amount said.
+	Currency string `json:"currency,omitempty"`
 }
 
 // The outcomes.
@@ -131,11 +133,9 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlier {
 	default:
 		e.Outcome = answered
 	}
-	for _, name := range []string{"editedArgs", "edited_args"} {
-		if edited := gjson.GetBytes(said.Payload, name); edited.IsObject() && e.Outcome == approved {
-			decided = fields.Of(edited.Raw, noted).Fields
-			e.Changed = changed(asked, decided)
-		}
+	if edited := editedArguments(said.Payload, i.Calls[0].Name); edited != "" && e.Outcome == approved {
+		decided = fields.Of(edited, noted).Fields
+		e.Changed = changed(asked, decided)
 	}
 	if said.Edited && e.Changed == nil {
 		// What ran is not known in the form in which arguments are compared: it was not what was asked.
@@ -143,7 +143,7 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlier {
 	}
 	for _, f := range decided {
 		if f.Kind != fields.Object && f.Kind != fields.Array && !f.Truncated {
-			e.Fields = append(e.Fields, earlierField{f.Path, f.Kind, f.Text})
+			e.Fields = append(e.Fields, earlierField{f.Path, f.Kind, f.Text, f.Currency})
 		}
 	}
 	return e
@@ -255,7 +255,7 @@ func (d *Desk) compareListed(ctx context.Context, l *listing) {
 				return
 			}
 			for _, q := range questions {
-				q.Compared = slices.DeleteFunc(compare(fields.Of(args[q], noted).Fields, before), func(c compared) bool { return c.Same || c.Usual == nil && c.Times == 0 })
+				q.Compared = slices.DeleteFunc(compare(fields.Of(args[q], noted).Fields, before), func(c compared) bool { return c.Same || c.Usual == nil && c.Times == 0 && c.Others == nil })
 			}
 		})
 	}

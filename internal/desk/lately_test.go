@@ -75,7 +75,7 @@ func TestCompare(t *testing.T) {
 		for _, a := range args {
 			e := &earlier{Outcome: approved}
 			for _, f := range fields.Of(a, noted).Fields {
-				e.Fields = append(e.Fields, earlierField{f.Path, f.Kind, f.Text})
+				e.Fields = append(e.Fields, earlierField{f.Path, f.Kind, f.Text, f.Currency})
 			}
 			list = append(list, e)
 		}
@@ -102,6 +102,11 @@ func TestCompare(t *testing.T) {
 		{`{"name":"30"}`, before(`{"name":"10"}`, `{"name":"20"}`), ``},
 		{`{"order_id":7,"uuid":"x"}`, before(`{"order_id":7,"uuid":"x"}`, `{"order_id":7,"uuid":"x"}`), ``},
 		{`{"a":1,"a":2}`, before(`{"a":1}`, `{"a":1}`), ``},
+		{`{"amount":30,"currency":"EUR"}`, before(`{"amount":10,"currency":"EUR"}`, `{"amount":20,"currency":"EUR"}`, `{"amount":99999,"currency":"JPY"}`), `amount 10-20 1.5 of 2 in EUR`},
+		{`{"amount":30,"currency":"EUR"}`, before(`{"amount":30,"currency":"EUR"}`, `{"amount":30,"currency":"EUR"}`, `{"amount":5,"currency":"JPY"}`), `amount same`},
+		{`{"amount":30,"currency":"EUR"}`, before(`{"amount":10,"currency":"EUR"}`, `{"amount":20,"currency":"JPY"}`), ``},
+		{`{"amount":30,"currency":"EUR"}`, before(`{"amount":10,"currency":"USD"}`, `{"amount":20,"currency":"JPY"}`), `amount not in EUR but USD JPY`},
+		{`{"amount":30,"currency":"EUR"}`, before(`{"amount":10,"currency":"USD"}`, `{"amount":20,"currency":"USD"}`), `amount not in EUR but USD;currency usual USD`},
 		{`{"o":{"env":"b"}}`, before(`{"o":{"env":"a"}}`, `{"o":{"env":"a"}}`), `o.env usual a`},
 	} {
 		var got []string
@@ -111,6 +116,10 @@ func TestCompare(t *testing.T) {
 				got = append(got, c.Path+" same")
 			case c.Usual != nil:
 				got = append(got, c.Path+" usual "+*c.Usual)
+			case c.Others != nil:
+				got = append(got, c.Path+" not in "+c.Currency+" but "+strings.Join(c.Others, " "))
+			case c.Currency != "":
+				got = append(got, fmt.Sprint(c.Path, " ", c.Least, "-", c.Most, " ", c.Times, " of ", c.Of, " in ", c.Currency))
 			default:
 				got = append(got, fmt.Sprint(c.Path, " ", c.Least, "-", c.Most, " ", c.Times))
 			}
@@ -224,7 +233,7 @@ func TestListCompares(t *testing.T) {
 	if got[0].Get("questions.0.compared").Exists() || got[2].Get("questions.0.compared").Exists() || got[3].Get("questions.0.compared").Exists() {
 		t.Errorf("there is nothing different: %s %s %s", got[0], got[2], got[3])
 	}
-	const want = `[{"path":"amount","least":"12.00","most":"120.00","times":10,"of":2},{"path":"currency","usual":"EUR","of":2}]`
+	const want = `[{"path":"amount","of":0,"currency":"USD","others":["EUR"]},{"path":"currency","usual":"EUR","of":2}]`
 	if c := got[1].Get("questions.0.compared").Raw; c != want {
 		t.Errorf("different is %s", c)
 	}
@@ -263,11 +272,15 @@ func (c *counting) Load(ctx context.Context, key store.Key, owner string) (store
 	return c.Store.Load(ctx, key, owner)
 }
 
-// TestEditedInOtherWords: an approval that brought other arguments in the agent's own words says
-// nothing of those that were asked about.
+// TestEditedInOtherWords: an approval that brought other arguments in the agent's own words is
+// remembered with these. If it was for another tool, it says nothing of this one.
 func TestEditedInOtherWords(t *testing.T) {
 	i := &agui.Interrupt{Calls: []agui.AskedCall{{Name: "refund", Args: `{"amount":5000}`}}}
 	said := &agui.Decision{Status: agui.Resolved, Says: approved, Edited: true, Payload: json.RawMessage(`{"type":"edit","edited_action":{"name":"refund","args":{"amount":5}}}`)}
+	if e := earlierOf(i, said); e.Outcome != approved || len(e.Fields) != 1 || e.Fields[0].Text != "5" || len(e.Changed) != 1 {
+		t.Errorf("%+v", e)
+	}
+	said.Payload = json.RawMessage(`{"type":"edit","edited_action":{"name":"other","args":{"amount":5}}}`)
 	if e := earlierOf(i, said); e.Outcome == approved || len(e.Fields) > 0 {
 		t.Errorf("%+v", e)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/internal/policy"
 	"holdpoint/store"
@@ -120,7 +118,7 @@ func (d *Desk) mayDecide(a *approval, p *agui.Pause, n int, rights policy.Rights
 		if decide == "" && i.No == nil {
 			deny = codeNotKnown
 		}
-		if decide == "" && !gjson.GetBytes(i.Schema(), "properties.editedArgs").Exists() {
+		if decide == "" && !editable(i) {
 			edit = codeNotKnown
 		}
 	}

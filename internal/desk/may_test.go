@@ -253,8 +253,20 @@ func TestMay(t *testing.T) {
 		{"a yes and no no", nil, "approve answer cancel", map[string]string{"deny": codeNotKnown, "edit": codeNotKnown}},
 		{"both, and edits", func(p *agui.Pause) {
 			p.Interrupts[0].No = json.RawMessage(`{"approved":false}`)
-			schema(p, `{"id":"i","responseSchema":{"type":"object","properties":{"approved":{},"editedArgs":{}}}}`)
+			schema(p, `{"id":"i","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{}}}}`)
 		}, "approve deny answer edit cancel", nil},
+		{"edits of what no call says", func(p *agui.Pause) {
+			p.Interrupts[0].Calls = nil
+			schema(p, `{"id":"i","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{}}}}`)
+		}, "approve answer cancel", map[string]string{"edit": codeNotKnown}},
+		{"edits of what the agent says", func(p *agui.Pause) {
+			p.Interrupts[0].Calls = nil
+			schema(p, `{"id":"i","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{}}},"metadata":{"langgraph":{"name":"pay","args":{"amount":5}}}}`)
+		}, "approve answer edit cancel", nil},
+		{"edits of arguments that are not read alike", func(p *agui.Pause) {
+			p.Interrupts[0].Calls[0].Args = `{"a":1,"a":2}`
+			schema(p, `{"id":"i","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{}}}}`)
+		}, "approve answer cancel", map[string]string{"edit": codeNotKnown}},
 		{"neither", func(p *agui.Pause) { p.Interrupts[0].Yes = nil }, "answer cancel", map[string]string{"approve": codeNotKnown, "deny": codeNotKnown}},
 		{"expired", func(p *agui.Pause) { schema(p, `{"id":"i","expiresAt":"2026-11-24T09:59:59Z"}`) }, "cancel",
 			map[string]string{"approve": string(agui.InterruptExpired), "answer": string(agui.InterruptExpired)}},

@@ -1,0 +1,262 @@
+// Package statement finds what an agent sent with a question beside its message. It stands in the
+// interrupt's metadata, among what frameworks and adapters note there for themselves.
+//
+// It deliberately does not judge: a statement is the agent's word, also where it names a call. The
+// member names are those of the adapters' own releases (docs/support.md). A member that is not
+// known here is a statement, so that a newer adapter's words are not lost.
+package statement
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+)
+
+// A Statement is one thing that the agent sent.
+type Statement struct {
+	// Path is its place in the metadata, as in langgraph.raw.
+	Path string
+	// Name is the call or action that the agent names; Value are its arguments then. "" of anything
+	// else.
+	Name string
+	// Value is JSON without what the question itself says already; "" of a name without arguments.
+	Value string
+}
+
+// most bounds the statements of one question.
+const most = 20
+
+// An object says which members of an object of the metadata are a call, and which are notes of the
+// framework or of Holdpoint.
+type object struct {
+	name, arguments string // the members of a call
+	notes           []string
+	// echo is a member that repeats one of others.
+	echo   string
+	others []string
+}
+
+// objects are the objects of known metadata by their paths. A member that has an object here is
+// entered.
+var objects = map[string]object{
+	"": {
+		name: "tool_name", arguments: "tool_input", // ag_ui_strands
+		notes: []string{"holdpoint", "ag2", "phrases", "strandsName", "tanstack:interruptBinding"},
+	},
+	"langgraph":                     {name: "name", arguments: "args", notes: []string{"index", "node", "checkpoint_id", "ns", "resumable", "when"}},
+	"mastra":                        {name: "toolName", arguments: "args", notes: []string{"type", "toolCallId", "runId", "resumeSchema"}},
+	"strands":                       {name: "tool_name", arguments: "tool_input", notes: []string{"id", "name", "node", "source", "morePending"}},
+	"adk":                           {},
+	"adk.originalFunctionCall":      {name: "name", arguments: "args", notes: []string{"id"}},
+	"adk.toolConfirmation":          {notes: []string{"confirmed"}},
+	"agent_framework":               {notes: []string{"type", "request_id", "source_executor_id", "request_type", "response_type", "confirmation_tool_call_id"}, echo: "value", others: []string{"data", "function_call"}},
+	"agent_framework.function_call": {name: "name", arguments: "arguments", notes: []string{"call_id"}},
+	"crewai":                        {notes: []string{"flowId", "methodName", "emit"}},
+	"draft":                         {notes: []string{"reason", "type", "toolCallId", "idOmitted"}},
+	"request-approval":              {name: "functionName", arguments: "functionArguments"},
+	"superagent":                    {notes: []string{"session_id", "agent_name", "timestamp", "checkpoint_id"}},
+}
+
+// own are the members in which an agent writes what the interrupt then says: they are left out of a
+// statement where they say the same.
+var own = map[string]string{
+	"reason": "reason", "responseSchema": "responseSchema", "response_schema": "responseSchema",
+	"toolCallId": "toolCallId", "tool_call_id": "toolCallId", "expiresAt": "expiresAt", "expires_at": "expiresAt",
+}
+
+// Of returns what the agent sent with a question, in the order of the metadata, and whether there
+// is more. What the question's message or one of its calls says already is left out.
+func Of(i *agui.Interrupt) (list []Statement, more bool) {
+	whole := agui.View(i.Object)
+	metadata := whole.Get("metadata")
+	if !metadata.IsObject() {
+		return nil, false
+	}
+	f := finder{message: whole.Get("message").Str, own: map[string]string{}}
+	for _, key := range []string{"reason", "responseSchema", "toolCallId", "expiresAt"} {
+		f.own[key] = whole.Get(key).Raw
+	}
+	for _, c := range i.Calls {
+		if !c.Unknown && c.Args != "" {
+			f.calls = append(f.calls, call{c.Name, agui.Canonical([]byte(c.Args))})
+		}
+	}
+	f.enter("", metadata.Raw)
+	return f.found, f.more
+}
+
+// Text returns the metadata of a question as it was recorded, but for what nobody says who reads
+// it: notes of frameworks at its top, and what proves an answer.
+func Text(i *agui.Interrupt) string {
+	metadata := agui.View(i.Object).Get("metadata")
+	if !metadata.IsObject() {
+		return ""
+	}
+	return without(metadata.Raw, func(key, _ string) bool { return slices.Contains(objects[""].notes, key) })
+}
+
+type call struct {
+	name      string
+	arguments []byte // canonical
+}
+
+type finder struct {
+	message string
+	own     map[string]string // members of the interrupt, by their keys
+	calls   []call
+	found   []Statement
+	more    bool
+}
+
+// enter finds the statements of an object at a path.
+func (f *finder) enter(path, raw string) {
+	o := objects[path]
+	isCall := false
+	if name := memberOf(raw, o.name); o.name != "" && name != "" && name[0] == '"' {
+		isCall = true
+		f.add(Statement{Path: path, Name: textOf(name), Value: unquoted(memberOf(raw, o.arguments))})
+	}
+	echoes := slices.ContainsFunc(o.others, func(key string) bool { return memberOf(raw, key) != "" })
+	for m := agui.MembersIn(raw); m.Next(); {
+		key := textOf(m.Key)
+		switch {
+		case isCall && (key == o.name || key == o.arguments), slices.Contains(o.notes, key), echoes && key == o.echo:
+			continue
+		}
+		at := key
+		if path != "" {
+			at = path + "." + key
+		}
+		if _, known := objects[at]; known && m.Value[0] == '{' {
+			f.enter(at, m.Value)
+			continue
+		}
+		f.add(Statement{Path: at, Value: m.Value})
+	}
+}
+
+// add adds a statement, unless the question says it already.
+func (f *finder) add(s Statement) {
+	if s.Name == "" {
+		s.Value = f.without(s.Value)
+		if s.Value == "" || f.saysValue(s.Value) {
+			return
+		}
+	} else if f.saysCall(s) {
+		return
+	}
+	if f.more = f.more || len(f.found) == most; !f.more {
+		f.found = append(f.found, s)
+	}
+}
+
+// without returns a value without what the question says already, "" if nothing is left.
+func (f *finder) without(value string) string {
+	switch value[0] {
+	case '"':
+		if text := textOf(value); text == "" || text == f.message {
+			return ""
+		}
+	case 'n':
+		return ""
+	case '[':
+		if strings.TrimSpace(value[1:len(value)-1]) == "" {
+			return ""
+		}
+	case '{':
+		return f.membersLeft(value)
+	}
+	return value
+}
+
+// membersLeft returns an object without the members that the question says already, "" if nothing
+// is left.
+func (f *finder) membersLeft(value string) string {
+	rest := without(value, f.saysMember)
+	if strings.TrimSpace(rest[1:len(rest)-1]) == "" {
+		return ""
+	}
+	return rest
+}
+
+// without returns an object without some members, and the object itself if it has none of them.
+func without(object string, out func(key, value string) bool) string {
+	rest := []byte{'{'}
+	left, all := 0, 0
+	for m := agui.MembersIn(object); m.Next(); {
+		if all++; out(textOf(m.Key), m.Value) {
+			continue
+		}
+		if left++; left > 1 {
+			rest = append(rest, ',')
+		}
+		rest = append(append(append(rest, m.Key...), ':'), m.Value...)
+	}
+	if left == all {
+		return object
+	}
+	return string(append(rest, '}'))
+}
+
+func (f *finder) saysMember(key, value string) bool {
+	if value[0] == '"' && f.message != "" && textOf(value) == f.message {
+		return true
+	}
+	if key == "__copilotkit_messages__" {
+		return true // the conversation has them
+	}
+	of := own[key]
+	return of != "" && value == f.own[of]
+}
+
+// saysValue reports whether a value is the arguments of one of the calls.
+func (f *finder) saysValue(value string) bool {
+	if value[0] != '{' || len(f.calls) == 0 {
+		return false
+	}
+	canonical := agui.Canonical([]byte(value))
+	return slices.ContainsFunc(f.calls, func(c call) bool { return bytes.Equal(c.arguments, canonical) })
+}
+
+// saysCall reports whether a statement names one of the calls, with its arguments or without any.
+func (f *finder) saysCall(s Statement) bool {
+	var canonical []byte
+	if s.Value != "" && len(f.calls) > 0 {
+		canonical = agui.Canonical([]byte(s.Value))
+	}
+	return slices.ContainsFunc(f.calls, func(c call) bool {
+		return c.name == s.Name && (s.Value == "" || bytes.Equal(c.arguments, canonical))
+	})
+}
+
+// memberOf returns the last value of a member, "" if there is none: backends read the last.
+func memberOf(object, key string) (value string) {
+	for m := agui.MembersIn(object); m.Next(); {
+		if textOf(m.Key) == key {
+			value = m.Value
+		}
+	}
+	return value
+}
+
+// unquoted returns the JSON in a text of JSON, as some frameworks write arguments, and any other
+// value as it is.
+func unquoted(value string) string {
+	if value == "" || value[0] != '"' {
+		return value
+	}
+	if text := strings.TrimSpace(textOf(value)); text != "" && text[0] == '{' && agui.ValidText(text) {
+		return text
+	}
+	return value
+}
+
+func textOf(raw string) (text string) {
+	if json.Unmarshal([]byte(raw), &text) != nil {
+		return ""
+	}
+	return text
+}
