@@ -87,7 +87,7 @@ var places = []place{
 	{"bench/steps", []string{"internal/agui", "internal/servers", "store", "store/*"}, "it measures the engines beside what they are made on, and nothing of what uses them"},
 	{"deploy", nil, "it has no code; its tests run the binary and others' tools, as who installs it does"},
 	{"e2e", []string{"internal/servers"}, "it tests the binary, so it must not reach into it; it may start the servers that the binary needs"},
-	{"e2e/*", nil, "a backend knows nothing of what stands before it"},
+	{"e2e/*", []string{"e2e/netjson"}, "a backend knows nothing of what stands before it, and a client nothing of what answers it; .NET's write JSON alike"},
 }
 
 // confined says which folders may import a package of others, and why nobody else. A path ending in

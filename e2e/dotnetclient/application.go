@@ -1,0 +1,90 @@
+package dotnetclient
+
+import "encoding/json"
+
+// An Application is the program around a client: it keeps the conversation, and sends all of it
+// each time.
+type Application struct {
+	Client
+	// Options returns what a run gets; nil gives none. A program that makes new ones for each run
+	// has a new thread for each run, unless it sets Thread.
+	Options func() *Options
+	// ToolAnswers: each answer is a message of its own with the role tool, as in the sample of
+	// Agent Framework. Else all answers are in one message of the user.
+	ToolAnswers bool
+	// DropsThrown: nothing is kept of a run that threw, as in a program that adds a response when
+	// it has ended.
+	DropsThrown bool
+
+	Messages []*Message
+}
+
+// A Run is what came of one run.
+type Run struct {
+	Questions []*ApprovalRequest
+	Inputs    []*InputRequest
+	Text      string   // all that was said
+	Results   []Result // those of tools
+	Failures  []Failure
+	Thrown    error
+}
+
+// Say sends what the person says.
+func (a *Application) Say(words string) Run { return a.Send(NewMessage("user", Text{words})) }
+
+// Answer answers requests, each as approve says.
+func (a *Application) Answer(requests []*ApprovalRequest, approve func(n int) bool) Run {
+	var messages []*Message
+	var all []Content
+	for n, r := range requests {
+		answer := &ApprovalAnswer{ID: r.ID, Approved: approve(n), Call: r.Call}
+		all = append(all, answer)
+		messages = append(messages, NewMessage("tool", answer))
+	}
+	if !a.ToolAnswers {
+		messages = []*Message{NewMessage("user", all...)}
+	}
+	return a.Send(messages...)
+}
+
+// Fill answers a request for input.
+func (a *Application) Fill(request *InputRequest, payload string) Run {
+	return a.Send(NewMessage("user", &InputAnswer{request.ID, json.RawMessage(payload)}))
+}
+
+// Send adds messages to the conversation, sends it, and adds what came.
+func (a *Application) Send(messages ...*Message) Run {
+	a.Messages = append(a.Messages, messages...)
+	return a.Again()
+}
+
+// Again sends the conversation as it is, and adds what came.
+func (a *Application) Again() Run {
+	var options *Options
+	if a.Options != nil {
+		options = a.Options()
+	}
+	var run Run
+	var updates []Update
+	run.Thrown = a.Stream(a.Messages, options, func(u Update) {
+		updates = append(updates, u)
+		for _, c := range u.Contents {
+			switch c := c.(type) {
+			case *ApprovalRequest:
+				run.Questions = append(run.Questions, c)
+			case *InputRequest:
+				run.Inputs = append(run.Inputs, c)
+			case Text:
+				run.Text += c.Text
+			case Result:
+				run.Results = append(run.Results, c)
+			case Failure:
+				run.Failures = append(run.Failures, c)
+			}
+		}
+	})
+	if run.Thrown == nil || !a.DropsThrown {
+		a.Messages = append(a.Messages, Messages(updates)...)
+	}
+	return run
+}

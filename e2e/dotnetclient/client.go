@@ -1,0 +1,91 @@
+package dotnetclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"holdpoint/e2e/netjson"
+)
+
+// A Client is an IChatClient: it sends a conversation, and yields what streams until it ends or
+// throws.
+type Client interface {
+	Stream(messages []*Message, options *Options, yield func(Update)) error
+}
+
+// Options are ChatOptions: what an application says for one run, or keeps for all of them.
+type Options struct {
+	Thread string // ConversationId
+	Tools  []Tool
+	noted  string // the thread that the SDK's client noted in these options
+}
+
+// A Tool is a tool of the client. One without Run is declared only.
+type Tool struct {
+	Name, Description string
+	Parameters        json.RawMessage
+	Run               func(arguments json.RawMessage) any // a string, or a json.RawMessage
+}
+
+func (o *Options) tool(name string) *Tool {
+	if o == nil {
+		return nil
+	}
+	at := slices.IndexFunc(o.Tools, func(t Tool) bool { return t.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &o.Tools[at]
+}
+
+// declarations returns the tools as a request has them, nil if there are none.
+func (o *Options) declarations() []netjson.Object {
+	if o == nil {
+		return nil
+	}
+	var list []netjson.Object
+	for _, t := range o.Tools {
+		list = append(list, netjson.New("name", t.Name, "description", t.Description, "parameters", t.Parameters))
+	}
+	return list
+}
+
+// A Connection is where a client posts.
+type Connection struct {
+	URL  string
+	HTTP *http.Client
+}
+
+// post sends a body as the clients do and calls each with the events of the answer, until each
+// returns an error or the answer ends.
+func (c Connection) post(body netjson.Object, each func(event) error) error {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, c.URL, bytes.NewReader(netjson.Escaped(body)))
+	if err != nil {
+		return err
+	}
+	req.ContentLength = -1
+	req.Header.Set("Content-Type", "application/json; charset=utf-8")
+	req.Header.Set("User-Agent", "") // neither client sends one
+	response, err := c.HTTP.Do(req)
+	if err != nil {
+		return throw("HttpRequestException", err.Error())
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		return throw("HttpRequestException", fmt.Sprintf("Response status code does not indicate success: %d (%s).", response.StatusCode, http.StatusText(response.StatusCode)))
+	}
+	return readEvents(response.Body, each)
+}
+
+// called returns a call as a message of a request has it.
+func called(c *Call, null string) netjson.Object {
+	arguments := null
+	if c.Arguments != nil {
+		arguments = string(netjson.Escaped(c.Arguments))
+	}
+	return netjson.New("id", c.ID, "type", "function", "function", netjson.New("name", c.Name, "arguments", arguments))
+}

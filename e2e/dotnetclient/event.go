@@ -1,0 +1,94 @@
+package dotnetclient
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+)
+
+// An event holds the members of all events that a client reads.
+type event struct {
+	Type                      string
+	ThreadID, RunID           string
+	MessageID, Role, Delta    string
+	ToolCallID, ToolCallName  string
+	Content                   json.RawMessage
+	StepName                  string
+	Outcome, Result, Snapshot json.RawMessage
+	Messages                  []struct{ Role string }
+	Message, Code             string
+}
+
+// content returns the content of a result, whose JSON is a string.
+func (e event) content() string {
+	var s string
+	if json.Unmarshal(e.Content, &s) != nil {
+		return string(e.Content)
+	}
+	return s
+}
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// readEvents reads server-sent events. Comments and other fields than data are ignored.
+func readEvents(body io.Reader, each func(event) error) error {
+	lines := bufio.NewReader(body)
+	var data []string
+	flush := func() error {
+		if data == nil {
+			return nil
+		}
+		text := strings.Join(data, "\n")
+		data = nil
+		var e event
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			return throw("JsonException", err.Error())
+		}
+		return each(e)
+	}
+	for {
+		line, err := lines.ReadString('\n')
+		line = strings.TrimRight(line, "\r\n")
+		if value, ok := strings.CutPrefix(line, "data:"); ok {
+			data = append(data, strings.TrimPrefix(value, " "))
+		}
+		if line == "" && err == nil {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return flush()
+		case err != nil:
+			return throw("HttpIOException", "The response ended prematurely. (ResponseEnded)")
+		}
+	}
+}
+
+// unknown is what both clients throw at an event of a type that they do not know.
+func unknown(kind string) error {
+	return throw("JsonException", "Unknown BaseEvent type discriminator: '"+kind+"'")
+}
+
+// arguments reads what a call's events said; nil stands for null.
+func arguments(text string) (json.RawMessage, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &members) != nil {
+		return nil, throw("JsonException", "The JSON value could not be converted to System.Collections.Generic.IDictionary`2[System.String,System.Object].")
+	}
+	if members == nil {
+		return nil, nil
+	}
+	return json.RawMessage(text), nil
+}
+
+func without[T comparable](list []T, one T) []T {
+	return slices.DeleteFunc(list, func(v T) bool { return v == one })
+}

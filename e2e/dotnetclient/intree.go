@@ -1,0 +1,130 @@
+package dotnetclient
+
+import (
+	"encoding/json"
+	"slices"
+
+	"holdpoint/e2e/netjson"
+)
+
+// An InTreeClient is AGUIChatClient of Agent Framework before dotnet-1.14.0
+// (Microsoft.Agents.AI.AGUI). It knows no interrupts.
+type InTreeClient struct {
+	Connection
+	Invoking
+	Reasoning bool // from 1.5.0 on it knows REASONING_* and sends what a model thought
+}
+
+// Stream implements Client.
+func (c InTreeClient) Stream(messages []*Message, options *Options, yield func(Update)) error {
+	return c.stream(messages, options, yield, func(messages []*Message, yield func(Update)) error {
+		return c.run(messages, options, yield)
+	})
+}
+
+// run sends one request. Its thread is that of the options, or a new one: also behind a tool of the
+// client, because the real one forgets the thread that it noted before it reads it.
+func (c InTreeClient) run(messages []*Message, options *Options, yield func(Update)) error {
+	thread := "thread_" + guid()
+	if options != nil && options.Thread != "" {
+		thread = options.Thread
+	}
+	body := netjson.New("threadId", thread, "runId", "run_"+guid())
+	messages, state := takeState(messages)
+	if state != nil {
+		body = body.With("state", state)
+	}
+	body = body.With("messages", c.messages(messages))
+	if tools := options.declarations(); tools != nil {
+		body = body.With("tools", tools)
+	}
+	body = body.With("context", []string{})
+	reading := &inTreeReading{reasoning: c.Reasoning, yield: func(u Update) {
+		for _, content := range u.Contents {
+			if call, ok := content.(*Call); ok {
+				call.Informational = options.tool(call.Name) == nil
+			}
+		}
+		yield(u)
+	}}
+	return c.post(body, reading.event)
+}
+
+// takeState takes the state out of the last message.
+func takeState(messages []*Message) ([]*Message, json.RawMessage) {
+	if len(messages) == 0 {
+		return messages, nil
+	}
+	last := messages[len(messages)-1]
+	at := slices.IndexFunc(last.Contents, func(c Content) bool { _, ok := c.(State); return ok })
+	if at < 0 {
+		return messages, nil
+	}
+	messages = slices.Clone(messages[:len(messages)-1])
+	if rest := slices.Delete(slices.Clone(last.Contents), at, at+1); len(rest) > 0 {
+		messages = append(messages, &Message{Role: last.Role, ID: last.ID, Contents: rest})
+	}
+	return messages, last.Contents[at].(State).JSON
+}
+
+// messages returns messages as a request has them. One without an id gets one, and keeps it.
+func (c InTreeClient) messages(messages []*Message) []netjson.Object {
+	list := []netjson.Object{}
+	for _, m := range messages {
+		if m.ID == "" {
+			m.ID = guid()
+		}
+		switch m.Role {
+		case "user", "developer":
+			list = append(list, netjson.New("name", nil, "id", m.ID, "role", m.Role, "content", joined(m)))
+		case "assistant":
+			list = append(list, c.assistant(m)...)
+		case "tool":
+			for _, content := range m.Contents {
+				if r, ok := content.(Result); ok {
+					list = append(list, netjson.New("toolCallId", r.CallID, "error", nil, "id", r.CallID, "role", "tool", "content", inTreeResult(r)))
+				}
+			}
+		default:
+			list = append(list, netjson.New("id", m.ID, "role", m.Role, "content", joined(m)))
+		}
+	}
+	return list
+}
+
+// assistant returns what a request has of an assistant's message: what the model thought in a
+// message of its own, the last text, and the calls. A message without any is left out.
+func (c InTreeClient) assistant(m *Message) []netjson.Object {
+	var list []netjson.Object
+	var calls []netjson.Object
+	said, thought := "", ""
+	for _, content := range m.Contents {
+		switch content := content.(type) {
+		case Text:
+			said = content.Text
+		case Reasoning:
+			thought += content.Text
+		case *Call:
+			calls = append(calls, called(content, "{}"))
+		}
+	}
+	if thought != "" && c.Reasoning {
+		list = append(list, netjson.New("id", guid(), "role", "reasoning", "content", thought))
+	}
+	if said != "" || calls != nil {
+		var toolCalls any
+		if calls != nil {
+			toolCalls = calls
+		}
+		list = append(list, netjson.New("name", nil, "toolCalls", toolCalls, "id", m.ID, "role", "assistant", "content", said))
+	}
+	return list
+}
+
+// inTreeResult returns a result as JSON text: a string becomes a JSON string.
+func inTreeResult(r Result) string {
+	if r.Value == nil {
+		return ""
+	}
+	return string(netjson.Escaped(r.Value))
+}

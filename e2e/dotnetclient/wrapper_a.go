@@ -1,0 +1,103 @@
+package dotnetclient
+
+import (
+	"encoding/json"
+	"slices"
+
+	"holdpoint/e2e/netjson"
+)
+
+const requestApproval = "request_approval"
+
+// A WrapperA is ServerFunctionApprovalClientAgent, the client of Agent Framework's sample
+// Step04_HumanInLoop, around another client. It shows a call of request_approval as an approval
+// request, and sends the answer as the call's result. It is the same code in all versions.
+type WrapperA struct{ Client }
+
+// Stream implements Client.
+func (w WrapperA) Stream(messages []*Message, options *Options, yield func(Update)) error {
+	var failed error
+	err := w.Client.Stream(w.outgoing(messages), options, func(u Update) {
+		u.Contents = slices.Clone(u.Contents)
+		for n, c := range u.Contents {
+			call, ok := c.(*Call)
+			if !ok || call.Name != requestApproval {
+				continue
+			}
+			request, err := requested(call)
+			if err != nil {
+				failed = err
+				return
+			}
+			request.original = call
+			u.Contents[n] = request
+		}
+		if failed == nil {
+			yield(u)
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// outgoing returns the conversation as the server's wrapper reads it. A request that it answers
+// loses its original call, so a later run leaves the request to the client inside.
+func (w WrapperA) outgoing(messages []*Message) []*Message {
+	var list []*Message
+	open := map[string]*ApprovalRequest{}
+	for _, m := range messages {
+		var contents []Content
+		changed := false
+		for _, c := range m.Contents {
+			switch c := c.(type) {
+			case *ApprovalRequest:
+				if c.original != nil {
+					open[c.ID] = c
+					contents, changed = append(contents, c.original), true
+					continue
+				}
+			case *ApprovalAnswer:
+				if request := open[c.ID]; request != nil {
+					contents, changed = append(contents, Result{c.ID, json.RawMessage(netjson.Text(netjson.New("approval_id", c.ID, "approved", c.Approved)))}), true
+					delete(open, c.ID)
+					request.original = nil
+					continue
+				}
+			case *Call:
+				if c.Name == requestApproval {
+					changed = true
+					continue
+				}
+			}
+			contents = append(contents, c)
+		}
+		switch {
+		case !changed:
+			list = append(list, m)
+		case len(contents) > 0:
+			list = append(list, &Message{Role: m.Role, ID: m.ID, Contents: contents})
+		}
+	}
+	return list
+}
+
+// requested reads a call of request_approval as the request that it stands for.
+func requested(call *Call) (*ApprovalRequest, error) {
+	var arguments struct {
+		Request *struct {
+			ID        string          `json:"approval_id"`
+			Name      string          `json:"function_name"`
+			Arguments json.RawMessage `json:"function_arguments"`
+		}
+	}
+	if json.Unmarshal(call.Arguments, &arguments) != nil || arguments.Request == nil {
+		return nil, throw("InvalidOperationException", "Invalid request_approval tool call")
+	}
+	r := arguments.Request
+	if isNull(r.Arguments) {
+		r.Arguments = nil
+	}
+	return &ApprovalRequest{ID: r.ID, Call: &Call{ID: r.ID, Name: r.Name, Arguments: r.Arguments}}, nil
+}

@@ -1,0 +1,69 @@
+package dotnetclient
+
+import (
+	"encoding/json"
+	"slices"
+
+	"holdpoint/e2e/netjson"
+)
+
+// A WrapperB is ApprovalAGUIChatClient, the client of the SDK's sample Step04_HumanInLoop, around
+// another client. It keeps nothing: each request gets the calls of request_approval and their
+// results anew, made of the requests and answers of the conversation.
+type WrapperB struct{ Client }
+
+// Stream implements Client.
+func (w WrapperB) Stream(messages []*Message, options *Options, yield func(Update)) error {
+	var failed error
+	err := w.Client.Stream(w.outgoing(messages), options, func(u Update) {
+		u.Contents = slices.Clone(u.Contents)
+		for n, c := range u.Contents {
+			call, ok := c.(*Call)
+			if !ok || call.Name != requestApproval {
+				continue
+			}
+			request, err := requested(call)
+			if err != nil {
+				failed = err
+				return
+			}
+			request.Call.ID = call.ID
+			u.Contents[n] = request
+		}
+		if failed == nil {
+			yield(u)
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// outgoing returns the conversation as the server's wrapper reads it. What a message has beside an
+// answer stays a message, and the result follows it.
+func (w WrapperB) outgoing(messages []*Message) []*Message {
+	var list []*Message
+	for _, m := range messages {
+		var rest, results []Content
+		for _, c := range m.Contents {
+			switch c := c.(type) {
+			case *ApprovalRequest:
+				payload := netjson.New("approval_id", c.ID, "function_name", c.Call.Name, "function_arguments", c.Call.Arguments,
+					"message", "Approve execution of '"+c.Call.Name+"'?")
+				rest = append(rest, &Call{ID: c.Call.ID, Name: requestApproval, Arguments: netjson.Text(netjson.New("request", payload)), Informational: true})
+			case *ApprovalAnswer:
+				results = append(results, Result{c.Call.ID, json.RawMessage(netjson.Text(netjson.New("approval_id", c.ID, "approved", c.Approved)))})
+			default:
+				rest = append(rest, c)
+			}
+		}
+		if len(rest) > 0 || results == nil {
+			list = append(list, &Message{Role: m.Role, ID: m.ID, Contents: rest})
+		}
+		if results != nil {
+			list = append(list, &Message{Role: "tool", Contents: results})
+		}
+	}
+	return list
+}

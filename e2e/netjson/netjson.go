@@ -1,0 +1,127 @@
+// Package netjson writes JSON as .NET's System.Text.Json does: the members in their order, and the
+// strings by one of its two encoders. The ports of .NET's hosts and clients share it. It reads no
+// JSON and knows no protocol.
+package netjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// An Object is a JSON object whose members keep their order: the originals write them in one, and a
+// reader may depend on it without knowing.
+type Object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// New returns an object of keys and values in turn.
+func New(list ...any) Object {
+	var o Object
+	for n := 0; n < len(list); n += 2 {
+		o = append(o, member{list[n].(string), list[n+1]})
+	}
+	return o
+}
+
+// With returns o and these members.
+func (o Object) With(list ...any) Object { return append(o[:len(o):len(o)], New(list...)...) }
+
+// MarshalJSON implements json.Marshaler.
+func (o Object) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for n, m := range o {
+		if n > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, Text(m.key)...), ':')
+		value, err := marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, value...)
+	}
+	return append(out, '}'), nil
+}
+
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Text returns v as compact JSON text. It panics if v has no JSON: callers made it themselves or
+// parsed it before.
+func Text(v any) []byte {
+	b, err := marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// Relaxed returns v as JavaScriptEncoder.UnsafeRelaxedJsonEscaping has it, which ASP.NET uses.
+func Relaxed(v any) []byte { return spelled(Text(v), relaxed) }
+
+// Escaped returns v as JavaScriptEncoder.Default has it: everything that could matter to HTML or to
+// a terminal is written as \uXXXX, the quotation mark too.
+func Escaped(v any) []byte { return spelled(Text(v), escaped) }
+
+// spelled writes each string of a compact JSON text anew.
+func spelled(text []byte, write func([]byte, string) []byte) []byte {
+	var out []byte
+	for n := 0; n < len(text); n++ {
+		if text[n] != '"' {
+			out = append(out, text[n])
+			continue
+		}
+		end := n + 1
+		for text[end] != '"' {
+			if text[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		var s string
+		if err := json.Unmarshal(text[n:end+1], &s); err != nil {
+			panic(err)
+		}
+		out = append(write(append(out, '"'), s), '"')
+		n = end
+	}
+	return out
+}
+
+func relaxed(out []byte, s string) []byte {
+	plain := Text(s)
+	return append(out, plain[1:len(plain)-1]...)
+}
+
+func escaped(out []byte, s string) []byte {
+	for _, r := range s {
+		switch {
+		case r == '\\':
+			out = append(out, `\\`...)
+		case bytes.ContainsRune([]byte("\b\f\n\r\t"), r):
+			out = append(out, '\\', "btn_fr"[r-'\b'])
+		case r < ' ' || r == 0x7f || bytes.ContainsRune([]byte("\"'<>&+`"), r):
+			out = fmt.Appendf(out, `\u%04X`, r)
+		case r >= utf8.RuneSelf:
+			for _, unit := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, `\u%04X`, unit)
+			}
+		default:
+			out = append(out, byte(r))
+		}
+	}
+	return out
+}
