@@ -46,7 +46,7 @@ export class Person {
   }
 
   // alive is a moment in which a press counts: what is there has been there for long enough.
-  async alive() { await this.pass(750); }
+  async alive() { await this.pass(1050); }
 
   rows() { return this.page.$$eval("a.row", (all) => all.map((a) => ({ text: a.innerText.replace(/\s+/g, " "), key: a.dataset.key, top: a.getBoundingClientRect().top, gone: a.classList.contains("gone"), current: a.hasAttribute("aria-current") }))); }
 

@@ -137,3 +137,28 @@ func TestManyStatements(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+func FuzzOf(f *testing.F) {
+	for _, seed := range []string{
+		`{"langgraph":{"name":"n","args":{"a":1}}}`, `{"langgraph":{"name":"","args":null,"raw":[ ]}}`, `{"agent_framework":{"function_call":{"name":"n","arguments":"{\"a\":1}"}}}`,
+		`{"":{"":""}}`, `{"adk":{"toolConfirmation":{}}}`, `{"reason":"\ud800"}`, `[]`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, metadata string) {
+		object := `{"message":"m","metadata":` + metadata + `}`
+		if !agui.ValidText(object) {
+			t.Skip()
+		}
+		i := &agui.Interrupt{Object: json.RawMessage(object), Calls: []agui.AskedCall{{Name: "n", Args: `{"a":1}`}}}
+		list, _ := Of(i)
+		for _, s := range list {
+			if s.Value != "" && !agui.ValidText(s.Value) {
+				t.Errorf("%s is not JSON: %s", s.Path, s.Value)
+			}
+		}
+		if text := Text(i); text != "" && !agui.ValidText(text) {
+			t.Errorf("the file is not JSON: %s", text)
+		}
+	})
+}

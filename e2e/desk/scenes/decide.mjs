@@ -179,7 +179,7 @@ export const scenes = {
     await ask.click("no");
     await ask.has("Deny it? It is sent at once.", "#bar");
     await ask.click("sure");
-    if (await now() - began < 700) assert.equal(await ask.page.locator("#sure").count(), 1, "at once it does nothing");
+    if (await now() - began < 1000) assert.equal(await ask.page.locator("#sure").count(), 1, "at once it does nothing");
     if (await ask.page.locator("#sure").count()) { // a slow machine was not at once
       await ask.alive();
       await ask.click("sure");
@@ -237,19 +237,29 @@ export const scenes = {
     const { thread } = await w.tool("refund", '{"order":"SO-9","amount":640.00,"currency":"EUR","to":"original payment method"}');
     await w.decide(thread, { decision: "deny", comment: "no invoice" });
     await w.until("they have ended", async () => (await w.approvals("?state=ended")).length === 5);
-    await w.tool("refund", '{"order":"SO-48213","amount":1200,"currency":"USD","to":"original payment method","reason":"damaged in transit"}', { message: "Customer reports a damaged lamp." });
+    await w.tool("refund", '{"order":"SO-48213","amount":1200,"currency":"EUR","to":"original payment method","reason":"damaged in transit"}', { message: "Customer reports a damaged lamp." });
     const p = await w.person();
     await p.has("unusual amount", "#list");
     await p.open("SO-48213");
-    await p.has("4 approved lately: 12.00 to 120.00", "#question");
+    await p.has("4 approved lately in EUR: 12.00 to 120.00", "#question");
     await p.has("10 times the largest of them", "#question");
-    await p.has("lately always EUR", "#question");
+    await p.has("EUR as lately", "#question");
     await p.has("original payment method as lately", "#question");
     await p.has("Earlier decisions refund by billing-eu", "#question");
     assert.equal(await p.page.locator("#question tbody tr").count(), 5);
     await p.has("“no invoice”", "#question table");
+    await p.has("640.00 EUR", "#question table");
     await p.judged("earlier decisions");
     await p.shot("earlier", true);
+    // Amounts of another currency are no measure.
+    await w.tool("refund", '{"order":"SO-48214","amount":1200,"currency":"JPY"}');
+    await w.until("the row", async () => { await p.poll(); return (await p.text("#list")).includes("1 new question"); });
+    await p.page.getByRole("button", { name: "1 new question" }).click();
+    await p.has("unusual currency", "#list");
+    await p.open("SO-48214");
+    await p.has("lately not in JPY, but in EUR", "#question");
+    await p.has("lately always EUR", "#question");
+    assert.ok(!(await p.text()).includes("times the largest"));
     await p.page.goto(`${w.stage.desk}/#/decided`);
     await w.until("what has ended", async () => { await p.poll(); return (await p.rows()).length === 5; });
     const rows = (await p.rows()).map((r) => r.text).join("\n");

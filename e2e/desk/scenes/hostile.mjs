@@ -70,6 +70,42 @@ export const scenes = {
     await p.shot("hidden");
   },
 
+  // Each kind of mark in one field is told with the field's name.
+  async "marks of one field"(w) {
+    await w.tool("pay", { supplier: "N\u03c5rd\u200blicht \u202eGmbH" });
+    await w.question("Pay?", undefined, { metadata: { langgraph: { raw: { supplier: "N\u03c5rd" } } } });
+    const p = await w.person();
+    await p.open("pay");
+    const lines = await p.page.$$eval("#question .notice li", (all) => all.map((li) => li.textContent));
+    assert.equal(lines.length, 3, lines);
+    for (const line of lines) assert.match(line, /\(in supplier\)/);
+    await p.open("Question");
+    await p.has("1 letter that looks like another one (in supplier): u is U+03C5", "#question .notice");
+    assert.ok(!(await p.text()).includes("part of what will run"));
+    await p.has("hidden characters", "#list");
+    await p.judged("marks");
+  },
+
+  // Arabic and Hebrew are read as they are written. Where a character turns the order, a text stands
+  // letter by letter as it is stored.
+  async "right to left"(w) {
+    await w.tool("pay", { hebrew: "שלום עולם", arabic: "مبلغ كبير", mixed: "דוד 12 ab", turned: "שלום\u202e 12", code: "print('שלום')\nprint('ab')\nreturn 1;\n" });
+    const p = await w.person();
+    await p.open("pay");
+    const how = await p.page.$$eval("#question .fields .value > code", (all) => all.map((n) => { const s = getComputedStyle(n); return [s.unicodeBidi, s.direction]; }));
+    assert.deepEqual(how, [["isolate", "rtl"], ["isolate", "rtl"], ["isolate", "rtl"], ["bidi-override", "ltr"]]);
+    assert.deepEqual(await p.page.$$eval("#question .code .line > span:last-child", (all) => [...new Set(all.map((n) => getComputedStyle(n).unicodeBidi))]), ["isolate"]);
+    // The first letter of a Hebrew word is at its right.
+    const right = await p.page.evaluate(() => {
+      const text = [...document.querySelectorAll("#question .value > code")][0].firstChild, range = document.createRange();
+      const at = (n) => { range.setStart(text, n); range.setEnd(text, n + 1); return range.getBoundingClientRect().left; };
+      return at(0) > at(3);
+    });
+    assert.ok(right);
+    await p.judged("right to left");
+    await p.shot("rtl");
+  },
+
   // Numbers are as the agent wrote them; a key that stands twice stands there twice.
   async "numbers and keys"(w) {
     await w.tool("numbers", '{"a":1.10,"b":1e400,"c":12345678901234567890,"amount":1200000,"d":-0.0,"e":0.1000000000000000055511151231257827}');

@@ -75,11 +75,13 @@ export const scenes = {
   async "states and words"(w) {
     const p = await w.person("maria.okafor", { settings: { next: false } });
     await p.has("Nothing waits New questions appear by themselves.", "#list");
+    await p.has("Nothing waits.", "#question");
     await p.judged("empty");
     const soon = await w.tool("deploy", { to: "production" }, { expiresAt: new Date(Date.now() + 9_000).toISOString() });
     await w.tool("old", { n: 1 });
     const broken = await w.ask({ break: true, calls: [{ id: "c9", name: "charge_card", args: '{"amount":49.90,"currency":"EUR"}' }], interrupts: [{ id: "i9", reason: "tool_call", toolCallId: "c9", responseSchema: { type: "object", properties: { approved: { type: "boolean" } } } }] });
     await p.sees(3);
+    await p.has("Choose a question. J and K go through the list, Enter opens.", "#question");
     await p.has("Expires within 10 minutes", "#list");
     await p.open("deploy");
     await p.judged("expires soon");
@@ -140,7 +142,15 @@ export const scenes = {
     const lister = await w.person("jonas.lind");
     await lister.open("refund");
     await lister.has("You may see that this waits, and not read it.", "#question");
+    await lister.has("You may see that this waits. To decide it takes somebody with that right.", "#bar");
+    assert.ok(!(await lister.text("body")).includes("You can read this"));
     assert.ok(!(await lister.text("body")).includes("SO-48213"));
     await lister.judged("withheld");
+    await w.question("Which one?", undefined, { metadata: { langgraph: { raw: { secret: "SO-48213" } } } });
+    await w.until("the row", async () => { await lister.poll(); return (await lister.text("#list")).includes("new question"); });
+    await lister.page.getByRole("button", { name: "1 new question" }).click();
+    await lister.open("Question");
+    await lister.has("You may see that this waits, and not read it.", "#question");
+    assert.ok(!/wrote nothing|SO-48213/.test(await lister.text("body")));
   },
 };

@@ -70,6 +70,9 @@ export async function decide({ id, question, decision, digest, payload, comment,
   return (await ask("POST", at(id, question), { text })).data;
 }
 
+// sent is where all is that the agent sent with a question beside its message, as a file.
+export const sent = (id, question) => `v1/approvals/${encodeURIComponent(id)}/sent/${encodeURIComponent(question)}`;
+
 // raw is where the recorded arguments of a call are, as a file.
 export const raw = (id, question, call) =>
   `v1/approvals/${encodeURIComponent(id)}/raw/${encodeURIComponent(question)}/${call}`;

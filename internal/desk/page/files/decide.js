@@ -6,12 +6,12 @@ import { nextAfter } from "./list.js";
 import { callName, fieldsOf, heading, kindOf, mayOf } from "./model.js";
 import { add, pendingOf, stop, undo } from "./pending.js";
 import { again, look } from "./poll.js";
-import { draw } from "./question.js";
+import { draw, greeting } from "./question.js";
 import { draftOf, on, openKey, openQuestion, settings, state } from "./state.js";
 import { name } from "./text.js";
 import { reasonOf, refusal, whoDid } from "./words.js";
 
-const dead = 700; // ms in which nobody can have read what has just appeared
+const dead = 1000; // ms in which nobody can have read what has just appeared
 
 let ui = fresh();
 
@@ -51,9 +51,9 @@ function whyNoYes(a, q, may) {
   const why = whyNot(a, q, may);
   if (why) return why;
   if (q.cancelOnly) return "This can only be declined.";
-  if (kindOf(q) === "tool" && q.yesKnown && !may.approve) return reasonOf(may.why.approve, "You can read this. To approve it takes somebody with that right.");
-  if (!(kindOf(q) === "tool" && q.yesKnown) && !may.answer) return reasonOf(may.why.answer, "You can read this. To answer it takes somebody with that right.");
-  if (ui.files.size) return "A part of the arguments is in a file. Open it first.";
+  if (kindOf(q) === "tool" && q.yesKnown && !may.approve) return reasonOf(a, may.why.approve, "To approve it takes somebody with that right.");
+  if (!(kindOf(q) === "tool" && q.yesKnown) && !may.answer) return reasonOf(a, may.why.answer, "To answer it takes somebody with that right.");
+  if (ui.files.size) return `A part of ${ui.files.has("sent") ? "what the agent sent" : "the arguments"} is in a file. Open it first.`;
   return "";
 }
 
@@ -83,7 +83,7 @@ function buttons(a, q, may) {
     return row([ui.refused?.decided && draft().comment && button("Copy my comment", { kind: "quiet", press: copyComment })], button("Next question", { kind: "plainly", key: "J", press: () => next(true), more: { id: "next" } }));
   }
   const tool = kindOf(q) === "tool" && q.yesKnown;
-  const no = whyNot(a, q, may) || (may.deny ? "" : reasonOf(may.why.deny, "You can read this. To deny it takes somebody with that right.")), yes = whyNoYes(a, q, may);
+  const no = whyNot(a, q, may) || (may.deny ? "" : reasonOf(a, may.why.deny, "To deny it takes somebody with that right.")), yes = whyNoYes(a, q, may);
   const refuse = button(tool ? "Deny" : "Decline", { kind: "no", sign: "cross", key: "D", off: no, press: () => decline(), more: { id: "no" } });
   const more = [];
   if (tool && may.edit) more.push(button("Edit", { kind: "quiet", sign: "pen", key: "E", off: yes, press: startEdit, more: { id: "edit" } }));
@@ -179,7 +179,7 @@ export function decline() {
   const now = ready();
   if (!now) return;
   const { a, q, may } = now;
-  const why = whyNot(a, q, may) || (may.deny ? "" : reasonOf(may.why.deny, "You may not deny it."));
+  const why = whyNot(a, q, may) || (may.deny ? "" : reasonOf(a, may.why.deny, "To deny it takes somebody with that right."));
   if (why) { tell(why); return; }
   const tool = kindOf(q) === "tool" && q.yesKnown;
   const decision = q.noKnown && !q.cancelOnly ? "deny" : "cancel";
@@ -287,7 +287,8 @@ async function copyComment() {
 
 // ---- what comes from elsewhere ----
 
-const textsOf = (q) => new Map((q.calls ?? []).flatMap(fieldsOf).map((f) => [f.path, f.text]));
+const textsOf = (q) => new Map([...(q.calls ?? []).flatMap(fieldsOf).map((f) => [f.path, f.text]),
+  ...(q.statements ?? []).flatMap((one) => fieldsOf(one).map((f) => [`${one.path} ${f.path}`, f.text]))]);
 
 on("open", () => {
   ui = fresh();
@@ -355,6 +356,10 @@ on("refused", (one, problem) => {
 
 on("sent", (one) => { if (state.open && openKey() === one.key) { ui.mine = true; again(); } });
 on("undone", (one) => { if (state.open && openKey() === one.key) drawBar(); else location.hash = `#/${one.key}`; });
+on("list", () => {
+  const node = byId("question"), made = greeting();
+  if (!state.open && !node.firstChild?.isEqualNode(made)) fill(node, made);
+});
 on("pending", drawBar);
 on("live", drawBar);
 addEventListener("focus", settle);

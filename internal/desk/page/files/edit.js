@@ -1,15 +1,14 @@
 // Changing arguments before they are approved, and seeing the changes before they are sent. What is
 // not changed keeps its text, to the last digit.
 import { el } from "./dom.js";
-import { change } from "./fields.js";
+import { change, pair } from "./fields.js";
 import { checkJSON, checkNumber, checkText } from "./form.js";
 import { put } from "./json.js";
-import { approvedBy } from "./model.js";
+import { approvedBy, argumentsOf } from "./model.js";
 import { name } from "./text.js";
 
 const textOf = (node) => (node.kind === "string" ? node.value : node.raw);
 const schemaOf = (q, key) => q.responseSchema.properties.editedArgs?.properties?.[key] ?? {};
-const argumentsOf = (q) => q.calls[0].arguments;
 
 // ui.edits has by the place of an argument the text in its input.
 
@@ -78,7 +77,7 @@ export function payload(ui, q) {
 export function review(ui, q) {
   const list = argumentsOf(q).members, n = ui.edits.size, rest = list.length - n;
   return el("section", {}, el("h3", {}, "Your changes", " ", el("span", { class: "more" }, `${n} of ${list.length} argument${list.length === 1 ? "" : "s"}`)),
-    el("div", { class: "fields" }, [...ui.edits].sort((a, b) => a[0] - b[0]).map(([at, typed]) => el("div", { class: "field" },
-      el("div", { class: "key" }, name(list[at].key)), el("div", { class: "value" }, change(textOf(list[at].node), typed))))),
+    el("div", { class: "fields" }, el("dl", {}, [...ui.edits].sort((a, b) => a[0] - b[0]).map(([at, typed]) =>
+      pair(name(list[at].key), el("dd", { class: "value" }, change(textOf(list[at].node), typed)))))),
     el("p", { class: "note" }, rest === 0 ? "Nothing else will run." : rest === 1 ? "The other argument goes as the agent wrote it." : `The other ${rest} arguments go as the agent wrote them.`));
 }

@@ -1,7 +1,7 @@
 // The arguments of a call, laid out to be read.
 import { button, el } from "./dom.js";
 import { digits } from "./model.js";
-import { name, shown } from "./text.js";
+import { literal, name, orderOf, shown } from "./text.js";
 
 const maxLines = 12, maxLength = 1200, someLines = 9, someLength = 900, someFields = 60;
 const count = new Intl.NumberFormat("en");
@@ -45,12 +45,15 @@ function lined(text, marks, kind) {
       const sign = kind === "diff" && inside ? text[at] : "";
       const how = sign === "+" ? "plus" : sign === "-" ? "minus" : "";
       box.append(el("div", { class: `line ${how}` },
-        how && el("span", { class: "unseen" }, how === "plus" ? "added: " : "taken out: "), el("span", {}, shown(text, marks, at, end))));
+        how && el("span", { class: "unseen" }, how === "plus" ? "added: " : "taken out: "), lineOf(text, marks, at, end)));
       at = end + 1;
     }
     return box;
   };
 }
+
+// lineOf is a line of code. Its direction is that of code.
+const lineOf = (text, marks, at, end) => el("span", { class: orderOf(text.slice(at, end)).class }, shown(text, marks, at, end));
 
 // number shows digits as they came, in groups that only the eye sees.
 export function number(text, big) {
@@ -62,7 +65,7 @@ function value(field, folds) {
   const { text = "", marks = [] } = field;
   switch (field.kind) {
     case "number":
-      return [number(text, field.salient), field.currency && el("span", { class: "unit" }, shown(field.currency))];
+      return [number(text, field.salient), field.currency && [" ", el("span", { class: "unit" }, shown(field.currency))]];
     case "boolean": case "null":
       return el("code", { class: "stored" }, text || "null");
     case "empty":
@@ -71,7 +74,7 @@ function value(field, folds) {
       return folded(text, folds, lined(text, marks, field.kind));
     default:
       if (field.kind === "prose" || isProse(text)) return folded(text, folds, (from, to) => el("div", { class: "prose", dir: "auto" }, shown(text, marks, from, to)));
-      return folded(text, folds, (from, to) => el("code", { class: "stored" }, shown(text, marks, from, to)));
+      return folded(text, folds, (from, to) => literal(text, marks, from, to));
   }
 }
 
@@ -97,11 +100,12 @@ function lately(one) {
   if (!one) return null;
   const notes = [];
   if (one.same) notes.push(" ", el("span", { class: "note" }, "as lately"));
-  else if (one.usual !== undefined) notes.push(el("p", { class: "note" }, "lately always ", el("b", { class: "other stored" }, shown(one.usual))));
+  else if (one.usual !== undefined) notes.push(el("p", { class: "note" }, "lately always ", el("b", { ...orderOf(one.usual), class: `other ${orderOf(one.usual).class}` }, shown(one.usual))));
+  if (one.others?.length) notes.push(el("p", {}, el("strong", { class: "badge warn" }, "lately not in ", shown(one.currency), ", but in ", shown(one.others.join(", ")))));
   if (!one.same && one.least !== undefined) {
     const n = one.count ?? one.of;
     const reach = one.least === one.most ? one.least : `${one.least} to ${one.most}`;
-    notes.push(el("p", { class: "note" }, `${n ? `${n} ` : ""}approved lately: `, el("span", { class: "number" }, reach)));
+    notes.push(el("p", { class: "note" }, `${n ? `${n} ` : ""}approved lately`, one.currency && [" in ", shown(one.currency)], ": ", el("span", { class: "number" }, reach)));
     if (one.times) notes.push(el("p", {}, el("strong", { class: "badge warn" }, typeof one.times === "string" ? one.times : timesText(one.times))));
   }
   return notes;
@@ -109,31 +113,35 @@ function lately(one) {
 
 const timesText = (n) => (n >= 1 ? `${count.format(n)} times the largest of them` : "less than the smallest of them");
 
-// table lays fields out. folds: what is long is folded; null: nothing is.
-export function table(fields, { folds = null, compared = [] } = {}) {
+// pair is a name and a value that belong together, in a list of such.
+export const pair = (key, value, how = "") => el("div", { class: `field ${how}` }, el("dt", { class: "key" }, key), value);
+
+// table lays fields out as a list of names and values. folds: what is long is folded; null: nothing
+// is. label is the name of a value that has none.
+export function table(fields, { folds = null, compared = [], label = "" } = {}) {
   const by = new Map((compared ?? []).map((one) => [one.path, one]));
   const rows = (nodes) => nodes.map(({ field, children }) => {
-    const what = children.length ? el("div", { class: "nested" }, rows(children)) : el("div", { class: "value" },
+    const what = children.length ? el("dd", { class: "nested" }, el("dl", {}, rows(children))) : el("dd", { class: "value" },
       value(field, folds), lately(by.get(field.path)));
-    return el("div", { class: children.length ? "field parent" : "field" },
-      el("div", { class: "key" }, name(keyOfField(field), field.keyMarks ?? []), field.twice && el("span", { class: "badge bad" }, "stands twice"), field.changed && el("span", { class: "badge warn" }, "changed")), what);
+    return pair([name(keyOfField(field) || label, field.keyMarks ?? []), field.twice && el("span", { class: "badge bad" }, "stands twice"), field.changed && el("span", { class: "badge warn" }, "changed")],
+      what, children.length ? "parent" : "");
   });
   const nodes = tree(fields);
-  const box = el("div", { class: "fields" });
+  const list = el("dl", {}), box = el("div", { class: "fields" }, list);
   if (folds && fields.length > someFields && nodes.length > 1) {
     let n = 0, some = 0;
     while (n < nodes.length && some < someFields) some += 1 + leaves(nodes[n++]);
-    box.append(...rows(nodes.slice(0, n)));
+    list.append(...rows(nodes.slice(0, n)));
     if (n < nodes.length) {
       const rest = nodes.slice(n), words = `Show the other ${count.format(rest.length)} arguments`;
       const last = el("div", { class: "field" }, el("div", { class: "value" }));
-      const fold = folds.add(() => last.replaceWith(...rows(rest)));
+      const fold = folds.add(() => { list.append(...rows(rest)); last.remove(); });
       last.firstChild.append(button(words, { kind: "small", press: () => folds.open(fold) }));
       box.append(last);
     }
     return box;
   }
-  box.append(...rows(nodes));
+  list.append(...rows(nodes));
   return box;
 }
 
@@ -145,6 +153,6 @@ export const whole = (text, folds) => el("div", { class: "fields" }, el("div", {
 
 // change shows what was and what is sent, with signs and words beside the colours.
 export function change(before, after) {
-  const line = (how, word, text) => el("div", { class: `line ${how}` }, el("span", { class: "unseen" }, word), el("span", {}, shown(text)));
+  const line = (how, word, text) => el("div", { class: `line ${how}` }, el("span", { class: "unseen" }, word), lineOf(text, undefined, 0, text.length));
   return el("div", { class: "code change" }, before !== null && line("minus", "the agent wrote: ", before), after !== null && line("plus", "you send: ", after));
 }

@@ -1,28 +1,54 @@
 // An answer's form, made from the schema of what the agent asks for. Numbers stay the text that was
 // typed.
-import { el } from "./dom.js";
-import { isNumber, read } from "./json.js";
+import { el, fill } from "./dom.js";
+import { whole } from "./fields.js";
+import { isNumber, read, twiceIn } from "./json.js";
 import { choicesOf, literal } from "./model.js";
 import { draftOf, openKey } from "./state.js";
-import { shown } from "./text.js";
+import { orderOf, shown } from "./text.js";
 
 let made = 0;
 
-// form makes the inputs, and ui.answer(), which is {payload} or {errors}.
+// form makes the inputs, and ui.answer(), which is {payload} or {errors}. What will be sent stands
+// below them. quiet: ui.answer says nothing of errors beside the inputs.
 export function form(ui, q, kind) {
+  const sends = el("div", { class: "sends" });
+  const show = () => {
+    const { payload } = ui.answer(true);
+    const made = el("div", {}, el("p", { class: "note" }, payload === undefined ? "What the agent gets stands here before it is sent." : `The agent gets this ${whatIs(payload)}, exactly:`),
+      payload !== undefined && el("pre", { tabindex: "0", role: "group", "aria-label": "What the agent gets" }, el("span", orderOf(payload), shown(payload))),
+      payload !== undefined && looksLikeJSON(payload) && el("p", { class: "note" }, "It is sent as a text, with quotes around it. Choose JSON to send the value itself."));
+    if (!sends.firstChild?.isEqualNode(made)) fill(sends, made);
+  };
+  const box = el("div", { on: { input: show, change: show } }, inputs(ui, q, kind, show), sends);
+  show();
+  return box;
+}
+
+const whatIs = (payload) => ({ '"': "text", "{": "object", "[": "list", t: "value", f: "value", n: "value" })[payload[0]] ?? "number";
+
+// looksLikeJSON says whether a text says a JSON value that is no text.
+function looksLikeJSON(payload) {
+  if (payload[0] !== '"') return false;
+  try { return read(JSON.parse(payload)).kind !== "string"; } catch { return false; }
+}
+
+function inputs(ui, q, kind, show) {
   const draft = draftOf(openKey());
   const choices = choicesOf(q);
   if (choices) return choice(ui, draft, choices);
   const schema = q.responseSchema;
-  if (!schema || schema.type === "string" || kind === "text") return text(ui, draft, q);
+  if (q.responseSchemaRaw) return rawForm(ui, draft, q);
+  if (!schema) return anything(ui, draft, q, show);
+  if (schema.type === "string" || kind === "text") return text(ui, draft, q);
   const flat = schema.type === "object" && Object.keys(schema.properties ?? {}).length > 0;
-  if (!flat) return json(ui, draft, schema);
+  if (!flat) return el("div", {}, el("p", { class: "note" }, "This answer has a form that the page has no fields for. Write it as JSON."), json(ui, draft, schema));
   const inputs = Object.entries(schema.properties).map(([name, inner]) => field(draft, name, inner, (schema.required ?? []).includes(name)));
-  ui.answer = () => {
+  ui.answer = (quiet) => {
     const errors = [], parts = [];
     for (const one of inputs) {
       const got = one.read();
-      one.say(got.error);
+      if (!quiet) one.say(got.error);
       if (got.error) errors.push({ text: got.error, node: one.input });
       else if (got.text !== undefined) parts.push(`${JSON.stringify(one.name)}:${got.text}`);
     }
@@ -32,7 +58,7 @@ export function form(ui, q, kind) {
 }
 
 function choice(ui, draft, choices) {
-  ui.pick = (n) => { const radio = box.querySelectorAll("input")[n]; if (radio) { radio.checked = true; draft.pick = n; radio.focus(); } };
+  ui.pick = (n) => { const radio = box.querySelectorAll("input")[n]; if (radio) { radio.checked = true; draft.pick = n; radio.focus(); radio.dispatchEvent(new Event("change", { bubbles: true })); } };
   ui.answer = () => (draft.pick === null ? { errors: [{ text: "Pick one of them first.", node: box.querySelector("input") }] } : { payload: choices[draft.pick].payload });
   const box = el("div", { class: "fields choices", role: "radiogroup", "aria-label": "Your answer" }, choices.map((one, n) => {
     const radio = el("input", { type: "radio", name: "choice", on: { change: () => { draft.pick = n; } } });
@@ -42,27 +68,46 @@ function choice(ui, draft, choices) {
   return box;
 }
 
+// anything is an answer of which nobody has said what it has to be: a text, or JSON.
+function anything(ui, draft, q, show) {
+  const box = el("div", {});
+  const draw = () => fill(box, draft.json ? json(ui, draft, null) : text(ui, draft, q));
+  const as = (isJSON, label) => {
+    const radio = el("input", { type: "radio", name: "as", on: { change: () => { draft.json = isJSON; draw(); show(); } } });
+    radio.checked = draft.json === isJSON;
+    return el("label", {}, radio, label);
+  };
+  draw();
+  return el("div", {}, el("div", { class: "as", role: "radiogroup", "aria-label": "Send it as" }, as(false, "As text"), as(true, "As JSON")), box);
+}
+
+// rawForm is for a schema that cannot be laid out.
+function rawForm(ui, draft, q) {
+  return el("div", {}, el("p", { class: "note" }, `The agent says what the answer has to be, and the page cannot lay that out: ${q.responseSchemaNote ?? "it is not read"}. Write the answer as JSON.`),
+    json(ui, draft, null), el("p", { class: "note" }, "What the agent says of the answer:"), el("div", { class: "says open" }, whole(q.responseSchemaRaw, ui.folds)));
+}
+
 function text(ui, draft, q) {
   const area = el("textarea", { id: "answer", rows: 4, "aria-label": "Your answer", value: draft.values.get("") ?? "", on: { input: () => draft.values.set("", area.value) } });
   const limits = q.responseSchema ?? {};
   const said = el("p", { class: "error", role: "alert" });
-  ui.answer = () => {
+  ui.answer = (quiet) => {
     const wrong = checkText(area.value, limits) ?? (area.value.trim() === "" ? "Write an answer first." : null);
-    said.textContent = wrong ?? "";
+    if (!quiet) said.textContent = wrong ?? "";
     return wrong ? { errors: [{ text: wrong, node: area }] } : { payload: JSON.stringify(area.value) };
   };
   return el("div", {}, area, said);
 }
 
 function json(ui, draft, schema) {
-  const area = el("textarea", { class: "mono", rows: 8, "aria-label": "Your answer, as JSON", spellcheck: "false", value: draft.values.get("") ?? "", on: { input: () => draft.values.set("", area.value) } });
+  const area = el("textarea", { id: "answer", class: "mono", rows: schema ? 8 : 4, "aria-label": "Your answer, as JSON", spellcheck: "false", value: draft.values.get("") ?? "", on: { input: () => draft.values.set("", area.value) } });
   const said = el("p", { class: "error", role: "alert" });
-  ui.answer = () => {
+  ui.answer = (quiet) => {
     const wrong = checkJSON(area.value, schema);
-    said.textContent = wrong ?? "";
+    if (!quiet) said.textContent = wrong ?? "";
     return wrong ? { errors: [{ text: wrong, node: area }] } : { payload: area.value.trim() };
   };
-  return el("div", {}, el("p", { class: "note" }, "This answer has a form that the page has no fields for. Write it as JSON."), area, said);
+  return el("div", {}, area, said);
 }
 
 // typeOf is what a schema asks for, null beside another type left out.
@@ -125,10 +170,21 @@ function isDay(text) {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
+// notJSON says in words where a text is no JSON.
+function notJSON(typed, at) {
+  const before = typed.slice(0, at).split("\n");
+  const where = at >= typed.trimEnd().length ? "it ends too early" : `line ${before.length}, character ${[...before.at(-1)].length + 1}`;
+  const hint = /^[^\s{["\d-][^{[":]*$/.test(typed.trim()) ? ` A text stands in double quotes: ${JSON.stringify(typed.trim().slice(0, 40))}` : " Example: {\"name\": \"value\"}";
+  return `This is not JSON (${where}).${hint}`;
+}
+
 // checkJSON says in words why a text is no JSON of the type that is asked for.
 export function checkJSON(typed, schema) {
   let node;
-  try { node = read(typed); } catch { return "This is not JSON. Example: {\"name\": \"value\"}"; }
+  if (typed.trim() === "") return "Nothing is written yet.";
+  try { node = read(typed); } catch (wrong) { return notJSON(typed, wrong.at ?? 0); }
+  const twice = twiceIn(node);
+  if (twice !== null) return `The key “${twice}” stands there twice, so nobody can say which one counts.`;
   const type = schema ? typeOf(schema) : undefined;
   if ((type === "object" || type === "array") && node.kind !== type) return `It has to be ${type === "object" ? "an object, in { }" : "a list, in [ ]"}.`;
   return null;

@@ -24,7 +24,7 @@ export function showHelp() {
     el("div", { class: "head" }, el("h2", { id: "help-title" }, "Help and settings"), button("Close", { kind: "quiet", key: "Esc", press: close })),
     el("h3", {}, "Keys"),
     el("dl", { class: "keys" }, keys.map((one) => [el("dt", {}, one.slice(0, -1).map((k) => el("kbd", {}, k))), el("dd", {}, one.at(-1))])),
-    el("p", { class: "note" }, "A and D count only with the focus in the question, and not in the first moment after it appears."),
+    el("p", { class: "note" }, "A and D count only with the focus in the question, and not in the first second after it appears."),
     el("fieldset", {}, el("legend", {}, "Settings"), box("keys", "Single keys work"), box("next", "After a decision, open the next question")),
     el("fieldset", {}, el("legend", {}, "A decision is sent"), radio(5, "after 5 seconds"), radio(20, "after 20 seconds"), radio("ask", "at once, and the page asks first")),
     state.me?.session && el("p", {}, button("Sign out", { kind: "small", press: async () => { await api.signOut().catch(() => {}); location.reload(); } })));

@@ -3,19 +3,26 @@
 // nodes that keep the text of each value.
 
 const space = /[ \t\n\r]*/y;
-const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const string = /"(?:[^"\\]|\\.)*"/sy;
 const deepest = 64;
 
 // read returns the node of a JSON text: {kind, raw, value?, members?, items?}. kind is string,
 // number, true, false, null, object, array, or deep for what is nested deeper than anybody reads.
-// It throws if the text is no JSON.
+// It throws a SyntaxError if the text is no JSON; its at is the place.
 export function read(text) {
   const at = { text, pos: 0 };
   const node = value(at, 0);
   skip(at);
-  if (at.pos !== text.length) throw new SyntaxError("there is something behind the value");
+  if (at.pos !== text.length) throw broken(at, "there is something behind the value");
   return node;
+}
+
+function broken(at, words = "it is not JSON") { return Object.assign(new SyntaxError(words), { at: at.pos }); }
+
+// said is what a JSON string says.
+function said(at, from, raw) {
+  try { return JSON.parse(raw); } catch { at.pos = from; throw broken(at); }
 }
 
 function skip(at) {
@@ -27,7 +34,7 @@ function skip(at) {
 function take(at, pattern) {
   pattern.lastIndex = at.pos;
   const found = pattern.exec(at.text);
-  if (!found) throw new SyntaxError(`no JSON at ${at.pos}`);
+  if (!found) throw broken(at);
   at.pos = pattern.lastIndex;
   return found[0];
 }
@@ -39,7 +46,7 @@ function value(at, depth) {
   if (sign === "{" || sign === "[") return depth >= deepest ? deep(at) : nested(at, sign, depth);
   if (sign === '"') {
     const raw = take(at, string);
-    return { kind: "string", raw, value: JSON.parse(raw) };
+    return { kind: "string", raw, value: said(at, from, raw) };
   }
   for (const word of ["true", "false", "null"]) {
     if (at.text.startsWith(word, from)) {
@@ -56,12 +63,14 @@ function nested(at, sign, depth) {
   const list = [];
   const end = object ? "}" : "]";
   for (skip(at); at.text[at.pos] !== end; skip(at)) {
-    if (list.length && at.text[at.pos++] !== ",") throw new SyntaxError(`no JSON at ${at.pos}`);
+    if (list.length && at.text[at.pos] !== ",") throw broken(at);
+    if (list.length) at.pos++;
     if (!object) { list.push(value(at, depth + 1)); continue; }
     skip(at);
-    const key = JSON.parse(take(at, string));
+    const begin = at.pos, key = said(at, begin, take(at, string));
     skip(at);
-    if (at.text[at.pos++] !== ":") throw new SyntaxError(`no JSON at ${at.pos}`);
+    if (at.text[at.pos] !== ":") throw broken(at);
+    at.pos++;
     list.push({ key, node: value(at, depth + 1) });
   }
   at.pos++;
@@ -74,7 +83,7 @@ function deep(at) {
   const from = at.pos;
   for (let open = 0; ;) {
     const sign = at.text[at.pos];
-    if (sign === undefined) throw new SyntaxError("the JSON ends too early");
+    if (sign === undefined) throw broken(at);
     if (sign === '"') { take(at, string); continue; }
     at.pos++;
     if (sign === "{" || sign === "[") open++;
@@ -107,6 +116,17 @@ export function plain(node, keep = new Set()) {
 // the member. What is not changed keeps its text.
 export function put(object, changed) {
   return "{" + object.members.map(({ key, node }, n) => JSON.stringify(key) + ":" + (changed.get(n) ?? node.raw)).join(",") + "}";
+}
+
+// twiceIn is the first key that stands twice in an object of a node, at any depth; null: none does.
+export function twiceIn(node) {
+  const inner = node.kind === "object" ? node.members.map((m) => m.node) : node.kind === "array" ? node.items : [];
+  if (node.kind === "object") {
+    const seen = new Set();
+    for (const { key } of node.members) { if (seen.has(key)) return key; seen.add(key); }
+  }
+  for (const one of inner) { const key = twiceIn(one); if (key !== null) return key; }
+  return null;
 }
 
 // isNumber says whether a text is a number as JSON writes it.

@@ -74,9 +74,10 @@ function tagsOf(row) {
   if (row.doubt) add("may have run", "bad");
   if (q.grave) add(q.graveRule ? "grave" : "hidden characters", "bad");
   if (q.compared?.some?.((one) => one.times)) add("unusual amount", "warn");
+  if (q.compared?.some?.((one) => one.others)) add("unusual currency", "warn");
   if (!row.doubt && left(row.expires) <= 0) add("expired", "bad");
   else if (!row.doubt && left(row.expires) < soon) tags.push(el("span", { class: "badge warn" }, "expires in ", el("time", { datetime: row.expires, data: { show: "left" } }, span(left(row.expires)))));
-  if (row.of > 1) add(`${row.n + 1} of ${row.of} in this pause`);
+  if (row.of > 1) add(row.some ? `one of ${row.of} in this pause` : `${row.n + 1} of ${row.of} in this pause`);
   if (row.mine) add("you asked");
   return tags;
 }
@@ -92,7 +93,7 @@ export function outcome(row) {
   if (end?.how === "withdrawn") return "given up";
   if (end?.how === "in doubt") return "in doubt";
   if (how === "carrying") return "being sent";
-  if (decision?.says === "approved") return `approved${who}`;
+  if (decision?.says === "approved") return `approved${decision.edited ? " with changes" : ""}${who}`;
   if (decision?.says === "denied") return `denied${who}`;
   if (decision?.status === "cancelled") return `declined${who}`;
   return decision ? `answered${who}` : how;
@@ -101,7 +102,7 @@ export function outcome(row) {
 function draw() {
   const nav = byId("list");
   const top = nav.querySelector(".rows")?.scrollTop ?? 0;
-  const search = el("input", { type: "search", id: "filter", placeholder: "Agent, tool, person", "aria-label": "Filter by agent, tool, person", value: state.filter, autocomplete: "off",
+  const search = el("input", { type: "search", id: "filter", placeholder: "Agent, tool, person, amount …", "aria-label": "Filter by agent, tool, person, and what a row says", value: state.filter, autocomplete: "off",
     on: { input: (e) => { state.filter = e.target.value; arrange(); const again = byId("filter"); again.focus(); again.setSelectionRange(again.value.length, again.value.length); } } });
   const box = el("div", { class: "rows" });
   for (const [group, rows] of groups) {
@@ -122,7 +123,7 @@ function draw() {
 function empty() {
   if (state.live === "out") return el("p", { class: "plain note" }, "Sign in to see what waits.");
   if (state.live === "begin") return el("p", { class: "plain note" }, "Reading the list …");
-  if (state.filter) return el("div", { class: "plain" }, el("b", {}, "Nothing fits"), el("p", { class: "note" }, "No question has these words in its agent, tool or person."));
+  if (state.filter) return el("div", { class: "plain" }, el("b", {}, "Nothing fits"), el("p", { class: "note" }, "No question has these words in its agent, tool, person, or what its row says."));
   if (state.tab === "decided") return el("div", { class: "plain" }, el("b", {}, "Nothing was decided lately"));
   return el("div", { class: "plain" }, el("b", {}, "Nothing waits"), el("p", { class: "note" }, "New questions appear by themselves."));
 }

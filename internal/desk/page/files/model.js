@@ -46,11 +46,20 @@ export function choicesOf(q) {
 // approvedBy is the member by which the answer's schema says yes.
 export const approvedBy = (q) => ["approved", "accepted", "confirmed"].find((key) => q.responseSchema?.properties?.[key]?.type === "boolean");
 
+// namedBy is the one call that the agent names where Holdpoint knows none; undefined: there is none.
+export function namedBy(q) {
+  const named = q.calls?.length ? [] : (q.statements ?? []).filter((one) => one.name);
+  return named.length === 1 ? named[0] : undefined;
+}
+
+// argumentsOf are the arguments with which an edit begins, as a node.
+export const argumentsOf = (q) => (q.calls?.length === 1 ? q.calls[0].arguments : namedBy(q)?.arguments);
+
 // mayOf says what the caller may do with a question, and why not: codes by what.
 export function mayOf(approval, q) {
   const may = q.may ?? {};
   const open = approval.state === "waiting" && !q.decision && !(left(q.expires) <= 0);
-  const edits = q.calls?.length === 1 && q.calls[0].arguments?.kind === "object" && q.responseSchema?.properties?.editedArgs && approvedBy(q);
+  const edits = argumentsOf(q)?.kind === "object" && q.responseSchema?.properties?.editedArgs && approvedBy(q);
   return {
     open, approve: may.approve ?? q.yesKnown, answer: may.answer ?? true, deny: may.deny || (may.cancel ?? true),
     edit: Boolean(edits) && (may.edit ?? true) && !q.cancelOnly, operate: may.operate ?? true, why: may.why ?? {},
@@ -60,10 +69,10 @@ export function mayOf(approval, q) {
 // changesOf are the arguments that a decision has changed: {key, was, is} with the texts, null where
 // there is none; null: it was decided on the arguments as they were.
 export function changesOf(q, decision) {
-  const edited = decision?.payload?.members?.find((m) => (m.key === "editedArgs" || m.key === "edited_args") && m.node.kind === "object")?.node;
+  const edited = decision?.arguments?.kind === "object" ? decision.arguments : null;
   if (!edited) return null;
   const text = (node) => (node ? (node.kind === "string" ? node.value : node.raw) : null);
-  const was = new Map((q.calls?.[0]?.arguments?.members ?? []).map((m) => [m.key, m.node]));
+  const was = new Map((argumentsOf(q)?.members ?? []).map((m) => [m.key, m.node]));
   const is = new Map(edited.members.map((m) => [m.key, m.node]));
   return [...new Set([...is.keys(), ...was.keys()])].filter((key) => was.get(key)?.raw !== is.get(key)?.raw).map((key) => ({ key, was: text(was.get(key)), is: text(is.get(key)) }));
 }
@@ -73,11 +82,14 @@ export const callName = (q) => q.calls?.[0]?.name ?? "";
 
 export const heading = { text: "Question", choice: "Choice", form: "Form" };
 
-// lineOf is what a row of the list says of a question in one line.
-export function lineOf(q) {
+// lineOf is what a row of the list says of a question in one line: what was sent, if that is
+// something else than what was asked about.
+export function lineOf(q, decision) {
   if (q.line) return oneLine(q.line);
-  if (kindOf(q) !== "tool") return oneLine(q.message ?? "");
-  const fields = fieldsOf(q.calls?.[0]).filter((f) => f.kind !== "object" && f.kind !== "array");
+  if (decision?.edited && !decision.fields?.length) return `before it was changed: ${lineOf(q)}`;
+  if (kindOf(q) !== "tool" && q.message) return oneLine(q.message);
+  const laid = decision?.edited ? decision.fields : q.calls?.length ? fieldsOf(q.calls[0]) : (q.statements ?? []).flatMap((one) => one.fields ?? []);
+  const fields = laid.filter((f) => f.kind !== "object" && f.kind !== "array");
   const parts = [];
   const salient = fields.find((f) => f.salient);
   if (salient) parts.push(oneLine(salient.text + (salient.currency ? ` ${salient.currency}` : ""), 60));
@@ -89,11 +101,18 @@ export function lineOf(q) {
   return parts.join(" · ") || oneLine(q.message ?? "");
 }
 
-// rowsOf are the rows that an approval has in a list: one for each question.
+// decisionOf is what was decided on a question, here or by the chat; null: nothing was.
+export function decisionOf(approval, q) {
+  const asked = approval.end?.questions.find((one) => one.id === q.id);
+  return q.decision ?? (asked?.status ? { ...asked, by: approval.end.by, at: approval.end.at } : null);
+}
+
+// rowsOf are the rows that an approval has in a list: one for each question. A list does not have
+// all questions of a pause that has very many.
 export function rowsOf(approval, me) {
   return approval.questions.map((q, n) => ({
-    key: keyOf(approval.id, q.id), id: approval.id, question: q.id, q, n, of: approval.questions.length, approval,
-    kind: kindOf(q), tool: callName(q), line: lineOf(q), opened: approval.opened, expires: q.expires,
+    key: keyOf(approval.id, q.id), id: approval.id, question: q.id, q, n, of: approval.questions.length + (approval.questionsLeft ?? 0), some: Boolean(approval.questionsLeft), approval,
+    kind: kindOf(q), tool: callName(q), line: lineOf(q, decisionOf(approval, q)), opened: approval.opened, expires: q.expires,
     mine: Boolean(me?.name && approval.requester && me.name === approval.requester), doubt: approval.state === "doubt",
   }));
 }

@@ -2,7 +2,7 @@
 import * as api from "./api.js";
 import { clock, exact, left } from "./clock.js";
 import { button, el } from "./dom.js";
-import { changesOf, fieldsOf, kindOf } from "./model.js";
+import { changesOf, decisionOf, fieldsOf, kindOf } from "./model.js";
 import { look } from "./poll.js";
 import { state } from "./state.js";
 import { markNames, name, shown } from "./text.js";
@@ -20,15 +20,15 @@ export function notes(a, q, ui, may) {
   if (q.cancelOnly && may.open) list.push(notice("plainly", "This can only be declined", el("p", {}, "Nobody knows any more what was asked, or what became of an earlier answer.")));
   const odd = marked(q);
   if (odd.length && !a.end) {
-    list.push(notice("bad", "Some text is not what it looks like", el("ul", {}, odd), el("p", {}, "All of them are shown as marks. They are part of what will run.")));
+    list.push(notice("bad", "Some text is not what it looks like", el("ul", {}, odd), el("p", {}, `All of them are shown as marks.${q.calls?.length ? " They are part of what will run." : ""}`)));
   }
-  if (may.open && kindOf(q) === "tool" && !may.approve && may.why.approve) list.push(notice("plainly", reasonOf(may.why.approve, "You can read this. To approve it takes somebody with that right.")));
+  if (may.open && kindOf(q) === "tool" && !may.approve && may.why.approve) list.push(notice("plainly", reasonOf(a, may.why.approve, "To approve it takes somebody with that right.")));
   return list;
 }
 
 // doubt is what nobody knows the end of.
 function doubt(a, q, may) {
-  const d = q.decision ?? a.end?.questions.find((one) => one.id === q.id);
+  const d = decisionOf(a, q);
   const who = d?.by && d?.at ? `${d.by} ${verbOf(d)} it at ${clock(d.at)}. ` : "";
   const free = async (event) => {
     event.target.closest("button").setAttribute("aria-disabled", "true");
@@ -41,8 +41,7 @@ function doubt(a, q, may) {
 
 // over is a question that is decided or has ended.
 function over(a, q) {
-  const asked = a.end?.questions.find((one) => one.id === q.id);
-  const d = q.decision ?? (asked?.status ? { ...asked, by: a.end?.by, at: a.end?.at } : null);
+  const d = decisionOf(a, q);
   if (a.end?.how === "retired") return notice("plainly", "Nobody answered, so it was not run", el("p", {}, became(a.end)));
   if (a.end?.door === "desk" && (a.end.how === "withdrawn" || a.end.how === "in doubt")) {
     return notice("plainly", `${you(a.end.by) ?? "Somebody"} gave it up at ${clock(a.end.at)}`);
@@ -50,7 +49,7 @@ function over(a, q) {
   if (!d) return notice("plainly", a.end ? became(a.end) : "It has ended");
   const mine = d.by && d.by === state.me?.name;
   const n = changesOf(q, d)?.length ?? 0;
-  const title = mine ? `You ${verbOf(d)} it${n ? ` with ${some(n, "change", "changes")}` : ""} at ${exact(d.at)}` : whoDid(d, q.decision ? "desk" : a.end?.door);
+  const title = mine ? `You ${verbOf(d)} it${n ? ` with ${some(n, "change", "changes")}` : d.edited ? " with changes" : ""} at ${exact(d.at)}` : whoDid(d, q.decision ? "desk" : a.end?.door);
   return notice(mine ? "plainly" : "plainly strong", title);
 }
 
@@ -69,7 +68,7 @@ const kinds = {
 };
 const invisible = (n) => some(n, "invisible character", "invisible characters");
 
-// marked says in a line each what is hidden, and where.
+// marked says in a line each what is hidden, and where. where makes the words anew for each line.
 function marked(q) {
   const list = [];
   const add = (where, marks) => {
@@ -78,15 +77,22 @@ function marked(q) {
     for (const [kind, all] of by) {
       const decoded = kind === "lookalike" ? "" : all.map((m) => m.decoded).filter(Boolean).join(" ");
       const names = decoded ? "" : markNames(all);
-      list.push(el("li", {}, (kinds[kind] ?? invisible)(all.reduce((sum, m) => sum + (m.count || 1), 0)), " (in ", where, ")",
+      list.push(el("li", {}, (kinds[kind] ?? invisible)(all.reduce((sum, m) => sum + (m.count || 1), 0)), " (in ", where(), ")",
         decoded && ["; they spell “", shown(decoded), "”"], names && `: ${names}`));
     }
   };
+  const inFields = (fields, otherwise) => {
+    for (const f of fields) { add(() => "a key", f.keyMarks); add(() => name(f.path || otherwise, f.keyMarks ?? []), f.marks); }
+  };
   for (const call of q.calls ?? []) {
-    add("the tool's name", call.nameMarks);
-    for (const f of fieldsOf(call)) { add("a key", f.keyMarks); add(name(f.path, f.keyMarks ?? []), f.marks); }
+    add(() => "the tool's name", call.nameMarks);
+    inFields(fieldsOf(call), "");
   }
-  add("the agent's words", q.messageMarks);
+  for (const one of q.statements ?? []) {
+    add(() => "the name that the agent says", one.nameMarks);
+    inFields(fieldsOf(one), one.path.split(".").at(-1));
+  }
+  add(() => "the agent's words", q.messageMarks);
   if (!list.length && q.grave && !q.graveRule) list.push(el("li", {}, "It lies in a part of the question that is not on this page"));
   return list.length > 12 ? [...list.slice(0, 12), el("li", {}, `and in ${list.length - 12} more places`)] : list;
 }

@@ -2,8 +2,8 @@
 import * as api from "./api.js";
 import { ago, clock, left, span } from "./clock.js";
 import { byId, el, fill } from "./dom.js";
-import { change, Folds, table, whole } from "./fields.js";
-import { callName, changesOf, choicesOf, fieldsOf, heading, kindOf, mayOf } from "./model.js";
+import { change, Folds, pair, table, whole } from "./fields.js";
+import { callName, changesOf, choicesOf, decisionOf, fieldsOf, heading, kindOf, mayOf } from "./model.js";
 import { form } from "./form.js";
 import { editor, review } from "./edit.js";
 import { notes } from "./notices.js";
@@ -17,13 +17,16 @@ const time = (iso, show, text) => el("time", { datetime: iso, title: new Date(is
 // agentSays is a frame around what the agent wrote.
 const agentSays = (text, marks) => el("div", { class: "says", tabindex: "0", role: "group", "aria-label": "Written by the agent" }, el("div", { class: "prose", dir: "auto" }, shown(text, marks)));
 
+const byAgent = "written by the agent, not by Holdpoint";
+const notRead = "You may see that this waits, and not read it.";
+
 // titleOf is the heading of a question.
 function titleOf(q, kind) {
   const tool = callName(q);
   if (kind === "choice") return [`Choose one of ${["", "", "two", "three", "four", "five", "six"][choicesOf(q).length] ?? choicesOf(q).length}`];
   if (kind === "text") return ["Answer a question"];
   if (kind === "form") return ["Fill in a form"];
-  return tool ? ["Run ", name(tool, q.calls[0].nameMarks ?? [])] : ["Run something that is not known"];
+  return tool ? ["Run ", name(tool, q.calls[0].nameMarks ?? [])] : [q.statements?.length ? "Approve or deny what the agent says" : "Run something that is not known"];
 }
 
 // draw shows the open question. ui is what the reader has done with it so far.
@@ -50,9 +53,11 @@ export function draw(ui) {
   if (ui.mode === "review") parts.push(review(ui, q));
   else if (ui.mode === "edit") parts.push(editor(ui, q));
   else {
-    if (kind !== "tool") parts.push(q.message ? section("The question", "written by the agent, not by Holdpoint", agentSays(q.message, q.messageMarks ?? [])) : section("The question", "", el("p", {}, "The agent wrote nothing with it.")));
+    if (kind !== "tool" && q.message) parts.push(section("The question", byAgent, agentSays(q.message, q.messageMarks ?? [])));
+    else if (kind !== "tool" && !q.statements?.length) parts.push(section("The question", "", el("p", { class: a.withheld ? "note" : "" }, a.withheld ? notRead : "The agent wrote nothing with it.")));
     if (q.calls?.length || kind === "tool") parts.push(calls(a, q, ui, ended));
-    if (kind === "tool" && q.message) parts.push(section("The reason", "written by the agent, not by Holdpoint", agentSays(q.message, q.messageMarks ?? [])));
+    if (kind === "tool" && q.message) parts.push(section("The reason", byAgent, agentSays(q.message, q.messageMarks ?? [])));
+    if (q.statements?.length) parts.push(statements(a, q, ui));
     if ((kind !== "tool" || !q.yesKnown) && may.open && !q.cancelOnly) parts.push(section("Your answer", "", form(ui, q, kind)));
   }
   if (ended) parts.push(answer(a, q, ui));
@@ -63,8 +68,9 @@ export function draw(ui) {
   return fill(node, el("div", { class: "column" }, parts));
 }
 
-function greeting() {
-  return el("div", { class: "column greeting" }, el("p", { class: "note" }, state.rows.length ? "Open a question in the list: J and K go through it, Enter opens." : "Nothing is open."));
+// greeting stands in the place of a question while none is open.
+export function greeting() {
+  return el("div", { class: "column greeting" }, el("p", { class: "note" }, state.rows.length ? "Choose a question. J and K go through the list, Enter opens." : "Nothing waits."));
 }
 
 // others are the questions of the same pause.
@@ -80,49 +86,67 @@ function others(a, q) {
 // calls are what a yes lets run.
 function calls(a, q, ui, ended) {
   const title = ended ? "What was asked" : "What will run";
-  if (!q.calls?.length) return section(title, "", el("p", {}, "Nobody knows what a yes lets run: the agent did not say which call it asks about."));
+  if (!q.calls?.length) return section(title, "", el("p", {}, noCall(a, q)));
   const compared = q.compared?.length ? "compared with what was approved lately" : "";
   return q.calls.map((call, n) => section(q.calls.length > 1 ? [title, " ", name(call.name ?? "", call.nameMarks ?? [])] : title, n === 0 ? compared : "", call.note && el("p", { class: "note strong" }, noteText(call.note)), argumentsOf(a, q, call, n, ui)));
+}
+
+// noCall says what is known of a yes where Holdpoint knows no call.
+function noCall(a, q) {
+  if (a.withheld) return notRead;
+  if (q.statements?.length) return "Holdpoint has not seen a call. A yes lets run what the agent makes of it. What it says about that is below.";
+  return "Nobody knows what a yes lets run: the agent did not say which call it asks about.";
+}
+
+// statements are what the agent sent beside its message, in a frame.
+function statements(a, q, ui) {
+  const list = q.statements;
+  const each = list.map((one) => {
+    const last = one.path.split(".").at(-1);
+    const head = one.name ? ["It names ", name(one.name, one.nameMarks ?? []), one.fields?.length ? ", with:" : "."] : list.length > 1 ? name(one.path) : null;
+    const more = one.rest && rest("sent", api.sent(a.id, q.id), ui, "All that the agent sent, as a file");
+    return el("div", {}, head && el("p", { class: "names" }, head),
+      one.fields?.length > 0 && table(mark(one.fields, ui, `${one.path} `), { folds: ui.folds, label: last }), more);
+  });
+  return section("What the agent says with it", byAgent, el("div", { class: "says open", role: "group", "aria-label": "Written by the agent" }, each));
 }
 
 const noteText = (note) => note.charAt(0).toUpperCase() + note.slice(1) + ".";
 
 function argumentsOf(a, q, call, n, ui) {
   const fields = fieldsOf(call);
-  const more = call.rest && rest(a, q, n, ui, call);
+  const here = fields.reduce((sum, f) => sum + (f.text?.length ?? 0), 0);
+  const more = call.rest && rest(n, api.raw(a.id, q.id, n), ui, call.size > here ? `The rest, ${kib(call.size - here)}, as a file` : "The whole, as a file");
   if (fields.length) return [table(mark(fields, ui), { folds: ui.folds, compared: q.compared ?? [] }), more];
   if (call.raw) return whole(call.raw, ui.folds);
   if (call.arguments || call.size === 2) return el("p", { class: "note" }, "It has no arguments.");
-  if (a.withheld) return el("p", { class: "note" }, "You may see that this waits, and not read it.");
+  if (a.withheld) return el("p", { class: "note" }, notRead);
   return el("p", { class: "note" }, "Its arguments are not known.");
 }
 
 // mark says which fields are others than they were when the question was opened.
-function mark(fields, ui) {
+function mark(fields, ui, prefix = "") {
   if (!ui.before) return fields;
-  return fields.map((field) => (ui.before.get(field.path) === field.text ? field : { ...field, changed: true }));
+  return fields.map((field) => (ui.before.get(prefix + field.path) === field.text ? field : { ...field, changed: true }));
 }
 
 const kib = (n) => (n >= 1 << 20 ? `${(n / (1 << 20)).toFixed(1)} MB` : `${Math.ceil(n / 1024)} KB`);
 
-// rest is the way to what the page does not show of the arguments. Approve waits until it was opened.
-function rest(a, q, n, ui, call) {
+// rest is the way to what the page does not show of what is asked. A yes waits until it was opened.
+function rest(n, href, ui, words) {
   if (!ui.read.has(n)) ui.files.add(n);
-  const here = fieldsOf(call).reduce((sum, f) => sum + (f.text?.length ?? 0), 0);
-  const words = call.size > here ? `The rest, ${kib(call.size - here)}, as a file` : "The whole, as a file";
   const read = () => { ui.files.delete(n); ui.read.add(n); ui.changed(); };
-  return el("p", { class: "rest" }, el("a", { class: "button small", href: api.raw(a.id, q.id, n), download: "arguments.txt", on: { click: read } }, words),
-    el("span", { class: "note" }, "Approve waits until it was opened."));
+  return el("p", { class: "rest" }, el("a", { class: "button small", href, download: n === "sent" ? "sent.txt" : "arguments.txt", on: { click: read } }, words),
+    el("span", { class: "note" }, "A yes waits until it was opened."));
 }
 
 // answer is what was decided, and what became of it.
 function answer(a, q, ui) {
-  const asked = a.end?.questions.find((one) => one.id === q.id);
-  const d = q.decision ?? (asked?.status ? { ...asked, by: a.end.by, at: a.end.at } : null);
+  const d = decisionOf(a, q);
   const parts = [];
   const changes = changesOf(q, d);
   if (changes) {
-    parts.push(el("div", { class: "fields" }, changes.map(({ key, was, is }) => el("div", { class: "field" }, el("div", { class: "key" }, name(key)), el("div", { class: "value" }, change(was, is))))));
+    parts.push(el("div", { class: "fields" }, el("dl", {}, changes.map(({ key, was, is }) => pair(name(key), el("dd", { class: "value" }, change(was, is)))))));
   } else if (d?.payload && (d.edited || !["approved", "denied"].includes(d.says))) parts.push(whole(d.payload.kind === "string" ? d.payload.value : d.payload.raw, null));
   else if (d?.edited) parts.push(el("p", { class: "note" }, "It was approved with other arguments than those shown."));
   if (d?.comment && d.comment !== ui.refused?.quote) parts.push(el("p", { class: "quote" }, shown(d.comment, d.commentMarks)));
@@ -140,7 +164,10 @@ function earlier(a, q) {
   const differ = (q.compared ?? []).filter((one) => !one.same).map((one) => one.path);
   const columns = [...new Set([...salient, ...differ, ...plain])].filter((path) => known.has(path)).slice(0, 2);
   const numeric = new Set(salient);
-  const cell = (one, path) => one.fields?.find((f) => f.path === path)?.text ?? "";
+  const cell = (one, path) => {
+    const f = one.fields?.find((each) => each.path === path);
+    return f ? [shown(f.text.slice(0, 60)), f.currency && [" ", shown(f.currency)]] : "";
+  };
   const has = q.similar.some((one) => one.comment);
   return section("Earlier decisions", [tool && name(tool), a.agent && [" by ", shown(a.agent)]],
     el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Earlier decisions" }, el("table", {},
@@ -150,7 +177,7 @@ function earlier(a, q) {
         el("td", {}, one.at && time(one.at, "clock", clock(one.at))),
         el("td", {}, one.outcome, one.changed?.length ? `, ${one.changed.length} change${one.changed.length === 1 ? "" : "s"}` : ""),
         el("td", {}, one.by ? shown(you(one.by)) : one.door === "chat" ? "in the chat" : ""),
-        columns.map((path) => el("td", { class: numeric.has(path) ? "right number" : "" }, shown(cell(one, path).slice(0, 60)))),
+        columns.map((path) => el("td", { class: numeric.has(path) ? "right number" : "" }, cell(one, path))),
         has && el("td", {}, one.comment ? ["“", shown(one.comment.slice(0, 120)), "”"] : "")))))));
 }
 

@@ -42,7 +42,7 @@ export const openKey = () => (state.open ? keyOf(state.open.id, state.open.quest
 const drafts = new Map();
 
 export function draftOf(key) {
-  if (!drafts.has(key)) drafts.set(key, { comment: "", tell: false, typed: "", values: new Map(), pick: null, edits: new Map(), refused: null });
+  if (!drafts.has(key)) drafts.set(key, { comment: "", tell: false, typed: "", values: new Map(), json: false, pick: null, edits: new Map(), refused: null });
   return drafts.get(key);
 }
 

@@ -95,8 +95,18 @@ export function shown(text, marks, from = 0, to = text.length) {
   return nodes;
 }
 
-// name shows a word such as a tool's name or a key: in the order in which it is stored.
-export const name = (text, marks) => el("code", { class: "stored" }, shown(text, marks));
+// turning are the characters that turn the order of what stands around them, and controls.
+const turning = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u061C\u200E\u200F\u2029\u202A-\u202E\u2066-\u2069]/;
+
+// orderOf says how a text stands among others: by itself, so that Arabic and Hebrew are read as they
+// are written; letter by letter as it is stored where a character in it turns the order.
+export const orderOf = (text) => (turning.test(text) ? { class: "stored" } : { class: "isolated", dir: "auto" });
+
+// literal shows a text that is no prose, or its part from one unit to another.
+export const literal = (text, marks, from, to) => el("code", orderOf(text), shown(text, marks, from, to));
+
+// name shows a word such as a tool's name or a key.
+export const name = (text, marks) => literal(text, marks);
 
 // person shows who somebody is.
 export const person = (text) => el("b", { class: "person" }, shown(text));

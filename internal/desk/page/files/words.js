@@ -15,7 +15,7 @@ export function whoDid(decision, door = "desk") {
   const by = decision.by ? you(decision.by) : door === "chat" ? "Somebody" : "Somebody";
   const at = decision.at ? ` ${ago(decision.at)}` : "";
   const where = doors[door] ? `, ${doors[door]}` : "";
-  return `${by} ${verbOf(decision)} this${at}${where}`;
+  return `${by} ${verbOf(decision)} this${decision.edited ? " with changes" : ""}${at}${where}`;
 }
 
 const lacks = {
@@ -53,15 +53,18 @@ export function became(end) {
 
 const reasons = {
   AGENT_ELSEWHERE: "The process that serves this agent is another one. Decide it there.",
-  FORBIDDEN: "You can read this. To decide it takes somebody with that right.",
+  FORBIDDEN: "To decide it takes somebody with that right.",
   REQUESTER: "You asked for this, so somebody else has to answer.",
   DECISION_NOT_KNOWN: "Nobody knows which answer lets this run.",
   INVALID_PAYLOAD: "This can only be declined.",
   INTERRUPT_EXPIRED: "Its time is over.",
 };
 
-// reasonOf says why something may not be done.
-export const reasonOf = (code, otherwise) => reasons[code] ?? otherwise;
+// reasonOf says why something may not be done with an approval, by the code of it.
+export function reasonOf(approval, code, otherwise) {
+  const why = reasons[code] ?? otherwise;
+  return !reasons[code] || code === "FORBIDDEN" ? `${approval.withheld ? "You may see that this waits." : "You can read this."} ${why}` : why;
+}
 
 // refusal says in words why a decision was not taken: {title, text}.
 export function refusal(problem, one) {
