@@ -24,7 +24,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 			a.Own = true
 		}
 	}
-	return list, err
+	return kit.CancelsLost(p, list), err
 }
 
 func privateOf(i agui.Interrupt) private {

@@ -13,9 +13,9 @@
 //   - A server that streams only texts, or returns only the last message, drops the questions.
 //   - The TypeScript SDK tells one of several calls that wait, and the others one by one as the
 //     answers come. It loses the question of an agent that is used as a tool. It does not tell
-//     again what it asked, so an agent whose question is not known here waits for ever.
+//     again what it asked. So a question whose id is not known here can never be answered.
 //   - A FastAPI server breaks its stream off where AgentCore sends an error. An agent that waits
-//     and one that failed look the same.
+//     and one that failed look the same, so Python is asked, and TypeScript cannot be.
 //   - In Python a graph whose node was denied has failed for good.
 //
 // An agent can be asked with an empty list what it waits for. It then acts on the answers that it
@@ -37,6 +37,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // Name of the dialect.
@@ -90,6 +91,10 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		run := newRun(d, r, newIDs(r))
 		run.prompt, run.sent = text, taken
 		return d.out(r, agui.MustMarshal(text)), run, nil
+	}
+	if kit.CancelsOnly(r.Pause) {
+		next := d.cancel(r, kit.NewCancels(r.Pause))
+		return next.Out, next.Run, nil
 	}
 	list, err := d.responses(r)
 	if err != nil {

@@ -2,6 +2,7 @@ package strands
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -83,12 +84,20 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case run.forced:
 		return refuse(strandsapi.CodeForceStop, "the agent's event loop stopped with an error"), nil
 	case e.Cut && run.resumed == nil && !run.shown:
-		return refuse(agui.UpstreamEOF, "the backend broke off before its agent said anything. A server that catches no errors does so too if its agent waits for an answer "+
-			"to a question that is not known here"), nil
+		if next := run.askBroken(); next != nil {
+			return translate.Result{Next: next}, nil
+		}
+		return brokeOff(), nil
 	case e.Cut:
 		return translate.Result{}, nil
 	}
 	return run.finished(), nil
+}
+
+// brokeOff returns the result of a prompt at which the backend broke off.
+func brokeOff() translate.Result {
+	return refuse(agui.UpstreamEOF, "the backend broke off before its agent said anything. A server that catches no errors does so too if its agent waits for an answer "+
+		"to a question that is not known here")
 }
 
 // lostInBody returns the result of an answer that is one JSON text and does not say what the agent
@@ -150,7 +159,12 @@ func (run *run) ended(e translate.End) translate.Result {
 		// What was sent has been taken then.
 		return translate.Result{Finish: e.Event}
 	case run.resumed != nil && lost(text):
+		if next := run.dropped(text); next != nil {
+			return translate.Result{Next: next}
+		}
 		return translate.Result{Fate: translate.Lost}
+	case run.broken && lost(text):
+		return brokeOff() // it does not wait
 	case strings.Contains(text, saysWaiting) && run.listed:
 		// The list did not arrive as a list.
 		res := refuse(strandsapi.CodeError, "the backend did not take the answers as a list: its entrypoint must hand the prompt on as it is (body in HOLDPOINT_STRANDS_FILE)")
@@ -159,6 +173,9 @@ func (run *run) ended(e translate.End) translate.Result {
 	case strings.Contains(text, saysWaiting):
 		return run.askWhat()
 	case strings.Contains(text, saysWaitingTS):
+		if res, known := run.askLost(); known {
+			return res
+		}
 		return refuse(strandsapi.CodeInterruptLost, "the agent waits for the answer to a question that is not known here, and the TypeScript SDK does not ask it again: "+
 			"answer it where it was asked, or go on in another thread")
 	case busy[run.failed.kind]:
@@ -185,6 +202,8 @@ func (run *run) status(e translate.End) translate.Result {
 		return refuse(agui.UpstreamStatus, "the backend answered %d in a media type that is not read; plain text is read with \"text\": true in HOLDPOINT_STRANDS_FILE, which is right only if the agent never asks", e.Status)
 	case run.resumed != nil && !echoes && lost(text):
 		return translate.Result{Fate: translate.Lost}
+	case run.broken && (e.Status == 500 || echoes):
+		return brokeOff()
 	case run.taken != nil && e.Status == 500:
 		return stuck(text)
 	case strings.Contains(text, saysWaiting) && !run.listed && !echoes:
@@ -204,24 +223,41 @@ func (run *run) askWhat() translate.Result {
 	if run.refused != nil || run.insists {
 		return refuse(strandsapi.CodeInterruptLost, "the agent waits for an answer, and does not say to what")
 	}
-	next := newRun(run.d, run.r, run.ids)
-	next.refused, next.listed = run, true
-	prompt := []byte("[]")
-	if len(run.r.Ended) > 0 && run.r.Ended[0].Failed {
-		if len(run.r.Ended[0].Interrupts) == 0 {
-			return stuck("they are not known any more")
-		}
-		next.taken = map[string]bool{}
-		prompt = []byte{'['}
-		for _, i := range run.r.Ended[0].Interrupts {
-			if !next.taken[i.Native] {
-				prompt = appendResponse(prompt, i.Native, []byte("null"))
-			}
-			next.taken[i.Native] = true
-		}
-		prompt = append(prompt, ']')
+	if len(run.r.Ended) == 0 || !run.r.Ended[0].Failed {
+		next := newRun(run.d, run.r, run.ids)
+		next.refused, next.listed = run, true
+		return translate.Result{Next: &translate.Exchange{Out: run.d.out(run.r, []byte("[]")), Run: next}}
 	}
-	return translate.Result{Next: &translate.Exchange{Out: run.d.out(run.r, prompt), Run: next}}
+	var ids []string
+	for _, i := range run.r.Ended[0].Interrupts {
+		ids = append(ids, i.Native)
+	}
+	if len(ids) == 0 {
+		return stuck("they are not known any more")
+	}
+	return translate.Result{Next: run.askAnew(ids, false)}
+}
+
+// answeredBefore reports whether the agent was asked anew about a question whose answer failed.
+func (run *run) answeredBefore(id string) bool {
+	return run.taken[id] && len(run.r.Ended) > 0 && run.r.Ended[0].Failed &&
+		slices.ContainsFunc(run.r.Ended[0].Interrupts, func(i agui.Interrupt) bool { return i.Native == id })
+}
+
+// askAnew returns the exchange that has the agent ask these questions anew. broken says that nobody
+// knows whether it waits.
+func (run *run) askAnew(ids []string, broken bool) *translate.Exchange {
+	next := newRun(run.d, run.r, run.ids)
+	next.refused, next.listed, next.broken = run, true, broken
+	next.taken = map[string]bool{}
+	prompt := []byte{'['}
+	for _, id := range ids {
+		if !next.taken[id] {
+			prompt = appendResponse(prompt, id, []byte("null"))
+		}
+		next.taken[id] = true
+	}
+	return &translate.Exchange{Out: run.d.out(run.r, append(prompt, ']')), Run: next}
 }
 
 // finished returns the result of an answer that ended cleanly and asks nothing.

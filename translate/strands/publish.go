@@ -51,7 +51,7 @@ func (run *run) publish(calls map[string]string) []agui.Interrupt {
 	var list []agui.Interrupt
 	for _, q := range run.questions.list {
 		id, _ := strandsapi.ParseID(q.id)
-		q.again = run.taken[q.id]
+		q.again = run.answeredBefore(q.id)
 		list = append(list, agui.Interrupt{
 			Native:  q.id,
 			Object:  run.d.publish(q, id, calls, more),

@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // maxLanes and maxSteps bound what is kept of a graph's nodes. A backend may name as many as it
@@ -34,6 +35,10 @@ type run struct {
 	// taken are the ids of questions that were answered before, in an exchange that failed. The
 	// exchange after refused asks them again.
 	taken map[string]bool
+	// broken says that the exchange before broke off, so that nobody knows whether the agent waits.
+	broken bool
+	// cancels are the ids that a cancel of a lost question goes to, nil in any other exchange.
+	cancels *kit.Cancels
 	// insists says that the exchange sends what was refused once more, now that nothing is open.
 	insists bool
 

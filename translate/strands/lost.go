@@ -1,0 +1,89 @@
+package strands
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
+)
+
+// An agent may wait for the answer to a question that Holdpoint has lost: by a restart, or because
+// nobody knows what became of an answer. Python is asked (askWhat). TypeScript cannot be asked, so
+// its refusal of a prompt becomes a lost question (kit.Lost). Its ids hold the name of the
+// interrupt, so a cancel goes out in the word that the hook or tool takes for a no. The refusal
+// changes nothing at the agent, and the no is taken after it (RAN @strands-agents/sdk 1.19.0).
+
+// askLost returns the result of a prompt that TypeScript refused because its agent waits: a lost
+// question. It is false if nothing is known that could be cancelled.
+func (run *run) askLost() (translate.Result, bool) {
+	if run.resumed != nil || run.r.Show == translate.ShowNative {
+		return translate.Result{}, false
+	}
+	natives := run.lostIDs(func(id strandsapi.ID) bool { return !id.Python })
+	if len(natives) == 0 {
+		return translate.Result{}, false
+	}
+	return kit.AskLost(run.r, kit.Lost{Of: Name, Natives: natives}), true
+}
+
+// lostIDs returns the ids that a lost question may have, of those that an SDK makes and that are
+// wanted. A published id is such an id with a tilde and more behind it, and is left out.
+func (run *run) lostIDs(wanted func(strandsapi.ID) bool) []string {
+	ids := kit.LostIDs(run.r, func(p *agui.Pause, _ *agui.Interrupt) bool { return p.Dialect == Name })
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		read, known := strandsapi.ParseID(id)
+		return !known || !wanted(read) || slices.ContainsFunc(ids, func(other string) bool { return strings.HasPrefix(id, other+"~") })
+	})
+}
+
+// sayNo returns the word that a hook or tool of TypeScript takes for a no, by the id of its
+// question.
+func (d *Dialect) sayNo(native string) json.RawMessage {
+	id, _ := strandsapi.ParseID(native)
+	rule, _ := d.rules.Answer(id.Name)
+	return rule.Cancelled()
+}
+
+// cancel returns the exchange that says no to what the agent may wait for.
+func (d *Dialect) cancel(r *translate.Request, cancels *kit.Cancels) *translate.Exchange {
+	list := []byte{'['}
+	for _, id := range cancels.Open() {
+		list = appendResponse(list, id, d.sayNo(id))
+	}
+	run := newRun(d, r, newIDs(r))
+	run.resumed, run.listed, run.cancels = &r.Pause, true, cancels
+	out := d.out(r, append(list, ']'))
+	out.Resumes = true
+	return &translate.Exchange{Out: out, Run: run}
+}
+
+// dropped returns the exchange that says no without the id which the agent does not know: "...
+// interrupt_id=<id> | no interrupt found". It is nil if no other id is left.
+func (run *run) dropped(text string) *translate.Exchange {
+	_, id, named := strings.Cut(text, "interrupt_id=<")
+	id, _, ended := strings.Cut(id, "> | no interrupt found")
+	if run.cancels == nil || !named || !ended || !run.cancels.Drop(id) {
+		return nil
+	}
+	return run.d.cancel(run.r, run.cancels)
+}
+
+// askBroken returns the exchange that asks a Python agent whether it waits, because its answer to a
+// prompt broke off before the agent said anything. A server that catches no errors breaks off so
+// while its agent waits. The agent gets null for each question that it may have: it takes that for
+// no answer yet, and asks. If it does not wait, that is an error (RAN 1.40 and 1.62). The result is
+// nil if no question is known.
+func (run *run) askBroken() *translate.Exchange {
+	if run.refused != nil || run.insists {
+		return nil
+	}
+	ids := run.lostIDs(func(id strandsapi.ID) bool { return id.Python })
+	if len(ids) == 0 {
+		return nil
+	}
+	return run.askAnew(ids, true)
+}

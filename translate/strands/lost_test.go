@@ -1,0 +1,177 @@
+package strands
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/kit"
+)
+
+const (
+	waitsTS = `{"error":"Agent is in an interrupted state. Resume by invoking with interruptResponse content blocks."}`
+	lostTS  = "hook:beforeToolCall:c1:approval"
+	otherTS = "hook:beforeToolCall:c2:approval"
+	toolTS  = "tool:c3:ask"
+)
+
+// failedPause is an ended pause whose answer is in doubt.
+func failedPause(ids ...string) []translate.Ended {
+	p := agui.Pause{ID: "p", Dialect: Name}
+	for _, id := range ids {
+		p.Interrupts = append(p.Interrupts, agui.Interrupt{ID: id + "~bits", Native: id, Object: []byte(`{}`)})
+	}
+	return []translate.Ended{{Pause: p, Failed: true}}
+}
+
+// A waitingTS judges a prompt as an agent of @strands-agents/sdk 1.19.0 that waits.
+type waitingTS struct {
+	open     []string
+	requests int
+}
+
+func (b *waitingTS) answer(t *testing.T, body []byte) string {
+	t.Helper()
+	b.requests++
+	prompt := gjson.GetBytes(body, "prompt")
+	if !prompt.IsArray() {
+		if len(b.open) > 0 {
+			return frames(waitsTS)
+		}
+		return frames(`{"event":{"contentBlockDelta":{"delta":{"text":"Hi."}}}}`, `{"result":{"stop_reason":"end_turn"}}`)
+	}
+	for _, e := range prompt.Array() {
+		id, said := e.Get("interruptResponse.interruptId").Str, e.Get("interruptResponse.response").Raw
+		if said != `"n"` && said != `{"status":"cancelled"}` {
+			t.Errorf("sent %s", e.Raw)
+		}
+		if !slices.Contains(b.open, id) {
+			return frames(`{"error":"interrupt_id=<` + id + `> | no interrupt found"}`)
+		}
+	}
+	b.open = nil
+	return frames(tsBegan, tsTools, `{"type":"agentResultEvent","result":{"stopReason":"endTurn"}}`)
+}
+
+// TestLostQuestion: the refusal of an agent in TypeScript becomes a lost question if an id is
+// known, and its cancel goes out as the word for no.
+func TestLostQuestion(t *testing.T) {
+	for name, c := range map[string]struct {
+		named  []string
+		ended  []translate.Ended
+		show   translate.Show
+		waits  []string
+		asks   bool
+		fate   translate.Fate
+		most   int
+		prompt string // of the first cancel
+	}{
+		"an answer is in doubt":       {ended: failedPause(lostTS), waits: []string{lostTS}, asks: true, most: 2, prompt: `[{"interruptResponse":{"interruptId":"` + lostTS + `","response":"n"}}]`},
+		"a tool's own":                {ended: failedPause(toolTS), waits: []string{toolTS}, asks: true, most: 2},
+		"a client names it":           {named: []string{lostTS + "~bits"}, waits: []string{lostTS}, asks: true, most: 2},
+		"beside one that is made up":  {named: []string{otherTS + "~bits", lostTS + "~bits"}, waits: []string{lostTS}, asks: true, most: 3},
+		"what is made up alone":       {named: []string{otherTS + "~bits"}, waits: []string{lostTS}, asks: true, fate: translate.Lost, most: 1},
+		"an id of Python":             {named: []string{payID + "~bits"}, waits: []string{lostTS}},
+		"an id of another framework":  {named: []string{"af2e169036763cc5~bits"}, waits: []string{lostTS}},
+		"nothing is known":            {waits: []string{lostTS}},
+		"a client of the native form": {ended: failedPause(lostTS), waits: []string{lostTS}, show: translate.ShowNative},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Server{})
+			l, in, b := &dialecttest.Log{}, input(t, ""), &waitingTS{open: c.waits}
+			out, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l, Named: c.named, Ended: c.ended, Show: c.show})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := play(t, run, l, stream, b.answer(t, out.Body)).Result
+			if asks := len(res.Asked.Interrupts) == 1 && res.Asked.Interrupts[0].Reason() == kit.ReasonLost; asks != c.asks {
+				t.Fatalf("asks: %v, %s", asks, res.Finish.JSON)
+			} else if !asks {
+				return
+			}
+			if len(res.Untaken) != 1 {
+				t.Errorf("%d messages were not taken", len(res.Untaken))
+			}
+			b.requests = 0
+			p := dialecttest.Minted(res.Asked.Pause(Name))
+			out, run, err = resume(t, d, p, l, func(r *translate.Request) { r.New = in.Messages }, dialecttest.Entry(p.Interrupts[0].ID, `{"approved":false}`))
+			if sent := gjson.GetBytes(out.Body, "prompt").Raw; c.prompt != "" && sent != c.prompt {
+				t.Errorf("sent %s", sent)
+			}
+			for {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if res = play(t, run, l, stream, b.answer(t, out.Body)).Result; res.Next == nil {
+					break
+				}
+				out, run = res.Next.Out, res.Next.Run
+			}
+			if free := len(b.open) == 0; free != (c.fate != translate.Lost) || res.Fate != c.fate || b.requests > c.most {
+				t.Errorf("waits for %v after %d requests, fate %v", b.open, b.requests, res.Fate)
+			}
+			if c.fate == translate.Finished && !strings.Contains(string(out.Body), "Clean up.") {
+				t.Errorf("the message did not go: %s", out.Body)
+			}
+		})
+	}
+}
+
+// TestAnswerThatBreaksOff: an agent in Python is asked by null for each question that it may have.
+// What is no question of Python is asked nothing, because null could be a yes there.
+func TestAnswerThatBreaksOff(t *testing.T) {
+	const null = `[{"interruptResponse":{"interruptId":"` + payID + `","response":null}}]`
+	for name, c := range map[string]struct {
+		named []string
+		ended []translate.Ended
+		first string // the answer to the prompt
+		next  string // the answer to the nulls
+		want  string // how the run ends, or what it asks
+	}{
+		"an answer is in doubt":     {ended: failedPause(payID), next: frames(asksPay, endsAsk), want: "tool_call"},
+		"a client names it":         {named: []string{payID + "~bits"}, next: frames(asksPay, endsAsk), want: "tool_call"},
+		"it breaks off again":       {named: []string{payID + "~bits"}, next: "<cut>", want: string(agui.UpstreamEOF)},
+		"it does not wait":          {ended: failedPause(payID), next: frames(`{"error":"agent is not in interrupt state"}`), want: string(agui.UpstreamEOF)},
+		"nothing is known":          {want: string(agui.UpstreamEOF)},
+		"a question of TypeScript":  {ended: failedPause(lostTS), want: string(agui.UpstreamEOF)},
+		"it has said something":     {ended: failedPause(payID), first: frames(`{"data":"Hi"}`) + "<cut>"},
+		"its end is in doubt again": {ended: failedPause(payID), first: frames(asksPay, endsAsk), want: "tool_call"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Server{})
+			l, in := &dialecttest.Log{}, input(t, "")
+			_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l, Named: c.named, Ended: c.ended})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := c.first
+			if first == "" {
+				first = "<cut>"
+			}
+			p := play(t, run, l, stream, first)
+			if asks := p.Result.Next != nil; asks != (c.next != "") {
+				t.Fatalf("asks: %v", asks)
+			} else if asks {
+				if sent := gjson.GetBytes(p.Result.Next.Out.Body, "prompt").Raw; sent != null || p.Result.Next.Out.Resumes {
+					t.Errorf("sent %s", sent)
+				}
+				p = play(t, p.Result.Next.Run, l, stream, c.next)
+			}
+			got := p.Result.Finish.Get("code").Str
+			if list := p.Result.Asked.Interrupts; len(list) > 0 {
+				got = list[0].Reason()
+				if again := strings.Contains(string(list[0].Object), "answered before"); again != (c.ended != nil && c.next != "") {
+					t.Errorf("says that it was answered before: %v", again)
+				}
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
