@@ -38,7 +38,7 @@ func layouts() []actor {
 	var list []actor
 	for _, l := range scripted.Layouts {
 		program := func(kept *scripted.Ledger) *scripted.Server { return scripted.RequestApproval(l, kept) }
-		list = append(list, actor{name: "request-approval-" + string(l), make: program, calls: true, nulls: l != scripted.LayoutB})
+		list = append(list, actor{name: "request-approval-" + string(l), make: program, calls: true, nulls: l == scripted.LayoutA1 || l == scripted.LayoutA2Old})
 	}
 	return list
 }

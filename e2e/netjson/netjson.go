@@ -13,18 +13,19 @@ import (
 
 // An Object is a JSON object whose members keep their order: the originals write them in one, and a
 // reader may depend on it without knowing.
-type Object []member
+type Object []Member
 
-type member struct {
-	key   string
-	value any
+// A Member is a member of an Object.
+type Member struct {
+	Key   string
+	Value any
 }
 
 // New returns an object of keys and values in turn.
 func New(list ...any) Object {
 	var o Object
 	for n := 0; n < len(list); n += 2 {
-		o = append(o, member{list[n].(string), list[n+1]})
+		o = append(o, Member{list[n].(string), list[n+1]})
 	}
 	return o
 }
@@ -39,8 +40,8 @@ func (o Object) MarshalJSON() ([]byte, error) {
 		if n > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(out, Text(m.key)...), ':')
-		value, err := marshal(m.value)
+		out = append(append(out, Text(m.Key)...), ':')
+		value, err := marshal(m.Value)
 		if err != nil {
 			return nil, err
 		}

@@ -1,9 +1,6 @@
 package scripted
 
-import (
-	"encoding/json"
-	"net/http"
-)
+import "encoding/json"
 
 // A Layout says which of the programs with request_approval it is: they differ in the ids of the
 // synthetic call.
@@ -11,14 +8,13 @@ type Layout string
 
 const (
 	// LayoutA1 is the sample of agent-framework with MEAI up to 10.3, in its own host: the call's
-	// id and the approval's are the original call's. (eb06faea2, 2025-12-08, to 2026-03-20)
+	// id and the approval's are the original call's. (eb06faea2, 2025-12-08, to 2026-03-20) Its
+	// model gives the update with the calls no id, so parentMessageId is null.
 	LayoutA1 Layout = "A1"
-	// LayoutA2Old is the same with MEAI 10.4 to 10.6, at dotnet-1.13.0: both ids are ficc_ and the
-	// original call's.
+	// LayoutA2Old is the same with MEAI 10.4 to 10.8, up to dotnet-1.13.0: both ids are ficc_ and
+	// the original call's.
 	LayoutA2Old Layout = "A2-old"
-	// LayoutA2New is the same on AGUI.Server 0.0.3 (dotnet-1.14.0, 2026-07-21, and later). Of the
-	// nulls that this host writes, those are left out that no client takes, whatever stands before
-	// it (timestamp, parentRunId, input).
+	// LayoutA2New is the same on AGUI.Server 0.0.3 (dotnet-1.14.0, 2026-07-21, and later).
 	LayoutA2New Layout = "A2-new"
 	// LayoutB is the sample of the AG-UI SDK for .NET: the call has the original's id, the approval
 	// ficc_ before it. Its frames are those of ag-ui
@@ -31,39 +27,21 @@ const (
 // Layouts are all of them.
 var Layouts = []Layout{LayoutA1, LayoutA2Old, LayoutA2New, LayoutB}
 
-// RequestApproval is a backend that asks with a call of request_approval.
+// RequestApproval returns a backend that asks with a call of request_approval.
 func RequestApproval(layout Layout, l *Ledger) *Server {
-	p := &pipeline{tools: l.tools(), model: &model{Ledger: l}, prefix: "ficc_", asked: "ToolApprovalRequestContent", answered: "ToolApprovalResponseContent"}
-	var host interface {
-		serve(w http.ResponseWriter, body []byte, ask agent)
-	}
-	in, callID, copies := wrapA, func(r *toolApprovalRequest) string { return r.id }, true
+	m := &model{Ledger: l, provider: azure}
 	switch layout {
 	case LayoutA1:
-		p.prefix, p.asked, p.answered = "", "FunctionApprovalRequestContent", "FunctionApprovalResponseContent"
-		p.model.provider = nameless
-		host = inTree{resultID: func(u *update, _ functionResult) string { return *u.message }}
+		m.provider = nameless
+		return Line1208.server(l, m, l.tools(), Wrapped)
 	case LayoutA2Old:
-		p.model.provider = openAI
-		host = inTree{coalesce: true, resultID: func(_ *update, r functionResult) string { return "result-" + r.callID }}
+		m.provider = openAI
+		return Line0707.server(l, m, l.tools(), Wrapped)
 	case LayoutA2New:
-		p.model.provider = azure
-		host = aguiServer{nulls: true}
-		in = func(messages []*chatMessage) ([]*chatMessage, error) {
-			messages, err := wrapA(messages)
-			return bound(messages), err
-		}
-	case LayoutB:
-		p.model.provider = azure
-		host = aguiServer{usage: true}
-		in, callID, copies = wrapB, func(r *toolApprovalRequest) string { return r.call.id }, false
+		return LineHead.server(l, m, l.tools(), Wrapped)
+	default:
+		return LineSDK.server(l, m, l.tools(), WrappedB)
 	}
-	ask := p.agent(in, func(u *update) {
-		if wrapOut(u, callID) && copies {
-			u.finish, u.modelID = nil, nil // the wrapper's copy has neither
-		}
-	})
-	return newServer(l, func(w http.ResponseWriter, body []byte) { host.serve(w, body, ask) })
 }
 
 // An agent is what a host asks: messages in, updates out.

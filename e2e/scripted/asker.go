@@ -181,11 +181,11 @@ func (a *Asker) ask(s *stream, one *asked, run object, scene string) {
 			s.send(obj("type", "TOOL_CALL_START", "toolCallId", call, "toolCallName", "delete", "parentMessageId", call+"-m"))
 			s.send(obj("type", "TOOL_CALL_ARGS", "toolCallId", call, "delta", `{"path":"notes.txt"}`))
 			s.send(obj("type", "TOOL_CALL_END", "toolCallId", call))
-			q = q.with("toolCallId", call)
+			q = q.With("toolCallId", call)
 		}
 		questions = append(questions, q)
 	}
-	s.send(append(obj("type", "RUN_FINISHED"), run...).with("outcome", obj("type", "interrupt", "interrupts", questions)))
+	s.send(append(obj("type", "RUN_FINISHED"), run...).With("outcome", obj("type", "interrupt", "interrupts", questions)))
 }
 
 func (a *Asker) say(s *stream, words string) {

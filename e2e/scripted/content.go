@@ -25,8 +25,9 @@ type (
 
 	// toolApprovalRequest is FunctionApprovalRequestContent before MEAI 10.4.
 	toolApprovalRequest struct {
-		id   string
-		call *functionCall
+		id    string
+		call  *functionCall
+		gated bool // the tool needs an approval: it is not asked about for its batch alone
 	}
 
 	toolApprovalResponse struct {
@@ -35,7 +36,13 @@ type (
 		call     *functionCall
 	}
 
-	// interruptResponse is AGUI.Server's: a resume that is no approval.
+	// interruptRequest is AGUI.Server's: it asks for input, not for an approval.
+	interruptRequest struct {
+		id, reason, message string
+		schema              json.RawMessage
+	}
+
+	// interruptResponse is AGUI.Server's: a resume that is not an approval.
 	interruptResponse struct {
 		id      string
 		payload json.RawMessage
@@ -76,6 +83,7 @@ func (m *chatMessage) text() string {
 // An update is one ChatResponseUpdate.
 type update struct {
 	role                string
+	author, created     *string
 	contents            []content
 	responseID, message *string
 	finish, modelID     *string
@@ -83,14 +91,14 @@ type update struct {
 	event               object // an AG-UI event of the application's own, which AGUI.Server passes on; nothing else then
 }
 
-// raw is the update as AGUI.Server puts it into rawEvent.
+// raw returns the update as AGUI.Server puts it into rawEvent.
 func (u *update) raw() object {
 	contents := make([]object, len(u.contents))
 	for n, c := range u.contents {
-		contents[n] = rawContent(c).with("annotations", nil, "additionalProperties", nil)
+		contents[n] = rawContent(c).With("annotations", nil, "additionalProperties", nil)
 	}
-	return obj("authorName", nil, "role", u.role, "contents", contents, "additionalProperties", nil, "responseId", u.responseID,
-		"messageId", u.message, "conversationId", nil, "finishReason", u.finish, "modelId", u.modelID, "continuationToken", nil)
+	return obj("authorName", u.author, "role", u.role, "contents", contents, "additionalProperties", nil, "responseId", u.responseID,
+		"messageId", u.message, "conversationId", nil, "createdAt", u.created, "finishReason", u.finish, "modelId", u.modelID, "continuationToken", nil)
 }
 
 func rawContent(c content) object {
@@ -102,7 +110,7 @@ func rawContent(c content) object {
 	case functionResult:
 		return obj("$type", "functionResult", "result", c.value, "callId", c.callID)
 	case *toolApprovalRequest:
-		return obj("$type", "toolApprovalRequest", "toolCall", rawContent(c.call).with("annotations", nil, "additionalProperties", nil), "requestId", c.id)
+		return obj("$type", "toolApprovalRequest", "toolCall", rawContent(c.call).With("annotations", nil, "additionalProperties", nil), "requiresConfirmation", c.gated, "requestId", c.id)
 	}
 	return obj("$type", "unknown")
 }
@@ -113,6 +121,15 @@ func (r functionResult) serialized() string {
 		return s
 	}
 	return string(text(r.value))
+}
+
+// said returns a result as the recorded models say it: a JSON string as its text.
+func (r functionResult) said() string {
+	var s string
+	if raw, ok := r.value.(json.RawMessage); ok && json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return r.serialized()
 }
 
 // plain is a result as a reader would have it, however often it was made a JSON string.

@@ -49,7 +49,7 @@ func custom(value any, outcome func(call string) object, told bool, l *Ledger) *
 		case len(in.Resume) > 0 || len(command) > 0:
 			yes := approved(command)
 			for _, e := range in.Resume {
-				yes = yes || e.Status == "resolved" && e.InterruptID == outcome(call)[0].value && approved(e.Payload)
+				yes = yes || e.Status == "resolved" && e.InterruptID == outcome(call)[0].Value && approved(e.Payload)
 			}
 			if yes {
 				l.execute(in.ThreadID, words[1])
@@ -64,7 +64,7 @@ func custom(value any, outcome func(call string) object, told bool, l *Ledger) *
 				s.send(obj("type", "CUSTOM", "name", "on_interrupt", "value", value))
 			}
 			if told {
-				end = end.with("outcome", obj("type", "interrupt", "interrupts", []object{outcome(call)}))
+				end = end.With("outcome", obj("type", "interrupt", "interrupts", []object{outcome(call)}))
 			}
 		default:
 			say("echo: ", strings.Join(words, " "))

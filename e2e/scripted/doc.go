@@ -6,10 +6,10 @@
 // The .NET ones are ports of the parts that matter, so they are strict where the originals are, and
 // for the same reasons. The ports are of FunctionInvokingChatClient of Microsoft.Extensions.AI
 // (ficc.go), of the two wrappers that make a request_approval of an approval (wrapper.go), and of
-// the hosts that make events of updates (host.go, intree.go). The source was read in
-// dotnet/extensions 5862342c9, ag-ui 821b8c227 and agent-framework 5eb3eb745. None of it was
-// compared with a running .NET. TestScriptedFramesAreThePublishedOnes in the package above compares
-// it with what a recorded run shows.
+// the hosts that make events of updates (host.go, intree.go). line.go has the versions. The source
+// was read in dotnet/extensions 5862342c9, ag-ui 821b8c227 and agent-framework 5eb3eb745, and the
+// ports are held to what running hosts sent (TestRecordedAnswers). Not ported are sessions and
+// workflows.
 //
 // The last thing that the person said chooses the scene, see script.go. GET /executed/{thread} says
 // what the tools did on a thread, counted by their argument.

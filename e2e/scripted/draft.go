@@ -184,7 +184,7 @@ func (r *draftRun) answer() {
 
 // historyTaken: a provider would look at it again on a run that begins with the person's words.
 func (r *draftRun) historyTaken() error {
-	messages, err := input{Messages: r.in.Messages}.chatMessages(true)
+	messages, err := input{Messages: r.in.Messages}.chatMessages(reading{coalesce: true, reasoning: true})
 	if err == nil {
 		err = providerTakes(messages)
 	}
@@ -206,7 +206,7 @@ func (r *draftRun) say(parts ...string) {
 }
 
 func (r *draftRun) finish(list ...any) {
-	r.s.send(obj("type", "RUN_FINISHED", "threadId", r.in.ThreadID, "runId", r.in.RunID).with(list...))
+	r.s.send(obj("type", "RUN_FINISHED", "threadId", r.in.ThreadID, "runId", r.in.RunID).With(list...))
 }
 
 func (r *draftRun) success() {
@@ -253,25 +253,25 @@ func (r *draftRun) pause(words []string, turn int) {
 func (r *draftRun) interrupt(q question) object {
 	var i object
 	if !r.NoID {
-		i = i.with("id", q.id)
+		i = i.With("id", q.id)
 	}
 	if !r.NoReason {
-		i = i.with("reason", "human_approval")
+		i = i.With("reason", "human_approval")
 	}
 	if r.List {
-		i = i.with("message", "Approve "+q.what+"?")
+		i = i.With("message", "Approve "+q.what+"?")
 		if r.Calls {
-			i = i.with("toolCallId", q.call)
+			i = i.With("toolCallId", q.call)
 		}
 		return i
 	}
 	switch r.Payload {
 	case Function:
-		return i.with("payload", obj("functionName", gatedTool, "functionArguments", json.RawMessage(arguments(q.what))))
+		return i.With("payload", obj("functionName", gatedTool, "functionArguments", json.RawMessage(arguments(q.what))))
 	case Prompt:
-		return i.with("payload", obj("prompt", "Please provide your email address", "inputType", "email"))
+		return i.With("payload", obj("prompt", "Please provide your email address", "inputType", "email"))
 	}
-	return i.with("payload", obj("proposal", obj("tool", gatedTool, "args", json.RawMessage(arguments(q.what)))))
+	return i.With("payload", obj("proposal", obj("tool", gatedTool, "args", json.RawMessage(arguments(q.what)))))
 }
 
 func arguments(what string) []byte { return text(obj("expenseReportId", what)) }

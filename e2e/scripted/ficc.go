@@ -3,6 +3,7 @@ package scripted
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // A tool that the server runs. One that is gated is an ApprovalRequiredAIFunction.
@@ -17,16 +18,38 @@ type tool struct {
 // (dotnet/extensions
 // src/Libraries/Microsoft.Extensions.AI/ChatCompletion/FunctionInvokingChatClient.cs).
 type pipeline struct {
-	tools    map[string]tool
-	model    *model
-	prefix   string // of a request's id before the call's: "" up to MEAI 10.3, "ficc_" from 10.4
+	meai
+	tools  map[string]tool
+	model  *model
+	author *string // the agent's name, under Agent Framework on AGUI.Server
+	bound  bool    // only the gated and the declared calls of a batch are asked about
+}
+
+// A meai is a version of Microsoft.Extensions.AI.
+type meai struct {
+	prefix   string // of a request's id before the call's: "" up to 10.3, "ficc_" from 10.4
 	asked    string // what exceptions call a request, and an answer
 	answered string
+	denial   string // what the model is told of a denied call
+	inPlace  bool   // what is made of an answer stands where the answer was, and not at the end
 }
+
+// The versions that were seen. The step from the end to the answer's place lies between the last
+// two.
+var (
+	meai910  = meai{"", "FunctionApprovalRequestContent", "FunctionApprovalResponseContent", "Error: Tool call invocation was rejected by user.", false}
+	meai105  = meai{"ficc_", "ToolApprovalRequestContent", "ToolApprovalResponseContent", "Tool call invocation rejected.", false}
+	meai1011 = meai{"ficc_", "ToolApprovalRequestContent", "ToolApprovalResponseContent", "Tool call invocation was rejected by the approver and must not be retried.", true}
+)
 
 // run is GetStreamingResponseAsync. declared are the client's tools, which nobody here can run.
 func (p *pipeline) run(thread string, messages []*chatMessage, declared []string, yield func(*update)) error {
 	messages = clone(messages)
+	send := yield
+	yield = func(u *update) {
+		u.author = p.author
+		send(u)
+	}
 	toolMessage := guid()
 	if err := p.decided(thread, &messages, toolMessage, yield); err != nil {
 		return err
@@ -34,7 +57,7 @@ func (p *pipeline) run(thread string, messages []*chatMessage, declared []string
 	for {
 		reply, err := p.model.respond(thread, messages, declared)
 		for _, u := range reply {
-			p.gate(u)
+			p.gate(u, declared)
 			yield(u)
 		}
 		if err != nil {
@@ -58,8 +81,9 @@ func (p *pipeline) run(thread string, messages []*chatMessage, declared []string
 }
 
 // gate makes requests of all calls of an update if one of them needs an approval. (A batch is one
-// update here.)
-func (p *pipeline) gate(u *update) {
+// update here.) Under Agent Framework from dotnet-1.14.0 on, the calls that need none are taken out
+// of the batch: they wait in the agent's session, and without one they are lost.
+func (p *pipeline) gate(u *update, declared []string) {
 	needs := func(c content) bool {
 		call, ok := c.(*functionCall)
 		return ok && p.tools[call.name].gated
@@ -67,11 +91,17 @@ func (p *pipeline) gate(u *update) {
 	if !slices.ContainsFunc(u.contents, needs) {
 		return
 	}
-	for n, c := range u.contents {
-		if call, ok := c.(*functionCall); ok {
-			u.contents[n] = &toolApprovalRequest{p.prefix + call.id, call}
+	var kept []content
+	for _, c := range u.contents {
+		call, ok := c.(*functionCall)
+		switch {
+		case !ok:
+			kept = append(kept, c)
+		case !p.bound || needs(c) || slices.Contains(declared, call.name):
+			kept = append(kept, &toolApprovalRequest{p.prefix + call.id, call, needs(c)})
 		}
 	}
+	u.contents = kept
 }
 
 // open are the calls to be run now; stop says that the client has the next word: it was asked for
@@ -116,26 +146,28 @@ func (p *pipeline) decided(thread string, messages *[]*chatMessage, toolMessage 
 	if !slices.ContainsFunc(*messages, func(m *chatMessage) bool { return slices.ContainsFunc(*m.contents, isApproval) }) {
 		return nil
 	}
-	approved, rejected, err := p.extract(messages)
+	approved, rejected, at, err := p.extract(messages)
 	if err != nil {
 		return err
 	}
-	// At the end, whatever came after the approval; MEAI 10.8.3 and later insert it where the
-	// approval was.
+	if !p.inPlace {
+		at = len(*messages)
+	}
 	add := func(m *chatMessage) {
-		*messages = append(*messages, m)
+		*messages = slices.Insert(*messages, at, m)
+		at++
 		yield(asUpdate(m))
 	}
+	for _, d := range rejected {
+		d.answer.call.informational = true
+	}
 	for _, m := range callMessages(append(slices.Clone(rejected), approved...), guid()) {
-		for _, c := range m.calls() {
-			c.informational = true
-		}
 		add(m)
 	}
 	if len(rejected) > 0 {
 		results := newMessage("tool", of(toolMessage))
 		for _, d := range rejected {
-			*results.contents = append(*results.contents, functionResult{d.answer.call.id, "Tool call invocation rejected."})
+			*results.contents = append(*results.contents, functionResult{d.answer.call.id, p.denial})
 		}
 		add(results)
 	}
@@ -157,8 +189,8 @@ func isApproval(c content) bool {
 	return false
 }
 
-// extract is ExtractAndRemoveApprovalRequestsAndResponses.
-func (p *pipeline) extract(messages *[]*chatMessage) (approved, rejected []decision, err error) {
+// extract is ExtractAndRemoveApprovalRequestsAndResponses. at is where the first answer was.
+func (p *pipeline) extract(messages *[]*chatMessage) (approved, rejected []decision, at int, err error) {
 	requests := map[string]*chatMessage{}
 	var unanswered []string
 	var answers []*toolApprovalResponse
@@ -173,20 +205,22 @@ func (p *pipeline) extract(messages *[]*chatMessage) (approved, rejected []decis
 					unanswered = append(unanswered, c.call.id)
 				}
 				if requests[c.id] != nil {
-					return nil, nil, throw("ArgumentException", "An item with the same key has already been added. Key: %s", c.id)
+					return nil, nil, 0, throw("ArgumentException", "An item with the same key has already been added. Key: %s", c.id)
 				}
 				requests[c.id] = m
 				continue
 			case *toolApprovalResponse:
 				unanswered = slices.DeleteFunc(unanswered, func(id string) bool { return id == c.call.id })
-				answers = append(answers, c)
+				if answers = append(answers, c); len(answers) == 1 {
+					at = len(kept)
+				}
 				continue
 			case functionResult:
 				executed[c.callID] = true
 			}
 			rest = append(rest, c)
 		}
-		if len(rest) == len(*m.contents) {
+		if len(rest) > 0 && len(rest) == len(*m.contents) {
 			kept = append(kept, m)
 		} else if len(rest) > 0 {
 			kept = append(kept, newMessage(m.role, m.id, rest...))
@@ -194,7 +228,7 @@ func (p *pipeline) extract(messages *[]*chatMessage) (approved, rejected []decis
 	}
 	*messages = kept
 	if len(unanswered) > 0 {
-		return nil, nil, throw("InvalidOperationException", "%s found with FunctionCall.CallId(s) '%s' that have no matching %s.",
+		return nil, nil, 0, throw("InvalidOperationException", "%s found with FunctionCall.CallId(s) '%s' that have no matching %s.",
 			p.asked, strings.Join(unanswered, ", "), p.answered)
 	}
 	for _, a := range answers {
@@ -208,7 +242,7 @@ func (p *pipeline) extract(messages *[]*chatMessage) (approved, rejected []decis
 			rejected = append(rejected, d)
 		}
 	}
-	return approved, rejected, nil
+	return approved, rejected, at, nil
 }
 
 // callMessages is ConvertToFunctionCallContentMessages: one message for each message that asked.
@@ -231,6 +265,8 @@ func callMessages(list []decision, fallback string) []*chatMessage {
 	return messages
 }
 
+// asUpdate returns a message of the pipeline's own as an update, which has the time.
 func asUpdate(m *chatMessage) *update {
-	return &update{role: m.role, contents: *m.contents, responseID: m.id, message: m.id}
+	now := time.Now().UTC().Format("2006-01-02T15:04:05.9999999+00:00")
+	return &update{role: m.role, created: &now, contents: *m.contents, responseID: m.id, message: m.id}
 }

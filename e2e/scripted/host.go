@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
+
+	"holdpoint/e2e/netjson"
 )
 
 // aguiServer is AGUI.Server, as agent-framework has it from dotnet-1.14.0 on and the samples of the
@@ -11,24 +14,30 @@ import (
 // an interrupt of the outcome, and nothing catches an exception (ag-ui
 // sdks/dotnet/src/AGUI.Server).
 type aguiServer struct {
-	nulls bool // 0.0.3 on net10: what is not set is written as null
-	usage bool // from b7b678dd5, 2026-08-07
+	agent  *string // under Agent Framework: the agent's name. Such a host makes threads, and writes plain quotation marks
+	nulls  bool    // what is not set is written as null: Agent Framework's hosting of August 2026 on AGUI.* after 0.0.5
+	newest bool    // after 0.0.5: usage is told, and a continuation hides the calls of the last message only
 }
 
 var aguiRoles = []string{"developer", "system", "user", "assistant", "tool", "reasoning", "activity"}
 
 func (h aguiServer) serve(w http.ResponseWriter, body []byte, ask agent) {
 	in, ok := parse(body, aguiRoles, true)
-	if !ok || in.ThreadID == nil || in.RunID == nil {
+	if !ok {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	r := &aguiRun{host: h, in: in, s: &stream{w: w, encode: netText}}
-	messages, err := in.chatMessages(true)
+	in = in.identified(h.agent != nil)
+	r := &aguiRun{host: h, in: in, s: &stream{w: w, encode: netjson.Escaped}, names: map[string]string{}}
+	if h.agent != nil {
+		r.s.encode = netjson.Relaxed
+	}
+	messages, err := in.chatMessages(reading{coalesce: true})
 	if err == nil {
 		messages, err = in.resumed(messages)
 	}
 	if err == nil {
+		r.last = lastCalls(messages)
 		messages, r.continuation = in.continued(messages)
 		err = ask(in, messages, r.update)
 	}
@@ -49,20 +58,36 @@ type aguiRun struct {
 	s            *stream
 	open         string
 	continuation bool
+	last         []*functionCall   // the calls of the last message that has any, with the resume's
+	names        map[string]string // of the calls of this run
 	interrupts   []object
 	spent        []object
 }
 
+// send sends an event, and the update that it was made of.
 func (r *aguiRun) send(event object, raw any) {
-	if raw != nil || r.host.nulls {
-		event = event.with("rawEvent", raw)
+	switch {
+	case r.host.nulls:
+		event = event.With("timestamp", nil, "rawEvent", raw, "metadata", nil)
+	case raw != nil:
+		event = event.With("rawEvent", raw)
 	}
 	r.s.send(event)
 }
 
+// unset returns an object with members that are not set, if the host writes those.
+func (r *aguiRun) unset(o object, keys ...string) object {
+	for _, key := range keys {
+		if r.host.nulls {
+			o = o.With(key, nil)
+		}
+	}
+	return o
+}
+
 func (r *aguiRun) start() {
 	if !r.s.began {
-		r.send(obj("type", "RUN_STARTED", "threadId", r.in.ThreadID, "runId", r.in.RunID), nil)
+		r.send(r.unset(obj("type", "RUN_STARTED", "threadId", r.in.ThreadID, "runId", r.in.RunID), "parentRunId", "input"), nil)
 	}
 }
 
@@ -80,7 +105,7 @@ func (r *aguiRun) update(u *update) {
 		return
 	}
 	raw := u.raw()
-	if u.usage != nil && r.host.usage {
+	if u.usage != nil && r.host.newest {
 		r.spent = []object{u.usage}
 	}
 	for _, c := range u.contents {
@@ -89,29 +114,37 @@ func (r *aguiRun) update(u *update) {
 			if r.open != *u.message {
 				r.closeText(raw)
 				r.open = *u.message
-				r.send(obj("type", "TEXT_MESSAGE_START", "messageId", r.open, "role", u.role), raw)
+				begin := obj("type", "TEXT_MESSAGE_START", "messageId", r.open, "role", u.role)
+				if r.host.agent != nil {
+					begin = begin.With("name", r.host.agent)
+				}
+				r.send(begin, raw)
 			}
 			if c.text != "" {
 				r.send(obj("type", "TEXT_MESSAGE_CONTENT", "messageId", r.open, "delta", c.text), raw)
 			}
 		case *functionCall:
-			if r.continuation && r.in.called(c.id) {
-				continue // the client has it
+			r.names[c.id] = c.name
+			if r.continuation && (!r.host.newest || slices.ContainsFunc(r.last, func(l *functionCall) bool { return l.id == c.id })) {
+				continue // the client is taken to have it
 			}
 			r.call(c, u, raw)
 		case functionResult:
-			if r.continuation && slices.Contains(r.in.names(), r.in.calledAs(c.callID)) {
+			if r.continuation && slices.Contains(r.in.names(), r.calledAs(c.callID)) {
 				continue // it came from the client
 			}
-			r.send(obj("type", "TOOL_CALL_RESULT", "messageId", c.callID, "toolCallId", c.callID, "content", c.serialized()), raw)
+			r.send(r.unset(obj("type", "TOOL_CALL_RESULT", "messageId", c.callID, "toolCallId", c.callID, "content", c.serialized()), "role"), raw)
+		case interruptRequest:
+			r.interrupts = append(r.interrupts, r.unset(obj("id", c.id, "reason", c.reason, "message", c.message, "responseSchema", c.schema), "expiresAt", "metadata"))
 		case *toolApprovalRequest:
+			r.names[c.call.id] = c.call.name
 			r.call(c.call, u, raw)
 			names := r.in.names()
 			if slices.Contains(names, c.call.name) || len(names) > 0 && !r.continuation {
 				continue // a declared tool switches the interrupt off, for the others too (ag-ui issues 2393 and 2820)
 			}
-			r.interrupts = append(r.interrupts, obj("id", c.id, "reason", "tool_call", "message", "Approval required for tool call: "+c.call.name,
-				"toolCallId", c.call.id, "responseSchema", json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`)))
+			r.interrupts = append(r.interrupts, r.unset(obj("id", c.id, "reason", "tool_call", "message", "Approval required for tool call: "+c.call.name,
+				"toolCallId", c.call.id, "responseSchema", json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`)), "expiresAt", "metadata"))
 		}
 	}
 }
@@ -120,54 +153,55 @@ func (r *aguiRun) call(c *functionCall, u *update, raw object) {
 	r.closeText(raw)
 	start := obj("type", "TOOL_CALL_START")
 	if u.message != nil || r.host.nulls {
-		start = start.with("parentMessageId", u.message)
+		start = start.With("parentMessageId", u.message)
 	}
-	r.send(start.with("toolCallId", c.id, "toolCallName", c.name), raw)
-	r.send(obj("type", "TOOL_CALL_ARGS", "toolCallId", c.id, "delta", string(netText(c.args))), raw)
+	r.send(start.With("toolCallId", c.id, "toolCallName", c.name), raw)
+	r.send(obj("type", "TOOL_CALL_ARGS", "toolCallId", c.id, "delta", string(text(c.args))), raw)
 	r.send(obj("type", "TOOL_CALL_END", "toolCallId", c.id), raw)
 }
 
 func (r *aguiRun) finish() {
 	r.start()
 	r.closeText(nil)
-	end := obj("type", "RUN_FINISHED", "threadId", r.in.ThreadID, "runId", r.in.RunID)
+	end := r.unset(obj("type", "RUN_FINISHED", "threadId", r.in.ThreadID, "runId", r.in.RunID), "result")
 	if len(r.interrupts) > 0 {
-		end = end.with("outcome", obj("type", "interrupt", "interrupts", r.interrupts))
+		end = end.With("outcome", obj("type", "interrupt", "interrupts", r.interrupts))
 	} else {
-		end = end.with("outcome", obj("type", "success"))
+		end = end.With("outcome", obj("type", "success"))
 	}
 	if r.spent != nil {
-		end = end.with("usage", r.spent)
+		end = end.With("usage", r.spent)
+	} else {
+		end = r.unset(end, "usage")
 	}
 	r.send(end, nil)
 }
 
-// called says whether the last batch of calls in the request has that one.
-func (in input) called(id string) bool {
-	for n := len(in.Messages) - 1; n >= 0; n-- {
-		m := in.Messages[n]
-		if len(m.ToolCalls) == 0 {
-			continue
-		}
-		for ; n >= 0 && len(in.Messages[n].ToolCalls) > 0; n-- {
-			for _, c := range in.Messages[n].ToolCalls {
-				if c.ID == id {
-					return true
-				}
+// lastCalls returns the calls of the last message of the assistant that has any, asked ones
+// included.
+func lastCalls(messages []*chatMessage) []*functionCall {
+	for _, m := range slices.Backward(messages) {
+		list := m.calls()
+		for _, c := range *m.contents {
+			if request, ok := c.(*toolApprovalRequest); ok {
+				list = append(list, request.call)
 			}
 		}
-		return false
+		if m.role == "assistant" && len(list) > 0 {
+			return list
+		}
 	}
-	return false
+	return nil
 }
 
-// calledAs is the name of a call of the request.
-func (in input) calledAs(id string) string {
-	for _, m := range in.Messages {
-		for _, c := range m.ToolCalls {
-			if c.ID == id {
-				return c.Function.Name
-			}
+// calledAs returns the name of a call: of this run, or of the message before it.
+func (r *aguiRun) calledAs(id string) string {
+	if name := r.names[id]; name != "" || !r.host.newest {
+		return name
+	}
+	for _, c := range r.last {
+		if c.id == id {
+			return c.name
 		}
 	}
 	return ""
@@ -175,39 +209,51 @@ func (in input) calledAs(id string) string {
 
 // resumed is the part of RunAgentInputExtensions.ToChatRequestContext that reads resume: with a
 // toolCall in the payload it is an approval of what that says, whatever was asked; without one it
-// is left to the application. The status is not looked at.
+// is left to the application. The key toolCall is looked up by hand, so its case counts. The status
+// is not looked at.
 func (in input) resumed(messages []*chatMessage) ([]*chatMessage, error) {
 	var generic []content
 	for _, e := range in.Resume {
-		if e.InterruptID == "" {
+		if strings.TrimSpace(e.InterruptID) == "" {
 			return nil, throw("ArgumentException", "The value cannot be an empty string or composed entirely of whitespace. (Parameter 'requestId')")
 		}
 		var members map[string]json.RawMessage
-		var payload struct {
-			Approved bool
-			ToolCall *struct {
-				CallID    string
-				Name      string
-				Arguments map[string]json.RawMessage
-			}
+		var payload struct{ Approved bool }
+		var toolCall *struct {
+			CallID    string
+			Name      string
+			Arguments orderedArguments
 		}
-		_ = json.Unmarshal(e.Payload, &members) // no object: generic
-		if members["toolCall"] == nil || json.Unmarshal(e.Payload, &payload) != nil || payload.ToolCall == nil {
+		_ = json.Unmarshal(e.Payload, &members) // not an object: generic
+		if json.Unmarshal(members["toolCall"], &toolCall) != nil || toolCall == nil || json.Unmarshal(e.Payload, &payload) != nil {
 			generic = append(generic, interruptResponse{e.InterruptID, e.Payload})
 			continue
 		}
-		call := &functionCall{id: payload.ToolCall.CallID, name: payload.ToolCall.Name}
-		if payload.ToolCall.Arguments != nil {
-			call.args = text(payload.ToolCall.Arguments)
+		call := &functionCall{id: toolCall.CallID, name: toolCall.Name}
+		if toolCall.Arguments != nil {
+			call.args = text(json.RawMessage(toolCall.Arguments))
 		}
 		messages = append(messages,
-			newMessage("assistant", nil, &toolApprovalRequest{e.InterruptID, call}),
+			newMessage("assistant", nil, &toolApprovalRequest{id: e.InterruptID, call: call}),
 			newMessage("user", nil, &toolApprovalResponse{e.InterruptID, payload.Approved, call}))
 	}
 	if len(generic) > 0 {
 		messages = append(messages, newMessage("user", nil, generic...))
 	}
 	return messages, nil
+}
+
+// orderedArguments are a call's arguments: an object, which keeps the order of its members, or nil.
+type orderedArguments json.RawMessage
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *orderedArguments) UnmarshalJSON(b []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(b, &members); err != nil || members == nil {
+		return err
+	}
+	*a = slices.Clone(b)
+	return nil
 }
 
 // continued is ConfigureForMixedInvocation: once the history holds the result of a declared tool,
@@ -244,12 +290,12 @@ func (in input) continued(messages []*chatMessage) ([]*chatMessage, bool) {
 		for i, c := range contents {
 			if open(c) {
 				call := c.(*functionCall)
-				contents[i] = &toolApprovalRequest{"approval_" + call.id, call}
+				contents[i] = &toolApprovalRequest{id: "approval_" + call.id, call: call}
 				approved = append(approved, &toolApprovalResponse{"approval_" + call.id, true, call})
 			}
 		}
 		messages = clone(messages)
-		messages[n] = newMessage(m.role, m.id, contents...)
+		messages[n] = newMessage(m.role, nil, contents...) // the new message has no id
 		break
 	}
 	if len(approved) > 0 {

@@ -3,12 +3,14 @@ package scripted
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // An input is RunAgentInput as the .NET hosts read it.
 type input struct {
 	ThreadID *string
 	RunID    *string
+	noRun    bool // the request has no runId, not even null
 	Messages []inputMessage
 	Tools    []struct{ Name string }
 	Resume   []resumeEntry
@@ -32,11 +34,23 @@ type resumeEntry struct {
 	Payload     json.RawMessage
 }
 
-// parse reads a body; ok is false where the host answers 400. roles are those that it has a type
-// for; parts says whether a user's content may be a list.
+// parse reads a body. ok is false if the host answers 400. roles are those that the host has a type
+// for; parts reports whether a user's content may be a list. Members are read in any letter case,
+// and the last of equal ones counts, as everywhere in System.Text.Json. A message's role is looked
+// up by hand, so its case counts.
 func parse(body []byte, roles []string, parts bool) (in input, ok bool) {
-	if json.Unmarshal(body, &in) != nil {
+	var members map[string]json.RawMessage
+	var exact struct{ Messages []map[string]json.RawMessage }
+	if json.Unmarshal(body, &in) != nil || json.Unmarshal(body, &members) != nil || json.Unmarshal(body, &exact) != nil {
 		return in, false
+	}
+	in.noRun = true
+	for key := range members {
+		in.noRun = in.noRun && !strings.EqualFold(key, "runId")
+	}
+	for n := range in.Messages {
+		in.Messages[n].Role = ""
+		_ = json.Unmarshal(exact.Messages[n]["role"], &in.Messages[n].Role) // absent: no role that the host knows
 	}
 	for _, m := range in.Messages {
 		if !slices.Contains(roles, m.Role) {
@@ -72,15 +86,44 @@ func (m inputMessage) text() string {
 	return s
 }
 
+// identified returns the input with the ids that a host makes: a missing runId is empty, and null
+// stays null. A host that makes threads has a new one for a missing or blank one.
+func (in input) identified(makesThreads bool) input {
+	if in.RunID == nil && in.noRun {
+		in.RunID = of("")
+	}
+	if in.ThreadID == nil || makesThreads && strings.TrimSpace(*in.ThreadID) == "" {
+		in.ThreadID = of("")
+		if makesThreads {
+			in.ThreadID = of(guid())
+		}
+	}
+	return in
+}
+
+// A reading says how a host reads messages.
+type reading struct {
+	coalesce  bool
+	reasoning bool // else it throws at reasoning and activities
+	json      bool // a result that is JSON is read as such
+}
+
+func (h reading) result(text string) any {
+	if h.json && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
+}
+
 // chatMessages is AGUIChatMessageExtensions.AsChatMessages. Hosts that coalesce (agent-framework
 // from de6d0267f, which is dotnet-1.7.0, and AGUI.Server) make one message of assistant messages
 // with calls that follow one another.
-func (in input) chatMessages(coalesce bool) ([]*chatMessage, error) {
+func (in input) chatMessages(h reading) ([]*chatMessage, error) {
 	var list []*chatMessage
 	var pending *chatMessage
 	for _, m := range in.Messages {
 		if m.Role == "assistant" && len(m.ToolCalls) > 0 {
-			if pending == nil || !coalesce {
+			if pending == nil || !h.coalesce {
 				pending = newMessage("assistant", m.ID)
 				list = append(list, pending)
 			}
@@ -107,11 +150,14 @@ func (in input) chatMessages(coalesce bool) ([]*chatMessage, error) {
 		}
 		pending = nil
 		if m.Role == "tool" {
-			list = append(list, newMessage("tool", m.ID, functionResult{m.ToolCallID, m.text()}))
+			list = append(list, newMessage("tool", m.ID, functionResult{m.ToolCallID, h.result(m.text())}))
 			continue
 		}
 		role := m.Role
 		if role == "reasoning" || role == "activity" {
+			if !h.reasoning {
+				return nil, throw("InvalidOperationException", "Unknown chat role: %s", role)
+			}
 			role = "assistant"
 		}
 		list = append(list, newMessage(role, m.ID, textContent{m.text()}))

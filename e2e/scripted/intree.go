@@ -3,33 +3,37 @@ package scripted
 import (
 	"errors"
 	"net/http"
+	"slices"
+
+	"holdpoint/e2e/netjson"
 )
 
 // inTree is the host of agent-framework up to dotnet-1.13.0,
 // Microsoft.Agents.AI.Hosting.AGUI.AspNetCore: a run begins before the agent is asked, nulls are
 // written, type comes last, an exception becomes RUN_ERROR.
 type inTree struct {
-	coalesce bool
-	resultID func(*update, functionResult) string // the messageId of a result, which three versions make three ways
+	coalesce  bool
+	reasoning bool                                 // it has a type for reasoning (from 44381c051, 2026-05-07)
+	resultID  func(*update, functionResult) string // the messageId of a result, which three versions make three ways
 }
 
-// roles that this host has a type for (reasoning from 44381c051, 2026-05-07).
-var inTreeRoles = []string{"developer", "system", "user", "assistant", "tool", "reasoning"}
+// inTreeRoles are the roles that this host has a type for. A version that reads reasoning has one
+// more.
+var inTreeRoles = []string{"developer", "system", "user", "assistant", "tool"}
 
 func (h inTree) serve(w http.ResponseWriter, body []byte, ask agent) {
-	in, ok := parse(body, inTreeRoles, false)
+	roles := inTreeRoles
+	if h.reasoning {
+		roles = append(slices.Clone(roles), "reasoning")
+	}
+	in, ok := parse(body, roles, false)
 	if !ok {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	if in.ThreadID == nil {
-		in.ThreadID = of(guid())
-	}
-	if in.RunID == nil {
-		in.RunID = of(guid())
-	}
+	in = in.identified(true)
 	thread, run := in.ThreadID, in.RunID
-	s := &stream{w: w, encode: netText}
+	s := &stream{w: w, encode: netjson.Escaped}
 	s.send(obj("threadId", thread, "runId", run, "type", "RUN_STARTED"))
 	var open *string
 	closeText := func() {
@@ -38,13 +42,13 @@ func (h inTree) serve(w http.ResponseWriter, body []byte, ask agent) {
 			open = nil
 		}
 	}
-	messages, err := in.chatMessages(h.coalesce)
+	messages, err := in.chatMessages(reading{h.coalesce, h.reasoning, true})
 	if err == nil {
 		err = ask(in, messages, func(u *update) {
 			if u.event != nil {
 				s.send(u.event)
 			}
-			for _, c := range u.contents {
+			for _, c := range withoutServers(u, in.names()) {
 				switch c := c.(type) {
 				case textContent:
 					if open == nil || *open != *u.message {
@@ -55,24 +59,37 @@ func (h inTree) serve(w http.ResponseWriter, body []byte, ask agent) {
 					if c.text != "" {
 						s.send(obj("messageId", open, "delta", c.text, "type", "TEXT_MESSAGE_CONTENT"))
 					}
-				case *functionCall:
-					closeText()
+				case *functionCall: // a text that is open stays open
 					s.send(obj("toolCallId", c.id, "toolCallName", c.name, "parentMessageId", u.message, "type", "TOOL_CALL_START"))
-					s.send(obj("toolCallId", c.id, "delta", string(netText(c.args)), "type", "TOOL_CALL_ARGS"))
+					s.send(obj("toolCallId", c.id, "delta", string(text(c.args)), "type", "TOOL_CALL_ARGS"))
 					s.send(obj("toolCallId", c.id, "type", "TOOL_CALL_END"))
 				case functionResult:
-					closeText()
 					s.send(obj("messageId", h.resultID(u, c), "toolCallId", c.callID, "content", c.serialized(), "role", "tool", "type", "TOOL_CALL_RESULT"))
 				}
 				// An approval that no wrapper made a call of is dropped without a word.
 			}
 		})
 	}
-	closeText()
 	var e *exception
 	if errors.As(err, &e) {
 		s.send(obj("message", e.message, "code", "StreamingError", "type", "RUN_ERROR"))
 		return
 	}
+	closeText()
 	s.send(obj("threadId", thread, "runId", run, "result", nil, "type", "RUN_FINISHED"))
+}
+
+// withoutServers returns the contents of an update. In a turn that calls tools of both sides the
+// server's calls are dropped, if the update has the finish reason tool_calls.
+func withoutServers(u *update, declared []string) []content {
+	is := func(clients bool) func(content) bool {
+		return func(c content) bool {
+			call, ok := c.(*functionCall)
+			return ok && slices.Contains(declared, call.name) == clients
+		}
+	}
+	if u.finish == nil || *u.finish != "tool_calls" || !slices.ContainsFunc(u.contents, is(true)) {
+		return u.contents
+	}
+	return slices.DeleteFunc(slices.Clone(u.contents), is(false))
 }

@@ -102,7 +102,7 @@ type graphRun struct {
 // take merges the request's messages by id, as the adapter does.
 func (r *graphRun) take(messages []inputMessage) {
 	for _, m := range messages {
-		if m.Role != "user" || m.ID == nil || slices.ContainsFunc(r.c.messages, func(o object) bool { return o[0].value == *m.ID }) {
+		if m.Role != "user" || m.ID == nil || slices.ContainsFunc(r.c.messages, func(o object) bool { return o[0].Value == *m.ID }) {
 			continue
 		}
 		r.c.messages = append(r.c.messages, obj("id", *m.ID, "role", "user", "content", m.text()))
@@ -127,10 +127,10 @@ func (r *graphRun) step(name string, node func() error) error {
 func (r *graphRun) values() object {
 	o := obj()
 	if r.Whole {
-		o = o.with("messages", r.c.messages)
+		o = o.With("messages", r.c.messages)
 	}
 	if r.shares {
-		o = o.with("results", r.c.state.Results)
+		o = o.With("results", r.c.state.Results)
 	}
 	return o
 }
@@ -172,7 +172,7 @@ func (r *graphRun) model(thread string, m *model) error {
 			r.c.open = c
 		}
 		if listed != nil {
-			message = message.with("toolCalls", listed)
+			message = message.With("toolCalls", listed)
 		}
 		r.c.messages, r.c.history = append(r.c.messages, message), append(r.c.history, history)
 		return nil

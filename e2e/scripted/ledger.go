@@ -51,6 +51,19 @@ func (l *Ledger) Executed(thread string) map[string]int {
 	return maps.Clone(l.executed[thread])
 }
 
+// Total returns how often each tool call ran, on all threads.
+func (l *Ledger) Total() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	total := map[string]int{}
+	for _, executed := range l.executed {
+		for what, times := range executed {
+			total[what] += times
+		}
+	}
+	return total
+}
+
 // Requests are the bodies of the runs that a thread was asked for.
 func (l *Ledger) Requests(thread string) []json.RawMessage {
 	l.mu.Lock()

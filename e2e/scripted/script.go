@@ -77,6 +77,9 @@ const (
 type model struct {
 	*Ledger
 	provider provider
+	files    bool // the script is that of the recordings, see files.go
+	sdk      bool // its model is the one before the SDK's hosts
+	sample   bool // the one of the SDK's sample
 }
 
 // respond is one completion. What was streamed before an error is in the list.
@@ -108,7 +111,19 @@ func (m *model) respond(thread string, history []*chatMessage, declared []string
 		}
 		return u
 	}
-	words, turns, results := scene(history)
+	words, turns, results := scene(history, functionResult.plain)
+	if m.files {
+		words, turns, results = scene(history, functionResult.said)
+		var input json.RawMessage
+		if len(history) > 0 {
+			for _, one := range *history[len(history)-1].contents {
+				if a, ok := one.(interruptResponse); ok {
+					input = a.payload
+				}
+			}
+		}
+		return m.filesReply(words, turns, results, input)
+	}
 	rest := words[min(1, len(words)):]
 	done := func() ([]*update, error) {
 		if slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "late") }) {
@@ -162,8 +177,8 @@ func (m *model) respond(thread string, history []*chatMessage, declared []string
 }
 
 // scene is what the person said last, how many batches of calls there were since, and their
-// results.
-func scene(history []*chatMessage) (words []string, turns int, results []string) {
+// results as value reads them.
+func scene(history []*chatMessage, value func(functionResult) string) (words []string, turns int, results []string) {
 	words = []string{"nothing"}
 	for _, m := range history {
 		switch m.role {
@@ -178,7 +193,7 @@ func scene(history []*chatMessage) (words []string, turns int, results []string)
 		case "tool":
 			for _, c := range *m.contents {
 				if r, ok := c.(functionResult); ok {
-					results = append(results, r.plain())
+					results = append(results, value(r))
 				}
 			}
 		}

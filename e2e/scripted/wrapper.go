@@ -3,6 +3,9 @@ package scripted
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 )
 
 const requestApproval = "request_approval"
@@ -76,11 +79,12 @@ func requestOfCall(call *functionCall) (*toolApprovalRequest, error) {
 	if payload == nil {
 		return nil, throw("InvalidOperationException", "Failed to deserialize approval request from tool call")
 	}
-	return &toolApprovalRequest{*payload.ID, &functionCall{id: *payload.ID, name: *payload.Name, args: payload.Arguments}}, nil
+	return &toolApprovalRequest{id: *payload.ID, call: &functionCall{id: *payload.ID, name: *payload.Name, args: payload.Arguments}}, nil
 }
 
-// bound is what ApprovalResponseBindingChatClient (agent-framework since dotnet-1.14.0) leaves: the
-// first answer to each request of the history.
+// bound returns what ApprovalResponseBindingChatClient (agent-framework from dotnet-1.14.0 on, to
+// Agents.AI 1.21) leaves: the first answer to each request of the history. From 1.22.0 on only the
+// requests of the agent's session count, so under this hosting no approval works at all.
 func bound(messages []*chatMessage) []*chatMessage {
 	known, used := map[string]bool{}, map[string]bool{}
 	var list []*chatMessage
@@ -136,7 +140,7 @@ func wrapB(messages []*chatMessage) ([]*chatMessage, error) {
 		changed := false
 		for _, c := range *m.contents {
 			if call, ok := c.(*functionCall); ok && call.name == requestApproval && originals[call.id] != nil {
-				contents, changed = append(contents, &toolApprovalRequest{*payloads[call.id].ID, originals[call.id]}), true
+				contents, changed = append(contents, &toolApprovalRequest{id: *payloads[call.id].ID, call: originals[call.id]}), true
 				continue
 			}
 			if r, ok := c.(functionResult); ok && originals[r.callID] != nil {
@@ -172,7 +176,7 @@ func wrapOut(u *update, callID func(*toolApprovalRequest) string) bool {
 		found = true
 		payload := obj("approval_id", request.id, "function_name", request.call.name, "function_arguments", request.call.args,
 			"message", "Approve execution of '"+request.call.name+"'?")
-		u.contents[n] = &functionCall{id: callID(request), name: requestApproval, args: netText(obj("request", payload))}
+		u.contents[n] = &functionCall{id: callID(request), name: requestApproval, args: text(obj("request", payload))}
 	}
 	return found
 }
@@ -188,12 +192,12 @@ type requestPayload struct {
 
 // payloadOf reads the arguments of a request_approval; nil if they have no request.
 func payloadOf(call *functionCall) (*requestPayload, error) {
-	var args struct{ Request json.RawMessage }
-	if json.Unmarshal(call.args, &args) != nil || args.Request == nil || isNull(args.Request) {
+	var args map[string]json.RawMessage // the key is a dictionary's, so its case counts
+	if json.Unmarshal(call.args, &args) != nil || args["request"] == nil || isNull(args["request"]) {
 		return nil, nil
 	}
 	var payload requestPayload
-	if err := json.Unmarshal(args.Request, &payload); err != nil {
+	if err := json.Unmarshal(args["request"], &payload); err != nil {
 		return nil, throw("JsonException", "The JSON value could not be converted to ApprovalRequest. Path: $")
 	}
 	if payload.ID == nil {
@@ -228,7 +232,7 @@ func answerOf(r functionResult) (*answerPayload, error) {
 		return nil, throw("JsonException", "%q is an invalid start of a value, or could not be converted to ApprovalResponse. Path: $ | LineNumber: 0 | BytePositionInLine: 0.", string(content[:min(1, len(content))]))
 	}
 	for _, name := range []string{"approval_id", "approved"} {
-		if members[name] == nil {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(members)), func(key string) bool { return strings.EqualFold(key, name) }) {
 			return nil, missing("ApprovalResponse", name)
 		}
 	}

@@ -1,0 +1,94 @@
+package scripted
+
+import "net/http"
+
+// A Line is a version of .NET's hosts, by the date or the name under which it was recorded (see
+// testdata/README.md).
+type Line string
+
+const (
+	Line1208 Line = "1208" // Agent Framework's own host, the first with approvals
+	Line0413 Line = "0413" // with ids of ficc_
+	Line0603 Line = "0603" // with reasoning; neighbouring messages with calls are one
+	Line0707 Line = "0707" // the last before AGUI.Server
+	LineHead Line = "head" // on AGUI.Server 0.0.3
+	LineNew  Line = "new"  // on AGUI.Server after 0.0.5
+	LineSDK  Line = "sdk"  // AGUI.Server after 0.0.5 alone
+)
+
+// Lines are all of them.
+var Lines = []Line{Line1208, Line0413, Line0603, Line0707, LineHead, LineNew, LineSDK}
+
+// InTree reports whether the line is Agent Framework's own host, which knows no interrupts.
+func (l Line) InTree() bool {
+	return l == Line1208 || l == Line0413 || l == Line0603 || l == Line0707
+}
+
+// A Wrapping says what stands between the host and the pipeline.
+type Wrapping string
+
+const (
+	Plain    Wrapping = "plain"    // nothing
+	Wrapped  Wrapping = "step04"   // ServerFunctionApprovalAgent of Agent Framework's sample
+	WrappedB Wrapping = "step04-b" // ApprovalChatClient of the SDK's sample
+)
+
+// server returns a server of the line.
+func (l Line) server(ledger *Ledger, m *model, tools map[string]tool, wrapping Wrapping) *Server {
+	p := &pipeline{meai: meai105, model: m, tools: tools}
+	name := of(string(wrapping))
+	var host interface {
+		serve(w http.ResponseWriter, body []byte, ask agent)
+	}
+	ownID := func(u *update, _ functionResult) string { return *u.message }
+	callID := func(_ *update, r functionResult) string { return "result-" + r.callID }
+	switch l {
+	case Line1208:
+		p.meai, host = meai910, inTree{resultID: ownID}
+	case Line0413:
+		host = inTree{resultID: ownID}
+	case Line0603, Line0707:
+		host = inTree{coalesce: true, reasoning: true, resultID: callID}
+	case LineHead:
+		p.author, p.bound, host = name, true, aguiServer{agent: name}
+	case LineNew:
+		p.author, p.bound, host = name, true, aguiServer{agent: name, nulls: true, newest: true}
+		p.meai = meai1011
+	case LineSDK:
+		host = aguiServer{newest: true}
+	}
+	ask := p.wrapped(wrapping)
+	return newServer(ledger, func(w http.ResponseWriter, body []byte) { host.serve(w, body, ask) })
+}
+
+// wrapped returns the pipeline below a wrapper.
+func (p *pipeline) wrapped(wrapping Wrapping) agent {
+	in := func(messages []*chatMessage) ([]*chatMessage, error) { return messages, nil }
+	out := func(*update) {}
+	switch wrapping {
+	case Wrapped:
+		in = wrapA
+		out = func(u *update) {
+			if wrapOut(u, func(r *toolApprovalRequest) string { return r.id }) {
+				u.finish, u.modelID = nil, nil // the wrapper's copy has neither
+			}
+		}
+	case WrappedB:
+		in = wrapB
+		out = func(u *update) { wrapOut(u, func(r *toolApprovalRequest) string { return r.call.id }) }
+	}
+	if p.bound {
+		wrap := in
+		in = func(messages []*chatMessage) ([]*chatMessage, error) {
+			messages, err := wrap(messages)
+			return bound(messages), err
+		}
+	}
+	return p.agent(in, out)
+}
+
+// New returns a server of the line with the model and the tools of the recordings, see files.go.
+func (l Line) New(ledger *Ledger, wrapping Wrapping) *Server {
+	m := &model{Ledger: ledger, files: true, sdk: l == LineSDK, sample: wrapping == WrappedB}
+	return l.server(ledger, m, ledger.fileTools(), wrapping)
+}

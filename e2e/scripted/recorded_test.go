@@ -1,0 +1,96 @@
+package scripted
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The files of testdata are what real .NET hosts were sent and sent, see testdata/README.md. Each
+// request is played to the port, whose answer must be the same bytes but for ids and times.
+
+// answerTo returns what a server sends to a body: an event in each line.
+func answerTo(s *Server, body string) (answer string) {
+	w := httptest.NewRecorder()
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			if thrown != http.ErrAbortHandler {
+				panic(thrown)
+			}
+			answer = events(w) + "CUT\n"
+		}
+	}()
+	s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	if w.Code != http.StatusOK {
+		return fmt.Sprintf("HTTP %d\n", w.Code)
+	}
+	return events(w)
+}
+
+func events(w *httptest.ResponseRecorder) string {
+	return strings.ReplaceAll(strings.ReplaceAll(w.Body.String(), "\n\n", "\n"), "data: ", "")
+}
+
+var (
+	hostIDs   = regexp.MustCompile(`(ficc_)?call_[0-9a-zA-Z]+|msg_[0-9a-f]{8}|ask_[0-9a-f]{8}|[0-9a-f]{32}`)
+	hostTimes = regexp.MustCompile(`"createdAt":"[^"]*"`)
+)
+
+// numbered returns an answer with each id that its request lacks as the number of its first place.
+func numbered(request, answer string) string {
+	numbers := map[string]string{}
+	answer = hostTimes.ReplaceAllString(answer, `"createdAt":"T"`)
+	return hostIDs.ReplaceAllStringFunc(answer, func(id string) string {
+		bare := strings.TrimPrefix(id, "ficc_")
+		if strings.Contains(request, bare) {
+			return id
+		}
+		if numbers[bare] == "" {
+			numbers[bare] = fmt.Sprintf("#%d", len(numbers)+1)
+		}
+		return strings.TrimSuffix(id, bare) + numbers[bare]
+	})
+}
+
+func TestRecordedAnswers(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no recordings", err)
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			line, scene, _ := strings.Cut(name, "-")
+			wrapping := Plain
+			switch {
+			case line == "sdk" && strings.HasPrefix(scene, "step04"):
+				wrapping = WrappedB
+			case strings.HasPrefix(scene, "step04"):
+				wrapping = Wrapped
+			}
+			server := Line(line).New(NewLedger(), wrapping)
+			for n, turn := range strings.Split(string(text), "\n> ")[1:] {
+				request, rest, _ := strings.Cut(turn, "\n")
+				want := ""
+				for one := range strings.Lines(rest) {
+					want += strings.TrimPrefix(strings.TrimSpace(one), "< ") + "\n"
+				}
+				want = strings.TrimRight(want, "\n") + "\n"
+				if got, want := numbered(request, answerTo(server, request)), numbered(request, want); got != want {
+					t.Errorf("request %d: %s\nanswered\n%s\nwant\n%s", n+1, request, got, want)
+				}
+			}
+		})
+	}
+}
