@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -14,7 +15,7 @@ import (
 )
 
 // TestDemoAtTheDesk: the terminal says where the page is, and shows that the run goes on when
-// somebody decides there.
+// somebody decides there. The page stays and shows what was decided, until Ctrl-C.
 func TestDemoAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for decision, want := range map[string]string{"approve": "send_email was executed once", "deny": "send_email was executed not at all"} {
@@ -51,9 +52,28 @@ func TestDemoAtTheDesk(t *testing.T) {
 		if status, got := c.send("POST", "/v1/approvals/"+a.Get("id").Str+"/questions/"+q.Get("id").Str, fmt.Sprintf(`{"decision":%q,"digest":%q}`, decision, q.Get("digest").Str)); status != http.StatusOK {
 			t.Fatalf("%s: %d %s", decision, status, got)
 		}
-		rest, err := io.ReadAll(said)
-		if err != nil || !strings.Contains(string(rest), want) || !strings.Contains(string(rest), "RUN_FINISHED") {
-			t.Errorf("%s: %v\n%s", decision, err, rest)
+		var rest strings.Builder
+		for !strings.Contains(rest.String(), "Ctrl-C ends the demo.") {
+			line, err := said.ReadString('\n')
+			if rest.WriteString(line); err != nil {
+				t.Fatalf("%s: %v\n%s", decision, err, rest.String())
+			}
+		}
+		if !strings.Contains(rest.String(), want) || !strings.Contains(rest.String(), "RUN_FINISHED") {
+			t.Errorf("%s:\n%s", decision, rest.String())
+		}
+		one := c.ok("GET", "/v1/approvals/"+a.Get("id").Str)
+		if end := one.Get("end"); one.Get("state").Str != "ended" || end.Get("how").Str != "finished" || end.Get("questions.0.says").Str != map[string]string{"approve": "approved", "deny": "denied"}[decision] {
+			t.Errorf("%s: the page shows %s", decision, one.Raw)
+		}
+		if list := c.ok("GET", "/v1/approvals?state=ended").Get("approvals"); list.Get("0.id").Str != a.Get("id").Str {
+			t.Errorf("%s: what was decided is not listed: %s", decision, list.Raw)
+		}
+		if err := p.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := io.ReadAll(said); err != nil || len(left) > 0 {
+			t.Errorf("%s: behind Ctrl-C: %q, %v", decision, left, err)
 		}
 		if err := p.Wait(); err != nil {
 			t.Errorf("%s: %v", decision, err)

@@ -67,7 +67,9 @@ func Desk(ctx context.Context, o Options, page func()) error {
 	if sent > 1 {
 		return fmt.Errorf("demo: %s was executed %d times", tool, sent)
 	}
-	return nil
+	d.line("\nThe page shows what was decided. Ctrl-C ends the demo.")
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 func head(text string, most int) string {
