@@ -37,23 +37,30 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("192.80.8.124/32"),       // Equinix Metal
 }
 
-// embedded returns the IPv4 address that a gateway makes of an IPv6 address: NAT64 with its
-// well-known prefix (RFC 6052), 6to4 (RFC 3056).
-func embedded(a netip.Addr) (netip.Addr, bool) {
+// embedded returns the IPv4 addresses that a gateway may make of an IPv6 address: NAT64 with its
+// well-known prefix (RFC 6052) and with one of a network's own (RFC 8215), 6to4 (RFC 3056). A
+// prefix of a network's own has 48, 56, 64 or 96 bits, and the address does not say which.
+func embedded(a netip.Addr) []netip.Addr {
 	b := a.As16()
 	switch {
 	case netip.MustParsePrefix("64:ff9b::/96").Contains(a):
-		return netip.AddrFrom4([4]byte(b[12:])), true
+		return []netip.Addr{netip.AddrFrom4([4]byte(b[12:]))}
 	case netip.MustParsePrefix("2002::/16").Contains(a):
-		return netip.AddrFrom4([4]byte(b[2:6])), true
+		return []netip.Addr{netip.AddrFrom4([4]byte(b[2:6]))}
+	case netip.MustParsePrefix("64:ff9b:1::/48").Contains(a):
+		list := []netip.Addr{ // the ninth byte is none of them
+			netip.AddrFrom4([4]byte{b[6], b[7], b[9], b[10]}), netip.AddrFrom4([4]byte{b[7], b[9], b[10], b[11]}),
+			netip.AddrFrom4([4]byte(b[9:13])), netip.AddrFrom4([4]byte(b[12:])),
+		}
+		return slices.DeleteFunc(list, netip.Addr.IsUnspecified)
 	}
-	return netip.Addr{}, false
+	return nil
 }
 
 // allowed judges the address that a connection is about to go to.
 func allowed(a netip.Addr, private bool) error {
 	a = a.Unmap().WithZone("")
-	if inner, ok := embedded(a); ok && allowed(inner, private) != nil {
+	if slices.ContainsFunc(embedded(a), func(inner netip.Addr) bool { return allowed(inner, private) != nil }) {
 		return fmt.Errorf("%s: %w", a, errInside)
 	}
 	switch {

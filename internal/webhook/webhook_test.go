@@ -545,6 +545,14 @@ func TestAddresses(t *testing.T) {
 		{"https://192.80.8.124/", false, false},
 		{"https://[64:ff9b::a9fe:a9fe]/", false, false},
 		{"https://[64:ff9b::a00:1]/", false, true},
+		{"https://[64:ff9b:1::a9fe:a9fe]/", false, false},          // behind a prefix of 96 bits
+		{"https://[64:ff9b:1:0:a9:fea9:fe00:0]/", false, false},    // of 64
+		{"https://[64:ff9b:1:a9:fe:a9fe::]/", false, false},        // of 56
+		{"https://[64:ff9b:1:a9fe:a9:fe00::]/", false, false},      // of 48
+		{"https://[64:ff9b:1:a83f:81:1000::]/", false, false},      // Azure's
+		{"https://[64:ff9b:1:abcd:a9:fea9:fe00:0]/", false, false}, // with a subnet
+		{"https://[64:ff9b:1:a00:0:100::]/", false, true},          // 10.0.0.1
+		{"https://[64:ff9b:1::5db8:d822]/", false, true},
 		{"https://[2002:a9fe:a9fe::1]/", false, false},
 		{"https://[2002:a83f:8110::1]/", false, false},
 		{"ftp://hooks.example.com/", false, false},
