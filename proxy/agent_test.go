@@ -24,7 +24,7 @@ func TestAgentIsNamed(t *testing.T) {
 		if got := <-counted; got != name {
 			t.Errorf("counted for %q, want %q", got, name)
 		}
-		until(t, "no line of the run", func() bool { return strings.Contains(logs.String(), `"run ended"`) })
+		logs.wait(t, "no line of the run", func(text string) bool { return strings.Contains(text, `"run ended"`) })
 		for line := range strings.Lines(logs.String()) {
 			if has := strings.Contains(line, `"agent":"billing"`); has != (name != "") {
 				t.Errorf("agent %q: the log has %s", name, line)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -206,13 +207,15 @@ func (g *rig) settled() {
 	}
 }
 
-// wantLine checks that one line of the log has all the parts.
+// wantLine waits for a line of the log that has all the parts.
 func wantLine(t *testing.T, logs *lockedBuffer, parts ...string) {
 	t.Helper()
-	for line := range strings.Lines(logs.String()) {
-		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
-			return
+	logs.wait(t, fmt.Sprintf("no line with %q", parts), func(text string) bool {
+		for line := range strings.Lines(text) {
+			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+				return true
+			}
 		}
-	}
-	t.Errorf("no line with %q in\n%s", parts, logs)
+		return false
+	})
 }

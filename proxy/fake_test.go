@@ -253,14 +253,48 @@ func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *r
 
 // A lockedBuffer may be read while it is written: a run's line in the log comes after its answer.
 type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu      sync.Mutex
+	b       bytes.Buffer
+	written chan struct{} // closed by the next write; nil: nobody waits
 }
 
 func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.written != nil {
+		close(l.written)
+		l.written = nil
+	}
 	return l.b.Write(p)
+}
+
+// wait returns the text once it is as asked. It looks at each write. The test fails if there is
+// none for a minute.
+func (l *lockedBuffer) wait(t *testing.T, what string, is func(text string) bool) string {
+	t.Helper()
+	for {
+		l.mu.Lock()
+		text := l.b.String()
+		if l.written == nil {
+			l.written = make(chan struct{})
+		}
+		written := l.written
+		l.mu.Unlock()
+		if is(text) {
+			return text
+		}
+		select {
+		case <-written:
+		case <-time.After(time.Minute):
+			t.Fatalf("%s in\n%s", what, text)
+		}
+	}
+}
+
+// ended returns the text once so many runs have ended.
+func (l *lockedBuffer) ended(t *testing.T, runs int) string {
+	t.Helper()
+	return l.wait(t, fmt.Sprintf("not %d runs that have ended", runs), func(text string) bool { return strings.Count(text, `msg="run ended"`) >= runs })
 }
 
 func (l *lockedBuffer) String() string {

@@ -453,7 +453,7 @@ func TestLogsHoldNoPayload(t *testing.T) {
 	g.do(input("t\nforged", "r1", `,"state":{"secret":"hunter2"}`))
 	g.do(input("t\nforged", "r2", resumeWith(`{"interruptId":"n1~id1","status":"resolved","payload":"hunter2"}`)))
 	g.do(input("t\nforged", "r2", resumeWith(`{"interruptId":"n1~id1","status":"resolved","payload":"hunter3"}`)))
-	logs := g.logs.String()
+	logs := g.logs.ended(t, 3)
 	if strings.Contains(logs, "hunter") {
 		t.Error("a payload is in the log")
 	}

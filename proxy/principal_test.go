@@ -363,7 +363,7 @@ func TestThreadsOfAPrincipal(t *testing.T) {
 			t.Errorf("the client's own id stands there %d times\n%s", n, got)
 		}
 	}
-	if logs := g.logs.String(); strings.Contains(logs, "thread_id="+ids[0]) || !strings.Contains(logs, "thread_id=t ") {
+	if logs := g.logs.ended(t, 4); strings.Contains(logs, "thread_id="+ids[0]) || !strings.Contains(logs, "thread_id=t ") {
 		t.Error("the log names the thread otherwise than the client")
 	}
 }
