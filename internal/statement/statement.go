@@ -44,11 +44,13 @@ type object struct {
 var objects = map[string]object{
 	"": {
 		name: "tool_name", arguments: "tool_input", // ag_ui_strands
-		notes: []string{"holdpoint", "ag2", "phrases", "strandsName", "tanstack:interruptBinding"},
+		notes: []string{"holdpoint", "strandsName", "tanstack:interruptBinding"},
 	},
 	"langgraph":                     {name: "name", arguments: "args", notes: []string{"index", "node", "checkpoint_id", "ns", "resumable", "when"}},
 	"mastra":                        {name: "toolName", arguments: "args", notes: []string{"type", "toolCallId", "runId", "resumeSchema"}},
 	"strands":                       {name: "tool_name", arguments: "tool_input", notes: []string{"id", "name", "node", "source", "morePending"}},
+	"ag2":                           {notes: []string{"proof"}},
+	"phrases":                       {notes: []string{"phrase"}},
 	"adk":                           {},
 	"adk.originalFunctionCall":      {name: "name", arguments: "args", notes: []string{"id"}},
 	"adk.toolConfirmation":          {notes: []string{"confirmed"}},
@@ -88,14 +90,42 @@ func Of(i *agui.Interrupt) (list []Statement, more bool) {
 	return f.found, f.more
 }
 
-// Text returns the metadata of a question as it was recorded, but for what nobody says who reads
-// it: notes of frameworks at its top, and what proves an answer.
+// Text returns the metadata of a question as it was recorded, without the notes of frameworks. A
+// note may be what proves an answer, such as AG2's.
 func Text(i *agui.Interrupt) string {
 	metadata := agui.View(i.Object).Get("metadata")
 	if !metadata.IsObject() {
 		return ""
 	}
-	return without(metadata.Raw, func(key, _ string) bool { return slices.Contains(objects[""].notes, key) })
+	return withoutNotes("", metadata.Raw)
+}
+
+func withoutNotes(path, raw string) string {
+	notes := objects[path].notes
+	rest := []byte{'{'}
+	for m := agui.MembersIn(raw); m.Next(); {
+		key, value := textOf(m.Key), m.Value
+		if slices.Contains(notes, key) {
+			continue
+		}
+		at := join(path, key)
+		if _, known := objects[at]; known && value[0] == '{' {
+			value = withoutNotes(at, value)
+		}
+		if len(rest) > 1 {
+			rest = append(rest, ',')
+		}
+		rest = append(append(append(rest, m.Key...), ':'), value...)
+	}
+	return string(append(rest, '}'))
+}
+
+// join returns the path of a member. That of an empty key is not the path of the whole.
+func join(path, key string) string {
+	if path == "" && key != "" {
+		return key
+	}
+	return path + "." + key
 }
 
 type call struct {
@@ -126,10 +156,7 @@ func (f *finder) enter(path, raw string) {
 		case isCall && (key == o.name || key == o.arguments), slices.Contains(o.notes, key), echoes && key == o.echo:
 			continue
 		}
-		at := key
-		if path != "" {
-			at = path + "." + key
-		}
+		at := join(path, key)
 		if _, known := objects[at]; known && m.Value[0] == '{' {
 			f.enter(at, m.Value)
 			continue

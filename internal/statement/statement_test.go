@@ -66,6 +66,8 @@ func TestStatements(t *testing.T) {
 		{"request-approval", `{"id":"q","metadata":{"request-approval":{"functionName":"f","functionArguments":{"id":"E"}}}}`, nil, `request-approval f {"id":"E"}`},
 		{"superagent", `{"id":"q","message":"Go?","metadata":{"superagent":{"session_id":"t","agent_name":"a","reason":"Go?","fields":[{"name":"confirm"}],"timestamp":1,"checkpoint_id":"c"}}}`, nil, `superagent.fields  [{"name":"confirm"}]`},
 		{"a proof and notes are not the agent's", `{"id":"q","metadata":{"ag2":{"proof":"secret"},"holdpoint":{"refusal":{"text":"no"}},"phrases":{"phrase":"p"},"tanstack:interruptBinding":{"v":1}}}`, nil, ""},
+		{"an empty key", `{"id":"q","metadata":{"":{"":{"holdpoint":1}}}}`, nil, `.  {"":{"holdpoint":1}}`},
+		{"what stands beside a proof", `{"id":"q","metadata":{"ag2":{"proof":"secret","amount":5}}}`, nil, "ag2.amount  5"},
 		{"a framework that nobody knows", `{"id":"q","metadata":{"framework":{"keep":null,"n":1.5},"predict_state":[{"tool":"t"}]}}`, nil, "framework  {\"keep\":null,\"n\":1.5}\npredict_state  [{\"tool\":\"t\"}]"},
 		{"a new member of a known one", `{"id":"q","metadata":{"mastra":{"type":"t","title":"Read this"}}}`, nil, `mastra.title  "Read this"`},
 		{"a key twice", `{"id":"q","metadata":{"langgraph":{"raw":{"amount":1,"amount":2}}}}`, nil, `langgraph.raw  {"amount":1,"amount":2}`},
@@ -116,8 +118,8 @@ func TestStatementsOfEveryFamily(t *testing.T) {
 
 // TestText: the file has the metadata as it was recorded, without a proof.
 func TestText(t *testing.T) {
-	got := Text(&agui.Interrupt{Object: json.RawMessage(`{"metadata":{"langgraph":{"raw":{"a": 1.10}},"ag2":{"proof":"secret"},"holdpoint":{}}}`)})
-	if want := `{"langgraph":{"raw":{"a": 1.10}}}`; got != want {
+	got := Text(&agui.Interrupt{Object: json.RawMessage(`{"metadata":{"langgraph":{"raw":{"a": 1.10}},"ag2":{"proof":"secret","n":1},"holdpoint":{}}}`)})
+	if want := `{"langgraph":{"raw":{"a": 1.10}},"ag2":{"n":1}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
