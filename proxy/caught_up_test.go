@@ -4,9 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
-	"holdpoint/translate/dialects"
 	"holdpoint/translate/dialecttest"
 )
 
@@ -14,39 +11,30 @@ import (
 // message. It is told what it has missed before anything else of its run, by whatever dialect, or
 // what was said meanwhile would stand behind its new message.
 func TestAChatThatWasAwayIsToldFirst(t *testing.T) {
-	for _, name := range dialects.All().Names()[1:] {
-		for _, b := range dialecttest.Of(name) {
-			t.Run(b.Name(), func(t *testing.T) {
-				fewer(t, 1)
-				rapid.Check(t, func(t *rapid.T) {
-					c := newChatter(t, b, dialects.All())
-					c.send("", "ask")
-					if c.pending == "" {
-						t.Fatalf("no question is open: %s", c.got)
-					}
-					if _, p := c.open(); len(c.h.Lacks(p)) > 0 {
-						return // the chat itself carries the decision
-					}
-					c.decide("yes")
-					c.carry("end")
-					if len(c.history) == 0 {
-						return // its snapshot has deleted all by which the chat could be known
-					}
-					c.words()
-					c.send("", "end")
-					var kinds []string
-					for _, frame := range strings.Split(c.got, "\n\n") {
-						_, rest, _ := strings.Cut(frame, `"type":"`)
-						kind, _, _ := strings.Cut(rest, `"`)
-						if kind != "STATE_SNAPSHOT" {
-							kinds = append(kinds, kind)
-						}
-					}
-					if len(kinds) < 3 || kinds[0] != "RUN_STARTED" || kinds[1] != "MESSAGES_SNAPSHOT" || kinds[2] != "MESSAGES_SNAPSHOT" {
-						t.Fatalf("the chat was told %q", kinds)
-					}
-				})
-			})
-		}
-	}
+	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
+		checkChat(t, b, func(c *chatter) {
+			c.isAsked()
+			if _, p := c.open(); len(c.h.Lacks(p)) > 0 {
+				return // the chat itself carries the decision
+			}
+			c.decide("yes")
+			c.carry("end")
+			if len(c.history) == 0 {
+				return // its snapshot has deleted all by which the chat could be known
+			}
+			c.words()
+			c.send("", "end")
+			var kinds []string
+			for _, frame := range strings.Split(c.got, "\n\n") {
+				_, rest, _ := strings.Cut(frame, `"type":"`)
+				kind, _, _ := strings.Cut(rest, `"`)
+				if kind != "STATE_SNAPSHOT" {
+					kinds = append(kinds, kind)
+				}
+			}
+			if len(kinds) < 3 || kinds[0] != "RUN_STARTED" || kinds[1] != "MESSAGES_SNAPSHOT" || kinds[2] != "MESSAGES_SNAPSHOT" {
+				c.t.Fatalf("the chat was told %q", kinds)
+			}
+		})
+	})
 }

@@ -19,24 +19,46 @@ import (
 // beside resume, and clients of a backend's own form answer by a message. Such a message is not
 // shown again, because what it says was not used.
 func TestLateAnswerIsShownTheEnd(t *testing.T) {
-	for _, name := range dialects.All().Names()[1:] {
-		for _, b := range dialecttest.Of(name) {
-			for _, elsewhere := range []string{"in another tab", "at the desk"} {
-				for how, late := range map[string]lateAnswer{
-					"denied":                     {status: "resolved", payload: b.No, message: b.No},
-					"approved too":               {status: "resolved", payload: b.Yes, message: b.Yes},
-					"cancelled":                  {status: "cancelled", message: `{"status":"cancelled"}`},
-					"an answer before that one":  {status: "resolved", payload: b.No, message: b.No, before: true},
-					"by a message":               {native: true},
-					"the page is loaded instead": {reload: true},
-				} {
-					t.Run(b.Name()+"/"+elsewhere+"/"+how, func(t *testing.T) {
-						fewer(t, 1)
-						rapid.Check(t, func(t *rapid.T) { late.play(newChatter(t, b, dialects.All()), elsewhere) })
-					})
-				}
+	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
+		for _, elsewhere := range []string{"in another tab", "at the desk"} {
+			for how, late := range map[string]lateAnswer{
+				"denied":                     {status: "resolved", payload: b.No, message: b.No},
+				"approved too":               {status: "resolved", payload: b.Yes, message: b.Yes},
+				"cancelled":                  {status: "cancelled", message: `{"status":"cancelled"}`},
+				"an answer before that one":  {status: "resolved", payload: b.No, message: b.No, before: true},
+				"by a message":               {native: true},
+				"the page is loaded instead": {reload: true},
+			} {
+				t.Run(elsewhere+"/"+how, func(t *testing.T) {
+					checkChat(t, b, func(c *chatter) { late.play(c, elsewhere) })
+				})
 			}
 		}
+	})
+}
+
+// eachBackend runs test with each small backend of each dialect.
+func eachBackend(t *testing.T, test func(t *testing.T, b dialecttest.Backend)) {
+	t.Helper()
+	for _, name := range dialects.All().Names()[1:] {
+		for _, b := range dialecttest.Of(name) {
+			t.Run(b.Name(), func(t *testing.T) { test(t, b) })
+		}
+	}
+}
+
+// checkChat plays one chat before the backend.
+func checkChat(t *testing.T, b dialecttest.Backend, play func(c *chatter)) {
+	t.Helper()
+	fewer(t, 1)
+	rapid.Check(t, func(t *rapid.T) { play(newChatter(t, b, dialects.All())) })
+}
+
+// isAsked sends a message to which the backend asks something.
+func (c *chatter) isAsked() {
+	c.send("", "ask")
+	if c.pending == "" {
+		c.t.Fatalf("no question is open: %s", c.got)
 	}
 }
 
@@ -56,10 +78,7 @@ func (l lateAnswer) play(c *chatter, elsewhere string) {
 		c.answer(c.pending, "no", false, "end")
 		c.words()
 	}
-	c.send("", "ask")
-	if c.pending == "" {
-		c.t.Fatalf("no question is open: %s", c.got)
-	}
+	c.isAsked()
 	stale, id := slices.Clone(c.history), c.pending
 	if elsewhere == "at the desk" {
 		_, p := c.open()

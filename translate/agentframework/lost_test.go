@@ -3,7 +3,6 @@ package agentframework
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -140,29 +139,15 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 			if err != nil || len(answers) != 1 || answers[0].Status != agui.Cancelled {
 				t.Fatalf("a denial is read as %v %v", answers, err)
 			}
-			out, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, Pause: p, Answers: answers, New: []agui.Message{said}})
-			for {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !out.Resumes {
-					break
-				}
-				played := play(t, run, l, c.backend.answer(t, out.Body)...)
-				res = played.Result
-				if res.Next == nil {
-					break
-				}
-				out, run = res.Next.Out, res.Next.Run
-			}
+			dialecttest.Freeing{
+				Dialect: d, Request: &translate.Request{Input: in, Transcript: l, Pause: p, Answers: answers, New: []agui.Message{said}},
+				Answer: func(run translate.Run, body []byte) translate.Result {
+					return play(t, run, l, c.backend.answer(t, body)...).Result
+				},
+				Waits: func() []string { return c.backend.pending }, Fate: c.fate, Said: "Hello?",
+			}.Check(t)
 			if c.backend.requests > c.most {
 				t.Errorf("%d requests, want %d at most", c.backend.requests, c.most)
-			}
-			if free := len(c.backend.pending) == 0; free != (c.fate != translate.Lost) || free == out.Resumes || res.Fate != c.fate {
-				t.Errorf("waits for %v, sent %s, fate %v, %s", c.backend.pending, out.Body, res.Fate, res.Finish.JSON)
-			}
-			if !out.Resumes && (!strings.Contains(string(out.Body), "Hello?") || gjson.GetBytes(out.Body, "resume").Exists()) {
-				t.Errorf("the message went so: %s", out.Body)
 			}
 		})
 	}

@@ -109,27 +109,17 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 				t.Errorf("holds %v", held)
 			}
 			answers := []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Cancelled}}
-			out, run, err := d.Begin(&translate.Request{Input: in, Transcript: l, Pause: p, Answers: answers, New: []agui.Message{agui.ParseMessage([]byte(said))}})
-			for {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !out.Resumes {
-					break
-				}
-				if res = play(t, run, l, c.adapter.answer(t, out.Body)...); res.Next == nil {
-					break
-				}
-				out, run = res.Next.Out, res.Next.Run
-			}
+			dialecttest.Freeing{
+				Dialect: d, Request: &translate.Request{
+					Input: in, Transcript: l, Pause: p, Answers: answers, New: []agui.Message{agui.ParseMessage([]byte(said))},
+				},
+				Answer: func(run translate.Run, body []byte) translate.Result {
+					return play(t, run, l, c.adapter.answer(t, body)...)
+				},
+				Waits: func() []string { return c.adapter.open }, Fate: c.fate, Said: "Hello?",
+			}.Check(t)
 			if c.adapter.requests > c.most {
 				t.Errorf("%d requests, want %d at most", c.adapter.requests, c.most)
-			}
-			if free := len(c.adapter.open) == 0; free != (c.fate != translate.Lost) || free == out.Resumes || res.Fate != c.fate {
-				t.Errorf("waits for %v, sent %s, fate %v, %s", c.adapter.open, out.Body, res.Fate, res.Finish.JSON)
-			}
-			if !out.Resumes && (!strings.Contains(string(out.Body), "Hello?") || gjson.GetBytes(out.Body, "resume").Exists()) {
-				t.Errorf("the message went so: %s", out.Body)
 			}
 		})
 	}

@@ -1,0 +1,45 @@
+package dialecttest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/translate"
+)
+
+// A Freeing is the cancel of a lost question at a backend that judges its ids.
+type Freeing struct {
+	Dialect translate.Dialect
+	Request *translate.Request // with the cancel, and a message beside it
+	// Answer plays what the backend says to a request.
+	Answer func(run translate.Run, body []byte) translate.Result
+	// Waits returns the ids that the backend waits for.
+	Waits func() []string
+	Fate  translate.Fate
+	Said  string // the text of the message
+}
+
+// Check sends the cancel until the backend takes it or cannot. If it takes it, the message follows,
+// and no answer with it.
+func (f Freeing) Check(t testing.TB) {
+	t.Helper()
+	var res translate.Result
+	out, run, err := f.Dialect.Begin(f.Request)
+	for err == nil && out.Resumes {
+		if res = f.Answer(run, out.Body); res.Next == nil {
+			break
+		}
+		out, run = res.Next.Out, res.Next.Run
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if free := len(f.Waits()) == 0; free != (f.Fate != translate.Lost) || free == out.Resumes || res.Fate != f.Fate {
+		t.Errorf("waits for %v, sent %s, fate %v, %s", f.Waits(), out.Body, res.Fate, res.Finish.JSON)
+	}
+	if !out.Resumes && (!strings.Contains(string(out.Body), f.Said) || gjson.GetBytes(out.Body, "resume").Exists()) {
+		t.Errorf("the message went so: %s", out.Body)
+	}
+}
