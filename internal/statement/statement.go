@@ -69,6 +69,9 @@ var own = map[string]string{
 	"toolCallId": "toolCallId", "tool_call_id": "toolCallId", "expiresAt": "expiresAt", "expires_at": "expiresAt",
 }
 
+// names are the members in which an agent usually names the action that it asks about.
+var names = []string{"action", "tool", "tool_name", "toolName", "name", "function"}
+
 // Of returns what the agent sent with a question, in the order of the metadata, and whether there
 // is more. What the question's message or one of its calls says already is left out.
 func Of(i *agui.Interrupt) (list []Statement, more bool) {
@@ -235,8 +238,12 @@ func (f *finder) saysMember(key, value string) bool {
 	if key == "__copilotkit_messages__" {
 		return true // the conversation has them
 	}
+	if slices.Contains(names, key) && value[0] == '"' && len(f.calls) > 0 {
+		name := textOf(value)
+		return slices.ContainsFunc(f.calls, func(c call) bool { return c.name == name })
+	}
 	of := own[key]
-	return of != "" && value == f.own[of]
+	return of != "" && value == f.own[of] || f.saysValue(value)
 }
 
 // saysValue reports whether a value is the arguments of one of the calls.
