@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,6 +15,7 @@ import (
 	"holdpoint/internal/principal"
 	"holdpoint/store"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Questions may be decided at another door than the chat that asked them. A decision is judged when
@@ -35,8 +38,9 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 		return rec, store.ErrNotFound
 	}
 	if rec.Pause == nil || rec.Pause.ID != pauseID {
-		return rec, h.decidedBefore(&rec, pauseID, words)
+		return rec, h.decidedBefore(ctx, &rec, pauseID, words)
 	}
+	words = spelledOut(ctx, rec.Pause, words)
 	if words = slices.DeleteFunc(slices.Clone(words), func(w door.Word) bool {
 		d := rec.Pause.Decision(w.Question)
 		return d != nil && d.Digest == contract.DigestOf(answerOf(w))
@@ -66,12 +70,12 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 }
 
 // decidedBefore is what becomes of words to a pause that is not the record's any more.
-func (h *Handler) decidedBefore(rec *store.Record, pauseID string, words []door.Word) error {
+func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID string, words []door.Word) error {
 	for _, result := range rec.Results {
 		if result.PauseID != pauseID || result.Pause == nil || result.Tombstone {
 			continue
 		}
-		for _, w := range words {
+		for _, w := range spelledOut(ctx, result.Pause, words) {
 			d := result.Pause.Decision(w.Question)
 			if d == nil || d.Digest != contract.DigestOf(answerOf(w)) {
 				return fmt.Errorf("%w: it has ended", store.ErrConflict)
@@ -80,6 +84,26 @@ func (h *Handler) decidedBefore(rec *store.Record, pauseID string, words []door.
 		return nil
 	}
 	return store.ErrNotFound
+}
+
+// spelledOut returns the words as they would go into the record of the pause: see kit.SpellOut.
+func spelledOut(ctx context.Context, p *agui.Pause, words []door.Word) []door.Word {
+	answers := make([]agui.Answer, len(words))
+	for n, w := range words {
+		answers[n] = answerOf(w)
+	}
+	validator := contract.NewValidator(ctx)
+	kit.SpellOut(*p, answers, func(schema, payload json.RawMessage) error {
+		if err := validator.Validate(schema, payload); !errors.Is(err, contract.ErrSchema) {
+			return err
+		}
+		return nil // nothing can be judged by it, and the payload is taken as it is
+	})
+	spelled := slices.Clone(words)
+	for n := range spelled {
+		spelled[n].Payload = answers[n].Payload
+	}
+	return spelled
 }
 
 func answerOf(w door.Word) agui.Answer {

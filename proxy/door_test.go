@@ -211,6 +211,24 @@ func TestDecidedAtOnceFromTenPlaces(t *testing.T) {
 	}
 }
 
+// TestABareBooleanAtTheDesk: it is read as the object that the schema asks for, also if it is said
+// again, in either form.
+func TestABareBooleanAtTheDesk(t *testing.T) {
+	d := newDeskRig(t, nil)
+	for n, payload := range []string{`true`, `{"approved":true}`, `true`} {
+		if err := d.decides(d.says("x", payload)); err != nil {
+			t.Fatalf("%d: %s: %v", n, payload, err)
+		}
+	}
+	if err := d.decides(d.says("x", `false`)); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("the contrary: %v", err)
+	}
+	stands := d.record().Pause.Decisions
+	if len(stands) != 1 || string(stands[0].Payload) != `{"approved":true}` || stands[0].Says != "approved" {
+		t.Errorf("%+v", stands)
+	}
+}
+
 // TestWhatCannotBeCarriedIsNotTaken: it is refused when it is decided.
 func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
 	refusing := &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
@@ -227,7 +245,7 @@ func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
 		err   error
 	}{
 		"a payload that does not fit":        {[]door.Word{d.says("x", `{"approved":"yes"}`)}, agui.InvalidPayload, nil},
-		"beside one that does":               {[]door.Word{d.says("y", "1"), d.says("x", `true`)}, agui.InvalidPayload, nil},
+		"beside one that does":               {[]door.Word{d.says("y", "1"), d.says("x", `"true"`)}, agui.InvalidPayload, nil},
 		"what the backend cannot be told":    {[]door.Word{d.says("x", saysYes), d.says("y", `"unsayable"`)}, agui.InvalidPayload, nil},
 		"a question that there is not":       {[]door.Word{{Question: "z", Status: agui.Cancelled}}, agui.UnknownInterruptID, nil},
 		"a question of the backend's own id": {[]door.Word{{Question: "x", Status: agui.Cancelled}}, agui.UnknownInterruptID, nil},

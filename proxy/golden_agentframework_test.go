@@ -17,13 +17,16 @@ func (s scenario) agentFramework() agentFrameworkScenario { return agentFramewor
 func (s scenario) isAgentFramework() bool { return s.dialect() == "agent-framework" }
 
 // renamedKeys are keys of a request that may change: older versions give a thread another name, or
-// read other spellings. Towards Mastra the run id is Holdpoint's own.
+// read other spellings. Towards Mastra the run id is Holdpoint's own. Towards TanStack AI the
+// parent is the run that asked.
 func (s scenario) renamedKeys() []string {
 	switch {
 	case s.isAgentFramework():
 		return []string{"threadId", "thread_id", "run_id"}
 	case strings.Contains(s.name, "/mastra"), s.dialect() == "mastra":
 		return []string{"runId"}
+	case strings.Contains(s.name, "/tanstack-"):
+		return []string{"parentRunId"}
 	}
 	return nil
 }

@@ -220,11 +220,19 @@ func (u *untouched) take(frame string) bool {
 	return false
 }
 
-// renamed says whether the frame is a result of the backend's that had the id of its call for a
-// messageId, and nothing else of it was touched.
+// renamed reports whether the frame is a result of the backend's that had another messageId, such
+// as the id of its call, and nothing else of it was touched.
 func (u *untouched) renamed(frame string, ev gjson.Result) bool {
-	call := `"messageId":` + ev.Get("toolCallId").Raw
-	return u.take(strings.Replace(frame, `"messageId":`+ev.Get("messageId").Raw, call, 1))
+	for _, f := range u.frames {
+		was := gjson.Parse(f.data)
+		if was.Get("toolCallId").Raw != ev.Get("toolCallId").Raw || was.Get("type").Str != "TOOL_CALL_RESULT" {
+			continue
+		}
+		if u.take(strings.Replace(frame, `"messageId":`+ev.Get("messageId").Raw, `"messageId":`+was.Get("messageId").Raw, 1)) {
+			return true
+		}
+	}
+	return false
 }
 
 // widened says whether ev is a snapshot of the backend's with messages of the request in it that

@@ -7,6 +7,7 @@ import (
 	"holdpoint/internal/contract"
 	"holdpoint/store"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // judge loads the record, reads the answers and asks the contract.
@@ -85,6 +86,7 @@ func (r *run) readAnswers() (pauseID string, err error) {
 	var p agui.Pause
 	r.namedPause(&p)
 	r.answers.list, err = r.h.opts.Dialect.Answers(r.in, p)
+	kit.SpellOut(p, r.answers.list, r.valid)
 	r.readFor.fix(p.ID)
 	return p.ID, err
 }

@@ -6,6 +6,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/internal/principal"
+	"holdpoint/internal/tanstack"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -105,7 +106,7 @@ func (r *run) endWith(events []agui.Event, failed agui.Event, open *agui.Pause, 
 		return append(events, r.explained(r.finishEvent(), why), failed)
 	}
 	events = append(events, r.tellAgain(open, why)...)
-	if r.byPage() {
+	if r.byPage() || tanstack.Sent(r.in.Raw) {
 		return events
 	}
 	return append(events, failed)

@@ -14,6 +14,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
+	"holdpoint/internal/tanstack"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -178,7 +179,7 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 		if !keep || i.Native == "" || natives[i.Native] > 1 {
 			i.ID += "~" + r.h.opts.NewID()
 		}
-		i.Object = withID(i.Object, i.ID)
+		i.Object = tanstack.Renamed(withID(i.Object, i.ID), i.Native, i.ID)
 		if _, expires := i.Expires(); !expires && r.h.opts.InterruptTTL > 0 && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
 			i.Object = agui.SetString(i.Object, "expiresAt", r.h.opts.Now().Add(r.h.opts.InterruptTTL).UTC().Format(time.RFC3339))
 		}

@@ -8,6 +8,7 @@ import (
 	"holdpoint/internal/contract"
 	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/internal/tanstack"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -104,6 +105,11 @@ func (r *run) readyResume() *agui.RunError {
 	}
 	if changed(list, r.in.Messages) {
 		r.in = r.in.WithMessages(list)
+	}
+	if asked := tanstack.InterruptedRun(p.Interrupts[0].Object); asked != "" {
+		// TanStack AI's server reads there which run the answers are for. The client may have been
+		// told the question in a later run, and Holdpoint's own requests name none.
+		r.in = r.in.WithParentRun(asked)
 	}
 	r.disarm()
 	r.logUnclear(p, answers)

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/internal/tanstack"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -115,7 +116,7 @@ func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event
 	}
 	events = append(events, more...)
 	if r.show == translate.ShowNative && p.NativeFinish != nil { // nil: it was opened before the operator chose this form
-		return append(events, r.withRunIDs(agui.NewEvent(p.NativeFinish)))
+		return append(events, r.withRunIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, r.in.RunID))))
 	}
 	return append(events, r.outcomeEvent(p))
 }
@@ -150,11 +151,19 @@ func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
 		size += len(i.Object) + 1
 	}
 	outcome := append(make([]byte, 0, size+2), outcomeStart...)
+	var binder *tanstack.Binder
+	if r.show != translate.ShowNative {
+		binder = tanstack.NewBinder(r.in.Raw, r.in.RunID)
+	}
 	for n, i := range p.Interrupts {
 		if n > 0 {
 			outcome = append(outcome, ',')
 		}
-		outcome = agui.AppendCompact(outcome, i.Told())
+		told, bound := tanstack.OfRun(i.Told(), r.in.RunID)
+		if !bound {
+			told = binder.Bound(told, i)
+		}
+		outcome = agui.AppendCompact(outcome, told)
 	}
 	outcome = append(outcome, "]}"...)
 	finish := p.Finish

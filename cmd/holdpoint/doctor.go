@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdpoint/internal/doctor"
+	"holdpoint/internal/tanstack"
 )
 
 const doctorUsage = "usage: holdpoint doctor [-json] [-message text] [-header 'Name: value'] [-header-file file] " +
@@ -131,6 +132,7 @@ func (f *doctorFlags) readTools() error {
 	if whole && !f.version {
 		f.probe.ProtocolVersion = request.ProtocolVersion
 	}
+	f.probe.TanStack = whole && tanstack.Sent(text)
 	f.probe.Tools, err = json.Marshal(request.Tools)
 	return err
 }

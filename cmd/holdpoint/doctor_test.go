@@ -47,6 +47,7 @@ func TestDoctor(t *testing.T) {
 		{[]string{asking}, 0, "dialect     langgraph (HOLDPOINT_DIALECT=auto)", ""},
 		{[]string{plain}, 0, "nothing to do in this run", ""},
 		{[]string{"-tools", file("request.json", `{"tools":[]}`), asking}, 0, "HOLDPOINT_CLIENT=native", ""},
+		{[]string{"-tools", file("tanstack.json", `{"tools":[],"forwardedProps":{},"data":{}}`), asking}, 0, "the client is TanStack AI's", ""},
 		{[]string{"-tools", file("versioned.json", `{"tools":[],"protocolVersion":"1.0"}`), asking}, 0, "verdict     the backend asks", ""},
 		{[]string{file("garbage", "hello")}, 1, "nothing in it is an event of AG-UI", ""},
 		{[]string{file("empty", "")}, 2, "nothing to judge", ""},

@@ -530,3 +530,11 @@ func (in RunInput) WithThread(id string) RunInput {
 	in.ThreadID, in.Raw = id, SetKeys(in.Raw, Edit{Key: "threadId", Text: id})
 	return in
 }
+
+// WithParentRun returns the input with another parentRunId.
+func (in RunInput) WithParentRun(id string) RunInput {
+	if was := View(in.Raw).Get("parentRunId"); was.Str != id {
+		in.Raw = SetKeys(in.Raw, Edit{Key: "parentRunId", Text: id})
+	}
+	return in
+}

@@ -52,6 +52,8 @@ type Options struct {
 	Tools []byte
 	// ProtocolVersion is what the client declares. "": nothing. Such a client is told in both forms.
 	ProtocolVersion string
+	// TanStack reports that the client is TanStack AI's.
+	TanStack bool
 	// Assistant is that of HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT.
 	Assistant string
 }
@@ -125,7 +127,7 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 		p = native
 	}
 	r.tell(came, p)
-	r.noteOldCards(came, o)
+	r.noteClient(came, o)
 	return r, nil
 }
 

@@ -74,6 +74,7 @@ var marks = []mark{
 	{"Mastra", "interrupts with the reason mastra:tool_suspend", hasReason("mastra:tool_suspend"), ""},
 	{"Mastra", "CUSTOM on_interrupt with a call that suspends", announces(kit.Mastra), ""},
 	{"agno", "RAW events with the source agno", isRaw("agno"), ""},
+	{"TanStack AI", "interrupts with TanStack's binding in metadata", hasMetadata("tanstack:interruptBinding"), ""},
 }
 
 func isCustom(name string) func(agui.Event) bool {

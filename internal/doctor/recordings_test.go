@@ -109,12 +109,12 @@ var tallies = map[string]tally{
 	"adk":              {told: 38, untold: 73, none: 1},
 	"agent-framework":  {told: 147, untold: 251, none: 5},
 	"agno":             {told: 17, untold: 35},
-	"agui":             {told: 64, untold: 61, none: 1},
+	"agui":             {told: 68, untold: 68, none: 1},
 	"auto":             {told: 11, untold: 17},
 	"aws-strands":      {told: 51, untold: 83, none: 3},
 	"contract":         {told: 71, untold: 82, none: 10},
 	"draft":            {told: 23, untold: 37},
-	"langgraph":        {told: 82, untold: 77, none: 1},
+	"langgraph":        {told: 83, untold: 79, none: 1},
 	"mastra":           {untold: 18},
 	"phrases":          {untold: 47},
 	"request-approval": {told: 32, untold: 40, none: 2},
@@ -251,9 +251,9 @@ func (r recording) framework() string {
 	scenario := strings.TrimPrefix(r.name, r.family+"/")
 	for _, one := range []struct{ begins, name string }{
 		{"adk-", "Google ADK"}, {"ag2-", "AG2"}, {"crewai", "CrewAI"}, {"mastra", "Mastra"},
-		{"pydantic-ai-", "pydantic-ai"}, {"agno", "agno"},
+		{"pydantic-ai-", "pydantic-ai"}, {"agno", "agno"}, {"tanstack-", "TanStack AI"},
 	} {
-		if strings.HasPrefix(scenario, one.begins) && !strings.Contains(scenario, "langgraph") {
+		if strings.HasPrefix(scenario, one.begins) && r.family != "langgraph" && !strings.Contains(scenario, "langgraph") {
 			return one.name
 		}
 	}

@@ -122,10 +122,14 @@ func (r *Report) tell(came *stream, p *played) {
 	}
 }
 
-// noteOldCards notes what becomes of a page whose cards read the backend's own announcement: behind
-// Holdpoint CopilotKit gives them the interrupt instead. A client without a version may be
-// CopilotKit's runtime, which declares none.
-func (r *Report) noteOldCards(came *stream, o Options) {
+// noteClient notes what a client's cards get. TanStack AI's get a binding. Cards that read the
+// backend's own announcement get the interrupt in its place, behind CopilotKit. A client without a
+// version may be CopilotKit's runtime, which declares none.
+func (r *Report) noteClient(came *stream, o Options) {
+	if o.TanStack && len(r.Questions) > 0 {
+		r.note("the client is TanStack AI's: Holdpoint binds each question to the run that tells it, so that the client draws its controls (docs/browser.md)")
+		return
+	}
 	announced := slices.ContainsFunc(came.events, func(ev agui.Event) bool {
 		return ev.Type == agui.Custom && ev.Get("name").Str == agui.OnInterrupt
 	})

@@ -360,7 +360,7 @@ func TestPinsOfTheBenchmarkAreDocumented(t *testing.T) {
 // packages is what is pinned.
 func TestPinsOfTheEndToEndTestsAreDocumented(t *testing.T) {
 	pins := read(t, "e2e/client/package.json") + read(t, "e2e/strands-ts/package.json") + read(t, "e2e/browser/package.json") + read(t, "e2e/copilotkit/package.json") + read(t, "e2e/desk/package.json") +
-		read(t, "e2e/mastra/package.json") + read(t, "e2e/langgraph-server/package.json")
+		read(t, "e2e/mastra/package.json") + read(t, "e2e/tanstack/package.json") + read(t, "e2e/langgraph-server/package.json")
 	for _, path := range files(t, func(path string) bool {
 		return strings.HasPrefix(path, "e2e/") && strings.Contains(path, "/requirements-") && strings.HasSuffix(path, ".txt")
 	}) {

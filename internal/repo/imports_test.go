@@ -29,6 +29,7 @@ var places = []place{
 	{"internal/poison", nil, "it overwrites bytes, whoever's they are"},
 	{"internal/without", nil, "it is constants, for builds that are only measured"},
 	{"internal/variables", nil, "it reads whatever struct it is given, the binary's and the dialects' by the same rules"},
+	{"internal/tanstack", []string{"internal/agui"}, "how a client binds a question to a run has nothing to do with what an answer may say"},
 	{"internal/listen", nil, "where to listen has nothing to do with what comes"},
 	{"internal/front", nil, "it is before every request, so it knows nothing of what they are for"},
 	{"internal/certificates", nil, "both sides of TLS are the same to it, and so is what they carry"},

@@ -14,21 +14,57 @@ var decisionKeys = []string{"approved", "accepted", "confirmed"}
 
 // Words are the payloads of a plain approval and a plain denial, as the question's published schema
 // has them: an object in which one of the usual members is a boolean, and nothing else is required.
-// nil: the schema does not ask for a yes or a no.
+// A schema may have one form for the yes and another for the no (TanStack AI). nil: the schema does
+// not ask for a yes or a no.
 func Words(i agui.Interrupt) (yes, no json.RawMessage) {
 	schema := gjson.ParseBytes(i.Schema())
 	for _, key := range decisionKeys {
-		required := schema.Get("required").Array()
-		if schema.Get("type").Str != "object" || len(required) > 1 || len(required) == 1 && required[0].Str != key {
-			continue
+		takesYes, takesNo := takes(schema, key, "true"), takes(schema, key, "false")
+		schema.Get("oneOf").ForEach(func(_, form gjson.Result) bool {
+			takesYes, takesNo = takesYes || takes(form, key, "true"), takesNo || takes(form, key, "false")
+			return true
+		})
+		if takesYes && takesNo {
+			return json.RawMessage(`{"` + key + `":true}`), json.RawMessage(`{"` + key + `":false}`)
 		}
-		member := schema.Get("properties." + key)
-		if member.Get("type").Str != "boolean" || member.Get("const").Exists() || member.Get("enum").Exists() {
-			continue
-		}
-		return json.RawMessage(`{"` + key + `":true}`), json.RawMessage(`{"` + key + `":false}`)
 	}
 	return nil, nil
+}
+
+// takes reports whether a schema takes an object with nothing but the member, which is a boolean or
+// that boolean.
+func takes(schema gjson.Result, key, word string) bool {
+	required := schema.Get("required").Array()
+	if schema.Get("type").Str != "object" || len(required) > 1 || len(required) == 1 && required[0].Str != key {
+		return false
+	}
+	member := schema.Get("properties." + key)
+	if only := member.Get("const"); only.Exists() {
+		return only.Raw == word
+	}
+	return member.Get("type").Str == "boolean" && !member.Get("enum").Exists()
+}
+
+// SpellOut writes a bare boolean as the object that the question's schema asks for: true becomes
+// {"approved":true} where a plain yes is that. A payload that the schema takes as it is stays, and
+// so does one of a question that does not ask for a yes or a no. The contract refuses the latter.
+func SpellOut(p agui.Pause, answers []agui.Answer, valid func(schema, payload json.RawMessage) error) {
+	for n := range answers {
+		a := &answers[n]
+		said := gjson.ParseBytes(a.Payload)
+		if a.Own || a.Status != agui.Resolved || !said.IsBool() {
+			continue
+		}
+		i := p.Interrupt(a.ID)
+		if i == nil || i.Schema() == nil {
+			continue
+		}
+		yes, no := Words(*i)
+		word := map[bool]json.RawMessage{true: yes, false: no}[said.Bool()]
+		if word != nil && valid(i.Schema(), a.Payload) != nil {
+			a.Payload = word
+		}
+	}
 }
 
 // Because is the member in which a no of the question says why, as its published schema has it: a

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -72,5 +73,70 @@ func TestLongNoIsClear(t *testing.T) {
 		if got := Says(questionWith(ApprovalSchema), c.answer); got != c.want {
 			t.Errorf("%.30s...: %d, want %d", c.answer.Payload, got, c.want)
 		}
+	}
+}
+
+// tanStackSchema is TanStack AI's schema of an approval: one form for the yes, another for the no.
+const tanStackSchema = `{"oneOf":[{"type":"object","properties":{"approved":{"const":true},"editedArgs":{"type":"object"}},"required":["approved"],"additionalProperties":false},
+	{"type":"object","properties":{"approved":{"const":false}},"required":["approved"],"additionalProperties":false}]}`
+
+func TestWordsOfSeveralForms(t *testing.T) {
+	for schema, want := range map[string]string{
+		tanStackSchema: `{"approved":true} {"approved":false}`,
+		strings.ReplaceAll(tanStackSchema, `["approved"]`, `["approved","payload"]`):                                     " ", // it wants more than a yes
+		strings.Replace(tanStackSchema, "false", "true", 2):                                                              " ", // there is no no
+		strings.Replace(tanStackSchema, `"const":false`, `"const":"no"`, 1):                                              " ",
+		`{"type":"object","properties":{"approved":{"const":true}},"required":["approved"]}`:                             " ",
+		`{"oneOf":[` + ApprovalSchema + `,{"type":"string"}]}`:                                                           `{"approved":true} {"approved":false}`,
+		`{"type":"object","properties":{"approved":{"type":"boolean","enum":[true]}},"required":["approved"]}`:           " ",
+		`{"type":"object","properties":{"accepted":{"type":"boolean"},"why":{"type":"string"}},"required":["accepted"]}`: `{"accepted":true} {"accepted":false}`,
+	} {
+		if yes, no := Words(questionWith(schema)); string(yes)+" "+string(no) != want {
+			t.Errorf("%s: %s %s, want %s", schema, yes, no, want)
+		}
+	}
+}
+
+// A bare boolean is spelled out where the schema asks for an object with it, and nowhere else.
+func TestBareBoolean(t *testing.T) {
+	const either = `{"type":["object","boolean"],"properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+	refuses := func(schema, payload json.RawMessage) error {
+		if strings.Contains(string(schema), `"boolean"]`) {
+			return nil
+		}
+		return errors.New("an object is wanted")
+	}
+	for name, c := range map[string]struct {
+		schema, payload, want string
+		own, cancelled        bool
+	}{
+		"yes":                       {ApprovalSchema, `true`, `{"approved":true}`, false, false},
+		"no":                        {ApprovalSchema, ` false `, `{"approved":false}`, false, false},
+		"in two forms":              {tanStackSchema, `true`, `{"approved":true}`, false, false},
+		"another word":              {`{"type":"object","properties":{"confirmed":{"type":"boolean"}},"required":["confirmed"]}`, `true`, `{"confirmed":true}`, false, false},
+		"an object":                 {ApprovalSchema, `{"approved":true}`, `{"approved":true}`, false, false},
+		"a text":                    {ApprovalSchema, `"true"`, `"true"`, false, false},
+		"something else is wanted":  {`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}`, `true`, `true`, false, false},
+		"any object is wanted":      {`{"type":"object"}`, `true`, `true`, false, false},
+		"a boolean is wanted":       {either, `true`, `true`, false, false},
+		"no schema":                 {``, `true`, `true`, false, false},
+		"in the backend's own form": {ApprovalSchema, `true`, `true`, true, false},
+		"cancelled":                 {ApprovalSchema, `true`, `true`, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := agui.Interrupt{ID: "a", Object: json.RawMessage(`{"id":"a"}`)}
+			if c.schema != "" {
+				i = questionWith(c.schema)
+				i.ID = "a"
+			}
+			answers := []agui.Answer{{ID: "b", Status: agui.Resolved, Payload: json.RawMessage(`true`)}, {ID: "a", Status: agui.Resolved, Payload: json.RawMessage(c.payload), Own: c.own}}
+			if c.cancelled {
+				answers[1].Status = agui.Cancelled
+			}
+			SpellOut(agui.Pause{ID: "p", Interrupts: []agui.Interrupt{i}}, answers, refuses)
+			if string(answers[1].Payload) != c.want || string(answers[0].Payload) != "true" {
+				t.Errorf("%s, want %s", answers[1].Payload, c.want)
+			}
+		})
 	}
 }

@@ -93,6 +93,17 @@ var ofClaude = complaints{
 	early: true,
 }
 
+// TanStack AI, @tanstack/ai 0.58.0 (RAN: an empty history; the others READ,
+// activities/chat/index.ts applyEphemeralInterruptResume). It judges all answers before a tool
+// runs, and gives the code of the first fault.
+var ofTanStack = complaints{
+	nothing: []complaint{
+		{code: "invalid-payload"}, {code: "invalid-edited-args"}, {code: "invalid-tool-output"}, {code: "invalid-response-schema"},
+		{code: "conflict"}, {code: "incomplete-batch"},
+	},
+	lost: []complaint{{code: "unknown-interrupt"}, {code: "stale"}, {code: "expired"}},
+}
+
 // refused is the result of a resume that ended in RUN_ERROR. A Holdpoint behind this one says that
 // its own backend lost the question. Some codes are those of several backends, which check the
 // answers first: the integrations for Strands (integrations/aws-strands) and for Microsoft Agent

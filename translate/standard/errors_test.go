@@ -51,6 +51,9 @@ func TestComplaints(t *testing.T) {
 		"Mastra, not suspended":          {mastraAsks, []string{started, failedWith("", `Agent "a" resumeStream() could not find a suspended run for runId "r1". …`)}, lost, lost},
 		"Claude, another form":           {claude, []string{failedWith("", "Approval payload requires behavior: allow or deny.")}, nothing, says},
 		"Claude, no deferral":            {claude, []string{failedWith("", "No saved SDK deferral matches this approval; historical callbacks cannot be recovered.")}, lost, lost},
+		"TanStack AI, no history":        {tanstackAsks, []string{failedWith("unknown-interrupt", "x")}, lost, lost},
+		"TanStack AI, the payload":       {tanstackAsks, []string{started, failedWith("invalid-payload", "x")}, nothing, says},
+		"TanStack AI, any other":         {tanstackAsks, []string{started, failedWith("server", "x")}, says, says},
 		"anybody, anything first":        {somebodyAsks, []string{failedWith("", "x")}, says, says},
 		"anybody, words of AG2's":        {somebodyAsks, []string{failedWith("INTERRUPT_NOT_COVERED", "x")}, says, says},
 	} {

@@ -21,9 +21,9 @@ type profile struct {
 	// name is the backend's, for people. facts is where the facts are from: RAN means a running
 	// backend of that version, READ its source only.
 	name, facts string
-	// A profile is for interrupts with this reason. If the reason is a common one, metadata is a
-	// key that the interrupt's metadata must have, and is is its value. prefix is what its id must
-	// have before the id of its call. An empty string demands nothing.
+	// A profile is for interrupts with this reason, or with any reason if it is "". If the reason is
+	// a common one, metadata is a key that the interrupt's metadata must have, and is is its value.
+	// prefix is what its id must have before the id of its call. An empty string demands nothing.
 	reason, metadata, is, prefix string
 
 	// message returns the question in words, for a backend that publishes none. nil: the backend's
@@ -197,6 +197,10 @@ var profiles = []profile{
 	// does not hold any more is passed over, and the run is an ordinary one.
 	{name: "AG2", facts: "RAN ag2 1.2.1", reason: "tool_call", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true, result: "toolCallId", forgets: true},
 	{name: "AG2, a question", facts: "RAN ag2 1.2.1", reason: "input_required", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true},
+	// TanStack AI. It keeps nothing, and takes the calls that wait from the request's history. A
+	// cancelled entry leaves the call with a result which says so. It is the last one: a Holdpoint
+	// behind this one writes a binding into other backends' questions too.
+	{name: "TanStack AI", facts: "RAN @tanstack/ai 0.58.0", metadata: "tanstack:interruptBinding", errors: &ofTanStack},
 }
 
 // profileOf is the profile of an interrupt. If none is known, it is one that demands nothing.
@@ -204,7 +208,7 @@ func profileOf(native string, object gjson.Result) profile {
 	reason := object.Get("reason").Str
 	for _, p := range profiles {
 		switch {
-		case p.reason != reason:
+		case p.reason != "" && p.reason != reason:
 		case p.metadata != "" && !object.Get("metadata").Get(p.metadata).Exists():
 		case p.is != "" && object.Get("metadata").Get(p.metadata).Str != p.is:
 		case p.prefix != "" && !isPrefixed(native, p.prefix, object.Get("toolCallId").Str):

@@ -27,6 +27,7 @@ const (
 	claudeAsks     = `{"id":"toolu_1","toolCallId":"toolu_1","reason":"tool_approval","metadata":{"source":"claude-sdk-deferred","toolName":"Bash","input":{"command":"rm x"}}}`
 	antigravAsks   = `{"id":"0c1d","reason":"tool_approval","message":"Allow?","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"message":{"type":"string"}},"required":["approved"]},"metadata":{"tool_name":"run_command","args":{}}}`
 	antigravWonder = `{"id":"0c1e","reason":"ask_question","message":"Which?","metadata":{"questions":[]}}`
+	tanstackAsks   = `{"id":"approval_c1","reason":"tool_call","toolCallId":"c1","metadata":{"kind":"approval","tanstack:interruptBinding":{"v":1,"kind":"tool-approval","interruptId":"approval_c1"}}}`
 	somebodyAsks   = `{"id":"a","reason":"r"}`
 	crewBehindOne  = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t"}}}`
 	crewOfATilde   = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t~x1"}}}`
@@ -136,6 +137,7 @@ func TestEveryProfile(t *testing.T) {
 		{claudeAsks, "Claude Agent SDK", "READ ag-ui-claude-sdk 0.2.3", "publishes a schema, takes a decision, beside: all"},
 		{antigravAsks, "Antigravity", "READ ag-ui-antigravity 0.2.1", "takes a decision, beside: all"},
 		{antigravWonder, "Antigravity, a question", "READ ag-ui-antigravity 0.2.1", "beside: all"},
+		{tanstackAsks, "TanStack AI", "RAN @tanstack/ai 0.58.0", "beside: results of the client, and what is old"},
 	}
 	support, err := os.ReadFile("../../docs/support.md")
 	if err != nil {

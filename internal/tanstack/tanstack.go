@@ -1,0 +1,216 @@
+// Package tanstack knows what the client of TanStack AI wants to read in a question. It draws
+// controls for a question only if a binding in the question's metadata names the question and the
+// run that asked it.
+//
+// It follows the source of @tanstack/ai 0.58.0 (interrupt-resume.ts, interrupt-serialization.ts,
+// approval-schema.ts) and @tanstack/ai-client 0.33.2 (interrupt-manager.ts,
+// connection-adapters.ts). It does not read answers, and it does not know what a run is.
+package tanstack
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// bindingKey is the member of metadata that has the binding.
+const bindingKey = "tanstack:interruptBinding"
+
+// Sent reports whether the body of a run is of TanStack AI's client. That client sends
+// forwardedProps a second time as data, which AG-UI does not have.
+func Sent(body []byte) bool {
+	data, props := agui.View(body).Get("data"), agui.View(body).Get("forwardedProps")
+	return data.IsObject() && props.IsObject() && data.Raw == props.Raw
+}
+
+// Renamed returns an interrupt whose binding names the published id in the place of the native one.
+// Any other interrupt is returned as it is.
+func Renamed(object json.RawMessage, native, published string) json.RawMessage {
+	binding, ok := bindingOf(object)
+	if !ok || binding.Get("interruptId").Str != native {
+		return object
+	}
+	return withBinding(object, agui.SetString([]byte(binding.Raw), "interruptId", published))
+}
+
+// InterruptedRun returns the run that the backend's own binding names, "" if there is none.
+func InterruptedRun(object json.RawMessage) string {
+	binding, _ := bindingOf(object)
+	return binding.Get("interruptedRunId").Str
+}
+
+// OfRun returns an interrupt that has a binding as a run tells it. A question may be told again, in
+// a run that its backend never saw, and the client takes a binding of the run at hand only. ok is
+// false if the interrupt has no binding.
+func OfRun(object json.RawMessage, runID string) (told json.RawMessage, ok bool) {
+	binding, ok := bindingOf(object)
+	if !ok {
+		return object, false
+	}
+	if was := binding.Get("interruptedRunId"); !was.Exists() || was.Str == runID {
+		return object, true
+	}
+	return withBinding(object, agui.SetString([]byte(binding.Raw), "interruptedRunId", runID)), true
+}
+
+// FinishOfRun returns a RUN_FINISHED with the bindings of its interrupts as the run tells them. One
+// without a binding of another run is returned as it is.
+func FinishOfRun(finish json.RawMessage, runID string) json.RawMessage {
+	outcome := agui.View(finish).Get("outcome")
+	interrupts := outcome.Get("interrupts")
+	changed := false
+	var list []json.RawMessage
+	interrupts.ForEach(func(_, one gjson.Result) bool {
+		told, _ := OfRun(json.RawMessage(one.Raw), runID)
+		list, changed = append(list, told), changed || len(told) != len(one.Raw) || string(told) != one.Raw
+		return true
+	})
+	if !changed {
+		return finish
+	}
+	return agui.SetKey(finish, "outcome", agui.SetKey([]byte(outcome.Raw), "interrupts", agui.List(list)))
+}
+
+// A Binder binds the questions of one outcome to the run that tells them.
+type Binder struct {
+	runID string
+	tools map[string]gjson.Result // their arguments' schemas, by name
+	room  int                     // for schemas that it writes, in bytes
+}
+
+// maxSchemas bounds the schemas that are written into one outcome: very many questions may be about
+// one tool with a large schema. Questions that come later are bound without it.
+const maxSchemas = 1 << 20
+
+// NewBinder returns a Binder for the client's request, nil if the request is not of TanStack AI's
+// client.
+func NewBinder(body []byte, runID string) *Binder {
+	if runID == "" || !Sent(body) {
+		return nil
+	}
+	b := &Binder{runID: runID, tools: map[string]gjson.Result{}, room: maxSchemas}
+	agui.View(body).Get("tools").ForEach(func(_, tool gjson.Result) bool {
+		name, parameters := tool.Get("name").Str, tool.Get("parameters")
+		if _, known := b.tools[name]; !known && parameters.IsObject() {
+			b.tools[name] = parameters
+		}
+		return true
+	})
+	return b
+}
+
+// Bound returns the told form of an interrupt without a binding with one for the run. If the client
+// has the tool whose call is asked about, the card is that of a tool approval. An interrupt that
+// cannot be bound is returned as it is. A nil Binder binds nothing.
+func (b *Binder) Bound(told json.RawMessage, i agui.Interrupt) json.RawMessage {
+	if b == nil {
+		return told
+	}
+	if metadata := agui.View(told).Get("metadata"); metadata.Exists() && !metadata.IsObject() {
+		return told
+	}
+	bound := binding{V: 1, Kind: "generic", Interrupt: i.ID, Run: b.runID}
+	if call, parameters, ok := b.approval(told, i); ok {
+		b.room -= len(parameters.Raw)
+		bound.Kind, bound.Tool, bound.Call, bound.Args = "tool-approval", call.Name, call.ID, args(call)
+		bound.InputHash, bound.ApprovalHash = inputHash(parameters), digest(noApprovalSchema)
+		told = agui.SetKey(told, "responseSchema", responseSchema(parameters))
+	}
+	if schema := agui.View(told).Get("responseSchema"); schema.Exists() {
+		var ok bool
+		if bound.ResponseHash, ok = hash(schema); !ok {
+			return told // the client cannot hash it either
+		}
+	}
+	return withBinding(told, agui.MustMarshal(bound))
+}
+
+// A binding in the order in which the client's own server writes it.
+type binding struct {
+	V            int             `json:"v"`
+	Kind         string          `json:"kind"`
+	Interrupt    string          `json:"interruptId"`
+	Tool         string          `json:"toolName,omitempty"`
+	Call         string          `json:"toolCallId,omitempty"`
+	Args         json.RawMessage `json:"originalArgs,omitempty"`
+	InputHash    string          `json:"inputSchemaHash,omitempty"`
+	ApprovalHash string          `json:"approvalSchemaHash,omitempty"`
+	ResponseHash string          `json:"responseSchemaHash,omitempty"`
+	Run          string          `json:"interruptedRunId"`
+	Generation   int             `json:"generation"`
+}
+
+func bindingOf(object json.RawMessage) (gjson.Result, bool) {
+	found := agui.View(object).Get("metadata").Get(bindingKey)
+	return found, found.IsObject()
+}
+
+func withBinding(object json.RawMessage, binding []byte) json.RawMessage {
+	metadata := []byte("{}")
+	if had := agui.View(object).Get("metadata"); had.IsObject() {
+		metadata = []byte(had.Raw)
+	}
+	return agui.SetKey(object, "metadata", agui.SetKey(metadata, bindingKey, binding))
+}
+
+// approval returns the call that a yes or no is asked about, and the arguments' schema as the
+// request declares it, if the request declares the call's tool.
+func (b *Binder) approval(told json.RawMessage, i agui.Interrupt) (call agui.AskedCall, parameters gjson.Result, ok bool) {
+	if string(i.Yes) != `{"approved":true}` || len(i.Calls) != 1 {
+		return call, parameters, false
+	}
+	call = i.Calls[0]
+	if call.Unknown || call.ID == "" || call.ID != agui.View(told).Get("toolCallId").Str {
+		return call, parameters, false
+	}
+	parameters, ok = b.tools[call.Name]
+	return call, parameters, ok && len(parameters.Raw) <= b.room
+}
+
+// args returns the arguments that the card shows.
+func args(call agui.AskedCall) json.RawMessage {
+	if text := strings.TrimSpace(call.Args); agui.ValidJSON([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return json.RawMessage("{}")
+}
+
+const (
+	draft2020 = `"https://json-schema.org/draft/2020-12/schema"`
+	// noInput is what the client declares for a tool without a schema of its own.
+	noInput = `{"type":"object"}`
+	// noApprovalSchema is what the client hashes for a tool without a schema of its approval.
+	noApprovalSchema = `{"approve":null,"reject":null}`
+)
+
+// inputSchema returns a tool's schema as the client hashes it, nil for a tool without one. The
+// request declares it without $schema. The client hashes a Standard Schema, such as Zod's, with it.
+func inputSchema(parameters gjson.Result) []byte {
+	if parameters.Raw == noInput {
+		return nil
+	}
+	return agui.SetKey([]byte(parameters.Raw), "$schema", []byte(draft2020))
+}
+
+func inputHash(parameters gjson.Result) string {
+	schema := inputSchema(parameters)
+	if schema == nil {
+		return digest("undefined")
+	}
+	sum, _ := hash(agui.View(schema))
+	return sum
+}
+
+// responseSchema returns the schema that the client itself has for the approval of a tool.
+func responseSchema(parameters gjson.Result) []byte {
+	edits := ""
+	if schema := inputSchema(parameters); schema != nil {
+		edits = `,"editedArgs":` + string(schema)
+	}
+	return []byte(`{"oneOf":[` +
+		`{"type":"object","properties":{"approved":{"const":true}` + edits + `},"required":["approved"],"additionalProperties":false},` +
+		`{"type":"object","properties":{"approved":{"const":false}},"required":["approved"],"additionalProperties":false}]}`)
+}
