@@ -140,6 +140,12 @@ export const scenes = {
     await p.has("one of 60 in this pause", "#list");
     await p.open("Part 3?");
     await p.has("question 4 of 60 in this pause", "#question");
+    const phone = await w.person("jonas.lind", { width: 360, height: 740, scheme: "dark", touch: true });
+    await phone.open("Delete a.txt?");
+    await phone.page.fill("#answer", "no");
+    await phone.has('The agent gets this text, exactly: "no"', "#question .sends");
+    await phone.judged("what Mastra sends, on a phone");
+    await phone.shot("interrupt-phone");
     await p.page.getByLabel("Filter by agent, tool, person, and what a row says").fill("a.txt");
     await w.until("the filter", async () => (await p.rows()).length === 1);
   },
