@@ -59,6 +59,7 @@ func dotnetPairs() []dotnetPair {
 		{"0707 sample", wrapA(recent), scripted.Line0707, scripted.Wrapped, sample, false},
 		{"0707 sample", wrapA(recent), scripted.LineHead, scripted.Wrapped, sample, false},
 		{"0707 client", recent, scripted.Line0707, scripted.Plain, agent, false},
+		{"0707 client", recent, scripted.LineHead, scripted.Plain, agent, false},
 		{"head sample", wrapA(first), scripted.LineHead, scripted.Wrapped, sample, false},
 		{"head client", first, scripted.LineHead, scripted.Plain, agent, false},
 		{"new client", newest, scripted.LineNew, scripted.Plain, agent, false},
