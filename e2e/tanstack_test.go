@@ -314,6 +314,21 @@ func TestTanStackBeforeOtherBackends(t *testing.T) {
 		chat.clicks(t, clickYes)
 		chat.ran(t, stateless, deleteA)
 	})
+	t.Run("an edit where none is allowed, then a yes", func(t *testing.T) {
+		t.Parallel()
+		h := ownHoldpoint(t, outcome.url(), nil)
+		chat := newTanStackChat(t, h.address+"/hitl", map[string]any{"tools": "zod"})
+		chat.asked(t, "go", generic, toolApproval)
+		page := chat.clicks(t, clickNo, tanstackClick{"edit", map[string]any{"path": "c.txt"}})
+		chat.ran(t, outcome)
+		page.shows(t, generic, toolApproval)
+		if !contains(text(page.Cards[1].Metadata["holdpoint"]), "INVALID_PAYLOAD") {
+			t.Errorf("the card does not say why: %v", page.Cards[1].Metadata)
+		}
+		chat.clicks(t, clickNo, clickYes)
+		chat.ran(t, outcome, "delete_file")
+		chat.goesOn(t, "plain hello", "echo: plain hello")
+	})
 	t.Run("without Holdpoint", func(t *testing.T) {
 		t.Parallel()
 		chat := newTanStackChat(t, stateless.url()+"/agent", map[string]any{"tools": "none"})
