@@ -127,6 +127,7 @@ export const scenes = {
     const long = (n) => Array.from({ length: n }, (_, i) => `Line ${i} of a text that goes on and on, and says nothing.`).join("\n");
     await w.tool("write_file", { path: "a.txt", content: long(1600) });
     await w.tool("write_more", { path: "b.txt", content: long(4000), wide: "x".repeat(3000) });
+    await w.question("Read this?", undefined, { metadata: { langgraph: { raw: { content: long(4000) } } } });
     await w.tool("write_lines", { code: `${"\n".repeat(100_000)}\u200b` });
     const p = await w.person();
     await p.open("write_file");
@@ -144,6 +145,14 @@ export const scenes = {
     const [file] = await Promise.all([p.page.waitForEvent("download"), p.page.click("#question a.button")]);
     const text = await (await import("node:fs/promises")).readFile(await file.path(), "utf8");
     assert.ok(text.includes("Line 3999 of"), "the file has all of it");
+    assert.equal(await p.page.getAttribute("#yes", "aria-disabled"), null);
+    // What the agent sent with a question is a file in the same way.
+    await p.open("Question");
+    await p.has("Read this?", "#question");
+    await p.has("A part of what the agent sent is in a file. Open it first.", "#bar");
+    assert.equal(await p.page.getAttribute("#yes", "aria-disabled"), "true");
+    const [sent] = await Promise.all([p.page.waitForEvent("download"), p.page.click("#question a.button")]);
+    assert.ok((await (await import("node:fs/promises")).readFile(await sent.path(), "utf8")).includes("Line 3998 of"));
     assert.equal(await p.page.getAttribute("#yes", "aria-disabled"), null);
     // A mark at the end of many lines is looked for once, and not once for each line.
     await p.open("write_lines");
