@@ -183,6 +183,30 @@ func TestADKsInputIsCancelled(t *testing.T) {
 	})
 }
 
+// With the outcome a model asks for a value beside a confirmation, and all is cancelled. ADK refuses
+// runs until the confirmation is answered, and is told no.
+func TestADKsInputIsCancelledBesideAConfirmation(t *testing.T) {
+	t.Parallel()
+	s := need(t, "adk", "0.11.0")
+	for _, mode := range []string{"default", "resumable", "outcome"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			h := ownHoldpoint(t, s.base()+"/"+mode, map[string]string{"HOLDPOINT_DIALECT": "adk"})
+			w := world{b: &backend{name: "adk", mode: mode, server: s}, h: h, version: newest}
+			for _, say := range []string{"input Which colour?, delete a.txt", "input Which colour?, input Which size?", "mail inbox, input Which colour?"} {
+				c := w.client(t, "agent")
+				c.asksAbout(t, step{say: say}, 2)
+				c.finish(t, step{resume: c.answers(cancelled)})
+				w.ran(t, c)
+				c.goesOn(t, nil)
+				c.asksAbout(t, step{say: "delete a.txt"}, 1)
+				c.finish(t, step{resume: c.answers(confirmed[true])})
+				w.ran(t, c, deleteA)
+			}
+		})
+	}
+}
+
 // A credential goes into the AuthConfig that ADK sent. The secrets of the agent's own client are
 // not published.
 func TestADKAsksForACredential(t *testing.T) {

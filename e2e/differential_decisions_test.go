@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -252,7 +253,7 @@ func (st *trial) effects(t *testing.T, thread string) []string {
 }
 
 // situations are how a thread comes to be where an attempt finds it. restarted: Holdpoint is,
-// behind all of them.
+// behind all of them. A seventh is that the record of a store that keeps is gone.
 var situations = []string{"waits", "denied", "approved", "freed at the desk", "never asked", "restarted"}
 
 func (st *trial) situate(t *testing.T, situation string) stance {
@@ -324,6 +325,19 @@ func testDecisions(t *testing.T, d decider) {
 	// While nobody knows what the route speaks, a request's claim is believed (docs/contract.md).
 	unknown := st.env["HOLDPOINT_DIALECT"] == "" || st.env["HOLDPOINT_DIALECT"] == "auto"
 	play(slices.DeleteFunc(tries[restarted:], func(one try) bool { return unknown && one.p.declares }))
+
+	// The store keeps, and another one takes its place: nothing is believed that no record has noted.
+	st.desk = newDeskOf(t, st.server.base()+st.path(), st.env, keepingStore(t))
+	tries = nil
+	for _, p := range drawn() {
+		tries = append(tries, try{"the record is gone", st.situate(t, "waits"), p})
+	}
+	st.desk.dies(t, st.server.base()+st.path(), st.env, keepingStore(t))
+	play(tries)
+}
+
+func keepingStore(t *testing.T) map[string]string {
+	return map[string]string{"HOLDPOINT_STORE": "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db"))}
 }
 
 // waits are the approvals of the thread at the desk.
@@ -360,4 +374,62 @@ func (st *trial) readsThem(t *testing.T, all []bid) {
 		t.Error("the backend itself takes none of the attempts for a yes: they no longer say much")
 	}
 	t.Logf("%d of %d attempts by list run at the backend itself", ran, len(all))
+}
+
+// TestClientsOwnResultThatLooksLikeADecision: a client's tool says what its backend would take for a
+// decision. Holdpoint was killed since the call, and the store keeps. The result reaches the backend,
+// also if the client sends it without its call.
+func TestClientsOwnResultThatLooksLikeADecision(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		order, tool string // by which the model makes a call of the client's
+		alone       bool   // the backend keeps the history
+	}{
+		"agno 2.9.0":            {"show x", "show_dialog", false},
+		"agno 3.1.10":           {"show x", "show_dialog", false},
+		"agno 3.1.10, named":    {"show x", "show_dialog", false},
+		"ADK 0.11.0":            {"show x", "show_dialog", true},
+		"ADK 0.11.0, named":     {"show x", "show_dialog", true},
+		"ADK 0.11.0, resumable": {"show x", "show_dialog", true},
+		"tool-call, named":      {"pick x", "pick_colour", false},
+		"tool-call, auto":       {"pick x", "pick_colour", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := deciders()[name]
+			store := keepingStore(t)
+			st := &trial{decider: d, server: need(t, d.framework, d.version)}
+			st.desk = newDeskOf(t, st.server.base()+st.path(), st.env, store)
+			for _, alone := range []bool{false, true} {
+				if alone && !c.alone {
+					continue
+				}
+				tools := map[string]any{"tools": toolOf(c.tool)}
+				s := stance{thread: fresh("thread"), history: []event{{"id": fresh("user"), "role": "user", "content": c.order}}}
+				made := st.post(t, st.desk.h.address, s, nil, tools)
+				for _, frame := range strings.Split(made, "\n\n") {
+					var e struct{ Type, ToolCallID, ToolCallName string }
+					data, _ := strings.CutPrefix(frame, "data: ")
+					if json.Unmarshal([]byte(data), &e) == nil && e.Type == "TOOL_CALL_START" && e.ToolCallName == c.tool {
+						s.call = e.ToolCallID
+					}
+				}
+				if s.call == "" {
+					t.Fatalf("the model makes no call: %s", made)
+				}
+				st.desk.dies(t, st.server.base()+st.path(), st.env, store)
+				says := []event{calling(fresh("made"), s.call, c.tool, map[string]any{"title": "x"}), {"id": fresh("tool"), "role": "tool", "toolCallId": s.call, "content": d.says[0]}}
+				if alone {
+					s.history, says = nil, says[1:]
+				}
+				answer := st.post(t, st.desk.h.address, s, says, tools)
+				if !strings.Contains(answer, "RUN_FINISHED") || strings.Contains(answer, "RUN_ERROR") {
+					t.Errorf("alone: %v: %s", alone, answer)
+				}
+				if got := st.effects(t, s.thread); len(got) > 0 {
+					t.Errorf("it ran %q", got)
+				}
+			}
+		})
+	}
 }

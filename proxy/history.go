@@ -28,7 +28,8 @@ func (r *run) readHistory() []reply {
 	known := func(key string) bool {
 		return slices.ContainsFunc(asked, func(a asking) bool { return a.byKey[key] != nil })
 	}
-	var claims *kit.Claims // nil until it is needed
+	var claims *kit.Claims   // nil until it is needed
+	var left map[string]bool // nil until it is needed
 	for one := range reader.Replies(r.in, r.spoken()) {
 		is := known(one.Key)
 		if is && len(r.record.Notes) > 0 {
@@ -39,7 +40,10 @@ func (r *run) readHistory() []reply {
 				continue // what the client says on its own call
 			}
 		}
-		one.Asked = one.Asked || one.AskedIfKnown && is || one.AskedUnlessResult && !isResult(asked, one)
+		if one.AskedUnlessLeft && left == nil {
+			left = r.leftCalls()
+		}
+		one.Asked = one.Asked || one.AskedIfKnown && is || one.AskedUnlessResult && !isResult(asked, one) || one.AskedUnlessLeft && !r.isLeft(one.Key, left)
 		if one.Asked || is {
 			list = append(list, reply{Reply: one})
 		}
@@ -125,7 +129,7 @@ func (h *Handler) decidesOutsideRun(object []byte, path string) bool {
 		return false
 	}
 	for one := range reader.Replies(kit.Loose(object), h.routeDialect(recordPath(path))) {
-		if one.Asked || one.AskedUnlessResult {
+		if one.Asked || one.AskedUnlessResult || one.AskedUnlessLeft {
 			return true
 		}
 	}

@@ -51,7 +51,7 @@ func TestDecisionOnAnUnknownRoute(t *testing.T) {
 		"and words behind it":         {declares, []string{callsDelete, yes, noWords}, []string{callsDelete, yes, noWords}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := realRig(t, "auto", echo)
+			g := realRig(t, "auto", echo, inMemory)
 			got := g.do(talk("t", c.more, c.messages...))
 			if c.want == nil {
 				if g.called() != 0 || !strings.Contains(got, "UNKNOWN_INTERRUPT_ID") || !strings.Contains(got, "new message") {

@@ -64,6 +64,7 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 	if refused != nil {
 		return nil, refused
 	}
+	r.forgetLeft(p)
 	s := &savedPause{pause: p, kept: kept}
 	if !res.Asked.Shown {
 		s.announce = r.announcement(p)

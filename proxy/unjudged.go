@@ -14,54 +14,8 @@ import (
 
 // A backend may take a tool message for a decision on a call that the record does not know to have
 // asked: Holdpoint was started anew, or somebody made the call up (translate.DecisionReader). The
-// same message may be the answer that a backend of another kind waits for. So this process notes
-// which calls the streams of a thread have left to the client.
-
-// noteCall notes a call of the stream, and its result. A call of a tool that the request declares
-// is the client's own.
-func (r *run) noteCall(ev agui.Event) {
-	switch ev.Type {
-	case agui.CallStart, agui.CallChunk:
-		name := ev.Get("toolCallName").Str
-		if name == "" {
-			return
-		}
-		if len(r.openCalls) == maxOpenCalls {
-			r.openCalls = slices.Delete(r.openCalls, 0, 1)
-		}
-		r.openCalls = append(r.openCalls, openCall{ev.Get("toolCallId").Str, r.in.Declares(name)})
-	case agui.CallResult:
-		if len(r.openCalls) > 0 {
-			id := ev.Get("toolCallId").Str
-			r.openCalls = slices.DeleteFunc(r.openCalls, func(c openCall) bool { return c.id == id })
-		}
-	}
-}
-
-// An openCall is a call of the stream without a result so far.
-type openCall struct {
-	id  string
-	own bool // the request declares its tool
-}
-
-// keepOpenCalls remembers the calls that a run left to the client. plainly reports that the run
-// ended well and asked nothing: then a call that the request does not declare is the client's to
-// answer, too. It is called once the claim has ended.
-func (r *run) keepOpenCalls(plainly bool) {
-	r.noteReused()
-	for _, c := range r.openCalls {
-		if c.own || plainly {
-			r.h.passed.Add(passedCallOf(r.ledger.key, c.id, c.own), struct{}{})
-		}
-	}
-	r.openCalls = nil
-}
-
-// passed reports whether this process saw the call on the run's thread, left to the client to
-// answer. own asks for a call of a tool that the request of that run declared.
-func (r *run) passed(call string, own bool) bool {
-	return r.h.passed.Contains(passedCallOf(r.ledger.key, call, own))
-}
+// same message may be the answer that a backend of another kind waits for. So Holdpoint notes which
+// calls the streams of a thread have left to the client (leftcalls.go).
 
 // An unjudged is a tool message that a backend could take for a decision, on a call that nobody
 // knows to have asked.
@@ -85,21 +39,18 @@ func (r *run) unjudgedAt(last bool) []unjudged {
 	spoken := r.spoken()
 	var list []unjudged
 	var claims *kit.Claims // nil until it is needed
-	var known map[string]bool
+	var known, left map[string]bool
 	for at := from; at < to; at++ {
 		m := r.in.Messages[at]
 		if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) || !reader.Decides(m, last, spoken) {
 			continue
 		}
 		if claims == nil {
-			claims, known = kit.ClaimsOf(r.in), r.knownToAsk()
+			claims, known, left = kit.ClaimsOf(r.in), r.knownToAsk(), r.leftCalls()
 		}
 		for _, call := range kit.AnsweredCalls(gjson.ParseBytes(m.JSON)) {
 			own, shown := claims.Own(call)
-			if spoken != "" && !shown {
-				own = len(r.in.Tools) > 0 // a client need not send the call with its result
-			}
-			if !known[call] && !r.mayAnswer(call, own, spoken) {
+			if !known[call] && !r.mayAnswer(call, own, shown, spoken, left) {
 				list = append(list, unjudged{at, call, shown})
 				break
 			}
@@ -109,20 +60,21 @@ func (r *run) unjudgedAt(last bool) []unjudged {
 }
 
 // mayAnswer reports whether the client may answer a call that the record does not know. own reports
-// that the request claims the call for one of the client's tools.
+// that the request claims the call for one of the client's tools, and shown that its messages hold
+// the call. left are the calls that the record has noted.
 //
-// While nobody knows what the route speaks, that claim is believed: the backend may be of any kind.
-// Where a dialect is known whose backend would take the message for a decision, it is not believed
-// if a restart may have lost what waited. While the store cannot be asked it is never believed,
-// because the call may have asked.
-func (r *run) mayAnswer(call string, own bool, spoken string) bool {
-	switch {
-	case !own:
-		return r.passed(call, false)
-	case r.notAsked == nil && (spoken == "" || !r.h.opts.StoreInMemory):
+// A call that a stream of the thread left to the client is the client's. The claim alone is believed
+// only while nobody knows what the route speaks, because the backend may be of any kind, and only if
+// a restart may have lost the note of the call. While the store cannot be asked it is never
+// believed, because the call may have asked.
+func (r *run) mayAnswer(call string, own, shown bool, spoken string, left map[string]bool) bool {
+	if own && spoken == "" && r.h.opts.StoreInMemory && r.notAsked == nil {
 		return true
 	}
-	return r.passed(call, true)
+	if !shown {
+		own = len(r.in.Tools) > 0 // a client need not send the call with its result
+	}
+	return r.passed(call, false) || own && r.isLeft(call, left)
 }
 
 // knownToAsk returns the calls that a question of the record is about. What a message says on such
@@ -131,15 +83,18 @@ func (r *run) knownToAsk() map[string]bool {
 	known := map[string]bool{}
 	for _, p := range r.pauses() {
 		for n := range p.Interrupts {
-			i := &p.Interrupts[n]
-			for _, call := range append([]string{i.Native, i.ToolCallID()}, i.Keys...) {
-				if call != "" {
-					known[call] = true
-				}
+			for _, call := range askedCalls(&p.Interrupts[n]) {
+				known[call] = true
 			}
 		}
 	}
 	return known
+}
+
+// askedCalls returns the ids by which a message may name the call of a question.
+func askedCalls(i *agui.Interrupt) []string {
+	list := append([]string{i.Native, i.ToolCallID()}, i.Keys...)
+	return slices.DeleteFunc(list, func(call string) bool { return call == "" })
 }
 
 // unasked returns a call that the request's last messages decide on, although nobody knows that it

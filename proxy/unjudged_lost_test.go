@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 )
@@ -108,49 +109,128 @@ func TestDecisionBesideAnAnswer(t *testing.T) {
 // inMemory is a Holdpoint whose records end with it.
 func inMemory(o *Options) { o.StoreInMemory = true }
 
-// TestDecisionOnAToolOfTheClients: the request claims the call for the client. Where the dialect is
-// known and a restart may have lost what waits, that counts only for calls that this process has
-// seen. With a store that outlives Holdpoint nothing is lost, and another replica may have seen it.
+// TestDecisionOnAToolOfTheClients: the request claims the call for the client. That counts for a call
+// that a stream of the thread left to the client. The record notes those, so a restart and another
+// replica know them. Only while nobody knows the dialect, and a restart may have lost the note, the
+// claim alone counts.
 func TestDecisionOnAToolOfTheClients(t *testing.T) {
 	shows := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"show","parentMessageId":"a9"}`,
 		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{}"}`, endDelete, finished,
 	}
+	tells := []string{`{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + calls("show") + `]}`, finished}
 	for family, f := range callFamilies() {
 		for name, c := range map[string]struct {
-			named, memory, seen bool
-			passes              bool
+			named, memory   bool
+			seen            []string // what the stream said of the call
+			restarted       bool     // since then; the store is the same if it keeps
+			passes, passes1 bool     // with the call in the messages, and without
 		}{
-			"named, after a restart":                    {true, true, false, false},
-			"named, of this thread":                     {true, true, true, true},
-			"named, with a store that keeps":            {true, false, false, true},
-			"auto, where nobody knows the dialect":      {false, true, false, true},
-			"auto, of this thread":                      {false, true, true, true},
-			"auto, nobody knows it, a store that keeps": {false, false, false, true},
+			"named, after a restart":                     {named: true, memory: true},
+			"named, of this thread":                      {named: true, memory: true, seen: shows, passes: true, passes1: true},
+			"named, seen before a restart":               {named: true, memory: true, seen: shows, restarted: true},
+			"named, a store that keeps, never seen":      {named: true},
+			"named, a store that keeps, of this thread":  {named: true, seen: shows, passes: true, passes1: true},
+			"named, a store that keeps, another replica": {named: true, seen: shows, restarted: true, passes: true, passes1: true},
+			"named, a store that keeps, told in a list":  {named: true, seen: tells, restarted: true, passes: true, passes1: true},
+			"auto, where nobody knows the dialect":       {memory: true, passes: true},
+			"auto, of this thread":                       {memory: true, seen: shows, passes: true, passes1: true},
+			"auto, seen before a restart":                {memory: true, seen: shows, restarted: true, passes: true},
+			"auto, a store that keeps, never seen":       {},
+			"auto, a store that keeps, of this thread":   {seen: shows, passes: true, passes1: true},
+			"auto, a store that keeps, another replica":  {seen: shows, restarted: true, passes: true, passes1: true},
+			"auto, a store that keeps, told in a list":   {seen: tells, restarted: true, passes: true, passes1: true},
 		} {
 			t.Run(family+", "+name, func(t *testing.T) {
 				if f.dialect == "agent-framework" && c.named {
 					return // Begin makes it harmless, whoever claims it
 				}
-				g := newFamilyRig(t, f, c.named, func(n int) []string {
-					if c.seen && n == 1 {
-						return append([]string{started}, shows...)
+				serve := func(n int) []string {
+					if c.seen != nil && n == 1 {
+						return append([]string{started}, c.seen...)
 					}
 					return f.asksOnce(n + 1)
-				}, func(o *Options) { o.StoreInMemory = c.memory })
-				if c.seen {
+				}
+				g := newFamilyRig(t, f, c.named, serve, func(o *Options) { o.StoreInMemory = c.memory })
+				if c.seen != nil {
 					g.do(talk("t", declares("show")))
 				}
+				if c.restarted {
+					kept := g.store
+					g = newFamilyRig(t, f, c.named, func(n int) []string { return f.asksOnce(n + 1) }, func(o *Options) {
+						if o.StoreInMemory = c.memory; !c.memory {
+							o.Store = kept
+						}
+					})
+				}
 				for _, content := range f.says {
-					before := g.called()
-					told := g.do(talk("t", declares("show"), calls("show"), decided(content)))
-					if passes := g.called() > before && arrived(g.last(), content); passes != c.passes {
-						t.Errorf("%q passed: %v, the client was told %s", content, passes, told)
+					for _, shown := range []bool{true, false} {
+						messages, want := []string{calls("show"), decided(content)}, c.passes
+						if !shown {
+							messages, want = messages[1:], c.passes1
+						}
+						before := g.called()
+						told := g.do(talk("t", declares("show"), messages...))
+						if passes := g.called() > before && arrived(g.last(), content); passes != want {
+							t.Errorf("%q passed: %v, with the call: %v, the client was told %s", content, passes, shown, told)
+						}
+						before = g.called()
+						if told := g.do(talk("t", declares("show"), append(messages, noWords)...)); g.called() != before+1 {
+							t.Errorf("behind %q a message is not answered: %s", content, told)
+						}
 					}
-					before = g.called()
-					if told := g.do(talk("t", declares("show"), calls("show"), decided(content), noWords)); g.called() != before+1 {
-						t.Errorf("behind %q a message is not answered: %s", content, told)
+				}
+			})
+		}
+	}
+}
+
+// TestCallsThatAClientMakesUp: a backend that repeats the client's messages leaves nothing to it
+// with that.
+func TestCallsThatAClientMakesUp(t *testing.T) {
+	f := callFamilies()["ADK"]
+	repeats := []string{started, `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + calls("show") + `]}`, finished}
+	g := newFamilyRig(t, f, true, func(int) []string { return repeats })
+	g.do(talk("t", declares("show"), calls("show")))
+	before := g.called()
+	if told := g.do(talk("t", declares("show"), calls("show"), decided(f.says[0]))); g.called() != before {
+		t.Errorf("it passed: %s", told)
+	}
+}
+
+// TestCallThatAsksIsNoLongerTheClients: the ids of some models repeat. A call that was left to the
+// client asks later under the same id, and the record has forgotten that question.
+func TestCallThatAsksIsNoLongerTheClients(t *testing.T) {
+	for family, f := range callFamilies() {
+		if f.dialect == "agent-framework" {
+			continue
+		}
+		for _, restarted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, restarted %v", family, restarted), func(t *testing.T) {
+				now := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)
+				keeps := expiring(&now)
+				serve := func(n int) []string {
+					if n == 1 {
+						return []string{started, `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"show"}`, endDelete, finished}
 					}
+					return f.asksOnce(n - 1)
+				}
+				g := newFamilyRig(t, f, true, serve, keeps)
+				g.do(talk("t", declares("show")))
+				g.do(talk("t", declares("show"), calls("show"), decided("shown"), noWords))
+				now = now.Add(time.Minute)
+				g.do(talk("t", "", noWords)) // the question has expired
+				now = now.Add(61 * time.Minute)
+				if rec, err := g.store.Load(t.Context(), recordKey("/", "t"), ""); err != nil || len(rec.Results) != 1 || !rec.Results[0].Tombstone {
+					t.Fatalf("the record: %+v, %v", rec, err)
+				}
+				if restarted {
+					kept := g.store
+					g = newFamilyRig(t, f, true, func(n int) []string { return f.asksOnce(n + 1) }, keeps, func(o *Options) { o.Store = kept })
+				}
+				before := g.called()
+				if told := g.do(talk("t", declares("show"), calls("show"), decided(f.says[0]))); g.called() != before {
+					t.Errorf("it passed: %s\n%s", told, g.last())
 				}
 			})
 		}

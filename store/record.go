@@ -123,7 +123,7 @@ type Record struct {
 	Busy    []Busy    `json:"busy,omitempty"`    // runs that go on without their clients, see Store.Occupy
 	Outbox  *Outbox   `json:"outbox,omitempty"`
 	// Notes are those of a key that is of no thread, newest first; see Store.Remember. A thread has
-	// them for calls whose ids began again.
+	// them for calls that its streams left to the client, and for calls whose ids began again.
 	Notes []Note `json:"notes,omitempty"`
 	// Now is the store's clock at the time of the Load; it is not stored.
 	Now time.Time `json:"-"`

@@ -292,6 +292,9 @@ type Reply struct {
 	// call and not asked by it. Then it is the result of the call. A stream may show a result
 	// without its call.
 	AskedUnlessResult bool
+	// AskedUnlessLeft says that it is one too, unless a stream of the thread has left the call to the
+	// client as one of its own tools. The messages do not hold the call, which a client need not send.
+	AskedUnlessLeft bool
 	// AskedIfKnown says that it is one if the record knows the question, although the request
 	// declares the tool: who declares a tool late does not make its question the client's own.
 	AskedIfKnown bool
@@ -322,10 +325,12 @@ type Reply struct {
 //
 // proxy asks it about messages on calls that the record does not know. It refuses such a decision
 // at the end of a request, and makes it harmless before a person's words. The same message may be
-// the answer that the backend of another dialect wants, so it passes on a call that this process
-// has seen on the thread, left to the client; and on one of a tool that the request declares, where
-// that can be.
+// the answer that the backend of another dialect wants, so it passes on a call that a stream of the
+// thread has left to the client; and on one of a tool that the request declares, where that can be.
 type DecisionReader interface {
+	// ReadsDecisions reports whether Decides can be true where the thread is known to speak a
+	// dialect. spoken is as there. It is pure, and cheap.
+	ReadsDecisions(spoken string) bool
 	// Decides reports whether a backend could take a tool message for a decision. last reports that
 	// no user's and no assistant's message follows it: some backends look there only. spoken is the
 	// dialect that the thread's question or its path is known to speak, "" if nobody knows. It is

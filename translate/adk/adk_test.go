@@ -311,6 +311,19 @@ func TestResumeOfAnOutcome(t *testing.T) {
 	}
 }
 
+// TestOutcomeWithoutAWordForNo: each question of an outcome wants a value, and all are cancelled. ADK
+// has no word for that, so nothing can be sent.
+func TestOutcomeWithoutAWordForNo(t *testing.T) {
+	d := newDialect(t)
+	const outcome = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"I","reason":"input_required"}]}}`
+	p := pausedBy(t, d, stream(inputs("I", `null`), inputs("J", `null`), outcome)...)
+	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+
+		dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, ""), dialecttest.Entry(p.Interrupts[1].ID, ""))+`}`)
+	if out, _, err := dialecttest.Resume(d, p, in, &dialecttest.Log{}); dialecttest.Code(err) != agui.InvalidPayload {
+		t.Errorf("%v %s", err, out.Body)
+	}
+}
+
 // The answers stand behind each other and nothing stands behind them: new words go in a second
 // exchange, the results of the client's own tools with the answers.
 func TestResume(t *testing.T) {
@@ -423,6 +436,8 @@ func TestReplies(t *testing.T) {
 		"one on a call of two names":        {calls("F", "show") + calls("F", "list") + tool("F", `{"confirmed":true}`), declares, Name, "F asked"},
 		"a call that nobody made":           {tool("X", "yes"), "", Name, "X asked unless a result"},
 		"a call that the history may lack":  {tool("X", "yes"), declares, Name, "X"},
+		"and a yes on it":                   {tool("X", `{"confirmed":true}`), declares, Name, "X asked unless left"},
+		"and an unclear yes on it":          {strings.Replace(tool("X", `{"confirmed":true}`), "toolCallId", "tool_call_id", 1), declares, Name, "X asked unclear"},
 		"in another spelling":               {strings.Replace(tool("B", "yes"), "toolCallId", "tool_call_id", 1), "", Name, "B asked unclear"},
 		"twice":                             {strings.Replace(tool("B", "yes"), `"content"`, `"content":"no","content"`, 1), "", Name, "B asked unclear"},
 		"a named tool on an unknown route":  {calls("J", "ask_human") + tool("J", "blue"), "", "", ""},
@@ -443,6 +458,9 @@ func TestReplies(t *testing.T) {
 				}
 				if one.AskedUnlessResult {
 					line += " asked unless a result"
+				}
+				if one.AskedUnlessLeft {
+					line += " asked unless left"
 				}
 				if one.Unclear {
 					line += " unclear"

@@ -68,7 +68,9 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 				one := translate.Reply{Dialect: Name, At: at, Key: id.String(), Unclear: !plain, Names: id.String(), Calls: []string{id.String()}}
 				one.Kept = by == openly // as the client was told it, and ADK knows it by its id
 				nobodys := !shown && len(in.Tools) == 0
-				one.Asked = asks || decides && by != clients || nobodys && !plain
+				unsaid := !shown && plain && len(in.Tools) > 0
+				one.Asked = asks || decides && by != clients && !unsaid || nobodys && !plain
+				one.AskedUnlessLeft = decides && unsaid
 				one.AskedUnlessResult = nobodys && !one.Asked
 				one.AskedIfKnown = by == clients
 				if !yield(one) {
@@ -78,6 +80,9 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 		}
 	}
 }
+
+// ReadsDecisions implements translate.DecisionReader.
+func (*Dialect) ReadsDecisions(spoken string) bool { return spoken == "" || spoken == Name }
 
 // Decides implements translate.DecisionReader. ADK also looks at messages that words follow, if it
 // has not seen them yet (RAN 0.11.0).

@@ -44,6 +44,9 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 		}
 		asked, replies, denied = append(asked, k), append(replies, reply), append(denied, denies)
 	}
+	if len(replies) == 0 {
+		return translate.Out{}, nil, withoutCancel(r.Answers[0].ID)
+	}
 	// ADK keeps an answer back until it has all results, and then carries out the last ones only.
 	results, err := kit.ClientResults(r, keptOfWhole(r.Pause).Clients, slices.Contains(denied, false))
 	if err != nil {

@@ -38,7 +38,7 @@ func said(asked kept, a agui.Answer) (string, error) {
 	k := asked.Kind
 	switch {
 	case a.Status == agui.Cancelled && !k.hasCancel():
-		return "", agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled alone: ADK would take the cancel for the answer. Answer it, or cancel all that is open", a.ID)
+		return "", withoutCancel(a.ID)
 	case k == input:
 		return inputValue(a.Payload), nil
 	case k == credential:
@@ -57,6 +57,12 @@ func said(asked kept, a agui.Answer) (string, error) {
 		return "", agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is no {%q: true or false}, and ADK takes anything else for a yes", a.ID, k.word())
 	}
 	return string(payload), nil
+}
+
+// withoutCancel is the error of a cancel that ADK has no word for. If all is cancelled, proxy gives
+// the pause up.
+func withoutCancel(interrupt string) error {
+	return agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled alone: ADK would take the cancel for the answer. Answer it, or cancel all that is open", interrupt)
 }
 
 // read is what the content of a tool message says to a question.

@@ -14,6 +14,9 @@ import (
 // 1.0.0b260311). A person's answer in a message is refused then, and what a client keeps of it in
 // its history is made harmless.
 
+// ReadsDecisions implements translate.DecisionReader.
+func (*Dialect) ReadsDecisions(spoken string) bool { return spoken == "" }
+
 // Decides implements translate.DecisionReader. Where the dialect is known, Begin makes every such
 // message harmless. What says more than a decision may be the result of a tool of another backend.
 // In a history nothing of that kind is changed.

@@ -345,7 +345,8 @@ func TestReplies(t *testing.T) {
 		"in escapes":                      {calls("A", "delete_file") + tool("A", quoted(`go {"\u0061ccepted":true}`)), declares, "A asked"},
 		"in parts":                        {calls("A", "delete_file") + tool("A", `[{"type":"text","text":"{\"accepted\":true}"}]`), declares, "A asked unclear"},
 		"values":                          {calls("A", "send_mail") + tool("A", quoted(`x {"values":{}}`)), declares, "A asked"},
-		"of a call that is not there":     {tool("A", quoted(`x {"selections":{}}`)), declares, "A asked"},
+		"of a call that is not there":     {tool("A", quoted(`x {"selections":{}}`)), declares, "A asked unless left"},
+		"and unclear":                     {strings.Replace(tool("A", quoted(`x {"selections":{}}`)), "toolCallId", "tool_call_id", 1), declares, "A asked unclear"},
 		"any word where no tool is":       {tool("A", quoted(`hello`)), "", "A asked"},
 		"words":                           {calls("A", "delete_file") + tool("A", quoted(`accepted`)), declares, "A"},
 		"a yes in a history":              {calls("A", "delete_file") + tool("A", quoted(`{"accepted":true}`)) + "," + user, declares, "A asked"},
@@ -363,6 +364,9 @@ func TestReplies(t *testing.T) {
 				line := one.Key
 				if one.Asked {
 					line += " asked"
+				}
+				if one.AskedUnlessLeft {
+					line += " asked unless left"
 				}
 				if one.Unclear {
 					line += " unclear"

@@ -68,7 +68,9 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 				one := translate.Reply{Dialect: Name, At: at, Key: call, Unclear: !plain, Names: call, Calls: []string{call}, Past: at < last, Kept: at < last}
 				clients, shown := claims.Own(call)
 				decides := at < last && decides(object.Get("content").Str) || at >= last && mayDecide(contents)
-				one.Asked = !clients && decides || !shown && len(in.Tools) == 0
+				unsaid := !shown && plain && len(in.Tools) > 0
+				one.Asked = !clients && decides && !unsaid || !shown && len(in.Tools) == 0
+				one.AskedUnlessLeft = decides && unsaid
 				one.AskedIfKnown = at >= last && decides
 				if !yield(one) {
 					return
@@ -111,6 +113,9 @@ func mayDecide(contents []gjson.Result) bool {
 		return kit.MaySay(text, "accepted", 'p') || kit.MaySay(text, "values", 'v') || kit.MaySay(text, "selections", 'l')
 	})
 }
+
+// ReadsDecisions implements translate.DecisionReader.
+func (*Dialect) ReadsDecisions(spoken string) bool { return spoken == "" || spoken == Name }
 
 // Decides implements translate.DecisionReader. agno looks at the last messages only.
 func (*Dialect) Decides(m agui.Message, last bool, _ string) bool {

@@ -156,6 +156,14 @@ func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interru
 	return reader.AnswerIn(m, reply, i)
 }
 
+// ReadsDecisions implements translate.DecisionReader.
+func (d *Dialect) ReadsDecisions(spoken string) bool {
+	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
+		reader, ok := one.(translate.DecisionReader)
+		return ok && (spoken == "" || spoken == one.Name()) && reader.ReadsDecisions(spoken)
+	})
+}
+
 // Decides implements translate.DecisionReader. It asks every dialect unless one is known.
 func (d *Dialect) Decides(m agui.Message, last bool, spoken string) bool {
 	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {

@@ -255,7 +255,9 @@ func (th *thread) read(in agui.RunInput) {
 	}
 	if reader, reads := d.(translate.DecisionReader); reads {
 		for _, m := range in.Messages {
-			reader.Decides(m, true, "")
+			if reader.Decides(m, true, "") && !reader.ReadsDecisions("") || reader.Decides(m, true, d.Name()) && !reader.ReadsDecisions(d.Name()) {
+				th.t.Fatalf("a decision of a dialect that reads none: %s", m.JSON)
+			}
 			if !reader.Decides(m, false, "") {
 				continue
 			}

@@ -81,6 +81,11 @@ func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interru
 	return d.protocol.AnswerIn(m, reply, i)
 }
 
+// ReadsDecisions implements translate.DecisionReader.
+func (d *Dialect) ReadsDecisions(spoken string) bool {
+	return d.protocol.ReadsDecisions(spoken)
+}
+
 // Decides implements translate.DecisionReader.
 func (d *Dialect) Decides(m agui.Message, last bool, spoken string) bool {
 	return d.protocol.Decides(m, last, spoken)

@@ -87,6 +87,11 @@ func (p *Protocol) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interr
 	return agui.Answer{Status: agui.Resolved, Payload: payload}, ok
 }
 
+// ReadsDecisions implements translate.DecisionReader.
+func (p *Protocol) ReadsDecisions(spoken string) bool {
+	return len(p.Ask) > 0 && (spoken == "" || spoken == p.Dialect)
+}
+
 // Decides implements translate.DecisionReader. Backends look for answers at the end. One that keeps
 // its threads may look further up, and only a yes lets something run there.
 func (p *Protocol) Decides(m agui.Message, last bool, _ string) bool {

@@ -1,0 +1,185 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// A stream may leave a call to the client to answer. This process notes each such call of a thread.
+// The record notes those of the client's own tools too, if it outlives the process: then another
+// replica knows them, and a restart does not lose them.
+
+// leftPrefix is how the ids of the notes begin that hold such calls.
+const leftPrefix = "left "
+
+// An openCall is a call of the stream without a result so far.
+type openCall struct {
+	id  string
+	own bool // the request declares its tool
+}
+
+// noteCall notes a call of the stream, and its result. A call of a tool that the request declares
+// is the client's own.
+func (r *run) noteCall(ev agui.Event) {
+	switch ev.Type {
+	case agui.CallStart, agui.CallChunk:
+		if name := ev.Get("toolCallName").Str; name != "" {
+			r.addOpenCall(openCall{ev.Get("toolCallId").Str, r.in.Declares(name)})
+		}
+	case agui.CallResult:
+		if len(r.openCalls) > 0 {
+			id := ev.Get("toolCallId").Str
+			r.openCalls = slices.DeleteFunc(r.openCalls, func(c openCall) bool { return c.id == id })
+		}
+	case agui.MessagesSnapshot:
+		if len(r.in.Tools) > 0 {
+			r.noteSnapshot(ev)
+		}
+	}
+}
+
+func (r *run) addOpenCall(c openCall) {
+	if len(r.openCalls) == maxOpenCalls {
+		r.openCalls = slices.Delete(r.openCalls, 0, 1)
+	}
+	r.openCalls = append(r.openCalls, c)
+}
+
+// noteSnapshot notes the calls of the client's tools in the message that ends a snapshot: some
+// backends tell a call there only. A call that the request has brought is not noted, because the
+// backend may only repeat what the client made up.
+func (r *run) noteSnapshot(ev agui.Event) {
+	if _, reads := r.h.opts.Dialect.(translate.DecisionReader); !reads {
+		return
+	}
+	var last gjson.Result
+	agui.View(ev.JSON).Get("messages").ForEach(func(_, m gjson.Result) bool { last = m; return true })
+	if last.Get("role").Str != "assistant" {
+		return
+	}
+	var claims *kit.Claims // nil until it is needed
+	for _, c := range last.Get("toolCalls").Array() {
+		id, name := c.Get("id").Str, c.Get("function.name").Str
+		if !r.in.Declares(name) || slices.ContainsFunc(r.openCalls, func(o openCall) bool { return o.id == id }) {
+			continue
+		}
+		if claims == nil {
+			claims = kit.ClaimsOf(*r.request.input)
+		}
+		if _, shown := claims.Own(id); !shown {
+			r.addOpenCall(openCall{strings.Clone(id), true})
+		}
+	}
+}
+
+// keepOpenCalls remembers the calls that a run left to the client. plainly reports that the run
+// ended well and asked nothing: then a call that the request does not declare is the client's to
+// answer, too. It is called once the claim has ended.
+func (r *run) keepOpenCalls(plainly bool) {
+	r.noteReused()
+	var own []openCall
+	for _, c := range r.openCalls {
+		if c.own || plainly {
+			r.h.passed.Add(passedCallOf(r.ledger.key, c.id, c.own), struct{}{})
+		}
+		if c.own {
+			own = append(own, c)
+		}
+	}
+	r.openCalls = nil
+	r.noteLeft(own)
+}
+
+// noteLeft notes in the record which calls of the client's own tools a run has left to it, where a
+// backend could take the answer for a decision.
+func (r *run) noteLeft(own []openCall) {
+	reader, ok := r.h.opts.Dialect.(translate.DecisionReader)
+	if len(own) == 0 || !ok || r.h.opts.StoreInMemory || !reader.ReadsDecisions(r.spoken()) {
+		return
+	}
+	hashes := make([]string, len(own))
+	for n, c := range own {
+		hashes[n] = r.leftHash(c.id)
+	}
+	text := agui.MustMarshal(hashes)
+	sum := sha256.Sum256(text)
+	if err := r.ledger.remember(store.Note{ID: leftPrefix + hex.EncodeToString(sum[:16]), Text: text}, store.MaxNotes); err != nil {
+		r.log.Error("calls of the client's own tools are not noted by the store: after a restart, and at another replica, its answers to them may be refused", "calls", len(own), "err", err)
+	}
+}
+
+// leftHash returns what a note holds of a call.
+func (r *run) leftHash(call string) string {
+	hash := passedCallOf(r.ledger.key, call, true)
+	return hex.EncodeToString(hash[:])
+}
+
+// leftCalls returns the calls of the client's own tools that the record has noted, by their hashes.
+func (r *run) leftCalls() map[string]bool {
+	list := map[string]bool{}
+	for _, n := range r.record.Notes {
+		var hashes []string
+		if !holdsLeft(n) || json.Unmarshal(n.Text, &hashes) != nil {
+			continue
+		}
+		for _, hash := range hashes {
+			list[hash] = true
+		}
+	}
+	return list
+}
+
+func holdsLeft(n store.Note) bool { return strings.HasPrefix(n.ID, leftPrefix) }
+
+// isLeft reports whether a stream of the thread left a call of the client's own tools to it. noted
+// are those that the record has noted.
+func (r *run) isLeft(call string, noted map[string]bool) bool {
+	return r.passed(call, true) || noted[r.leftHash(call)]
+}
+
+// passed reports whether this process saw the call on the run's thread, left to the client to
+// answer. own asks for a call of a tool that the request of that run declared.
+func (r *run) passed(call string, own bool) bool {
+	return r.h.passed.Contains(passedCallOf(r.ledger.key, call, own))
+}
+
+// forgetLeft takes back that the calls of a pause's questions were left to the client. Ids of some
+// models repeat, and the record knows the calls of a question for a time only.
+func (r *run) forgetLeft(p *agui.Pause) {
+	for n := range p.Interrupts {
+		for _, call := range askedCalls(&p.Interrupts[n]) {
+			r.openCalls = slices.DeleteFunc(r.openCalls, func(c openCall) bool { return c.id == call })
+			r.h.passed.Remove(passedCallOf(r.ledger.key, call, true))
+			r.h.passed.Remove(passedCallOf(r.ledger.key, call, false))
+			if len(r.record.Notes) > 0 {
+				r.forgetNoted(r.leftHash(call))
+			}
+		}
+	}
+}
+
+// forgetNoted takes a call out of the record's notes.
+func (r *run) forgetNoted(hash string) {
+	for n := range r.record.Notes {
+		note := &r.record.Notes[n]
+		if !holdsLeft(*note) || !bytes.Contains(note.Text, []byte(hash)) {
+			continue
+		}
+		// The record may be the store's own.
+		emptied := store.Note{ID: note.ID, Text: bytes.ReplaceAll(note.Text, []byte(hash), nil)}
+		if err := r.ledger.remember(emptied, store.MaxNotes); err != nil {
+			r.log.Error("a call that asks now stays noted by the store as one of the client's", "err", err)
+		}
+	}
+}
