@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -183,8 +185,8 @@ func TestADKsInputIsCancelled(t *testing.T) {
 	})
 }
 
-// With the outcome a model asks for a value beside a confirmation, and all is cancelled. ADK refuses
-// runs until the confirmation is answered, and is told no.
+// With the outcome a model asks for a value beside a confirmation, and all is cancelled. ADK
+// refuses runs until the confirmation is answered, and is told no.
 func TestADKsInputIsCancelledBesideAConfirmation(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -257,6 +259,52 @@ func TestADKAsksForACredential(t *testing.T) {
 		c.finish(t, step{resume: c.answers(gives(map[string]any{"oauth2": map[string]any{"accessToken": "t-1"}}))})
 		w.ran(t, c, `read_mail {"folder":"inbox","secret":"the-agents-own-secret","token":"t-1"}`)
 	})
+}
+
+// TestADKsCredentialIsKeptNowhere: with the audit's payloads and a store in a file, neither has the
+// credential that a person gave. No run shows it, nor the secrets of the agent's own client, also
+// where ADK tells all messages at the end of a run.
+func TestADKsCredentialIsKeptNowhere(t *testing.T) {
+	t.Parallel()
+	s := need(t, "adk", "0.11.0")
+	for _, mode := range []string{"default", "snapshots", "outcome"} {
+		for _, dialect := range []string{"auto", "adk"} {
+			t.Run(mode+"/"+dialect, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				audit, state := filepath.Join(dir, "audit.jsonl"), filepath.Join(dir, "state.db")
+				h := ownHoldpoint(t, s.base()+"/"+mode, map[string]string{
+					"HOLDPOINT_DIALECT": dialect, "HOLDPOINT_AUDIT": "file://" + audit, "HOLDPOINT_AUDIT_PAYLOAD": "true", "HOLDPOINT_STORE": "bolt://" + filepath.ToSlash(state)})
+				w := world{b: &backend{name: "adk", mode: mode, server: s}, h: h, version: newest}
+				c := w.client(t, "agent")
+				const given, own = "t-given-by-a-person", "the-agents-own-secret"
+				var shown strings.Builder
+				asked := c.run(t, step{say: "mail inbox"}).answer(t)
+				shown.WriteString(asked.Text)
+				if len(asked.outcome()) != 1 {
+					t.Fatalf("not asked: %s", asked.Text)
+				}
+				shown.WriteString(c.finish(t, step{resume: c.answers(gives(map[string]any{"oauth2": map[string]any{"accessToken": given}}))}).Text)
+				w.ran(t, c, `read_mail {"folder":"inbox","secret":"`+own+`","token":"`+given+`"}`)
+				again := c.run(t, step{say: "plain hello"}).answer(t)
+				if !strings.Contains(again.Text, "echo: plain hello") {
+					t.Errorf("the next message is answered by %s", again.Text)
+				}
+				shown.WriteString(again.Text)
+				if mode == "snapshots" && !strings.Contains(again.Text, `"MESSAGES_SNAPSHOT"`) {
+					t.Errorf("the backend tells no messages: %s", again.Text)
+				}
+				if strings.Contains(shown.String(), given) || strings.Contains(shown.String(), own) {
+					t.Errorf("the client is shown %s", shown.String())
+				}
+				for _, file := range []string{audit, state} {
+					if kept, err := os.ReadFile(file); err != nil || strings.Contains(string(kept), given) {
+						t.Errorf("%s keeps it, %v", file, err)
+					}
+				}
+			})
+		}
+	}
 }
 
 // A client that answers ADK's own call itself, as it does without Holdpoint: with another dialect

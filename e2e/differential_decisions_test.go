@@ -376,9 +376,9 @@ func (st *trial) readsThem(t *testing.T, all []bid) {
 	t.Logf("%d of %d attempts by list run at the backend itself", ran, len(all))
 }
 
-// TestClientsOwnResultThatLooksLikeADecision: a client's tool says what its backend would take for a
-// decision. Holdpoint was killed since the call, and the store keeps. The result reaches the backend,
-// also if the client sends it without its call.
+// TestClientsOwnResultThatLooksLikeADecision: a client's tool says what its backend would take for
+// a decision. Holdpoint was killed since the call, and the store keeps. The result reaches the
+// backend, also if the client sends it without its call.
 func TestClientsOwnResultThatLooksLikeADecision(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -41,7 +41,7 @@ func (c *claim) take(p *agui.Pause, answers []agui.Answer, now time.Time) error 
 	if c.refused = err; err != nil {
 		return err
 	}
-	c.token, c.given = token, given(answers, c.ledger.read(p, answers))
+	c.token, c.given = token, given(p, answers, c.ledger.read(p, answers))
 	c.held.Store(true)
 	c.lasts(asked)
 	c.before, c.resumes = 0, false // what other answers of the run came to is settled

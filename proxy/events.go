@@ -112,7 +112,7 @@ func (l *ledger) decided(p *agui.Pause, list []agui.Decision) []event.Interrupt 
 		}
 		a := d.Answer()
 		q := question(i)
-		q.Asked, q.Status, q.Answered, q.Payload = d.Asked, string(d.Status), a.AnsweredDigest(), d.Payload
+		q.Asked, q.Status, q.Answered, q.Payload = d.Asked, string(d.Status), a.AnsweredDigest(), i.Shown(d.Payload)
 		q.Says, q.Edited, q.Comment = d.Says, d.Edited, d.Comment
 		of = append(of, q)
 	}
@@ -140,7 +140,7 @@ func (l *ledger) answered(p *agui.Pause, answers []agui.Answer, now time.Time) *
 		q := question(i)
 		if at, is := given[i.ID]; is {
 			a := &answers[at]
-			q.Status, q.Answered, q.Payload = string(a.Status), a.AnsweredDigest(), bytes.Clone(a.Payload) // it lies in the request
+			q.Status, q.Answered, q.Payload = string(a.Status), a.AnsweredDigest(), bytes.Clone(i.Shown(a.Payload)) // it lies in the request
 			q.Says, q.Edited = saysOf(a, read[at]), read[at].Edited
 		}
 		if d := p.Decision(i.ID); d != nil {
@@ -275,6 +275,9 @@ func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
 	for n := range named {
 		a := &named[n]
 		q := event.Interrupt{ID: agui.Cut(a.ID), Status: string(a.Status), Answered: a.AnsweredDigest(), Payload: a.Payload}
+		if r.isSecret(pause, a.ID) {
+			q.Payload = nil
+		}
 		if pause != nil {
 			if i := pause.Interrupt(a.ID); i != nil {
 				q.ID, q.Reason, q.Tools = i.ID, i.Reason(), question(i).Tools
@@ -284,6 +287,22 @@ func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
 		of = append(of, q)
 	}
 	_ = r.ledger.tell(kind, pause, string(code), of)
+}
+
+// isSecret reports whether the answer to a question is a secret, or may be one because the record
+// does not know the question. pause is the one that the request answers, nil if there is none.
+func (r *run) isSecret(pause *agui.Pause, id string) bool {
+	if pause != nil {
+		if i := pause.Interrupt(id); i != nil {
+			return i.Secret
+		}
+	}
+	result := r.record.ResultOf(id)
+	if result == nil || result.Pause == nil {
+		return true
+	}
+	i := result.Pause.Interrupt(id)
+	return i == nil || i.Secret
 }
 
 // tellRefused tells of a refusal.

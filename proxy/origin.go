@@ -42,14 +42,14 @@ func shownAs(s translate.Show) string {
 // maxGivenBytes is how much of the answers a result keeps. Nothing is decided by it; it is shown.
 const maxGivenBytes = 64 << 10
 
-// given are answers as a result keeps them.
-func given(answers []agui.Answer, read []agui.Reading) []store.Given {
+// given are answers to a pause as a result keeps them.
+func given(p *agui.Pause, answers []agui.Answer, read []agui.Reading) []store.Given {
 	list, room := make([]store.Given, len(answers)), maxGivenBytes
 	for n := range answers {
 		a := &answers[n]
 		g := store.Given{ID: strings.Clone(a.ID), Status: a.Status, Digest: a.AnsweredDigest()}
 		g.Says, g.Edited = saysOf(a, read[n]), read[n].Edited
-		if len(a.Payload) <= room {
+		if i := p.Interrupt(a.ID); len(a.Payload) <= room && (i == nil || !i.Secret) {
 			g.Payload = bytes.Clone(a.Payload) // it lies in the request
 			room -= len(a.Payload)
 		}

@@ -152,6 +152,7 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 		if i.Because == "" {
 			i.Because = kit.Because(*i)
 		}
+		i.Secret = i.Secret || kit.WantsSecret(i.Schema())
 	}
 	p.Digest = digestInterrupts(p.Interrupts...)
 	r.noteStood(&p)

@@ -63,10 +63,10 @@ func (r *run) unjudgedAt(last bool) []unjudged {
 // that the request claims the call for one of the client's tools, and shown that its messages hold
 // the call. left are the calls that the record has noted.
 //
-// A call that a stream of the thread left to the client is the client's. The claim alone is believed
-// only while nobody knows what the route speaks, because the backend may be of any kind, and only if
-// a restart may have lost the note of the call. While the store cannot be asked it is never
-// believed, because the call may have asked.
+// A call that a stream of the thread left to the client is the client's. The claim alone is
+// believed only while nobody knows what the route speaks, because the backend may be of any kind,
+// and only if a restart may have lost the note of the call. While the store cannot be asked it is
+// never believed, because the call may have asked.
 func (r *run) mayAnswer(call string, own, shown bool, spoken string, left map[string]bool) bool {
 	if own && spoken == "" && r.h.opts.StoreInMemory && r.notAsked == nil {
 		return true

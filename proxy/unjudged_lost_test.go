@@ -109,10 +109,10 @@ func TestDecisionBesideAnAnswer(t *testing.T) {
 // inMemory is a Holdpoint whose records end with it.
 func inMemory(o *Options) { o.StoreInMemory = true }
 
-// TestDecisionOnAToolOfTheClients: the request claims the call for the client. That counts for a call
-// that a stream of the thread left to the client. The record notes those, so a restart and another
-// replica know them. Only while nobody knows the dialect, and a restart may have lost the note, the
-// claim alone counts.
+// TestDecisionOnAToolOfTheClients: the request claims the call for the client. That counts for a
+// call that a stream of the thread left to the client. The record notes those, so a restart and
+// another replica know them. Only while nobody knows the dialect, and a restart may have lost the
+// note, the claim alone counts.
 func TestDecisionOnAToolOfTheClients(t *testing.T) {
 	shows := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"show","parentMessageId":"a9"}`,

@@ -3,6 +3,8 @@
 Modes: "outcome" is emit_interrupt_outcome, where the package has it; "default" the adapter's default, which ends a run that asks as
 if it was over; "resumable" the same with an App that is resumable, agent only.
 
+POST /snapshots/agent is the default with a MESSAGES_SNAPSHOT at the end of each run.
+
 With google-adk 2 each mode has workflows too, POST /<mode>/<flow>: "review" asks by a RequestInput with a schema, "free" by one without
 and "count" by one for a number; "pay" has a node that wants a confirmation, and "key" one that wants an API key. What the person gave
 is the effect "publish".
@@ -221,6 +223,9 @@ for mode, how in MODES.items():
         add_adk_fastapi_endpoint(app, adapter, path=f"/{mode}/agent")
         continue
     shared["use_in_memory_services"] = True
+    if mode == "default" and "emit_messages_snapshot" in inspect.signature(ADKAgent.__init__).parameters:
+        telling = ADKAgent(adk_agent=asks, app_name="telling", emit_messages_snapshot=True, **shared)
+        add_adk_fastapi_endpoint(app, telling, path="/snapshots/agent")
     add_adk_fastapi_endpoint(app, ADKAgent(adk_agent=asks, app_name="agent", **shared), path=f"/{mode}/agent")
     writes = LlmAgent(name="predict", model=Scripted(), instruction="x", tools=[FunctionTool(write_document), AGUIToolset()])
     mapping = [PredictStateMapping(state_key="document", tool="write_document", tool_argument="document")]

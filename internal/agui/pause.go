@@ -48,6 +48,18 @@ type Interrupt struct {
 	// asked, or it was answered and nobody knows what became of that. New input counts as the
 	// cancel, as it does for an expired question.
 	CancelOnly bool `json:"cancelOnly,omitempty"`
+	// Secret reports that what answers the question is a secret, such as a credential. The payload
+	// goes to the backend only: no event, no list and no result has it. A dialect sets it where the
+	// published schema does not tell; else proxy reads it from that.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// Shown returns what may be shown of an answer's payload: nothing if it is a secret.
+func (i *Interrupt) Shown(payload json.RawMessage) json.RawMessage {
+	if i.Secret {
+		return nil
+	}
+	return payload
 }
 
 // Told is the interrupt as a client is told it. Its reason is not tool_call if it names no call:

@@ -128,7 +128,14 @@ type payload struct {
 	Note    string          `json:"payloadNote,omitempty"`
 }
 
-func payloadOf(value json.RawMessage) (p payload) {
+// secretNote stands in the place of a payload that is a secret.
+const secretNote = "a secret, not shown"
+
+// payloadOf returns what is shown of the payload of an answer to a question.
+func payloadOf(i *agui.Interrupt, value json.RawMessage) (p payload) {
+	if i != nil && i.Secret {
+		return payload{Note: secretNote}
+	}
 	p.Payload, p.Raw, p.Note = orRaw(value)
 	return p
 }
@@ -301,7 +308,7 @@ func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 		q.Digest = p.Origin.AskedDigest(i)
 	}
 	if d := p.Decision(i.ID); d != nil {
-		q.Decision = &decision{Status: string(d.Status), Says: d.Says, Edited: d.Edited, payload: payloadOf(d.Payload), By: d.By, At: d.At, Comment: d.Comment}
+		q.Decision = &decision{Status: string(d.Status), Says: d.Says, Edited: d.Edited, payload: payloadOf(i, d.Payload), By: d.By, At: d.At, Comment: d.Comment}
 	}
 	if !cut {
 		q.Message = gjson.GetBytes(i.Object, "message").Str
@@ -370,11 +377,13 @@ func endOf(key store.Key, r *store.Result) *end {
 	}
 	for n, id := range r.IDs {
 		q := asked{ID: id}
+		var i *agui.Interrupt
 		if r.Pause != nil && n < len(r.Pause.Interrupts) {
-			q.Tools = tools(&r.Pause.Interrupts[n])
+			i = &r.Pause.Interrupts[n]
+			q.Tools = tools(i)
 		}
 		if g := given[id]; g != nil {
-			q.Status, q.Says, q.Edited, q.payload, q.Digest = string(g.Status), g.Says, g.Edited, payloadOf(g.Payload), g.Digest
+			q.Status, q.Says, q.Edited, q.payload, q.Digest = string(g.Status), g.Says, g.Edited, payloadOf(i, g.Payload), g.Digest
 		}
 		q.edit = editOf(q.Edited, q.Payload, q.Tools, lines)
 		e.Questions[n] = q

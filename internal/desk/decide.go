@@ -10,8 +10,11 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/door"
@@ -106,6 +109,10 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 			refuse(w, http.StatusBadRequest, codeParameter, "the body has a key twice: "+err.Error())
 			return false
 		}
+		if why := misspelled(gjson.ParseBytes(text), bodyKeys); why != "" {
+			refuse(w, http.StatusBadRequest, codeParameter, why)
+			return false
+		}
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -119,6 +126,31 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 		return false
 	}
 	return true
+}
+
+// Keys of the bodies and of the words in them.
+var (
+	wordKeys = []string{"question", "decision", "payload", "comment", "reason", "digest"}
+	bodyKeys = append([]string{"decisions"}, wordKeys...)
+)
+
+// misspelled returns why a body cannot be read, "" if it can: Go reads a key in any case, and
+// somebody in between may not.
+func misspelled(object gjson.Result, keys []string) (why string) {
+	object.ForEach(func(key, value gjson.Result) bool {
+		at := slices.IndexFunc(keys, func(name string) bool { return agui.SameKey(name, key.Str) })
+		switch {
+		case at >= 0 && key.Raw != strconv.Quote(keys[at]):
+			why = fmt.Sprintf("key %q must be spelled %q", agui.Cut(key.Str), keys[at])
+		case key.Str == "decisions" && value.IsArray():
+			value.ForEach(func(_, one gjson.Result) bool {
+				why = misspelled(one, wordKeys)
+				return why == ""
+			})
+		}
+		return why == ""
+	})
+	return why
 }
 
 // decide takes the words to an approval's questions, all of them or none. It goes on if the caller

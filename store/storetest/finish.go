@@ -54,6 +54,28 @@ func finishCases() []testCase {
 				x.Errorf("Next is %q", rec.Results[0].Next)
 			}
 		}},
+		{name: "what is kept for a secret goes with the end of its question", run: func(x *fixture) {
+			k := x.key("a")
+			p := pause("p")
+			p.Interrupts[0].Secret, p.Interrupts[0].Private = true, json.RawMessage(`{"client":"secret"}`)
+			p.Interrupts[1].Private = json.RawMessage(`{"plain":1}`)
+			x.open(k, p)
+			x.decide(k, "p",
+				agui.Decision{Question: "p~1", Status: agui.Resolved, Payload: json.RawMessage(`"given"`), Digest: "d1"},
+				agui.Decision{Question: "p~2", Status: agui.Resolved, Payload: json.RawMessage(`"shown"`), Digest: "d2"})
+			if open := x.load(k).Pause; open.Interrupts[0].Private == nil || open.Decisions[0].Payload == nil {
+				x.Fatalf("it is needed until then: %s", asJSON(open))
+			}
+			x.claim(k, "p", "t", store.MarshalAnswers([]store.AnswerDigest{{Question: "p~1", Digest: "d1"}, {Question: "p~2", Digest: "d2"}}))
+			x.finish(k, "t", result("r"), nil)
+			ended := x.load(k).Results[0].Pause
+			if ended.Interrupts[0].Private != nil || ended.Decisions[0].Payload != nil || ended.Decisions[0].Digest != "d1" || !ended.Interrupts[0].Secret {
+				x.Errorf("of the secret there is %s", asJSON(ended))
+			}
+			if ended.Interrupts[1].Private == nil || ended.Decisions[1].Payload == nil {
+				x.Errorf("of the other there is %s", asJSON(ended))
+			}
+		}},
 		{name: "results are the newest first", run: func(x *fixture) {
 			k := x.key("a")
 			x.end(k, pause("p"))

@@ -311,8 +311,8 @@ func TestResumeOfAnOutcome(t *testing.T) {
 	}
 }
 
-// TestOutcomeWithoutAWordForNo: each question of an outcome wants a value, and all are cancelled. ADK
-// has no word for that, so nothing can be sent.
+// TestOutcomeWithoutAWordForNo: each question of an outcome wants a value, and all are cancelled.
+// ADK has no word for that, so nothing can be sent.
 func TestOutcomeWithoutAWordForNo(t *testing.T) {
 	d := newDialect(t)
 	const outcome = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"I","reason":"input_required"}]}}`
@@ -511,4 +511,83 @@ func TestOptions(t *testing.T) {
 	if _, err := New(Options{Ask: kit.Names{"["}}, nil); err == nil || !strings.Contains(err.Error(), "ASK") {
 		t.Errorf("a pattern that is none: %v", err)
 	}
+}
+
+// TestSecretsOfTheAgentsClientAreNotShown: ADK asks for a credential with the secrets of the
+// agent's own client. However the run ends, and wherever else ADK tells them, no client is shown
+// them. A client that is shown ADK's own form is, as without Holdpoint.
+func TestSecretsOfTheAgentsClientAreNotShown(t *testing.T) {
+	const secret = "the-agents-own-secret"
+	const config = `{"authConfig":{"authScheme":{"type":"oauth2"},"rawAuthCredential":{"authType":"oauth2","oauth2":{"clientSecret":"` + secret + `"}}}}`
+	whole := call("C", requestCredential, config)
+	huge := strings.Repeat("x", maxHeld/2)
+	snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u1","role":"user","content":"hi"},` +
+		`{"id":"a1","role":"assistant","toolCalls":[{"id":"F","type":"function","function":{"name":"show","arguments":"{}"}},{"id":"C","type":"function","function":{"name":"adk_request_\u0063redential","arguments":` + dialecttest.Quoted(config) + `}}]},` +
+		`{"id":"t1","role":"tool","toolCallId":"C","content":` + dialecttest.Quoted(config) + `},{"id":"t2","role":"tool","toolCallId":"F","content":"shown"}]}`
+	for name, c := range map[string]struct {
+		events []string
+		code   agui.Code
+	}{
+		"asked":                     {stream(whole, finished), ""},
+		"the run fails":             {stream(whole, `{"type":"RUN_ERROR","message":"x"}`), ""},
+		"the stream is cut":         {stream(whole[:2]), ""},
+		"the arguments are cut":     {stream(whole[0], `{"type":"TOOL_CALL_ARGS","toolCallId":"C","delta":`+dialecttest.Quoted(config[:len(config)-3])+`}`, finished), agui.UpstreamStatus},
+		"too large":                 {stream(whole[:2], `{"type":"TOOL_CALL_ARGS","toolCallId":"C","delta":"`+huge+`"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"C","delta":"`+huge+`"}`, finished), agui.PauseTooLarge},
+		"behind too large a one":    {stream(`{"type":"TOOL_CALL_START","toolCallId":"I","toolCallName":"adk_request_input"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"I","delta":"`+huge+huge+`"}`, whole, finished), agui.PauseTooLarge},
+		"in a snapshot":             {stream(snapshot, finished), ""},
+		"in the result of the call": {stream(whole, `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"C","content":"`+secret+`"}`, finished), ""},
+	} {
+		for _, native := range []bool{false, true} {
+			if native && c.code != "" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, native %v", name, native), func(t *testing.T) {
+				d := newDialect(t)
+				r := &translate.Request{Input: dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[]}`)}
+				if native {
+					r.Show = translate.ShowNative
+				}
+				told, err := playAll(d, r, c.events)
+				if dialecttest.Code(err) != c.code {
+					t.Errorf("%v, want %q", err, c.code)
+				}
+				if strings.Contains(told, secret) != native {
+					t.Errorf("the client is shown %s", told)
+				}
+				if name == "in a snapshot" && !native && (!strings.Contains(told, `"content":"shown"`) || strings.Count(told, `"id":"C"`) != 1 || !strings.Contains(told, hiddenCredential)) {
+					t.Errorf("the snapshot is %s", told)
+				}
+			})
+		}
+	}
+}
+
+// playAll plays events to a run of the dialect, and returns all that it shows, with what it asks.
+func playAll(d *Dialect, r *translate.Request, events []string) (told string, err error) {
+	_, run, err := d.Begin(r)
+	if err != nil {
+		return "", err
+	}
+	end := translate.End{}
+	for _, one := range events {
+		ev := agui.NewEvent([]byte(one))
+		if ev.Type.Terminal() {
+			end.Event = ev
+			break
+		}
+		if err := run.Event(ev, func(ev agui.Event) { told += string(ev.JSON) }); err != nil {
+			return told, err
+		}
+	}
+	res, err := run.End(end)
+	for _, ev := range res.Before {
+		told += string(ev.JSON)
+	}
+	for _, i := range res.Asked.Interrupts {
+		told += string(i.Object)
+	}
+	for _, own := range res.Asked.Own {
+		told += string(own)
+	}
+	return told, err
 }

@@ -1,7 +1,9 @@
 package adk
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -36,7 +38,7 @@ func credentialQuestion(c protocolCall, args gjson.Result) agui.Interrupt {
 	o = kit.AppendMember(o, `"responseSchema"`, schema)
 	o = append(kit.AppendMember(o, `"metadata"`, `{"adk":{"authConfig":`+string(withoutSecrets(config))+`}}`), '}')
 	return agui.Interrupt{
-		Native: c.id, Object: o, Keys: []string{c.id},
+		Native: c.id, Object: o, Keys: []string{c.id}, Secret: true,
 		Private: agui.MustMarshal(kept{Kind: credential, Call: c.id, Name: requestCredential, Args: c.args, Twice: c.twice}),
 	}
 }
@@ -121,4 +123,84 @@ func overlaid(under, over gjson.Result) []byte {
 		})
 	}
 	return append(object, '}')
+}
+
+// hides reports whether a call of the name holds secrets that the client is not shown.
+func (run *run) hides(name string) bool {
+	return name == requestCredential && !run.native && !run.r.Input.Declares(name)
+}
+
+// dropCredentials drops the held events of calls for credentials, and returns how many calls that
+// are. Their questions are taken out before.
+func (run *run) dropCredentials() (calls int) {
+	for _, a := range run.asking {
+		if run.hides(a.name) && a.mayHoldSecrets() && run.held.Release(a.id) != nil {
+			calls++
+		}
+	}
+	return calls
+}
+
+// mayHoldSecrets reports whether the arguments have an AuthConfig, or are not known whole.
+func (a *asking) mayHoldSecrets() bool {
+	return !agui.ValidJSON(a.args) || gjson.GetBytes(a.args, "authConfig").IsObject()
+}
+
+// isCredential reports whether a call of this run, or of the question that it answers, asks for a
+// credential.
+func (run *run) isCredential(id string) bool {
+	if a := run.latest[id]; a != nil && a.name == requestCredential {
+		return true
+	}
+	return run.resume != nil && slices.ContainsFunc(run.resume.asked, func(k kept) bool { return k.Kind == credential && k.Call == id })
+}
+
+// tooLarge is the error of a run whose call for a credential is more than can be held.
+func tooLarge() error {
+	return agui.Errorf(agui.PauseTooLarge, "the agent asks for a credential behind more than %d bytes of questions: nobody was asked, and the agent's own secrets are not shown", maxHeld)
+}
+
+// unreadable is the error of a run whose call for a credential has another form.
+func unreadable() error {
+	return agui.Errorf(agui.UpstreamStatus, "the agent asks for a credential in a form that cannot be read: nobody was asked, and the agent's own secrets are not shown")
+}
+
+// hiddenCredential stands in a snapshot in the place of what a person has given.
+const hiddenCredential = "a credential, not shown"
+
+// withoutCredentials returns a MESSAGES_SNAPSHOT without the arguments of calls for credentials and
+// without their answers. ADK's session holds both, with the secrets of the agent's own client.
+func withoutCredentials(ev agui.Event) agui.Event {
+	if !bytes.Contains(ev.JSON, []byte(requestCredential)) && bytes.IndexByte(ev.JSON, '\\') < 0 {
+		return ev
+	}
+	calls, changed := map[string]bool{}, false
+	var list []json.RawMessage
+	gjson.GetBytes(ev.JSON, "messages").ForEach(func(_, m gjson.Result) bool {
+		message := []byte(m.Raw)
+		switch {
+		case m.Get("toolCalls").IsArray():
+			made := m.Get("toolCalls").Array()
+			hidden := make([]json.RawMessage, len(made))
+			hides := false
+			for n, c := range made {
+				hidden[n] = json.RawMessage(c.Raw)
+				if c.Get("function.name").Str == requestCredential {
+					calls[c.Get("id").Str], hides = true, true
+					hidden[n] = agui.SetKey(hidden[n], "function", agui.SetString([]byte(c.Get("function").Raw), "arguments", "{}"))
+				}
+			}
+			if hides {
+				message, changed = agui.SetKey(message, "toolCalls", agui.List(hidden)), true
+			}
+		case calls[m.Get("toolCallId").Str]:
+			message, changed = agui.SetString(message, "content", hiddenCredential), true
+		}
+		list = append(list, message)
+		return true
+	})
+	if !changed {
+		return ev
+	}
+	return ev.With(agui.SetKey(ev.JSON, "messages", agui.List(list)))
 }

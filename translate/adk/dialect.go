@@ -78,9 +78,12 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 func (*Dialect) Name() string { return Name }
 
 // SignCall implements translate.CallSigner. It waits for the end of a run with one of ADK's own
-// calls. If the run ends with an interrupt outcome, it belongs to the dialect agui.
+// calls. If the run ends with an interrupt outcome, it belongs to the dialect agui. A call for a
+// credential is claimed at once: however the run ends, its secrets are not to pass.
 func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
 	switch {
+	case c.Name == requestCredential && ev.Type == agui.CallStart:
+		return translate.Mine
 	case !isProtocolCall(c.Name) || ev.Type == agui.RunErrored:
 		return translate.No
 	case ev.Type == agui.RunFinished:

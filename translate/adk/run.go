@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds the events of the calls that ask. What is more goes out as it came.
+// maxHeld bounds the events of the calls that ask. What is more goes out as it came, unless it
+// holds secrets: then the run ends in an error.
 const maxHeld = 8 << 20
 
 var _ translate.Passer = (*run)(nil)
@@ -58,9 +59,14 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	case agui.CallStart:
 		name := agui.View(ev.JSON).Get("toolCallName").Str
 		switch {
+		case run.hides(name) && run.full:
+			return tooLarge()
 		case isProtocolCall(name) && !run.full && ev.Valid() && !run.r.Input.Declares(name):
 			a := &asking{id: ev.Get("toolCallId").Str, name: ev.Get("toolCallName").Str}
 			if a.id == "" { // no answer could name it
+				if run.hides(name) {
+					return unreadable()
+				}
 				break
 			}
 			if first := run.latest[a.id]; first != nil {
@@ -70,8 +76,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 				run.latest = map[string]*asking{}
 			}
 			run.asking, run.latest[a.id] = append(run.asking, a), a
-			run.hold(a.id, ev, emit)
-			return nil
+			return run.hold(a.id, ev, emit)
 		case len(run.d.ask) > 0 && run.d.ask.Match(name):
 			run.opened = append(run.opened, ev.Get("toolCallId").Str)
 		}
@@ -80,8 +85,15 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			if ev.Type == agui.CallArgs {
 				a.args = append(a.args, ev.Get("delta").Str...)
 			}
-			run.hold(a.id, ev, emit)
+			return run.hold(a.id, ev, emit)
+		}
+	case agui.CallResult:
+		if !run.native && (len(run.asking) > 0 || run.resume != nil) && run.isCredential(ev.Get("toolCallId").Str) {
 			return nil
+		}
+	case agui.MessagesSnapshot:
+		if !run.native && !run.r.Input.Declares(requestCredential) {
+			ev = withoutCredentials(ev)
 		}
 	case agui.TextStart, agui.TextChunk:
 		run.talked, run.opened = append(run.talked, run.opened...), nil
@@ -98,8 +110,12 @@ func (run *run) Passes(t agui.Type) bool {
 	switch t {
 	case agui.CallStart:
 		return false
+	case agui.MessagesSnapshot:
+		return run.native
 	case agui.CallArgs, agui.CallEnd:
 		return len(run.asking) == 0
+	case agui.CallResult:
+		return run.native || len(run.asking) == 0 && run.resume == nil
 	case agui.TextStart, agui.TextChunk:
 		return len(run.opened) == 0
 	}
@@ -117,12 +133,17 @@ func (run *run) askingOf(ev agui.Event) *asking {
 	return nil
 }
 
-func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) {
+// hold keeps an event of a call that asks. It returns an error if that is too much, and holds
+// secrets.
+func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) error {
 	run.held.Add(id, ev)
 	if run.native {
 		emit(ev)
 	}
 	if run.full = run.held.Full(); run.full {
+		if run.dropCredentials() > 0 {
+			return tooLarge()
+		}
 		for _, waited := range run.held.ReleaseAll() {
 			if !run.native {
 				emit(waited)
@@ -130,6 +151,7 @@ func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) {
 		}
 		run.asking, run.latest = nil, nil
 	}
+	return nil
 }
 
 // End implements translate.Run.
@@ -137,6 +159,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	if e.Event.Type == agui.RunFinished && (plainEnd(e.Event) || run.announces(e.Event)) {
 		res = run.asked(e.Event)
+	}
+	if run.dropCredentials() > 0 && e.Event.Type == agui.RunFinished {
+		return res, unreadable()
 	}
 	for _, ev := range run.held.ReleaseAll() {
 		if !run.native {

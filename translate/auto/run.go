@@ -40,6 +40,9 @@ type run struct {
 	early []early
 	lost  strandsapi.Lost
 
+	snapshot agui.Event // what the last Early made of it, see shown
+	keep     func(agui.Event)
+
 	open  []uint64 // calls that were begun and passed, by a hash of their ids. An END of another call is held
 	held  []*held
 	chunk *held // the held call that a chunk without an id belongs to
@@ -58,14 +61,29 @@ type early struct {
 	run     translate.Run
 }
 
-// pass lets out an event that nobody claimed.
+// pass lets out an event that nobody claimed. A dialect that is an Early may take out of a snapshot
+// of the messages what its client is not shown.
 func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
-	if ev.Type != agui.Custom {
+	switch ev.Type {
+	case agui.Custom:
+	case agui.MessagesSnapshot:
+		ev = run.shown(ev)
+	default:
 		for _, e := range run.early {
 			_ = e.run.Event(ev, ignore) // only answers can make an error of it, and there are none
 		}
 	}
 	emit(ev)
+}
+
+// shown returns what the client is shown of a snapshot of the messages.
+func (run *run) shown(snapshot agui.Event) agui.Event {
+	for _, e := range run.early {
+		run.snapshot = snapshot
+		_ = e.run.Event(snapshot, run.keep)
+		snapshot = run.snapshot
+	}
+	return snapshot
 }
 
 func ignore(agui.Event) {}

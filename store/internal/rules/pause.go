@@ -38,9 +38,27 @@ func end(rec *store.Record, now time.Time, r store.Result) {
 	r = stamp(rec, now, r)
 	r.Pause = clonePause(rec.Pause)
 	r.Pause.Kept, r.Pause.Contested, r.Pause.Going = 0, false, nil
+	forgetSecrets(r.Pause)
 	rec.Results = bound(append([]*store.Result{&r}, rec.Results...))
 	rec.State, rec.Pause = store.None, nil
 	rec.Token, rec.Digest, rec.Lease, rec.Doubt = "", "", time.Time{}, nil
+}
+
+// forgetSecrets takes out of a pause that has ended what its dialect and the desk have kept of
+// questions for secrets. It belongs to the caller.
+func forgetSecrets(p *agui.Pause) {
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		if !i.Secret {
+			continue
+		}
+		i.Private = nil
+		for at := range p.Decisions {
+			if d := &p.Decisions[at]; d.Question == i.ID {
+				d.Payload = nil
+			}
+		}
+	}
 }
 
 // giveWay ends a pause in doubt, so that nobody will be told of the doubt any more.

@@ -148,6 +148,7 @@ function answer(a, q, ui) {
   if (changes) {
     parts.push(el("div", { class: "fields" }, el("dl", {}, changes.map(({ key, was, is }) => pair(name(key), el("dd", { class: "value" }, change(was, is)))))));
   } else if (d?.payload && (d.edited || !["approved", "denied"].includes(d.says))) parts.push(whole(d.payload.kind === "string" ? d.payload.value : d.payload.raw, null));
+  else if (d?.payloadNote && !d.payloadRaw) parts.push(el("p", { class: "note" }, `The answer is ${d.payloadNote}.`));
   else if (d?.edited) parts.push(el("p", { class: "note" }, "It was approved with other arguments than those shown."));
   if (d?.comment && d.comment !== ui.refused?.quote) parts.push(el("p", { class: "quote" }, shown(d.comment, d.commentMarks)));
   const what = a.end ? became(a.end) : a.state === "carrying" ? "The answer is being brought to the agent." : a.state === "decided" ? carriedBy(a) : a.state === "doubt" ? "" : "The agent goes on when the other questions of this pause are answered.";
