@@ -270,6 +270,9 @@
 //     at start (docs/strands.md#the-file)
 //   - HOLDPOINT_SUPERAGENT_AGENT_ID (none): the agent that every run is for, as GET /api/v1/agents
 //     of the backend lists it. superagent does not start without it
+//   - HOLDPOINT_SUPERAGENT_ALLOW (none): requests of the server's own API that pass beside those
+//     that read (docs/superagent.md): a method and a path, by commas or lines, such as POST
+//     /api/v2/files. * stands for one segment. Whoever reaches Holdpoint can make them
 //   - HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT (none): the graph or assistant that every run is for: a
 //     name in langgraph.json, or an assistant's uuid. langgraph-server does not start without it
 //   - HOLDPOINT_LANGGRAPH_SERVER_CANCEL (false): JSON that a graph gets for a cancelled answer

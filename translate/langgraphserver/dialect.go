@@ -93,7 +93,7 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 		warn("a graph that only asks whether there is an answer takes such a value for a yes: right only for graphs that look into it",
 			"variable", "HOLDPOINT_LANGGRAPH_SERVER_CANCEL")
 	}
-	for _, one := range o.Allow {
+	for _, one := range o.Allow.Requests {
 		if warn != nil {
 			warn("any client can make this request to LangGraph's server", "variable", "HOLDPOINT_LANGGRAPH_SERVER_ALLOW", "request", one.String())
 		}

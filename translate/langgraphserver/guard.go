@@ -1,13 +1,12 @@
 package langgraphserver
 
 import (
-	"fmt"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // Refusal implements translate.Guard. The server serves everybody: whoever reaches it can change an
@@ -19,7 +18,7 @@ func (d *Dialect) Refusal(l translate.RequestLine) string {
 	if !harmlessQuery(l.Query) {
 		return "this query may stop a run when its reader leaves (cancel_on_disconnect), or names another method"
 	}
-	if l.Run || isPlainPath(l.Path) && (harmless(l.Method, l.Path) || d.allow.match(l.Method, l.Path)) {
+	if l.Run || kit.IsPlainPath(l.Path) && (harmless(l.Method, l.Path) || d.allow.match(l.Method, l.Path)) {
 		return ""
 	}
 	return "LangGraph's server would take this request from any client, and it is not on the list of those that pass (HOLDPOINT_LANGGRAPH_SERVER_ALLOW opens more)"
@@ -48,17 +47,6 @@ func harmless(method, at string) bool {
 // isThreadID tells an id from a word for all threads, such as search and count. An id has a digit:
 // the server's are uuids.
 func isThreadID(segment string) bool { return strings.ContainsAny(segment, "0123456789") }
-
-// isPlainPath reports whether every server reads the path letter by letter. An escape, an empty
-// segment or a parameter may lead to another place.
-func isPlainPath(at string) bool {
-	if !strings.HasPrefix(at, "/") || strings.Contains(at, "//") || len(at) > 1 && strings.HasSuffix(at, "/") {
-		return false
-	}
-	return !strings.ContainsFunc(at, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("/-._~:", c)
-	})
-}
 
 // harmlessQuery reports whether a query neither has the run stopped nor names another method. A
 // GET of a run's stream with cancel_on_disconnect cancels the run when its reader hangs up, also
@@ -103,59 +91,18 @@ func steers(method, at string) bool {
 }
 
 // Requests are those that HOLDPOINT_LANGGRAPH_SERVER_ALLOW lets pass, beside those on the list.
-type Requests []request
-
-// A request is a method and a pattern of path.Match for the path.
-type request struct{ method, path string }
-
-func (r request) String() string { return r.method + " " + r.path }
+type Requests struct{ kit.Requests }
 
 // UnmarshalText reads the value of a variable: a method and a path, by lines or commas.
 func (r *Requests) UnmarshalText(text []byte) error {
-	*r = nil
-	for one := range strings.FieldsFuncSeq(string(text), func(c rune) bool { return c == ',' || c == '\n' }) {
-		fields := strings.Fields(one)
-		switch {
-		case len(fields) == 0:
-			continue
-		case len(fields) != 2:
-			return fmt.Errorf("%q is not a method and a path, want for example PUT /store/items", strings.TrimSpace(one))
-		}
-		*r = append(*r, request{fields[0], fields[1]})
+	if err := r.Requests.UnmarshalText(text); err != nil {
+		return err
 	}
 	return r.Check()
 }
 
-// String returns the list as a variable has it.
-func (r Requests) String() string {
-	list := make([]string, len(r))
-	for n, one := range r {
-		list[n] = one.String()
-	}
-	return strings.Join(list, ",")
-}
-
 // Check returns what is wrong with the list. A request that starts or steers a run cannot be
 // opened: it answers questions past the record.
-func (r Requests) Check() error {
-	for _, one := range r {
-		switch _, err := path.Match(one.path, ""); {
-		case !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, one.method):
-			return fmt.Errorf("%q does not begin with a method in capitals, want for example PUT /store/items", one)
-		case err != nil:
-			return fmt.Errorf("%q is not a pattern", one.path)
-		case !isPlainPath(strings.NewReplacer("*", "x", "?", "x", "[", "", "]", "", "^", "").Replace(one.path)):
-			return fmt.Errorf("%q is not a path in plain letters, want for example /store/items; * stands for one segment", one.path)
-		case steers(one.method, one.path):
-			return fmt.Errorf("%q would start or steer a run, and answer what is asked past the record", one)
-		}
-	}
-	return nil
-}
+func (r Requests) Check() error { return r.Requests.Check(steers) }
 
-func (r Requests) match(method, at string) bool {
-	return !steers(method, at) && slices.ContainsFunc(r, func(one request) bool {
-		ok, err := path.Match(one.path, at)
-		return ok && err == nil && one.method == method
-	})
-}
+func (r Requests) match(method, at string) bool { return !steers(method, at) && r.Match(method, at) }

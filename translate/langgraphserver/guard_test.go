@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 const threadT = "/threads/95b93ade-5d71-7189-9251-5f7daf83c1ce"
@@ -77,7 +78,7 @@ func TestGuardOpensWhatTheOperatorSays(t *testing.T) {
 		}
 	}
 	// A pattern never reaches what steers a run.
-	wide := &Dialect{allow: Requests{{"POST", "/*/*/*"}, {"POST", "/*/*/*/*"}, {"POST", "/*"}, {"POST", "/*/*"}}}
+	wide := &Dialect{allow: Requests{kit.Requests{{Method: "POST", Path: "/*/*/*"}, {Method: "POST", Path: "/*/*/*/*"}, {Method: "POST", Path: "/*"}, {Method: "POST", Path: "/*/*"}}}}
 	for _, line := range []string{"POST /threads/t1/runs", "POST /threads/t1/runs/stream", "POST /threads/t1/state", "POST /threads/t1/commands", "POST /runs", "POST /runs/wait", "POST /mcp", "POST /a2a/agent"} {
 		if why := wide.Refusal(lineOf(line)); why == "" {
 			t.Errorf("%s passes", line)

@@ -20,7 +20,7 @@
 // false. Please proceed."
 //
 // The server keeps the conversation by session_id. That is the thread id as it is, because the
-// server's other paths (interrupt_state, abort) pass and take it too. A run takes one text: the
+// server's other paths (interrupt_state, messages) take it too. A run takes one text: the
 // last message, which must be the user's. The server's request has no place for the rest of a
 // RunAgentInput (older messages, state, tools, context).
 //
@@ -60,12 +60,23 @@ const (
 
 var _ translate.Foreign = (*Dialect)(nil)
 
-// A Dialect implements translate.Foreign.
-type Dialect struct{ agent string }
+// A Dialect implements translate.Guard.
+type Dialect struct {
+	agent string
+	allow Requests
+}
 
-// New makes the dialect.
-func New(o Options, _ translate.Warn) (*Dialect, error) {
-	return &Dialect{agent: o.AgentID}, nil
+// New makes the dialect. warn may be nil.
+func New(o Options, warn translate.Warn) (*Dialect, error) {
+	if err := o.Allow.Check(); err != nil {
+		return nil, err
+	}
+	for _, one := range o.Allow.Requests {
+		if warn != nil {
+			warn("any client can make this request to superagent", "variable", "HOLDPOINT_SUPERAGENT_ALLOW", "request", one.String())
+		}
+	}
+	return &Dialect{agent: o.AgentID, allow: o.Allow}, nil
 }
 
 // Name implements translate.Dialect.

@@ -1,0 +1,80 @@
+package kit
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Requests are those of a backend's own API that an operator lets pass, beside those that a Guard
+// lets pass by itself. A variable has them.
+type Requests []AllowedRequest
+
+// An AllowedRequest is a method and a pattern of path.Match for the path.
+type AllowedRequest struct{ Method, Path string }
+
+func (r AllowedRequest) String() string { return r.Method + " " + r.Path }
+
+// UnmarshalText reads the value of a variable: a method and a path, by lines or commas. The caller
+// checks the list.
+func (r *Requests) UnmarshalText(text []byte) error {
+	*r = nil
+	for one := range strings.FieldsFuncSeq(string(text), func(c rune) bool { return c == ',' || c == '\n' }) {
+		fields := strings.Fields(one)
+		switch {
+		case len(fields) == 0:
+			continue
+		case len(fields) != 2:
+			return fmt.Errorf("%q is not a method and a path, want for example PUT /store/items", strings.TrimSpace(one))
+		}
+		*r = append(*r, AllowedRequest{fields[0], fields[1]})
+	}
+	return nil
+}
+
+// String returns the list as a variable has it.
+func (r Requests) String() string {
+	list := make([]string, len(r))
+	for n, one := range r {
+		list[n] = one.String()
+	}
+	return strings.Join(list, ",")
+}
+
+// Check returns what is wrong with the list. A request that steers a run cannot be opened: it
+// answers questions past the record.
+func (r Requests) Check(steers func(method, at string) bool) error {
+	for _, one := range r {
+		switch _, err := path.Match(one.Path, ""); {
+		case !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, one.Method):
+			return fmt.Errorf("%q does not begin with a method in capitals, want for example PUT /store/items", one)
+		case err != nil:
+			return fmt.Errorf("%q is not a pattern", one.Path)
+		case !IsPlainPath(strings.NewReplacer("*", "x", "?", "x", "[", "", "]", "", "^", "").Replace(one.Path)):
+			return fmt.Errorf("%q is not a path in plain letters, want for example /store/items; * stands for one segment", one.Path)
+		case steers(one.Method, one.Path):
+			return fmt.Errorf("%q would start or steer a run, and answer what is asked past the record", one)
+		}
+	}
+	return nil
+}
+
+// Match reports whether the list has a request.
+func (r Requests) Match(method, at string) bool {
+	return slices.ContainsFunc(r, func(one AllowedRequest) bool {
+		ok, err := path.Match(one.Path, at)
+		return ok && err == nil && one.Method == method
+	})
+}
+
+// IsPlainPath reports whether every server reads the path letter by letter. An escape, an empty
+// segment or a parameter may lead to another place.
+func IsPlainPath(at string) bool {
+	if !strings.HasPrefix(at, "/") || strings.Contains(at, "//") || len(at) > 1 && strings.HasSuffix(at, "/") {
+		return false
+	}
+	return !strings.ContainsFunc(at, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("/-._~:", c)
+	})
+}

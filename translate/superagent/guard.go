@@ -1,0 +1,51 @@
+package superagent
+
+import (
+	"slices"
+	"strings"
+
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+var _ translate.Guard = (*Dialect)(nil)
+
+// Refusal implements translate.Guard. The server asks most of its clients for no key (read,
+// superagent-base backend/main.go): whoever reaches it can stop anybody's run (chat/abort), start
+// and resume a workflow past the record, and write what agents remember. So requests that read
+// pass, and others if the operator says so.
+func (d *Dialect) Refusal(l translate.RequestLine) string {
+	reads := l.Method == "GET" || l.Method == "HEAD"
+	if l.Run || reads || kit.IsPlainPath(l.Path) && d.allow.match(l.Method, l.Path) {
+		return ""
+	}
+	return "superagent would take this request from any client, and only those that read pass (HOLDPOINT_SUPERAGENT_ALLOW opens more)"
+}
+
+// Requests are those that HOLDPOINT_SUPERAGENT_ALLOW lets pass, beside those that read.
+type Requests struct{ kit.Requests }
+
+// UnmarshalText reads the value of a variable: a method and a path, by lines or commas.
+func (r *Requests) UnmarshalText(text []byte) error {
+	if err := r.Requests.UnmarshalText(text); err != nil {
+		return err
+	}
+	return r.Check()
+}
+
+// Check returns what is wrong with the list. A request that starts or resumes a run cannot be
+// opened: it answers questions past the record.
+func (r Requests) Check() error { return r.Requests.Check(steers) }
+
+func (r Requests) match(method, at string) bool { return !steers(method, at) && r.Match(method, at) }
+
+// steers reports whether a request starts or resumes a run of an agent or of a workflow.
+func steers(method, at string) bool {
+	if method == "GET" || method == "HEAD" || method == "OPTIONS" {
+		return false
+	}
+	segments := strings.Split(strings.ToLower(at), "/")
+	last := segments[len(segments)-1]
+	return slices.Contains(segments, "chat") && last != "abort" ||
+		slices.ContainsFunc(segments, func(s string) bool { return strings.HasPrefix(s, "workflow") })
+}
