@@ -391,8 +391,6 @@ func TestClientsOwnResultThatLooksLikeADecision(t *testing.T) {
 		"ADK 0.11.0":            {"show x", "show_dialog", true},
 		"ADK 0.11.0, named":     {"show x", "show_dialog", true},
 		"ADK 0.11.0, resumable": {"show x", "show_dialog", true},
-		"tool-call, named":      {"pick x", "pick_colour", false},
-		"tool-call, auto":       {"pick x", "pick_colour", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -60,7 +60,7 @@ func (r *run) addOpenCall(c openCall) {
 // backends tell a call there only. A call that the request has brought is not noted, because the
 // backend may only repeat what the client made up.
 func (r *run) noteSnapshot(ev agui.Event) {
-	if _, reads := r.h.opts.Dialect.(translate.DecisionReader); !reads {
+	if reader, ok := r.h.opts.Dialect.(translate.DecisionReader); !ok || !reader.ReadsDecisions(r.spoken()) {
 		return
 	}
 	var last gjson.Result
@@ -157,6 +157,9 @@ func (r *run) passed(call string, own bool) bool {
 // forgetLeft takes back that the calls of a pause's questions were left to the client. Ids of some
 // models repeat, and the record knows the calls of a question for a time only.
 func (r *run) forgetLeft(p *agui.Pause) {
+	if len(r.openCalls) == 0 && len(r.record.Notes) == 0 && r.h.passed.Len() == 0 {
+		return
+	}
 	for n := range p.Interrupts {
 		for _, call := range askedCalls(&p.Interrupts[n]) {
 			r.openCalls = slices.DeleteFunc(r.openCalls, func(c openCall) bool { return c.id == call })
