@@ -105,7 +105,7 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message)
 func (r *run) logUnclear(p *agui.Pause, answers []agui.Answer) {
 	for n, a := range answers {
 		i := p.Interrupts[n]
-		if a.Status != agui.Resolved || i.Schema() != nil || a.Says != agui.Unclear || kit.Approves(a.Payload) {
+		if a.Status != agui.Resolved || i.Schema() != nil && !a.Own || a.Says != agui.Unclear || kit.Approves(a.Payload) {
 			continue
 		}
 		args := []any{"interrupt", agui.Cut(i.ID), "reason", agui.Cut(i.Reason())}

@@ -35,8 +35,8 @@ func TestScenariosCoverEveryDialect(t *testing.T) {
 	for n := range names {
 		names[n] = strings.ReplaceAll(names[n], "-", "") // a package's name has none
 	}
-	names = append(names, "standard")                               // the dialect agui: internal/agui has that name
-	rooms := []string{"dialects", "dialecttest", "internal", "kit"} // of no dialect
+	names = append(names, "standard")                                        // the dialect agui: internal/agui has that name
+	rooms := []string{"dialects", "dialecttest", "internal", "kit", "yesno"} // of no dialect
 	for _, f := range folders {
 		if f.IsDir() && !slices.Contains(rooms, f.Name()) && !slices.Contains(names, f.Name()) {
 			t.Errorf("translate/%s is not in the list of translate/dialects", f.Name())

@@ -209,6 +209,8 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			name = v
 		case "HOLDPOINT_CLIENT":
 			o.Client = proxy.Client(v)
+		case "HOLDPOINT_ANSWERS":
+			err = o.Answers.UnmarshalText([]byte(v))
 		case "HOLDPOINT_TRANSCRIPT_BYTES":
 			_, err = fmt.Sscanf(v, "%d", &o.TranscriptBytes)
 		case "HOLDPOINT_MAX_FRAME_BYTES":

@@ -86,6 +86,7 @@ func (r *run) readAnswers() (pauseID string, err error) {
 	var p agui.Pause
 	r.namedPause(&p)
 	r.answers.list, err = r.h.opts.Dialect.Answers(r.in, p)
+	readYesNo(&p, r.answers.list)
 	kit.SpellOut(p, r.answers.list, r.valid)
 	r.readFor.fix(p.ID)
 	return p.ID, err

@@ -13,6 +13,7 @@ import (
 	"holdpoint/internal/principal"
 	"holdpoint/store"
 	"holdpoint/translate"
+	"holdpoint/translate/yesno"
 )
 
 // Client says how a client is told of a pause, HOLDPOINT_CLIENT.
@@ -51,6 +52,8 @@ type Options struct {
 	Gate   *principal.Gate // says who asks; nil: nobody in particular
 
 	Client Client // "": auto
+
+	Answers yesno.Rules // a yes and a no of agents that take any value; nil: nothing is known of them
 
 	StoreInMemory bool         // the store loses its records with the process; said where one is missed
 	StoreOutage   Outage       // "": refuse

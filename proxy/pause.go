@@ -144,6 +144,7 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 	p.From = r.h.clientHash(r.request.http)
 	p.Origin = r.origin()
 	r.noteCalls(p.Interrupts)
+	r.askYesNo(&p)
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		if i.Yes == nil && i.No == nil {

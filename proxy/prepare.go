@@ -160,6 +160,9 @@ func (r *run) begin(resumed *agui.Pause) bool {
 
 func (r *run) askBegin(request *translate.Request) (err error) {
 	defer caught("Begin", &err)
+	if request.Answers, err = withYesNo(&request.Pause, request.Answers, request.EndOnly); err != nil {
+		return err
+	}
 	r.exchange.Out, r.exchange.Run, err = r.h.opts.Dialect.Begin(request)
 	r.beside.takenBy(&r.exchange.Out)
 	return err

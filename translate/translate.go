@@ -250,6 +250,20 @@ type Interpreter interface {
 	Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading)
 }
 
+// A Subject is what a question is about. A field is zero if the question does not say it.
+type Subject struct {
+	Name      string          // of the action or the tool
+	Arguments json.RawMessage // what a yes lets it run with
+}
+
+// A Describer is a Dialect whose backends may take any value for an answer. Then the operator says
+// what a yes and a no are (package yesno).
+type Describer interface {
+	// Describe returns what a question without a responseSchema is about. It returns false if the
+	// backend does not take any value for the answer. It is pure.
+	Describe(p agui.Pause, i *agui.Interrupt) (Subject, bool)
+}
+
 // An Early is a Dialect whose Run must see a stream from its first event, although the event that
 // shows its backend comes late.
 type Early interface {

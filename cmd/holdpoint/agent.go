@@ -14,6 +14,7 @@ import (
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
 	"holdpoint/translate/dialects"
+	"holdpoint/translate/yesno"
 )
 
 // An Agent is what is configured for one agent: for that of HOLDPOINT_UPSTREAM, and for that of
@@ -31,6 +32,7 @@ type Agent struct {
 	Name                string        `env:"NAME" doc:"the agent's name. Agents that share a store need one each, or threads of one id at one path would be one thread"`
 	Dialect             string        `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
 	Client              proxy.Client  `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
+	Answers             yesno.Rules   `env:"ANSWERS" doc:"what a yes and a no are to an agent that takes any value for an answer, such as interrupt() of LangGraph: names of what it asks about, the yes and the no as JSON, for each. Globs, name;name. $arguments in the yes is what the call is to run with, $reason in the no why (docs/answers.md)"`
 	CORSOrigins         origins       `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
 
 	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read at start and on HUP"`

@@ -252,6 +252,7 @@ func (c *config) newHandlerOf(a *Agent, kept store.Store, logger *slog.Logger) (
 		Upstream:        a.Upstream.URL,
 		Dialect:         dialect,
 		Client:          a.Client,
+		Answers:         a.Answers,
 		UpstreamHeaders: a.headers,
 		PreserveHost:    a.PreserveHost,
 		AllowOrigins:    a.CORSOrigins,

@@ -60,6 +60,10 @@
 //   - HOLDPOINT_CLIENT (auto): how a client is told of a pause: by the outcome, by a CUSTOM
 //     on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides
 //     by the request. Values: auto, outcome, both, native
+//   - HOLDPOINT_ANSWERS (none): what a yes and a no are to an agent that takes any value for an
+//     answer, such as interrupt() of LangGraph: names of what it asks about, the yes and the no as
+//     JSON, for each. Globs, name;name. $arguments in the yes is what the call is to run with,
+//     $reason in the no why (docs/answers.md)
 //   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers: origin;origin, such
 //     as https://app.example.com or https://*.example.com, or * for all pages without credentials.
 //     Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows

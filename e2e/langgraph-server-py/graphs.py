@@ -121,7 +121,17 @@ def freely(state: State, config: RunnableConfig):
     return {"messages": [told(call, json.dumps(answer))]}
 
 
+def by_value(given: dict, config: RunnableConfig):
+    call = given["call"]
+    answer = interrupt({"action": call["name"], "args": call["args"]})
+    if isinstance(answer, dict) and answer.get("go") is True:
+        effect(config, call["name"], answer["args"])
+    return {"messages": [told(call, json.dumps(answer))]}
+
+
 agent = graph(act, each)
+# Asks with a value of its own, and takes one of its own for the yes.
+values = graph(by_value, each)
 # A static breakpoint before what it does.
 stop = graph(stopped, some, interrupt_before=["act"])
 # A question in a tool's node, of no known shape: nothing but a clear yes deletes.

@@ -14,6 +14,7 @@ import inspect
 import json
 import random
 import threading
+import uuid
 from typing import Annotated, Any, Callable, Literal
 
 from langchain.agents import create_agent
@@ -27,7 +28,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from langgraph.prebuilt import ToolNode
-from langgraph.types import interrupt
+from langgraph.types import Send, interrupt
 from typing_extensions import TypedDict
 
 
@@ -342,6 +343,26 @@ def parallel_graph() -> StateGraph:
 parallel = parallel_graph()
 
 
+async def delete_by_value(given: dict, config: RunnableConfig) -> dict:
+    """Asks with a value of its own, and takes one of its own for the yes."""
+    answer = interrupt({"action": "delete_file", "args": given})
+    if isinstance(answer, dict) and answer.get("go") is True:
+        LEDGER.add("effects", thread_of(config), {"name": "delete_file", "args": answer["args"]})
+    return {"messages": [AIMessage(id=f"told-{given['path']}-{uuid.uuid4().hex}", content="The answer was " + json.dumps(answer))]}
+
+
+def values_graph() -> StateGraph:
+    """A task for each file of "delete a.txt, delete b.txt"."""
+    graph = StateGraph(State)
+    graph.add_node("echo", echo)
+    graph.add_node("delete", delete_by_value)
+    graph.add_conditional_edges(START, lambda s: ["echo"] if is_plain(s["messages"]) else [
+        Send("delete", {"path": part.removeprefix("delete ")}) for part in last_text(s["messages"]).split(", ")], ["echo", "delete"])
+    graph.add_edge("echo", END)
+    graph.add_edge("delete", END)
+    return graph
+
+
 @tool
 async def send_email(to: str, body: str, config: RunnableConfig) -> str:
     """Send an email."""
@@ -605,7 +626,7 @@ def compiled() -> dict[str, Any]:
     """name -> graph, each with its own in-memory checkpointer."""
     graphs = {name: builder.compile(checkpointer=InMemorySaver()) for name, builder in {
         "approve": approve, "byname": by_name, "truthy": truthy, "text": text, "schema": schema, "copilot": copilot, "chat": chat,
-        "inbox": inbox, "sequential": sequential, "boom": boom, "parallel": parallel, "subgraph": subgraph, "loop": loop,
+        "inbox": inbox, "sequential": sequential, "boom": boom, "parallel": parallel, "values": values_graph(), "subgraph": subgraph, "loop": loop,
         "tools": tools, "bare": first_asks(Bare, bare_ask), "replaces": first_asks(State, replacing_ask),
         "bareagain": first_asks(Bare, ask_again, again=True), "talkagain": first_asks(Talk, ask_again, again=True),
         "clientlast": beside_clients("delete_file", "pick_colour"), "clientfirst": beside_clients("pick_colour", "delete_file"),

@@ -44,6 +44,9 @@ type Interrupt struct {
 	// subagent's is not. proxy clears it if the client has seen the call all the same. Told leaves
 	// the call out.
 	CallUnseen bool `json:"callUnseen,omitempty"`
+	// YesNo are the backend's own values for a yes and a no, if the backend takes any value and the
+	// operator has said them. nil: there are none.
+	YesNo *YesNo `json:"yesNo,omitempty"`
 	// CancelOnly says that the question takes no answer but a cancel: nobody knows any more what it
 	// asked, or it was answered and nobody knows what became of that. New input counts as the
 	// cancel, as it does for an expired question.
@@ -60,6 +63,15 @@ func (i *Interrupt) Shown(payload json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return payload
+}
+
+// A YesNo is what the operator has said of a question whose backend takes any value. Yes and No are
+// templates (package yesno). They are kept with the question, because the setting may change before
+// the answer comes.
+type YesNo struct {
+	Yes       json.RawMessage `json:"yes"`
+	No        json.RawMessage `json:"no"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // that were asked about
 }
 
 // Told is the interrupt as a client is told it. Its reason is not tool_call if it names no call:

@@ -35,6 +35,7 @@ var (
 	_ translate.Locker         = (*Dialect)(nil)
 	_ translate.HistoryReader  = (*Dialect)(nil)
 	_ translate.Interpreter    = (*Dialect)(nil)
+	_ translate.Describer      = (*Dialect)(nil)
 	_ translate.DecisionReader = (*Dialect)(nil)
 )
 
@@ -78,6 +79,14 @@ func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Rea
 	if one, ok := d.byName(p.Dialect).(translate.Interpreter); ok {
 		one.Interpret(p, answers, read)
 	}
+}
+
+// Describe implements translate.Describer.
+func (d *Dialect) Describe(p agui.Pause, i *agui.Interrupt) (translate.Subject, bool) {
+	if one, ok := d.byName(p.Dialect).(translate.Describer); ok {
+		return one.Describe(p, i)
+	}
+	return translate.Subject{}, false
 }
 
 // Hint implements translate.Hinter.

@@ -8,6 +8,7 @@ import (
 	"holdpoint/translate"
 	"holdpoint/translate/internal/plaincalls"
 	"holdpoint/translate/kit"
+	"holdpoint/translate/yesno"
 )
 
 // denied is what a denied approval of a function becomes, and the no of a backend that asks by a
@@ -19,7 +20,7 @@ const (
 
 // protocol is that of a backend that says outcome:"interrupt" and no more.
 func protocol(tools kit.Names) plaincalls.Protocol {
-	words, err := plaincalls.NewWords(approved, denied)
+	words, err := yesno.NewWords(approved, denied)
 	if err != nil {
 		panic(err) // they are ours
 	}

@@ -9,9 +9,10 @@ import (
 )
 
 // Denies says whether an answer is a clear no: no backend that is supported carries anything out
-// for it. What is not clear counts as a yes, and so does silence.
+// for it. What is not clear counts as a yes, and so does silence. An answer that was found to deny
+// in the question's own words says so itself.
 func Denies(a agui.Answer) bool {
-	return a.Status == agui.Cancelled || saysNo(agui.View(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
+	return a.Status == agui.Cancelled || a.Says == agui.Denies || saysNo(agui.View(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
 }
 
 // Approves says whether a payload is a clear yes, whatever its question asks for.

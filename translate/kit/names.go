@@ -35,10 +35,12 @@ func (n Names) Check() error {
 	return nil
 }
 
-// Match says whether one of them is for the tool.
-func (n Names) Match(tool string) bool {
+// Match reports whether one of them matches the name. A name is not a path, so * stands for a slash
+// too.
+func (n Names) Match(name string) bool {
+	flat := func(text string) string { return strings.ReplaceAll(text, "/", "\x00") }
 	return slices.ContainsFunc(n, func(pattern string) bool {
-		ok, err := path.Match(pattern, tool)
+		ok, err := path.Match(flat(pattern), flat(name))
 		return ok && err == nil
 	})
 }

@@ -93,6 +93,8 @@ func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	switch {
 	case Denies(a):
 		return agui.Denies
+	case a.Says == agui.Approves:
+		return agui.Approves
 	case len(a.Payload) > maxWord: // reading it in every spelling costs many times its size
 		return agui.Unclear
 	case len(i.No) > 0 && bytes.Equal(agui.AppendCompact(nil, a.Payload), i.No):

@@ -91,9 +91,16 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 	return &Dialect{cancel: json.RawMessage(o.Cancel), warn: warn}, nil
 }
 
+var _ translate.Describer = (*Dialect)(nil)
+
 // Interpret implements translate.Interpreter.
 func (*Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	langgraphapi.Interpret(p, answers, read)
+}
+
+// Describe implements translate.Describer.
+func (*Dialect) Describe(p agui.Pause, i *agui.Interrupt) (translate.Subject, bool) {
+	return langgraphapi.Describe(p, i)
 }
 
 // Name implements translate.Dialect.

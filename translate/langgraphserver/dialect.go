@@ -48,6 +48,8 @@ const Name = "langgraph-server"
 var (
 	_ translate.Guard = (*Dialect)(nil)
 	_ translate.Freer = (*Dialect)(nil)
+
+	_ translate.Describer = (*Dialect)(nil)
 )
 
 // Options of the dialect, HOLDPOINT_LANGGRAPH_SERVER_*.
@@ -104,6 +106,11 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Interpret implements translate.Interpreter.
 func (*Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	langgraphapi.Interpret(p, answers, read)
+}
+
+// Describe implements translate.Describer.
+func (*Dialect) Describe(p agui.Pause, i *agui.Interrupt) (translate.Subject, bool) {
+	return langgraphapi.Describe(p, i)
 }
 
 // Name implements translate.Dialect.

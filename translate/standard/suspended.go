@@ -110,6 +110,17 @@ func asksBy(event gjson.Result) string {
 // asksToResume returns the question of a suspended call that came with the outcome.
 func asksToResume(interrupt gjson.Result) string { return asksBy(interrupt.Get("metadata.mastra")) }
 
+var _ translate.Describer = (*Dialect)(nil)
+
+// Describe implements translate.Describer. A backend that wants a decision in a form of its own
+// does not take any value.
+func (*Dialect) Describe(_ agui.Pause, i *agui.Interrupt) (translate.Subject, bool) {
+	if profileOfInterrupt(i).decision != nil {
+		return translate.Subject{}, false
+	}
+	return kit.SubjectOf(agui.View(i.Object).Get("metadata.mastra")), true
+}
+
 // silence is how long Mastra may say nothing behind RUN_STARTED when it was sent an answer by
 // command. 1.0.3 on a core of that time (1.20.0) never ends the stream of an answer to what it does
 // not know any more (RAN). A tool that takes its time is as silent. So nothing is made of it but an

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"holdpoint/translate/internal/plaincalls"
 	"holdpoint/translate/kit"
+	"holdpoint/translate/yesno"
 )
 
 // Options of the dialect, HOLDPOINT_TOOL_CALL_*.
@@ -14,9 +14,9 @@ type Options struct {
 	// Ask are the tools whose calls ask.
 	Ask kit.Names `env:"ASK" means:"nothing" doc:"names of tools whose unanswered call asks a person. Globs, name;name. Those that the request declares are the client's"`
 	// Yes is the answer to an approved call.
-	Yes plaincalls.Template `env:"YES" means:"yes" envDefault:"{\"approved\":true}" doc:"the content of the tool message for a yes: a JSON object or words. \"$arguments\" in an object is what the call is to run with, as the person left it"`
+	Yes yesno.Template `env:"YES" means:"yes" envDefault:"{\"approved\":true}" doc:"the content of the tool message for a yes: a JSON object or words. \"$arguments\" in an object is what the call is to run with, as the person left it"`
 	// No is the answer to a denied or cancelled call.
-	No plaincalls.Template `env:"NO" means:"answers" envDefault:"{\"approved\":false}" doc:"the content of the tool message for a no and for a cancel. \"$reason\" in an object is why. It must be nothing that could be taken for the yes"`
+	No yesno.Template `env:"NO" means:"answers" envDefault:"{\"approved\":false}" doc:"the content of the tool message for a no and for a cancel. \"$reason\" in an object is why. It must be nothing that could be taken for the yes"`
 }
 
 const (
@@ -50,7 +50,7 @@ func (o Options) Check() []error {
 	}
 	if _, err := o.words(); err != nil && !o.approves() {
 		name := "YES"
-		if wrong := (*plaincalls.WordError)(nil); errors.As(err, &wrong) {
+		if wrong := (*yesno.WordError)(nil); errors.As(err, &wrong) {
 			if err = wrong.Err; wrong.No {
 				name = "NO"
 			}
@@ -65,7 +65,7 @@ func (o Options) approves() bool {
 	return slices.ContainsFunc(o.withDefaults().No.Denials(), func(denial json.RawMessage) bool { return kit.JSON(denial).DeniesOnly() != nil })
 }
 
-func (o Options) words() (plaincalls.Words, error) {
+func (o Options) words() (yesno.Words, error) {
 	o = o.withDefaults()
-	return plaincalls.NewWords(o.Yes, o.No)
+	return yesno.NewWords(o.Yes, o.No)
 }

@@ -10,11 +10,12 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
+	"holdpoint/translate/yesno"
 )
 
-func newProtocol(t testing.TB, yes, no Template) *Protocol {
+func newProtocol(t testing.TB, yes, no yesno.Template) *Protocol {
 	t.Helper()
-	words, err := NewWords(yes, no)
+	words, err := yesno.NewWords(yes, no)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,9 @@
 // does not answer itself, and takes a tool message on that call for the answer. The stream has
 // nothing else that tells of a pause: the operator names the tools.
 //
-// What a yes and a no look like is said by two templates (Words). A resume brings the history with
-// the answers as its last messages, as a client brings them whose user has answered. They are told
-// to the client as results, because no later run may bring a call without one.
+// What a yes and a no look like is said by two templates (package yesno). A resume brings the
+// history with the answers as its last messages, as a client brings them whose user has answered.
+// They are told to the client as results, because no later run may bring a call without one.
 //
 // It does not know how such a run ends; that is the dialect's.
 package plaincalls
@@ -17,13 +17,14 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
+	"holdpoint/translate/yesno"
 )
 
 // A Protocol is how the backends of one dialect ask.
 type Protocol struct {
 	Dialect string
 	Ask     kit.Names // the tools whose calls ask, except those that the request declares
-	Words   Words
+	Words   yesno.Words
 	// Message is what a question says. said is the text in the call's arguments, "" if there is
 	// none.
 	Message func(tool, said string) string
@@ -101,7 +102,7 @@ func (p *Protocol) interrupt(c agui.Call, twice bool) agui.Interrupt {
 	o := kit.AppendText([]byte{'{'}, "reason", "tool_call")
 	o = kit.AppendText(o, "message", p.Message(c.Name, said))
 	o = kit.AppendText(o, "toolCallId", c.ID)
-	o = kit.AppendMember(o, `"responseSchema"`, p.Words.schema())
+	o = kit.AppendMember(o, `"responseSchema"`, p.Words.Schema())
 	i := agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}}
 	if twice {
 		i.Private = json.RawMessage(isTwice)

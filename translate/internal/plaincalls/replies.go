@@ -10,6 +10,7 @@ import (
 	"holdpoint/translate"
 	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
+	"holdpoint/translate/yesno"
 )
 
 // Replies are the tool messages that decide a call that asks. They answer only at the end of the
@@ -35,13 +36,13 @@ func (p *Protocol) Replies(in agui.RunInput, spoken string) iter.Seq[translate.R
 			}
 			object := gjson.ParseBytes(m.JSON)
 			says := p.decision(object)
-			if says == nothing || past && says == no {
+			if says == yesno.Nothing || past && says == yesno.No {
 				continue
 			}
 			if calls == nil {
 				calls = p.calls(in)
 			}
-			one := translate.Reply{Dialect: p.Dialect, At: at, Key: m.ToolCallID, Unclear: says == unclear, Past: past, Kept: past}
+			one := translate.Reply{Dialect: p.Dialect, At: at, Key: m.ToolCallID, Unclear: says == yesno.Unclear, Past: past, Kept: past}
 			ids := kit.Members(object, "toolCallId")
 			if len(ids) == 0 { // a backend may take it for whatever waits
 				one.Unclear, one.Asked = true, p.Forgets && spoken == p.Dialect
@@ -56,7 +57,7 @@ func (p *Protocol) Replies(in agui.RunInput, spoken string) iter.Seq[translate.R
 				one.AskedIfKnown = one.AskedIfKnown || how == isClients || how == asksClient
 				one.Calls = append(one.Calls, id.String())
 			}
-			if says != unclear {
+			if says != yesno.Unclear {
 				ids, one.Names = ids[:1], m.ToolCallID
 			}
 			for _, id := range ids {
@@ -80,10 +81,10 @@ func lastTools(list []agui.Message) int {
 // AnswerIn is what a reply says to a question.
 func (p *Protocol) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	object := gjson.ParseBytes(m.JSON)
-	if says := p.decision(object); reply.Past || says != yes && says != no {
+	if says := p.decision(object); reply.Past || says != yesno.Yes && says != yesno.No {
 		return agui.Answer{}, false
 	}
-	payload, ok := p.Words.payload(object.Get("content"), argumentsOf(i))
+	payload, ok := p.Words.Payload(object.Get("content"), argumentsOf(i))
 	return agui.Answer{Status: agui.Resolved, Payload: payload}, ok
 }
 
@@ -99,13 +100,13 @@ func (p *Protocol) Decides(m agui.Message, last bool, _ string) bool {
 		return false
 	}
 	says := p.decision(gjson.ParseBytes(m.JSON))
-	return last && says != nothing || says == yes || says == unclear
+	return last && says != yesno.Nothing || says == yesno.Yes || says == yesno.Unclear
 }
 
 // Harmless implements translate.DecisionReader.
 func (p *Protocol) Harmless(m agui.Message) agui.Message {
 	listed := kit.Listed(m)
-	if p.decision(gjson.ParseBytes(listed.JSON)) != nothing {
+	if p.decision(gjson.ParseBytes(listed.JSON)) != yesno.Nothing {
 		return kit.Silenced(m)
 	}
 	return listed
@@ -123,17 +124,17 @@ func argumentsOf(i agui.Interrupt) string {
 
 // decision is what a tool message says, in whatever spelling. What can be read in another way is
 // unclear.
-func (p *Protocol) decision(m gjson.Result) said {
-	contents, is := kit.Members(m, "content"), nothing
+func (p *Protocol) decision(m gjson.Result) yesno.Said {
+	contents, is := kit.Members(m, "content"), yesno.Nothing
 	for _, v := range contents {
-		if is = p.Words.read(v); is != nothing {
+		if is = p.Words.Read(v); is != yesno.Nothing {
 			break
 		}
 	}
 	plain := len(contents) == 1 && m.Get("content").Exists() && m.Get("role").Str == "tool" &&
 		len(kit.Members(m, "role")) == 1 && len(kit.Members(m, "toolCallId")) == 1 && m.Get("toolCallId").Exists()
-	if is != nothing && !plain {
-		return unclear
+	if is != yesno.Nothing && !plain {
+		return yesno.Unclear
 	}
 	return is
 }

@@ -8,6 +8,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
+	"holdpoint/translate/yesno"
 )
 
 // A Resume is the request that carries the answers to a pause.
@@ -34,11 +35,11 @@ func (p *Protocol) Resume(r *translate.Request) (Resume, error) {
 	approved := false
 	for n, a := range r.Answers {
 		i := r.Pause.Interrupts[n]
-		content, err := p.Words.content(a, argumentsOf(i))
+		content, err := p.Words.Content(a, argumentsOf(i))
 		if err != nil {
 			return Resume{}, err
 		}
-		isYes := a.Status == agui.Resolved && approves(gjson.ParseBytes(a.Payload))
+		isYes := a.Status == agui.Resolved && yesno.Approves(gjson.ParseBytes(a.Payload))
 		if isYes && string(i.Private) == isTwice {
 			return Resume{}, agui.Errorf(agui.ApprovalAmbiguous, "several calls have the id %q of interrupt %q, and the backend would give all of them this answer. Deny or cancel it", i.Native, a.ID)
 		}
@@ -136,7 +137,7 @@ func (p *Protocol) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.
 		for ; at >= 0 && kit.IsTool(agui.View(list[at].JSON)); at-- {
 			results = append(results, list[at])
 			m := gjson.ParseBytes(list[at].JSON)
-			if p.decision(m) == nothing {
+			if p.decision(m) == yesno.Nothing {
 				continue
 			}
 			if asked == nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
 )
 
 // A Rule says how the questions of some names are handled. The zero value of Profile is Words.
@@ -97,12 +98,8 @@ func (r Rules) Refuse(says func(Rule) error) error {
 	return nil
 }
 
-// MatchName says whether a pattern of path.Match matches the name of an interrupt. A name is not a
-// path, so * stands for a slash too.
-func MatchName(pattern, name string) bool {
-	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
-	return ok && err == nil
-}
+// MatchName reports whether a pattern matches the name of an interrupt.
+func MatchName(pattern, name string) bool { return kit.Names{pattern}.Match(name) }
 
 // UnmarshalText reads the value of a variable: the name of a file.
 func (r *Rules) UnmarshalText(file []byte) error {

@@ -1,4 +1,4 @@
-package plaincalls
+package yesno
 
 import (
 	"errors"
@@ -76,9 +76,9 @@ func TestANoThatCouldBeReadAsTheYesIsRefused(t *testing.T) {
 
 // What is sent for an answer, and that it reads back as that.
 func TestWhatIsSent(t *testing.T) {
-	plain := newProtocol(t, `{"approved":true}`, `{"approved":false}`).Words
-	full := newProtocol(t, `{"v":1,"decision":"go","with":{"arguments":"$arguments"}}`, `{"v":1,"decision":"stay","why":"$reason"}`).Words
-	words := newProtocol(t, `granted`, `refused`).Words
+	plain := newWords(t, `{"approved":true}`, `{"approved":false}`)
+	full := newWords(t, `{"v":1,"decision":"go","with":{"arguments":"$arguments"}}`, `{"v":1,"decision":"stay","why":"$reason"}`)
+	words := newWords(t, `granted`, `refused`)
 	for _, c := range []struct {
 		words         Words
 		payload, want string // payload "": cancelled; want "": refused
@@ -113,7 +113,7 @@ func TestWhatIsSent(t *testing.T) {
 		if c.payload == "" {
 			a.Status, a.Payload = agui.Cancelled, nil
 		}
-		got, err := c.words.content(a, `{"path": "a"}`)
+		got, err := c.words.Content(a, `{"path": "a"}`)
 		if got != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%s becomes %s (%v), want %s", c.payload, got, err, c.want)
 		}
@@ -123,7 +123,7 @@ func TestWhatIsSent(t *testing.T) {
 		if c.reads == "" {
 			c.reads = c.payload
 		}
-		if back, ok := c.words.payload(text(got), `{"path": "a"}`); !ok || string(back) != c.reads {
+		if back, ok := c.words.Payload(text(got), `{"path": "a"}`); !ok || string(back) != c.reads {
 			t.Errorf("%s reads back as %s, want %s", got, back, c.reads)
 		}
 	}
@@ -132,54 +132,65 @@ func TestWhatIsSent(t *testing.T) {
 // What a content says. Whatever a backend could take for the yes, and says it in another way than
 // the template, is unclear: it answers nothing.
 func TestWhatAContentSays(t *testing.T) {
-	object := newProtocol(t, `{"v":1,"answer":{"go":true}}`, `{"v":1,"answer":{"go":false}}`).Words
-	texts := newProtocol(t, `{"decision":"grant"}`, `{"decision":"refuse"}`).Words
-	words, value := newProtocol(t, `granted`, `refused`).Words, newProtocol(t, `true`, `false`).Words
+	object := newWords(t, `{"v":1,"answer":{"go":true}}`, `{"v":1,"answer":{"go":false}}`)
+	texts := newWords(t, `{"decision":"grant"}`, `{"decision":"refuse"}`)
+	words, value := newWords(t, `granted`, `refused`), newWords(t, `true`, `false`)
 	for _, c := range []struct {
 		words   Words
 		content string
-		want    said
+		want    Said
 	}{
-		{object, `{"v":1,"answer":{"go":true}}`, yes},
-		{object, ` {"answer": {"go": true}, "x": 2}`, yes},
-		{object, `{"answer":{"go":false}}`, no},
-		{object, `{"answer":{"Go":true}}`, unclear},
-		{object, `{"answer":{"go":false,"go":true}}`, unclear},
-		{object, `{"answer":{"go":1}}`, unclear},
-		{object, `{"answer":{"go":"yes"}}`, unclear},
-		{object, `{"answer":{"go":null}}`, nothing},
-		{object, `{"go":true}`, nothing},
-		{object, `deleted`, nothing},
-		{object, `{"answer":{"go":true}`, unclear},
-		{object, `{"answer":{"go":NaN}}`, unclear},
-		{object, `{"\u0067o":NaN}`, unclear},
-		{object, `{"gone":NaN}`, unclear},
-		{object, `{"deleted":NaN}`, nothing},
-		{object, strings.Repeat("[", 1001) + strings.Repeat("]", 1001), unclear},
-		{texts, `{"decision":"grant"}`, yes},
-		{texts, `{"decision":"Grant!"}`, unclear},
-		{texts, `{"decision":"wait"}`, nothing},
-		{words, `granted`, yes},
-		{words, "refused\n", no},
-		{words, `Granted.`, unclear},
-		{words, `"refused"`, unclear},
-		{words, `it was granted`, nothing},
-		{value, `true`, yes},
-		{value, `false`, no},
-		{value, `True`, unclear},
-		{value, `"true"`, unclear},
+		{object, `{"v":1,"answer":{"go":true}}`, Yes},
+		{object, ` {"answer": {"go": true}, "x": 2}`, Yes},
+		{object, `{"answer":{"go":false}}`, No},
+		{object, `{"answer":{"Go":true}}`, Unclear},
+		{object, `{"answer":{"go":false,"go":true}}`, Unclear},
+		{object, `{"answer":{"go":1}}`, Unclear},
+		{object, `{"answer":{"go":"yes"}}`, Unclear},
+		{object, `{"answer":{"go":null}}`, Nothing},
+		{object, `{"go":true}`, Nothing},
+		{object, `deleted`, Nothing},
+		{object, `{"answer":{"go":true}`, Unclear},
+		{object, `{"answer":{"go":NaN}}`, Unclear},
+		{object, `{"\u0067o":NaN}`, Unclear},
+		{object, `{"gone":NaN}`, Unclear},
+		{object, `{"deleted":NaN}`, Nothing},
+		{object, strings.Repeat("[", 1001) + strings.Repeat("]", 1001), Unclear},
+		{texts, `{"decision":"grant"}`, Yes},
+		{texts, `{"decision":"Grant!"}`, Unclear},
+		{texts, `{"decision":"wait"}`, Nothing},
+		{words, `granted`, Yes},
+		{words, "refused\n", No},
+		{words, `Granted.`, Unclear},
+		{words, `"refused"`, Unclear},
+		{words, `it was granted`, Nothing},
+		{value, `true`, Yes},
+		{value, `false`, No},
+		{value, `True`, Unclear},
+		{value, `"true"`, Unclear},
 	} {
-		if got := c.words.read(text(c.content)); got != c.want {
+		if got := c.words.Read(text(c.content)); got != c.want {
 			t.Errorf("%.60s: %v, want %v", c.content, got, c.want)
 		}
 	}
-	if got := value.read(gjson.Parse(`true`)); got != unclear {
+	if got := value.Read(gjson.Parse(`true`)); got != Unclear {
 		t.Errorf("a content that is no text: %v", got)
 	}
-	if got := words.read(gjson.Parse(`[{"type":"text","text":"granted"}]`)); got != unclear {
+	if got := words.Read(gjson.Parse(`[{"type":"text","text":"granted"}]`)); got != Unclear {
 		t.Errorf("a content in parts: %v", got)
 	}
-	if got := object.read(gjson.Parse(`[{"type":"text","text":"{\"answer\":{\"go\":false}}"}]`)); got != unclear {
+	if got := object.Read(gjson.Parse(`[{"type":"text","text":"{\"answer\":{\"go\":false}}"}]`)); got != Unclear {
 		t.Errorf("an object in parts: %v", got)
 	}
 }
+
+func newWords(t testing.TB, yes, no Template) Words {
+	t.Helper()
+	words, err := NewWords(yes, no)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return words
+}
+
+func text(s string) gjson.Result { return gjson.Result{Type: gjson.String, Str: s} }

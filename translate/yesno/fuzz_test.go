@@ -1,4 +1,4 @@
-package plaincalls
+package yesno
 
 import (
 	"encoding/json"
@@ -95,14 +95,14 @@ func FuzzWords(f *testing.F) {
 			return
 		}
 		say := func(payload any) string {
-			content, err := w.content(agui.Answer{ID: "i", Status: agui.Resolved, Payload: agui.MustMarshal(payload)}, arguments)
+			content, err := w.Content(agui.Answer{ID: "i", Status: agui.Resolved, Payload: agui.MustMarshal(payload)}, arguments)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return content
 		}
 		approved, denied := say(map[string]any{"approved": true}), say(map[string]any{"approved": false, "reason": reason})
-		given, err := w.content(agui.Answer{ID: "i", Status: agui.Cancelled}, arguments)
+		given, err := w.Content(agui.Answer{ID: "i", Status: agui.Cancelled}, arguments)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func FuzzWords(f *testing.F) {
 			}
 		}
 		for content, want := range map[string]bool{approved: true, denied: false, given: false} {
-			payload, ok := w.payload(text(content), arguments)
+			payload, ok := w.Payload(text(content), arguments)
 			if m := object(string(payload)); !ok || m["approved"] != want || m["editedArgs"] != nil {
 				t.Fatalf("%q reads back as %s, %v", content, payload, ok)
 			}

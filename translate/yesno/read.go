@@ -1,4 +1,4 @@
-package plaincalls
+package yesno
 
 import (
 	"encoding/json"
@@ -11,33 +11,33 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A said is what a content says in the words of a backend.
-type said int
+// A Said is what a content says in the words of a backend.
+type Said int
 
-// nothing: it is a mere result. unclear: a backend could take it for a decision, and two could read
+// Nothing: it is a mere result. Unclear: a backend could take it for a decision, and two could read
 // it in two ways.
 const (
-	nothing said = iota
-	unclear
-	yes
-	no
+	Nothing Said = iota
+	Unclear
+	Yes
+	No
 )
 
-// read is what the content of a message says. Names are found in any spelling, texts in any case.
-func (w Words) read(content gjson.Result) said {
+// Read is what the content of a message says. Names are found in any spelling, texts in any case.
+func (w Words) Read(content gjson.Result) Said {
 	if content.Type == gjson.String && agui.TooDeep([]byte(content.Str)) {
-		return unclear
+		return Unclear
 	}
 	if content.IsArray() {
 		return w.readParts(content)
 	}
 	if w.yes.isObject() {
 		if w.mayBeLoose(content) {
-			return unclear
+			return Unclear
 		}
 		return w.readObject(kit.ParseText(content))
 	}
-	for says, word := range map[said]template{yes: w.yes, no: w.no} {
+	for says, word := range map[Said]template{Yes: w.yes, No: w.no} {
 		if content.Type == gjson.String && strings.TrimSpace(content.Str) == word.text {
 			return says
 		}
@@ -47,21 +47,21 @@ func (w Words) read(content gjson.Result) said {
 		text = content.Raw
 	}
 	if folded := fold(text); folded == fold(w.yes.text) || folded == fold(w.no.text) {
-		return unclear
+		return Unclear
 	}
-	return nothing
+	return Nothing
 }
 
 // readParts is what a content in parts says to who joins their texts: never a clear word.
-func (w Words) readParts(content gjson.Result) said {
-	is := nothing
+func (w Words) readParts(content gjson.Result) Said {
+	is := Nothing
 	content.ForEach(func(_, part gjson.Result) bool {
 		for _, text := range kit.Texts(part, "text") {
-			if w.read(gjson.Result{Type: gjson.String, Str: text}) != nothing {
-				is = unclear
+			if w.Read(gjson.Result{Type: gjson.String, Str: text}) != Nothing {
+				is = Unclear
 			}
 		}
-		return is == nothing
+		return is == Nothing
 	})
 	return is
 }
@@ -78,7 +78,7 @@ func (w Words) mayBeLoose(content gjson.Result) bool {
 }
 
 // readObject looks at the members by which a yes and a no differ.
-func (w Words) readObject(content gjson.Result) said {
+func (w Words) readObject(content gjson.Result) Said {
 	speaks, isYes, isNo := false, true, true
 	for _, path := range w.telling {
 		approves, denies := at(w.yes.value, path), at(w.no.value, path)
@@ -90,13 +90,13 @@ func (w Words) readObject(content gjson.Result) said {
 	}
 	switch {
 	case !speaks:
-		return nothing
+		return Nothing
 	case isYes:
-		return yes
+		return Yes
 	case isNo:
-		return no
+		return No
 	}
-	return unclear
+	return Unclear
 }
 
 // decides says whether a value may be read as that of a yes or a no.
@@ -107,17 +107,17 @@ func decides(v, yes, no gjson.Result) bool {
 	return v.Type == yes.Type && fold(v.String()) == fold(yes.String()) || v.Type == no.Type && fold(v.String()) == fold(no.String())
 }
 
-// payload is the answer that a content gives to a question about a call with the arguments. ok is
+// Payload is the answer that a content gives to a question about a call with the arguments. ok is
 // false for what is no clear answer.
-func (w Words) payload(content gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
-	switch w.read(content) {
-	case yes:
+func (w Words) Payload(content gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
+	switch w.Read(content) {
+	case Yes:
 		out := []byte(`{"approved":true`)
 		if edited := at(kit.ParseText(content), w.arguments); w.arguments != nil && edited.IsObject() && !sameArguments(edited.Raw, arguments) {
 			out = kit.AppendMember(out, `"editedArgs"`, edited.Raw)
 		}
 		return append(out, '}'), true
-	case no:
+	case No:
 		out := []byte(`{"approved":false`)
 		if because := at(kit.ParseText(content), w.reason); w.reason != nil && because.Type == gjson.String && because.Str != "" {
 			out = kit.AppendText(out, "reason", because.Str)
@@ -127,11 +127,11 @@ func (w Words) payload(content gjson.Result, arguments string) (payload json.Raw
 	return nil, false
 }
 
-// content is what goes to the backend for an answer to a question about a call with the arguments.
+// Content is what goes to the backend for an answer to a question about a call with the arguments.
 // Only a clear yes becomes the yes. It is an error if the arguments are edited and cannot be told.
-func (w Words) content(a agui.Answer, arguments string) (string, error) {
+func (w Words) Content(a agui.Answer, arguments string) (string, error) {
 	payload := gjson.ParseBytes(a.Payload)
-	if a.Status != agui.Resolved || !approves(payload) {
+	if a.Status != agui.Resolved || !Approves(payload) {
 		return w.denial(a.Status, payload), nil
 	}
 	if w.arguments == nil {
@@ -163,9 +163,9 @@ func (w Words) denial(status agui.Status, payload gjson.Result) string {
 	return empty
 }
 
-// approves says whether a payload is a yes to every reader. Of two equal keys one reader takes the
-// first, another the last.
-func approves(payload gjson.Result) bool {
+// Approves reports whether a payload is a yes to every reader. Of two equal keys one reader takes
+// the first, another the last.
+func Approves(payload gjson.Result) bool {
 	said := kit.Members(payload, "approved")
 	return len(said) > 0 && !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
 }

@@ -1,4 +1,9 @@
-package plaincalls
+// Package yesno is how a backend is told yes and no, where nothing on the wire says it: by two
+// templates that the operator writes. NewWords refuses a no that a backend could read as the yes.
+//
+// A tool message carries them as text (package plaincalls), and an answer of an agent that takes
+// any value carries them as JSON (Rules). It does not know how either travels.
+package yesno
 
 import (
 	"bytes"
@@ -240,8 +245,8 @@ func appendWith(dst []byte, v gjson.Result, place string, value json.RawMessage)
 	return agui.AppendCompact(dst, []byte(v.Raw))
 }
 
-// schema is the responseSchema of a question that is answered in these words.
-func (w Words) schema() string {
+// Schema is the responseSchema of a question that is answered in these words.
+func (w Words) Schema() string {
 	if w.arguments == nil && w.reason == nil {
 		return kit.ApprovalSchema
 	}

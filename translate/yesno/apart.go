@@ -1,4 +1,4 @@
-package plaincalls
+package yesno
 
 import (
 	"errors"

@@ -1,0 +1,25 @@
+package langgraphapi
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// Describe returns what a question is about. A graph takes any value for the answer to its
+// interrupt(), unless the question is a review: that has forms of its own.
+func Describe(p agui.Pause, i *agui.Interrupt) (translate.Subject, bool) {
+	natives, where := keptOf(p).Natives, place{}
+	if json.Unmarshal(i.Private, &where) != nil || where.Native < 0 || where.Native >= len(natives) || natives[where.Native].IsReview() {
+		return translate.Subject{}, false
+	}
+	value := gjson.ParseBytes(natives[where.Native].Value)
+	if inner := value.Get(copilotKitValue); inner.Exists() {
+		value = inner
+	}
+	return kit.SubjectOf(value), true
+}

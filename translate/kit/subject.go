@@ -1,0 +1,55 @@
+package kit
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/translate"
+)
+
+var (
+	// nameKeys and argumentKeys are the members in which a question usually names its action or tool,
+	// and the arguments. The first that is there counts.
+	nameKeys     = []string{"action", "tool", "tool_name", "toolName", "name", "function"}
+	argumentKeys = []string{"args", "arguments", "tool_input", "input", "parameters", "params"}
+	// restKeys are members that are not arguments: texts for the person, and AG-UI's own.
+	restKeys = []string{
+		"message", "question", "prompt", "description", "title", "text", "reason", "type", "id", "toolCallId", "tool_call_id",
+		"expiresAt", "expires_at", "responseSchema", "response_schema",
+	}
+)
+
+// SubjectOf returns what a value is about by which an agent asks. If it does not say which members
+// are the arguments, those are that are neither its name nor a text for the person.
+func SubjectOf(value gjson.Result) translate.Subject {
+	if !value.IsObject() {
+		return translate.Subject{}
+	}
+	about, named := translate.Subject{}, ""
+	for _, key := range nameKeys {
+		if name := value.Get(key); name.Type == gjson.String && name.Str != "" {
+			about.Name, named = strings.Clone(name.Str), key
+			break
+		}
+	}
+	for _, key := range argumentKeys {
+		if arguments := value.Get(key); arguments.IsObject() {
+			about.Arguments = json.RawMessage(arguments.Raw)
+			return about
+		}
+	}
+	rest := []byte{'{'}
+	value.ForEach(func(k, v gjson.Result) bool {
+		if k.Str != named && !slices.Contains(restKeys, k.Str) {
+			rest = AppendMember(rest, k.Raw, v.Raw)
+		}
+		return true
+	})
+	if len(rest) > 1 {
+		about.Arguments = append(rest, '}')
+	}
+	return about
+}

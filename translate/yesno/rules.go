@@ -1,0 +1,203 @@
+package yesno
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// Rules say what a yes and a no are to an agent that takes any value for an answer. A variable has
+// for each rule the names that it is for and the two templates, separated by white space:
+//
+//	pay;transfer_* {"go":true,"args":"$arguments"} {"go":false,"why":"$reason"}
+//	*              "yes"                           "no"
+//
+// The templates are JSON, because such an agent gets a value and no text. The first rule counts
+// that is for the name. A rule with $arguments is for questions that have some.
+type Rules []Rule
+
+// A Rule is one of them.
+type Rule struct {
+	Names kit.Names
+	words Words
+}
+
+var errRule = errors.New(`want names, the yes and the no, both as JSON, such as pay;transfer_* {"approved":true} {"approved":false}`)
+
+// UnmarshalText reads the value of a variable.
+func (r *Rules) UnmarshalText(text []byte) error {
+	*r = nil
+	for rest := bytes.TrimSpace(text); len(rest) > 0; {
+		end := bytes.IndexFunc(rest, unicode.IsSpace)
+		if end < 0 {
+			return fmt.Errorf("%q: %w", rest, errRule)
+		}
+		var one Rule
+		names := string(rest[:end])
+		if err := one.Names.UnmarshalText(rest[:end]); err != nil {
+			return err
+		}
+		if len(one.Names) == 0 {
+			return fmt.Errorf("%q: %w", names, errRule)
+		}
+		var yes, no json.RawMessage
+		values := json.NewDecoder(bytes.NewReader(rest[end:]))
+		if values.Decode(&yes) != nil || values.Decode(&no) != nil {
+			return fmt.Errorf("%s: %w", names, errRule)
+		}
+		var err error
+		if one.words, err = NewWords(Template(yes), Template(no)); err != nil {
+			return fmt.Errorf("%s: %w", names, err)
+		}
+		*r = append(*r, one)
+		rest = bytes.TrimSpace(rest[end+int(values.InputOffset()):])
+	}
+	return nil
+}
+
+// String returns the rules as a variable has them.
+func (r Rules) String() string {
+	list := make([]string, len(r))
+	for n, one := range r {
+		list[n] = one.Names.String() + " " + one.words.yes.text + " " + one.words.no.text
+	}
+	return strings.Join(list, "\n")
+}
+
+// of returns the words for a question, false if no rule is for it.
+func (r Rules) of(about translate.Subject) (Words, bool) {
+	at := slices.IndexFunc(r, func(one Rule) bool {
+		return one.Names.Match(about.Name) && (one.words.arguments == nil || about.Arguments != nil)
+	})
+	if at < 0 {
+		return Words{}, false
+	}
+	return r[at].words, true
+}
+
+// Ask makes a question without a responseSchema one for a yes or a no, if a rule is for it. What
+// the question does not say of its subject, its call does.
+func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
+	if len(i.Calls) == 1 && !i.Calls[0].Unknown {
+		if about.Name == "" {
+			about.Name = i.Calls[0].Name
+		}
+		if args := gjson.Parse(i.Calls[0].Args); about.Arguments == nil && agui.ValidJSON([]byte(i.Calls[0].Args)) && args.IsObject() {
+			about.Arguments = json.RawMessage(args.Raw)
+		}
+	}
+	words, ok := r.of(about)
+	if !ok {
+		return
+	}
+	i.YesNo = &agui.YesNo{Yes: json.RawMessage(words.yes.text), No: json.RawMessage(words.no.text), Arguments: about.Arguments}
+	if about.Name != "" && gjson.GetBytes(i.Object, "message").Type != gjson.String {
+		i.Object = agui.SetString(i.Object, "message", fmt.Sprintf("The agent asks to call the tool %s.", about.Name))
+	}
+	i.Object = agui.SetKey(i.Object, "responseSchema", []byte(words.Schema()))
+	if i.Calls == nil && about.Name != "" {
+		i.Calls = []agui.AskedCall{{Name: about.Name, Args: string(about.Arguments)}}
+	}
+}
+
+// wordsOf returns the words that a question was asked with.
+func wordsOf(i *agui.Interrupt) (Words, error) {
+	return NewWords(Template(i.YesNo.Yes), Template(i.YesNo.No))
+}
+
+// ReadAnswer returns an answer in the form of the question's schema, if it is the yes or the no
+// itself: a client may know the agent's own values. Any other answer in the backend's own form goes
+// to the agent as it came, unless it says `approved`.
+func ReadAnswer(i *agui.Interrupt, a agui.Answer) agui.Answer {
+	if i.YesNo == nil || a.Status != agui.Resolved {
+		return a
+	}
+	words, err := wordsOf(i)
+	if err != nil {
+		return a // WriteAnswer tells it
+	}
+	value := gjson.ParseBytes(a.Payload)
+	switch payload, ok := words.exactly(value, string(i.YesNo.Arguments)); {
+	case ok:
+		a.Payload = payload
+	case a.Native && len(kit.Members(value, "approved")) == 0:
+		a.Own = true
+	}
+	return a
+}
+
+// exactly is Payload for a value that is a template itself, and nothing beside it.
+func (w Words) exactly(value gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
+	if !value.Exists() {
+		return nil, false
+	}
+	payload, ok = w.Payload(gjson.Result{Type: gjson.String, Str: value.Raw}, arguments)
+	if !ok {
+		return nil, false
+	}
+	one, place, path := w.yes, argumentsPlace, w.arguments
+	fits := gjson.Result.IsObject
+	if !Approves(gjson.ParseBytes(payload)) {
+		one, place, path = w.no, reasonPlace, w.reason
+		fits = func(v gjson.Result) bool { return v.Type == gjson.String }
+	}
+	stands := at(value, path)
+	if path != nil && !fits(stands) {
+		return nil, false
+	}
+	return payload, same(gjson.ParseBytes(one.with(place, json.RawMessage(stands.Raw))), value)
+}
+
+// WriteAnswer returns the answer as the backend is to get it: the yes for a clear yes, and the no
+// for a denial and for a cancel. A question that takes nothing but a cancel was answered before, so
+// its cancel stays one.
+func WriteAnswer(i *agui.Interrupt, a agui.Answer) (agui.Answer, error) {
+	if i.YesNo == nil || i.CancelOnly || a.Own {
+		return a, nil
+	}
+	words, err := wordsOf(i)
+	if err != nil {
+		return a, kit.Unreadable()
+	}
+	approved := a.Status == agui.Resolved && Approves(gjson.ParseBytes(a.Payload))
+	if approved {
+		if err := noMore(a); err != nil {
+			return a, err
+		}
+	}
+	value, err := words.Content(a, string(i.YesNo.Arguments))
+	if err != nil {
+		return a, err
+	}
+	a.Status, a.Payload, a.Own = agui.Resolved, json.RawMessage(value), true
+	if a.Says = agui.Denies; approved {
+		a.Says = agui.Approves
+	}
+	return a, nil
+}
+
+// noMore refuses a yes that says more than the backend's yes has a place for: an agent would act on
+// less than the person said.
+func noMore(a agui.Answer) error {
+	more := ""
+	gjson.ParseBytes(a.Payload).ForEach(func(k, v gjson.Result) bool {
+		if v.Type != gjson.Null && !slices.Contains([]string{"approved", "editedArgs", "reason"}, k.Str) {
+			more = k.Str
+		}
+		return more == ""
+	})
+	if more == "" {
+		return nil
+	}
+	return agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has %q, and the yes that this agent takes (HOLDPOINT_ANSWERS) has no place for it", a.ID, agui.Cut(more))
+}
