@@ -11,7 +11,7 @@ import (
 // of their own and act on a value of their own only.
 const valueRule = `delete_* {"go":true,"args":"$arguments"} {"go":false,"why":"$reason"}`
 
-// eachOfValues runs test before each adapter of a LangGraph graph that asks with values of its own.
+// eachOfValues runs test before each way to a LangGraph graph that asks with values of its own.
 func eachOfValues(t *testing.T, test func(t *testing.T, w world, audit string)) {
 	t.Helper()
 	t.Parallel()
@@ -28,6 +28,12 @@ func eachOfValues(t *testing.T, test func(t *testing.T, w world, audit string)) 
 			test(t, world{b: &backend{name: newestLangGraph + " " + mode, mode: mode, server: s}, h: h, version: []string{pinned, newest}[n]}, audit)
 		})
 	}
+	together(t, langGraphServers, func(t *testing.T, stack stack) {
+		s := need(t, stack.framework, stack.version)
+		settings, audit := env(t)
+		settings["HOLDPOINT_DIALECT"], settings["HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT"] = "langgraph-server", "values"
+		test(t, world{b: &backend{name: stack.framework, server: s}, h: ownHoldpoint(t, s.base(), settings), version: newest}, audit)
+	})
 	t.Run("typescript adapter", func(t *testing.T) {
 		t.Parallel()
 		need(t, "langgraph-server", "1.5.1") // the adapter is among its packages

@@ -110,3 +110,19 @@ export const free = new StateGraph(S)
   .addConditionalEdges('model', (s: any) => ((s.messages.at(-1).tool_calls ?? []).length ? 'act' : END), ['act', END])
   .addEdge('act', 'model')
   .compile()
+
+// Asks with a value of its own, and takes one of its own for the yes.
+export const values = new StateGraph(S)
+  .addNode('model', model)
+  .addNode('act', (async ({ call }: any, config: any) => {
+    const answer: any = interrupt({ action: call.name, args: call.args })
+    if (answer?.go === true) effect(config, call.name, answer.args)
+    return { messages: [new ToolMessage({ id: unique('tool'), tool_call_id: call.id, name: call.name, content: JSON.stringify(answer) })] }
+  }) as any)
+  .addEdge(START, 'model')
+  .addConditionalEdges('model', (s: any) => {
+    const calls = s.messages.at(-1).tool_calls ?? []
+    return calls.length ? calls.map((call: any) => new Send('act', { call })) : END
+  }, ['act', END])
+  .addEdge('act', 'model')
+  .compile()
