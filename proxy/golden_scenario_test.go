@@ -2,7 +2,9 @@ package proxy_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -230,7 +232,26 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	if o.Dialect, err = list.New(name, nil); err != nil {
 		t.Fatalf("%s: %v", s.name, err)
 	}
+	if o.Recognizer, err = list.Recognizer(name); err != nil {
+		t.Fatalf("%s: %v", s.name, err)
+	}
+	o.Logger = slog.New(falseAlarms{t})
 }
+
+// falseAlarms fails a test whose log says that its scenario's dialect is another framework's.
+type falseAlarms struct{ t *testing.T }
+
+func (falseAlarms) Enabled(context.Context, slog.Level) bool { return true }
+
+func (f falseAlarms) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, "asks in the dialect") {
+		f.t.Error(r.Message)
+	}
+	return nil
+}
+
+func (f falseAlarms) WithAttrs([]slog.Attr) slog.Handler { return f }
+func (f falseAlarms) WithGroup(string) slog.Handler      { return f }
 
 // knownFailing reads the scenarios that show a bug which is not mended yet: `name: what is wrong`.
 // Their want files are written by hand.

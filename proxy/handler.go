@@ -56,6 +56,8 @@ type Handler struct {
 	named    *lru.Cache[store.Key, []string]  // by thread: questions that clients named, see noteNamed
 	warned   sync.Map                         // what is logged once
 
+	dialectProved atomic.Bool // the backend was seen to ask in the named dialect, see comparison
+
 	headers    atomic.Pointer[http.Header] // set on every request to the backend
 	fixed      *cors.Cors                  // whose pages may read the answers, if the operator says so; else nil
 	allowances *allowances

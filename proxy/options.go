@@ -47,6 +47,10 @@ type Options struct {
 	Dialect  translate.Dialect
 	Store    store.Store
 
+	// Recognizer finds the dialect of a stream, where Dialect is a named one: the log says if it finds
+	// another. nil: nothing is compared.
+	Recognizer translate.Recognizer
+
 	Agent  string          // the agent's name, which tells agents apart that share a store
 	Prefix string          // of the paths by which clients reach the agent, if a Router takes it off; see CheckPrefix
 	Gate   *principal.Gate // says who asks; nil: nobody in particular

@@ -165,6 +165,9 @@ func (r *run) askBegin(request *translate.Request) (err error) {
 	}
 	r.exchange.Out, r.exchange.Run, err = r.h.opts.Dialect.Begin(request)
 	r.beside.takenBy(&r.exchange.Out)
+	if err == nil {
+		r.exchange.Run = r.compare(request, r.exchange.Run)
+	}
 	return err
 }
 

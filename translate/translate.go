@@ -211,6 +211,20 @@ type Finder interface {
 	Finds(dialect string) bool
 }
 
+// A Recognizer is a Finder that can be compared with a named dialect.
+type Recognizer interface {
+	Finder
+	// General reports whether the dialect is one for any backend.
+	General(dialect string) bool
+}
+
+// A General is a Dialect that may be one for any backend.
+type General interface {
+	// General reports whether it asks what any backend with the interrupt outcome asks. Other
+	// dialects read that outcome too, so its questions do not tell the framework.
+	General() bool
+}
+
 // A Freer is a Dialect whose backends may wait on although nobody knows what became of an answer.
 type Freer interface {
 	// Frees says whether a cancel of the ended pause may be handed on: its backend takes a cancel

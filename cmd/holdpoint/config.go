@@ -246,11 +246,16 @@ func (c *config) newHandlerOf(a *Agent, kept store.Store, logger *slog.Logger) (
 	if err != nil {
 		return nil, err
 	}
+	recognizer, err := a.dialects.Recognizer(a.Dialect)
+	if err != nil {
+		return nil, err
+	}
 	return proxy.New(proxy.Options{
 		Agent:           a.Name,
 		Prefix:          a.path,
 		Upstream:        a.Upstream.URL,
 		Dialect:         dialect,
+		Recognizer:      recognizer,
 		Client:          a.Client,
 		Answers:         a.Answers,
 		UpstreamHeaders: a.headers,

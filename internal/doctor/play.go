@@ -38,9 +38,13 @@ func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Opt
 	if err != nil {
 		return nil, err
 	}
+	recognizer, err := list.Recognizer(o.Dialect)
+	if err != nil {
+		return nil, err
+	}
 	backend := &replay{a: a}
 	h, err := proxy.New(proxy.Options{
-		Upstream: &url.URL{Scheme: "http", Host: "backend"}, Dialect: d, Store: memory.New(memory.Options{}),
+		Upstream: &url.URL{Scheme: "http", Host: "backend"}, Dialect: d, Recognizer: recognizer, Store: memory.New(memory.Options{}),
 		Transport: backend, Logger: slog.New(warnings{warn}), MaxFrameBytes: maxFrame,
 		RunEnded: func(r *event.Run) { p.run = *r },
 	})

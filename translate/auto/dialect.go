@@ -29,7 +29,7 @@ type Options struct {
 }
 
 var (
-	_ translate.Finder         = (*Dialect)(nil)
+	_ translate.Recognizer     = (*Dialect)(nil)
 	_ translate.Freer          = (*Dialect)(nil)
 	_ translate.Hinter         = (*Dialect)(nil)
 	_ translate.Locker         = (*Dialect)(nil)
@@ -61,6 +61,12 @@ func (*Dialect) Name() string { return Name }
 
 // Finds implements translate.Finder.
 func (d *Dialect) Finds(dialect string) bool { return d.byName(dialect) != nil }
+
+// General implements translate.Recognizer.
+func (d *Dialect) General(dialect string) bool {
+	one, ok := d.byName(dialect).(translate.General)
+	return ok && one.General()
+}
 
 // Frees implements translate.Freer.
 func (d *Dialect) Frees(p *agui.Pause) bool {

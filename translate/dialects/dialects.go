@@ -115,6 +115,19 @@ func (l List) New(name string, warn translate.Warn) (translate.Dialect, error) {
 	return nil, fmt.Errorf("dialects: no dialect %q, want one of %s", name, strings.Join(l.Names(), ", "))
 }
 
+// Recognizer returns what finds the dialect of a backend, to be compared with the named one. It is
+// nil where nothing is named. It warns of nothing.
+func (l List) Recognizer(name string) (translate.Recognizer, error) {
+	if name == auto.Name {
+		return nil, nil
+	}
+	list, err := l.asked(func(string, ...any) {})
+	if err != nil {
+		return nil, err
+	}
+	return auto.New(list, auto.Options{}), nil
+}
+
 // asked are the dialects that auto asks.
 func (l List) asked(warn translate.Warn) ([]translate.Dialect, error) {
 	var list []translate.Dialect

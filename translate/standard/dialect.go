@@ -46,6 +46,9 @@ type Dialect struct {
 // New makes the dialect. It has no options, and it warns of nothing.
 func New(struct{}, translate.Warn) (*Dialect, error) { return &Dialect{}, nil }
 
+// General implements translate.General. Mastra's dialect reads calls too.
+func (d *Dialect) General() bool { return d.name == "" }
+
 // Name implements translate.Dialect.
 func (d *Dialect) Name() string {
 	if d.name != "" {

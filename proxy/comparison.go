@@ -1,0 +1,97 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A comparison translates an ordinary run by the dialect that HOLDPOINT_DIALECT names, and shows
+// the same stream to Options.Recognizer. If that finds another dialect, whose questions would reach
+// the client otherwise, the variable is wrong, and the log says so once. Every run is compared
+// until the named dialect has asked what the recognizer would ask too.
+type comparison struct {
+	translate.Run // of the named dialect
+	r             *run
+	other         translate.Run // of the recognizer, nil when it has failed
+}
+
+// compare returns the run with a comparison around it, or as it is if there is nothing to compare.
+func (r *run) compare(request *translate.Request, named translate.Run) translate.Run {
+	h := r.h
+	if h.opts.Recognizer == nil || h.foreign != nil || h.dialectProved.Load() || request.Pause.ID != "" {
+		return named
+	}
+	plain := request.Plain()
+	other, err := beginOther(h.opts.Recognizer, plain)
+	if err != nil {
+		return named
+	}
+	return &comparison{Run: named, r: r, other: other}
+}
+
+func beginOther(recognizer translate.Dialect, request *translate.Request) (other translate.Run, err error) {
+	defer caught("Begin", &err)
+	_, other, err = recognizer.Begin(request)
+	return other, err
+}
+
+// Event implements translate.Run. What the recognizer makes of the event goes nowhere.
+func (c *comparison) Event(ev agui.Event, emit func(agui.Event)) error {
+	if c.other != nil && c.show(ev) != nil {
+		c.other = nil
+	}
+	return c.Run.Event(ev, emit)
+}
+
+func (c *comparison) show(ev agui.Event) (err error) {
+	defer caught("Event", &err)
+	return c.other.Event(ev, func(agui.Event) {})
+}
+
+// Passes implements translate.Passer.
+func (c *comparison) Passes(t agui.Type) bool {
+	named, ok := c.Run.(translate.Passer)
+	if !ok || !named.Passes(t) {
+		return false
+	}
+	other, ok := c.other.(translate.Passer)
+	return c.other == nil || ok && other.Passes(t)
+}
+
+// End implements translate.Run.
+func (c *comparison) End(e translate.End) (translate.Result, error) {
+	res, err := c.Run.End(e)
+	if c.other == nil || err != nil {
+		return res, err
+	}
+	found, failed := c.endOther(e)
+	h, named := c.r.h, c.r.h.opts.Dialect.Name()
+	switch {
+	case failed != nil || found.Spoke == "":
+	case found.Spoke == named, h.opts.Recognizer.General(found.Spoke) && asksAlike(&res, &found),
+		h.opts.Recognizer.General(named) && len(res.Asked.Interrupts) > 0: // another Holdpoint may stand there
+		h.dialectProved.Store(len(res.Asked.Interrupts) > 0)
+	default:
+		h.once("dialect", func() {
+			c.r.log.Warn(fmt.Sprintf("this backend asks in the dialect %s, and HOLDPOINT_DIALECT=%s names another", found.Spoke, named),
+				"hint", "leave HOLDPOINT_DIALECT out: then Holdpoint finds the dialect by itself")
+		})
+	}
+	return res, err
+}
+
+func (c *comparison) endOther(e translate.End) (found translate.Result, err error) {
+	defer caught("End", &err)
+	return c.other.End(e)
+}
+
+// asksAlike reports whether a client is asked the same questions in two dialects.
+func asksAlike(a, b *translate.Result) bool {
+	return len(a.Asked.Interrupts) > 0 && slices.EqualFunc(a.Asked.Interrupts, b.Asked.Interrupts, func(one, other agui.Interrupt) bool {
+		return one.Native == other.Native && bytes.Equal(one.Object, other.Object)
+	})
+}

@@ -1,0 +1,75 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"holdpoint/translate"
+	"holdpoint/translate/dialects"
+)
+
+// A countedRecognizer counts the runs that a Recognizer sees.
+type countedRecognizer struct {
+	translate.Recognizer
+	runs atomic.Int32
+}
+
+func (c *countedRecognizer) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
+	c.runs.Add(1)
+	return c.Recognizer.Begin(r)
+}
+
+// TestHintOfAnotherDialect: the log says once that a stream is in another dialect than the named
+// one. Behind the right name nothing is compared any more as soon as it has asked.
+func TestHintOfAnotherDialect(t *testing.T) {
+	const asks = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"q\":1}","rawEvent":{"id":"95b93ade5d71718992515f7daf83c1ce","value":{"q":1}}}`
+	for name, c := range map[string]struct {
+		named  string
+		stream []string
+		hints  int
+		runs   int32 // of two
+	}{
+		"another framework's":       {"agno", []string{started, asks, finished}, 1, 2},
+		"its own":                   {"langgraph", []string{started, asks, finished}, 0, 1},
+		"nobody is asked":           {"agno", []string{started, finished}, 0, 2},
+		"it breaks off":             {"agno", []string{started}, 0, 2},
+		"a call of an unknown kind": {"langgraph", []string{started, `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"x"}`, `{"type":"TOOL_CALL_END","toolCallId":"c"}`, finished}, 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := dialects.All()
+			named, err := list.New(c.named, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := list.Recognizer(c.named)
+			if err != nil {
+				t.Fatal(err)
+			}
+			recognizer := &countedRecognizer{Recognizer: found}
+			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, streamOf(c.stream...))
+			}, func(o *Options) {
+				o.Dialect, o.Recognizer = named, recognizer
+			})
+			for _, thread := range []string{"t", "t2"} {
+				res, err := http.Post(g.front.URL, "application/json", strings.NewReader(input(thread, "r", "")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, res.Body)
+				res.Body.Close()
+			}
+			log := g.logs.String()
+			if n := strings.Count(log, "this backend asks in the dialect langgraph, and HOLDPOINT_DIALECT="+c.named); n != c.hints {
+				t.Errorf("%d hints, want %d:\n%s", n, c.hints, log)
+			}
+			if n := recognizer.runs.Load(); n != c.runs {
+				t.Errorf("%d runs were compared, want %d", n, c.runs)
+			}
+		})
+	}
+}
