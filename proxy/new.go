@@ -27,6 +27,8 @@ func New(opts Options) (*Handler, error) {
 	h.routes, _ = lru.New[string, spokenAt](maxRoutes) // fails for a size of 0 only
 	h.agents, _ = lru.New[string, struct{}](maxRoutes)
 	h.passed, _ = lru.New[passedCall, struct{}](maxPassed)
+	h.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
+	h.askedCalls, _ = lru.New[callKey, struct{}](maxPassed)
 	h.named, _ = lru.New[store.Key, []string](maxNamed)
 	o := &h.opts
 	h.foreign, _ = o.Dialect.(translate.Foreign)

@@ -65,6 +65,7 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 		return nil, refused
 	}
 	r.forgetLeft(p)
+	r.noteAskedCalls(p)
 	s := &savedPause{pause: p, kept: kept}
 	if !res.Asked.Shown {
 		s.announce = r.announcement(p)

@@ -71,6 +71,7 @@ func (r *run) readyPass() {
 	r.catchUp()
 	r.cleanPass()
 	r.disarm() // before the transcript: what a record keeps goes to the backend with the next answer
+	r.withholdOpenCalls(nil)
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
 }
 
@@ -112,10 +113,17 @@ func (r *run) readyResume() *agui.RunError {
 		r.in = r.in.WithParentRun(asked)
 	}
 	r.disarm()
+	list = r.in.Messages
+	edited := r.withholdOpenCalls(p)
 	r.logUnclear(p, answers)
 	r.transcript, r.untold = r.resumeTranscript(p), r.withholds(p)
 	r.knownCalls = newKnownCalls(r.show, r.transcript, p)
-	r.beside = besideAnswers(r.in.Messages, r.verdict.New)
+	r.beside = besideAnswers(list, r.verdict.New)
+	for n, m := range r.beside {
+		if now, ok := edited[string(m.JSON)]; ok {
+			r.beside[n] = now
+		}
+	}
 	return nil
 }
 

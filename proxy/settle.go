@@ -84,6 +84,9 @@ func (r *run) end(res *translate.Result, e *ending, became translate.Fate) (even
 	}
 	finish, result := r.outcomeOf(res, e, became)
 	defer r.keepOpenCalls(finish.Type == agui.RunFinished)
+	if finish.Type == agui.RunFinished {
+		defer r.noteOpenCalls() // before the other forgets them
+	}
 	finish = r.forClient(r.withRunIDs(finish))
 	after, open := aftermathOf(&result), (*agui.Pause)(nil)
 	if r.claim.token != "" {

@@ -61,6 +61,13 @@ type CallSigner interface {
 	SignCall(ev agui.Event, c agui.Call, r *Request) Verdict
 }
 
+// A ToolOwner is a CallSigner whose backends ask by a tool of their own.
+type ToolOwner interface {
+	// Owns reports whether backends of the dialect ask by the tool. Where the thread is known to speak
+	// the dialect, such a call is the backend's, even if the request declares the tool. It is pure.
+	Owns(tool string) bool
+}
+
 // A Verdict is what a CallSigner says.
 type Verdict int
 
@@ -345,6 +352,19 @@ type Reply struct {
 	Kept bool
 	// Rest is the message without its decisions, if it says anything else.
 	Rest *agui.Message
+}
+
+// A Continuer is a Dialect some of whose backends run the calls of a history that have no result,
+// as soon as the request brings the result of a call of a tool that it declares. They run each call
+// of that kind, whether anybody was asked about it or not.
+//
+// proxy takes such a call out of its message, unless a stream of the agent has left it open in a run
+// that asked nothing, and unless the request declares its tool. It does not look at the calls of the
+// pause that a request answers. Begin decides about those.
+type Continuer interface {
+	// Continues reports whether a backend may do so where the thread is known to speak a dialect.
+	// spoken is as in HistoryReader.Replies. It is pure, and cheap.
+	Continues(spoken string) bool
 }
 
 // A DecisionReader is a Dialect whose backends read a decision in a tool message by what the

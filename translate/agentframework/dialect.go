@@ -53,6 +53,7 @@ var (
 	_ translate.CallSigner     = (*Dialect)(nil)
 	_ translate.Taker          = (*Dialect)(nil)
 	_ translate.DecisionReader = (*Dialect)(nil)
+	_ translate.Continuer      = (*Dialect)(nil)
 	_ translate.HistoryReader  = (*Dialect)(nil)
 )
 

@@ -124,7 +124,7 @@ func approvedIn(t *testing.T, body []byte) []string {
 // withoutApprovals is the input without the native approvals, as they are without an answer in the
 // record: the messages, and the calls that asked.
 func withoutApprovals(in agui.RunInput) agui.RunInput {
-	list := microsoft.Approvals(in)
+	list := microsoft.Approvals(in, true)
 	if len(list) == 0 {
 		return in
 	}

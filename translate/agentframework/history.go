@@ -28,7 +28,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 		for last > 0 && in.Messages[last-1].Role != "assistant" {
 			last--
 		}
-		native := microsoft.Approvals(in)
+		native := microsoft.Approvals(in, spoken == Name)
 		if spoken == Name {
 			for _, one := range native {
 				if !yield(one) {

@@ -198,6 +198,20 @@ func (d *Dialect) Harmless(m agui.Message) agui.Message {
 	return m
 }
 
+// owns reports whether the named dialect's backends ask by the tool.
+func (d *Dialect) owns(dialect, tool string) bool {
+	owner, ok := d.byName(dialect).(translate.ToolOwner)
+	return ok && owner.Owns(tool)
+}
+
+// Continues implements translate.Continuer. It asks every dialect unless one is known.
+func (d *Dialect) Continues(spoken string) bool {
+	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
+		continuer, ok := one.(translate.Continuer)
+		return ok && (spoken == "" || spoken == one.Name()) && continuer.Continues(spoken)
+	})
+}
+
 // Begin implements translate.Dialect. The dialect that asked handles a resume. An ordinary run goes
 // out as the dialect of its route would send it, if that is known. auto looks at its stream all the
 // same.

@@ -225,9 +225,13 @@ func (run *run) begin(ev agui.Event) {
 }
 
 // declared says whether the request declares the call's tool. Then the client answers the call,
-// whatever its name or its arguments look like.
+// whatever its name or its arguments look like, unless the backend is known to ask by that tool.
 func (run *run) declared(ev agui.Event) bool {
-	return len(run.r.Input.Tools) > 0 && run.r.Input.Declares(agui.View(ev.JSON).Get("toolCallName").Str)
+	if len(run.r.Input.Tools) == 0 {
+		return false
+	}
+	tool := agui.View(ev.JSON).Get("toolCallName").Str
+	return run.r.Input.Declares(tool) && !run.d.owns(run.r.Pause.Dialect, tool)
 }
 
 // closes says whether the END belongs to a call whose START has passed. It takes that call from the

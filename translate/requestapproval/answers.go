@@ -41,9 +41,9 @@ func alias(a *agui.Answer) {
 // Replies implements translate.HistoryReader: the tool messages by which the samples' own clients
 // answer, and every other native approval, which is a stray here. A client's copy of the call need
 // not be there: what is asked stands in the record.
-func (*Dialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
+func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
-		pairs := microsoft.Approvals(in)
+		pairs := microsoft.Approvals(in, spoken == Name)
 		for _, one := range pairs {
 			if one.Kept = one.Key == microsoft.RequestApproval; one.Kept {
 				one.Dialect, one.Key = Name, replyKey(in.Messages[one.At])

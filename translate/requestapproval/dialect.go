@@ -44,8 +44,9 @@
 //     further answer, so it ends the pause.
 //   - The SDK's own sample client invents a new thread id for its resume. Its answer belongs to no
 //     thread that asked, and is refused. The client has to keep the id.
-//   - A request that declares request_approval in its tools is left alone, pairs included. The call
-//     is then the client's own.
+//   - Under auto, on a route that nobody knows yet, a request that declares request_approval in its
+//     tools is left alone, pairs included. The call is then the client's own. On other routes the
+//     declaration does not matter.
 //
 // Facts: source and published baselines of both samples and of Microsoft.Extensions.AI's
 // FunctionInvokingChatClient, 10.0 to 10.9, read, not run.
@@ -64,6 +65,8 @@ const Name = "request-approval"
 var (
 	_ translate.CallSigner    = (*Dialect)(nil)
 	_ translate.HistoryReader = (*Dialect)(nil)
+	_ translate.Continuer     = (*Dialect)(nil)
+	_ translate.ToolOwner     = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.
@@ -110,6 +113,13 @@ func mineIf(mine bool) translate.Verdict {
 	return translate.No
 }
 
+// Owns implements translate.ToolOwner.
+func (*Dialect) Owns(tool string) bool { return tool == microsoft.RequestApproval }
+
+// Continues implements translate.Continuer: the newer of the hosts are on AGUI.Server, which
+// approves each call that has no result.
+func (*Dialect) Continues(spoken string) bool { return spoken == "" || spoken == Name }
+
 // Begin implements translate.Dialect.
 func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
@@ -144,7 +154,7 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 func plainOut(r *translate.Request) translate.Out {
 	in := r.Input
 	body := in.Raw
-	if list, changed := cleaned(in.Messages, in.Declares, leftOver(r)); changed {
+	if list, changed := cleaned(in.Messages, leftOver(r)); changed {
 		body = agui.SetKey(body, "messages", agui.MessageList(list))
 	}
 	body = agui.DeleteKey(agui.DeleteKey(body, "protocolVersion"), "resume")

@@ -17,14 +17,13 @@ import (
 
 // A history is the messages of a request, looked over once.
 type history struct {
-	declares func(tool string) bool
-	asked    map[string]bool // ids of synthetic calls
-	real     map[string]bool // ids of other calls
-	results  map[string]bool // ids that a tool message gives a result for, which is no answer to a request
+	asked   map[string]bool // ids of synthetic calls
+	real    map[string]bool // ids of other calls
+	results map[string]bool // ids that a tool message gives a result for, which is no answer to a request
 }
 
-func look(list []agui.Message, declares func(string) bool) *history {
-	h := &history{declares: declares, asked: map[string]bool{}, real: map[string]bool{}, results: map[string]bool{}}
+func look(list []agui.Message) *history {
+	h := &history{asked: map[string]bool{}, real: map[string]bool{}, results: map[string]bool{}}
 	for _, m := range list {
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
 			_, synthetic := h.ask(c)
@@ -49,7 +48,7 @@ func look(list []agui.Message, declares func(string) bool) *history {
 
 // ask is what a synthetic call asks for; false for any other call.
 func (h *history) ask(c gjson.Result) (ask, bool) {
-	if h.declares(microsoft.RequestApproval) || !slices.Contains(kit.Texts(c, "function", "name"), microsoft.RequestApproval) {
+	if !slices.Contains(kit.Texts(c, "function", "name"), microsoft.RequestApproval) {
 		return ask{}, false
 	}
 	for _, args := range kit.Every(c, "function", "arguments") {
@@ -79,8 +78,8 @@ func (h *history) answers(m gjson.Result) bool {
 // cleaned is the history as the backend may have it: without a pair of a request and its answer,
 // and without those of its calls without a result of which goes says so. A pair of which the result
 // is there becomes the exchange that it was.
-func cleaned(list []agui.Message, declares func(string) bool, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
-	h := look(list, declares)
+func cleaned(list []agui.Message, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
+	h := look(list)
 	renamed := map[string]bool{}
 	for _, m := range list {
 		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && h.answers(object) {
@@ -118,7 +117,7 @@ func leftOver(r *translate.Request) func(kit.DanglingCall) bool {
 // told is a history as a client is told it: with the functions' calls for the synthetic ones, and
 // without their answers.
 func told(list []agui.Message, declares func(string) bool) []agui.Message {
-	h := look(list, declares)
+	h := look(list)
 	var out []agui.Message
 	for _, m := range list {
 		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && h.answers(object) {

@@ -33,7 +33,7 @@ func TestPlainRun(t *testing.T) {
 		"keys that stand twice":           {messages(hello, `{"role":"assistant","toolCalls":[{"id":"x","function":{"name":"y","name":"request_approval","arguments":`+dialecttest.Quoted(argsB)+`}}]}`, yes), "user hi"},
 		"a request that stands twice":     {messages(hello, assistant("x", "x", "request_approval", `{"request":{},"request":{"approval_id":"a","function_name":"f"}}`), yes), "user hi"},
 		"arguments that are no text":      {messages(hello, `{"role":"assistant","toolCalls":[{"id":"x","function":{"name":"request_approval","arguments":`+argsB+`}}]}`, yes), "user hi"},
-		"a pair of the client's own":      {messages(hello, ask, yes, next) + `,"tools":[{"name":"request_approval"}]`, ""},
+		"a pair of a declared tool":       {messages(hello, ask, yes, next) + `,"tools":[{"name":"request_approval"}]`, "user hi\nuser next"},
 		"somebody's own tool":             {messages(hello, assistant("x", "x", "request_approval", `{"what":"lunch"}`), tool("y", "x", `{"approved":true}`), next), ""},
 		"keys that it predates":           {messages(hello) + `,"protocolVersion":"1.0","resume":[]`, "user hi"},
 	} {
@@ -64,7 +64,7 @@ func TestPlainRun(t *testing.T) {
 func TestMessageKeepsItsBytes(t *testing.T) {
 	m := `{ "id":"m", "toolCalls" : [` + string(toolCall("a", "A", "{}")) + `, ` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0,"tool_calls":[]}`
 	list, changed := cleaned([]agui.Message{agui.ParseMessage([]byte(m)), agui.ParseMessage([]byte(tool("t", "b", ""))), agui.ParseMessage([]byte(hello))},
-		func(string) bool { return false }, func(c kit.DanglingCall) bool { return c.Abandoned })
+		func(c kit.DanglingCall) bool { return c.Abandoned })
 	want := `{"id":"m","toolCalls":[` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0}`
 	if !changed || string(list[0].JSON) != want {
 		t.Errorf("%s", list[0].JSON)

@@ -19,7 +19,7 @@ func resumeBody(r *translate.Request, asked []kept, before []agui.Message) ([]by
 	open := callsAsked(asked)
 	// What is put behind a call without a result makes it one that never gets any.
 	goes := func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) }
-	list, _ := cleaned(kit.HistoryOf(before, open).Without(), r.Input.Declares, goes)
+	list, _ := cleaned(kit.HistoryOf(before, open).Without(), goes)
 	for n, k := range asked {
 		yes, err := approves(r.Answers[n], k)
 		if err != nil {
@@ -86,6 +86,6 @@ func before(r *translate.Request) []agui.Message {
 // backend tells the results of what it was asked about itself.
 func newMessages(r *translate.Request) translate.Out {
 	asked, _ := keptOf(r.Pause)
-	list, _ := cleaned(kit.After(r, callsAsked(asked)).Behind(nil), r.Input.Declares, leftOver(r))
+	list, _ := cleaned(kit.After(r, callsAsked(asked)).Behind(nil), leftOver(r))
 	return translate.Out{Body: kit.Unanswered(r.Input, list), TakesNew: true}
 }

@@ -156,8 +156,7 @@ func (run *run) holding(id string) *call {
 
 // mayAsk says whether the call that begins may be a request.
 func (run *run) mayAsk(says said, id string) bool {
-	return agui.Text(says.name) == microsoft.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls &&
-		!run.r.Input.Declares(microsoft.RequestApproval)
+	return agui.Text(says.name) == microsoft.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls
 }
 
 // begin makes a call that may be a request.

@@ -83,7 +83,6 @@ func TestReleasedUntouched(t *testing.T) {
 		"too long":                  {"", trio("a", `{"x":"`+strings.Repeat("x", maxHeld)+`","request":{"approval_id":"a","function_name":"f"}}`)},
 		"an id that cannot be kept": {"", trio("a", `{"request":{"approval_id":"\ud800","function_name":"f"}}`)},
 		"no id":                     {"", trio("", argsA)},
-		"the client's own tool":     {`"tools":[{"name":"request_approval"}]`, trio("a", argsA)},
 		"another name":              {"", []string{strings.Replace(start("a"), "request_approval", "request_approvals", 1), args("a", argsA), end("a")}},
 		"an opaque start":           {"", []string{strings.Replace(start("a"), `{`, `{"type":"TOOL_CALL_END",`, 1), args("a", argsA), end("a")}},
 		"a result before its end":   {"", []string{start("a"), args("a", argsA), `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"a","content":"x"}`, end("a")}},
@@ -109,6 +108,15 @@ func TestReleasedUntouched(t *testing.T) {
 				t.Errorf("%d events, %+v", len(got), p.Result)
 			}
 		})
+	}
+}
+
+// TestDeclaredRequestApproval: the run is the dialect's, so request_approval is the backend's own
+// tool, whoever declares it.
+func TestDeclaredRequestApproval(t *testing.T) {
+	p := playPlain(t, translate.ShowOutcome, `"tools":[{"name":"request_approval"}]`, append(stream(trio("a", argsA)), finished)...)
+	if len(p.Result.Asked.Interrupts) != 1 {
+		t.Errorf("%+v", p.Result)
 	}
 }
 

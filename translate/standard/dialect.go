@@ -93,6 +93,12 @@ func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return false
 }
 
+// Continues implements translate.Continuer. A question for input of the .NET host on AGUI.Server
+// looks like any backend's, so its path may be known to speak this dialect.
+func (d *Dialect) Continues(spoken string) bool {
+	return d.name == "" && (spoken == "" || spoken == Name)
+}
+
 // Begin implements translate.Dialect. A plain run goes as it came.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {

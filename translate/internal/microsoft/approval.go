@@ -30,11 +30,16 @@ const (
 
 // Approvals are the native approvals in a request's messages, in order, as replies of no dialect:
 // for one whose backend asks by none of these forms each is a stray. Key is the name of the form.
-// A call of a tool that the request declares itself is the client's own business. Keys are read in
-// any spelling, for .NET reads toolcalls and Python tool_calls.
-func Approvals(in agui.RunInput) []translate.Reply {
+// A call of a tool that the request declares itself is the client's own business. known says that
+// request_approval is the backend's own tool: then it does not matter who declares it. Keys are read
+// in any spelling, for .NET reads toolcalls and Python tool_calls.
+func Approvals(in agui.RunInput, known bool) []translate.Reply {
 	if !slices.ContainsFunc(in.Messages, mayBePart) {
 		return nil
+	}
+	declares := in.Declares
+	if known {
+		declares = func(tool string) bool { return tool != RequestApproval && in.Declares(tool) }
 	}
 	asked := map[string]string{} // call id -> name
 	for _, m := range in.Messages {
@@ -42,7 +47,7 @@ func Approvals(in agui.RunInput) []translate.Reply {
 			continue
 		}
 		for _, c := range kit.Calls(agui.View(m.JSON)) {
-			name := asking(c, in.Declares)
+			name := asking(c, declares)
 			if name == "" {
 				continue
 			}
@@ -84,7 +89,7 @@ func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
 		if !named {
 			return
 		}
-		for _, one := range Approvals(in) {
+		for _, one := range Approvals(in, false) {
 			if !yield(one) {
 				return
 			}

@@ -29,9 +29,27 @@ func body(more string, messages ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(messages, ",") + `]` + more + `}`
 }
 
+// TestDeclaredWhereItIsKnown: a declaration exempts request_approval only while nobody knows that it
+// is the backend's own tool. confirm_changes may be a client's tool anywhere.
+func TestDeclaredWhereItIsKnown(t *testing.T) {
+	for name, args := range map[string]string{
+		RequestApproval: `{"request":{"approval_id":"ficc_c","function_name":"pay"}}`,
+		ConfirmChanges:  `{"function_call_id":"c"}`,
+	} {
+		body := kit.Loose([]byte(`{"messages":[{"role":"assistant","toolCalls":[{"id":"c","function":{"name":"` + name + `","arguments":` + string(agui.MustMarshal(args)) + `}}]},` +
+			`{"role":"tool","toolCallId":"c","content":"{\"approved\":true,\"accepted\":true}"}],"tools":[{"name":"` + name + `"}]}`))
+		if n := len(Approvals(body, false)); n != 0 {
+			t.Errorf("%s, unknown: %d", name, n)
+		}
+		if n, want := len(Approvals(body, true)), map[string]int{RequestApproval: 1}[name]; n != want {
+			t.Errorf("%s, known: %d, want %d", name, n, want)
+		}
+	}
+}
+
 // places are those of the native approvals in a body, of a form if it is named.
 func places(body, form string) (list []int) {
-	for _, one := range Approvals(kit.Loose([]byte(body))) {
+	for _, one := range Approvals(kit.Loose([]byte(body)), false) {
 		if form == "" || one.Key == form {
 			list = append(list, one.At)
 		}
@@ -118,7 +136,7 @@ func FuzzApprovals(f *testing.F) {
 			return
 		}
 		in := kit.Loose([]byte(s))
-		for _, one := range Approvals(in) {
+		for _, one := range Approvals(in, false) {
 			if one.At < 0 || one.At >= len(in.Messages) || !one.Asked {
 				t.Fatalf("%+v of %d messages", one, len(in.Messages))
 			}
@@ -154,7 +172,7 @@ func TestApprovalsOfKeysThatStandTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := `{"messages":[{"role":"assistant","toolCalls":[{` + c.call + `}]},` + c.answer + `]}`
-			if got := Approvals(kit.Loose([]byte(body))); len(got) != c.want {
+			if got := Approvals(kit.Loose([]byte(body)), false); len(got) != c.want {
 				t.Errorf("%s\nhas %+v, want %d", body, got, c.want)
 			}
 		})
@@ -171,7 +189,7 @@ func TestApprovalsInLinearTime(t *testing.T) {
 		"approvals":           `{"function_approvals":[` + many(`{"id":"a"}`) + `]}`,
 	} {
 		before := hostile.ProcessorTime(t)
-		list := Approvals(kit.Loose([]byte(`{"messages":[` + messages + `]}`)))
+		list := Approvals(kit.Loose([]byte(`{"messages":[` + messages + `]}`)), false)
 		if took := hostile.ProcessorTime(t) - before; took > 20*time.Second { // some 50 ms; minutes where it is quadratic
 			t.Errorf("%s: %v", name, took)
 		}

@@ -1,0 +1,162 @@
+package kit
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// Continues reports whether a backend may take the request for the continuation of a call of a tool
+// that the request declares: the messages hold such a call and, after it, a result for its id. Keys
+// are read in any spelling. It is cheap where the messages hold no call, or no result.
+func Continues(in agui.RunInput) bool {
+	isTool := func(m agui.Message) bool {
+		return m.Role == "tool" || !m.Plain && IsTool(agui.View(m.JSON))
+	}
+	if !slices.ContainsFunc(in.Messages, isTool) || !slices.ContainsFunc(in.Messages, func(m agui.Message) bool { return !m.Plain }) {
+		return false
+	}
+	tools := declaredTools(in)
+	if len(tools) == 0 {
+		return false
+	}
+	own := map[string]bool{}
+	for _, m := range in.Messages {
+		if isTool(m) && slices.ContainsFunc(AnsweredCalls(agui.View(m.JSON)), func(id string) bool { return own[id] }) {
+			return true
+		}
+		if m.Plain {
+			continue
+		}
+		for _, c := range Calls(agui.View(m.JSON)) {
+			if slices.ContainsFunc(Texts(c, "function", "name"), func(name string) bool { return tools[name] }) {
+				for _, id := range Texts(c, "id") {
+					own[id] = true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// declaredTools returns the tools that the request declares to some backend, in any spelling of the
+// keys.
+func declaredTools(in agui.RunInput) map[string]bool {
+	tools := make(map[string]bool, len(in.Tools))
+	if len(in.Tools) > 0 && in.Tools[0] != "" { // they are sorted
+		for _, name := range in.Tools {
+			tools[name] = true
+		}
+		return tools
+	}
+	for _, list := range Members(agui.View(in.Raw), "tools") {
+		for _, t := range list.Array() {
+			for _, name := range Texts(t, "name") {
+				tools[name] = true
+			}
+		}
+	}
+	return tools
+}
+
+// WithoutOpenCalls returns the input without the calls that have no result, if goes reports so. A
+// call of several ids or names has Name "". No message goes: one that has nothing else stays with
+// an empty text, and keeps its id. edited holds the messages that have changed, by their bytes
+// before.
+//
+// A result counts only if every backend reads it as one: its role and the name of its toolCallId
+// are spelled without underscores. It counts for the nearest call before it, because ids may repeat.
+func WithoutOpenCalls(in agui.RunInput, goes func(agui.Call) bool) (out agui.RunInput, edited map[string]agui.Message) {
+	results := map[string]bool{}
+	list := in.Messages
+	for at := len(list) - 1; at >= 0; at-- {
+		m := list[at]
+		if m.Plain && m.Role != "tool" {
+			continue
+		}
+		object := agui.View(m.JSON)
+		if id, ok := resultID(object); ok {
+			results[id] = true
+		}
+		left, ok := EditCalls(m, func(c gjson.Result) json.RawMessage {
+			call, single := callIn(c)
+			is := single && results[call.ID]
+			delete(results, call.ID)
+			if !is && goes(call) {
+				return nil
+			}
+			return json.RawMessage(c.Raw)
+		})
+		if !ok {
+			left = withEmptyText(m)
+		}
+		if string(left.JSON) == string(m.JSON) {
+			continue
+		}
+		if edited == nil {
+			list, edited = slices.Clone(list), map[string]agui.Message{}
+		}
+		list[at], edited[string(m.JSON)] = left, left
+	}
+	if edited == nil {
+		return in, nil
+	}
+	return in.WithMessages(list), edited
+}
+
+// resultID returns the call that a message is the result of, as every backend reads it.
+func resultID(m gjson.Result) (id string, ok bool) {
+	role := ""
+	m.ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case k.Str == "role":
+			role = v.Str
+		case strings.EqualFold(k.Str, "toolCallId") && len(k.Str) == len("toolCallId"):
+			id, ok = v.Str, v.Type == gjson.String
+		}
+		return true
+	})
+	return id, ok && role == "tool"
+}
+
+// callIn reads a call of a message. single reports that it has one id, one name and one text of
+// arguments.
+func callIn(c gjson.Result) (call agui.Call, single bool) {
+	ids, names, args := Texts(c, "id"), Texts(c, "function", "name"), Every(c, "function", "arguments")
+	if len(ids) == 1 {
+		call.ID = ids[0]
+	}
+	if len(ids) != 1 || len(names) != 1 || len(args) > 1 {
+		return call, false
+	}
+	call.Name = names[0]
+	if len(args) == 1 {
+		if call.Args = args[0].Raw; args[0].Type == gjson.String {
+			call.Args = args[0].Str
+		}
+	}
+	return call, true
+}
+
+// withEmptyText returns a message without its calls, with an empty text as its content.
+func withEmptyText(m agui.Message) agui.Message {
+	out, put := []byte{'{'}, false
+	agui.View(m.JSON).ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case agui.SameKey(k.Str, "toolCalls"):
+		case k.Str == "content":
+			out, put = AppendMember(out, k.Raw, `""`), true
+		default:
+			out = AppendMember(out, k.Raw, v.Raw)
+		}
+		return true
+	})
+	if !put {
+		out = AppendMember(out, `"content"`, `""`)
+	}
+	return agui.ParseMessage(append(out, '}'))
+}
