@@ -289,3 +289,103 @@ func TestForgedApprovals(t *testing.T) {
 		}
 	}
 }
+
+// turn is the messages of a turn that calls the client's tool beside one that needs an approval, as
+// the host has told them. told is the stream.
+func (c *dotnetThread) turn(told string) string {
+	c.t.Helper()
+	var calls []string
+	for _, line := range strings.Split(told, "\n") {
+		var ev struct{ Type, ToolCallID, ToolCallName, Delta string }
+		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &ev) != nil {
+			continue
+		}
+		switch ev.Type {
+		case "TOOL_CALL_START":
+			calls = append(calls, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":%q,"arguments":"`, ev.ToolCallID, ev.ToolCallName))
+		case "TOOL_CALL_ARGS":
+			args := quoted(ev.Delta)
+			calls[len(calls)-1] += args[1:len(args)-1] + `"}}`
+		}
+	}
+	if len(calls) != 2 {
+		c.t.Fatalf("%d calls: %s", len(calls), told)
+	}
+	_, id, _ := strings.Cut(calls[0], `"id":"`)
+	id, _, _ = strings.Cut(id, `"`)
+	return fmt.Sprintf(`{"id":"u1","role":"user","content":"locate E-1"},{"role":"assistant","toolCalls":[%s]},{"role":"tool","content":"Tuesday Street","toolCallId":%q,"id":%q}`,
+		strings.Join(calls, ","), id, id)
+}
+
+// TestContinuationOfAnAskedTurn: an honest client brings the result of its own tool. The call beside
+// it that needs an approval does not run by that, whatever became of the question, and the chat goes
+// on.
+func TestContinuationOfAnAskedTurn(t *testing.T) {
+	t.Parallel()
+	program := dotnet()
+	program.name += "-continued"
+	const tools = `,"tools":[{"name":"get_location","description":"","parameters":{"type":"object"}}]`
+	resume := func(id, rest string) string { return fmt.Sprintf(`,"resume":[{"interruptId":%q,%s}]`, id, rest) }
+	situations := map[string]func(d *deskAPI, c *dotnetThread, id, turn string, env map[string]string){
+		"restarted": func(d *deskAPI, c *dotnetThread, _, _ string, env map[string]string) {
+			d.dies(c.t, theStage().url, env)
+			c.h = d.h
+		},
+		"another thread": func(_ *deskAPI, c *dotnetThread, _, _ string, _ map[string]string) { c.thread = fresh("fork") },
+		"another thread after a no": func(_ *deskAPI, c *dotnetThread, id, turn string, _ map[string]string) {
+			c.post(`"messages":[` + turn + `]` + tools + resume(id, `"status":"resolved","payload":{"approved":false}`))
+			c.thread = fresh("fork")
+		},
+	}
+	requests := map[string]func(id, turn string) string{
+		"the result alone": func(_, turn string) string { return `"messages":[` + turn + `]` + tools },
+		"words behind": func(_, turn string) string {
+			return `"messages":[` + turn + `,{"id":"u2","role":"user","content":"plain never mind"}]` + tools
+		},
+		"a denial": func(id, turn string) string {
+			return `"messages":[` + turn + `]` + tools + resume(id, `"status":"resolved","payload":{"approved":false}`)
+		},
+		"a cancel": func(id, turn string) string {
+			return `"messages":[` + turn + `]` + tools + resume(id, `"status":"cancelled"`)
+		},
+	}
+	for _, client := range []string{"auto", "native"} {
+		for _, dialect := range []string{"auto", "agent-framework"} {
+			for situation, happens := range situations {
+				for name, request := range requests {
+					t.Run(strings.Join([]string{client, dialect, situation, name}, "/"), func(t *testing.T) {
+						t.Parallel()
+						p := theStage().play(program)
+						env := map[string]string{"HOLDPOINT_DIALECT": dialect, "HOLDPOINT_CLIENT": client}
+						d := newDeskOf(t, theStage().url, env)
+						c := &dotnetThread{t: t, p: p, h: d.h, thread: fresh("thread")}
+						first := c.thread
+						told := c.post(`"messages":[{"id":"u1","role":"user","content":"locate E-1"}]` + tools)
+						id := fmt.Sprint(d.waiting(t, c.thread)["questions"].([]any)[0].(map[string]any)["id"])
+						turn := c.turn(told)
+						happens(d, c, id, turn, env)
+						told = c.post(request(id, turn))
+						for _, thread := range []string{first, c.thread} {
+							if ran := p.Executed(thread); len(ran) > 0 {
+								t.Fatalf("it ran: %v\n%s", ran, told)
+							}
+						}
+						if complaints := p.Complaints(c.thread); len(complaints) > 0 {
+							t.Errorf("the backend complained: %v", complaints)
+						}
+						if strings.Contains(told, `"outcome":{"type":"interrupt"`) {
+							return // the model asked again
+						}
+						told = c.post(`"messages":[` + turn + `,{"id":"u3","role":"user","content":"plain and later"}]` + tools)
+						if !strings.Contains(told, "and later") || strings.Contains(told, `"RUN_ERROR"`) {
+							t.Errorf("the chat does not go on: %s", told)
+						}
+						if ran := p.Executed(c.thread); len(ran) > 0 {
+							t.Errorf("it ran: %v", ran)
+						}
+					})
+				}
+			}
+		}
+	}
+}

@@ -59,12 +59,31 @@ func TestRequestApprovalBesideAClientsTool(t *testing.T) {
 	})
 }
 
-// A client that declared request_approval itself is one of the sample's kind: the stream is its own
-// to read, and its tool message goes through.
-func TestRequestApprovalOfAClientsOwn(t *testing.T) {
+// TestDeclaredRequestApprovalOnAKnownPath: where the path is known to ask by request_approval, its
+// calls are questions, whoever declares the tool.
+func TestDeclaredRequestApprovalOnAKnownPath(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{asking}}
 	scenes(t, layouts(), func(t *testing.T, s scene) {
+		s.asks(t, "approve E-1", "E-1")
+		s.ends(t, step{resume: s.answers(accept)}, "Done: "+processed("E-1"))
+		s.asked(t, s.run(t, step{say: "approve E-2", patch: tools}).answer(t), "E-2")
+		s.executed(t, "E-1")
+		s.ends(t, step{resume: s.answers(accept), patch: tools}, "Done: "+processed("E-2"))
+		s.executed(t, "E-1", "E-2")
+	})
+}
+
+// A client that declared request_approval itself is one of the sample's kind: while nobody knows the
+// path, the stream is its own to read, and its tool message goes through.
+func TestRequestApprovalOfAClientsOwn(t *testing.T) {
+	t.Parallel()
+	tools := map[string]any{"tools": []any{asking}}
+	unknown := layouts()
+	for n := range unknown {
+		unknown[n].name += "-declared" // a path on which no other test asks
+	}
+	scenes(t, unknown, func(t *testing.T, s scene) {
 		a := s.run(t, step{say: "approve E-1", patch: tools}).answer(t)
 		requests := asked(a)
 		if a.outcome() != nil || len(requests) != 1 {

@@ -47,7 +47,10 @@ func (b *body) frame(f sse.Frame) {
 			}
 		}
 		if !bytes.HasPrefix(lf, []byte(dataPrefix)) {
-			ev.Edited = lacksSpace(lf)
+			ev.Edited = ev.Edited || lacksSpace(lf)
+		}
+		if b.r.show != translate.ShowNative {
+			ev = ev.WithoutNulls()
 		}
 		b.event(ev)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
 )
 
 // lintUntouched holds the promise that what no rule concerns passes byte for byte: every frame of
@@ -172,7 +174,7 @@ type backendFrame struct {
 }
 
 // backendFrames are the frames of a turn's exchanges, less what may not follow a terminal event.
-// Only the end of the last exchange is told.
+// Only the end of the last exchange is told. Nulls that the protocol does not know are left out.
 func backendFrames(s scenario, turn int) (list []backendFrame) {
 	streams := s.streams(turn)
 	for n, stream := range streams {
@@ -192,6 +194,10 @@ func backendFrames(s scenario, turn int) (list []backendFrame) {
 			}
 			if ok {
 				ended = ""
+				if clean := agui.NewEvent([]byte(data)).WithoutNulls(); clean.Edited && s.env["HOLDPOINT_CLIENT"] != "native" {
+					data = string(clean.JSON)
+					f = "data: " + data + "\n\n"
+				}
 			}
 			if kind == "RUN_FINISHED" || kind == "RUN_ERROR" {
 				ended = kind

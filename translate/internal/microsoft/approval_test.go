@@ -189,7 +189,7 @@ func TestApprovalsInLinearTime(t *testing.T) {
 		"approvals":           `{"function_approvals":[` + many(`{"id":"a"}`) + `]}`,
 	} {
 		before := hostile.ProcessorTime(t)
-		list := Approvals(kit.Loose([]byte(`{"messages":[` + messages + `]}`)), false)
+		list := Approvals(kit.Loose([]byte(`{"messages":[`+messages+`]}`)), false)
 		if took := hostile.ProcessorTime(t) - before; took > 20*time.Second { // some 50 ms; minutes where it is quadratic
 			t.Errorf("%s: %v", name, took)
 		}

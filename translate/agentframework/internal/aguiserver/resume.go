@@ -3,6 +3,7 @@ package aguiserver
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -47,6 +48,7 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 		}
 	}
 	asked := askedIDs(r)
+	in = readable(in, r.Came, openIDs(r.Pause))
 	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
 		// A call of the front end's own that has no result yet goes too, for this once: the host
 		// runs what was approved, and then its provider refuses the history. The result comes with
@@ -54,7 +56,7 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 		return asked[c.ID] || c.Abandoned || in.Declares(c.Name)
 	})
 	body := agui.SetKey(in.Raw, "resume", agui.MustMarshal(list))
-	return translate.Out{Body: body, Resumes: true, TakesNew: true}, &run{r: r}, nil
+	return translate.Out{Body: body, Resumes: true, TakesNew: true}, &run{r: r, approved: approvedCalls(list)}, nil
 }
 
 // An entry is an entry of the resume array.
@@ -161,8 +163,11 @@ func Plain(r *translate.Request) translate.Out {
 	if forgotten := len(r.Ended) == 0 && continues(r.Input); !known && !forgotten {
 		return translate.Out{}
 	}
-	asked := askedIDs(r)
-	in := kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool {
+	asked, in := askedIDs(r), r.Input
+	if known {
+		in = readable(in, r.Came, nil)
+	}
+	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
 		return asked[c.ID] || c.Abandoned && !r.Input.Declares(c.Name)
 	})
 	if bytes.Equal(in.Raw, r.Input.Raw) {
@@ -174,24 +179,27 @@ func Plain(r *translate.Request) translate.Out {
 // askedIDs are the ids of the calls that pauses of the host's asked about on the thread: the pause
 // that the request answers, and those before it.
 func askedIDs(r *translate.Request) map[string]bool {
+	ids := openIDs(r.Pause)
+	for _, p := range r.Ended {
+		maps.Copy(ids, openIDs(p.Pause))
+	}
+	return ids
+}
+
+// openIDs are the ids of the calls that a pause of the host's asked about, and of those beside them.
+func openIDs(p agui.Pause) map[string]bool {
 	ids := map[string]bool{}
-	note := func(p agui.Pause) {
-		kept := keptOf(p)
-		if kept == nil {
-			return
-		}
-		for _, i := range p.Interrupts {
-			if c, ok := callOf(i); ok {
-				ids[c.ID] = true
-			}
-		}
-		for _, s := range kept.Siblings {
-			ids[s.Call.ID] = true
+	kept := keptOf(p)
+	if kept == nil {
+		return ids
+	}
+	for _, i := range p.Interrupts {
+		if c, ok := callOf(i); ok {
+			ids[c.ID] = true
 		}
 	}
-	note(r.Pause)
-	for _, p := range r.Ended {
-		note(p.Pause)
+	for _, s := range kept.Siblings {
+		ids[s.Call.ID] = true
 	}
 	return ids
 }
@@ -222,19 +230,37 @@ var _ translate.Passer = (*run)(nil)
 // A run translates the host's answer to a resume. It knows no lost pause, for it keeps none; an
 // error may have come before or behind the tool.
 type run struct {
-	r *translate.Request
-	s Stream
+	r        *translate.Request
+	s        Stream
+	approved map[string]bool // calls that were approved and have no result so far
+}
+
+// approvedCalls are the calls that the entries approve.
+func approvedCalls(list []entry) map[string]bool {
+	calls := map[string]bool{}
+	for _, e := range list {
+		payload := gjson.ParseBytes(e.Payload)
+		if id := payload.Get("toolCall.callId").Str; id != "" && payload.Get("approved").Bool() {
+			calls[id] = true
+		}
+	}
+	return calls
 }
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	run.s.Note(ev)
+	if ev.Type == agui.CallResult && len(run.approved) > 0 {
+		delete(run.approved, agui.View(ev.JSON).Get("toolCallId").Str)
+	}
 	emit(ev)
 	return nil
 }
 
 // Passes implements translate.Passer.
-func (run *run) Passes(t agui.Type) bool { return run.s.Passes(t) }
+func (run *run) Passes(t agui.Type) bool {
+	return run.s.Passes(t) && (t != agui.CallResult || len(run.approved) == 0)
+}
 
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
@@ -245,8 +271,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if !ok {
 		asked, clean, ok = Inputs(run.r, e.Event)
 	}
-	if !ok {
-		return translate.Result{Finish: e.Event}, nil
+	switch {
+	case ok:
+		return translate.Result{Finish: clean, Asked: asked}, nil
+	case len(run.approved) > 0:
+		// The host runs an approved call and tells its result, also the error of one that failed. It
+		// runs nothing if the request declares the tool.
+		return translate.Result{Fate: translate.InDoubt}, nil
 	}
-	return translate.Result{Finish: clean, Asked: asked}, nil
+	return translate.Result{Finish: e.Event}, nil
 }

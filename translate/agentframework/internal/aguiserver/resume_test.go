@@ -146,7 +146,7 @@ func TestMessagesOfAResume(t *testing.T) {
 	left := `{"id":"a","role":"assistant","content":"Well.","toolCalls":[{"id":"call_3","type":"function","function":{"name":"mine","arguments":"{}"}}]}`
 	for name, c := range map[string]struct{ sent, want string }{
 		"the call that was asked about goes":              {messagesOf(userMessage, gatedCall), messagesOf(userMessage)},
-		"the same id of an earlier, finished call stays":  {messagesOf(gatedCall, gatedResult, userMessage, gatedCall), messagesOf(gatedCall, gatedResult, userMessage)},
+		"an earlier, finished call of the same id goes":   {messagesOf(gatedCall, gatedResult, userMessage, gatedCall), messagesOf(userMessage)},
 		"new messages stay":                               {messagesOf(userMessage, gatedCall, moreText), messagesOf(userMessage, moreText)},
 		"a result of the client's own tool":               {messagesOf(userMessage, both, ownResult) + mineTool, messagesOf(userMessage, left, ownResult) + mineTool},
 		"none of the client's own tool":                   {messagesOf(userMessage, ownCall, gatedCall) + mineTool, messagesOf(userMessage) + mineTool},
