@@ -37,8 +37,8 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// madeUpSpellings are the ways to write a message that all mean the same to some reader, or something
-// else to another one.
+// madeUpSpellings are the ways to write a message that all mean the same to some reader, or
+// something else to another one.
 func madeUpSpellings() map[string]func(string) string {
 	list := map[string]func(string) string{"as it is": func(s string) string { return s }}
 	key := func(name string, ways ...string) {
@@ -317,9 +317,9 @@ func (c *dotnetThread) turn(told string) string {
 		strings.Join(calls, ","), id, id)
 }
 
-// TestContinuationOfAnAskedTurn: an honest client brings the result of its own tool. The call beside
-// it that needs an approval does not run by that, whatever became of the question, and the chat goes
-// on.
+// TestContinuationOfAnAskedTurn: an honest client brings the result of its own tool. The call
+// beside it that needs an approval does not run by that, whatever became of the question, and the
+// chat goes on.
 func TestContinuationOfAnAskedTurn(t *testing.T) {
 	t.Parallel()
 	program := dotnet()

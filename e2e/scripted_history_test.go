@@ -74,8 +74,8 @@ func TestDeclaredRequestApprovalOnAKnownPath(t *testing.T) {
 	})
 }
 
-// A client that declared request_approval itself is one of the sample's kind: while nobody knows the
-// path, the stream is its own to read, and its tool message goes through.
+// A client that declared request_approval itself is one of the sample's kind: while nobody knows
+// the path, the stream is its own to read, and its tool message goes through.
 func TestRequestApprovalOfAClientsOwn(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{asking}}

@@ -13,8 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// hostingNulls are the members that Agent Framework's hosting of August 2026 on AGUI.* after 0.0.5 writes at
-// the end of each event.
+// hostingNulls are the members that Agent Framework's hosting of August 2026 on AGUI.* after 0.0.5
+// writes at the end of each event.
 const hostingNulls = `,"timestamp":null,"rawEvent":null,"metadata":null}`
 
 // nullsHost is that host: it asks at once, and runs what is approved. Its frames are those of a

@@ -51,7 +51,8 @@ func frontgate(gated bool) []string {
 	return append(list, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`)
 }
 
-// newTurnRig is a rig before a backend that tells the turn in its first runs, and then ends each run.
+// newTurnRig is a rig before a backend that tells the turn in its first runs, and then ends each
+// run.
 func newTurnRig(t *testing.T, dialect string, turns [][]string, change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()
@@ -201,8 +202,8 @@ func TestOpenCallOfAnotherDialect(t *testing.T) {
 	}
 }
 
-// TestOpenCallAfterARestart: a store that outlives Holdpoint keeps for a thread which calls its runs
-// left open beside the client's own.
+// TestOpenCallAfterARestart: a store that outlives Holdpoint keeps for a thread which calls its
+// runs left open beside the client's own.
 func TestOpenCallAfterARestart(t *testing.T) {
 	turn := turnOf(ownColor, openCallA)
 	for thread, reaches := range map[string]bool{"t": true, "t2": false} {

@@ -358,9 +358,9 @@ type Reply struct {
 // as soon as the request brings the result of a call of a tool that it declares. They run each call
 // of that kind, whether anybody was asked about it or not.
 //
-// proxy takes such a call out of its message, unless a stream of the agent has left it open in a run
-// that asked nothing, and unless the request declares its tool. It does not look at the calls of the
-// pause that a request answers. Begin decides about those.
+// proxy takes such a call out of its message, unless a stream of the agent has left it open in a
+// run that asked nothing, and unless the request declares its tool. It does not look at the calls
+// of the pause that a request answers. Begin decides about those.
 type Continuer interface {
 	// Continues reports whether a backend may do so where the thread is known to speak a dialect.
 	// spoken is as in HistoryReader.Replies. It is pure, and cheap.

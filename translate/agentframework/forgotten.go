@@ -33,6 +33,6 @@ func (*Dialect) Decides(m agui.Message, last bool, spoken string) bool {
 // Harmless implements translate.DecisionReader.
 func (*Dialect) Harmless(m agui.Message) agui.Message { return asResult(m) }
 
-// Continues implements translate.Continuer: the .NET host on AGUI.Server approves each call that has
-// no result (ag-ui issues 2393 and 2820; RAN 0.0.3 to after 0.0.5).
+// Continues implements translate.Continuer: the .NET host on AGUI.Server approves each call that
+// has no result (ag-ui issues 2393 and 2820; RAN 0.0.3 to after 0.0.5).
 func (*Dialect) Continues(spoken string) bool { return spoken == "" || spoken == Name }

@@ -69,7 +69,8 @@ func declaredTools(in agui.RunInput) map[string]bool {
 // before.
 //
 // A result counts only if every backend reads it as one: its role and the name of its toolCallId
-// are spelled without underscores. It counts for the nearest call before it, because ids may repeat.
+// are spelled without underscores. It counts for the nearest call before it, because ids may
+// repeat.
 func WithoutOpenCalls(in agui.RunInput, goes func(agui.Call) bool) (out agui.RunInput, edited map[string]agui.Message) {
 	results := map[string]bool{}
 	list := in.Messages

@@ -31,8 +31,8 @@ const (
 // Approvals are the native approvals in a request's messages, in order, as replies of no dialect:
 // for one whose backend asks by none of these forms each is a stray. Key is the name of the form.
 // A call of a tool that the request declares itself is the client's own business. known says that
-// request_approval is the backend's own tool: then it does not matter who declares it. Keys are read
-// in any spelling, for .NET reads toolcalls and Python tool_calls.
+// request_approval is the backend's own tool: then it does not matter who declares it. Keys are
+// read in any spelling, for .NET reads toolcalls and Python tool_calls.
 func Approvals(in agui.RunInput, known bool) []translate.Reply {
 	if !slices.ContainsFunc(in.Messages, mayBePart) {
 		return nil

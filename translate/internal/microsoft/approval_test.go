@@ -29,8 +29,8 @@ func body(more string, messages ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(messages, ",") + `]` + more + `}`
 }
 
-// TestDeclaredWhereItIsKnown: a declaration exempts request_approval only while nobody knows that it
-// is the backend's own tool. confirm_changes may be a client's tool anywhere.
+// TestDeclaredWhereItIsKnown: a declaration exempts request_approval only while nobody knows that
+// it is the backend's own tool. confirm_changes may be a client's tool anywhere.
 func TestDeclaredWhereItIsKnown(t *testing.T) {
 	for name, args := range map[string]string{
 		RequestApproval: `{"request":{"approval_id":"ficc_c","function_name":"pay"}}`,

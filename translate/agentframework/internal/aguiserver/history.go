@@ -14,10 +14,10 @@ import (
 //
 //   - A message of reasoning or of an activity goes. The host answers 500 to a history with one
 //     (RAN 0.0.3 to after 0.0.5). A client gets them by a snapshot that Holdpoint makes.
-//   - A tool message on a call of unanswered goes. The host takes the call for answered, whatever the
-//     message says, and runs nothing. Clients make such messages up: AGUI.Client does after an answer
-//     that was refused. The host goes by the id alone, so the result of an earlier call of that id
-//     goes too.
+//   - A tool message on a call of unanswered goes. The host takes the call for answered, whatever
+//     the message says, and runs nothing. Clients make such messages up: AGUI.Client does after an
+//     answer that was refused. The host goes by the id alone, so the result of an earlier call of
+//     that id goes too.
 //   - A result moves behind its call. A client that appends what it gets has the words between the
 //     two that a person wrote while the question was open.
 //   - A message goes that had calls, all of which were taken out (translate.Continuer).
@@ -60,8 +60,8 @@ func withoutEmptied(list, came []agui.Message) []agui.Message {
 	return slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool { return isEmpty(m) && had[m.ID] })
 }
 
-// behindCalls is the messages with each result directly behind its turn: the messages with calls that
-// follow one another, which the host joins. A result without its call stays where it is.
+// behindCalls is the messages with each result directly behind its turn: the messages with calls
+// that follow one another, which the host joins. A result without its call stays where it is.
 func behindCalls(list []agui.Message) []agui.Message {
 	results := map[int][]int{} // of the turn that ends at a place, by their places
 	behind := make([]bool, len(list))

@@ -76,8 +76,8 @@ func idsIn(body []byte) string {
 	return strings.Join(ids, " ")
 }
 
-// TestApprovedCallWithoutAResult: the host tells a result of each call that it runs. A run that ends
-// without one has not said what became of the approval.
+// TestApprovedCallWithoutAResult: the host tells a result of each call that it runs. A run that
+// ends without one has not said what became of the approval.
 func TestApprovedCallWithoutAResult(t *testing.T) {
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"call_1","toolCallId":"call_1","content":"ok"}`
 	for name, c := range map[string]struct {

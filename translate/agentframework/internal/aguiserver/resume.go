@@ -186,7 +186,8 @@ func askedIDs(r *translate.Request) map[string]bool {
 	return ids
 }
 
-// openIDs are the ids of the calls that a pause of the host's asked about, and of those beside them.
+// openIDs are the ids of the calls that a pause of the host's asked about, and of those beside
+// them.
 func openIDs(p agui.Pause) map[string]bool {
 	ids := map[string]bool{}
 	kept := keptOf(p)
