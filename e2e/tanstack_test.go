@@ -293,8 +293,8 @@ func TestTanStackBeforeOtherBackends(t *testing.T) {
 			t.Parallel()
 			h := ownHoldpoint(t, c.b.url(), nil)
 			chat := newTanStackChat(t, h.address+"/"+c.agent, map[string]any{"tools": c.tools})
-			page := chat.asked(t, c.say, c.cards...)
-			page = chat.clicks(t, c.clicks...)
+			chat.asked(t, c.say, c.cards...)
+			page := chat.clicks(t, c.clicks...)
 			if len(page.Cards) > 0 || page.Threw+page.Error != "" {
 				t.Fatalf("after the answer: %+v", page)
 			}

@@ -63,7 +63,7 @@ func appendObject(dst []byte, v gjson.Result) (text []byte, ok bool) {
 		return true
 	})
 	slices.SortStableFunc(list, func(a, b member) int { return slices.Compare(a.units, b.units) })
-	dst, ok = append(dst, '{'), true
+	dst = append(dst, '{')
 	first := len(dst)
 	for n, m := range list {
 		if n+1 < len(list) && cmp.Compare(m.key, list[n+1].key) == 0 {

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/kit"
@@ -40,8 +38,6 @@ func input(t testing.TB, messages, more string) agui.RunInput {
 	t.Helper()
 	return dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+messages+`]`+more+`}`)
 }
-
-func text(s string) gjson.Result { return gjson.Result{Type: gjson.String, Str: s} }
 
 func TestEarlierAnswersAtTheEndGo(t *testing.T) {
 	yes := func(call string) string { return toolMessage("t-"+call, call, `{"approved":true}`) }
