@@ -16,7 +16,7 @@ var onDemand = map[stack]*demand{
 	{"pydanticai", "1.107.10"}: {}, {"pydanticai", "2.0.0"}: {}, {"pydanticai", "2.68.0"}: {},
 	{"langgraph", "0.0.44"}: {}, {"langgraph", "0.0.45"}: {}, {"langgraph", "0.0.46"}: {}, {"langgraph", "0.0.47"}: {},
 	{"langgraph-mcp", "1.4.7"}: {}, {"langgraph-mcp", "1.5.2"}: {},
-	{"adk", "0.6.5"}: {}, {"adk", "0.7.1"}: {}, {"adk", "0.11.0"}: {}, {"crewai", "1.0.0"}: {}, {"agno", "2.9.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {}, {"langgraph-server", "1.5.1"}: {}, {"langgraph-server-py", "0.16.7"}: {}, {"ag2", "1.2.1"}: {}, {"tanstack", "0.58.0"}: {},
+	{"adk", "0.6.5"}: {}, {"adk", "0.7.1"}: {}, {"adk", "0.11.0"}: {}, {"crewai", "1.0.0"}: {}, {"agno", "2.9.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {}, {"langgraph-server", "1.5.1"}: {}, {"langgraph-server-py", "0.16.7"}: {}, {"ag2", "1.2.1"}: {}, {"aegra", "0.6.0"}: {}, {"tanstack", "0.58.0"}: {},
 }
 
 // A demand is one such stack: once it was asked for, its server or why there is none.

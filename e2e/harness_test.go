@@ -508,6 +508,7 @@ type server struct {
 	stack
 	ledger string
 	args   []string // more of them
+	env    []string // more of it
 	port   int
 	modes  []string // that it serves
 }
@@ -551,7 +552,7 @@ func (s *server) start() error {
 		args = append(args, "--ledger", s.ledger)
 	}
 	cmd := exec.Command(interpreter(s.stack), append(args, s.args...)...)
-	cmd.Env = append(os.Environ(), "LANGSMITH_TRACING=false", "LANGCHAIN_TRACING_V2=false")
+	cmd.Env = append(append(os.Environ(), "LANGSMITH_TRACING=false", "LANGCHAIN_TRACING_V2=false"), s.env...)
 	p, err := startProcess("backend "+s.framework+" "+s.version, cmd)
 	if err != nil {
 		return err
