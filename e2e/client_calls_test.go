@@ -150,6 +150,15 @@ var mixedTurns = []mixedTurn{
 		apart: true, hides: true, never: func(w world, _ bool) bool { return w.b.mode == "resumable" },
 	},
 	{
+		name:  "AG2",
+		each:  func(t *testing.T, test func(t *testing.T, w world)) { eachAG2(t, "held", test) },
+		start: agentOf, tool: "show_dialog", say: [2]string{"delete a.txt, show x", "show x, delete a.txt"}, asks: always, did: didRun,
+		// AG2 1.2.1 runs the calls of a turn side by side, and tells the client's before the question or
+		// behind the answer. The model sees its result only if it comes behind.
+		apart: true, never: always, hides: true,
+		yes: gives(true), no: gives(false),
+	},
+	{
 		name: "Mastra",
 		each: func(t *testing.T, test func(t *testing.T, w world)) {
 			for _, mode := range []string{"outcome", "quiet"} {

@@ -5,7 +5,7 @@ its answer (require_resume_proof).
 
 A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes, turn by turn:
 "delete a.txt, delete b.txt; search x" is two calls in one turn and one in the next; "ask name" is a tool that asks the person
-itself, and "break a.txt" one that fails when its effect has happened. "fail" makes the model fail.
+itself, "show x" a tool of the client's, and "break a.txt" one that fails when its effect has happened. "fail" makes the model fail.
 """
 
 import contextvars
@@ -32,6 +32,7 @@ CALLS = {
     "break": ("break_file", "path"),
     "search": ("search", "query"),
     "ask": ("ask", "question"),
+    "show": ("show_dialog", "label"),  # a tool that the client may declare
 }
 
 
