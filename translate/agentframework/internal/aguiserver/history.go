@@ -63,6 +63,7 @@ func withoutEmptied(list, came []agui.Message) []agui.Message {
 // behindCalls is the messages with each result directly behind its turn: the messages with calls
 // that follow one another, which the host joins. A result without its call stays where it is.
 func behindCalls(list []agui.Message) []agui.Message {
+	calls, ends := turnsOf(list)
 	results := map[int][]int{} // of the turn that ends at a place, by their places
 	behind := make([]bool, len(list))
 	turn := map[string]int{} // the last turn that holds a call
@@ -70,15 +71,8 @@ func behindCalls(list []agui.Message) []agui.Message {
 		if end, known := turn[m.ToolCallID]; known && m.Role == "tool" {
 			results[end], behind[n] = append(results[end], n), true
 		}
-		if m.Plain {
-			continue
-		}
-		end := n
-		for end+1 < len(list) && holdsCalls(list[n]) && holdsCalls(list[end+1]) {
-			end++
-		}
-		for _, c := range kit.Calls(agui.View(m.JSON)) {
-			turn[c.Get("id").Str] = end
+		for _, c := range calls[n] {
+			turn[c.Get("id").Str] = ends[n]
 		}
 	}
 	sorted := make([]agui.Message, 0, len(list))
@@ -100,6 +94,22 @@ func behindCalls(list []agui.Message) []agui.Message {
 		return list
 	}
 	return sorted
+}
+
+// turnsOf returns the calls of each message, and where the turn of each message ends.
+func turnsOf(list []agui.Message) (calls [][]gjson.Result, ends []int) {
+	calls, ends = make([][]gjson.Result, len(list)), make([]int, len(list))
+	for n := len(list) - 1; n >= 0; n-- {
+		ends[n] = n
+		if list[n].Plain {
+			continue
+		}
+		calls[n] = kit.Calls(agui.View(list[n].JSON))
+		if n+1 < len(list) && len(calls[n]) > 0 && len(calls[n+1]) > 0 {
+			ends[n] = ends[n+1]
+		}
+	}
+	return calls, ends
 }
 
 func holdsCalls(m agui.Message) bool { return !m.Plain && len(kit.Calls(agui.View(m.JSON))) > 0 }

@@ -1,12 +1,15 @@
 package aguiserver
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/hostile"
 	"holdpoint/translate"
 )
 
@@ -65,6 +68,32 @@ func TestWhatTheHostCanRead(t *testing.T) {
 				t.Errorf("later %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// TestHistoryInLinearTime: a history costs what its bytes cost, however many messages with calls
+// follow one another in it.
+func TestHistoryInLinearTime(t *testing.T) {
+	const many = 10_000
+	var calls, results []string
+	for n := range many {
+		calls = append(calls, fmt.Sprintf(`{"id":"a%d","role":"assistant","toolCalls":[{"id":"c%d","type":"function","function":{"name":"look","arguments":"{}"}}]}`, n, n))
+		results = append(results, fmt.Sprintf(`{"id":"t%d","role":"tool","toolCallId":"c%d","content":"1"}`, n, n))
+	}
+	words := `{"id":"u2","role":"user","content":"Quickly."}`
+	for name, messages := range map[string][]string{
+		"results in order": append(append([]string{userMessage}, calls...), results...),
+		"results late":     append(append(append([]string{userMessage}, calls...), words), results...),
+	} {
+		in := inputOf(t, `"messages":[`+strings.Join(messages, ",")+`]`)
+		before := hostile.ProcessorTime(t)
+		out := readable(in, in.Messages, nil)
+		if took := hostile.ProcessorTime(t) - before; took > 10*time.Second { // some 50 ms; a minute where it is quadratic
+			t.Errorf("%s: %v", name, took)
+		}
+		if got := out.Messages[many+1].ID; got != "t0" {
+			t.Errorf("%s: %q follows the calls, want t0", name, got)
+		}
 	}
 }
 
