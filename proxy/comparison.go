@@ -69,12 +69,14 @@ func (c *comparison) End(e translate.End) (translate.Result, error) {
 		return res, err
 	}
 	found, failed := c.endOther(e)
-	h, named := c.r.h, c.r.h.opts.Dialect.Name()
+	h, named, asks := c.r.h, c.r.h.opts.Dialect.Name(), len(res.Asked.Interrupts) > 0
+	asksAsNamed := found.Spoke == named ||
+		h.opts.Recognizer.General(found.Spoke) && asksAlike(&res, &found) ||
+		h.opts.Recognizer.General(named) && asks // the backend may be another Holdpoint
 	switch {
 	case failed != nil || found.Spoke == "":
-	case found.Spoke == named, h.opts.Recognizer.General(found.Spoke) && asksAlike(&res, &found),
-		h.opts.Recognizer.General(named) && len(res.Asked.Interrupts) > 0: // another Holdpoint may stand there
-		h.dialectProved.Store(len(res.Asked.Interrupts) > 0)
+	case asksAsNamed:
+		h.dialectProved.Store(asks)
 	default:
 		h.once("dialect", func() {
 			c.r.log.Warn(fmt.Sprintf("this backend asks in the dialect %s, and HOLDPOINT_DIALECT=%s names another", found.Spoke, named),

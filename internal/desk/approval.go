@@ -369,8 +369,7 @@ func endOf(key store.Key, r *store.Result) *end {
 	if agui.PeekType(r.Finish) == agui.RunErrored {
 		e.Error = gjson.GetBytes(r.Finish, "code").Str
 	}
-	lines := roomOf(true)
-	lines.whole = true
+	room := endRoom()
 	given := make(map[string]*store.Given, len(r.Given))
 	for n := range r.Given {
 		given[r.Given[n].ID] = &r.Given[n]
@@ -385,7 +384,7 @@ func endOf(key store.Key, r *store.Result) *end {
 		if g := given[id]; g != nil {
 			q.Status, q.Says, q.Edited, q.payload, q.Digest = string(g.Status), g.Says, g.Edited, payloadOf(i, g.Payload), g.Digest
 		}
-		q.edit = editOf(q.Edited, q.Payload, q.Tools, lines)
+		q.edit = editOf(q.Edited, q.Payload, q.Tools, room)
 		e.Questions[n] = q
 	}
 	return e

@@ -48,16 +48,24 @@ const (
 type room struct {
 	call         fields.Bounds
 	fields, text int
-	whole        bool // not for a list
+	whole        bool // arguments are given in full besides
 }
 
-// roomOf is the room for an approval. In a list that is for a line of each question, for most
+// roomOf returns the room for an approval. In a list that is a line for each question of most
 // approvals.
 func roomOf(listed bool) *room {
 	if listed {
-		return &room{call: fields.Line, fields: 4 * fields.Line.Fields, text: 4 * fields.Line.All}
+		return lineRoom(false)
 	}
 	return &room{call: fields.Whole, fields: 10 * fields.Whole.Fields, text: 10 * fields.Whole.All, whole: true}
+}
+
+// endRoom returns the room for an end: a line for each edit, and its arguments in full.
+func endRoom() *room { return lineRoom(true) }
+
+// lineRoom returns the room for a line of each question of most approvals.
+func lineRoom(whole bool) *room {
+	return &room{call: fields.Line, fields: 4 * fields.Line.Fields, text: 4 * fields.Line.All, whole: whole}
 }
 
 // layout lays out the arguments of one call.
@@ -95,10 +103,8 @@ func lay(q *question, i *agui.Interrupt, r *room) {
 	if q.Message = strings.ToValidUTF8(q.Message, "\uFFFD"); q.Message != "" {
 		q.MessageMarks = marks.Find(q.Message, marks.Text)
 	}
-	if q.Decision != nil {
-		q.Decision.CommentMarks = marks.Find(q.Decision.Comment, marks.Text)
-	}
 	if d := q.Decision; d != nil {
+		d.CommentMarks = marks.Find(d.Comment, marks.Text)
 		d.edit = editOf(d.Edited, d.Payload, tools(i), r)
 	}
 	q.Grave = grave(q, i)

@@ -133,12 +133,14 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlier {
 	default:
 		e.Outcome = answered
 	}
-	if edited := editedArguments(said.Payload, i.Calls[0].Name); edited != "" && e.Outcome == approved {
+	edited := editedArguments(said.Payload, i.Calls[0].Name)
+	if edited != "" && !i.Secret && e.Outcome == approved {
 		decided = fields.Of(edited, noted).Fields
 		e.Changed = changed(asked, decided)
 	}
-	if said.Edited && e.Changed == nil {
-		// What ran is not known in the form in which arguments are compared: it was not what was asked.
+	if e.Changed == nil && (said.Edited || edited != "" && i.Secret && e.Outcome == approved) {
+		// What ran was not what was asked. It is a secret, or not known in the form in which arguments
+		// are compared.
 		e.Outcome, decided = answered, nil
 	}
 	for _, f := range decided {

@@ -70,6 +70,22 @@ func TestEarlierDecisions(t *testing.T) {
 	}
 }
 
+// TestSecretsAreNotRemembered: of an edited approval whose answer is a secret, later readers are
+// shown the outcome and no value.
+func TestSecretsAreNotRemembered(t *testing.T) {
+	i := &agui.Interrupt{ID: "i", Secret: true, Calls: []agui.AskedCall{{Name: "login", Args: `{"user":"bob","password":""}`}}}
+	for _, edited := range []bool{true, false} {
+		said := &agui.Decision{Status: agui.Resolved, Says: approved, Edited: edited, Payload: json.RawMessage(`{"approved":true,"editedArgs":{"user":"alice","password":"hunter2"}}`)}
+		if e := earlierOf(i, said); e.Outcome != answered || len(e.Fields) > 0 || len(e.Changed) > 0 {
+			t.Errorf("edited %v: %+v is remembered", edited, e)
+		}
+	}
+	i.Secret = false
+	if e := earlierOf(i, &agui.Decision{Status: agui.Resolved, Says: approved, Edited: true, Payload: json.RawMessage(`{"approved":true,"editedArgs":{"user":"alice"}}`)}); len(e.Fields) != 1 || len(e.Changed) != 2 {
+		t.Errorf("of an answer that is not secret %+v is remembered", e)
+	}
+}
+
 func TestCompare(t *testing.T) {
 	before := func(args ...string) (list []*earlier) {
 		for _, a := range args {

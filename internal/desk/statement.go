@@ -84,38 +84,57 @@ func editable(i *agui.Interrupt) bool {
 }
 
 // editedArguments returns the arguments that an edited approval of a tool brings, "" if they are
-// not found, or if they are for another tool. It knows the words of usual answers: editedArgs, and
-// those of LangChain and Agent Inbox. The tool may be "", if it is not known.
+// not found, if they are for another tool, or if more than one place has arguments: backends do not
+// agree which one counts. It knows the words of usual answers: editedArgs, and those of LangChain
+// and Agent Inbox. The tool may be "", if it is not known.
 func editedArguments(payload []byte, tool string) string {
-	v := gjson.ParseBytes(payload)
-	if list := v.Get("decisions"); list.IsArray() {
-		v = list
-	}
-	if list := v.Array(); v.IsArray() && len(list) == 1 {
-		v = list[0]
-	}
-	for _, at := range []string{"editedArgs", "edited_args"} {
-		if found := v.Get(at); found.IsObject() {
-			return found.Raw
+	answer := gjson.ParseBytes(payload)
+	parts := []gjson.Result{answer}
+	for _, list := range append(membersOf(answer, "decisions"), answer) {
+		if !list.IsArray() {
+			continue
 		}
+		decisions := list.Array()
+		if len(decisions) != 1 {
+			return ""
+		}
+		parts = append(parts, decisions[0])
 	}
-	actions := []gjson.Result{v.Get("editedAction"), v.Get("edited_action")}
-	if v.Get("type").Str == "edit" {
-		actions = append(actions, v.Get("args"))
-	}
-	for _, action := range actions {
-		for _, key := range []string{"name", "action"} {
-			if name := action.Get(key); name.Exists() && tool != "" && name.Str != tool {
-				return ""
+	var found []gjson.Result
+	for _, part := range parts {
+		found = append(found, membersOf(part, "editedArgs")...)
+		actions := membersOf(part, "editedAction")
+		if part.Get("type").Str == "edit" {
+			actions = append(actions, membersOf(part, "args")...)
+		}
+		for _, action := range actions {
+			for _, name := range append(membersOf(action, "name"), membersOf(action, "action")...) {
+				if tool != "" && name.Str != tool {
+					return ""
+				}
 			}
-		}
-		for _, key := range []string{"args", "arguments"} {
-			if found := action.Get(key); found.IsObject() {
-				return found.Raw
-			}
+			found = append(found, membersOf(action, "args")...)
+			found = append(found, membersOf(action, "arguments")...)
 		}
 	}
-	return ""
+	if len(found) != 1 || !found[0].IsObject() {
+		return ""
+	}
+	return found[0].Raw
+}
+
+// membersOf returns the members of an object by their name in any spelling, except null.
+func membersOf(object gjson.Result, name string) (list []gjson.Result) {
+	if !object.IsObject() {
+		return nil
+	}
+	object.ForEach(func(key, value gjson.Result) bool {
+		if value.Type != gjson.Null && agui.SameKey(key.Str, name) {
+			list = append(list, value)
+		}
+		return true
+	})
+	return list
 }
 
 // An edit is the arguments that were sent in place of those asked about.

@@ -111,6 +111,13 @@ func TestEditedArguments(t *testing.T) {
 		`{"decisions":[{"type":"approve"},{"type":"edit","edited_action":{"args":{}}}]}`: ``,
 		`{"type":"edit","edited_action":{"name":"other","args":{"n":1}}}`:                ``,
 		`{"approved":true}`: ``, `"yes"`: ``, `[]`: ``, ``: ``,
+		// More than one place has arguments, and backends do not agree which one counts.
+		`{"approved":true,"editedArgs":{"n":1},"edited_action":{"name":"pay","args":{"n":2}}}`: ``,
+		`{"approved":true,"editedArgs":{"n":1},"edited_args":{"n":2}}`:                         ``,
+		`{"approved":true,"editedArgs":{"n":1},"editedArgs":{"n":2}}`:                          ``,
+		`{"decisions":[{"type":"edit","args":{"args":{"n":5}}}],"editedArgs":{"n":1}}`:         ``,
+		`{"type":"edit","edited_action":{"name":"pay","args":{"n":1},"arguments":{"n":2}}}`:    ``,
+		`{"approved":true,"editedArgs":{"n":1},"edited_args":{"n":1}}`:                         ``,
 	} {
 		if got := editedArguments([]byte(payload), "pay"); got != want {
 			t.Errorf("%s: %s, want %s", payload, got, want)

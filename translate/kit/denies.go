@@ -8,9 +8,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Denies says whether an answer is a clear no: no backend that is supported carries anything out
-// for it. What is not clear counts as a yes, and so does silence. An answer that was found to deny
-// in the question's own words says so itself.
+// Denies reports whether an answer is a clear no: no backend that is supported carries anything out
+// for it. What is not clear counts as a yes, and so does silence. An answer whose meaning is known
+// already keeps it.
 func Denies(a agui.Answer) bool {
 	return a.Status == agui.Cancelled || a.Says == agui.Denies || saysNo(agui.View(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
 }
