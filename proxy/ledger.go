@@ -21,7 +21,10 @@ const LeaseTime = 30 * time.Second
 const (
 	// storeTimeout bounds one step of the store.
 	storeTimeout = 10 * time.Second
-	leaseRenew   = LeaseTime / 3
+	// lastStepTimeout bounds one when Holdpoint is about to end, so that clients are told in time.
+	lastStepTimeout = 500 * time.Millisecond
+
+	leaseRenew = LeaseTime / 3
 	// renewTimeout bounds one renewal, and renewAgain is how soon one that failed is made again. A
 	// claim outlasts two renewals without a reply.
 	renewTimeout = leaseRenew / 2
@@ -47,7 +50,16 @@ func (l *ledger) step() (context.Context, context.CancelFunc) {
 	if l.out != nil {
 		l.out.Alive()
 	}
-	return context.WithTimeout(context.WithoutCancel(l.ctx), storeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), storeTimeout)
+	unwatch := context.AfterFunc(l.ctx, func() {
+		if errors.Is(context.Cause(l.ctx), errDraining) {
+			time.AfterFunc(lastStepTimeout, cancel)
+		}
+	})
+	return ctx, func() {
+		unwatch()
+		cancel()
+	}
 }
 
 // twice does a step once more if its reply was lost. known are the store's own answers, which are
