@@ -65,6 +65,7 @@ export const scenes = {
     const p = await w.person();
     await p.open("tool_0");
     const { page } = p;
+    await p.alive();
     await page.keyboard.down("a");
     for (let n = 0; n < 30; n++) { await page.keyboard.down("a"); await p.pass(100); } // repeats
     await page.keyboard.up("a");
