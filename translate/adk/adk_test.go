@@ -562,6 +562,33 @@ func TestSecretsOfTheAgentsClientAreNotShown(t *testing.T) {
 	}
 }
 
+// TestSnapshotWithoutCredentials: a snapshot loses the credentials only, wherever they are in it.
+func TestSnapshotWithoutCredentials(t *testing.T) {
+	const (
+		user   = `{"id":"u1","role":"user","content":"hi"}`
+		made   = `{"id":"a1","role":"assistant","toolCalls":[{"id":"%s","type":"function","function":{"name":"adk_request_credential","arguments":%q}}]}`
+		answer = `{"id":"t1","role":"tool"%s,"content":%q}`
+		of     = `,"toolCallId":"C"`
+	)
+	call := func(id, args string) string { return fmt.Sprintf(made, id, args) }
+	reply := func(more, content string) string { return fmt.Sprintf(answer, more, content) }
+	for name, c := range map[string]struct{ messages, want []string }{
+		"in order":                   {[]string{user, call("C", "SECRET"), reply(of, "SECRET")}, []string{user, call("C", "{}"), reply(of, hiddenCredential)}},
+		"the answer before":          {[]string{reply(of, "SECRET"), user, call("C", "SECRET")}, []string{reply(of, hiddenCredential), user, call("C", "{}")}},
+		"a call without an id":       {[]string{call("", "SECRET"), user, reply("", "SECRET")}, []string{call("", "{}"), user, reply("", hiddenCredential)}},
+		"an answer with empty calls": {[]string{call("C", "SECRET"), reply(of+`,"toolCalls":[]`, "SECRET")}, []string{call("C", "{}"), reply(of+`,"toolCalls":[]`, hiddenCredential)}},
+		"another's answer":           {[]string{call("C", "SECRET"), reply(`,"toolCallId":"F"`, "shown")}, []string{call("C", "{}"), reply(`,"toolCallId":"F"`, "shown")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ev := agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[` + strings.Join(c.messages, ",") + `]}`))
+			want := `{"type":"MESSAGES_SNAPSHOT","messages":[` + strings.Join(c.want, ",") + `]}`
+			if got := string(withoutCredentials(ev).JSON); got != want {
+				t.Errorf("%s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
 // playAll plays events to a run of the dialect, and returns all that it shows, with what it asks.
 func playAll(d *Dialect, r *translate.Request, events []string) (told string, err error) {
 	_, run, err := d.Begin(r)

@@ -174,33 +174,44 @@ func withoutCredentials(ev agui.Event) agui.Event {
 	if !bytes.Contains(ev.JSON, []byte(requestCredential)) && bytes.IndexByte(ev.JSON, '\\') < 0 {
 		return ev
 	}
-	calls, changed := map[string]bool{}, false
-	var list []json.RawMessage
-	gjson.GetBytes(ev.JSON, "messages").ForEach(func(_, m gjson.Result) bool {
-		message := []byte(m.Raw)
-		switch {
-		case m.Get("toolCalls").IsArray():
-			made := m.Get("toolCalls").Array()
-			hidden := make([]json.RawMessage, len(made))
-			hides := false
-			for n, c := range made {
-				hidden[n] = json.RawMessage(c.Raw)
-				if c.Get("function.name").Str == requestCredential {
-					calls[c.Get("id").Str], hides = true, true
-					hidden[n] = agui.SetKey(hidden[n], "function", agui.SetString([]byte(c.Get("function").Raw), "arguments", "{}"))
-				}
+	messages := gjson.GetBytes(ev.JSON, "messages").Array()
+	credentials := map[string]bool{} // the calls' ids
+	for _, m := range messages {
+		for _, c := range m.Get("toolCalls").Array() {
+			if c.Get("function.name").Str == requestCredential {
+				credentials[c.Get("id").Str] = true
 			}
-			if hides {
-				message, changed = agui.SetKey(message, "toolCalls", agui.List(hidden)), true
-			}
-		case calls[m.Get("toolCallId").Str]:
-			message, changed = agui.SetString(message, "content", hiddenCredential), true
 		}
-		list = append(list, message)
-		return true
-	})
-	if !changed {
+	}
+	if len(credentials) == 0 {
 		return ev
 	}
+	list := make([]json.RawMessage, len(messages))
+	for n, m := range messages {
+		list[n] = withoutCredential(m, credentials)
+	}
 	return ev.With(agui.SetKey(ev.JSON, "messages", agui.List(list)))
+}
+
+// withoutCredential returns a message without the arguments of its calls for credentials, and
+// without its content if it answers one of them.
+func withoutCredential(m gjson.Result, credentials map[string]bool) []byte {
+	message := []byte(m.Raw)
+	made, hides := m.Get("toolCalls").Array(), false
+	hidden := make([]json.RawMessage, len(made))
+	for n, c := range made {
+		hidden[n] = json.RawMessage(c.Raw)
+		if c.Get("function.name").Str == requestCredential {
+			hides = true
+			hidden[n] = agui.SetKey(hidden[n], "function", agui.SetString([]byte(c.Get("function").Raw), "arguments", "{}"))
+		}
+	}
+	if hides {
+		message = agui.SetKey(message, "toolCalls", agui.List(hidden))
+	}
+	// A message without a toolCallId answers a call without an id only if it is a tool's.
+	if id := m.Get("toolCallId").Str; credentials[id] && (id != "" || m.Get("role").Str == "tool") {
+		message = agui.SetString(message, "content", hiddenCredential)
+	}
+	return message
 }
