@@ -17,7 +17,6 @@ import (
 // may hold any value, and so null. The outcome of a RUN_FINISHED is the dialects' to judge.
 var (
 	typedMembers   = []string{"timestamp", "metadata"}
-	subagentMember = []string{"subagentRunId"}
 	typedMembersOf = map[Type][]string{
 		RunStarted:        {"protocolVersion", "parentRunId", "input"},
 		RunFinished:       {"usage"},
@@ -49,7 +48,7 @@ func (t Type) typed(name string) bool {
 	case RunStarted, RunFinished, RunErrored, MessagesSnapshot, SubagentStarted, SubagentFinished, SubagentErrored:
 		return false
 	}
-	return slices.Contains(subagentMember, name)
+	return name == "subagentRunId"
 }
 
 var nullText = []byte("null")
