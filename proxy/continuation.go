@@ -84,16 +84,21 @@ func (r *run) noteOpenCalls() {
 	}
 }
 
-// noteAskedCalls notes the calls that a pause asks about.
+// noteAskedCalls notes the calls that a pause asks about, and takes back that a run left them open:
+// the record knows the calls of a question for a time only.
 func (r *run) noteAskedCalls(p *agui.Pause) {
 	if _, ok := r.h.opts.Dialect.(translate.Continuer); !ok {
 		return
 	}
 	for n := range p.Interrupts {
 		for _, c := range p.Interrupts[n].Calls {
-			if !c.Unknown {
-				r.h.askedCalls.Add(r.callKey(c.ID, c.Name, c.Args), struct{}{})
+			if c.Unknown {
+				continue
 			}
+			key := r.callKey(c.ID, c.Name, c.Args)
+			r.h.askedCalls.Add(key, struct{}{})
+			r.h.leftOpen.Remove(key)
+			r.forgetNoted(openPrefix, hex.EncodeToString(key[:]))
 		}
 	}
 }

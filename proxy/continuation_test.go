@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
+	"holdpoint/store/memory"
 	"holdpoint/translate/dialects"
 )
 
@@ -215,6 +217,34 @@ func TestOpenCallAfterARestart(t *testing.T) {
 		if got := g.reached(); got != reaches {
 			t.Errorf("%s: the call reached the backend: %v, want %v", thread, got, reaches)
 		}
+	}
+}
+
+// TestOpenCallAskedAboutBeforeARestart: a call that a run left open, and about which a later run
+// asked, is not open after a restart, although the record has forgotten the question.
+func TestOpenCallAskedAboutBeforeARestart(t *testing.T) {
+	for name, turns := range map[string][][]string{
+		"left open":           {frontgate(false)},
+		"left open and asked": {frontgate(false), frontgate(true)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			clock := func() time.Time { return now }
+			kept := memory.New(memory.Options{Entries: 100, ReplayTTL: time.Hour, PauseRetention: time.Hour, Now: clock})
+			change := func(o *Options) { o.StoreInMemory, o.Store, o.Now = false, kept, clock }
+			g := newTurnRig(t, "auto", turns, change)
+			for range turns {
+				g.do(talk("t", declaresColor))
+			}
+			now = now.Add(2 * time.Hour) // the question expires
+			g.do(talk("t", declaresColor))
+			now = now.Add(2 * time.Hour) // the record forgets it
+			g = newTurnRig(t, "auto", nil, change)
+			g.do(talk("t", declaresColor, turnOf(ownColor, openCallA), colorIs))
+			if got, want := g.reached(), len(turns) == 1; got != want {
+				t.Errorf("the call reached the backend: %v, want %v", got, want)
+			}
+		})
 	}
 }
 

@@ -166,23 +166,23 @@ func (r *run) forgetLeft(p *agui.Pause) {
 			r.h.passed.Remove(passedCallOf(r.ledger.key, call, true))
 			r.h.passed.Remove(passedCallOf(r.ledger.key, call, false))
 			if len(r.record.Notes) > 0 {
-				r.forgetNoted(r.leftHash(call))
+				r.forgetNoted(leftPrefix, r.leftHash(call))
 			}
 		}
 	}
 }
 
-// forgetNoted takes a call out of the record's notes.
-func (r *run) forgetNoted(hash string) {
+// forgetNoted takes a call out of the record's notes whose ids begin with prefix.
+func (r *run) forgetNoted(prefix, hash string) {
 	for n := range r.record.Notes {
 		note := &r.record.Notes[n]
-		if !holdsLeft(*note) || !bytes.Contains(note.Text, []byte(hash)) {
+		if !strings.HasPrefix(note.ID, prefix) || !bytes.Contains(note.Text, []byte(hash)) {
 			continue
 		}
 		// The record may be the store's own.
 		emptied := store.Note{ID: note.ID, Text: bytes.ReplaceAll(note.Text, []byte(hash), nil)}
 		if err := r.ledger.remember(emptied, store.MaxNotes); err != nil {
-			r.log.Error("a call that asks now stays noted by the store as one of the client's", "err", err)
+			r.log.Error("a call that asks now stays noted by the store as one that a run left to the client", "err", err)
 		}
 	}
 }
