@@ -153,8 +153,8 @@ func TestStrandsDiesInMidResume(t *testing.T) {
 }
 
 // Holdpoint is restarted with its store in memory: the answer is refused, and nothing runs. At an
-// agent that refuses the next message by an event, the question that the client has named is told as
-// a lost one, and its cancel frees the chat. An agent that only breaks off stays locked.
+// agent that refuses the next message by an event, the question that the client has named is told
+// as a lost one, and its cancel frees the chat. An agent that only breaks off stays locked.
 func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
