@@ -174,15 +174,16 @@ func (r *run) forgetLeft(p *agui.Pause) {
 
 // forgetNoted takes a call out of the record's notes whose ids begin with prefix.
 func (r *run) forgetNoted(prefix, hash string) {
-	for n := range r.record.Notes {
-		note := &r.record.Notes[n]
+	for n, note := range r.record.Notes {
 		if !strings.HasPrefix(note.ID, prefix) || !bytes.Contains(note.Text, []byte(hash)) {
 			continue
 		}
-		// The record may be the store's own.
-		emptied := store.Note{ID: note.ID, Text: bytes.ReplaceAll(note.Text, []byte(hash), nil)}
-		if err := r.ledger.remember(emptied, store.MaxNotes); err != nil {
+		note.Text = bytes.ReplaceAll(note.Text, []byte(hash), nil)
+		if err := r.ledger.remember(note, store.MaxNotes); err != nil {
 			r.log.Error("a call that asks now stays noted by the store as one that a run left to the client", "err", err)
+			continue
 		}
+		r.record.Notes = slices.Clone(r.record.Notes) // it may be the store's own
+		r.record.Notes[n] = note                      // another call of the note may ask, too
 	}
 }

@@ -1,0 +1,31 @@
+package proxy
+
+import (
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// TestTwoCallsOfOneNoteAsk: two calls that stand in one note of the record are both taken out of it.
+func TestTwoCallsOfOneNoteAsk(t *testing.T) {
+	g := newRig(t, nil)
+	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t"})
+	if err := r.ledger.remember(store.Note{ID: leftPrefix + "n", Text: []byte(`["aaaa","bbbb","cccc"]`)}, store.MaxNotes); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if r.record, err = r.ledger.load(); err != nil {
+		t.Fatal(err)
+	}
+	r.forgetNoted(leftPrefix, "aaaa")
+	r.forgetNoted(leftPrefix, "bbbb")
+	rec, err := r.ledger.load()
+	if err != nil || len(rec.Notes) != 1 {
+		t.Fatal(rec.Notes, err)
+	}
+	if text := string(rec.Notes[0].Text); strings.Contains(text, "aaaa") || strings.Contains(text, "bbbb") || !strings.Contains(text, "cccc") {
+		t.Error(text)
+	}
+}
