@@ -43,6 +43,8 @@ const (
 	saysWaiting = "must resume from interrupt"
 	// TypeScript says this. It cannot be asked what it waits for.
 	saysWaitingTS = "Agent is in an interrupted state"
+	// An agent that waits says this to an id that it does not wait for.
+	saysUnknown = "no interrupt found"
 )
 
 // busy are the errors of a second call while the first one runs, in Python and in TypeScript. The
@@ -51,7 +53,7 @@ var busy = map[string]bool{"ConcurrencyException": true, "ConcurrentInvocationEr
 
 // saysLost are what backends say to an answer that they do not wait for: Python up to 1.40, newer
 // Python, an unknown id, and an unknown id in a graph of TypeScript.
-var saysLost = []string{"Input prompt must be of type", "agent is not in interrupt state", "no interrupt found", "no node found with matching interrupt"}
+var saysLost = []string{"Input prompt must be of type", "agent is not in interrupt state", saysUnknown, "no node found with matching interrupt"}
 
 func lost(text string) bool {
 	for _, s := range saysLost {
@@ -163,6 +165,11 @@ func (run *run) ended(e translate.End) translate.Result {
 			return translate.Result{Next: next}
 		}
 		return translate.Result{Fate: translate.Lost}
+	case run.broken && strings.Contains(text, saysUnknown):
+		if next := run.askBroken(); next != nil {
+			return translate.Result{Next: next}
+		}
+		return brokeOff()
 	case run.broken && lost(text):
 		return brokeOff() // it does not wait
 	case strings.Contains(text, saysWaiting) && run.listed:
@@ -235,7 +242,7 @@ func (run *run) askWhat() translate.Result {
 	if len(ids) == 0 {
 		return stuck("they are not known any more")
 	}
-	return translate.Result{Next: run.askAnew(ids, false)}
+	return translate.Result{Next: run.askAnew(newRun(run.d, run.r, run.ids), ids)}
 }
 
 // answeredBefore reports whether the agent was asked anew about a question whose answer failed.
@@ -244,11 +251,9 @@ func (run *run) answeredBefore(id string) bool {
 		slices.ContainsFunc(run.r.Ended[0].Interrupts, func(i agui.Interrupt) bool { return i.Native == id })
 }
 
-// askAnew returns the exchange that has the agent ask these questions anew. broken says that nobody
-// knows whether it waits.
-func (run *run) askAnew(ids []string, broken bool) *translate.Exchange {
-	next := newRun(run.d, run.r, run.ids)
-	next.refused, next.listed, next.broken = run, true, broken
+// askAnew returns the exchange, with next as its run, that has the agent ask these questions anew.
+func (run *run) askAnew(next *run, ids []string) *translate.Exchange {
+	next.refused, next.listed = run, true
 	next.taken = map[string]bool{}
 	prompt := []byte{'['}
 	for _, id := range ids {

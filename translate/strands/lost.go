@@ -23,17 +23,17 @@ func (run *run) askLost() (translate.Result, bool) {
 	if run.resumed != nil || run.r.Show == translate.ShowNative {
 		return translate.Result{}, false
 	}
-	natives := run.lostIDs(func(id strandsapi.ID) bool { return !id.Python })
+	ids := kit.LostIDs(run.r, func(p *agui.Pause, _ *agui.Interrupt) bool { return p.Dialect == Name })
+	natives := madeBySDK(ids, func(id strandsapi.ID) bool { return !id.Python })
 	if len(natives) == 0 {
 		return translate.Result{}, false
 	}
 	return kit.AskLost(run.r, kit.Lost{Of: Name, Natives: natives}), true
 }
 
-// lostIDs returns the ids that a lost question may have, of those that an SDK makes and that are
-// wanted. A published id is such an id with a tilde and more behind it, and is left out.
-func (run *run) lostIDs(wanted func(strandsapi.ID) bool) []string {
-	ids := kit.LostIDs(run.r, func(p *agui.Pause, _ *agui.Interrupt) bool { return p.Dialect == Name })
+// madeBySDK returns those of the ids that an SDK makes and that are wanted. A published id is such
+// an id with a tilde and more behind it, and is left out.
+func madeBySDK(ids []string, wanted func(strandsapi.ID) bool) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		read, known := strandsapi.ParseID(id)
 		return !known || !wanted(read) || slices.ContainsFunc(ids, func(other string) bool { return strings.HasPrefix(id, other+"~") })
@@ -74,16 +74,55 @@ func (run *run) dropped(text string) *translate.Exchange {
 
 // askBroken returns the exchange that asks a Python agent whether it waits, because its answer to a
 // prompt broke off before the agent said anything. A server that catches no errors breaks off so
-// while its agent waits. The agent gets null for each question that it may have: it takes that for
-// no answer yet, and asks. If it does not wait, that is an error (RAN 1.40 and 1.62). The result is
-// nil if no question is known.
+// while its agent waits. The agent gets null for the questions that it may have: it takes that for
+// no answer yet, and asks. If it does not wait, that is an error. It refuses a list with an id that
+// it does not wait for, and breaks off again (RAN 1.40 and 1.62). Then the next of mayWait is
+// tried. The result is nil if none is left.
 func (run *run) askBroken() *translate.Exchange {
-	if run.refused != nil || run.insists {
+	refused, lists := run, run.untried
+	switch {
+	case run.broken && run.idle():
+		refused = run.refused
+	case run.refused != nil || run.insists:
+		return nil
+	default:
+		lists = run.mayWait()
+	}
+	if len(lists) == 0 {
 		return nil
 	}
-	ids := run.lostIDs(func(id strandsapi.ID) bool { return id.Python })
-	if len(ids) == 0 {
-		return nil
+	next := newRun(run.d, run.r, run.ids)
+	next.broken, next.untried = true, lists[1:]
+	return refused.askAnew(next, lists[0])
+}
+
+// mayWait returns the ids that a Python agent may wait for, as at most kit.MaxLost lists. They are
+// sent one after the other. First come the questions of each ended pause, newest first. Then come
+// those that clients named. Nobody knows which of those belong together, so the longest lists come
+// first. A question left out would keep an older answer, and the agent would act on it.
+func (run *run) mayWait() [][]string {
+	var lists [][]string
+	add := func(list []string) {
+		known := slices.ContainsFunc(lists, func(other []string) bool { return slices.Equal(other, list) })
+		if len(list) > 0 && !known && len(lists) < kit.MaxLost {
+			lists = append(lists, list)
+		}
 	}
-	return run.askAnew(ids, true)
+	python := func(id strandsapi.ID) bool { return id.Python }
+	for at := range run.r.Ended {
+		var asked []string
+		if p := &run.r.Ended[at].Pause; p.Dialect == Name {
+			for n := range p.Interrupts {
+				asked = append(asked, p.Interrupts[n].Native)
+			}
+		}
+		add(madeBySDK(asked, python))
+	}
+	named := madeBySDK(kit.LostIDs(run.r, func(*agui.Pause, *agui.Interrupt) bool { return false }), python)
+	for from := range named {
+		for to := len(named); to > from; to-- {
+			add(named[from:to])
+		}
+	}
+	return lists
 }

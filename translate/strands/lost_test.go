@@ -174,3 +174,104 @@ func TestAnswerThatBreaksOff(t *testing.T) {
 		})
 	}
 }
+
+const (
+	nextID = "v1:before_tool_call:c2:75a96266-45d2-581c-8a6f-043e472e1763"
+	oldID  = "v1:before_tool_call:c0:75a96266-45d2-581c-8a6f-043e472e1763"
+)
+
+// A waitingPython judges a prompt as an agent of strands-agents 1.40.0 and 1.62.0 that waits, whose
+// server catches nothing: at the first id that the agent does not wait for, the answer breaks off.
+type waitingPython struct {
+	open []string
+	says string // what the server sends in place of a cut, if it catches errors
+	sent []string
+}
+
+func (b *waitingPython) answer(t *testing.T, body []byte) string {
+	t.Helper()
+	prompt := gjson.GetBytes(body, "prompt")
+	if !prompt.IsArray() {
+		return "<cut>"
+	}
+	var ids []string
+	for _, e := range prompt.Array() {
+		if e.Get("interruptResponse.response").Raw != "null" {
+			t.Errorf("sent %s", e.Raw)
+		}
+		id, _ := strings.CutPrefix(e.Get("interruptResponse.interruptId").Str, "v1:before_tool_call:")
+		ids = append(ids, id[:strings.IndexByte(id, ':')])
+	}
+	b.sent = append(b.sent, strings.Join(ids, "+"))
+	for _, e := range prompt.Array() {
+		if id := e.Get("interruptResponse.interruptId").Str; !slices.Contains(b.open, id) {
+			return cmp.Or(strings.ReplaceAll(b.says, "ID", id), "<cut>")
+		}
+	}
+	list := make([]string, len(b.open))
+	for n, id := range b.open {
+		list[n] = `{"id": "` + id + `", "name": "approval", "reason": null, "response": null}`
+	}
+	return frames(began, `{"result": {"stop_reason": "interrupt", "interrupts": [`+strings.Join(list, ",")+`]}}`)
+}
+
+// TestAnswerThatBreaksOffAmongQuestions: an agent in Python takes no list with an id that it does
+// not wait for. So it gets the questions of one pause at a time, the newest pause first, and all
+// questions of the pause, because it may keep an older answer to one that is left out.
+func TestAnswerThatBreaksOffAmongQuestions(t *testing.T) {
+	answered := func(ids ...string) []translate.Ended {
+		list := failedPause(ids...)
+		list[0].Failed = false
+		return list
+	}
+	var many []string
+	for n := range 8 {
+		many = append(many, strings.Replace(payID, ":c1:", ":m"+string(rune('a'+n))+":", 1)+"~bits")
+	}
+	const unknown = `{"error": "'interrupt_id=<ID> | no interrupt found'", "error_type": "KeyError"}`
+	for name, c := range map[string]struct {
+		named []string
+		ended []translate.Ended
+		open  []string
+		says  string
+		sent  string // "" if only the number of requests counts
+		asks  int
+	}{
+		"an older question was answered": {ended: slices.Concat(failedPause(payID), answered(oldID)), open: []string{payID}, sent: "c1", asks: 1},
+		"the older one waits":            {ended: slices.Concat(answered(payID), failedPause(oldID)), open: []string{oldID}, sent: "c1 c0", asks: 1},
+		"two questions of one pause":     {ended: slices.Concat(failedPause(payID, nextID), answered(oldID)), open: []string{payID, nextID}, sent: "c1+c2", asks: 2},
+		"the same pause ended twice":     {ended: slices.Concat(failedPause(payID), failedPause(payID), answered(oldID)), open: []string{oldID}, sent: "c1 c0", asks: 1},
+		"clients name two of one pause":  {named: []string{payID + "~bits", nextID + "~bits"}, open: []string{payID, nextID}, sent: "c1+c2", asks: 2},
+		"clients name an older one":      {named: []string{payID + "~bits", nextID + "~bits", oldID + "~bits"}, open: []string{payID, nextID}, sent: "c1+c2+c0 c1+c2", asks: 2},
+		"clients name a newer one":       {named: []string{payID + "~bits", oldID + "~bits"}, open: []string{oldID}, sent: "c1+c0 c1 c0", asks: 1},
+		"named, and of another record":   {named: []string{payID + "~bits"}, ended: answered(oldID), open: []string{payID}, sent: "c0 c1", asks: 1},
+		"the server says which id":       {ended: slices.Concat(answered(payID), failedPause(oldID)), open: []string{oldID}, says: frames(unknown), sent: "c1 c0", asks: 1},
+		"it does not wait":               {ended: slices.Concat(failedPause(payID), answered(oldID)), says: frames(`{"error": "agent is not in interrupt state"}`), sent: "c1"},
+		"it breaks off at its work":      {ended: slices.Concat(failedPause(payID), answered(oldID)), says: frames(began) + "<cut>", sent: "c1"},
+		"it waits for what nobody knows": {named: many, ended: answered(oldID), open: []string{payID}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect(t, Server{})
+			l, in, b := &dialecttest.Log{}, input(t, ""), &waitingPython{open: c.open, says: c.says}
+			out, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: l, Named: c.named, Ended: c.ended})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := play(t, run, l, stream, b.answer(t, out.Body)).Result
+			for res.Next != nil && len(b.sent) <= kit.MaxLost {
+				res = play(t, res.Next.Run, l, stream, b.answer(t, res.Next.Out.Body)).Result
+			}
+			if sent := strings.Join(b.sent, " "); c.sent != "" && sent != c.sent || len(b.sent) > kit.MaxLost {
+				t.Errorf("sent %s, want %s", sent, c.sent)
+			}
+			if len(res.Asked.Interrupts) != c.asks {
+				t.Fatalf("asks %d questions, want %d: %s", len(res.Asked.Interrupts), c.asks, res.Finish.JSON)
+			}
+			if c.asks == 0 && res.Finish.Get("code").Str != string(agui.UpstreamEOF) {
+				t.Errorf("ends with %s", res.Finish.JSON)
+			} else if c.asks > 0 && len(res.Untaken) != 1 {
+				t.Errorf("%d messages were not taken", len(res.Untaken))
+			}
+		})
+	}
+}

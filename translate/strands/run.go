@@ -36,7 +36,9 @@ type run struct {
 	// exchange after refused asks them again.
 	taken map[string]bool
 	// broken says that the exchange before broke off, so that nobody knows whether the agent waits.
-	broken bool
+	// untried are the questions to try next if it does not wait for these.
+	broken  bool
+	untried [][]string
 	// cancels are the ids that a cancel of a lost question goes to, nil in any other exchange.
 	cancels *kit.Cancels
 	// insists says that the exchange sends what was refused once more, now that nothing is open.
