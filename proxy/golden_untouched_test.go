@@ -329,7 +329,8 @@ func draftKey(key string, v, told gjson.Result) bool {
 
 // editedInterrupts compares what the backend's own outcome says of an interrupt with what the
 // client is told. Nulls go; the id is minted; the reason may be supplied; a toolCallId goes if the
-// client does not know the call; a dialect has a key in metadata.
+// client does not know the call; a dialect has a key in metadata. The schema of a card that
+// TanStack's client draws for a tool is the client's own.
 func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 	told := ev.Get("outcome.interrupts").Array()
 	for n, i := range own.Get("outcome.interrupts").Array() {
@@ -341,6 +342,7 @@ func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 			// A message that is the JSON of Strands' reason is none for a person; it stands in the
 			// metadata then.
 			free = free || k.Str == "message" && told[n].Get("metadata.strands.reason").Raw == v.Str
+			free = free || k.Str == "responseSchema" && told[n].Get("metadata.tanstack:interruptBinding.kind").Str == "tool-approval"
 			if got := member(told[n], k.Str).Raw; !free && compacted(got) != compacted(v.Raw) {
 				complaints = append(complaints, fmt.Sprintf("an interrupt's %s was %s and is %s", k.Str, v.Raw, got))
 			}

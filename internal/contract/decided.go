@@ -1,10 +1,7 @@
 package contract
 
 import (
-	"encoding/json"
 	"slices"
-
-	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
@@ -33,7 +30,7 @@ func JudgeDecisions(c *Case) *agui.RunError {
 		if r := c.unfit(*i, a); r != nil {
 			return r.Refusal
 		}
-		if a.Status == agui.Resolved && editsUnasked(i.Schema(), a.Payload) {
+		if a.Status == agui.Resolved && agui.EditsUnasked(i.Schema(), a.Payload) {
 			return agui.Errorf(agui.InvalidPayload, "payload for interrupt %q edits the arguments (editedArgs), and its responseSchema offers no edits: the call would run as it was asked", i.ID)
 		}
 	}
@@ -151,27 +148,4 @@ func (c *Case) catchUp(missed *store.Result) Ruling {
 		r.Missed, r.New = missed, brings
 	}
 	return r
-}
-
-// approvals are the members by which a schema asks for a yes or a no.
-var approvals = [...]string{"approved", "accepted", "confirmed"}
-
-// editsUnasked says whether a payload edits the arguments of a call, and its schema asks for a yes
-// or a no alone. Most schemas take further members, and most backends leave out what they do not
-// know. They would run the call with the arguments that somebody has just changed.
-func editsUnasked(schema, payload json.RawMessage) bool {
-	offered := agui.View(schema).Get("properties")
-	asks := slices.ContainsFunc(approvals[:], func(key string) bool { return offered.Get(key).Exists() })
-	if !asks || offered.Get("editedArgs").Exists() {
-		return false
-	}
-	edits, yes, no := false, false, false
-	agui.View(payload).ForEach(func(k, v gjson.Result) bool {
-		edits = edits || agui.SameKey(k.Str, "editedArgs") && v.Type != gjson.Null
-		if slices.ContainsFunc(approvals[:], func(key string) bool { return agui.SameKey(k.Str, key) }) {
-			yes, no = yes || v.Type != gjson.False, no || v.Type == gjson.False
-		}
-		return true
-	})
-	return edits && (yes || !no)
 }

@@ -143,10 +143,19 @@ func TestWhatIsDecidedAtAnotherDoor(t *testing.T) {
 }
 
 // TestEditsThatAreNotOffered: a decision with other arguments than were asked stands only where the
-// question offers that.
+// question offers that. A schema may have one form for the yes and another for the no.
 func TestEditsThatAreNotOffered(t *testing.T) {
-	const asks = `,"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
-	offers := strings.Replace(asks, `"boolean"}}`, `"boolean"},"editedArgs":{"type":"object"}}`, 1)
+	const (
+		asks = `,"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
+		yes  = `{"type":"object","properties":{"approved":{"const":true}},"required":["approved"]}`
+		no   = `{"type":"object","properties":{"approved":{"const":false}},"required":["approved"]}`
+		edit = `"editedArgs":{"type":"object"}`
+	)
+	offers := strings.Replace(asks, `"boolean"}}`, `"boolean"},`+edit+`}`, 1)
+	with := func(form string) string { return strings.Replace(form, `{"approved"`, `{`+edit+`,"approved"`, 1) }
+	forms := func(key string, list ...string) string {
+		return `,"responseSchema":{"` + key + `":[` + strings.Join(list, ",") + `]}`
+	}
 	for _, tt := range []struct {
 		schema, payload string
 		refused         bool
@@ -159,10 +168,19 @@ func TestEditsThatAreNotOffered(t *testing.T) {
 		{asks, `{"approved":true,"editedArgs":null}`, false},
 		{offers, `{"approved":true,"editedArgs":{"amount":10}}`, false},
 		{"", `{"approved":true,"editedArgs":{"amount":10}}`, false},
+		{forms("oneOf", yes, no), `{"approved":true,"editedArgs":{"amount":10}}`, true},
+		{forms("oneOf", no, yes), `{"approved":true,"edited_args":{"amount":10}}`, true},
+		{forms("anyOf", yes, no), `{"approved":true,"editedArgs":{"amount":10}}`, true},
+		{forms("oneOf", yes, no), `{"approved":false,"editedArgs":{"amount":10}}`, false},
+		{forms("oneOf", yes, with(no)), `{"approved":true,"editedArgs":{"amount":10}}`, true},
+		{forms("oneOf", with(yes), no), `{"approved":true,"editedArgs":{"amount":10}}`, false},
+		{forms("anyOf", with(yes), yes, no), `{"approved":true,"editedArgs":{"amount":10}}`, false},
+		{forms("allOf", `{"properties":{"approved":{"type":"boolean"}}}`, `{"properties":{`+edit+`}}`), `{"approved":true,"editedArgs":{"amount":10}}`, false},
 	} {
+		p := testPause(interrupt("x", tt.schema))
 		c := Case{
 			Answers: []agui.Answer{resolved("x", tt.payload)}, Valid: validate,
-			Record: store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("x", tt.schema))},
+			Record: store.Record{Now: testNow, State: store.Open, Pause: p},
 		}
 		if got := JudgeDecisions(&c); (got != nil) != tt.refused || got != nil && got.Code != agui.InvalidPayload {
 			t.Errorf("%s under %q: %v", tt.payload, tt.schema, got)

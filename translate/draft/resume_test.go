@@ -106,6 +106,21 @@ func TestResume(t *testing.T) {
 	})
 }
 
+// TestEditsThatAreNotOffered: an approval with other arguments goes to a backend only if its question
+// offers edits.
+func TestEditsThatAreNotOffered(t *testing.T) {
+	for members, want := range map[string]agui.Code{
+		`"approved":{"type":"boolean"}`:                 agui.InvalidPayload,
+		`"approved":{"type":"boolean"},"editedArgs":{}`: "",
+	} {
+		p := pausedBy(t, v1(`{"id":"a","payload":{"schema":{"type":"object","properties":{`+members+`}}}}`))
+		out, _, err := resume(t, newDialect(t, Options{}), p, input(t, dialecttest.ResumeArray(dialecttest.Entry("a~r1", `{"approved":true,"editedArgs":{"n":1}}`))), nil)
+		if dialecttest.Code(err) != want {
+			t.Errorf("%s: %v; sent %s", members, err, out.Body)
+		}
+	}
+}
+
 // A cancel is a no in the form that fits the schema, or is refused; it is never silence.
 func TestCancelUnderASchema(t *testing.T) {
 	only := func(takes ...string) func(_, p json.RawMessage) error {

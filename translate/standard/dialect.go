@@ -122,6 +122,9 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {
 		return translate.Out{}, nil, err
 	}
+	if err := kit.RefuseUnofferedEdits(r.Pause, r.Answers); err != nil {
+		return translate.Out{}, nil, err
+	}
 	answers := slices.Clone(r.Answers)
 	for n := range answers {
 		profile := profileOfInterrupt(&r.Pause.Interrupts[n])

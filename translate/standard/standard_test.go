@@ -187,6 +187,26 @@ func TestFreeAnswerIsNoApproval(t *testing.T) {
 	}
 }
 
+// An approval with other arguments goes to a backend only if its question offers edits. A schema may
+// have one form for the yes and another for the no, as TanStack AI's has.
+func TestEditsThatAreNotOffered(t *testing.T) {
+	const yes, no = `{"type":"object","properties":{"approved":{"const":true}}}`, `{"type":"object","properties":{"approved":{"const":false}}}`
+	const offers = `{"type":"object","properties":{"approved":{"const":true},"editedArgs":{}}}`
+	for schema, want := range map[string]agui.Code{
+		`{"type":"object","properties":{"approved":{"type":"boolean"}}}`:                 agui.InvalidPayload,
+		`{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{}}}`: "",
+		`{"oneOf":[` + yes + `,` + no + `]}`:                                             agui.InvalidPayload,
+		`{"oneOf":[` + offers + `,` + no + `]}`:                                          "",
+		`{"type":"object"}`:                                                              "", // it does not ask for a yes or a no
+	} {
+		p := pausedBy(t, `{"id":"a","reason":"tool_call","toolCallId":"c","responseSchema":`+schema+`}`)
+		out, _, err := resume(t, p, parse(t, dialecttest.ResumeArray(dialecttest.Entry("a~r1", `{"approved":true,"editedArgs":{"n":1}}`))))
+		if dialecttest.Code(err) != want {
+			t.Errorf("%s: %v; sent %s", schema, err, out.Body)
+		}
+	}
+}
+
 // The same host runs what the answer names, where the question is about another call too.
 func TestAnswerNamesTheCallThatWasAsked(t *testing.T) {
 	for name, c := range map[string]struct {
