@@ -106,6 +106,12 @@ func worsts() []worst {
 		{name: "schema-doubles", what: "a schema of which each of 24 levels refers to the next one twice, and a text", asks: asksWith(`,"responseSchema":` + doubling(24)), body: func(size int, thread string, ids []string) []byte {
 			return answer(thread, ids, `"`+strings.Repeat("x", size)+`"`)
 		}},
+		{name: "schema-deep", what: "a question with a text in 900 objects for a schema, told to TanStack's client", body: func(_ int, thread string, _ []string) []byte {
+			return input(thread, 0, `{"id":"u","role":"user","content":"Go on"}`, `,"data":{}`)
+		}, says: func(size int) []byte {
+			deep := min(900, size/40)
+			return asksWith(`,"responseSchema":` + strings.Repeat(`{"items":`, deep) + `"\n` + strings.Repeat("x", size-12*deep) + `"` + strings.Repeat(`}`, deep))(size)
+		}},
 		{name: "schema-pattern", what: "a pattern of 1,000 states, and a text", asks: asksWith(`,"responseSchema":{"pattern":"(x?){500}x{500}y"}`), body: func(size int, thread string, ids []string) []byte {
 			return answer(thread, ids, `"`+strings.Repeat("x", size)+`"`)
 		}},

@@ -1,9 +1,9 @@
 package tanstack
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -11,13 +11,20 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/tidwall/gjson"
+	"holdpoint/internal/agui"
 )
 
+// maxValues bounds the values and keys of a schema that is hashed, because each takes memory.
+const maxValues = 64 << 10
+
 // hash returns the client's digest of a JSON value. ok is false for a value that the client cannot
-// hash, or whose texts Go cannot hold (half of a surrogate pair).
-func hash(v gjson.Result) (sum string, ok bool) {
-	text, ok := appendCanonical(make([]byte, 0, len(v.Raw)), v)
+// hash, that Go cannot hold (half of a surrogate pair), or that has too many values.
+func hash(raw []byte) (sum string, ok bool) {
+	value, err := agui.ParseValue(raw, maxValues)
+	if err != nil {
+		return "", false
+	}
+	text, ok := appendCanonical(make([]byte, 0, len(raw)), value.Any)
 	return digest(string(text)), ok
 }
 
@@ -28,54 +35,54 @@ func digest(text string) string {
 
 // appendCanonical appends JSON as canonicalInterruptJson writes it: what JSON.stringify makes of
 // each value, with the keys in the order of JavaScript's sort.
-func appendCanonical(dst []byte, v gjson.Result) (text []byte, ok bool) {
-	switch {
-	case v.Type == gjson.String:
-		return appendText(dst, v.Str)
-	case v.Type == gjson.Number:
-		return appendNumber(dst, v.Raw)
-	case v.IsObject():
-		return appendObject(dst, v)
-	case v.IsArray():
-		dst, ok = append(dst, '['), true
-		first := len(dst)
-		v.ForEach(func(_, one gjson.Result) bool {
-			if len(dst) > first {
-				dst = append(dst, ',')
-			}
-			dst, ok = appendCanonical(dst, one)
-			return ok
-		})
-		return append(dst, ']'), ok
+func appendCanonical(dst []byte, value any) (text []byte, ok bool) {
+	switch value := value.(type) {
+	case string:
+		return appendText(dst, value)
+	case json.Number:
+		return appendNumber(dst, string(value))
+	case bool:
+		return strconv.AppendBool(dst, value), true
+	case map[string]any:
+		return appendObject(dst, value)
+	case []any:
+		return appendArray(dst, value)
 	}
-	return append(dst, v.Raw...), v.Exists()
+	return append(dst, "null"...), true
 }
 
-func appendObject(dst []byte, v gjson.Result) (text []byte, ok bool) {
+func appendArray(dst []byte, list []any) (text []byte, ok bool) {
+	dst = append(dst, '[')
+	for n, one := range list {
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, ok = appendCanonical(dst, one); !ok {
+			return dst, false
+		}
+	}
+	return append(dst, ']'), true
+}
+
+func appendObject(dst []byte, object map[string]any) (text []byte, ok bool) {
 	type member struct {
 		key   string
 		units []uint16
-		value gjson.Result
 	}
-	var list []member
-	v.ForEach(func(k, value gjson.Result) bool {
-		list = append(list, member{k.Str, utf16.Encode([]rune(k.Str)), value})
-		return true
-	})
-	slices.SortStableFunc(list, func(a, b member) int { return slices.Compare(a.units, b.units) })
+	list := make([]member, 0, len(object))
+	for key := range object {
+		list = append(list, member{key, utf16.Encode([]rune(key))})
+	}
+	slices.SortFunc(list, func(a, b member) int { return slices.Compare(a.units, b.units) })
 	dst = append(dst, '{')
-	first := len(dst)
 	for n, m := range list {
-		if n+1 < len(list) && cmp.Compare(m.key, list[n+1].key) == 0 {
-			continue // of equal keys the last one counts
-		}
-		if len(dst) > first {
+		if n > 0 {
 			dst = append(dst, ',')
 		}
 		if dst, ok = appendText(dst, m.key); !ok {
 			return dst, false
 		}
-		if dst, ok = appendCanonical(append(dst, ':'), m.value); !ok {
+		if dst, ok = appendCanonical(append(dst, ':'), object[m.key]); !ok {
 			return dst, false
 		}
 	}
@@ -94,8 +101,16 @@ func appendText(dst []byte, s string) (text []byte, ok bool) {
 			dst = append(dst, '\\', c)
 		case c >= ' ':
 			dst = append(dst, c)
-		case strings.IndexByte("\b\t\n\f\r", c) >= 0:
-			dst = append(dst, '\\', "btn.fr"[c-'\b'])
+		case c == '\b':
+			dst = append(dst, `\b`...)
+		case c == '\t':
+			dst = append(dst, `\t`...)
+		case c == '\n':
+			dst = append(dst, `\n`...)
+		case c == '\f':
+			dst = append(dst, `\f`...)
+		case c == '\r':
+			dst = append(dst, `\r`...)
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
 		}

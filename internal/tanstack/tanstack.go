@@ -81,9 +81,9 @@ type Binder struct {
 	room  int                     // for schemas that it writes, in bytes
 }
 
-// maxSchemas bounds the schemas that are written into one outcome: very many questions may be about
-// one tool with a large schema. Questions that come later are bound without it.
-const maxSchemas = 1 << 20
+// maxSchemas bounds the schemas that are written into one outcome, because very many questions may
+// be about one tool with a large schema. Later questions get a generic card.
+const maxSchemas = 64 << 10
 
 // NewBinder returns a Binder for the client's request, nil if the request is not of TanStack AI's
 // client.
@@ -113,15 +113,13 @@ func (b *Binder) Bound(told json.RawMessage, i agui.Interrupt) json.RawMessage {
 		return told
 	}
 	bound := binding{V: 1, Kind: "generic", Interrupt: i.ID, Run: b.runID}
-	if call, parameters, ok := b.approval(told, i); ok {
-		b.room -= len(parameters.Raw)
-		bound.Kind, bound.Tool, bound.Call, bound.Args = "tool-approval", call.Name, call.ID, args(call)
-		bound.InputHash, bound.ApprovalHash = inputHash(parameters), digest(noApprovalSchema)
-		told = agui.SetKey(told, "responseSchema", responseSchema(parameters))
+	if card, schema, ok := b.approval(told, i, bound); ok {
+		b.room -= len(schema)
+		return withBinding(agui.SetKey(told, "responseSchema", schema), agui.MustMarshal(card))
 	}
 	if schema := agui.View(told).Get("responseSchema"); schema.Exists() {
 		var ok bool
-		if bound.ResponseHash, ok = hash(schema); !ok {
+		if bound.ResponseHash, ok = hash([]byte(schema.Raw)); !ok {
 			return told // the client cannot hash it either
 		}
 	}
@@ -156,26 +154,44 @@ func withBinding(object json.RawMessage, binding []byte) json.RawMessage {
 	return agui.SetKey(object, "metadata", agui.SetKey(metadata, bindingKey, binding))
 }
 
-// approval returns the call that a yes or no is asked about, and the arguments' schema as the
-// request declares it, if the request declares the call's tool.
-func (b *Binder) approval(told json.RawMessage, i agui.Interrupt) (call agui.AskedCall, parameters gjson.Result, ok bool) {
+// approval returns the binding of a tool approval and the schema of its answer, if the question
+// asks for a yes or a no to a call, and the request declares the call's tool. The card shows the
+// call's arguments, so they must be known and must mean the same to every reader.
+func (b *Binder) approval(told json.RawMessage, i agui.Interrupt, bound binding) (card binding, schema []byte, ok bool) {
 	if string(i.Yes) != `{"approved":true}` || len(i.Calls) != 1 {
-		return call, parameters, false
+		return bound, nil, false
 	}
-	call = i.Calls[0]
+	call := i.Calls[0]
 	if call.Unknown || call.ID == "" || call.ID != agui.View(told).Get("toolCallId").Str {
-		return call, parameters, false
+		return bound, nil, false
 	}
-	parameters, ok = b.tools[call.Name]
-	return call, parameters, ok && len(parameters.Raw) <= b.room
+	parameters, declared := b.tools[call.Name]
+	if !declared || len(parameters.Raw) > b.room {
+		return bound, nil, false
+	}
+	if bound.Args, ok = arguments(call.Args); !ok {
+		return bound, nil, false
+	}
+	if bound.InputHash, ok = inputHash(parameters); !ok {
+		return bound, nil, false
+	}
+	schema = responseSchema(parameters)
+	if bound.ResponseHash, ok = hash(schema); !ok {
+		return bound, nil, false
+	}
+	bound.Kind, bound.Tool, bound.Call, bound.ApprovalHash = "tool-approval", call.Name, call.ID, digest(noApprovalSchema)
+	return bound, schema, true
 }
 
-// args returns the arguments that the card shows.
-func args(call agui.AskedCall) json.RawMessage {
-	if text := strings.TrimSpace(call.Args); agui.ValidJSON([]byte(text)) {
-		return json.RawMessage(text)
+// arguments returns the arguments of a call as the card shows them. ok is false for a text that is
+// not an object, or that has a key twice. No text is an empty object.
+func arguments(text string) (args json.RawMessage, ok bool) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return json.RawMessage("{}"), true
 	}
-	return json.RawMessage("{}")
+	args = json.RawMessage(text)
+	return args, text[0] == '{' && agui.ValidJSON(args) && agui.CheckKeys(args, agui.KeysOfData) == nil
 }
 
 const (
@@ -195,13 +211,12 @@ func inputSchema(parameters gjson.Result) []byte {
 	return agui.SetKey([]byte(parameters.Raw), "$schema", []byte(draft2020))
 }
 
-func inputHash(parameters gjson.Result) string {
+func inputHash(parameters gjson.Result) (sum string, ok bool) {
 	schema := inputSchema(parameters)
 	if schema == nil {
-		return digest("undefined")
+		return digest("undefined"), true
 	}
-	sum, _ := hash(agui.View(schema))
-	return sum
+	return hash(schema)
 }
 
 // responseSchema returns the schema that the client itself has for the approval of a tool.

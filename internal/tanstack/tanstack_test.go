@@ -1,6 +1,7 @@
 package tanstack
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestHash(t *testing.T) {
 		`"\u2028\u0001\b\t\n\f\r\"\\/\u007f<&>"`:                                                  "sha256:3cf90d4d6c88efa41d23ca5b3b1d4909898ca6bf0f5caf193d83fb169d1d0ddc",
 		`{"type":"object", "properties":{"approved":{"type":"boolean"}},"required":["approved"]}`: "sha256:2669b42546471c1da2dfb50cca7a7dbae638203124bf1b1cdaf58a7ddf0de291",
 	} {
-		if sum, ok := hash(gjson.Parse(text)); ok != (want != "") || ok && sum != want {
+		if sum, ok := hash([]byte(text)); ok != (want != "") || ok && sum != want {
 			t.Errorf("%s: %s %v, want %s", text, sum, ok, want)
 		}
 	}
@@ -102,17 +103,23 @@ func TestBound(t *testing.T) {
 		kind, response   string
 		input            string
 	}{
-		"its tool":                {asks, yes, tools, []agui.AskedCall{call}, "r1", "tool-approval", "sha256:aaa33c4437417e86b31cbe6fd1a8fb88dd4e2962168e91339b80102b72070beb", "sha256:c3e75a7d4e4bd6911fa21e7a3dfd29a13253847806e2f840a20e474afaa80517"},
-		"its tool without input":  {asks, yes, none, []agui.AskedCall{call}, "r1", "tool-approval", "sha256:ed82fe780755de70bdc8e477ffff9696d7dd16dd9b328a62a9d2d85525ba6b96", "sha256:eb045d78d273107348b0300c01d29b7552d622abbc6faf81b3ec55359aa9950c"},
-		"no tools":                {asks, yes, `[]`, []agui.AskedCall{call}, "r1", "generic", ours, ""},
-		"another yes":             {asks, `{"type":"accept"}`, tools, []agui.AskedCall{call}, "r1", "generic", ours, ""},
-		"two calls":               {asks, yes, tools, []agui.AskedCall{call, call}, "r1", "generic", ours, ""},
-		"another call":            {asks, yes, tools, []agui.AskedCall{{ID: "c2", Name: "delete_file"}}, "r1", "generic", ours, ""},
-		"a call that is too long": {asks, yes, tools, []agui.AskedCall{{ID: "c1", Name: "delete_file", Unknown: true}}, "r1", "generic", ours, ""},
-		"no schema":               {`{"id":"a~1","reason":"r"}`, "", `[]`, nil, "r1", "generic", "", ""},
-		"metadata of no object":   {`{"id":"a~1","reason":"r","metadata":"x"}`, "", `[]`, nil, "r1", "", "", ""},
-		"a schema without a hash": {`{"id":"a~1","reason":"r","responseSchema":{"x":1e400}}`, "", `[]`, nil, "r1", "", "", ""},
-		"no run":                  {asks, yes, tools, []agui.AskedCall{call}, "", "", "", ""},
+		"its tool":                          {asks, yes, tools, []agui.AskedCall{call}, "r1", "tool-approval", "sha256:aaa33c4437417e86b31cbe6fd1a8fb88dd4e2962168e91339b80102b72070beb", "sha256:c3e75a7d4e4bd6911fa21e7a3dfd29a13253847806e2f840a20e474afaa80517"},
+		"its tool without input":            {asks, yes, none, []agui.AskedCall{call}, "r1", "tool-approval", "sha256:ed82fe780755de70bdc8e477ffff9696d7dd16dd9b328a62a9d2d85525ba6b96", "sha256:eb045d78d273107348b0300c01d29b7552d622abbc6faf81b3ec55359aa9950c"},
+		"no tools":                          {asks, yes, `[]`, []agui.AskedCall{call}, "r1", "generic", ours, ""},
+		"another yes":                       {asks, `{"type":"accept"}`, tools, []agui.AskedCall{call}, "r1", "generic", ours, ""},
+		"two calls":                         {asks, yes, tools, []agui.AskedCall{call, call}, "r1", "generic", ours, ""},
+		"another call":                      {asks, yes, tools, []agui.AskedCall{{ID: "c2", Name: "delete_file"}}, "r1", "generic", ours, ""},
+		"a call that is too long":           {asks, yes, tools, []agui.AskedCall{{ID: "c1", Name: "delete_file", Unknown: true}}, "r1", "generic", ours, ""},
+		"a schema that cannot be hashed":    {asks, yes, strings.Replace(tools, `"string"`, `"number","maximum":1e400`, 1), []agui.AskedCall{call}, "r1", "generic", ours, ""},
+		"a schema that is nested very deep": {asks, yes, `[{"name":"delete_file","parameters":` + nested(998) + `}]`, []agui.AskedCall{call}, "r1", "generic", ours, ""},
+		"no arguments":                      {asks, yes, tools, []agui.AskedCall{{ID: "c1", Name: "delete_file", Args: " "}}, "r1", "tool-approval", "sha256:aaa33c4437417e86b31cbe6fd1a8fb88dd4e2962168e91339b80102b72070beb", "sha256:c3e75a7d4e4bd6911fa21e7a3dfd29a13253847806e2f840a20e474afaa80517"},
+		"arguments that are not JSON":       {asks, yes, tools, []agui.AskedCall{{ID: "c1", Name: "delete_file", Args: `{"amount": NaN, "to":"Eve"}`}}, "r1", "generic", ours, ""},
+		"arguments that are a list":         {asks, yes, tools, []agui.AskedCall{{ID: "c1", Name: "delete_file", Args: `["a.txt"]`}}, "r1", "generic", ours, ""},
+		"an argument twice":                 {asks, yes, tools, []agui.AskedCall{{ID: "c1", Name: "delete_file", Args: `{"path":"a.txt","path":"b.txt"}`}}, "r1", "generic", ours, ""},
+		"no schema":                         {`{"id":"a~1","reason":"r"}`, "", `[]`, nil, "r1", "generic", "", ""},
+		"metadata of no object":             {`{"id":"a~1","reason":"r","metadata":"x"}`, "", `[]`, nil, "r1", "", "", ""},
+		"a schema without a hash":           {`{"id":"a~1","reason":"r","responseSchema":{"x":1e400}}`, "", `[]`, nil, "r1", "", "", ""},
+		"no run":                            {asks, yes, tools, []agui.AskedCall{call}, "", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := agui.Interrupt{ID: "a~1", Object: []byte(c.asks), Yes: []byte(c.yes), Calls: c.calls}
@@ -131,7 +138,7 @@ func TestBound(t *testing.T) {
 			if b.Get("responseSchemaHash").Str != c.response || b.Get("inputSchemaHash").Str != c.input {
 				t.Errorf("hashes of %s", b.Raw)
 			}
-			if c.kind == "tool-approval" && (b.Get("originalArgs").Raw != call.Args || b.Get("toolName").Str != "delete_file" || b.Get("toolCallId").Str != "c1" ||
+			if c.kind == "tool-approval" && (b.Get("originalArgs").Raw != cmp.Or(strings.TrimSpace(c.calls[0].Args), "{}") || b.Get("toolName").Str != "delete_file" || b.Get("toolCallId").Str != "c1" ||
 				b.Get("approvalSchemaHash").Str != "sha256:22f76d9a1c618a3cfaa891208a14f6e5e6ab1be4ff1c38cc8a8cd1e8fd0c0e4e") {
 				t.Errorf("%s", b.Raw)
 			}
@@ -145,7 +152,7 @@ func TestBound(t *testing.T) {
 // The cost is linear in what the client and the backend send, however many questions are about one
 // tool.
 func TestManyQuestionsAboutOneTool(t *testing.T) {
-	large := `{"type":"object","title":"` + strings.Repeat("x", 300<<10) + `"}`
+	large := `{"type":"object","title":"` + strings.Repeat("x", 18<<10) + `"}`
 	body := `{"forwardedProps":{},"data":{},"tools":[{"name":"f","parameters":` + large + `},{"name":"f","parameters":{"type":"object"}}]}`
 	i := agui.Interrupt{ID: "a", Yes: []byte(`{"approved":true}`), Calls: []agui.AskedCall{{ID: "c", Name: "f"}}}
 	kinds := map[string]int{}
@@ -159,6 +166,22 @@ func TestManyQuestionsAboutOneTool(t *testing.T) {
 	}
 	if kinds["tool-approval"] != 3 || kinds["generic"] != 97 || size > 2*maxSchemas {
 		t.Errorf("%v, %d bytes", kinds, size)
+	}
+}
+
+// nested returns a schema of so many objects in one another.
+func nested(deep int) string {
+	return strings.Repeat(`{"items":`, deep) + `{}` + strings.Repeat(`}`, deep)
+}
+
+// A schema is hashed however deep it is nested, and only if it has few enough values. The row
+// schema-deep of bench measures what that costs.
+func TestHashOfALargeSchema(t *testing.T) {
+	if _, ok := hash([]byte(nested(900))); !ok {
+		t.Error("a deep schema was not hashed")
+	}
+	if _, ok := hash([]byte(`[` + strings.Repeat(`0,`, maxValues) + `0]`)); ok {
+		t.Error("more values were read than are bounded")
 	}
 }
 

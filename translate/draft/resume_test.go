@@ -106,8 +106,8 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestEditsThatAreNotOffered: an approval with other arguments goes to a backend only if its question
-// offers edits.
+// TestEditsThatAreNotOffered: an approval with other arguments goes to a backend only if its
+// question offers edits.
 func TestEditsThatAreNotOffered(t *testing.T) {
 	for members, want := range map[string]agui.Code{
 		`"approved":{"type":"boolean"}`:                 agui.InvalidPayload,

@@ -4,27 +4,42 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/tidwall/gjson"
+	"holdpoint/internal/agui"
 )
 
+// maxSchemaValues bounds the values and keys of a schema that is searched, because each takes
+// memory.
+const maxSchemaValues = 64 << 10
+
 // WantsSecret reports whether a schema asks for a secret: a member, at any depth, has the format
-// password or is writeOnly, as pydantic's SecretStr is.
+// password or is writeOnly, as pydantic's SecretStr is. A schema that cannot be read whole counts
+// as one that does, because then less is kept.
 func WantsSecret(schema json.RawMessage) bool {
 	if !bytes.Contains(schema, []byte("password")) && !bytes.Contains(schema, []byte("writeOnly")) &&
 		bytes.IndexByte(schema, '\\') < 0 {
 		return false
 	}
-	return wantsSecret(gjson.ParseBytes(schema))
+	value, err := agui.ParseValue(schema, maxSchemaValues)
+	return err != nil || wantsSecret(value.Any)
 }
 
-func wantsSecret(part gjson.Result) (secret bool) {
-	if !part.IsObject() && !part.IsArray() {
-		return false
+func wantsSecret(part any) bool {
+	switch part := part.(type) {
+	case []any:
+		for _, one := range part {
+			if wantsSecret(one) {
+				return true
+			}
+		}
+	case map[string]any:
+		if part["format"] == "password" || part["writeOnly"] == true {
+			return true
+		}
+		for _, one := range part {
+			if wantsSecret(one) {
+				return true
+			}
+		}
 	}
-	object := part.IsObject()
-	part.ForEach(func(name, value gjson.Result) bool {
-		secret = object && (name.Str == "format" && value.Str == "password" || name.Str == "writeOnly" && value.Type == gjson.True) || wantsSecret(value)
-		return !secret
-	})
-	return secret
+	return false
 }

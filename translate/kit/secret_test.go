@@ -18,6 +18,7 @@ func TestWantsSecret(t *testing.T) {
 		`{"type":"object","properties":{"password":{"type":"string"}}}`:                     false,
 		`{"type":"string","title":"password","description":"writeOnly"}`:                    false,
 		deep: true,
+		`{"enum":["password"` + strings.Repeat(`,0`, maxSchemaValues) + `]}`: true, // too many values
 	} {
 		if got := WantsSecret(json.RawMessage(schema)); got != want {
 			t.Errorf("%.80s: %v", schema, got)

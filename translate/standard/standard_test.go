@@ -187,8 +187,8 @@ func TestFreeAnswerIsNoApproval(t *testing.T) {
 	}
 }
 
-// An approval with other arguments goes to a backend only if its question offers edits. A schema may
-// have one form for the yes and another for the no, as TanStack AI's has.
+// An approval with other arguments goes to a backend only if its question offers edits. A schema
+// may have one form for the yes and another for the no, as TanStack AI's has.
 func TestEditsThatAreNotOffered(t *testing.T) {
 	const yes, no = `{"type":"object","properties":{"approved":{"const":true}}}`, `{"type":"object","properties":{"approved":{"const":false}}}`
 	const offers = `{"type":"object","properties":{"approved":{"const":true},"editedArgs":{}}}`
