@@ -8,7 +8,7 @@ import (
 	"holdpoint/store"
 )
 
-// TestTwoCallsOfOneNoteAsk: two calls that stand in one note of the record are both taken out of it.
+// TestTwoCallsOfOneNoteAsk: two calls that stand in one note of the record are both taken out.
 func TestTwoCallsOfOneNoteAsk(t *testing.T) {
 	g := newRig(t, nil)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t"})
