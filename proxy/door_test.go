@@ -16,6 +16,7 @@ import (
 	"holdpoint/internal/door"
 	"holdpoint/store"
 	"holdpoint/translate"
+	"holdpoint/translate/yesno"
 )
 
 // A desk is a rig whose questions are decided elsewhere. Its backend asks x and y first, and ends
@@ -226,6 +227,52 @@ func TestABareBooleanAtTheDesk(t *testing.T) {
 	stands := d.record().Pause.Decisions
 	if len(stands) != 1 || string(stands[0].Payload) != `{"approved":true}` || stands[0].Says != "approved" {
 		t.Errorf("%+v", stands)
+	}
+}
+
+// TestTheAgentsOwnValuesAtTheDesk: the agent's own yes is read as an approval, also if it is said
+// again, in either form, before it is carried and after that.
+func TestTheAgentsOwnValuesAtTheDesk(t *testing.T) {
+	var answers yesno.Rules
+	if err := answers.UnmarshalText([]byte(`* {"go":true} {"go":false}`)); err != nil {
+		t.Fatal(err)
+	}
+	free := callFamily{dialect: "agui", asks: []string{`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"input_required","message":"Pay?"}]}}`}}
+	g := newFamilyRig(t, free, true, free.asksOnce, func(o *Options) { o.Answers = answers })
+	g.do(talk("t", ""))
+	pause := func() *agui.Pause {
+		rec, err := g.store.Load(t.Context(), recordKey("/", "t"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rec.Pause
+	}
+	p := pause()
+	if p == nil || p.Interrupts[0].YesNo == nil {
+		t.Fatalf("%+v", p)
+	}
+	decides := func(payload string) error {
+		word := door.Word{Question: p.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(payload)}
+		_, err := g.h.Decide(t.Context(), recordKey("/", "t"), p.ID, maria, []door.Word{word})
+		return err
+	}
+	for _, carried := range []bool{false, true} {
+		if carried {
+			g.do(talk("t", ""))
+			if pause() != nil {
+				t.Fatal("it was not carried")
+			}
+		}
+		for _, payload := range []string{`{"go":true}`, `{"approved":true}`, `{"go":true}`} {
+			if err := decides(payload); err != nil {
+				t.Errorf("carried %v: %s: %v", carried, payload, err)
+			}
+		}
+		for _, payload := range []string{`{"go":false}`, `{"approved":false}`} {
+			if err := decides(payload); !errors.Is(err, store.ErrConflict) {
+				t.Errorf("carried %v: the contrary %s: %v", carried, payload, err)
+			}
+		}
 	}
 }
 

@@ -112,7 +112,7 @@ func (l *ledger) decided(p *agui.Pause, list []agui.Decision) []event.Interrupt 
 		}
 		a := d.Answer()
 		q := question(i)
-		q.Asked, q.Status, q.Answered, q.Payload = d.Asked, string(d.Status), a.AnsweredDigest(), i.Shown(d.Payload)
+		q.Asked, q.Status, q.Answered, q.Payload = d.Asked, string(d.Status), i.ShownDigest(&a), i.Shown(d.Payload)
 		q.Says, q.Edited, q.Comment = d.Says, d.Edited, d.Comment
 		of = append(of, q)
 	}
@@ -140,7 +140,7 @@ func (l *ledger) answered(p *agui.Pause, answers []agui.Answer, now time.Time) *
 		q := question(i)
 		if at, is := given[i.ID]; is {
 			a := &answers[at]
-			q.Status, q.Answered, q.Payload = string(a.Status), a.AnsweredDigest(), bytes.Clone(i.Shown(a.Payload)) // it lies in the request
+			q.Status, q.Answered, q.Payload = string(a.Status), i.ShownDigest(a), bytes.Clone(i.Shown(a.Payload)) // it lies in the request
 			q.Says, q.Edited = saysOf(a, read[at]), read[at].Edited
 		}
 		if d := p.Decision(i.ID); d != nil {
@@ -276,7 +276,7 @@ func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
 		a := &named[n]
 		q := event.Interrupt{ID: agui.Cut(a.ID), Status: string(a.Status), Answered: a.AnsweredDigest(), Payload: a.Payload}
 		if r.isSecret(pause, a.ID) {
-			q.Payload = nil
+			q.Answered, q.Payload = "", nil
 		}
 		if pause != nil {
 			if i := pause.Interrupt(a.ID); i != nil {

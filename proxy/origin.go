@@ -47,9 +47,14 @@ func given(p *agui.Pause, answers []agui.Answer, read []agui.Reading) []store.Gi
 	list, room := make([]store.Given, len(answers)), maxGivenBytes
 	for n := range answers {
 		a := &answers[n]
-		g := store.Given{ID: strings.Clone(a.ID), Status: a.Status, Digest: a.AnsweredDigest()}
+		g := store.Given{ID: strings.Clone(a.ID), Status: a.Status}
 		g.Says, g.Edited = saysOf(a, read[n]), read[n].Edited
-		if i := p.Interrupt(a.ID); len(a.Payload) <= room && (i == nil || !i.Secret) {
+		i := p.Interrupt(a.ID)
+		secret := i != nil && i.Secret
+		if !secret {
+			g.Digest = a.AnsweredDigest()
+		}
+		if len(a.Payload) <= room && !secret {
 			g.Payload = bytes.Clone(a.Payload) // it lies in the request
 			room -= len(a.Payload)
 		}

@@ -52,8 +52,8 @@ type Interrupt struct {
 	// cancel, as it does for an expired question.
 	CancelOnly bool `json:"cancelOnly,omitempty"`
 	// Secret reports that what answers the question is a secret, such as a credential. The payload
-	// goes to the backend only: no event, no list and no result has it. A dialect sets it where the
-	// published schema does not tell; else proxy reads it from that.
+	// goes to the backend only: no event, no list and no result has it or its digest. A dialect sets
+	// it where the published schema does not tell; else proxy reads it from that.
 	Secret bool `json:"secret,omitempty"`
 }
 
@@ -63,6 +63,15 @@ func (i *Interrupt) Shown(payload json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return payload
+}
+
+// ShownDigest returns the digest that may be shown of an answer: "" if it is a secret, because a
+// short secret can be guessed by its digest.
+func (i *Interrupt) ShownDigest(a *Answer) string {
+	if i.Secret {
+		return ""
+	}
+	return a.AnsweredDigest()
 }
 
 // A YesNo is what the operator has said of a question whose backend takes any value. Yes and No are

@@ -23,7 +23,7 @@ import (
 //	*              "yes"                           "no"
 //
 // The templates are JSON, because such an agent gets a value and no text. The first rule counts
-// that is for the name. A rule with $arguments is for questions that have some.
+// that is for the name. A rule with $arguments is for questions that have some, see Ask.
 type Rules []Rule
 
 // A Rule is one of them.
@@ -86,7 +86,9 @@ func (r Rules) of(about translate.Subject) (Words, bool) {
 }
 
 // Ask makes a question without a responseSchema one for a yes or a no, if a rule is for it. What
-// the question does not say of its subject, its call does.
+// the question does not say of its subject, its call does. A question about other arguments than
+// its call's matches no rule with $arguments: the person is shown the call, and the agent would get
+// the others.
 func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
 	if len(i.Calls) == 1 && !i.Calls[0].Unknown {
 		if about.Name == "" {
@@ -95,6 +97,9 @@ func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
 		if args := gjson.Parse(i.Calls[0].Args); about.Arguments == nil && agui.ValidJSON([]byte(i.Calls[0].Args)) && args.IsObject() {
 			about.Arguments = json.RawMessage(args.Raw)
 		}
+	}
+	if !areOfCalls(about.Arguments, i.Calls) {
+		about.Arguments = nil
 	}
 	words, ok := r.of(about)
 	if !ok {
@@ -105,9 +110,21 @@ func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
 		i.Object = agui.SetString(i.Object, "message", fmt.Sprintf("The agent asks to call the tool %s.", about.Name))
 	}
 	i.Object = agui.SetKey(i.Object, "responseSchema", []byte(words.Schema()))
-	if i.Calls == nil && about.Name != "" {
+	// Only the arguments that a yes sends are known to run. Others are the agent's statement.
+	if words.arguments != nil && i.Calls == nil && about.Name != "" {
 		i.Calls = []agui.AskedCall{{Name: about.Name, Args: string(about.Arguments)}}
 	}
+}
+
+// areOfCalls reports whether arguments can be those of the calls that a question is about.
+func areOfCalls(arguments json.RawMessage, calls []agui.AskedCall) bool {
+	switch {
+	case len(calls) == 0:
+		return true
+	case len(calls) > 1:
+		return false
+	}
+	return calls[0].Unknown || sameArguments(string(arguments), calls[0].Args)
 }
 
 // wordsOf returns the words that a question was asked with.
@@ -187,11 +204,14 @@ func WriteAnswer(i *agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 }
 
 // noMore refuses a yes that says more than the backend's yes has a place for: an agent would act on
-// less than the person said.
+// less than the person said. No yes has a place for a reason.
 func noMore(a agui.Answer) error {
 	more := ""
 	gjson.ParseBytes(a.Payload).ForEach(func(k, v gjson.Result) bool {
-		if v.Type != gjson.Null && !slices.Contains([]string{"approved", "editedArgs", "reason"}, k.Str) {
+		switch {
+		case v.Type == gjson.Null, k.Str == "approved", k.Str == "editedArgs":
+		case k.Str == "reason" && v.Type == gjson.String && strings.TrimSpace(v.Str) == "":
+		default:
 			more = k.Str
 		}
 		return more == ""

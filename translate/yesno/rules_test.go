@@ -63,6 +63,7 @@ const payRule2Lines = `pay;transfer_* {"go":true,"args":"$arguments"} {"go":fals
 // TestAskedForAYesOrANo: what a question becomes, by what it says of its subject.
 func TestAskedForAYesOrANo(t *testing.T) {
 	const full = `{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"},"reason":{"type":"string"}},"required":["approved"]}`
+	bob := []agui.AskedCall{{ID: "c", Name: "pay", Args: `{"to":"Bob","amount":5}`}}
 	for name, c := range map[string]struct {
 		value  string // by which the agent asks
 		calls  []agui.AskedCall
@@ -75,9 +76,12 @@ func TestAskedForAYesOrANo(t *testing.T) {
 		"with a message":            {`{"action":"pay","args":{"amount":5},"message":"Pay?"}`, nil, `{"message":"Pay?"}`, full, "Pay?", `pay {"amount":5}`},
 		"by a pattern":              {`{"tool":"transfer_all","arguments":{"to":"x"}}`, nil, `{}`, full, "The agent asks to call the tool transfer_all.", `transfer_all {"to":"x"}`},
 		"members without a frame":   {`{"action":"pay","amount":5,"message":"Pay?"}`, nil, `{"message":"Pay?"}`, full, "Pay?", `pay {"amount":5}`},
-		"without arguments":         {`{"action":"pay"}`, nil, `{}`, kit.ApprovalSchema, "The agent asks to call the tool pay.", `pay `},
+		"without arguments":         {`{"action":"pay"}`, nil, `{}`, kit.ApprovalSchema, "The agent asks to call the tool pay.", ""},
 		"a text":                    {`"Pay?"`, nil, `{"message":"Pay?"}`, kit.ApprovalSchema, "Pay?", ""},
-		"a name with a slash":       {`{"action":"mail/send","args":{}}`, nil, `{}`, kit.ApprovalSchema, "The agent asks to call the tool mail/send.", `mail/send {}`},
+		"whose yes has no place":    {`{"action":"delete","path":"/tmp"}`, nil, `{}`, kit.ApprovalSchema, "The agent asks to call the tool delete.", ""},
+		"as its call":               {`{"action":"pay","args":{"amount":5,"to":"Bob"}}`, bob, `{}`, full, "The agent asks to call the tool pay.", `pay {"to":"Bob","amount":5}`},
+		"not as its call":           {`{"action":"pay","args":{"amount":500,"to":"Eve"}}`, bob, `{}`, kit.ApprovalSchema, "The agent asks to call the tool pay.", `pay {"to":"Bob","amount":5}`},
+		"a name with a slash":       {`{"action":"mail/send","args":{}}`, nil, `{}`, kit.ApprovalSchema, "The agent asks to call the tool mail/send.", ""},
 		"of a call":                 {`"Pay?"`, []agui.AskedCall{{ID: "c", Name: "pay", Args: `{"amount":5}`}}, `{"message":"Pay?"}`, full, "Pay?", `pay {"amount":5}`},
 		"of a call that is unknown": {`"Pay?"`, []agui.AskedCall{{ID: "c", Name: "pay", Unknown: true}}, `{"message":"Pay?"}`, kit.ApprovalSchema, "Pay?", `pay `},
 	} {
@@ -94,6 +98,15 @@ func TestAskedForAYesOrANo(t *testing.T) {
 	i := agui.Interrupt{Object: json.RawMessage(`{}`)}
 	if newRules(t, `pay true false`).Ask(&i, translate.Subject{Name: "delete"}); i.YesNo != nil || string(i.Object) != `{}` {
 		t.Errorf("no rule is for it: %s", i.Object)
+	}
+	// A question about other arguments than its call's, or about several calls, stays as it was where
+	// the only yes has a place for arguments.
+	for _, calls := range [][]agui.AskedCall{bob, append(bob, bob...)} {
+		i := agui.Interrupt{Object: json.RawMessage(`{}`), Calls: calls}
+		newRules(t, `pay {"go":true,"args":"$arguments"} {"go":false}`).Ask(&i, translate.Subject{Name: "pay", Arguments: json.RawMessage(`{"to":"Eve","amount":500}`)})
+		if i.YesNo != nil || string(i.Object) != `{}` || len(i.Calls) != len(calls) {
+			t.Errorf("%d calls: it asks %s", len(calls), i.Object)
+		}
 	}
 }
 
@@ -117,6 +130,11 @@ func TestAnswersInTheAgentsValues(t *testing.T) {
 		{&pay, false, `{"approved":false,"reason":"no, go!","note":1}`, `{"approved":false,"reason":"no, go!","note":1}`, `{"go":false,"why":"no, go!"}`},
 		{&pay, false, cancelled, ``, `{"go":false,"why":""}`},
 		{&pay, false, `{"approved":true,"amount":4}`, `{"approved":true,"amount":4}`, ``},
+		{&pay, false, `{"approved":true,"reason":"only 4, not 5"}`, `{"approved":true,"reason":"only 4, not 5"}`, ``},
+		{&pay, false, `{"approved":true,"reason":["only 4"]}`, `{"approved":true,"reason":["only 4"]}`, ``},
+		{&pay, false, `{"approved":true,"reason":" "}`, `{"approved":true,"reason":" "}`, `{"go":true,"args":{"amount":5}}`},
+		{&pay, false, `{"approved":true,"reason":null}`, `{"approved":true,"reason":null}`, `{"go":true,"args":{"amount":5}}`},
+		{&text, true, `{"approved":true,"reason":"fine"}`, `{"approved":true,"reason":"fine"}`, ``},
 		{&pay, false, `{"go":true,"args":{"amount":5}}`, `{"approved":true}`, `{"go":true,"args":{"amount":5}}`},
 		{&pay, false, `{"go":true,"args":{"amount":4}}`, `{"approved":true,"editedArgs":{"amount":4}}`, `{"go":true,"args":{"amount":4}}`},
 		{&pay, false, `{"go":true,"args":{"amount":5},"more":1}`, `{"go":true,"args":{"amount":5},"more":1}`, `{"go":false,"why":""}`}, // the schema refuses it
