@@ -88,8 +88,8 @@ const (
 // A pause leaves a record beside it, which is counted by itself: its own bytes (itself, its id, the
 // backend's own end, and the one without the outcome under the request's ids), what the client has
 // (Messages, State, Seen), the digest of the questions, where they come from, and what a call of
-// the store takes here, for its context. The store of this test does nothing; memory's work comes
-// on top.
+// the store takes here, for its context, which ends sooner in a drain. The store of this test does
+// nothing; memory's work comes on top.
 func TestRewrittenEndsAllocateLittle(t *testing.T) {
 	const runs = 100
 	most := 12.0
@@ -124,7 +124,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 		})
 		withMemory, _ := perEnd(memory.New(memory.Options{}), whole, asks)
 		t.Logf("%s: a question: %v allocations, %v of them for the record; %v more in the store", dialect, all, record, withMemory-all)
-		if all-record > most || record > 27 || withMemory-all > 8 {
+		if all-record > most || record > 30 || withMemory-all > 8 {
 			t.Errorf("%s: a question: %v allocations, %v of them for the record; %v more in the store", dialect, all, record, withMemory-all)
 		}
 	}
