@@ -19,33 +19,21 @@ import (
 // answer is taken afterwards, once.
 func TestTwoAnswersToOneQuestion(t *testing.T) {
 	fewer(t, 1)
-	for _, name := range dialects.All().Names() {
-		of := []string{name}
-		if name == "auto" {
-			of = dialects.All().Names()[1:]
-		}
-		for _, dialect := range of {
-			for _, b := range dialecttest.Of(dialect) {
-				if name == "auto" && !strings.Contains(b.Asks, "RUN_STARTED") {
-					continue // it does not speak AG-UI
+	eachAsker(func(name string, b dialecttest.Backend) {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				c := newChatter(t, b, dialects.All())
+				c.send("", "ask")
+				if c.pending == "" {
+					return // auto does not know that it asks (Mastra)
 				}
-				b.Dialect = name
-				t.Run(strings.Join([]string{name, dialect + " " + b.Form}, "/"), func(t *testing.T) {
-					rapid.Check(t, func(t *rapid.T) {
-						c := newChatter(t, b, dialects.All())
-						c.send("", "ask")
-						if c.pending == "" {
-							return // auto does not know that it asks (Mastra)
-						}
-						c.answersTwice()
-						c.answer(c.pending, rapid.SampledFrom([]string{"yes", "no"}).Draw(t, "answer"), false, "end")
-						c.goesOn()
-						c.check()
-					})
-				})
-			}
-		}
-	}
+				c.answersTwice()
+				c.answer(c.pending, rapid.SampledFrom([]string{"yes", "no"}).Draw(t, "answer"), false, "end")
+				c.goesOn()
+				c.check()
+			})
+		})
+	})
 }
 
 // answersTwice sends two answers to the open question, which the backend must not see.

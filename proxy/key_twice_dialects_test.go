@@ -96,6 +96,28 @@ func TestAKeyTwiceReachesNoBackend(t *testing.T) {
 		"freed at the desk": func(c *chatter) { c.send("", "ask"); c.free() },
 		"restarted":         func(c *chatter) { c.send("", "ask"); c.forget() },
 	}
+	eachAsker(func(name string, b dialecttest.Backend) {
+		for situation, bring := range situations {
+			t.Run(name+"/"+situation, func(t *testing.T) {
+				rapid.Check(t, func(t *rapid.T) {
+					c := newChatter(t, b, dialects.All())
+					bring(c)
+					c.sendsTwice()
+					if situation != "restarted" { // then the backend may wait for what nobody can answer
+						c.goesOn()
+					}
+					if situation != "restarted" && b.Dialect != "auto" { // which does not know all of them
+						c.plainAnswers()
+					}
+					c.check()
+				})
+			})
+		}
+	})
+}
+
+// eachAsker calls do for each backend of each dialect, named, and under auto if it speaks AG-UI.
+func eachAsker(do func(name string, b dialecttest.Backend)) {
 	for _, name := range dialects.All().Names() {
 		of := []string{name}
 		if name == "auto" {
@@ -104,25 +126,10 @@ func TestAKeyTwiceReachesNoBackend(t *testing.T) {
 		for _, dialect := range of {
 			for _, b := range dialecttest.Of(dialect) {
 				if name == "auto" && !strings.Contains(b.Asks, "RUN_STARTED") {
-					continue // it does not speak AG-UI
+					continue
 				}
 				b.Dialect = name
-				for situation, bring := range situations {
-					t.Run(strings.Join([]string{name, dialect + " " + b.Form, situation}, "/"), func(t *testing.T) {
-						rapid.Check(t, func(t *rapid.T) {
-							c := newChatter(t, b, dialects.All())
-							bring(c)
-							c.sendsTwice()
-							if situation != "restarted" { // then the backend may wait for what nobody can answer
-								c.goesOn()
-							}
-							if situation != "restarted" && name != "auto" { // which does not know all of them
-								c.plainAnswers()
-							}
-							c.check()
-						})
-					})
-				}
+				do(name+"/"+dialect+" "+b.Form, b)
 			}
 		}
 	}
