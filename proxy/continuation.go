@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"holdpoint/internal/agui"
-	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
@@ -77,9 +76,7 @@ func (r *run) noteOpenCalls() {
 	if len(keys) == 0 || !mixed || r.h.opts.StoreInMemory {
 		return
 	}
-	text := agui.MustMarshal(keys)
-	sum := sha256.Sum256(text)
-	if err := r.ledger.remember(store.Note{ID: openPrefix + hex.EncodeToString(sum[:16]), Text: text}, store.MaxNotes); err != nil {
+	if err := r.noteHashes(openPrefix, keys); err != nil {
 		r.log.Error("calls that the run left open are not noted by the store: after a restart they are not handed on", "calls", len(keys), "err", err)
 	}
 }

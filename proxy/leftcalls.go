@@ -112,11 +112,16 @@ func (r *run) noteLeft(own []openCall) {
 	for n, c := range own {
 		hashes[n] = r.leftHash(c.id)
 	}
-	text := agui.MustMarshal(hashes)
-	sum := sha256.Sum256(text)
-	if err := r.ledger.remember(store.Note{ID: leftPrefix + hex.EncodeToString(sum[:16]), Text: text}, store.MaxNotes); err != nil {
+	if err := r.noteHashes(leftPrefix, hashes); err != nil {
 		r.log.Error("calls of the client's own tools are not noted by the store: after a restart, and at another replica, its answers to them may be refused", "calls", len(own), "err", err)
 	}
+}
+
+// noteHashes notes calls in the record, by their hashes. Equal ones are one note.
+func (r *run) noteHashes(prefix string, hashes []string) error {
+	text := agui.MustMarshal(hashes)
+	sum := sha256.Sum256(text)
+	return r.ledger.remember(store.Note{ID: prefix + hex.EncodeToString(sum[:16]), Text: text}, store.MaxNotes)
 }
 
 // leftHash returns what a note holds of a call.
