@@ -16,11 +16,17 @@ type WrapperA struct{ Client }
 
 // Stream implements Client.
 func (w WrapperA) Stream(messages []*Message, options *Options, yield func(Update)) error {
+	return streamRequests(w.Client, w.outgoing(messages), options, yield, func(r *ApprovalRequest, call *Call) { r.original = call })
+}
+
+// streamRequests runs the client, and yields its calls of request_approval as approval requests.
+// made completes one.
+func streamRequests(c Client, messages []*Message, options *Options, yield func(Update), made func(*ApprovalRequest, *Call)) error {
 	var failed error
-	err := w.Client.Stream(w.outgoing(messages), options, func(u Update) {
+	err := c.Stream(messages, options, func(u Update) {
 		u.Contents = slices.Clone(u.Contents)
-		for n, c := range u.Contents {
-			call, ok := c.(*Call)
+		for n, content := range u.Contents {
+			call, ok := content.(*Call)
 			if !ok || call.Name != requestApproval {
 				continue
 			}
@@ -29,7 +35,7 @@ func (w WrapperA) Stream(messages []*Message, options *Options, yield func(Updat
 				failed = err
 				return
 			}
-			request.original = call
+			made(request, call)
 			u.Contents[n] = request
 		}
 		if failed == nil {

@@ -2,7 +2,6 @@ package dotnetclient
 
 import (
 	"encoding/json"
-	"slices"
 
 	"holdpoint/e2e/netjson"
 )
@@ -14,30 +13,7 @@ type WrapperB struct{ Client }
 
 // Stream implements Client.
 func (w WrapperB) Stream(messages []*Message, options *Options, yield func(Update)) error {
-	var failed error
-	err := w.Client.Stream(w.outgoing(messages), options, func(u Update) {
-		u.Contents = slices.Clone(u.Contents)
-		for n, c := range u.Contents {
-			call, ok := c.(*Call)
-			if !ok || call.Name != requestApproval {
-				continue
-			}
-			request, err := requested(call)
-			if err != nil {
-				failed = err
-				return
-			}
-			request.Call.ID = call.ID
-			u.Contents[n] = request
-		}
-		if failed == nil {
-			yield(u)
-		}
-	})
-	if failed != nil {
-		return failed
-	}
-	return err
+	return streamRequests(w.Client, w.outgoing(messages), options, yield, func(r *ApprovalRequest, call *Call) { r.Call.ID = call.ID })
 }
 
 // outgoing returns the conversation as the server's wrapper reads it. What a message has beside an
