@@ -164,6 +164,7 @@ func (p *pair) exchanges(r *translate.Request) (res translate.Result, went bool)
 func (p *pair) exchange() translate.Result {
 	stream, end := p.stream()
 	var results [2]translate.Result
+	var refusals [2]error // of End: the dialect shows the client nothing of what it read
 	for n := range p.sides {
 		p.sides[n].emitted = nil
 	}
@@ -180,13 +181,13 @@ func (p *pair) exchange() translate.Result {
 	}
 	for n := range p.sides {
 		s := &p.sides[n]
-		var err error
-		if results[n], err = s.run.End(e); err != nil {
-			p.rt.Fatal(err)
-		}
+		results[n], refusals[n] = s.run.End(e)
 		for _, ev := range results[n].Before {
 			s.seen.Add(ev)
 		}
+	}
+	if fmt.Sprint(refusals[0]) != fmt.Sprint(refusals[1]) {
+		p.rt.Fatalf("the end is %v; unless it was shown what passed before: %v", refusals[0], refusals[1])
 	}
 	p.same(results)
 	return results[0]
