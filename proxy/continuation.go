@@ -45,7 +45,21 @@ func (r *run) callKey(id, name, args string) callKey {
 // runsOpenCalls reports whether the backend may run calls of the history that have no result.
 func (r *run) runsOpenCalls() bool {
 	continuer, ok := r.h.opts.Dialect.(translate.Continuer)
-	return ok && r.backend() == "" && continuer.Continues(r.spoken())
+	return ok && continuer.Continues(r.spoken(), r.backend())
+}
+
+// hasLostQuestion reports whether a client of the thread has named a question that the record does
+// not know, and under whose id only a backend asks that keeps nothing between two runs.
+func (r *run) hasLostQuestion() bool {
+	stateless, ok := r.h.opts.Dialect.(translate.Stateless)
+	if !ok {
+		return false
+	}
+	named, _ := r.h.named.Get(r.ledger.key)
+	return slices.ContainsFunc(named, func(id string) bool {
+		native, _ := kit.NativeID(id)
+		return stateless.AsksUnder(native, r.spoken())
+	})
 }
 
 // openPrefix is how the ids of the notes begin that hold calls which a run left open.
@@ -101,10 +115,13 @@ func (r *run) noteAskedCalls(p *agui.Pause) {
 }
 
 // withholdOpenCalls takes calls out of the messages that the backend may run although nobody
-// approved them. p is the pause that the request answers, nil if there is none. Its calls are the
-// dialect's to send. It returns the messages that have changed, by their bytes before.
+// approved them. After a lost question it also takes out those that a user has talked past, because
+// a backend that keeps nothing refuses the history otherwise. p is the pause that the request
+// answers, nil if there is none. Its calls are the dialect's to send. It returns the messages that
+// have changed, by their bytes before.
 func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
-	if !r.runsOpenCalls() || !kit.Continues(r.in) {
+	runs, lost := r.runsOpenCalls() && kit.Continues(r.in), r.hasLostQuestion()
+	if !runs && !lost {
 		return nil
 	}
 	asked := r.callsAskedAbout()
@@ -117,10 +134,17 @@ func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 			}
 		}
 	}
-	withheld := 0
-	in, edited := kit.WithoutOpenCalls(r.in, func(c agui.Call) bool {
+	withheld, abandoned := 0, 0
+	in, edited := kit.WithoutOpenCalls(r.in, func(c agui.Call, isAbandoned bool) bool {
 		if c.ID != "" && answered[c.ID] {
 			return false
+		}
+		if !runs {
+			goes := isAbandoned && !r.in.Declares(c.Name)
+			if goes {
+				abandoned++
+			}
+			return goes
 		}
 		key := r.callKey(c.ID, c.Name, c.Args)
 		stays := c.Name != "" && !asked.has(c.ID, key) && !r.h.askedCalls.Contains(key) &&
@@ -134,7 +158,12 @@ func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 		return nil
 	}
 	r.in = in
-	r.log.Warn("calls without a result taken out of the messages: the backend may run them, and no run is known that left them to the client", "calls", withheld)
+	if withheld > 0 {
+		r.log.Warn("calls without a result taken out of the messages: the backend may run them, and no run is known that left them to the client", "calls", withheld)
+	}
+	if abandoned > 0 {
+		r.log.Warn("calls without a result taken out of the messages: their question is lost, and the backend keeps nothing and would refuse the history", "calls", abandoned)
+	}
 	return edited
 }
 

@@ -259,3 +259,70 @@ func TestOpenCallOfAnotherPrincipal(t *testing.T) {
 		}
 	}
 }
+
+// TestCallOfALostQuestion: a backend that keeps nothing refuses a history with a call that has no
+// result. Once a client has named the lost question, the call that a user has talked past leaves
+// its message. Only the id of such a backend's question does that, and where the path is known to
+// speak another dialect nothing does.
+func TestCallOfALostQuestion(t *testing.T) {
+	const lost, emptied = "ficc_g1~AAAAAAAAAAAA", `{"role":"assistant","id":"a7","content":""}`
+	turn := turnOf(openCallA)
+	answer := func(id, status string) string {
+		return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q,"payload":{"approved":true}}]`, id, status)
+	}
+	for name, c := range map[string]struct {
+		dialects string
+		before   string // members of a request before
+		messages []string
+		more     string
+		want     string // of the message with the call, "" for the same
+	}{
+		"an answer before":                   {before: answer(lost, "resolved"), messages: []string{turn, noWords}, want: emptied},
+		"an answer under the native id":      {before: answer("ficc_g1", "resolved"), messages: []string{turn, noWords}, want: emptied},
+		"a cancel beside the words":          {messages: []string{turn, noWords}, more: answer(lost, "cancelled"), want: emptied},
+		"of another call of the turn":        {before: answer("ficc_g9~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}, want: emptied},
+		"beside words of the assistant":      {before: answer(lost, "resolved"), messages: []string{strings.Replace(turn, `"toolCalls"`, `"content":"Now","toolCalls"`, 1), noWords}, want: `{"role":"assistant","content":"Now","id":"a7"}`},
+		"declared":                           {before: answer(lost, "resolved"), messages: []string{turn, noWords}, more: `,"tools":[{"name":"delete_file"}]`},
+		"answered":                           {before: answer(lost, "resolved"), messages: []string{turn, `{"id":"x","role":"tool","toolCallId":"g1","content":"done"}`, noWords}},
+		"no words behind":                    {before: answer(lost, "resolved"), messages: []string{turn}},
+		"nothing is named":                   {messages: []string{turn, noWords}},
+		"the id of the call":                 {before: answer("g1~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"LangGraph's id":                     {before: answer("95b93ade5d71718992515f7daf83c1ce~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of Strands":                   {before: answer("v1:tool_call:g1:2f08e8d1-19f3-59aa-90a6-72d00b90ee01~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of ADK":                       {before: answer("adk-5cc7e836-a337-44dd-924c-bd271283c1a3~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of Mastra":                    {before: answer("r1::g1~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of pydantic-ai":               {before: answer("int-g1~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of Agent Framework in Python": {before: answer("af-call-16fe649955ea4e4d8f380250eddf7b28~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of AG2":                       {before: answer("e8d9c062-032c-4b21-a513-a779808923a4~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of CrewAI":                    {before: answer("t~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"a path that the host's questions for input taught": {dialects: "agui", before: answer(lost, "resolved"), messages: []string{turn, noWords}, want: emptied},
+		"another dialect": {dialects: "langgraph aws-strands adk agno mastra tool-call draft", before: answer(lost, "resolved"), messages: []string{turn, noWords}},
+	} {
+		dialects := c.dialects
+		if dialects == "" {
+			dialects = "auto"
+		}
+		for _, dialect := range strings.Fields(dialects) {
+			t.Run(dialect+", "+name, func(t *testing.T) {
+				g := newTurnRig(t, dialect, nil)
+				if c.before != "" {
+					if told := g.do(talk("t", c.before, turn)); !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
+						t.Fatalf("the answer is told as %s", told)
+					}
+				}
+				g.do(talk("t", c.more, c.messages...))
+				list := gjson.GetBytes(g.last(), "messages").Array()
+				if len(list) != len(c.messages)+1 {
+					t.Fatalf("%d messages of %d: %s", len(list), len(c.messages)+1, g.last())
+				}
+				want := c.want
+				if want == "" {
+					want = c.messages[0]
+				}
+				if got := list[1].Raw; got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			})
+		}
+	}
+}

@@ -363,8 +363,21 @@ type Reply struct {
 // of the pause that a request answers. Begin decides about those.
 type Continuer interface {
 	// Continues reports whether a backend may do so where the thread is known to speak a dialect.
-	// spoken is as in HistoryReader.Replies. It is pure, and cheap.
-	Continues(spoken string) bool
+	// spoken is as in HistoryReader.Replies, and backend as in Request.Backend. It is pure, and cheap.
+	Continues(spoken, backend string) bool
+}
+
+// A Stateless is a Dialect some of whose backends keep nothing between two runs, and whose model's
+// provider refuses a history with a call that has no result. A question that Holdpoint has lost
+// leaves such a call in the chat, which nobody can answer any more.
+//
+// proxy takes such a call out of its message if a user's message follows it and a client of the
+// thread has named a question under whose id only such a backend asks, unless the request declares
+// its tool. No message goes by that. Where the dialect knows the backend, Begin does it.
+type Stateless interface {
+	// AsksUnder reports whether the id of a question shows that a backend of this kind has asked. id
+	// is the backend's own. spoken is as in HistoryReader.Replies. It is pure, and cheap.
+	AsksUnder(id, spoken string) bool
 }
 
 // A DecisionReader is a Dialect whose backends read a decision in a tool message by what the

@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -35,4 +36,20 @@ func (*Dialect) Harmless(m agui.Message) agui.Message { return asResult(m) }
 
 // Continues implements translate.Continuer: the .NET host on AGUI.Server approves each call that
 // has no result (ag-ui issues 2393 and 2820; RAN 0.0.3 to after 0.0.5).
-func (*Dialect) Continues(spoken string) bool { return spoken == "" || spoken == Name }
+func (*Dialect) Continues(spoken, backend string) bool {
+	return spoken == "" || spoken == Name && backend != python
+}
+
+// AsksUnder implements translate.Stateless, for the .NET host.
+func (*Dialect) AsksUnder(id, spoken string) bool {
+	return (spoken == "" || spoken == Name) && microsoft.IsApprovalID(id)
+}
+
+// namesApproval reports whether an id, published or a backend's own, is of an approval of .NET's.
+func namesApproval(id string) bool {
+	native, _ := kit.NativeID(id)
+	return microsoft.IsApprovalID(native)
+}
+
+// python is what translate.Result.Backend calls Python's package.
+const python = "python"

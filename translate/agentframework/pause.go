@@ -167,5 +167,5 @@ func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) transla
 		asked.Own, asked.OwnFinish = run.taken, slices.Clone(finish.JSON)
 	}
 	finish = kit.WithoutOutcome(finish)
-	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Asked: asked}
+	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Asked: asked, Backend: python}
 }

@@ -37,6 +37,8 @@ var (
 	_ translate.Interpreter    = (*Dialect)(nil)
 	_ translate.Describer      = (*Dialect)(nil)
 	_ translate.DecisionReader = (*Dialect)(nil)
+	_ translate.Continuer      = (*Dialect)(nil)
+	_ translate.Stateless      = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.
@@ -205,10 +207,18 @@ func (d *Dialect) owns(dialect, tool string) bool {
 }
 
 // Continues implements translate.Continuer. It asks every dialect unless one is known.
-func (d *Dialect) Continues(spoken string) bool {
+func (d *Dialect) Continues(spoken, backend string) bool {
 	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
 		continuer, ok := one.(translate.Continuer)
-		return ok && (spoken == "" || spoken == one.Name()) && continuer.Continues(spoken)
+		return ok && (spoken == "" || spoken == one.Name()) && continuer.Continues(spoken, backend)
+	})
+}
+
+// AsksUnder implements translate.Stateless. It asks every dialect unless one is known.
+func (d *Dialect) AsksUnder(id, spoken string) bool {
+	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
+		stateless, ok := one.(translate.Stateless)
+		return ok && (spoken == "" || spoken == one.Name()) && stateless.AsksUnder(id, spoken)
 	})
 }
 

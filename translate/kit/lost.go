@@ -107,8 +107,8 @@ func LostIDs(r *translate.Request, asked func(p *agui.Pause, i *agui.Interrupt) 
 		}
 	}
 	for _, id := range r.Named {
-		if at := strings.LastIndexByte(id, '~'); at > 0 {
-			add(id[:at])
+		if native, published := NativeID(id); published {
+			add(native)
 		}
 		add(id)
 	}
@@ -116,6 +116,15 @@ func LostIDs(r *translate.Request, asked func(p *agui.Pause, i *agui.Interrupt) 
 		add(id)
 	}
 	return ids
+}
+
+// NativeID returns the backend's own id of a question that has the id. published reports that the
+// id has the form of one of Holdpoint's: the backend's id, a tilde and a random part.
+func NativeID(id string) (native string, published bool) {
+	if at := strings.LastIndexByte(id, '~'); at > 0 {
+		return id[:at], true
+	}
+	return id, false
 }
 
 // CancelArray returns the resume array that cancels each of the ids. metadata, if it is not "", is

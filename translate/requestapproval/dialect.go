@@ -67,6 +67,7 @@ var (
 	_ translate.HistoryReader = (*Dialect)(nil)
 	_ translate.Continuer     = (*Dialect)(nil)
 	_ translate.ToolOwner     = (*Dialect)(nil)
+	_ translate.Stateless     = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.
@@ -118,7 +119,13 @@ func (*Dialect) Owns(tool string) bool { return tool == microsoft.RequestApprova
 
 // Continues implements translate.Continuer: the newer of the hosts are on AGUI.Server, which
 // approves each call that has no result.
-func (*Dialect) Continues(spoken string) bool { return spoken == "" || spoken == Name }
+func (*Dialect) Continues(spoken, _ string) bool { return spoken == "" || spoken == Name }
+
+// AsksUnder implements translate.Stateless. Where the dialect is known, Begin takes all such calls
+// out.
+func (*Dialect) AsksUnder(id, spoken string) bool {
+	return spoken == "" && microsoft.IsApprovalID(id)
+}
 
 // Begin implements translate.Dialect.
 func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {

@@ -35,6 +35,7 @@ const reasonDefault = "agui:interrupt"
 var (
 	_ translate.Signer        = (*Dialect)(nil)
 	_ translate.Freer         = (*Dialect)(nil)
+	_ translate.Stateless     = (*Dialect)(nil)
 	_ translate.HistoryReader = (*Dialect)(nil)
 )
 
@@ -95,8 +96,13 @@ func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 
 // Continues implements translate.Continuer. A question for input of the .NET host on AGUI.Server
 // looks like any backend's, so its path may be known to speak this dialect.
-func (d *Dialect) Continues(spoken string) bool {
-	return d.name == "" && (spoken == "" || spoken == Name)
+func (d *Dialect) Continues(spoken, backend string) bool {
+	return d.name == "" && (spoken == "" || spoken == Name && backend == "")
+}
+
+// AsksUnder implements translate.Stateless, for the same host.
+func (d *Dialect) AsksUnder(id, spoken string) bool {
+	return d.name == "" && spoken == Name && microsoft.IsApprovalID(id)
 }
 
 // Begin implements translate.Dialect. A plain run goes as it came.

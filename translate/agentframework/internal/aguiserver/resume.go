@@ -13,6 +13,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
+// Backend is what translate.Result.Backend calls the host.
+const Backend = "dotnet"
+
 // Made says whether the host made the pause.
 func Made(p agui.Pause) bool { return keptOf(p) != nil }
 
@@ -156,24 +159,28 @@ func metadataOf(given gjson.Result) json.RawMessage {
 // Plain is the request of a run that answers nothing. A call that was asked about and has no
 // result, because its resume failed or nobody knows, is taken out: where a front end's tools are
 // declared and one of them has brought a result, the host approves and runs what is left without
-// one (ProcessContinuation); else its provider refuses the history. Where the record has forgotten
-// what was asked, it is a call of the backend's that a user has talked over.
-func Plain(r *translate.Request) translate.Out {
-	known := slices.ContainsFunc(r.Ended, func(p translate.Ended) bool { return Made(p.Pause) })
-	if forgotten := len(r.Ended) == 0 && continues(r.Input); !known && !forgotten {
+// one (ProcessContinuation); else its provider refuses the history. So it does if a user has talked
+// past a call of the backend's. Where the host runs such a call, proxy has judged it
+// (translate.Continuer).
+//
+// named reports that a client has named a question under an id of the host's.
+func Plain(r *translate.Request, named bool) translate.Out {
+	if !named && !isSeen(r) {
 		return translate.Out{}
 	}
-	asked, in := askedIDs(r), r.Input
-	if known {
-		in = readable(in, r.Came, nil)
-	}
-	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
-		return asked[c.ID] || c.Abandoned && !r.Input.Declares(c.Name)
+	asked, runs := askedIDs(r), continues(r.Input)
+	in := kit.WithoutDangling(readable(r.Input, r.Came, nil), func(c kit.DanglingCall) bool {
+		return asked[c.ID] || c.Abandoned && !runs && !r.Input.Declares(c.Name)
 	})
 	if bytes.Equal(in.Raw, r.Input.Raw) {
 		return translate.Out{}
 	}
 	return translate.Out{Body: in.Raw}
+}
+
+// isSeen reports whether the host was seen on the thread or its path.
+func isSeen(r *translate.Request) bool {
+	return r.Backend == Backend || slices.ContainsFunc(r.Ended, func(p translate.Ended) bool { return Made(p.Pause) })
 }
 
 // askedIDs are the ids of the calls that pauses of the host's asked about on the thread: the pause
@@ -274,7 +281,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	switch {
 	case ok:
-		return translate.Result{Finish: clean, Asked: asked}, nil
+		return translate.Result{Finish: clean, Asked: asked, Backend: Backend}, nil
 	case len(run.approved) > 0:
 		// The host runs an approved call and tells its result, also the error of one that failed. It
 		// runs nothing if the request declares the tool.

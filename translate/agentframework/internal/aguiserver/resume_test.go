@@ -179,32 +179,50 @@ func TestCommandDoesNotGoOn(t *testing.T) {
 	}
 }
 
+// Where the host is to run a call, proxy has judged it (translate.Continuer).
 func TestPlain(t *testing.T) {
 	ended := []translate.Ended{{Pause: agui.Pause{Dialect: "langgraph", Private: json.RawMessage(`{"natives":[]}`)}}, {Pause: asksTwo(t)}}
 	for name, c := range map[string]struct {
 		ended      []translate.Ended
 		sent, want string // want "": nothing is to change
 	}{
-		"nothing was asked":                                  {nil, messagesOf(userMessage, gatedCall, moreText), ""},
-		"an answered call stays":                             {ended, messagesOf(userMessage, gatedCall, gatedResult, moreText), ""},
-		"an unanswered one goes":                             {ended, messagesOf(userMessage, gatedCall, moreText), messagesOf(userMessage, moreText)},
-		"in a continuation too":                              {ended, messagesOf(userMessage, ownCall, ownResult, gatedCall) + mineTool, messagesOf(userMessage, ownCall, ownResult) + mineTool},
-		"a call that the host is to run in a continuation":   {ended, messagesOf(userMessage, ownCall, otherCall, ownResult) + mineTool, ""},
-		"the client's own call stays":                        {ended, messagesOf(userMessage, ownCall, moreText) + mineTool, ""},
-		"nothing is known: the host is to run it":            {nil, messagesOf(userMessage, ownCall, otherCall, ownResult) + mineTool, ""},
-		"nothing is known: a call that was talked over goes": {nil, messagesOf(userMessage, ownCall, ownResult, gatedCall, moreText) + mineTool, messagesOf(userMessage, ownCall, ownResult, moreText) + mineTool},
-		"nothing is known: results of the backend's own":     {nil, messagesOf(userMessage, gatedCall, gatedResult, otherCall, moreText) + mineTool, ""},
-		"the thread is not the host's":                       {ended[:1], messagesOf(userMessage, ownCall, ownResult, gatedCall, moreText) + mineTool, ""},
-		"nothing is known, and no continuation":              {nil, messagesOf(userMessage, gatedCall, moreText, ownCall) + mineTool, ""},
+		"nothing was asked":                                {nil, messagesOf(userMessage, gatedCall, moreText), ""},
+		"an answered call stays":                           {ended, messagesOf(userMessage, gatedCall, gatedResult, moreText), ""},
+		"an unanswered one goes":                           {ended, messagesOf(userMessage, gatedCall, moreText), messagesOf(userMessage, moreText)},
+		"in a continuation too":                            {ended, messagesOf(userMessage, ownCall, ownResult, gatedCall) + mineTool, messagesOf(userMessage, ownCall, ownResult) + mineTool},
+		"a call that the host is to run in a continuation": {ended, messagesOf(userMessage, ownCall, otherCall, ownResult) + mineTool, ""},
+		"the client's own call stays":                      {ended, messagesOf(userMessage, ownCall, moreText) + mineTool, ""},
+		"nothing is known: the host is to run it":          {nil, messagesOf(userMessage, ownCall, otherCall, ownResult) + mineTool, ""},
+		"nothing is known: results of the backend's own":   {nil, messagesOf(userMessage, gatedCall, gatedResult, otherCall, moreText) + mineTool, ""},
+		"the thread is not the host's":                     {ended[:1], messagesOf(userMessage, ownCall, ownResult, gatedCall, moreText) + mineTool, ""},
+		"nothing is known, and no continuation":            {nil, messagesOf(userMessage, gatedCall, moreText, ownCall) + mineTool, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := Plain(&translate.Request{Input: inputOf(t, c.sent), Ended: c.ended})
+			out := Plain(&translate.Request{Input: inputOf(t, c.sent), Ended: c.ended}, false)
 			want := ""
 			if c.want != "" {
 				want = `{"threadId":"t1","runId":"r1",` + c.want + `}`
 			}
 			if string(out.Body) != want || out.Resumes {
 				t.Errorf("got  %s\nwant %s", out.Body, want)
+			}
+		})
+	}
+}
+
+// A call of a lost question makes the provider refuse every later history. Where the host was seen,
+// or a client has named a question of its, a call that a user has talked past goes.
+func TestPlainAfterALostQuestion(t *testing.T) {
+	sent := messagesOf(userMessage, gatedCall, moreText, otherCall)
+	want := `{"threadId":"t1","runId":"r1",` + messagesOf(userMessage, moreText, otherCall) + `}`
+	for name, c := range map[string]struct {
+		backend string
+		named   bool
+		want    string
+	}{"seen": {Backend, false, want}, "named": {"", true, want}, "another backend": {"python", false, ""}} {
+		t.Run(name, func(t *testing.T) {
+			if out := Plain(&translate.Request{Input: inputOf(t, sent), Backend: c.backend}, c.named); string(out.Body) != c.want {
+				t.Errorf("got  %s\nwant %s", out.Body, c.want)
 			}
 		})
 	}

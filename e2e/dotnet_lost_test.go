@@ -1,0 +1,258 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"holdpoint/e2e/scripted"
+)
+
+// The hosts of .NET keep nothing, and their provider refuses a history with a call that has no
+// result. So a question that Holdpoint lost leaves a call in the chat that nobody can answer.
+
+// A handChat is a chat whose requests are written by hand. Its history holds what the stream told.
+type handChat struct {
+	t        *testing.T
+	address  string
+	thread   string
+	version  string // of the protocol, "" for an older client
+	runs     int
+	messages []string
+	calls    []string // of the last answer, by their ids
+	asked    []string // the questions of the last answer, by their ids
+}
+
+func (c *handChat) post(members string) (status int, told string) {
+	c.t.Helper()
+	c.runs++
+	if c.version != "" {
+		members = fmt.Sprintf(`"protocolVersion":%q,%s`, c.version, members)
+	}
+	body := fmt.Sprintf(`{"threadId":%q,"runId":"run-%d","messages":[%s],%s}`, c.thread, c.runs, strings.Join(c.messages, ","), members)
+	res, err := http.Post(c.address, "application/json", strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	said, err := io.ReadAll(res.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return res.StatusCode, string(said)
+}
+
+// run sends a request, and appends what the answer tells to the history.
+func (c *handChat) run(members string) (status int, told string) {
+	c.t.Helper()
+	status, told = c.post(members)
+	c.calls, c.asked = nil, nil
+	var calls []string
+	parent, text := "", ""
+	for _, line := range strings.Split(told, "\n") {
+		var ev struct {
+			Type, ToolCallID, ToolCallName, Delta, ParentMessageID, MessageID, Content string
+			Outcome                                                                    struct{ Interrupts []struct{ ID string } }
+		}
+		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &ev) != nil {
+			continue
+		}
+		switch ev.Type {
+		case "TEXT_MESSAGE_CONTENT":
+			text += ev.Delta
+		case "TOOL_CALL_START":
+			parent = ev.ParentMessageID
+			c.calls = append(c.calls, ev.ToolCallID)
+			calls = append(calls, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":%q,"arguments":"`, ev.ToolCallID, ev.ToolCallName))
+		case "TOOL_CALL_ARGS":
+			args := quoted(ev.Delta)
+			calls[len(calls)-1] += args[1:len(args)-1] + `"}}`
+		case "RUN_FINISHED":
+			for _, i := range ev.Outcome.Interrupts {
+				c.asked = append(c.asked, i.ID)
+			}
+		}
+	}
+	if len(calls) > 0 {
+		c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"assistant","content":"","toolCalls":[%s]}`, parent, strings.Join(calls, ",")))
+	}
+	if text != "" {
+		c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"assistant","content":%s}`, fresh("said"), quoted(text)))
+	}
+	return status, told
+}
+
+// says appends the person's words, and sends them.
+func (c *handChat) says(words, members string) (status int, told string) {
+	c.t.Helper()
+	c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"user","content":%q}`, fresh("u"), words))
+	return c.run(members)
+}
+
+// entries are the answers to all that is asked.
+func entries(asked []string, rest string) string {
+	var list []string
+	for _, id := range asked {
+		list = append(list, fmt.Sprintf(`{"interruptId":%q,%s}`, id, rest))
+	}
+	return `"resume":[` + strings.Join(list, ",") + `]`
+}
+
+// pairs are the answers of a native client of a wrapper, one message each.
+func pairs(calls []string, approved bool) []string {
+	var list []string
+	for _, id := range calls {
+		approval := id
+		list = append(list, fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":%s}`, fresh("pair"), id, quoted(fmt.Sprintf(`{"approval_id":%q,"approved":%v}`, approval, approved))))
+	}
+	return list
+}
+
+const (
+	yesEntry    = `"status":"resolved","payload":{"approved":true}`
+	noEntry     = `"status":"resolved","payload":{"approved":false}`
+	cancelEntry = `"status":"cancelled"`
+	onlyTools   = `"tools":[]`
+)
+
+// A dotnetHost is a line of hosts behind one of its wrappers.
+type dotnetHost struct {
+	line     scripted.Line
+	wrapping scripted.Wrapping
+}
+
+func (h dotnetHost) String() string { return fmt.Sprintf("%s %s", h.line, h.wrapping) }
+
+// dialect is the one to name before the host.
+func (h dotnetHost) dialect() string {
+	if h.wrapping == scripted.Plain {
+		return "agent-framework"
+	}
+	return "request-approval"
+}
+
+// askingHosts are all hosts of .NET that ask.
+func askingHosts() []dotnetHost {
+	var list []dotnetHost
+	for _, line := range scripted.Lines {
+		switch {
+		case line.InTree():
+			list = append(list, dotnetHost{line, scripted.Wrapped})
+		case line == scripted.LineSDK:
+			list = append(list, dotnetHost{line, scripted.Plain}, dotnetHost{line, scripted.WrappedB})
+		default:
+			list = append(list, dotnetHost{line, scripted.Plain}, dotnetHost{line, scripted.Wrapped})
+		}
+	}
+	return list
+}
+
+// manyBackends serves one handler for each path.
+type manyBackends struct {
+	*httptest.Server
+	mu  sync.Mutex
+	mux *http.ServeMux
+	n   int
+}
+
+func newManyBackends(t *testing.T) *manyBackends {
+	m := &manyBackends{mux: http.NewServeMux()}
+	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.mu.Lock()
+		handler, _ := m.mux.Handler(r)
+		m.mu.Unlock()
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(m.Close)
+	return m
+}
+
+// add serves a host of .NET on a path of its own, and returns the path. No Holdpoint has seen it.
+func (m *manyBackends) add(h dotnetHost, ledger *scripted.Ledger) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.n++
+	path := fmt.Sprintf("/chat-%d/", m.n)
+	m.mux.Handle(path, http.StripPrefix(strings.TrimSuffix(path, "/"), h.line.New(ledger, h.wrapping)))
+	return path
+}
+
+// TestDotNetQuestionLost: Holdpoint is started anew with its store in memory while a host of .NET
+// has asked. An answer is refused, nothing runs, and the next message is answered.
+func TestDotNetQuestionLost(t *testing.T) {
+	t.Parallel()
+	ways := map[string]func(c *handChat, asked, calls []string, native bool){}
+	answers := func(rest string, approved bool) func(c *handChat, asked, calls []string, native bool) {
+		return func(c *handChat, asked, calls []string, native bool) {
+			if native {
+				c.messages = append(c.messages, pairs(calls, approved)...)
+				if _, told := c.run(onlyTools); !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
+					c.t.Errorf("a pair whose question is lost is told as %s", told)
+				}
+				return
+			}
+			if _, told := c.run(entries(asked, rest)); rest == yesEntry && !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
+				c.t.Errorf("a yes to a lost question is told as %s", told)
+			}
+		}
+	}
+	ways["yes"], ways["no"], ways["cancel"] = answers(yesEntry, true), answers(noEntry, false), answers(cancelEntry, false)
+	ways["a cancel beside words"] = func(c *handChat, asked, _ []string, _ bool) { c.says("plain beside it", entries(asked, cancelEntry)) }
+	ways["words, then yes"] = func(c *handChat, asked, calls []string, native bool) {
+		c.says("plain early", onlyTools)
+		answers(yesEntry, true)(c, asked, calls, native)
+	}
+	backends := newManyBackends(t)
+	for _, dialect := range []string{"auto", "agent-framework", "request-approval"} {
+		for _, shown := range []string{"outcome", "both", "native"} {
+			t.Run(dialect+"/"+shown, func(t *testing.T) {
+				t.Parallel()
+				env := map[string]string{"HOLDPOINT_DIALECT": dialect, "HOLDPOINT_CLIENT": shown}
+				before, after := ownHoldpoint(t, backends.URL, env), ownHoldpoint(t, backends.URL, env)
+				for _, host := range askingHosts() {
+					if dialect != "auto" && dialect != host.dialect() {
+						continue
+					}
+					for _, order := range []string{"delete a.txt", "mixed a.txt"} {
+						for name, way := range ways {
+							native := shown == "native" && host.wrapping != scripted.Plain
+							if native && name == "a cancel beside words" {
+								continue // nothing to cancel by
+							}
+							t.Run(fmt.Sprint(host, "/", order, "/", name), func(t *testing.T) {
+								ledger := scripted.NewLedger()
+								path := backends.add(host, ledger)
+								c := &handChat{t: t, address: before.address + path, thread: fresh("thread")}
+								if shown == "outcome" {
+									c.version = "1.0"
+								}
+								if _, told := c.says(order, onlyTools); len(c.asked) == 0 && !native {
+									t.Fatalf("nothing is asked: %s", told)
+								}
+								asked, calls := c.asked, c.calls
+								c.address = after.address + path
+								way(c, asked, calls, native)
+								status, told := c.says("plain and later", onlyTools)
+								if status != http.StatusOK || !strings.Contains(told, "and later") || strings.Contains(told, `"RUN_ERROR"`) {
+									t.Errorf("the chat does not go on: %d %s\n%s", status, told, strings.Join(c.messages, "\n"))
+								}
+								for what := range ledger.Total() {
+									if strings.HasPrefix(what, "delete_file") {
+										t.Errorf("it ran: %s", what)
+									}
+								}
+							})
+						}
+					}
+				}
+			})
+		}
+	}
+}
