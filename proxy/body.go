@@ -126,12 +126,23 @@ func (b *body) emit(ev agui.Event) {
 		ev = b.r.beside.addedTo(withWithheld(ev, b.r.exchange.Out.Withheld))
 	case agui.CallResult:
 		if b.r.show != translate.ShowNative {
-			ev = b.r.results.distinct(ev, b.r.transcript)
+			ev = b.r.results.distinct(b.r.knownCalls.apart(ev), b.r.transcript)
+		}
+		for _, own := range b.r.callOf(ev) {
+			b.out.Event(own)
 		}
 		b.r.knownCalls.answered(ev)
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 		if b.r.knownCalls.has(ev) {
 			return
+		}
+		if c := b.r.knownCalls.lacked(ev); c != nil {
+			c.begun, c.alone = true, c.alone || ev.Type != agui.CallArgs && ev.Type != agui.CallEnd && ev.Get("parentMessageId").Str == ""
+			if c.recorded {
+				b.r.transcript.Repeat(ev)
+				b.out.Event(ev)
+				return
+			}
 		}
 	}
 	b.r.noteCall(ev)

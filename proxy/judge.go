@@ -16,6 +16,7 @@ func (r *run) judge() error {
 	if err := r.load(); err != nil {
 		return err
 	}
+	r.mendHistory()
 	pauseID, err := r.readAnswers()
 	if err := r.noteUnread(err); err != nil {
 		return err

@@ -40,7 +40,7 @@ func (r *run) concludePause(res *translate.Result) conclusion {
 	}
 	r.report.outcome, r.report.paused = "interrupt", s.pause
 	s.subagents = r.endSubagents(s.pause)
-	closing := r.closeOpen(res.Before)
+	closing := append(r.closeOpen(res.Before), r.ownResults(s.pause, false)...)
 	if s.answers != nil {
 		closing, s.subagents = append(closing, s.subagents...), nil
 		return conclusion{events: closing, pause: s, said: true}

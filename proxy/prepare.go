@@ -117,7 +117,7 @@ func (r *run) readyResume() *agui.RunError {
 	edited := r.withholdOpenCalls(p)
 	r.logUnclear(p, answers)
 	r.transcript, r.untold = r.resumeTranscript(p), r.withholds(p)
-	r.knownCalls = newKnownCalls(r.show, r.transcript, p)
+	r.knownCalls = r.newKnownCalls(p)
 	r.beside = besideAnswers(list, r.verdict.New)
 	for n, m := range r.beside {
 		if now, ok := edited[string(m.JSON)]; ok {

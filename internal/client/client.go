@@ -22,7 +22,7 @@ type Line struct {
 	name   string
 	events map[agui.Type]bool // the events that it knows; nil: it fails at none that is known here
 	// See the methods of these names.
-	outcome, snapshots, results bool
+	outcome, snapshots, results, omits, parses bool
 }
 
 // The events that each client of .NET knows. The first versions of the in-tree client know no
@@ -48,12 +48,12 @@ var decorations = []agui.Type{
 var (
 	// InTree is the AGUIChatClient of Agent Framework before its release 1.14.0, of an unknown
 	// version: from 1.5.0 on it knows reasoning, before it throws there.
-	InTree = &Line{name: "Microsoft.Agents.AI.AGUI", events: set(basic), results: true}
+	InTree = &Line{name: "Microsoft.Agents.AI.AGUI", events: set(basic), results: true, parses: true}
 	// InTreeReasoning is the same client in a version that is known to read reasoning: its history
 	// has some.
-	InTreeReasoning = &Line{name: "Microsoft.Agents.AI.AGUI 1.5.0 or later", events: set(basic, reasoning), results: true}
+	InTreeReasoning = &Line{name: "Microsoft.Agents.AI.AGUI 1.5.0 or later", events: set(basic, reasoning), results: true, parses: true}
 	// SDK is the AGUIChatClient of AG-UI's .NET SDK.
-	SDK = &Line{name: "AGUI.Client", events: set(basic, reasoning, decorations), outcome: true, results: true}
+	SDK = &Line{name: "AGUI.Client", events: set(basic, reasoning, decorations), outcome: true, results: true, omits: true}
 	// Official is @ag-ui/client from 1.0.0 on, or whoever declares a version as it does.
 	Official = &Line{name: "@ag-ui/client", outcome: true, snapshots: true}
 )
@@ -98,6 +98,14 @@ func (l *Line) TakesSnapshots() bool { return l == nil || l.snapshots }
 // client would carry out a tool of its own of that name at its next message, or send an error text
 // as the result.
 func (l *Line) NeedsResult() bool { return l != nil && l.results }
+
+// OmitsQuestions reports whether the client answers without the messages that asked: its request
+// lacks them, with all that stands in them, and its next message has the rest of them again.
+func (l *Line) OmitsQuestions() bool { return l != nil && l.omits }
+
+// ParsesResults reports whether the client reads the content of a TOOL_CALL_RESULT as JSON, and
+// throws at other text.
+func (l *Line) ParsesResults() bool { return l != nil && l.parses }
 
 // Of returns the line of the client that sent the request, nil for an unknown one. It needs signs
 // that no other client is known to give together. A missing sign proves nothing, and any sign that
