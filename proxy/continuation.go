@@ -26,19 +26,12 @@ import (
 type callKey [16]byte
 
 func (r *run) callKey(id, name, args string) callKey {
-	text := []byte(args)
-	switch {
-	case strings.TrimSpace(args) == "" || args == "null":
-		text = []byte("{}") // clients write each of the three for a call without arguments
-	case agui.ValidJSON(text):
-		text = agui.Canonical(text)
-	}
-	parts := make([]byte, 0, 256+len(text))
-	for _, part := range [...]string{r.who.Tenant, r.h.opts.Agent, r.request.path, r.ledger.owner, id, name} {
+	parts := make([]byte, 0, 256+len(args))
+	for _, part := range append([]string{r.who.Tenant, r.h.opts.Agent, r.request.path, r.ledger.owner}, callParts(id, name, args)...) {
 		parts = binary.AppendUvarint(parts, uint64(len(part)))
 		parts = append(parts, part...)
 	}
-	sum := sha256.Sum256(append(parts, text...))
+	sum := sha256.Sum256(parts)
 	return callKey(sum[:16])
 }
 
@@ -107,7 +100,6 @@ func (r *run) noteAskedCalls(p *agui.Pause) {
 				continue
 			}
 			key := r.callKey(c.ID, c.Name, c.Args)
-			r.h.askedCalls.Add(key, struct{}{})
 			r.h.leftOpen.Remove(key)
 			r.forgetNoted(openPrefix, hex.EncodeToString(key[:]))
 		}
@@ -146,9 +138,7 @@ func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 			}
 			return goes
 		}
-		key := r.callKey(c.ID, c.Name, c.Args)
-		stays := c.Name != "" && !asked.has(c.ID, key) && !r.h.askedCalls.Contains(key) &&
-			(r.in.Declares(c.Name) || r.h.leftOpen.Contains(key) || r.isNotedOpen(key))
+		stays := c.Name != "" && r.mayStayOpen(c, asked)
 		if !stays {
 			withheld++
 		}
@@ -165,6 +155,26 @@ func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 		r.log.Warn("calls without a result taken out of the messages: their question is lost, and the backend keeps nothing and would refuse the history", "calls", abandoned)
 	}
 	return edited
+}
+
+// mayStayOpen reports whether a call without a result may reach the backend. No question may have
+// been about it, of this thread or of another one of the conversation. If a question somewhere was
+// about an equal call, a run must have left this one open since.
+func (r *run) mayStayOpen(c agui.Call, asked callsAsked) bool {
+	key := r.callKey(c.ID, c.Name, c.Args)
+	left := r.h.leftOpen.Contains(key) || r.isNotedOpen(key)
+	if asked.has(c.ID, key) || !left && !r.in.Declares(c.Name) {
+		return false
+	}
+	if r.lookups++; r.lookups > maxLookups {
+		return false // so many are nobody's turn
+	}
+	here, somewhere, err := r.wasAsked(c)
+	if err != nil {
+		r.log.Warn("a call without a result is taken out of the messages: the store cannot say whether a question was about it", "err", err)
+		return false
+	}
+	return !here && (left || !somewhere)
 }
 
 // callsAsked are the calls that the questions of a record are about.

@@ -108,6 +108,9 @@ func (r *run) pauses() []*agui.Pause {
 			list = append(list, result.Pause)
 		}
 	}
+	for _, one := range r.linked {
+		list = append(list, one.pause)
+	}
 	return list
 }
 

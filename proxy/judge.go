@@ -12,17 +12,23 @@ import (
 
 // judge loads the record, reads the answers and asks the contract.
 func (r *run) judge() error {
+	r.judgeHere()
 	r.anew()
 	if err := r.load(); err != nil {
 		return err
 	}
-	r.mendHistory()
-	pauseID, err := r.readAnswers()
-	if err := r.noteUnread(err); err != nil {
+	if err := r.findByID(); err != nil {
 		return err
 	}
-	if err := r.readReplies(pauseID); err != nil {
+	if err := r.read(); err != nil {
 		return err
+	}
+	if found, err := r.findByCalls(); err != nil {
+		return err
+	} else if found {
+		if err := r.read(); err != nil {
+			return err
+		}
 	}
 	r.noteNamed()
 	r.rule()
@@ -32,6 +38,17 @@ func (r *run) judge() error {
 	answers := len(r.answers.list) > 0 && r.verdict.Do != contract.Pass // else they are of another day
 	r.request.answers = r.request.answers || answers || r.record.Pause != nil || r.answers.unread != nil
 	return nil
+}
+
+// read has the dialect read the request, and relates it to the record.
+func (r *run) read() error {
+	r.answers = requestAnswers{}
+	r.mendHistory()
+	pauseID, err := r.readAnswers()
+	if err := r.noteUnread(err); err != nil {
+		return err
+	}
+	return r.readReplies(pauseID)
 }
 
 func (r *run) rule() {
@@ -46,7 +63,7 @@ func (r *run) newCase() *contract.Case {
 	return &contract.Case{
 		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
 		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Stranger: r.stranger, Frees: r.frees, Locks: r.locks, Valid: r.valid,
-		InMemory: r.h.opts.StoreInMemory,
+		InMemory: r.h.opts.StoreInMemory, Elsewhere: r.ownThread != nil, NewThreads: r.takesNewThreads(),
 	}
 }
 
@@ -86,10 +103,7 @@ func (r *run) readAnswers() (pauseID string, err error) {
 	r.show = r.showFor()
 	var p agui.Pause
 	r.namedPause(&p)
-	in := r.in
-	in.Resume = kit.EntriesWithoutCalls(p, in.Resume)
-	r.answers.list, err = r.h.opts.Dialect.Answers(in, p)
-	kit.LeaveOutCalls(p, r.answers.list)
+	r.answers.list, err = r.h.opts.Dialect.Answers(r.in, p)
 	readYesNo(&p, r.answers.list)
 	kit.SpellOut(p, r.answers.list, r.valid)
 	r.readFor.fix(p.ID)

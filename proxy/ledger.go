@@ -119,6 +119,17 @@ func (l *ledger) remember(n store.Note, most int) error {
 	return l.twice(func(ctx context.Context) error { return l.store.Remember(ctx, l.key, n, most) })
 }
 
+// rememberAt and loadAt are of a key of the index, or of another thread. Neither gives a thread to
+// anybody.
+func (l *ledger) rememberAt(key store.Key, n store.Note, most int) error {
+	return l.twice(func(ctx context.Context) error { return l.store.Remember(ctx, key, n, most) })
+}
+
+func (l *ledger) loadAt(key store.Key) (rec store.Record, err error) {
+	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, key, ""); return err }, store.ErrUnread)
+	return rec, err
+}
+
 // claim takes a pause for a set of answers. A lost reply is made good by the same claim again: the
 // token says that it is the same. store.ErrReplay, ErrConflict, ErrNotFound and ErrStale: somebody
 // was quicker. door.ErrNotWritten: the audit is required and cannot be written, and nothing is

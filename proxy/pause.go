@@ -60,6 +60,7 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 		p.Messages = json.RawMessage(`[]`) // of a thread whose agent keeps no messages: it is known
 	}
 	r.h.noteRoute(r.request.path, p.Dialect, p.Backend)
+	r.enterIndex(p)
 	p, refused := r.keep(p)
 	if refused != nil {
 		return nil, refused

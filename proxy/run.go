@@ -41,11 +41,14 @@ type run struct {
 	out       *stream.Writer // to the client
 	body      *body          // what it is to get, nil if the answer passes as it is
 	results   resultIDs
-	openCalls []openCall // calls of the stream without a result so far, see noteCall
-	ownPause  string     // id of the pause that this run opened
-	errored   bool       // the backend's RUN_ERROR does not say what became of the answers
-	runID     *runID     // in the handler's books, nil if it is not there
-	subagents waitingSubagents
+	ownThread *ownThread // nil unless it is judged against the record of another thread
+	// pauseElsewhere is the pause of another thread that the request answers, "" if none is known.
+	pauseElsewhere string
+	openCalls      []openCall // calls of the stream without a result so far, see noteCall
+	ownPause       string     // id of the pause that this run opened
+	errored        bool       // the backend's RUN_ERROR does not say what became of the answers
+	runID          *runID     // in the handler's books, nil if it is not there
+	subagents      waitingSubagents
 
 	life   life
 	span   Span // nil: none is made
@@ -83,6 +86,8 @@ type attempt struct {
 	transcript    *transcript.Transcript
 	knownCalls    knownCalls
 	untold        withheldStory
+	linked        []linkedPause // pauses of other threads that its messages are about
+	lookups       int           // open calls of its messages that were looked up in the index
 }
 
 // anew begins another attempt.

@@ -378,6 +378,10 @@ type Stateless interface {
 	// AsksUnder reports whether the id of a question shows that a backend of this kind has asked. id
 	// is the backend's own. spoken is as in HistoryReader.Replies. It is pure, and cheap.
 	AsksUnder(id, spoken string) bool
+	// KeepsNothing reports whether a backend of this kind has made the pause. It reads question and
+	// answer out of each request, so it gets an answer on whatever thread the client names. Any other
+	// backend gets it on the thread that asked. It is pure.
+	KeepsNothing(p *agui.Pause) bool
 }
 
 // A DecisionReader is a Dialect whose backends read a decision in a tool message by what the
@@ -465,9 +469,6 @@ type Asked struct {
 	// Sticky says that the backend keeps the first answer to a question, and replays it whenever
 	// the question comes back.
 	Sticky bool
-	// FirstAsked says that the run itself went to the questions, so that the backend keeps no answer
-	// to them yet. It is for questions that no id tells from earlier ones with the same words.
-	FirstAsked bool
 	// CancelEnds says that a cancel of every question reaches the backend although it keeps another
 	// answer: the dialect can end what waits without an answer (Request.EndOnly).
 	CancelEnds bool
@@ -484,7 +485,7 @@ type Asked struct {
 // Pause is the pause as it goes into the record of a dialect, before proxy has given it ids.
 func (a Asked) Pause(dialect string) agui.Pause {
 	return agui.Pause{
-		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, FirstAsked: a.FirstAsked, CancelEnds: a.CancelEnds, Native: a.Own, NativeFinish: a.OwnFinish,
+		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, CancelEnds: a.CancelEnds, Native: a.Own, NativeFinish: a.OwnFinish,
 	}
 }
 

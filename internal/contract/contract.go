@@ -42,6 +42,13 @@ type Case struct {
 	Carry string
 	// Stranger says that the record is another principal's.
 	Stranger bool
+	// Elsewhere reports that the record is of another thread than the one that the request names, and
+	// holds the question that the request answers. Nothing else that it holds is in the way of the
+	// request.
+	Elsewhere bool
+	// NewThreads reports that the client is one of .NET's, which take a new thread for each run unless
+	// the application keeps it.
+	NewThreads bool
 	// InMemory says that the record's store loses it with the process, and shares it with no other.
 	InMemory bool
 	// Frees reports whether a cancel of a pause that ended in doubt is to be handed on all the same:

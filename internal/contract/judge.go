@@ -46,7 +46,7 @@ func Judge(c *Case) Ruling {
 	case c.Stray && c.StrayNames != "":
 		return c.refuseUnknown(c.StrayNames)
 	case c.Stray:
-		r := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open")
+		r := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open%s", c.howToKeep())
 		r.Reask = c.Record.Pause != nil
 		return r
 	case c.Unasked != "":
@@ -102,6 +102,7 @@ func (c *Case) refuseUnknown(id string) Ruling {
 	if id != "" {
 		r = refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread%s", agui.Cut(id), c.whyUnknown(id))
 	}
+	r.Refusal.Message += c.howToKeep()
 	r.Reask = c.Record.Pause != nil
 	return r
 }
@@ -109,6 +110,18 @@ func (c *Case) refuseUnknown(id string) Ruling {
 // minted is the form of an id that Holdpoint has made: 72 random bits stand behind the backend's
 // own.
 var minted = regexp.MustCompile(`~[A-Za-z0-9_-]{12}$`)
+
+// howToKeep returns how an application of .NET keeps its thread, which its client does not by
+// itself. It is "" for other clients.
+func (c *Case) howToKeep() string {
+	if !c.NewThreads {
+		return ""
+	}
+	return "; clients of .NET take a new thread for each run unless the application sets it: new ChatOptions { ConversationId = id }"
+}
+
+// IsMinted reports whether an id has the form of those that Holdpoint makes.
+func IsMinted(id string) bool { return minted.MatchString(id) }
 
 // whyUnknown says why the record may know nothing of an id that Holdpoint has made. It is "" for
 // other ids, and for one that the record knows.
@@ -119,7 +132,7 @@ func (c *Case) whyUnknown(id string) string {
 	case c.InMemory:
 		return ": it may be from before a restart, or of another replica's memory (HOLDPOINT_STORE is memory://)"
 	}
-	return ": it may be of another thread, path or store, or older than what is kept"
+	return ": it may be of another path, agent or store, or older than what is kept"
 }
 
 // firstNamed is the id that the first answer names, "" if none does.
@@ -162,6 +175,13 @@ func (c *Case) whileClaimed() Ruling {
 
 // withoutAnswers: the request brings none, or an empty resume array, which answers nothing.
 func (c *Case) withoutAnswers() Ruling {
+	if c.Elsewhere {
+		r := Ruling{Do: Pass}
+		if c.Input.HasResume {
+			r.Leave = LeaveArray
+		}
+		return r
+	}
 	p := c.Record.Pause
 	if missed := c.missed(); missed != nil {
 		return c.catchUp(missed)
@@ -372,23 +392,10 @@ func (c *Case) lateFor(i agui.Interrupt, a agui.Answer) *Ruling {
 	return &r
 }
 
-// unfit refuses a payload that does not fit its question: by the schema, by the call that it names,
-// or by edits that the question does not offer. It returns nil if the payload fits. A payload in a
-// form of the dialect's own is the dialect's to judge, but for the call.
+// unfit refuses a payload that does not fit its question's schema; nil: it fits.
 func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
-	if a.Status != agui.Resolved {
+	if a.Status != agui.Resolved || a.Own || i.Schema() == nil {
 		return nil
-	}
-	if _, wrong := i.ReadCall(a.Payload); wrong != "" {
-		r := reask(agui.InvalidPayload, "payload for interrupt %q %s", i.ID, wrong)
-		return &r
-	}
-	if a.Own || i.Schema() == nil {
-		return nil
-	}
-	if agui.EditsUnasked(i.Schema(), a.Payload) {
-		r := reask(agui.InvalidPayload, "payload for interrupt %q edits the arguments (editedArgs), and its responseSchema offers no edits: the call would run as it was asked", i.ID)
-		return &r
 	}
 	if err := c.Valid(i.Schema(), a.Payload); err != nil {
 		r := refusePayload(i.ID, err)

@@ -23,8 +23,8 @@ import (
 // flood of new threads leaves an owner each. It must not push out what can be replayed, and must
 // push out an owner only after a while.
 //
-// A record that holds nothing but notes belongs to no thread. Such records have a list of their own,
-// so that neither kind pushes out the other. A pause is found by a few of them, see proxy.
+// A record that holds nothing but notes belongs to no thread. Such records have a list of their
+// own, so that neither kind pushes out the other. A pause is found by a few of them, see proxy.
 const (
 	bareFactor  = 4
 	notedFactor = 2 * bareFactor

@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/agentframework/internal/aguiserver"
 	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
@@ -53,3 +54,7 @@ func namesApproval(id string) bool {
 
 // python is what translate.Result.Backend calls Python's package.
 const python = "python"
+
+// KeepsNothing implements translate.Stateless: the .NET host reads question and answer out of each
+// request. Python's servers keep what waits by the thread.
+func (*Dialect) KeepsNothing(p *agui.Pause) bool { return p.Dialect == Name && aguiserver.Made(*p) }

@@ -1,0 +1,431 @@
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// mintedRig is a rig whose ids have the form of Holdpoint's own.
+func mintedRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
+	t.Helper()
+	var mu sync.Mutex
+	n := 0
+	ids := func(o *Options) {
+		o.NewID = func() string { mu.Lock(); defer mu.Unlock(); n++; return fmt.Sprintf("id%010d", n) }
+	}
+	return newRig(t, serve, append([]func(*Options){ids}, change...)...)
+}
+
+func mintedID(native string, n int) string { return fmt.Sprintf("%s~id%010d", native, n) }
+
+func (g *rig) at(thread string) store.Record {
+	g.t.Helper()
+	rec, err := g.store.Load(g.t.Context(), recordKey("/", thread), "")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return rec
+}
+
+// TestAnswerOnAnotherThread: an answer with an id of Holdpoint's is judged by the record of its
+// question, whatever thread it comes under: with the same refusals, and once.
+func TestAnswerOnAnotherThread(t *testing.T) {
+	id := mintedID("n1", 1)
+	asking := func(t *testing.T, change ...func(*Options)) *rig {
+		g := mintedRig(t, asksOnce, change...)
+		if got := g.do(input("t", "r1", "")); !strings.Contains(got, id) {
+			t.Fatal(got)
+		}
+		return g
+	}
+
+	t.Run("is taken once, and told again to who repeats it", func(t *testing.T) {
+		g := asking(t)
+		got := g.do(input("t2", "r2", resumeWith(yes(id))))
+		wantTypes(t, got, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+		if !strings.Contains(got, `"threadId":"t2"`) || strings.Contains(got, `"threadId":"t"`) {
+			t.Errorf("the client is told another thread: %s", got)
+		}
+		for _, thread := range []string{"t2", "t3", "t"} {
+			got := g.do(input(thread, "r3", resumeWith(yes(id))))
+			if wantTypes(t, got, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED"); !strings.Contains(got, `"threadId":"`+thread+`"`) {
+				t.Error(got)
+			}
+			wantTypes(t, g.do(input(thread, "r4", resumeWith(no(id)))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
+		}
+		if g.called() != 2 {
+			t.Errorf("%d calls", g.called())
+		}
+		if rec := g.at("t"); rec.State != store.None || len(rec.Results) != 1 {
+			t.Errorf("the record is %+v", rec)
+		}
+		if rec := g.at("t2"); rec.Version != 0 {
+			t.Errorf("the other thread has a record: %+v", rec)
+		}
+	})
+	t.Run("a backend that keeps its threads gets the one that asked", func(t *testing.T) {
+		g := asking(t)
+		g.do(input("t2", "r2", resumeWith(yes(id))))
+		if got := gjson.GetBytes(g.last(), "threadId").Str; got != "t" {
+			t.Errorf("the backend got thread %q", got)
+		}
+	})
+	t.Run("the same refusals", func(t *testing.T) {
+		g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+			if n == 1 {
+				sendStream(w, streamOf(started, asksTwo))
+				return
+			}
+			sendStream(w, streamOf(started, finished))
+		})
+		g.do(input("t", "r1", ""))
+		one, two := mintedID("n1", 1), mintedID("n2", 2)
+		wantTypes(t, g.do(input("t2", "r2", resumeWith(yes(one)))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PARTIAL_RESUME")
+		wantTypes(t, g.do(input("t2", "r2", resumeWith(yes(one), yes("n3~AAAAAAAAAAAA")))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+		if g.called() != 1 {
+			t.Fatal("a refused resume reached the backend")
+		}
+		wantTypes(t, g.do(input("t3", "r3", resumeWith(no(two), yes(one)))), "RUN_STARTED RUN_FINISHED")
+	})
+	t.Run("words on a new thread go on", func(t *testing.T) {
+		g := asking(t)
+		wantTypes(t, g.do(input("t2", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+		if rec := g.at("t"); rec.State != store.Open {
+			t.Error("the question is gone")
+		}
+	})
+	t.Run("a thread that waits is answered first", func(t *testing.T) {
+		g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+			if n <= 2 {
+				sendStream(w, streamOf(started, asks))
+				return
+			}
+			sendStream(w, streamOf(started, finished))
+		})
+		g.do(input("t", "r1", ""))
+		g.do(input("t2", "r2", ""))
+		wantTypes(t, g.do(input("t2", "r3", resumeWith(yes(mintedID("n1", 1))))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+		if g.called() != 2 {
+			t.Errorf("%d calls", g.called())
+		}
+	})
+	t.Run("an entry without its pause is an unknown question", func(t *testing.T) {
+		g := asking(t)
+		g.do(input("t", "r2", resumeWith(yes(id))))
+		h := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t9"})
+		note := store.Note{ID: "gone", Text: agui.MustMarshal(pausePlace{recordKey("/", "t"), "gone"})}
+		if err := g.store.Remember(t.Context(), h.indexKey(byQuestion, "n1~AAAAAAAAAAAA"), note, 8); err != nil {
+			t.Fatal(err)
+		}
+		wantTypes(t, g.do(input("t2", "r2", resumeWith(yes("n1~AAAAAAAAAAAA")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+	})
+	t.Run("a cancel of what has ended is a way on, and asks nothing of the other thread", func(t *testing.T) {
+		g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+			if n <= 2 {
+				sendStream(w, streamOf(started, asks))
+				return
+			}
+			sendStream(w, streamOf(started, finished))
+		})
+		g.do(input("t", "r1", ""))
+		g.do(input("t2", "r2", resumeWith(yes(id)))) // it asks again
+		if rec := g.at("t"); rec.State != store.Open {
+			t.Fatalf("the next question is not of the thread that asked: %+v", rec)
+		}
+		fresh := strings.Replace(input("t3", "r3", resumeWith(no(id))), oldUser, oldUser+","+newUser, 1)
+		wantTypes(t, g.do(fresh), "RUN_STARTED RUN_FINISHED")
+		if g.called() != 3 || gjson.GetBytes(g.last(), "threadId").Str != "t3" {
+			t.Errorf("%d calls, the last %s", g.called(), g.last())
+		}
+		wantTypes(t, g.do(input("t4", "r4", resumeWith(yes(mintedID("n1", 2))))), "RUN_STARTED RUN_FINISHED")
+	})
+}
+
+// TestThreadsOfARunElsewhere: while a run goes on with a question of another thread, neither thread
+// takes another run.
+func TestThreadsOfARunElsewhere(t *testing.T) {
+	arrived, release := make(chan struct{}, 10), make(chan struct{})
+	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n <= 2 {
+			sendStream(w, streamOf(started, asks))
+			return
+		}
+		arrived <- struct{}{}
+		<-release
+		sendStream(w, streamOf(started, hello, finished))
+	})
+	first, second := mintedID("n1", 1), mintedID("n1", 2)
+	g.do(input("t", "r1", ""))
+	g.do(input("u", "r1", ""))
+	var all sync.WaitGroup
+	var told [3]string
+	all.Go(func() { told[0] = g.do(input("t2", "r2", resumeWith(yes(first)))) })
+	<-arrived
+	wantTypes(t, g.do(input("t", "r3", "")), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_PROGRESS")
+	wantTypes(t, g.do(input("t2", "r3", "")), "RUN_STARTED RUN_ERROR:THREAD_BUSY")
+	wantTypes(t, g.do(input("t2", "r3", resumeWith(yes(second)))), "RUN_STARTED RUN_FINISHED RUN_ERROR:THREAD_BUSY")
+	wantTypes(t, g.do(input("t3", "r3", resumeWith(no(first)))), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
+	for n, thread := range []string{"t2", "t3"} { // they wait for its end
+		all.Go(func() { told[n+1] = g.do(input(thread, "r4", resumeWith(yes(first)))) })
+	}
+	close(release)
+	all.Wait()
+	for _, got := range told {
+		if !strings.Contains(got, "hello") || strings.Contains(got, "RUN_ERROR") {
+			t.Errorf("told %s", got)
+		}
+	}
+	if rec := g.at("u"); rec.State != store.Open {
+		t.Errorf("the question that was turned away is %q", rec.State)
+	}
+	wantTypes(t, g.do(input("t2", "r5", resumeWith(yes(second)))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if g.called() != 4 {
+		t.Errorf("%d calls", g.called())
+	}
+	if rec := g.at("t2"); len(rec.Busy) > 0 {
+		t.Errorf("the thread is kept: %+v", rec.Busy)
+	}
+}
+
+// TestAnotherPrincipalAnswersNothingElsewhere: who knows the id of somebody else's question is told
+// what anybody is told of an id that nobody has.
+func TestAnotherPrincipalAnswersNothingElsewhere(t *testing.T) {
+	g := mintedRig(t, asksOnce, gated{}.by(t))
+	g.as("ann", input("t", "r1", ""))
+	id, unknown := mintedID("n1", 1), "n1~AAAAAAAAAAAA"
+	without := func(s, id string) string { return strings.ReplaceAll(s, id, "ID") }
+	told := g.as("bob", input("t2", "r2", resumeWith(yes(id))))
+	nobodys := g.as("bob", input("t2", "r2", resumeWith(yes(unknown))))
+	if without(told, id) != without(nobodys, unknown) {
+		t.Errorf("told\n%s\nof another's question, and\n%s\nof none", told, nobodys)
+	}
+	if g.called() != 1 {
+		t.Fatal("the backend was asked")
+	}
+	wantTypes(t, g.as("ann", input("t3", "r3", resumeWith(yes(id)))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if g.called() != 2 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
+// TestPlainRunDoesNotAskTheIndex: a run without answers and without calls costs one step of the
+// store, as before there was an index.
+func TestPlainRunDoesNotAskTheIndex(t *testing.T) {
+	var steps []string
+	g := newTurnRig(t, "auto", nil, func(o *Options) {
+		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error { steps = append(steps, name); return do() }}
+	})
+	for name, body := range map[string]string{
+		"a plain run":                    talk("t", ""),
+		"with the result of a call":      talk("t", declaresColor, `{"id":"a","role":"assistant","toolCalls":[`+ownColor+`]}`, colorIs),
+		"with a call that has no result": talk("t", "", turnOf(openCallA), noWords),
+	} {
+		steps = nil
+		if g.do(body); fmt.Sprint(steps) != "[Load]" {
+			t.Errorf("%s takes %v", name, steps)
+		}
+	}
+}
+
+// The turn of an in-tree host of .NET that asks by request_approval, and the answer of its own
+// client, which keeps no thread.
+const (
+	inTreeUser  = `{"name":null,"id":"0123456789abcdef0123456789abcdef","role":"user","content":"delete a.txt"}`
+	otherUser   = `{"name":null,"id":"fedcba9876543210fedcba9876543210","role":"user","content":"delete a.txt"}`
+	pairedArgs  = `{"request":{"approval_id":"ficc_c1","function_name":"delete_file","function_arguments":{"path":"a.txt"},"message":"Approve execution of 'delete_file'?"}}`
+	pairAnswer  = `{"toolCallId":"ficc_c1","error":null,"id":"ficc_c1","role":"tool","content":"{\"approval_id\":\"ficc_c1\",\"approved\":true}"}`
+	pairRefusal = `{"toolCallId":"ficc_c1","error":null,"id":"ficc_c1","role":"tool","content":"{\"approval_id\":\"ficc_c1\",\"approved\":false}"}`
+)
+
+// approvalCall is the message with the call, in the client's own spelling of its arguments.
+func approvalCall(args string) string {
+	escaped := strings.ReplaceAll(strings.ReplaceAll(args, `'`, `\u0027`), `"`, `\u0022`)
+	text, _ := json.Marshal(strings.ReplaceAll(escaped, `\u0022`, `"`))
+	return `{"name":null,"toolCalls":[{"id":"ficc_c1","type":"function","function":{"name":"request_approval","arguments":` + string(text) + `}}],"id":"ficc_c1","role":"assistant","content":""}`
+}
+
+func inTreeRun(thread string, messages ...string) string {
+	return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s],"context":[]}`, thread, strings.Join(messages, ","))
+}
+
+// newPairRig is a rig before an in-tree host whose first runs ask, as many as asks says.
+func newPairRig(t *testing.T, asks int, change ...func(*Options)) *rig {
+	t.Helper()
+	turn := append([]string{started}, streams("ficc_c1", "request_approval", pairedArgs, "")...)
+	turn = append(turn, finished)
+	turns := make([][]string, asks)
+	for n := range turns {
+		turns[n] = turn
+	}
+	native := func(o *Options) { o.Client = ClientNative }
+	return newTurnRig(t, "request-approval", turns, append([]func(*Options){native}, change...)...)
+}
+
+// TestNativeAnswerOnAnotherThread: an answer in the backend's own form leads to its question by the
+// call, and only if the request belongs to the conversation or is the same principal's.
+func TestNativeAnswerOnAnotherThread(t *testing.T) {
+	const unknown = "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID"
+	t.Run("is taken once, and goes under the thread that the client names", func(t *testing.T) {
+		g := newPairRig(t, 1)
+		if got := g.do(inTreeRun("t", inTreeUser)); !strings.Contains(got, "request_approval") || g.at("t").State != store.Open {
+			t.Fatal(got)
+		}
+		wantTypes(t, g.do(inTreeRun("t2", inTreeUser, approvalCall(pairedArgs), pairAnswer)), "RUN_STARTED RUN_FINISHED")
+		if got := gjson.GetBytes(g.last(), "threadId").Str; got != "t2" || !strings.Contains(string(g.last()), `\"approved\":true`) {
+			t.Errorf("the backend got %s", g.last())
+		}
+		for _, thread := range []string{"t3", "t4", "t"} {
+			if got := g.do(inTreeRun(thread, inTreeUser, approvalCall(pairedArgs), pairAnswer)); strings.Contains(got, "RUN_ERROR") {
+				t.Errorf("the same answer again got %s", got)
+			}
+			if got := g.do(inTreeRun(thread, inTreeUser, approvalCall(pairedArgs), pairRefusal)); !strings.Contains(got, "RUN_ERROR") {
+				t.Errorf("another answer got %s", got)
+			}
+		}
+		if g.called() != 2 {
+			t.Errorf("%d calls", g.called())
+		}
+		// In a later request the answered pair is a part of the history, on a fourth thread too.
+		more := strings.Replace(otherUser, "delete a.txt", "thanks", 1)
+		if got := g.do(inTreeRun("t5", inTreeUser, approvalCall(pairedArgs), pairAnswer, more)); strings.Contains(got, "RUN_ERROR") || g.called() != 3 {
+			t.Errorf("%d calls: %s", g.called(), got)
+		}
+	})
+	t.Run("another user's do not count", func(t *testing.T) {
+		g := newPairRig(t, 1)
+		g.do(inTreeRun("t", inTreeUser))
+		for n := range 1000 {
+			other := strings.Replace(otherUser, "fedcba98", fmt.Sprintf("%08x", n), 1)
+			if n%3 == 0 {
+				other = `{"role":"user","content":"delete a.txt"}`
+			}
+			if got := g.do(inTreeRun(fmt.Sprint("other", n), other, approvalCall(pairedArgs), pairAnswer)); types(got) != unknown {
+				t.Fatalf("answer %d: %s", n, got)
+			}
+		}
+		if g.called() != 1 || g.at("t").State != store.Open {
+			t.Fatalf("%d calls", g.called())
+		}
+		wantTypes(t, g.do(inTreeRun("t2", inTreeUser, approvalCall(pairedArgs), pairAnswer)), "RUN_STARTED RUN_FINISHED")
+	})
+	for name, messages := range map[string][]string{
+		"the question asked about other arguments": {inTreeUser, approvalCall(strings.Replace(pairedArgs, "a.txt", "evil.txt", 1)), pairAnswer},
+		"the call has another id":                  {inTreeUser, strings.ReplaceAll(approvalCall(pairedArgs), "ficc_c1", "ficc_c2"), strings.ReplaceAll(pairAnswer, "ficc_c1", "ficc_c2")},
+		"an id that can be guessed":                {strings.Replace(inTreeUser, "0123456789abcdef0123456789abcdef", "u1", 1), approvalCall(pairedArgs), pairAnswer},
+		"the message is the assistant's":           {strings.Replace(inTreeUser, `"user"`, `"assistant"`, 1), approvalCall(pairedArgs), pairAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newPairRig(t, 1)
+			first := inTreeUser
+			if strings.Contains(name, "guessed") {
+				first = messages[0]
+			}
+			g.do(inTreeRun("t", first))
+			if got := g.do(inTreeRun("t2", messages...)); !strings.Contains(got, string(agui.UnknownInterruptID)) || g.called() != 1 {
+				t.Errorf("%d calls: %s", g.called(), got)
+			}
+		})
+	}
+	t.Run("two questions that it could mean", func(t *testing.T) {
+		g := newPairRig(t, 2)
+		g.do(inTreeRun("t", inTreeUser))
+		g.do(inTreeRun("u", inTreeUser))
+		wantTypes(t, g.do(inTreeRun("t2", inTreeUser, approvalCall(pairedArgs), pairAnswer)), unknown)
+		wantTypes(t, g.do(inTreeRun("u", inTreeUser, approvalCall(pairedArgs), pairAnswer)), "RUN_STARTED RUN_FINISHED")
+		wantTypes(t, g.do(inTreeRun("t2", inTreeUser, approvalCall(pairedArgs), pairAnswer)), unknown)
+		if g.called() != 3 || g.at("t").State != store.Open {
+			t.Errorf("%d calls", g.called())
+		}
+	})
+	t.Run("a principal needs no message, and no other has his", func(t *testing.T) {
+		g := newPairRig(t, 1, gated{}.by(t))
+		g.as("ann", inTreeRun("t", inTreeUser))
+		wantTypes(t, g.as("bob", inTreeRun("t2", inTreeUser, approvalCall(pairedArgs), pairAnswer)), unknown)
+		bare := `{"role":"user","content":"delete a.txt"}`
+		wantTypes(t, g.as("ann", inTreeRun("t3", bare, approvalCall(pairedArgs), pairAnswer)), "RUN_STARTED RUN_FINISHED")
+		if g.called() != 2 {
+			t.Errorf("%d calls", g.called())
+		}
+	})
+}
+
+// TestNativeResumeOnAnotherThread: a resume with the host's own id leads to its question by the
+// call in its payload.
+func TestNativeResumeOnAnotherThread(t *testing.T) {
+	entry := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"g1","name":"delete_file","arguments":{"path":"a.txt"}}}}]`
+	run := func(thread, more string, messages ...string) string {
+		return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s]%s}`, thread, strings.Join(messages, ","), more)
+	}
+	native := func(o *Options) { o.Client = ClientNative }
+	asking := append([]string{started}, frontgate(true)[4:]...)
+	carried := append(append([]string{started}, streams("g1", "delete_file", `{"path":"a.txt"}`, "")...),
+		`{"type":"TOOL_CALL_RESULT","messageId":"g1","toolCallId":"g1","content":"deleted"}`, finished)
+	for name, c := range map[string]struct {
+		user, entry string
+		taken       bool
+	}{
+		"of the conversation":    {inTreeUser, entry, true},
+		"of another":             {otherUser, entry, false},
+		"without an id":          {`{"role":"user","content":"delete a.txt"}`, entry, false},
+		"about another call":     {inTreeUser, strings.Replace(entry, "a.txt", "b.txt", 1), false},
+		"with a wrong host's id": {inTreeUser, strings.Replace(entry, "ficc_g1", "ficc_g2", 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newTurnRig(t, "auto", [][]string{asking, carried}, native)
+			g.do(run("t", "", inTreeUser))
+			if g.at("t").State != store.Open {
+				t.Fatal("it has not asked")
+			}
+			got := g.do(run("t2", c.entry, c.user))
+			if taken := g.called() == 2 && !strings.Contains(got, "RUN_ERROR"); taken != c.taken {
+				t.Fatalf("taken: %v, %d calls: %s", taken, g.called(), got)
+			}
+			g.do(run("t3", c.entry, c.user))
+			if g.called() > 2 || g.called() > 1 != c.taken {
+				t.Errorf("%d calls", g.called())
+			}
+		})
+	}
+}
+
+// TestOpenCallOfAnotherUser: a question of somebody else's about an equal call takes nothing out of
+// a request that a run has left its own call to.
+func TestOpenCallOfAnotherUser(t *testing.T) {
+	talks := func(thread, user string, messages ...string) string {
+		return strings.Replace(talk(thread, declaresColor, messages...), oldUser, user, 1)
+	}
+	turn := turnOf(ownColor, openCallA)
+	g := newTurnRig(t, "auto", [][]string{frontgate(true), frontgate(false)})
+	g.do(talks("t", inTreeUser))
+	g.do(talks("u", otherUser))
+	g.do(talks("u2", otherUser, turn, colorIs))
+	if !g.reached() {
+		t.Errorf("the other user's own call was taken out: %s", g.last())
+	}
+	g.do(talks("t2", inTreeUser, turn, colorIs))
+	if g.reached() {
+		t.Errorf("a call that a question of the conversation is about reached the backend: %s", g.last())
+	}
+}
+
+// TestOpenCallAskedOnAnotherThreadAfterARestart: the index outlives the process.
+func TestOpenCallAskedOnAnotherThreadAfterARestart(t *testing.T) {
+	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
+	g := newTurnRig(t, "auto", [][]string{frontgate(true)}, func(o *Options) { o.StoreInMemory = false })
+	g.do(talk("t", declaresColor))
+	kept := g.store
+	g = newTurnRig(t, "auto", nil, func(o *Options) { o.StoreInMemory, o.Store = false, kept })
+	g.do(talk("t2", declared, turnOf(ownColor, openCallA), colorIs))
+	if g.reached() {
+		t.Errorf("a call that was asked about reached the backend: %s", g.last())
+	}
+}
