@@ -28,6 +28,7 @@ type handChat struct {
 	messages []string
 	calls    []string // of the last answer, by their ids
 	asked    []string // the questions of the last answer, by their ids
+	text     string   // of the last answer
 }
 
 func (c *handChat) post(members string) (status int, told string) {
@@ -54,8 +55,9 @@ func (c *handChat) run(members string) (status int, told string) {
 	c.t.Helper()
 	status, told = c.post(members)
 	c.calls, c.asked = nil, nil
-	var calls []string
-	parent, text := "", ""
+	var calls, results []string
+	parent := ""
+	c.text = ""
 	for _, line := range strings.Split(told, "\n") {
 		var ev struct {
 			Type, ToolCallID, ToolCallName, Delta, ParentMessageID, MessageID, Content string
@@ -66,11 +68,13 @@ func (c *handChat) run(members string) (status int, told string) {
 		}
 		switch ev.Type {
 		case "TEXT_MESSAGE_CONTENT":
-			text += ev.Delta
+			c.text += ev.Delta
 		case "TOOL_CALL_START":
 			parent = ev.ParentMessageID
 			c.calls = append(c.calls, ev.ToolCallID)
 			calls = append(calls, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":%q,"arguments":"`, ev.ToolCallID, ev.ToolCallName))
+		case "TOOL_CALL_RESULT":
+			results = append(results, fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":%s}`, fresh("result"), ev.ToolCallID, quoted(ev.Content)))
 		case "TOOL_CALL_ARGS":
 			args := quoted(ev.Delta)
 			calls[len(calls)-1] += args[1:len(args)-1] + `"}}`
@@ -83,8 +87,9 @@ func (c *handChat) run(members string) (status int, told string) {
 	if len(calls) > 0 {
 		c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"assistant","content":"","toolCalls":[%s]}`, parent, strings.Join(calls, ",")))
 	}
-	if text != "" {
-		c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"assistant","content":%s}`, fresh("said"), quoted(text)))
+	c.messages = append(c.messages, results...)
+	if c.text != "" {
+		c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"assistant","content":%s}`, fresh("said"), quoted(c.text)))
 	}
 	return status, told
 }
@@ -240,7 +245,7 @@ func TestDotNetQuestionLost(t *testing.T) {
 								c.address = after.address + path
 								way(c, asked, calls, native)
 								status, told := c.says("plain and later", onlyTools)
-								if status != http.StatusOK || !strings.Contains(told, "and later") || strings.Contains(told, `"RUN_ERROR"`) {
+								if status != http.StatusOK || !strings.Contains(c.text, "and later") || strings.Contains(told, `"RUN_ERROR"`) {
 									t.Errorf("the chat does not go on: %d %s\n%s", status, told, strings.Join(c.messages, "\n"))
 								}
 								for what := range ledger.Total() {
@@ -254,5 +259,86 @@ func TestDotNetQuestionLost(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// freeTurn has the model call the client's tool beside one that needs no approval, and returns the
+// result of the client's call and the tools that the request declares. The host asks nothing, and
+// runs the other call when the result comes.
+func (c *handChat) freeTurn(sdk bool) (result, tools string) {
+	c.t.Helper()
+	tool := "get_location"
+	if sdk {
+		tool = "pick_color"
+	}
+	tools = fmt.Sprintf(`"tools":[{"name":%q,"description":"","parameters":{"type":"object"}}]`, tool)
+	if _, told := c.says("mixfree", tools); len(c.calls) != 2 || len(c.asked) > 0 {
+		c.t.Fatalf("the turn has %d calls, and %d questions: %s", len(c.calls), len(c.asked), told)
+	}
+	return fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":"Tuesday Street"}`, fresh("result"), c.calls[0]), tools
+}
+
+// TestHonestCallOfAContinuation: a call that needs no approval passed in a run that asked nothing,
+// and the client brings the result of its own call beside it. The call stays, and the host runs it
+// as it does without Holdpoint, also under another thread id and before words. After a restart it
+// does not reach the host. The chat goes on wherever it does without Holdpoint: a client that has
+// its words before the result is refused by the host itself.
+func TestHonestCallOfAContinuation(t *testing.T) {
+	t.Parallel()
+	backends := newManyBackends(t)
+	direct := &holdpoint{address: backends.URL}
+	for _, env := range []map[string]string{{}, {"HOLDPOINT_CLIENT": "native"}, {"HOLDPOINT_DIALECT": "agent-framework"}, {"HOLDPOINT_DIALECT": "agui"}} {
+		t.Run(fmt.Sprint(env["HOLDPOINT_DIALECT"], env["HOLDPOINT_CLIENT"]), func(t *testing.T) {
+			t.Parallel()
+			h, restarted := ownHoldpoint(t, backends.URL, env), ownHoldpoint(t, backends.URL, env)
+			for _, line := range []scripted.Line{scripted.LineHead, scripted.LineNew, scripted.LineSDK} {
+				for name, then := range map[string]struct {
+					at     *holdpoint // where the result is brought
+					fork   bool
+					behind string
+				}{
+					"the same thread": {at: h}, "another thread": {at: h, fork: true}, "words behind": {at: h, behind: "plain and later"},
+					"after a restart": {at: restarted}, "after a restart, words behind": {at: restarted, behind: "plain and later"},
+				} {
+					t.Run(fmt.Sprint(line, "/", name), func(t *testing.T) {
+						play := func(from, to *holdpoint) (ran int, status int, told string, goesOn bool) {
+							ledger := scripted.NewLedger()
+							path := backends.add(dotnetHost{line, scripted.Plain}, ledger)
+							c := &handChat{t: t, address: from.address + path, thread: fresh("thread")}
+							result, tools := c.freeTurn(line == scripted.LineSDK)
+							c.messages = append(c.messages, result)
+							c.address = to.address + path
+							if then.fork {
+								c.thread = fresh("fork")
+							}
+							if then.behind != "" {
+								status, told = c.says(then.behind, tools)
+							} else {
+								status, told = c.run(tools)
+							}
+							for _, n := range ledger.Total() {
+								ran += n
+							}
+							last, _ := c.says("plain at last", tools)
+							return ran, status, told, last == http.StatusOK && strings.Contains(c.text, "at last")
+						}
+						want, wantStatus, _, on := play(direct, direct)
+						if want != 1 {
+							t.Fatalf("it ran %d times without Holdpoint", want)
+						}
+						got, gotStatus, told, goesOn := play(h, then.at)
+						if then.at == restarted {
+							want, on = 0, true // nobody knows the call
+						}
+						if on && !goesOn {
+							t.Error("the chat does not go on")
+						}
+						if got != want || gotStatus != wantStatus || strings.Contains(told, "RUN_ERROR") {
+							t.Errorf("it ran %d times with status %d, and %d times with %d without Holdpoint: %s", got, gotStatus, want, wantStatus, told)
+						}
+					})
+				}
+			}
+		})
 	}
 }

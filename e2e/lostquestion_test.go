@@ -3,6 +3,9 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -20,10 +24,57 @@ import (
 // nothing runs twice, and the chat finds a way on. Where it cannot, lockedFor says so, as
 // docs/support.md does.
 
-// lossy stands before a backend and breaks one connection when it is told to.
+// lossy stands before a backend and breaks one connection when it is told to. It keeps the requests
+// that it is sent.
 type lossy struct {
 	*httptest.Server
 	next atomic.Int32
+	mu   sync.Mutex
+	sent []wireInput
+}
+
+// A wireInput is what a test looks at of a request to a backend.
+type wireInput struct {
+	ThreadID string
+	Messages []event
+}
+
+// ofThread returns the requests of a thread.
+func (l *lossy) ofThread(thread string) []wireInput {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []wireInput
+	for _, in := range l.sent {
+		if in.ThreadID == thread {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+// keepsCalls asserts that each message of the client's with calls reached the backend with the same
+// calls, wherever it reached it. It returns how many did.
+func (l *lossy) keepsCalls(t *testing.T, c *client) (reached int64) {
+	t.Helper()
+	has := map[string]string{}
+	for _, m := range c.messages {
+		if m["toolCalls"] != nil {
+			has[m.str("id")] = text(m["toolCalls"])
+		}
+	}
+	for _, in := range l.ofThread(c.thread) {
+		for _, m := range in.Messages {
+			want, is := has[m.str("id")]
+			if !is || m.str("role") != "assistant" {
+				continue
+			}
+			reached++
+			if got := text(m["toolCalls"]); got != want {
+				t.Errorf("a message reached the backend with the calls %s, and the client has %s", got, want)
+			}
+		}
+	}
+	return reached
 }
 
 const (
@@ -46,6 +97,17 @@ func newLossy(t *testing.T, upstream string) *lossy {
 		if req.Method != http.MethodPost {
 			proxy.ServeHTTP(w, req)
 			return
+		}
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return // the sender is gone
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		var in wireInput
+		if json.Unmarshal(body, &in) == nil && in.ThreadID != "" {
+			l.mu.Lock()
+			l.sent = append(l.sent, in)
+			l.mu.Unlock()
 		}
 		switch l.next.Swap(passes) {
 		case breaksLate:
@@ -246,11 +308,17 @@ func (f *deskFamily) denies(situation, way string) bool {
 // approved does not run again, and the chat goes on.
 func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 	t.Parallel()
+	var reached atomic.Int64 // messages with calls, at backends behind a restart
+	t.Cleanup(func() {
+		if reached.Load() == 0 && !t.Failed() && !t.Skipped() {
+			t.Error("no message with a call has reached a backend after a restart")
+		}
+	})
 	for _, f := range lostFamilies(t) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			before, after := ownHoldpoint(t, f.upstream, f.env), ownHoldpoint(t, f.upstream, f.env)
-			gate := newLossy(t, f.upstream)
+			gate, witness := newLossy(t, f.upstream), newLossy(t, f.upstream)
+			before, after := ownHoldpoint(t, f.upstream, f.env), ownHoldpoint(t, witness.URL, f.env)
 			durable := maps.Clone(f.env)
 			if durable == nil {
 				durable = map[string]string{}
@@ -299,6 +367,9 @@ func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 							c = way.begin(t, c)
 						}
 						f.ran(t, w, c, ran...)
+						if situation == "restarted" {
+							reached.Add(witness.keepsCalls(t, c)) // also where the client has named the lost question
+						}
 						if on, locked := f.getsOn(t, c), f.locked(situation, way.name) || f.repeats(situation); on == locked {
 							t.Errorf("the chat goes on: %v", on)
 						}
@@ -311,6 +382,9 @@ func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 							if !f.getsOn(t, c) {
 								t.Error("the chat does not go on after the same answer")
 							}
+						}
+						if situation == "restarted" {
+							reached.Add(witness.keepsCalls(t, c))
 						}
 						if f.denies(situation, way.name) {
 							w.ran(t, c, search)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -324,5 +325,37 @@ func TestCallOfALostQuestion(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestLostQuestionBesideAClientsCall: a backend that refuses the run because it waits is found by
+// the call that was taken out of the messages.
+func TestLostQuestionBesideAClientsCall(t *testing.T) {
+	for name, c := range map[string]struct{ refusal, id string }{
+		"Agent Framework": {`{"type":"RUN_ERROR","message":"Pending interrupts require a resume entry for every interruptId.","code":"APPROVAL_RESUME_REQUIRED"}`, "g1~"},
+		"ag_ui_strands":   {`{"type":"RUN_ERROR","message":"Thread has pending interrupts. Include resume[] to address them.","code":"PENDING_INTERRUPTS"}`, "v1:before_tool_call:g1:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refuses := []string{started, c.refusal}
+			g := newTurnRig(t, "auto", [][]string{refuses})
+			told := g.do(talk("t", declaresColor, turnOf(ownColor, openCallA), colorIs))
+			if g.reached() {
+				t.Errorf("the call reached the backend: %s", g.last())
+			}
+			if !strings.Contains(told, `"reason":"holdpoint:lost_question"`) || !strings.Contains(told, `"interrupts":[{"id":"`+c.id) {
+				t.Errorf("told as %s", told)
+			}
+			if !strings.Contains(told, `"type":"MESSAGES_SNAPSHOT"`) || !strings.Contains(told, `"id":"g1"`) {
+				t.Errorf("the client loses the call: %s", told)
+			}
+			g.do(talk("t", declaresColor, turnOf(ownColor, openCallA), colorIs, noWords))
+			if name == "Agent Framework" && !g.reached() {
+				t.Errorf("the call does not reach a backend that is known: %s", g.last())
+			}
+			cancels := func(body []byte) bool { return gjson.GetBytes(body, "resume.0.status").Str == "cancelled" }
+			if name == "Agent Framework" && !slices.ContainsFunc(g.calls, cancels) {
+				t.Errorf("the next message does not cancel: %s", g.last())
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
 	"holdpoint/internal/tanstack"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -54,6 +55,11 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 		return nil, r.refusePause(told)
 	}
 	p := r.mint(res)
+	if r.withheldFrom != nil && kit.CancelsOnly(*p) {
+		// The backend refused the run, and it is known now. It runs no call by itself, and may want the
+		// one that it waits for.
+		r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.withheldFrom, r.in.State)
+	}
 	kept := r.snapshots()
 	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
 	if p.Going = r.going(kept.whole); p.Going != nil && kept.whole && p.Messages == nil {

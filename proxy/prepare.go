@@ -75,7 +75,10 @@ func (r *run) readyPass() {
 	r.catchUp()
 	r.cleanPass()
 	r.disarm() // before the transcript: what a record keeps goes to the backend with the next answer
-	r.withholdOpenCalls(nil)
+	whole := r.in.Messages
+	if r.withheldFrom = nil; r.withholdOpenCalls(nil) != nil {
+		r.withheldFrom = whole
+	}
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
 }
 

@@ -84,6 +84,7 @@ type attempt struct {
 	notTaken      *agui.RunError     // why the answers beside the message do not count, nil if they do
 	stands        *contract.Standing // in their place, nil if nothing does
 	transcript    *transcript.Transcript
+	withheldFrom  []agui.Message // the messages from which calls were taken out, nil if none were
 	knownCalls    knownCalls
 	untold        withheldStory
 	linked        []linkedPause // pauses of other threads that its messages are about
