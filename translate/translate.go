@@ -469,6 +469,9 @@ type Asked struct {
 	// Sticky says that the backend keeps the first answer to a question, and replays it whenever
 	// the question comes back.
 	Sticky bool
+	// FirstAsked says that the run itself went to the questions, so that the backend keeps no answer
+	// to them yet. It is for questions that no id tells from earlier ones with the same words.
+	FirstAsked bool
 	// CancelEnds says that a cancel of every question reaches the backend although it keeps another
 	// answer: the dialect can end what waits without an answer (Request.EndOnly).
 	CancelEnds bool
@@ -485,7 +488,7 @@ type Asked struct {
 // Pause is the pause as it goes into the record of a dialect, before proxy has given it ids.
 func (a Asked) Pause(dialect string) agui.Pause {
 	return agui.Pause{
-		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, CancelEnds: a.CancelEnds, Native: a.Own, NativeFinish: a.OwnFinish,
+		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, FirstAsked: a.FirstAsked, CancelEnds: a.CancelEnds, Native: a.Own, NativeFinish: a.OwnFinish,
 	}
 }
 

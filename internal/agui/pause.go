@@ -152,6 +152,9 @@ type Pause struct {
 	// question comes back after a resume that failed: another answer, a denial too, would carry out
 	// the first one again. The contract lets only the same answer through then.
 	Sticky bool `json:"sticky,omitempty"`
+	// FirstAsked says that the backend keeps no answer to these questions yet, although it was asked
+	// the same in the same words before.
+	FirstAsked bool `json:"firstAsked,omitempty"`
 	// CancelEnds says that a cancel of every question ends what waits at the backend. The questions
 	// get no answer, so an answer that the backend keeps is not replayed.
 	CancelEnds bool `json:"cancelEnds,omitempty"`

@@ -64,6 +64,13 @@ func comesBack(how store.How, finish string) store.Record {
 	return r
 }
 
+// comesAnew is a record as comesBack makes it, but the backend has come to the question anew.
+func comesAnew(how store.How, finish string) store.Record {
+	r := comesBack(how, finish)
+	r.Pause.FirstAsked = true
+	return r
+}
+
 // endedAs is a record whose pause "x" ended well with the answer.
 func endedAs(a agui.Answer) store.Record {
 	r := endedRecord(store.Finished, endedWell)
@@ -182,6 +189,8 @@ func TestJudge(t *testing.T) {
 		{name: "a cancel is not handed on either, the pause is given up", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Quiet},
 		{name: "beside a new message that is an ordinary run", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, messages: []string{oldUser, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
 		{name: "a cancel is not what an answer without payload was", record: endedAs(resolved("x", "")), answers: []agui.Answer{cancelled("x")}, do: Refuse, code: agui.ResumeConflict},
+		{name: "a question to which the backend has come anew takes any answer", record: comesAnew(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "false")}, do: Resume},
+		{name: "and a cancel, which is handed on", record: comesAnew(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Resume},
 		{name: "after a good end it is a new question", record: comesBack(store.Finished, endedWell), answers: []agui.Answer{resolved("x2", "false")}, do: Resume},
 
 		// strangers
