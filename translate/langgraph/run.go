@@ -316,8 +316,8 @@ func (run *run) onlyAsks() bool {
 
 // asksFirst reports whether the graph ran to questions that have no ids. An adapter runs no graph
 // while a question is open: it tells the question again, without a step (RAN, all versions). So
-// these are questions of new tasks, and LangGraph keeps no answer to them. Where there are ids, they
-// tell the tasks.
+// these are questions of new tasks, and LangGraph keeps no answer to them. Where there are ids,
+// they tell the tasks.
 func (run *run) asksFirst(natives []langgraphapi.Native) bool {
 	withID := func(n langgraphapi.Native) bool { return n.ID != "" }
 	return run.answered == nil && run.again == nil && run.steps > 0 && !slices.ContainsFunc(natives, withID)
