@@ -285,9 +285,9 @@ func (f *deskFamily) repeats(situation string) bool {
 }
 
 // situations are what became of the question. In "unsent, the second" the chat has had another
-// question, which was answered. In "arrived, and asks again" the answer led to the next question, and
-// nobody saw it. Only native agents of Strands in Python get ids that may be of
-// either, and refuse both for the wrong one.
+// question, which was answered. Only native agents of Strands in Python get ids that may be of
+// either, and refuse both for the wrong one. In "arrived, and asks again" the answer led to the next
+// question, and nobody saw it.
 func (f *deskFamily) situations() []string {
 	list := []string{"restarted", "unsent", "arrived"}
 	if strings.HasPrefix(f.name, "strands ") {
