@@ -71,7 +71,8 @@ func (run *run) dropped(text string) *translate.Exchange {
 	return run.d.cancel(run.r, run.cancels)
 }
 
-// unknownID returns the id that an error names as unknown: "interrupt_id=<id> | no interrupt found".
+// unknownID returns the id that an error names as unknown: "interrupt_id=<id> | no interrupt
+// found".
 func unknownID(text string) (id string, named bool) {
 	_, id, began := strings.Cut(text, "interrupt_id=<")
 	id, _, ended := strings.Cut(id, "> | "+saysUnknown)
