@@ -86,13 +86,14 @@ func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID 
 	return store.ErrNotFound
 }
 
-// spelledOut returns the words as they would go into the record of the pause: see readYesNo and
-// kit.SpellOut.
+// spelledOut returns the words as they would go into the record of the pause: see readYesNo,
+// kit.LeaveOutCalls and kit.SpellOut.
 func spelledOut(ctx context.Context, p *agui.Pause, words []door.Word) []door.Word {
 	answers := make([]agui.Answer, len(words))
 	for n, w := range words {
 		answers[n] = answerOf(w)
 	}
+	kit.LeaveOutCalls(*p, answers)
 	readYesNo(p, answers)
 	validator := contract.NewValidator(ctx)
 	kit.SpellOut(*p, answers, func(schema, payload json.RawMessage) error {

@@ -103,7 +103,10 @@ func (r *run) readAnswers() (pauseID string, err error) {
 	r.show = r.showFor()
 	var p agui.Pause
 	r.namedPause(&p)
-	r.answers.list, err = r.h.opts.Dialect.Answers(r.in, p)
+	in := r.in
+	in.Resume = kit.EntriesWithoutCalls(p, in.Resume)
+	r.answers.list, err = r.h.opts.Dialect.Answers(in, p)
+	kit.LeaveOutCalls(p, r.answers.list)
 	readYesNo(&p, r.answers.list)
 	kit.SpellOut(p, r.answers.list, r.valid)
 	r.readFor.fix(p.ID)

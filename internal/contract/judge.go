@@ -392,10 +392,23 @@ func (c *Case) lateFor(i agui.Interrupt, a agui.Answer) *Ruling {
 	return &r
 }
 
-// unfit refuses a payload that does not fit its question's schema; nil: it fits.
+// unfit refuses a payload that does not fit its question: by the schema, by the call that it names,
+// or by edits that the question does not offer. It returns nil if the payload fits. A payload in a
+// form of the dialect's own is the dialect's to judge, but for the call.
 func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
-	if a.Status != agui.Resolved || a.Own || i.Schema() == nil {
+	if a.Status != agui.Resolved {
 		return nil
+	}
+	if _, wrong := i.ReadCall(a.Payload); wrong != "" {
+		r := reask(agui.InvalidPayload, "payload for interrupt %q %s", i.ID, wrong)
+		return &r
+	}
+	if a.Own || i.Schema() == nil {
+		return nil
+	}
+	if agui.EditsUnasked(i.Schema(), a.Payload) {
+		r := reask(agui.InvalidPayload, "payload for interrupt %q edits the arguments (editedArgs), and its responseSchema offers no edits: the call would run as it was asked", i.ID)
+		return &r
 	}
 	if err := c.Valid(i.Schema(), a.Payload); err != nil {
 		r := refusePayload(i.ID, err)

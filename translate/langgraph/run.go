@@ -233,7 +233,7 @@ func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (tran
 	}
 	for _, n := range natives {
 		repeats := func(a langgraphapi.Native) bool {
-			return a.Way == langgraphapi.ByID && a.ID == n.ID && langgraphapi.EqualJSON(a.Value, n.Value)
+			return a.Way == langgraphapi.ByID && a.ID == n.ID && agui.EqualJSON(a.Value, n.Value)
 		}
 		if !slices.ContainsFunc(run.answered, repeats) {
 			return translate.Out{}, false
@@ -256,7 +256,7 @@ func (run *run) withoutStale(natives []langgraphapi.Native) []langgraphapi.Nativ
 	}
 	var open []langgraphapi.Native
 	for _, n := range natives {
-		if !slices.ContainsFunc(run.stale, func(a langgraphapi.Native) bool { return a.ID == n.ID && langgraphapi.EqualJSON(a.Value, n.Value) }) {
+		if !slices.ContainsFunc(run.stale, func(a langgraphapi.Native) bool { return a.ID == n.ID && agui.EqualJSON(a.Value, n.Value) }) {
 			open = append(open, n)
 		}
 	}
@@ -376,7 +376,7 @@ func (run *run) announced(natives []langgraphapi.Native) []json.RawMessage {
 	}
 	return slices.DeleteFunc(slices.Clone(run.customs), func(c json.RawMessage) bool {
 		own := readCustom(c)
-		return !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.ID == own.ID && langgraphapi.EqualJSON(n.Value, own.Value) })
+		return !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.ID == own.ID && agui.EqualJSON(n.Value, own.Value) })
 	})
 }
 

@@ -129,10 +129,5 @@ func approves(a agui.Answer, k kept) (bool, error) {
 			return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has another approval_id", a.ID)
 		}
 	}
-	for _, edited := range kit.Members(payload, "editedArgs") {
-		if yes > 0 && edited.Type != gjson.Null {
-			return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q edits the arguments, which this backend does not take", a.ID)
-		}
-	}
 	return yes > 0, nil
 }

@@ -72,8 +72,8 @@ type entry struct {
 
 // entries are the answers as the host wants them. It never looks at the status, takes an answer
 // without toolCall for one that nobody asked for, and one with it for an approval, whatever was
-// asked; the call that it runs is the one in the answer. So all of an approval's payload but the
-// yes or no is ours, and no other payload may look like one.
+// asked; the call that it runs is the one in the answer. So all of an approval's payload is ours
+// but the yes or no and edited arguments, and no other payload may look like one.
 func entries(r *translate.Request) ([]entry, error) {
 	given := kit.GivenEntries(r.Input)
 	var list []entry
@@ -88,6 +88,11 @@ func entries(r *translate.Request) ([]entry, error) {
 				var ok bool
 				if approved, ok = decisionIn(a.Payload); !ok {
 					return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q must say approved, true or false, and once", a.ID)
+				}
+				if approved {
+					if call.Args, ok = editedIn(a.Payload, call.Args); !ok {
+						return nil, agui.Errorf(agui.InvalidPayload, "editedArgs of the payload for interrupt %q have to be one object", a.ID)
+					}
 				}
 			}
 			e.Status, e.Payload = agui.Resolved, approvalPayload(approved, call)
@@ -134,6 +139,20 @@ func decisionIn(payload json.RawMessage) (yes, ok bool) {
 		return true
 	})
 	return yes, good && said > 0
+}
+
+// editedIn returns the arguments that an approval lets the call run with: asked, unless the payload
+// edits them. It returns false if the payload edits them twice, or to something that is not an
+// object.
+func editedIn(payload, asked json.RawMessage) (args json.RawMessage, ok bool) {
+	edits := slices.DeleteFunc(kit.Members(gjson.ParseBytes(payload), "editedArgs"), func(v gjson.Result) bool { return v.Type == gjson.Null })
+	switch {
+	case len(edits) == 0:
+		return asked, true
+	case len(edits) > 1 || !edits[0].IsObject():
+		return nil, false
+	}
+	return json.RawMessage(edits[0].Raw), true
 }
 
 // hasToolCall says whether a payload would be taken for an approval.

@@ -32,6 +32,7 @@ func says(payload string) agui.Answer {
 func TestEntries(t *testing.T) {
 	const call = `"toolCall":{"callId":"call_1","name":"rm","arguments":` + exactArgs + `}}}`
 	const yes, no = `{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":true,` + call, `{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":false,` + call
+	const edited = `{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"call_1","name":"rm","arguments":{"path":"z.txt","n":1.0}}}}`
 	const free = `{"interruptId":"call_9","status":"resolved","payload":{"response":"x","n":1.0}}`
 	given := says(`{"response":"x","n":1.0}`)
 	cancelled := agui.Answer{Status: agui.Cancelled, Payload: json.RawMessage(`{"approved":true}`)}
@@ -46,6 +47,11 @@ func TestEntries(t *testing.T) {
 		"an answer of null":                    {says(`{"approved":false}`), agui.Answer{Status: agui.Resolved}, no + `,{"interruptId":"call_9","status":"resolved"}`},
 		"a text for an answer":                 {says(`{"approved":false}`), says(`"x"`), no + `,{"interruptId":"call_9","status":"resolved","payload":"x"}`},
 		"more keys":                            {says(`{"approved":true,"reason":"x","result":"done","toolCall":{"callId":"call_1","name":"format","arguments":{}}}`), given, yes + "," + free},
+		"edited arguments":                     {says(`{"approved":true,"editedArgs":{"path":"z.txt","n":1.0}}`), given, edited + "," + free},
+		"edited arguments, and a no":           {says(`{"approved":false,"editedArgs":{"path":"z.txt"}}`), given, no + "," + free},
+		"edited with null is not edited":       {says(`{"approved":true,"editedArgs":null}`), given, yes + "," + free},
+		"edited in two ways":                   {says(`{"approved":true,"editedArgs":{"path":"z.txt"},"edited_args":{"path":"y.txt"}}`), given, ""},
+		"edited arguments that are a list":     {says(`{"approved":true,"editedArgs":["z.txt"]}`), given, ""},
 		"both names":                           {says(`{"accepted":true,"approved":true}`), given, yes + "," + free},
 		"both names, of which one says no":     {says(`{"accepted":false,"approved":true}`), given, ""},
 		"yes and then no":                      {says(`{"approved":true,"approved":false}`), given, ""},
