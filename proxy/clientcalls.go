@@ -82,7 +82,7 @@ func (r *run) newKnownCalls(p *agui.Pause) knownCalls {
 
 // lacks returns a function that reports whether the client lacks a call of a resume of p.
 func (r *run) lacks(p *agui.Pause) func(call string) bool {
-	if !slices.ContainsFunc(r.request.input.Messages, func(m agui.Message) bool { return p.Knows(agui.See(m)) }) {
+	if !r.brings(p) {
 		return func(string) bool { return false }
 	}
 	holds := r.request.calls()

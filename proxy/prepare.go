@@ -65,6 +65,7 @@ func (r *run) prepare() {
 		if r.verdict.Ends == store.Doubtful {
 			r.closeDoubt()
 		}
+		r.keepPart()
 	}
 }
 

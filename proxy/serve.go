@@ -59,6 +59,7 @@ func (r *run) returned(out *stream.Writer) {
 
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who principal.Who) *run {
+	in = withPublishedIDs(in)
 	r := &run{h: h, who: who, request: request{http: req, path: route, input: in, client: client.Of(in), id: requestIDOf(req), trace: traceIDOf(req.Header)}, report: report{started: h.opts.Now()}}
 	r.request.toBackendThread(who)
 	r.anew()
