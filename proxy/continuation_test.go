@@ -359,3 +359,76 @@ func TestLostQuestionBesideAClientsCall(t *testing.T) {
 		})
 	}
 }
+
+// TestOpenCallWithoutARecord: the record cannot be asked, or has forgotten what it knew, or the
+// question was asked before Holdpoint stood there. The call that was asked about does not reach the
+// backend, whatever comes with the client's result.
+func TestOpenCallWithoutARecord(t *testing.T) {
+	turn := []string{turnOf(ownColor, openCallA), colorIs}
+	answer := func(id, rest string) string {
+		return fmt.Sprintf(`,"resume":[{"interruptId":%q,%s}]`, id, rest)
+	}
+	for situation, prepare := range map[string]func(t *testing.T, native func(*Options)) (g *rig, id string){
+		"the store is away": func(t *testing.T, native func(*Options)) (*rig, string) {
+			down := &downStore{}
+			g := newTurnRig(t, "auto", [][]string{frontgate(true)}, native, func(o *Options) { down.Store, o.Store, o.StoreOutage = o.Store, down, OutagePass })
+			g.do(talk("t", declaresColor))
+			down.load = true
+			return g, "ficc_g1"
+		},
+		"the store is away from the start": func(t *testing.T, native func(*Options)) (*rig, string) {
+			down := &downStore{load: true}
+			return newTurnRig(t, "auto", nil, native, func(o *Options) { down.Store, o.Store, o.StoreOutage = o.Store, down, OutagePass }), "ficc_g1"
+		},
+		"the record was given up for another": func(t *testing.T, native func(*Options)) (*rig, string) {
+			g := newTurnRig(t, "auto", [][]string{frontgate(true), {started, finished}, frontgate(true)}, native, func(o *Options) {
+				o.Store = memory.New(memory.Options{Entries: 1, ReplayTTL: time.Hour, PauseRetention: time.Hour})
+			})
+			told := g.do(talk("t", declaresColor))
+			id := "ficc_g1"
+			if _, rest, published := strings.Cut(told, `"interrupts":[{"id":"`); published {
+				id, _, _ = strings.Cut(rest, `"`)
+			}
+			g.do(talk("t", declaresColor+answer(id, `"status":"resolved","payload":{"approved":false}`), turn...))
+			g.do(talk("t9", declaresColor))
+			return g, id
+		},
+		"asked before Holdpoint stood there": func(t *testing.T, native func(*Options)) (*rig, string) {
+			return newTurnRig(t, "auto", nil, native), "ficc_g1"
+		},
+	} {
+		for form, native := range map[string]func(*Options){"told by Holdpoint": func(*Options) {}, "native": func(o *Options) { o.Client = ClientNative }} {
+			for name, more := range map[string]func(id string) (string, []string){
+				"the result alone": func(string) (string, []string) { return "", turn },
+				"words behind":     func(string) (string, []string) { return "", append(turn[:2:2], noWords) },
+				"a yes": func(id string) (string, []string) {
+					return answer(id, `"status":"resolved","payload":{"approved":true}`), turn
+				},
+				"a no": func(id string) (string, []string) {
+					return answer(id, `"status":"resolved","payload":{"approved":false}`), turn
+				},
+				"a cancel": func(id string) (string, []string) { return answer(id, `"status":"cancelled"`), turn },
+				"a cancel beside words": func(id string) (string, []string) {
+					return answer(id, `"status":"cancelled"`), append(turn[:2:2], noWords)
+				},
+			} {
+				t.Run(situation+", "+form+", "+name, func(t *testing.T) {
+					g, id := prepare(t, native)
+					before := g.called()
+					with, messages := more(id)
+					told := g.do(talk("t", declaresColor+with, messages...))
+					if g.called() > before && g.reached() {
+						t.Errorf("the call reached the backend: %s", g.last())
+					}
+					if with == "" && g.called() != before+1 {
+						t.Errorf("the backend was not asked: %s", told)
+					}
+					before = g.called()
+					if told = g.do(talk("t", declaresColor, append(turn[:2:2], noWords)...)); g.called() != before+1 || g.reached() {
+						t.Errorf("the next message reached the backend %d times, with the call: %v\n%s", g.called()-before, g.reached(), told)
+					}
+				})
+			}
+		}
+	}
+}
