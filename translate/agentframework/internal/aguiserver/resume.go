@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -76,6 +77,9 @@ type entry struct {
 // but the yes or no and edited arguments, and no other payload may look like one.
 func entries(r *translate.Request) ([]entry, error) {
 	given := kit.GivenEntries(r.Input)
+	if twice := askedTwice(r.Pause); twice != "" && !slices.ContainsFunc(r.Answers, kit.Denies) {
+		return nil, agui.Errorf(agui.InvalidPayload, "the backend asks twice about the call of interrupt %q, once for the agent and once for the workflow around it, and runs nothing if both are answered: Holdpoint does not support this; deny or cancel it", twice)
+	}
 	var list []entry
 	for n, i := range r.Pause.Interrupts {
 		a := r.Answers[n]
@@ -117,6 +121,23 @@ func entries(r *translate.Request) ([]entry, error) {
 		ids[e.ID] = true
 	}
 	return list, nil
+}
+
+// askedTwice returns an interrupt about whose call the pause has another one, "" if there is none.
+// A workflow asks for each approval of an agent within it (RAN head): under the agent's id,
+// ficc_call_1, and under an id of its own that ends with it, 48:inner_UserInput:ficc_call_1. It
+// runs the call if the second alone is answered. The contract wants an answer to each.
+func askedTwice(p agui.Pause) string {
+	agents := make(map[string]bool, len(p.Interrupts))
+	for _, i := range p.Interrupts {
+		agents[i.Native] = true
+	}
+	for _, i := range p.Interrupts {
+		if at := strings.LastIndexByte(i.Native, ':'); at >= 0 && strings.HasPrefix(i.Native[at+1:], idPrefix) && agents[i.Native[at+1:]] {
+			return i.ID
+		}
+	}
+	return ""
 }
 
 func approvalPayload(approved bool, call askedCall) json.RawMessage {

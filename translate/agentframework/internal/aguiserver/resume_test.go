@@ -2,6 +2,7 @@ package aguiserver
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -248,5 +249,30 @@ func TestErrors(t *testing.T) {
 				t.Errorf("%v %+v", err, res)
 			}
 		})
+	}
+}
+
+// TestCallThatIsAskedTwice: a workflow asks about the call of an agent within it a second time, and
+// runs nothing if both are answered. A yes is refused with the reason, and a no goes.
+func TestCallThatIsAskedTwice(t *testing.T) {
+	inner := `{"id":"ficc_call_x","reason":"tool_call","message":"Approval required for tool call: rm","toolCallId":"call_x","responseSchema":{"type":"object"}}`
+	outer := strings.Replace(inner, "ficc_call_x", "48:inner_1_UserInput:ficc_call_x", 1)
+	res := ends(t, &translate.Request{}, interrupting(inner, outer))
+	p := dialecttest.Minted(res.Asked.Pause("agent-framework"))
+	yes, no := says(`{"approved":true}`), says(`{"approved":false}`)
+	for name, c := range map[string]struct {
+		first, second agui.Answer
+		refused       bool
+	}{
+		"yes": {yes, yes, true}, "no": {no, no, false}, "a no to one": {no, yes, false},
+		"cancelled": {agui.Answer{Status: agui.Cancelled}, agui.Answer{Status: agui.Cancelled}, false},
+	} {
+		_, _, err := Resume(&translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answersFor(p, c.first, c.second)})
+		if (dialecttest.Code(err) == agui.InvalidPayload) != c.refused || c.refused && !strings.Contains(err.Error(), "asks twice") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if twice := askedTwice(asksTwo(t)); twice != "" {
+		t.Errorf("two questions about two calls are taken for one: %s", twice)
 	}
 }
