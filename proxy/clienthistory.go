@@ -41,7 +41,7 @@ func (r *run) mendHistory() {
 		list = r.withKnownCalls(list)
 	}
 	if len(pauses) > 0 && r.request.client.NeedsResult() {
-		list = withResultsBehindCalls(list)
+		list = kit.ResultsBehindCalls(list)
 	}
 	if changed(list, r.in.Messages) {
 		r.in = r.in.WithMessages(list)
@@ -296,38 +296,4 @@ func appendCalls(list []agui.Message, calls []recordedCall, ids map[string]bool)
 		Role  string          `json:"role"`
 		Calls json.RawMessage `json:"toolCalls"`
 	}{id, "assistant", agui.List(added)})))
-}
-
-// withResultsBehindCalls returns the messages with each result directly behind its call, as
-// providers want it. A client of .NET's appends what comes in the order in which it comes.
-func withResultsBehindCalls(list []agui.Message) []agui.Message {
-	holders := map[string]int{}        // the nearest message with a call so far
-	behind := map[int][]agui.Message{} // results by the places of those messages
-	moved, turn := map[int]bool{}, -1  // the message that the tool messages at hand follow
-	for at, m := range list {
-		for _, id := range callsIn(m) {
-			holders[id] = at
-		}
-		if m.Role != "tool" {
-			turn = at
-		} else if holder, is := holders[m.ToolCallID]; is && holder != turn {
-			behind[holder] = append(behind[holder], m)
-			moved[at] = true
-		}
-	}
-	if len(moved) == 0 {
-		return list
-	}
-	var out []agui.Message
-	turn = -1
-	for at, m := range list {
-		if m.Role != "tool" {
-			out = append(out, behind[turn]...)
-			turn = at
-		}
-		if !moved[at] {
-			out = append(out, m)
-		}
-	}
-	return append(out, behind[turn]...)
 }

@@ -30,21 +30,12 @@ func TestDotNetClientBeforeEveryDialect(t *testing.T) {
 	}
 }
 
-// refusesToolCall are the dialects that refuse the one form in which the client can answer.
-var refusesToolCall = map[string]bool{"agno": true, "mastra": true}
-
 func dotNetChat(t *testing.T, b dialecttest.Backend, yes bool) {
 	inDotNetChat(t, b, yes, func(c *chatter, app *dotnetclient.Application) {
 		c.end = "ask"
 		asked := app.Say("delete")
 		answered := c.dotNetAnswer(t, app, asked, yes)
 		answer := string(c.seen)
-		if refusesToolCall[b.Dialect] {
-			if len(answered.Questions) != 1 || answered.Thrown != nil || c.told[1] > 0 {
-				t.Errorf("the answer is taken, or the question is not asked again: %+v", answered)
-			}
-			return
-		}
 		c.goesOnInDotNet(t, app, answer, asked, answered)
 		if c.did[1] > 1 || yes != (c.did[1] == 1) {
 			t.Errorf("the backend did it %d times", c.did[1])
@@ -58,9 +49,6 @@ func dotNetChat(t *testing.T, b dialecttest.Backend, yes bool) {
 func TestDotNetClientIsAskedAgain(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {
-			if refusesToolCall[b.Dialect] {
-				continue
-			}
 			for _, yes := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%v", b.Name(), yes), func(t *testing.T) { dotNetChatAgain(t, b, yes) })
 			}
@@ -151,8 +139,12 @@ func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, an
 
 const noCall = "a result without its call "
 
-// providerFaults are the faults that a provider would find in the messages of a request.
+// providerFaults are the faults that a provider would find in the messages of a request. A backend
+// that keeps its thread may get results only.
 func providerFaults(body string) []string {
+	if len(gjson.Get(body, `messages.#(role!="tool")#`).Array()) == 0 {
+		return nil
+	}
 	var faults []string
 	ids, calls := map[string]bool{}, map[string]bool{}
 	for _, m := range gjson.Get(body, "messages").Array() {
