@@ -68,6 +68,28 @@ func offersEdits(schema json.RawMessage) (asks, offers bool) {
 	return asks, offers
 }
 
+// FormOfEdits returns the part of a schema that takes a yes with other arguments, and the member
+// that says the yes. A schema has it as a whole, or in one of its forms. key is "" if no part takes
+// that.
+func FormOfEdits(schema json.RawMessage) (form gjson.Result, key string) {
+	for _, form := range formsOf(View(schema)) {
+		members := form.Get("properties")
+		if !members.Get(editsKey).Exists() {
+			continue
+		}
+		for _, key := range approvals {
+			yes := members.Get(key)
+			if only := yes.Get("const"); only.Exists() && only.Type != gjson.True {
+				continue
+			}
+			if yes.Get("type").Str == "boolean" || yes.Get("const").Type == gjson.True {
+				return form, key
+			}
+		}
+	}
+	return gjson.Result{}, ""
+}
+
 // formsOf returns a schema and the members of its oneOf, anyOf and allOf. A schema may have one
 // form for the yes and another for the no, as TanStack AI's has.
 func formsOf(schema gjson.Result) []gjson.Result {
