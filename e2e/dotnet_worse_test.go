@@ -8,9 +8,6 @@ package e2e
 //	N4  an old client throws at events that it does not know
 //	N21 a question about a tool that the client declares is a request for input, which this program
 //	    does not answer
-//
-// layout B is the SDK's sample client: it reads the outcome, and answers it with a pair that names
-// Holdpoint's id, which Holdpoint does not take.
 var knownWorse = map[string]string{
 	"0413 sample before 0413 step04, a new thread each run: a tool declared":                  "N4",
 	"0413 sample before 0413 step04, a new thread each run: approve":                          "N4",
@@ -89,18 +86,4 @@ var knownWorse = map[string]string{
 	"1208 sample before 1208 step04: words before the call":                                   "N4",
 	"head sample before head step04: a client's tool beside a gated call":                     "N21",
 	"new sample before new step04: a client's tool beside a gated call":                       "N21",
-	"sdk sample before sdk step04-b, a new thread each run: a tool declared":                  "layout B",
-	"sdk sample before sdk step04-b, a new thread each run: approve":                          "layout B",
-	"sdk sample before sdk step04-b, a new thread each run: beside a free call":               "layout B",
-	"sdk sample before sdk step04-b, a new thread each run: the same yes again":               "layout B",
-	"sdk sample before sdk step04-b, a new thread each run: two":                              "layout B",
-	"sdk sample before sdk step04-b, a new thread each run: two, yes and no":                  "layout B",
-	"sdk sample before sdk step04-b, a new thread each run: words before the call":            "layout B",
-	"sdk sample before sdk step04-b: a tool declared":                                         "layout B",
-	"sdk sample before sdk step04-b: approve":                                                 "layout B",
-	"sdk sample before sdk step04-b: beside a free call":                                      "layout B",
-	"sdk sample before sdk step04-b: the same yes again":                                      "layout B",
-	"sdk sample before sdk step04-b: two":                                                     "layout B",
-	"sdk sample before sdk step04-b: two, yes and no":                                         "layout B",
-	"sdk sample before sdk step04-b: words before the call":                                   "layout B",
 }

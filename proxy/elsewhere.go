@@ -96,7 +96,7 @@ func (r *run) findNamed(ids []string) error {
 			if err != nil {
 				return err
 			}
-			if rec != nil && r.mayBe(at) {
+			if rec != nil && r.mayBe(at) && at.Key != r.ledger.key {
 				return r.judgeAt(at)
 			}
 		}
@@ -134,12 +134,12 @@ func (r *run) findByCalls() (found bool, err error) {
 			return false, err
 		}
 		var here []foundPause
-		for _, at := range list {
+		for _, at := range list[:min(len(list), maxCandidates)] {
 			rec, err := r.recordAt(at)
 			if err != nil {
 				return false, err
 			}
-			if rec != nil {
+			if rec != nil && at.Key != r.ledger.key {
 				here = append(here, foundPause{at, rec})
 			}
 		}
@@ -234,14 +234,14 @@ func (r *run) callsToLookUp() []agui.Call {
 			results[m.ToolCallID] = true
 		}
 	}
-	for at := len(r.in.Messages) - 1; at >= 0 && len(list) < 2*maxLookups; at-- {
+	for at := len(r.in.Messages) - 1; at >= 0 && len(list) < maxLookups; at-- {
 		m := r.in.Messages[at]
 		if m.Plain {
 			continue
 		}
 		for _, c := range kit.Calls(agui.View(m.JSON)) {
 			id := c.Get("id").Str
-			if id == "" || !wanted[id] && !(native && !results[id]) || len(list) >= 2*maxLookups {
+			if id == "" || !wanted[id] && !(native && !results[id]) || len(list) >= maxLookups {
 				continue
 			}
 			call := agui.Call{ID: id, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Raw}
@@ -354,7 +354,7 @@ func (r *run) occupyOwnThread() (free bool, err error) {
 		o.end()
 		return false, err
 	}
-	o.begin()
+	o.lease.start(leaseRenew, o.step)
 	r.life.ownThread = o
 	return true, nil
 }

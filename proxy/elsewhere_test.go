@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -11,8 +12,37 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
 	"holdpoint/store"
+	"holdpoint/store/memory"
 )
+
+// TestStepsOfAnAnswerOnAnotherThread: what the index costs, as docs/state.md says.
+func TestStepsOfAnAnswerOnAnotherThread(t *testing.T) {
+	var mu sync.Mutex
+	var steps []string
+	g := mintedRig(t, asksOnce, func(o *Options) {
+		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error {
+			mu.Lock()
+			steps = append(steps, name)
+			mu.Unlock()
+			return do()
+		}}
+	})
+	takes := func(body, want string) {
+		t.Helper()
+		g.do(body)
+		g.logs.ended(t, g.called())
+		mu.Lock()
+		defer mu.Unlock()
+		if got := fmt.Sprint(steps); got != want {
+			t.Errorf("it takes %s, want %s", got, want)
+		}
+		steps = nil
+	}
+	takes(input("t", "r1", ""), "[Load Remember Open]")
+	takes(input("t2", "r2", resumeWith(yes(mintedID("n1", 1)))), "[Load Load Load Load Snapshots Claim Occupy Load Finish Occupy]")
+}
 
 // mintedRig is a rig whose ids have the form of Holdpoint's own.
 func mintedRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
@@ -417,6 +447,20 @@ func TestOpenCallOfAnotherUser(t *testing.T) {
 	}
 }
 
+// TestOpenCallOfAnotherPrincipalsQuestion: somebody else's question about an equal call takes
+// nothing out, also if nobody knows that a run has left the call open.
+func TestOpenCallOfAnotherPrincipalsQuestion(t *testing.T) {
+	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
+	for user, reaches := range map[string]bool{"ann": false, "bob": true} {
+		g := newTurnRig(t, "auto", [][]string{frontgate(true)}, gated{}.by(t))
+		g.as("ann", talk("t", declaresColor))
+		g.as(user, talk("t2", declared, turnOf(ownColor, openCallA), colorIs))
+		if got := g.reached(); got != reaches {
+			t.Errorf("%s: the call reached the backend: %v, want %v", user, got, reaches)
+		}
+	}
+}
+
 // TestOpenCallAskedOnAnotherThreadAfterARestart: the index outlives the process.
 func TestOpenCallAskedOnAnotherThreadAfterARestart(t *testing.T) {
 	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
@@ -427,5 +471,98 @@ func TestOpenCallAskedOnAnotherThreadAfterARestart(t *testing.T) {
 	g.do(talk("t2", declared, turnOf(ownColor, openCallA), colorIs))
 	if g.reached() {
 		t.Errorf("a call that was asked about reached the backend: %s", g.last())
+	}
+}
+
+// TestOneQuestionOnTwoThreads: whoever is shown what waits, and whoever hears of what happens,
+// knows one question of the thread that asked, wherever it is answered.
+func TestOneQuestionOnTwoThreads(t *testing.T) {
+	var mu sync.Mutex
+	heard := map[string]int{}
+	approvals := map[string]bool{}
+	g := mintedRig(t, asksOnce, func(o *Options) {
+		o.Events = taker(func(e *event.Event) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if heard[string(e.Kind)]++; e.Approval != "" {
+				approvals[e.Approval] = true
+			}
+			return nil
+		})
+	})
+	g.do(input("t", "r1", ""))
+	waiting := func() []store.Row {
+		page, err := g.store.Waiting(t.Context(), store.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page.Rows
+	}
+	if rows := waiting(); len(rows) != 1 || rows[0].Key != recordKey("/", "t") {
+		t.Fatalf("waiting are %+v", rows)
+	}
+	g.do(input("t2", "r2", resumeWith(yes(mintedID("n1", 1)))))
+	g.do(input("t3", "r3", resumeWith(yes(mintedID("n1", 1)))))
+	if rows := waiting(); len(rows) > 0 {
+		t.Errorf("waiting are %+v", rows)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(approvals) != 1 || heard[string(event.Raised)] != 1 || heard[string(event.Claimed)] != 1 {
+		t.Errorf("heard of %v, of %d questions", heard, len(approvals))
+	}
+}
+
+// TestAnswerOnAnotherThreadAfterARotation: a principal is the same under a newer key.
+func TestAnswerOnAnotherThreadAfterARotation(t *testing.T) {
+	kept := memory.New(memory.Options{Entries: 100})
+	older := newPairRig(t, 1, gated{}.by(t), func(o *Options) { o.Store = kept })
+	older.as("ann", inTreeRun("t", inTreeUser))
+	for user, taken := range map[string]bool{"bob": false, "ann": true} {
+		g := newPairRig(t, 0, gated{ring: ringNew + "," + ringOld}.by(t), func(o *Options) { o.Store = kept })
+		g.as(user, inTreeRun("t-"+user, `{"role":"user","content":"delete a.txt"}`, approvalCall(pairedArgs), pairAnswer))
+		if got := g.called() == 1; got != taken {
+			t.Errorf("%s: taken: %v, want %v", user, got, taken)
+		}
+	}
+}
+
+// TestPairThatNamesAPublishedID: the sample client of the AG-UI SDK reads the outcome, and answers
+// by a pair with the id that it was told. The id leads to the question, on whatever thread.
+func TestPairThatNamesAPublishedID(t *testing.T) {
+	told := regexp.MustCompile(`"interrupts":\[\{"id":"([^"]+)"`)
+	bare := `{"role":"user","content":"delete a.txt"}`
+	for name, c := range map[string]struct {
+		thread, call, args string
+		taken              bool
+	}{
+		"on its thread":           {"t", "ficc_c1", pairedArgs, true},
+		"on another thread":       {"t2", "ficc_c1", pairedArgs, true},
+		"on another call":         {"t2", "ficc_c2", pairedArgs, false},
+		"with other arguments":    {"t2", "ficc_c1", strings.Replace(pairedArgs, "a.txt", "evil.txt", 1), true}, // the record's go out
+		"with an id that is made": {"t2", "ficc_c1", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			minted := 0
+			g := newPairRig(t, 1, func(o *Options) {
+				o.Client, o.NewID = ClientOutcome, func() string { minted++; return fmt.Sprintf("id%010d", minted) }
+			})
+			id := told.FindStringSubmatch(g.do(inTreeRun("t", bare)))[1]
+			if c.args == "" {
+				id, c.args = "ficc_c1~AAAAAAAAAAAA", pairedArgs
+			}
+			named := func(s string) string {
+				s = strings.ReplaceAll(s, `approval_id\":\"ficc_c1`, `approval_id\":\"`+id)
+				return strings.ReplaceAll(s, `"ficc_c1"`, fmt.Sprintf("%q", c.call))
+			}
+			got := g.do(inTreeRun(c.thread, bare, named(approvalCall(c.args)), named(pairAnswer)))
+			if taken := g.called() == 2; taken != c.taken || taken && strings.Contains(string(g.last()), "evil") {
+				t.Fatalf("taken: %v: %s\nthe backend got %s", taken, got, g.last())
+			}
+			g.do(inTreeRun("t3", bare, named(approvalCall(c.args)), named(pairAnswer)))
+			if g.called() > 2 || g.called() == 2 != c.taken {
+				t.Errorf("%d calls", g.called())
+			}
+		})
 	}
 }

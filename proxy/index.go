@@ -28,6 +28,8 @@ const (
 	maxIndexed = 64
 	// maxIndexEntries is how many pauses one entry leads to. The newest count.
 	maxIndexEntries = 8
+	// maxCandidates is how many pauses of an entry are looked at. Two that wait are one too many.
+	maxCandidates = 3
 	// maxLookups bounds the questions and the calls of one request that are looked up.
 	maxLookups = 8
 	// minWitnessBytes is the length from which the id of a message is taken for one that nobody can
@@ -41,7 +43,7 @@ type indexKind string
 const (
 	byQuestion indexKind = "question" // the published id
 	byCall     indexKind = "call"     // a call and a witness
-	byCallOnly indexKind = "asked"    // a call: some thread has asked about it, and no more
+	byCallOnly indexKind = "asked"    // a call, without principals: some thread has asked about it
 )
 
 // A pausePlace is what an entry holds: the record of the thread, and the pause in it.
@@ -172,7 +174,7 @@ func (r *run) indexKeys(p *agui.Pause) []store.Key {
 			for _, w := range witnesses {
 				add(r.indexKey(byCall, append(parts, w)...))
 			}
-			if continues {
+			if continues && r.ledger.owner == "" {
 				add(r.indexKey(byCallOnly, parts...))
 			}
 		}
@@ -222,8 +224,8 @@ func (r *run) lookUpCall(c agui.Call) ([]pausePlace, error) {
 // question is of the request's conversation; somewhere reports that it may be of any.
 func (r *run) wasAsked(c agui.Call) (here, somewhere bool, err error) {
 	list, err := r.lookUpCall(c)
-	if err != nil || len(list) > 0 {
-		return len(list) > 0, true, err
+	if err != nil || len(list) > 0 || r.who.Known() {
+		return len(list) > 0, len(list) > 0, err
 	}
 	list, err = r.lookUp(r.indexKey(byCallOnly, callParts(c.ID, c.Name, c.Args)...))
 	return false, len(list) > 0, err
