@@ -162,14 +162,17 @@ func (r *run) withKnownCalls(list []agui.Message) []agui.Message {
 	}
 	var with []agui.Message
 	for at, m := range list {
-		var calls []recordedCall
-		for next := at; next < len(list) && list[next].Role == "tool" && lacking[m.ToolCallID]; next++ { // one turn has one message
-			if c, is := known[list[next].ToolCallID]; is {
-				calls = append(calls, c)
-				delete(known, c.id)
+		if m.Role == "tool" && (at == 0 || list[at-1].Role != "tool") {
+			var calls []recordedCall // one turn has one message
+			for next := at; next < len(list) && list[next].Role == "tool"; next++ {
+				if c, is := known[list[next].ToolCallID]; is {
+					calls = append(calls, c)
+					delete(known, c.id)
+				}
 			}
+			with = appendCalls(with, calls, ids)
 		}
-		with = append(appendCalls(with, calls, ids), m)
+		with = append(with, m)
 	}
 	r.log.Warn("the client's history lacks calls that it has results of: the backend gets them as they were")
 	return with

@@ -166,15 +166,25 @@ func (r *run) mayStayOpen(c agui.Call, asked callsAsked) bool {
 	if asked.has(c.ID, key) || !left && !r.in.Declares(c.Name) {
 		return false
 	}
-	if r.lookups++; r.lookups > maxLookups {
-		return false // so many are nobody's turn
+	stays, judged := r.openCallStays[key]
+	if judged {
+		return stays
+	}
+	if r.indexFails || len(r.openCallStays) == maxOpenCalls {
+		return false // a run leaves no more of them open
 	}
 	here, somewhere, err := r.wasAsked(c)
 	if err != nil {
-		r.log.Warn("a call without a result is taken out of the messages: the store cannot say whether a question was about it", "err", err)
+		r.indexFails = true // the next call would wait as long
+		r.log.Warn("calls without a result are taken out of the messages: the store cannot say whether a question was about them", "err", err)
 		return false
 	}
-	return !here && (left || !somewhere)
+	if r.openCallStays == nil {
+		r.openCallStays = map[callKey]bool{}
+	}
+	stays = !here && (left || !somewhere)
+	r.openCallStays[key] = stays
+	return stays
 }
 
 // callsAsked are the calls that the questions of a record are about.

@@ -161,6 +161,41 @@ func TestOpenCallOfAContinuation(t *testing.T) {
 	}
 }
 
+// TestManyOpenCalls: each call that a run left open reaches the backend, however many there are. A
+// store that fails is asked once.
+func TestManyOpenCalls(t *testing.T) {
+	turn, calls := append([]string{started}, streams("p1", "pick_color", "{}", "")...), []string{ownColor}
+	for n := range 12 {
+		id := fmt.Sprintf("s%d", n)
+		turn = append(turn, streams(id, "search", `{"n":1}`, "")...)
+		calls = append(calls, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":"search","arguments":"{\"n\":1}"}}`, id))
+	}
+	turn = append(turn, finished)
+	fails, loads := false, 0
+	g := newTurnRig(t, "auto", [][]string{turn}, func(o *Options) {
+		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error {
+			if name == "Load" {
+				loads++
+			}
+			if name == "Load" && fails && loads > 1 { // the thread's own record is read
+				return errDown
+			}
+			return do()
+		}}
+	})
+	g.do(talk("t", declaresColor))
+	reached := func() int { return strings.Count(string(g.last()), `"name":"search"`) }
+	g.do(talk("t", declaresColor, turnOf(calls...), colorIs))
+	if reached() != 12 {
+		t.Errorf("%d of 12 reached the backend", reached())
+	}
+	fails, loads = true, 0
+	g.do(talk("t", declaresColor, turnOf(calls...), colorIs))
+	if reached() != 0 || loads > 3 {
+		t.Errorf("the store fails: %d reached the backend, and it was asked %d times", reached(), loads)
+	}
+}
+
 // TestOpenCallLeavesItsMessage: a call that is taken out leaves its message, whose place, id and
 // other members stay. ag-ui-langgraph reads fewer messages than it has as a journey back in time.
 func TestOpenCallLeavesItsMessage(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
@@ -111,36 +110,13 @@ func (r *run) enterIndex(p *agui.Pause) {
 		return
 	}
 	note := store.Note{ID: p.ID, Text: agui.MustMarshal(pausePlace{r.ledger.key, p.ID})}
-	var failed sync.Map
-	enter := func(key store.Key) {
-		if err := r.ledger.rememberAt(key, note, maxIndexEntries); err != nil {
-			failed.Store(key, err)
-		}
+	atOnce := 4
+	if r.h.opts.StoreInMemory {
+		atOnce = 1
 	}
-	if r.h.opts.StoreInMemory || len(keys) == 1 {
-		for _, key := range keys {
-			enter(key)
-		}
-	} else {
-		var all sync.WaitGroup
-		next := make(chan store.Key)
-		for range min(len(keys), 4) {
-			all.Go(func() {
-				for key := range next {
-					enter(key)
-				}
-			})
-		}
-		for _, key := range keys {
-			next <- key
-		}
-		close(next)
-		all.Wait()
-	}
-	failed.Range(func(_, err any) bool {
+	if err := r.ledger.rememberUnder(keys, note, maxIndexEntries, atOnce); err != nil {
 		r.log.Warn("the question is not in the index: it can be answered on its own thread only", "err", err)
-		return false
-	})
+	}
 }
 
 // indexKeys returns the keys of a pause's entries.

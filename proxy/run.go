@@ -88,7 +88,10 @@ type attempt struct {
 	knownCalls    knownCalls
 	untold        withheldStory
 	linked        []linkedPause // pauses of other threads that its messages are about
-	lookups       int           // open calls of its messages that were looked up in the index
+	// openCallStays are the open calls of its messages that were looked up in the index, and whether
+	// they may reach the backend. indexFails: the store did not say.
+	openCallStays map[callKey]bool
+	indexFails    bool
 }
 
 // anew begins another attempt.

@@ -123,7 +123,11 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 	if len(i.Calls) > 1 {
 		return payload, "has a toolCall, and the question is about several calls"
 	}
-	changes, wrong := i.changesIn(calls, len(payload))
+	asked := AskedCall{ID: i.ToolCallID(), Unknown: true}
+	if len(i.Calls) == 1 {
+		asked = i.Calls[0]
+	}
+	changes, wrong := asked.changesIn(calls, len(payload))
 	switch {
 	case wrong != "":
 		return payload, wrong
@@ -131,6 +135,9 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 		return withoutCall(payload, nil), ""
 	}
 	if _, offers := offersEdits(i.Schema()); !offers {
+		if asked.Unknown {
+			return payload, "has a toolCall with arguments, and nobody knows which arguments were asked about: an answer without the toolCall is taken"
+		}
 		return payload, "has a toolCall with other arguments than those that were asked about, and its responseSchema offers no edits: the call would run as it was asked"
 	}
 	edited := bytesOf(changes[0])
@@ -145,13 +152,9 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 
 // changesIn compares the calls in an answer with the one that was asked about, whichever of their
 // keys a reader takes. It returns the arguments that are others than those that were asked about,
-// and what is wrong with any other difference. size is that of the answer: arguments that are far
-// longer are not read.
-func (i *Interrupt) changesIn(calls []gjson.Result, size int) (changes []gjson.Result, wrong string) {
-	asked := AskedCall{ID: i.ToolCallID(), Unknown: true}
-	if len(i.Calls) == 1 {
-		asked = i.Calls[0]
-	}
+// or that may be, and what is wrong with any other difference. size is that of the answer:
+// arguments that are far longer are not read.
+func (asked AskedCall) changesIn(calls []gjson.Result, size int) (changes []gjson.Result, wrong string) {
 	longer := len(asked.Args) > longerJSON*size+1024
 	var arguments json.RawMessage // nil: there are none
 	if !longer && ValidJSON([]byte(asked.Args)) {
@@ -168,7 +171,7 @@ func (i *Interrupt) changesIn(calls []gjson.Result, size int) (changes []gjson.R
 			case SameKey(k.Str, "arguments"):
 				given = true
 				switch {
-				case asked.Unknown || !longer && same(argumentsOf(v)):
+				case !longer && same(argumentsOf(v)): // of an unknown call: none
 				case v.IsObject():
 					changes = append(changes, v)
 				default:
