@@ -119,9 +119,10 @@ func LostIDs(r *translate.Request, asked func(p *agui.Pause, i *agui.Interrupt) 
 }
 
 // NativeID returns the backend's own id of a question that has the id. published reports that the
-// id has the form of one of Holdpoint's: the backend's id, a tilde and a random part.
+// id has the form of one of Holdpoint's: the backend's id, which may be empty, a tilde and a random
+// part.
 func NativeID(id string) (native string, published bool) {
-	if at := strings.LastIndexByte(id, '~'); at > 0 {
+	if at := strings.LastIndexByte(id, '~'); at >= 0 {
 		return id[:at], true
 	}
 	return id, false
