@@ -143,6 +143,12 @@ func lostFamilies(t *testing.T) []deskFamily {
 			list = append(list, f)
 		}
 	}
+	for _, f := range list {
+		if f.name == "strands-ts agui/hook" { // without the name nobody knows the path after a restart
+			f.name, f.env = "strands-ts agui/hook, named", map[string]string{"HOLDPOINT_DIALECT": "aws-strands"}
+			list = append(list, f)
+		}
+	}
 	for n, s := range shared.strandsPy {
 		list = append(list, deskFamily{
 			name: "ag_ui_strands " + s.version + " hook", version: []string{pinned, newest}[n%2], upstream: s.base() + "/agui",
@@ -282,11 +288,14 @@ func (f *deskFamily) locked(situation, way string) bool {
 	if f.name == "strands-ts agui/hook" {
 		return true
 	}
+	if f.name == "strands-ts agui/hook, named" && way == "writes" {
+		return true // the message goes before any client has named the question
+	}
 	if strings.HasSuffix(f.name, " hook") && way == "writes" {
 		return true // the lost question of the history's call replaces the one that the client could name
 	}
 	// A client whose page was loaded anew names no question. These need a name.
-	named := f.name == "ag2" || strings.HasSuffix(f.name, " hook") || strings.HasSuffix(f.name, " workflow") || strings.HasSuffix(f.name, " fastapi/sse") || f.name == "strands-ts saved/hook"
+	named := f.name == "ag2" || strings.HasSuffix(f.name, " hook") || strings.HasSuffix(f.name, " workflow") || strings.HasSuffix(f.name, " fastapi/sse") || f.name == "strands-ts saved/hook" || f.name == "strands-ts agui/hook, named"
 	return named && way == "reloads"
 }
 

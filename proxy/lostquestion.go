@@ -59,6 +59,41 @@ func (r *run) locks(p *agui.Pause) bool {
 	return ok && locker.Locks(p)
 }
 
+// namedByClients returns a pause of the questions that clients of the thread named and that the
+// record does not know. It is nil if there are none, or if nobody knows how their backend is told
+// no.
+func (r *run) namedByClients() *agui.Pause {
+	reviver, ok := r.h.opts.Dialect.(translate.Reviver)
+	if !ok || r.record.Pause != nil || r.stranger {
+		return nil
+	}
+	named, _ := r.h.named.Get(r.ledger.key)
+	var ids []string
+	for _, id := range named {
+		if r.record.ResultOf(id) == nil {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	p := reviver.Revive(ids, r.spoken())
+	if len(p.Interrupts) == 0 {
+		return nil
+	}
+	p.Finish = slices.Clone(agui.FinishedEvent(r.in.ThreadID, r.in.RunID).JSON)
+	words := len(r.in.Messages)
+	for words > 0 && r.in.Messages[words-1].Role == "user" {
+		words--
+	}
+	for _, m := range r.in.Messages[:words] {
+		seen := agui.See(m)
+		seen.ID = strings.Clone(seen.ID) // it lies in the request's body
+		p.Seen = append(p.Seen, seen)
+	}
+	return &p
+}
+
 // reopen opens an ended pause once more, under the same ids, for a cancel and nothing else. So the
 // cancel has a claim like any other answer, and goes out once.
 func (r *run) reopen(ended *store.Result) {

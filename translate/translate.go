@@ -247,6 +247,16 @@ type Locker interface {
 	Locks(p *agui.Pause) bool
 }
 
+// A Reviver is a Freer that reads in the id of a question how its backend is told no. So a question
+// whose record is gone can be cancelled once a client has named it.
+type Reviver interface {
+	// Revive returns a pause of the questions with these ids, published or the backend's own, as
+	// clients named them. Each takes a cancel and nothing else. It leaves out an id that its backends
+	// do not make, and the pause has no Interrupts if none is left. spoken is the dialect that the
+	// path is known to speak. It is pure.
+	Revive(ids []string, spoken string) agui.Pause
+}
+
 // A Hinter is a Dialect whose backends have a protocol of their own beside AG-UI. Holdpoint passes
 // that protocol untranslated.
 type Hinter interface {

@@ -58,6 +58,10 @@ type Case struct {
 	// Locks reports whether a new message would lock the thread for good if its backend still waits
 	// for an answer to a pause that ended in doubt. A nil Locks reports false.
 	Locks func(p *agui.Pause) bool
+	// Named is a pause of the questions that clients of the thread named and that the record does not
+	// know, if their backend is known and takes a cancel for a no. Its Seen are the messages that are
+	// not new. It is nil if there are none.
+	Named *agui.Pause
 	// Valid judges a payload by a responseSchema; a payload of nil is null.
 	Valid func(schema, payload json.RawMessage) error
 }

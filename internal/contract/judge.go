@@ -189,6 +189,8 @@ func (c *Case) withoutAnswers() Ruling {
 	switch {
 	case p == nil && c.locked():
 		return Ruling{Do: Reopen, Replay: c.Record.Results[0]}
+	case p == nil && c.Named != nil && c.Carry == "" && c.Locks != nil && c.Locks(c.Named):
+		return reopenNamed(c.Named)
 	case p == nil && c.Input.HasResume:
 		return Ruling{Do: Pass, Leave: LeaveArray}
 	case p == nil:
@@ -262,6 +264,9 @@ func (c *Case) noneOpen() Ruling {
 	if c.frees(result) {
 		return Ruling{Do: Reopen, Replay: result}
 	}
+	if p := c.cancelsNamed(); p != nil {
+		return reopenNamed(p)
+	}
 	if AllCancelled(c.Answers) && (!ended || failed || bringsNew) {
 		r := c.stripped()
 		if r.Do == Pass && !bringsNew {
@@ -270,6 +275,31 @@ func (c *Case) noneOpen() Ruling {
 		return r
 	}
 	return c.refuseLate(result)
+}
+
+// reopenNamed opens a pause of questions that only clients know, to be cancelled.
+func reopenNamed(p *agui.Pause) Ruling {
+	return Ruling{Do: Reopen, Replay: &store.Result{How: store.Doubtful, Pause: p, Seen: p.Seen}}
+}
+
+// cancelsNamed returns a pause of the questions that the answers cancel, if only clients know them.
+// It is nil if the answers are anything else.
+func (c *Case) cancelsNamed() *agui.Pause {
+	if c.Named == nil || c.Record.Pause != nil || !AllCancelled(c.Answers) {
+		return nil
+	}
+	p := *c.Named
+	p.Interrupts = nil
+	for n := range c.Named.Interrupts {
+		i := &c.Named.Interrupts[n]
+		if slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.ID == i.ID }) {
+			p.Interrupts = append(p.Interrupts, *i)
+		}
+	}
+	if len(p.Interrupts) != len(c.Answers) {
+		return nil
+	}
+	return &p
 }
 
 // whyNotCancelled returns why a cancel goes to nobody, if the backend may wait for it still. result

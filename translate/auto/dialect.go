@@ -33,6 +33,7 @@ var (
 	_ translate.Freer          = (*Dialect)(nil)
 	_ translate.Hinter         = (*Dialect)(nil)
 	_ translate.Locker         = (*Dialect)(nil)
+	_ translate.Reviver        = (*Dialect)(nil)
 	_ translate.HistoryReader  = (*Dialect)(nil)
 	_ translate.Interpreter    = (*Dialect)(nil)
 	_ translate.Describer      = (*Dialect)(nil)
@@ -80,6 +81,15 @@ func (d *Dialect) Frees(p *agui.Pause) bool {
 func (d *Dialect) Locks(p *agui.Pause) bool {
 	locker, ok := d.byName(p.Dialect).(translate.Locker)
 	return ok && locker.Locks(p)
+}
+
+// Revive implements translate.Reviver. Nobody knows what a backend makes of a no whose dialect is
+// not known.
+func (d *Dialect) Revive(ids []string, spoken string) agui.Pause {
+	if reviver, ok := d.byName(spoken).(translate.Reviver); ok {
+		return reviver.Revive(ids, spoken)
+	}
+	return agui.Pause{}
 }
 
 // Interpret implements translate.Interpreter.

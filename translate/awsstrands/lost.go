@@ -23,6 +23,8 @@ import (
 var (
 	_ translate.Freer  = (*Dialect)(nil)
 	_ translate.Locker = (*Dialect)(nil)
+
+	_ translate.Reviver = (*Dialect)(nil)
 )
 
 // An ordinary run that ag_ui_strands refuses because its thread waits, before anything else.
@@ -42,6 +44,29 @@ func (*Dialect) Frees(*agui.Pause) bool { return true }
 // and its thread takes nothing any more (RAN 0.2.3).
 func (*Dialect) Locks(p *agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !isPython(i.Native) })
+}
+
+// Revive implements translate.Reviver. An id of TypeScript's SDK has the name of the interrupt, so
+// its no is the hook's or tool's own word. An adapter does nothing for an id that it does not wait
+// for (RAN 0.2.3, 1.0.2).
+func (*Dialect) Revive(ids []string, _ string) agui.Pause {
+	p := agui.Pause{Dialect: Name}
+	var kept pausePrivate
+	for _, id := range ids {
+		native, _ := kit.NativeID(id)
+		read, known := strandsapi.ParseID(native)
+		if !known {
+			continue
+		}
+		own := private{Name: read.Name, Own: read.Python, Python: read.Python, FromTool: read.Kind == strandsapi.FromTool}
+		p.Interrupts = append(p.Interrupts, kit.NamedQuestion(id, native, agui.MustMarshal(own)))
+		if read.ToolUseID != "" {
+			kept.Held = append(kept.Held, read.ToolUseID)
+		}
+	}
+	slices.Sort(kept.Held)
+	p.Private = agui.MustMarshal(kept)
+	return p
 }
 
 // waits returns the result of an ordinary run that was refused because its thread waits: a lost
@@ -100,13 +125,15 @@ func (run *run) freed(ev agui.Event) (res translate.Result, ok bool) {
 	)
 	message := ev.Get("message").Str
 	switch code := agui.Code(ev.Get("code").Str); {
-	case code == "UNKNOWN_INTERRUPT", code == agui.UnknownInterruptID, code == "INTERRUPT_RESUME_ERROR" && message == none:
+	case code == unknownTS && run.dropNamed(message):
+		return run.cancelAgain(), true
+	case code == unknownTS, code == agui.UnknownInterruptID, code == "INTERRUPT_RESUME_ERROR" && message == none:
 		res = translate.Result{Finish: agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)} // nothing waits any more
 		if len(run.r.New) > 0 {
 			res.Next = run.d.next(run.r)
 		}
 		return res, true
-	case run.cancels == nil:
+	case run.cancels == nil, run.d.Locks(&run.r.Pause): // what follows are words of Python's adapter
 	case code == "INTERRUPT_RESUME_ERROR" && strings.HasPrefix(message, closed):
 		if run.cancels.Drop(strings.TrimPrefix(message, closed)) {
 			return run.cancelAgain(), true
@@ -119,6 +146,24 @@ func (run *run) freed(ev agui.Event) (res translate.Result, ok bool) {
 		}
 	}
 	return translate.Result{}, false
+}
+
+// unknownTS is the code by which TypeScript's adapter refuses a resume array with ids that it does
+// not wait for. Its message has up to four of them.
+const unknownTS = "UNKNOWN_INTERRUPT"
+
+// dropNamed takes out the ids that a refusal of TypeScript's adapter has. It reports whether
+// another try makes sense.
+func (run *run) dropNamed(message string) bool {
+	again := false
+	if run.cancels != nil {
+		for _, id := range slices.Clone(run.cancels.Open()) {
+			if strings.Contains(message, id) {
+				again = run.cancels.Drop(id)
+			}
+		}
+	}
+	return again
 }
 
 // missingIDs reads the ids behind the words of a partial resume: "['a', 'b']. All" of 0.3.0, and

@@ -49,6 +49,13 @@ func AskLost(r *translate.Request, question Lost) translate.Result {
 	}
 }
 
+// NamedQuestion returns the interrupt of a question that only a client's words tell of. id is what
+// the client calls it.
+func NamedQuestion(id, native string, private json.RawMessage) agui.Interrupt {
+	object := agui.MustMarshal(map[string]any{"id": id, "reason": ReasonLost, "message": textLost})
+	return agui.Interrupt{ID: id, Native: native, Object: object, Private: private, CancelOnly: true}
+}
+
 // lastWords returns the user messages at the end of the list.
 func lastWords(list []agui.Message) []agui.Message {
 	from := len(list)
