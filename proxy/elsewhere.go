@@ -29,6 +29,7 @@ type ownThread struct {
 	record store.Record
 	input  *agui.RunInput // as the client sent it, if the backend gets another thread; else nil
 	thread string         // request.thread before that
+	busy   bool           // threadWasBusy, of this thread
 }
 
 // judgeHere has the request judged against the record of the thread that it names.
@@ -40,14 +41,16 @@ func (r *run) judgeHere() {
 	r.ownThread = nil
 	if own.input != nil {
 		*r.request.input, r.request.thread = *own.input, own.thread
+		r.in = r.in.WithThread(own.input.ThreadID)
 	}
 	r.setKey(own.key)
-	r.record = own.record
+	r.record, r.threadWasBusy = own.record, own.busy
+	r.readOwner()
 }
 
 // judgeAt has the request judged against another record.
 func (r *run) judgeAt(at pausePlace) error {
-	r.ownThread = &ownThread{key: r.ledger.key, record: r.record}
+	r.ownThread = &ownThread{key: r.ledger.key, record: r.record, busy: r.threadWasBusy}
 	if r.pauseElsewhere == "" {
 		r.pauseElsewhere, r.readFor = at.Pause, readFor{} // what it was read for on its own thread does not count
 	}
@@ -66,7 +69,7 @@ func (r *run) setKey(key store.Key) {
 // mayAnswerElsewhere reports whether the request's own thread leaves it open which thread it
 // answers. A thread that waits is answered first.
 func (r *run) mayAnswerElsewhere() bool {
-	return r.ownThread == nil && !r.request.ours && !r.stranger && r.notAsked == nil && r.record.State == store.None
+	return r.ownThread == nil && !r.readFor.carries && !r.request.ours && !r.stranger && r.notAsked == nil && r.record.State == store.None
 }
 
 // findByID looks for the question that the request names by an id of Holdpoint's, if the thread's
@@ -111,16 +114,21 @@ func (r *run) mayBe(at pausePlace) bool {
 }
 
 // findByCalls looks for the question that the request answers in the backend's own form, if the
-// thread's own record does not know it. The calls must lead to one pause that waits. If they lead
-// to several, nobody knows which one is meant, and the request is judged on its own thread. What
-// the calls tell of pauses that have ended is linked. It reports whether anything was found.
+// thread's own record does not know it. It reports whether anything was found.
+//
+// Only entries and decisions that nobody's words follow are looked up, because an older decision
+// was said to an older question, whose call may be equal. The calls must lead to one pause that
+// waits. If they lead to several, or to one that waits and to one of another thread that has ended,
+// nobody knows which one is meant, and the request is judged on its own thread. If none waits, the
+// last one that has ended counts.
 func (r *run) findByCalls() (found bool, err error) {
 	if !r.mayAnswerElsewhere() {
 		return false, nil
 	}
+	said := r.replies.lastSaid(r.in.Messages)
 	var ids []string // of Holdpoint's, that messages name
 	for _, d := range r.replies {
-		if d.pause == nil {
+		if d.pause == nil && d.At >= said {
 			ids = append(ids, r.publishedIDs(d)...)
 		}
 	}
@@ -128,34 +136,19 @@ func (r *run) findByCalls() (found bool, err error) {
 		return r.ownThread != nil, err
 	}
 	var open, ended []foundPause
-	for _, c := range r.callsToLookUp() {
-		list, err := r.lookUpCall(c)
+	for _, c := range r.callsToLookUp(said) {
+		isOpen, hasEnded, err := r.findCall(c)
 		if err != nil {
 			return false, err
 		}
-		var here []foundPause
-		for _, at := range list[:min(len(list), maxCandidates)] {
-			rec, err := r.recordAt(at)
-			if err != nil {
-				return false, err
-			}
-			if rec != nil && at.Key != r.ledger.key {
-				here = append(here, foundPause{at, rec})
-			}
-		}
-		if len(here) != 1 {
-			continue // nothing is known of it, or it could mean several
-		}
-		if p := here[0].record.Pause; p != nil && p.ID == here[0].at.Pause {
-			open = append(open, here[0])
-		} else {
-			ended = append(ended, here[0])
-		}
+		open, ended = append(open, isOpen...), append(ended, hasEnded[:min(len(hasEnded), 1)]...)
 	}
-	open, ended = eachOnce(open), eachOnce(ended)
-	one := open
-	if len(open) == 0 && r.endsInAnswer() {
-		one = ended[max(0, len(ended)-1):]
+	one := nearest(slices.Concat(open, ended))
+	switch {
+	case len(open) == 0:
+		one = one[max(0, len(one)-1):]
+	case !slices.ContainsFunc(one, func(f foundPause) bool { return f.at.Key != one[0].at.Key }):
+		one = one[:1] // which of a record's pauses is meant, the record tells
 	}
 	if len(one) != 1 || !r.mayBe(one[0].at) {
 		r.link(slices.Concat(open, ended))
@@ -165,30 +158,85 @@ func (r *run) findByCalls() (found bool, err error) {
 	return true, r.judgeAt(one[0].at)
 }
 
+// findCall returns the pauses that a call leads to, newest first.
+func (r *run) findCall(c callToLookUp) (open, ended []foundPause, err error) {
+	list, err := r.lookUpCall(c.Call)
+	if err != nil {
+		return nil, nil, err
+	}
+	looked := 0
+	for _, at := range list {
+		behind := r.placeOf(at.Behind)
+		if at.Key == r.ledger.key || behind < 0 || c.behind >= 0 && behind != c.behind {
+			continue
+		}
+		if looked++; looked > maxCandidates {
+			break
+		}
+		rec, err := r.recordAt(at)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case rec == nil:
+		case rec.Pause == nil || rec.Pause.ID != at.Pause:
+			ended = append(ended, foundPause{at, rec, behind})
+		default:
+			open = append(open, foundPause{at, rec, behind})
+		}
+	}
+	return open, ended, nil
+}
+
+// placeOf returns the place of the request's last message that is the given one of a user. It is -1
+// if there is none.
+func (r *run) placeOf(wanted agui.SeenMessage) int {
+	if wanted == (agui.SeenMessage{}) {
+		return -1
+	}
+	for at, m := range slices.Backward(r.in.Messages) {
+		if m.Role != "user" || wanted.ID != "" && m.ID != "" && wanted.ID != m.ID {
+			continue
+		}
+		if agui.See(m).Digest == wanted.Digest {
+			return at
+		}
+	}
+	return -1
+}
+
+// lastUserMessage returns the last message of a user in a list, and its place. The place is -1 if
+// there is none.
+func lastUserMessage(list []agui.Message) (agui.SeenMessage, int) {
+	for at, m := range slices.Backward(list) {
+		if m.Role == "user" {
+			return agui.See(m), at
+		}
+	}
+	return agui.SeenMessage{}, -1
+}
+
+// A foundPause is a pause that a call of the request leads to.
 type foundPause struct {
 	at     pausePlace
 	record *store.Record
+	behind int // the place of the user's message that the paused run was for
 }
 
-// eachOnce returns the list without what it has twice.
-func eachOnce(list []foundPause) []foundPause {
+// nearest returns the pauses whose user's message is the last one among theirs, each once. An
+// answer to any of the others would be an answer to a question that the person has talked past.
+func nearest(list []foundPause) []foundPause {
+	last := -1
+	for _, one := range list {
+		last = max(last, one.behind)
+	}
 	var kept []foundPause
 	for _, one := range list {
-		if !slices.ContainsFunc(kept, func(k foundPause) bool { return k.at == one.at }) {
+		if one.behind == last && !slices.ContainsFunc(kept, func(k foundPause) bool { return k.at == one.at }) {
 			kept = append(kept, one)
 		}
 	}
 	return kept
-}
-
-// endsInAnswer reports whether the request may be an answer at all: it brings entries, or ends in a
-// decision.
-func (r *run) endsInAnswer() bool {
-	if len(r.answers.list) > 0 {
-		return true
-	}
-	stray, _ := r.replies.endInStray(&r.in, nil)
-	return stray
 }
 
 // publishedIDs returns the ids of Holdpoint's that a decision in a message names.
@@ -203,25 +251,38 @@ func (r *run) publishedIDs(d reply) []string {
 	return list
 }
 
+// A callToLookUp is a call whose question is looked for.
+type callToLookUp struct {
+	agui.Call
+	// behind is the place of the user's message that the paused run must have been for. It is -1 if
+	// an entry answers the question: the person may have said more beside that.
+	behind int
+}
+
 // callsToLookUp returns the calls that the request decides on and that its own record does not
-// know, in the order of the messages.
-func (r *run) callsToLookUp() []agui.Call {
-	wanted := map[string]bool{}
+// know, in the order of the messages. said is the place of the last message before the decisions
+// that count.
+func (r *run) callsToLookUp(said int) []callToLookUp {
+	wanted := map[string]int{}
 	for _, d := range r.replies {
-		if d.pause == nil && d.Asked {
+		if d.pause == nil && d.Asked && d.At >= said {
+			_, behind := lastUserMessage(r.in.Messages[:d.At])
+			if behind < 0 {
+				continue
+			}
 			for _, id := range append(d.Calls[:len(d.Calls):len(d.Calls)], d.Key) {
-				wanted[id] = true
+				wanted[id] = behind
 			}
 		}
 	}
-	var list []agui.Call
+	var list []callToLookUp
 	native := len(r.answers.list) > 0 && slices.ContainsFunc(r.answers.list, func(a agui.Answer) bool {
 		return a.Message == (agui.SeenMessage{}) && !contract.IsMinted(a.ID) && r.record.ResultOf(a.ID) == nil
 	})
 	if native {
 		for _, e := range r.in.Resume[:min(len(r.in.Resume), maxLookups)] {
 			if c := gjson.GetBytes(e.Payload, "toolCall"); c.IsObject() {
-				list = append(list, agui.Call{ID: c.Get("callId").Str, Name: c.Get("name").Str, Args: c.Get("arguments").Raw})
+				list = append(list, callToLookUp{agui.Call{ID: c.Get("callId").Str, Name: c.Get("name").Str, Args: c.Get("arguments").Raw}, -1})
 			}
 		}
 	}
@@ -241,14 +302,20 @@ func (r *run) callsToLookUp() []agui.Call {
 		}
 		for _, c := range kit.Calls(agui.View(m.JSON)) {
 			id := c.Get("id").Str
-			if id == "" || !wanted[id] && !(native && !results[id]) || len(list) >= maxLookups {
+			behind, decided := wanted[id]
+			if id == "" || !decided && !(native && !results[id]) || len(list) >= maxLookups {
 				continue
 			}
 			call := agui.Call{ID: id, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Raw}
 			if args := c.Get("function.arguments"); args.Type == gjson.String {
 				call.Args = args.Str
 			}
-			list = append(list, call)
+			if !decided {
+				behind = -1
+			}
+			delete(wanted, id) // an earlier call of that id is another one
+			results[id] = true
+			list = append(list, callToLookUp{call, behind})
 		}
 	}
 	slices.Reverse(list)
@@ -295,10 +362,10 @@ func (r *run) passHere() {
 		return
 	}
 	if p := r.record.Pause; p != nil {
-		r.link([]foundPause{{pausePlace{r.ledger.key, p.ID}, &r.record}})
+		r.link([]foundPause{{at: pausePlace{Key: r.ledger.key, Pause: p.ID}, record: &r.record}})
 	}
 	for _, result := range r.record.Results {
-		r.link([]foundPause{{pausePlace{r.ledger.key, result.PauseID}, &r.record}})
+		r.link([]foundPause{{at: pausePlace{Key: r.ledger.key, Pause: result.PauseID}, record: &r.record}})
 	}
 	r.judgeHere()
 }

@@ -15,6 +15,7 @@ import (
 	"holdpoint/internal/event"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/translate"
 )
 
 // TestStepsOfAnAnswerOnAnotherThread: what the index costs, as docs/state.md says.
@@ -152,7 +153,7 @@ func TestAnswerOnAnotherThread(t *testing.T) {
 		g := asking(t)
 		g.do(input("t", "r2", resumeWith(yes(id))))
 		h := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t9"})
-		note := store.Note{ID: "gone", Text: agui.MustMarshal(pausePlace{recordKey("/", "t"), "gone"})}
+		note := store.Note{ID: "gone", Text: agui.MustMarshal(pausePlace{Key: recordKey("/", "t"), Pause: "gone"})}
 		if err := g.store.Remember(t.Context(), h.indexKey(byQuestion, "n1~AAAAAAAAAAAA"), note, 8); err != nil {
 			t.Fatal(err)
 		}
@@ -564,5 +565,137 @@ func TestPairThatNamesAPublishedID(t *testing.T) {
 				t.Errorf("%d calls", g.called())
 			}
 		})
+	}
+}
+
+// TestOldDecisionOnAnotherThread: a decision that words follow answers no question of another
+// thread, although the call is equal and the principal or the first message is the same.
+func TestOldDecisionOnAnotherThread(t *testing.T) {
+	words := `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","role":"user","content":"what time is it"}`
+	asksWords := strings.Replace(words, "what time is it", "delete a.txt once more", 1)
+	for name, c := range map[string]struct {
+		change   []func(*Options)
+		as       string
+		asked    []string // messages of the run that asks
+		messages []string
+	}{
+		"another chat of the principal":  {[]func(*Options){gated{}.by(t)}, "ann", []string{inTreeUser}, []string{otherUser, approvalCall(pairedArgs), pairAnswer, words}},
+		"its denial":                     {[]func(*Options){gated{}.by(t)}, "ann", []string{inTreeUser}, []string{otherUser, approvalCall(pairedArgs), pairRefusal, words}},
+		"an old request of another chat": {[]func(*Options){gated{}.by(t)}, "ann", []string{inTreeUser}, []string{otherUser, approvalCall(pairedArgs), pairAnswer}},
+		"an equal message with another id": {[]func(*Options){gated{}.by(t)}, "ann", []string{inTreeUser}, []string{
+			strings.Replace(inTreeUser, "0123", "3210", 1), approvalCall(pairedArgs), pairAnswer}},
+		"a branch":                {nil, "", []string{inTreeUser}, []string{inTreeUser, approvalCall(pairedArgs), pairAnswer, words}},
+		"an old request":          {nil, "", []string{inTreeUser, asksWords}, []string{inTreeUser, approvalCall(pairedArgs), pairAnswer}},
+		"an edited message":       {nil, "", []string{inTreeUser}, []string{strings.Replace(inTreeUser, "delete a.txt", "keep a.txt", 1), approvalCall(pairedArgs), pairAnswer}},
+		"words before the answer": {nil, "", []string{inTreeUser}, []string{inTreeUser, words, approvalCall(pairedArgs), pairAnswer}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newPairRig(t, 1, c.change...)
+			g.as(c.as, inTreeRun("t", c.asked...))
+			told := g.as(c.as, inTreeRun("t9", c.messages...))
+			if g.at("t").State != store.Open || strings.Contains(string(g.last()), "approved") {
+				t.Errorf("the question is %q, told %s, the backend got %s", g.at("t").State, told, g.last())
+			}
+			if c.messages[len(c.messages)-1] == words {
+				wantTypes(t, told, "RUN_STARTED RUN_FINISHED") // the words go on
+			} else {
+				wantTypes(t, told, "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+			}
+			answered := append(c.asked[:len(c.asked):len(c.asked)], approvalCall(pairedArgs), pairAnswer)
+			wantTypes(t, g.as(c.as, inTreeRun("t10", answered...)), "RUN_STARTED RUN_FINISHED")
+			if g.at("t").State != store.None || !strings.Contains(string(g.last()), `\"approved\":true`) {
+				t.Errorf("its own answer was not taken: the backend got %s", g.last())
+			}
+		})
+	}
+}
+
+// TestSameCallAgainOnAnotherThread: models repeat ids of calls, and the answer is to the question
+// that stands behind its user's message.
+func TestSameCallAgainOnAnotherThread(t *testing.T) {
+	turn := append(append([]string{started}, streams("ficc_c1", "request_approval", pairedArgs, "")...), finished)
+	more := `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","role":"user","content":"delete a.txt once more"}`
+	native := func(o *Options) { o.Client = ClientNative }
+	pair := []string{approvalCall(pairedArgs), pairAnswer}
+	for name, c := range map[string]struct {
+		change []func(*Options)
+		as     string
+		second []string // messages of the run that asks again
+	}{
+		"in another chat of the principal": {[]func(*Options){gated{}.by(t)}, "ann", []string{otherUser}},
+		"in another chat":                  {nil, "", []string{otherUser}},
+		"in the same chat":                 {nil, "", []string{inTreeUser, pair[0], pair[1], more}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newTurnRig(t, "request-approval", [][]string{turn, {started, finished}, turn, {started, finished}}, append(c.change, native)...)
+			g.as(c.as, inTreeRun("t", inTreeUser))
+			wantTypes(t, g.as(c.as, inTreeRun("t2", append([]string{inTreeUser}, pair...)...)), "RUN_STARTED RUN_FINISHED")
+			g.as(c.as, inTreeRun("t3", c.second...))
+			if g.at("t3").State != store.Open {
+				t.Fatal("it has not asked again")
+			}
+			answer := append(c.second[:len(c.second):len(c.second)], pair...)
+			wantTypes(t, g.as(c.as, inTreeRun("t4", answer...)), "RUN_STARTED RUN_FINISHED")
+			if g.called() != 4 || g.at("t3").State != store.None || !strings.Contains(string(g.last()), `\"approved\":true`) {
+				t.Errorf("%d calls, the last %s", g.called(), g.last())
+			}
+			for _, again := range [][]string{answer, append([]string{inTreeUser}, pair...)} { // each gets its own end again
+				if got := g.as(c.as, inTreeRun("t5", again...)); strings.Contains(got, "RUN_ERROR") || g.called() != 4 {
+					t.Errorf("%d calls: %s", g.called(), got)
+				}
+			}
+		})
+	}
+}
+
+// TestSameCallAgainInOneTurn: the run with an answer asks the same again. Its question stands in
+// the same record, behind the same user's message, and the first answer is none to it.
+func TestSameCallAgainInOneTurn(t *testing.T) {
+	g := newPairRig(t, 2)
+	first := []string{inTreeUser, approvalCall(pairedArgs), pairAnswer}
+	g.do(inTreeRun("t", inTreeUser))
+	g.do(inTreeRun("t2", first...))
+	if g.at("t").State != store.Open {
+		t.Fatal("it has not asked again")
+	}
+	g.do(inTreeRun("t3", first...))
+	if g.called() != 2 || g.at("t").State != store.Open {
+		t.Fatalf("the first answer was taken again: %d calls, %s", g.called(), g.last())
+	}
+	second := append(first, approvalCall(pairedArgs), pairAnswer)
+	wantTypes(t, g.do(inTreeRun("t4", second...)), "RUN_STARTED RUN_FINISHED")
+	if g.called() != 3 || g.at("t").State != store.None {
+		t.Errorf("%d calls, the last %s", g.called(), g.last())
+	}
+}
+
+// TestCancelThatCannotBeSaidOnAnotherThread: the words beside a cancel go on under the thread that
+// the client names.
+func TestCancelThatCannotBeSaidOnAnotherThread(t *testing.T) {
+	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n <= 2 {
+			sendStream(w, streamOf(started, asks))
+			return
+		}
+		sendStream(w, streamOf(started, finished))
+	})
+	g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
+		if r.Pause.ID != "" && r.Answers[0].Status == agui.Cancelled {
+			return translate.Out{}, agui.Errorf(agui.InvalidPayload, "cannot be cancelled")
+		}
+		return translate.Out{}, nil
+	}
+	g.do(input("t", "r1", ""))
+	cancel := `{"interruptId":"` + mintedID("n1", 1) + `","status":"cancelled"}`
+	g.do(strings.Replace(input("t2", "r2", resumeWith(cancel)), oldUser, oldUser+","+newUser, 1))
+	if got := gjson.GetBytes(g.last(), "threadId").Str; g.called() != 2 || got != "t2" {
+		t.Errorf("the run of t2 went to thread %q", got)
+	}
+	if g.at("t").State != store.None || g.at("t2").State != store.Open {
+		t.Errorf("the records are %q and %q", g.at("t").State, g.at("t2").State)
+	}
+	wantTypes(t, g.do(input("t2", "r3", resumeWith(yes(mintedID("n1", 2))))), "RUN_STARTED RUN_FINISHED")
+	if got := gjson.GetBytes(g.last(), "threadId").Str; got != "t2" {
+		t.Errorf("the answer went to thread %q", got)
 	}
 }

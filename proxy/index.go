@@ -49,6 +49,9 @@ const (
 type pausePlace struct {
 	Key   store.Key `json:"key"`
 	Pause string    `json:"pause"`
+	// Behind is the last user's message of the paused run. It is zero if the run had none, and then
+	// no call leads to the pause.
+	Behind agui.SeenMessage `json:"behind,omitzero"`
 }
 
 func (r *run) indexKey(kind indexKind, what ...string) store.Key {
@@ -109,7 +112,8 @@ func (r *run) enterIndex(p *agui.Pause) {
 	if len(keys) == 0 {
 		return
 	}
-	note := store.Note{ID: p.ID, Text: agui.MustMarshal(pausePlace{r.ledger.key, p.ID})}
+	behind, _ := lastUserMessage(r.request.input.Messages)
+	note := store.Note{ID: p.ID, Text: agui.MustMarshal(pausePlace{r.ledger.key, p.ID, behind})}
 	atOnce := 4
 	if r.h.opts.StoreInMemory {
 		atOnce = 1

@@ -12,7 +12,9 @@ import (
 
 // judge loads the record, reads the answers and asks the contract.
 func (r *run) judge() error {
-	r.judgeHere()
+	if !r.readFor.carries { // the pause that a run carries stands where that run has asked
+		r.judgeHere()
+	}
 	r.anew()
 	if err := r.load(); err != nil {
 		return err

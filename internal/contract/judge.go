@@ -175,6 +175,9 @@ func (c *Case) whileClaimed() Ruling {
 
 // withoutAnswers: the request brings none, or an empty resume array, which answers nothing.
 func (c *Case) withoutAnswers() Ruling {
+	if p := c.Record.Pause; c.Elsewhere && p != nil && !p.Decided() && len(c.newInput(p.Seen, p)) == 0 {
+		return Ruling{Do: TellAgain} // it repeats an answer that was there before the question was
+	}
 	if c.Elsewhere {
 		r := Ruling{Do: Pass}
 		if c.Input.HasResume {
