@@ -23,6 +23,7 @@ type handChat struct {
 	t        *testing.T
 	address  string
 	thread   string
+	threads  bool   // each run takes a new thread
 	version  string // of the protocol, "" for an older client
 	runs     int
 	messages []string
@@ -34,6 +35,9 @@ type handChat struct {
 func (c *handChat) post(members string) (status int, told string) {
 	c.t.Helper()
 	c.runs++
+	if c.threads && c.runs > 1 {
+		c.thread = fresh("thread")
+	}
 	if c.version != "" {
 		members = fmt.Sprintf(`"protocolVersion":%q,%s`, c.version, members)
 	}
@@ -208,6 +212,14 @@ func TestDotNetQuestionLost(t *testing.T) {
 			}
 		}
 	}
+	onNewThreads := func(way func(c *handChat, asked, calls []string, native bool)) func(c *handChat, asked, calls []string, native bool) {
+		return func(c *handChat, asked, calls []string, native bool) {
+			c.threads = true
+			way(c, asked, calls, native)
+		}
+	}
+	ways["yes, each run on a thread of its own"] = onNewThreads(answers(yesEntry, true))
+	ways["cancel, each run on a thread of its own"] = onNewThreads(answers(cancelEntry, false))
 	ways["yes"], ways["no"], ways["cancel"] = answers(yesEntry, true), answers(noEntry, false), answers(cancelEntry, false)
 	ways["a cancel beside words"] = func(c *handChat, asked, _ []string, _ bool) { c.says("plain beside it", entries(asked, cancelEntry)) }
 	ways["words, then yes"] = func(c *handChat, asked, calls []string, native bool) {

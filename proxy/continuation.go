@@ -41,20 +41,6 @@ func (r *run) runsOpenCalls() bool {
 	return ok && continuer.Continues(r.spoken(), r.backend())
 }
 
-// hasLostQuestion reports whether a client of the thread has named a question that the record does
-// not know, and under whose id only a backend asks that keeps nothing between two runs.
-func (r *run) hasLostQuestion() bool {
-	stateless, ok := r.h.opts.Dialect.(translate.Stateless)
-	if !ok {
-		return false
-	}
-	named, _ := r.h.named.Get(r.ledger.key)
-	return slices.ContainsFunc(named, func(id string) bool {
-		native, _ := kit.NativeID(id)
-		return stateless.AsksUnder(native, r.spoken())
-	})
-}
-
 // openPrefix is how the ids of the notes begin that hold calls which a run left open.
 const openPrefix = "open "
 

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -360,6 +361,51 @@ func TestCallOfALostQuestion(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestCallOfALostQuestionOnAnotherThread: a client of .NET's that keeps no thread names a lost
+// question on one thread, and goes on on another. Only the chats with the question's call, at the
+// path and of the principal where it was named, lose the calls without a result.
+func TestCallOfALostQuestionOnAnotherThread(t *testing.T) {
+	const emptied = `{"role":"assistant","id":"a7","content":""}`
+	both := turnOf(openCallA, strings.ReplaceAll(openCallA, "g1", "g2"))
+	other := strings.ReplaceAll(turnOf(openCallA), "g1", "g3")
+	for name, c := range map[string]struct {
+		dialect, path, user string
+		turn, want          string
+	}{
+		"its call":                       {turn: turnOf(openCallA), want: emptied},
+		"beside another call":            {turn: both, want: emptied},
+		"another call":                   {turn: other, want: other},
+		"another path":                   {path: "/other", turn: turnOf(openCallA), want: turnOf(openCallA)},
+		"of the same principal":          {user: "ann", turn: turnOf(openCallA), want: emptied},
+		"of another principal":           {user: "bob", turn: turnOf(openCallA), want: turnOf(openCallA)},
+		"where the dialect is known":     {dialect: "agent-framework", turn: turnOf(openCallA), want: emptied},
+		"where another dialect is known": {dialect: "langgraph", turn: turnOf(openCallA), want: turnOf(openCallA)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dialect, change := cmp.Or(c.dialect, "auto"), func(*Options) {}
+			if c.user != "" {
+				change = gated{}.by(t)
+			}
+			g := newTurnRig(t, dialect, nil, change)
+			send := func(user, path, body string) string {
+				if c.user != "" {
+					return g.as(user, body)
+				}
+				_, told := post(t, g.front.URL+path, "application/json", body)
+				return told
+			}
+			lost := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true}}]`
+			if told := send("ann", "/", talk("t", lost, both)); !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
+				t.Fatalf("the answer is told as %s", told)
+			}
+			send(c.user, cmp.Or(c.path, "/"), talk("t2", "", c.turn, noWords))
+			if got := gjson.GetBytes(g.last(), "messages.1").Raw; got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
 }
 

@@ -382,12 +382,13 @@ type Continuer interface {
 // leaves such a call in the chat, which nobody can answer any more.
 //
 // proxy takes such a call out of its message if a user's message follows it and a client of the
-// thread has named a question under whose id only such a backend asks, unless the request declares
+// chat has named a question under whose id only such a backend asks, unless the request declares
 // its tool. No message goes by that. Where the dialect knows the backend, Begin does it.
 type Stateless interface {
-	// AsksUnder reports whether the id of a question shows that a backend of this kind has asked. id
-	// is the backend's own. spoken is as in HistoryReader.Replies. It is pure, and cheap.
-	AsksUnder(id, spoken string) bool
+	// AsksUnder reports whether the id of a question shows that a backend of this kind has asked, and
+	// returns the id of the call that the question is about. id is the backend's own. spoken is as in
+	// HistoryReader.Replies. It is pure, and cheap.
+	AsksUnder(id, spoken string) (call string, asks bool)
 	// KeepsNothing reports whether a backend of this kind has made the pause. It reads question and
 	// answer out of each request, so it gets an answer on whatever thread the client names. Any other
 	// backend gets it on the thread that asked. It is pure.

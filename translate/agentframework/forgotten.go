@@ -42,8 +42,9 @@ func (*Dialect) Continues(spoken, backend string) bool {
 }
 
 // AsksUnder implements translate.Stateless, for the .NET host.
-func (*Dialect) AsksUnder(id, spoken string) bool {
-	return (spoken == "" || spoken == Name) && microsoft.IsApprovalID(id)
+func (*Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+	call, is := microsoft.CallOf(id)
+	return call, is && (spoken == "" || spoken == Name)
 }
 
 // namesApproval reports whether an id, published or a backend's own, is of an approval of .NET's.

@@ -225,11 +225,15 @@ func (d *Dialect) Continues(spoken, backend string) bool {
 }
 
 // AsksUnder implements translate.Stateless. It asks every dialect unless one is known.
-func (d *Dialect) AsksUnder(id, spoken string) bool {
-	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
-		stateless, ok := one.(translate.Stateless)
-		return ok && (spoken == "" || spoken == one.Name()) && stateless.AsksUnder(id, spoken)
-	})
+func (d *Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+	for _, one := range d.list {
+		if stateless, ok := one.(translate.Stateless); ok && (spoken == "" || spoken == one.Name()) {
+			if call, asks = stateless.AsksUnder(id, spoken); asks {
+				return call, true
+			}
+		}
+	}
+	return "", false
 }
 
 // KeepsNothing implements translate.Stateless.

@@ -124,8 +124,9 @@ func (*Dialect) Continues(spoken, _ string) bool { return spoken == "" || spoken
 
 // AsksUnder implements translate.Stateless. Where the dialect is known, Begin takes all such calls
 // out.
-func (*Dialect) AsksUnder(id, spoken string) bool {
-	return spoken == "" && microsoft.IsApprovalID(id)
+func (*Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+	call, is := microsoft.CallOf(id)
+	return call, is && spoken == ""
 }
 
 // KeepsNothing implements translate.Stateless.

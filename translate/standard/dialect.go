@@ -100,8 +100,9 @@ func (d *Dialect) Continues(spoken, backend string) bool {
 }
 
 // AsksUnder implements translate.Stateless, for the same host.
-func (d *Dialect) AsksUnder(id, spoken string) bool {
-	return d.name == "" && spoken == Name && microsoft.IsApprovalID(id)
+func (d *Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+	call, is := microsoft.CallOf(id)
+	return call, is && d.name == "" && spoken == Name
 }
 
 // KeepsNothing implements translate.Stateless. Of a backend that asks by the outcome nobody knows.

@@ -35,6 +35,10 @@ const approvalPrefix = "ficc_"
 // IsApprovalID reports whether .NET has made the id, for an approval.
 func IsApprovalID(id string) bool { return strings.HasPrefix(id, approvalPrefix) }
 
+// CallOf returns the call that an approval of .NET's is about. is reports that .NET has made the
+// id.
+func CallOf(id string) (call string, is bool) { return strings.CutPrefix(id, approvalPrefix) }
+
 // ApprovalID returns the id of an approval as newer versions of .NET make it.
 func ApprovalID(id string) string {
 	if IsApprovalID(id) {
