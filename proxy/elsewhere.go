@@ -178,7 +178,7 @@ func (r *run) findCall(c callToLookUp) (open, ended []foundPause, err error) {
 			return nil, nil, err
 		}
 		switch {
-		case rec == nil:
+		case rec == nil || c.behind < 0 && !r.entryNames(rec, at.Pause):
 		case rec.Pause == nil || rec.Pause.ID != at.Pause:
 			ended = append(ended, foundPause{at, rec, behind})
 		default:
@@ -186,6 +186,15 @@ func (r *run) findCall(c callToLookUp) (open, ended []foundPause, err error) {
 		}
 	}
 	return open, ended, nil
+}
+
+// entryNames reports whether an entry of the request may name a question of the pause. The record
+// does not know the questions of an old pause.
+func (r *run) entryNames(rec *store.Record, pause string) bool {
+	p, _ := pauseOf(rec, pause)
+	return p == nil || slices.ContainsFunc(r.in.Resume, func(e agui.ResumeEntry) bool {
+		return p.Named(e.InterruptID) != nil
+	})
 }
 
 // placeOf returns the place of the request's last message that is the given one of a user. It is -1

@@ -648,6 +648,74 @@ func TestSameCallAgainOnAnotherThread(t *testing.T) {
 	}
 }
 
+// TestRandomIDs: which ids of messages nobody can guess.
+func TestRandomIDs(t *testing.T) {
+	for id, want := range map[string]bool{
+		"0123456789abcdef0123456789abcdef":          true,
+		"f3b1c9a0-5c1e-4a7e-9d53-0a5f3c7b2e11":      true,
+		"ck-f3b1c9a0-5c1e-4a7e-9d53-0a5f3c7b2e11":   true,
+		"V1StGXR8_Z5jdHi6B-my":                      true,
+		"user-message-0001":                         false,
+		"user-message-00000000000000001":            false,
+		"message 00000000000000000000A":             false,
+		"1":                                         false,
+		"1764298765432":                             false,
+		"conversation-2026-11-28-user-message-0001": false,
+	} {
+		if got := isRandom(id); got != want {
+			t.Errorf("%s: random: %v", id, got)
+		}
+	}
+}
+
+// TestOlderPairsAreNotLookedUp: pairs that words follow cost no step of the store, however many.
+func TestOlderPairsAreNotLookedUp(t *testing.T) {
+	var mu sync.Mutex
+	var steps []string
+	g := newPairRig(t, 0, func(o *Options) {
+		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error {
+			mu.Lock()
+			steps = append(steps, name)
+			mu.Unlock()
+			return do()
+		}}
+	})
+	messages := []string{inTreeUser}
+	for n := range 6 {
+		id := fmt.Sprint("ficc_c", n+1)
+		messages = append(messages, strings.ReplaceAll(approvalCall(pairedArgs), "ficc_c1", id), strings.ReplaceAll(pairAnswer, "ficc_c1", id))
+	}
+	wantTypes(t, g.do(inTreeRun("t", append(messages, otherUser)...)), "RUN_STARTED RUN_FINISHED")
+	mu.Lock()
+	defer mu.Unlock()
+	if fmt.Sprint(steps) != "[Load]" {
+		t.Errorf("it takes %v", steps)
+	}
+}
+
+// TestResumeNamesOneOfTwoQuestions: of two questions that wait, the entry's id tells which one it
+// answers, although both calls are in the messages without a result.
+func TestResumeNamesOneOfTwoQuestions(t *testing.T) {
+	asking := func(id string) []string {
+		return append(append([]string{started}, streams(id, "request_approval", strings.ReplaceAll(pairedArgs, "ficc_c1", id), "")...), finished)
+	}
+	native := func(o *Options) { o.Client = ClientNative }
+	g := newTurnRig(t, "request-approval", [][]string{asking("ficc_c1"), asking("ficc_c2")}, native)
+	first := approvalCall(pairedArgs)
+	second := strings.ReplaceAll(first, "ficc_c1", "ficc_c2")
+	g.do(inTreeRun("t", inTreeUser))
+	g.do(inTreeRun("u", inTreeUser))
+	if g.at("t").State != store.Open || g.at("u").State != store.Open {
+		t.Fatal("they have not asked")
+	}
+	named := g.at("u").Pause.Interrupts[0].ID
+	entry := fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]}`, named)
+	got := g.do(strings.TrimSuffix(inTreeRun("v", inTreeUser, first, second), "}") + entry)
+	if strings.Contains(got, "RUN_ERROR") || g.at("t").State != store.Open || g.at("u").State != store.None {
+		t.Errorf("the questions are %q and %q: %s", g.at("t").State, g.at("u").State, got)
+	}
+}
+
 // TestSameCallAgainInOneTurn: the run with an answer asks the same again. Its question stands in
 // the same record, behind the same user's message, and the first answer is none to it.
 func TestSameCallAgainInOneTurn(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,10 +32,33 @@ const (
 	maxCandidates = 3
 	// maxLookups bounds the questions and the calls of one request that are looked up.
 	maxLookups = 8
-	// minWitnessBytes is the length from which the id of a message is taken for one that nobody can
-	// guess. In-tree clients of .NET write 128 random bits in 32 digits, and others a UUID.
-	minWitnessBytes = 16
 )
+
+// hexEnd is how ids end that have a UUID or 128 random bits in hex. In-tree clients of .NET write
+// 32 digits, and others a UUID, some behind a prefix.
+var hexEnd = regexp.MustCompile(`(?i)(^|[^0-9a-f])[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$`)
+
+// isRandom reports whether the id of a message looks like one that nobody can guess: it has a UUID
+// or 128 bits in hex, or is a text in base64 of at least 120 bits.
+func isRandom(id string) bool {
+	if hexEnd.MatchString(id) {
+		return true
+	}
+	var lower, upper, digit bool
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z':
+			lower = true
+		case c >= 'A' && c <= 'Z':
+			upper = true
+		case c >= '0' && c <= '9':
+			digit = true
+		case !strings.ContainsRune("-_+/=", rune(c)):
+			return false
+		}
+	}
+	return len(id) >= 20 && lower && upper && digit
+}
 
 // indexKind says what an entry leads from.
 type indexKind string
@@ -89,7 +113,7 @@ func (r *run) witnesses() []string {
 	}
 	first, last := "", ""
 	for n := range r.request.input.Messages {
-		if m := &r.request.input.Messages[n]; m.Role == "user" && len(m.ID) >= minWitnessBytes {
+		if m := &r.request.input.Messages[n]; m.Role == "user" && isRandom(m.ID) {
 			if first == "" {
 				first = m.ID
 			}
