@@ -241,10 +241,19 @@ func (r *run) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 	if p := r.record.Pause; p != nil && r.fetchAsked() == nil {
 		read(p.Messages)
 	}
+	isNewest := true
 	for _, result := range r.record.Results {
-		if len(known) < len(wanted) && !result.Tombstone {
+		if len(known) == len(wanted) {
+			break
+		}
+		if result.Tombstone {
+			continue
+		}
+		// Each costs a step of the store. The newest has the calls of the runs before it too.
+		if isNewest || asksAboutOne(result.Pause, wanted, known) {
 			read(endedSnapshots(result).fetch(r).Messages)
 		}
+		isNewest = false
 	}
 	for _, p := range r.pauses() { // the messages may have been too large to be kept
 		for _, i := range p.Interrupts {
@@ -256,6 +265,15 @@ func (r *run) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 		}
 	}
 	return known
+}
+
+// asksAboutOne reports whether a pause asks about a call that is wanted and not known yet.
+func asksAboutOne(p *agui.Pause, wanted map[string]bool, known map[string]recordedCall) bool {
+	return p != nil && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
+		id := i.ToolCallID()
+		_, is := known[id]
+		return wanted[id] && !is
+	})
 }
 
 // callJSON returns a call as a message has it.

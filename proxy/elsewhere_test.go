@@ -267,6 +267,43 @@ func TestPlainRunDoesNotAskTheIndex(t *testing.T) {
 	}
 }
 
+// TestCallThatTheRecordLacks: a history with the result of a call that was cut costs one step more,
+// for the messages of the newest question, whether the record knows the call or not.
+func TestCallThatTheRecordLacks(t *testing.T) {
+	var steps []string
+	asking := func(n int) []string {
+		call := fmt.Sprint("g", n)
+		list := append([]string{started}, streams(call, "delete_file", fmt.Sprintf(`{"path":"%d.txt"}`, n), "")...)
+		return append(list, fmt.Sprintf(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i%d","reason":"tool_call","toolCallId":%q}]}}`, n, call))
+	}
+	g := newTurnRig(t, "agui", [][]string{asking(1), asking(2), asking(3)}, func(o *Options) {
+		o.NewID = func() string { return "AAAAAAAAAAAA" }
+		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error { steps = append(steps, name); return do() }}
+	})
+	told := g.do(talk("t", ""))
+	for range 3 {
+		_, id, _ := strings.Cut(told, `"interrupts":[{"id":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		told = g.do(talk("t", resumeWith(yes(id))))
+	}
+	if rec := g.at("t"); rec.State != store.None || len(rec.Results) != 3 {
+		t.Fatalf("the record is %+v", rec)
+	}
+	result := func(call string) string {
+		return fmt.Sprintf(`{"id":"r1","role":"tool","toolCallId":%q,"content":"done"}`, call)
+	}
+	for _, call := range []string{"g9", "g3", "g1"} {
+		steps = nil
+		g.do(talk("t", "", result(call), noWords))
+		if fmt.Sprint(steps) != "[Load Snapshots]" {
+			t.Errorf("the result of %s takes %v", call, steps)
+		}
+		if has := strings.Contains(string(g.last()), `"id":"`+call+`"`); has != (call != "g9") {
+			t.Errorf("the call %s reaches the backend: %v: %s", call, has, g.last())
+		}
+	}
+}
+
 // The turn of an in-tree host of .NET that asks by request_approval, and the answer of its own
 // client, which keeps no thread.
 const (
