@@ -24,7 +24,7 @@ const dataPrefix = "data: "
 // stream. Unread means AG-UI.
 func newBody(r *run, up io.ReadCloser, framing translate.Framing) *body {
 	b := &body{r: r, apart: apart{silent: make(chan struct{}, 1)}}
-	b.emits = b.emit
+	b.emits, b.outs = b.emit, b.out.Event
 	b.read(up, framing)
 	return b
 }
@@ -79,13 +79,16 @@ func (b *body) start() {
 		return
 	}
 	b.started = true
-	b.out.Event(b.r.startEvent())
+	b.give(b.r.startEvent())
 }
+
+// give gives the client an event, in the form that it reads.
+func (b *body) give(ev agui.Event) { b.r.readable.tell(ev, b.outs) }
 
 func (b *body) tell(events []agui.Event) {
 	for _, ev := range events {
 		b.started = b.started || ev.Type == agui.RunStarted
-		b.out.Event(b.r.inClientThread(ev))
+		b.give(b.r.inClientThread(ev))
 		if ev.Type.Terminal() {
 			b.terminal = ev.Type
 		}
@@ -146,8 +149,13 @@ func (b *body) emit(ev agui.Event) {
 		}
 	}
 	b.r.noteCall(ev)
+	if ev.Type == agui.MessagesSnapshot {
+		for _, text := range b.r.snapshotTexts(ev) {
+			b.give(text)
+		}
+	}
 	b.r.transcript.Add(ev)
-	b.out.Event(ev)
+	b.give(ev)
 	if ev.Type == agui.RunStarted && b.r.missed != nil {
 		b.tellMissed()
 	}

@@ -44,7 +44,7 @@ type knownCall struct {
 // holds what it was told.
 func (r *run) newKnownCalls(p *agui.Pause) knownCalls {
 	k := knownCalls{held: map[string]bool{}}
-	if r.show == translate.ShowNative { // such a client knows what to make of its backend's stream
+	if r.show == translate.ShowNative && !p.ByText { // such a client knows what to make of its backend's stream
 		return k
 	}
 	k.answers, k.parents = map[string]bool{}, map[string]string{}

@@ -65,7 +65,7 @@ func (r *run) newCase() *contract.Case {
 	return &contract.Case{
 		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
 		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Stranger: r.stranger, Frees: r.frees, Locks: r.locks, Named: r.namedByClients(), Valid: r.valid,
-		InMemory: r.h.opts.StoreInMemory, Elsewhere: r.ownThread != nil, NewThreads: r.takesNewThreads(),
+		InMemory: r.h.opts.StoreInMemory, Elsewhere: r.ownThread != nil, NewThreads: r.takesNewThreads(), GivesUp: r.givesUp(),
 	}
 }
 
@@ -149,6 +149,9 @@ func (r *run) showFor() translate.Show {
 		return translate.ShowBoth
 	case ClientNative:
 		return translate.ShowNative
+	}
+	if !r.request.client.Reads(agui.Custom) {
+		return translate.ShowNative // both other forms are made of events at which it throws
 	}
 	if r.in.ProtocolVersion != "" || r.in.HasResume {
 		return translate.ShowOutcome

@@ -81,8 +81,12 @@ func (r *run) callsOfLostQuestions(ids []string) []string {
 
 // hasLostQuestion reports whether a client has named a question of this chat that the record does
 // not know, and under whose id only a backend asks that keeps nothing between two runs. The
-// question is of this chat if it was named on its thread, or if it is about a call of its messages.
+// question is of this chat if it was named on its thread, or by a text of its messages, or if it is
+// about a call of its messages.
 func (r *run) hasLostQuestion() bool {
+	if len(r.callsOfLostQuestions(r.namedByText())) > 0 {
+		return true
+	}
 	if r.h.named.Len() == 0 {
 		return false
 	}

@@ -167,6 +167,7 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 	r.noteStood(&p)
 	r.ownPause = p.ID
 	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
+	p.ByText = r.tellingOf(&p) == byText
 	natives := map[string]int{}
 	for _, i := range p.Interrupts {
 		natives[i.Native]++

@@ -50,6 +50,8 @@ type run struct {
 	runID          *runID     // in the handler's books, nil if it is not there
 	subagents      waitingSubagents
 
+	readable readable // what the client is told, in events that it knows
+
 	life   life
 	span   Span // nil: none is made
 	report report
@@ -151,6 +153,7 @@ type body struct {
 	out   stream.Output // whole frames for the client
 	lf    []byte        // scratch for frames with other line ends
 	emits func(agui.Event)
+	outs  func(agui.Event) // out.Event
 
 	phase     phase
 	end       ending      // of the exchange at hand, where up is nil

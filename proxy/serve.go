@@ -61,6 +61,10 @@ func (r *run) returned(out *stream.Writer) {
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who principal.Who) *run {
 	in = withPublishedIDs(in)
 	r := &run{h: h, who: who, request: request{http: req, path: route, input: in, client: client.Of(in), id: requestIDOf(req), trace: traceIDOf(req.Header)}, report: report{started: h.opts.Now()}}
+	r.readable.newID = h.opts.NewID
+	if h.opts.Client != ClientNative { // what the operator names is shown as it is
+		r.readable.line = r.request.client
+	}
 	r.request.toBackendThread(who)
 	r.anew()
 	r.ledger = ledger{

@@ -19,9 +19,11 @@ func (r *run) tell(out *stream.Writer, events []agui.Event) {
 	r.beginStream(out)
 	var b []byte
 	for _, ev := range events {
-		b = stream.AppendEvent(b, ev)
+		r.readable.tell(ev, func(ev agui.Event) {
+			b = stream.AppendEvent(b, ev)
+			r.report.told++
+		})
 	}
-	r.report.told += len(events)
 	if _, err := out.Write(b); err != nil {
 		r.log.Debug("the client is gone", "err", err)
 		return
@@ -115,7 +117,11 @@ func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event
 		events = append(events, customInterrupt(p))
 	}
 	events = append(events, more...)
-	if r.show == translate.ShowNative && p.NativeFinish != nil { // nil: it was opened before the operator chose this form
+	how := r.tellingOf(p)
+	if how == byText {
+		events = append(events, r.questionText(p)...)
+	}
+	if r.show == translate.ShowNative && p.NativeFinish != nil && how != byOutcome {
 		return append(events, r.withRunIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, r.in.RunID))))
 	}
 	return append(events, r.outcomeEvent(p))

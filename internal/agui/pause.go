@@ -184,6 +184,9 @@ type Pause struct {
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Going is what it takes to go on without the client, nil where nobody decides elsewhere.
 	Going *Going `json:"going,omitempty"`
+	// ByText reports that the client that was asked can answer in no form, and was told the questions
+	// as a text. Its person's next message cancels them.
+	ByText bool `json:"byText,omitempty"`
 	// From is a hash of the client's address, where the store deals out shares by that; else 0.
 	From uint64 `json:"from,omitempty"`
 

@@ -21,8 +21,9 @@ import (
 type Line struct {
 	name   string
 	events map[agui.Type]bool // the events that it knows; nil: it fails at none that is known here
+	asks   string             // the only tool whose calls its programs answer for a server; "": nobody knows
 	// See the methods of these names.
-	outcome, snapshots, results, omits, parses bool
+	outcome, snapshots, results, omits, parses, oneCall bool
 }
 
 // The events that each client of .NET knows. The first versions of the in-tree client know no
@@ -48,10 +49,10 @@ var decorations = []agui.Type{
 var (
 	// InTree is the AGUIChatClient of Agent Framework before its release 1.14.0, of an unknown
 	// version: from 1.5.0 on it knows reasoning, before it throws there.
-	InTree = &Line{name: "Microsoft.Agents.AI.AGUI", events: set(basic), results: true, parses: true}
+	InTree = &Line{name: "Microsoft.Agents.AI.AGUI", events: set(basic), results: true, parses: true, oneCall: true, asks: "request_approval"}
 	// InTreeReasoning is the same client in a version that is known to read reasoning: its history
 	// has some.
-	InTreeReasoning = &Line{name: "Microsoft.Agents.AI.AGUI 1.5.0 or later", events: set(basic, reasoning), results: true, parses: true}
+	InTreeReasoning = &Line{name: "Microsoft.Agents.AI.AGUI 1.5.0 or later", events: set(basic, reasoning), results: true, parses: true, oneCall: true, asks: "request_approval"}
 	// SDK is the AGUIChatClient of AG-UI's .NET SDK.
 	SDK = &Line{name: "AGUI.Client", events: set(basic, reasoning, decorations), outcome: true, results: true, omits: true}
 	// Official is @ag-ui/client from 1.0.0 on, or whoever declares a version as it does.
@@ -106,6 +107,14 @@ func (l *Line) OmitsQuestions() bool { return l != nil && l.omits }
 // ParsesResults reports whether the client reads the content of a TOOL_CALL_RESULT as JSON, and
 // throws at other text.
 func (l *Line) ParsesResults() bool { return l != nil && l.parses }
+
+// TakesOneCall reports whether the client throws at a call that begins while another one is open.
+func (l *Line) TakesOneCall() bool { return l != nil && l.oneCall }
+
+// AnswersCalls reports whether programs around the client are known to answer calls of a server's
+// tool that asks a person, or may do so. The in-tree client has one such program, Agent Framework's
+// sample.
+func (l *Line) AnswersCalls(tool string) bool { return l == nil || l.asks == "" || l.asks == tool }
 
 // Of returns the line of the client that sent the request, nil for an unknown one. It needs signs
 // that no other client is known to give together. A missing sign proves nothing, and any sign that

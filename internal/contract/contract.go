@@ -49,6 +49,9 @@ type Case struct {
 	// NewThreads reports that the client is one of .NET's, which take a new thread for each run unless
 	// the application keeps it.
 	NewThreads bool
+	// GivesUp reports that the client can answer the open pause in no form, and was told it as a text.
+	// A new message of its person cancels the pause.
+	GivesUp bool
 	// InMemory says that the record's store loses it with the process, and shares it with no other.
 	InMemory bool
 	// Frees reports whether a cancel of a pause that ended in doubt is to be handed on all the same:

@@ -212,6 +212,9 @@ func (c *Case) withoutAnswers() Ruling {
 		return c.resume(c.decidedElseCancelled())
 	case len(c.newInput(p.Seen, p)) == 0:
 		return Ruling{Do: TellAgain}
+	case c.GivesUp && slices.ContainsFunc(c.newInput(p.Seen, p), func(m agui.Message) bool { return m.Role == "user" }):
+		// A client that calls its own tools sends their results by itself: they cancel nothing.
+		return c.resume(c.decidedElseCancelled())
 	}
 	return reask(agui.PendingInterrupts, "interrupt %q is open: answer it with resume before sending new input (%d open)", c.firstOpen(), len(p.Interrupts)-len(p.Decisions))
 }
