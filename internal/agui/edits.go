@@ -127,7 +127,7 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 	if len(i.Calls) == 1 {
 		asked = i.Calls[0]
 	}
-	changes, wrong := asked.changesIn(calls, len(payload))
+	changes, wrong := changesIn(asked, calls, len(payload))
 	switch {
 	case wrong != "":
 		return payload, wrong
@@ -154,7 +154,7 @@ func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wro
 // keys a reader takes. It returns the arguments that are others than those that were asked about,
 // or that may be, and what is wrong with any other difference. size is that of the answer:
 // arguments that are far longer are not read.
-func (asked AskedCall) changesIn(calls []gjson.Result, size int) (changes []gjson.Result, wrong string) {
+func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson.Result, wrong string) {
 	longer := len(asked.Args) > longerJSON*size+1024
 	var arguments json.RawMessage // nil: there are none
 	if !longer && ValidJSON([]byte(asked.Args)) {
