@@ -94,7 +94,7 @@ func TestReadCall(t *testing.T) {
 // TestReadCallCost: very many calls and edits in an answer, or very many answers about a call with
 // long arguments, are read in one pass each.
 func TestReadCallCost(t *testing.T) {
-	const n = 100_000
+	const n = 20_000
 	long := `{"path":"` + strings.Repeat("a", 1<<20) + `"}`
 	edits := `{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}}}`
 	i := &Interrupt{Object: json.RawMessage(`{"toolCallId":"c1","responseSchema":` + edits + `}`), Calls: []AskedCall{{ID: "c1", Name: "rm", Args: long}}}
