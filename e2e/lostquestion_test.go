@@ -291,9 +291,6 @@ func (f *deskFamily) locked(situation, way string) bool {
 	if f.name == "strands-ts agui/hook, named" && way == "writes" {
 		return true // the message goes before any client has named the question
 	}
-	if strings.HasSuffix(f.name, " hook") && way == "writes" {
-		return true // the lost question of the history's call replaces the one that the client could name
-	}
 	// A client whose page was loaded anew names no question. These need a name.
 	named := f.name == "ag2" || strings.HasSuffix(f.name, " hook") || strings.HasSuffix(f.name, " workflow") || strings.HasSuffix(f.name, " fastapi/sse") || f.name == "strands-ts saved/hook" || f.name == "strands-ts agui/hook, named"
 	return named && way == "reloads"

@@ -73,8 +73,10 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 		"a client names one of two":         {named: []string{pyID + "~bits"}, adapter: parkedAdapter{open: []string{pyID, other}}, asks: true, most: 2},
 		"one of two, 0.3.0":                 {named: []string{pyID + "~bits"}, adapter: parkedAdapter{open: []string{pyID, other}, older: true}, asks: true, most: 2},
 		"beside ids that are made up":       {named: []string{other + "~bits", "nope~bits", pyID + "~bits"}, adapter: parkedAdapter{open: []string{pyID}}, asks: true, most: 2},
-		"the gate's, which nobody names":    {calls: true, adapter: parkedAdapter{open: []string{gate}}, asks: true, most: 1},
-		"a hook's, which nobody names":      {calls: true, adapter: parkedAdapter{open: []string{pyID}}, asks: true, fate: translate.Lost, most: 1},
+		"the gate's, which nobody names":    {calls: true, adapter: parkedAdapter{open: []string{gate}}, asks: true, most: 2},
+		"the gate's, and another":           {calls: true, adapter: parkedAdapter{open: []string{gate, other}}, asks: true, most: 3},
+		"a hook's, which nobody names":      {calls: true, adapter: parkedAdapter{open: []string{pyID}}, most: 1},
+		"a hook's, which a client names":    {named: []string{pyID + "~bits"}, calls: true, adapter: parkedAdapter{open: []string{pyID}}, asks: true, most: 2},
 		"nothing waits any more":            {named: []string{pyID + "~bits"}, asks: true, most: 1},
 		"an id of TypeScript":               {named: []string{tsID + "~bits"}, adapter: parkedAdapter{open: []string{tsID}}},
 		"nothing is known":                  {adapter: parkedAdapter{open: []string{pyID}}},
@@ -99,6 +101,9 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 				refusal = c.refusal
 			}
 			res := play(t, run, l, started, refusal)
+			for res.Next != nil {
+				res = play(t, res.Next.Run, l, c.adapter.answer(t, res.Next.Out.Body)...)
+			}
 			if asks := len(res.Asked.Interrupts) == 1; asks != c.asks || !asks && string(res.Finish.JSON) != refusal {
 				t.Fatalf("asks: %v, %s", asks, res.Finish.JSON)
 			} else if !asks {
