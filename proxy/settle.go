@@ -29,7 +29,6 @@ func (r *run) conclude(e ending) conclusion {
 			became = failed
 		}
 	}
-	res.Before = r.withCalls(res.Before)
 	for _, ev := range res.Before {
 		r.noteCall(ev)
 		r.transcript.Add(ev)
@@ -103,14 +102,10 @@ func (r *run) end(res *translate.Result, e *ending, became translate.Fate) (even
 		}
 	}
 	r.note(finish)
-	before := res.Before
-	if open == nil {
-		before = append(before, r.ownResults(nil, doubtful || after == mayHaveRun)...)
-	}
 	if finish.Type != agui.RunErrored {
-		return append(before, r.withNotTaken(finish)), doubtful
+		return append(res.Before, r.withNotTaken(finish)), doubtful
 	}
-	return r.lastWords(before, finish, open, after), doubtful
+	return r.lastWords(res.Before, finish, open, after), doubtful
 }
 
 // outcomeOf is the terminal event of a run that does not ask, and what the record is to hold of it.

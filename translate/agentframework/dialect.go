@@ -54,7 +54,6 @@ var (
 	_ translate.Taker          = (*Dialect)(nil)
 	_ translate.DecisionReader = (*Dialect)(nil)
 	_ translate.Continuer      = (*Dialect)(nil)
-	_ translate.Stateless      = (*Dialect)(nil)
 	_ translate.HistoryReader  = (*Dialect)(nil)
 )
 
@@ -176,7 +175,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	switch {
 	case r.Pause.ID == "":
 		plain := r.With(harmless(r.Input), nil)
-		out := aguiserver.Plain(plain, slices.ContainsFunc(r.Named, namesApproval))
+		out := aguiserver.Plain(plain)
 		if out.Body == nil && !bytes.Equal(r.Input.Raw, plain.Input.Raw) {
 			out.Body = plain.Input.Raw
 		}

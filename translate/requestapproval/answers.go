@@ -45,14 +45,11 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 	return func(yield func(translate.Reply) bool) {
 		pairs := microsoft.Approvals(in, spoken == Name)
 		for _, one := range pairs {
-			keys := []string{one.Key}
 			if one.Kept = one.Key == microsoft.RequestApproval; one.Kept {
-				one.Dialect, keys = Name, replyKeys(in.Messages[one.At])
+				one.Dialect, one.Key = Name, replyKey(in.Messages[one.At])
 			}
-			for _, one.Key = range keys {
-				if !yield(one) {
-					return
-				}
+			if !yield(one) {
+				return
 			}
 		}
 		paired := func(at int) bool {
@@ -63,14 +60,12 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 			if m.Role != "tool" || m.ToolCallID == "" || !kit.MaySay(m.JSON, "approved", 'v') || paired(at) {
 				continue
 			}
-			keys := replyKeys(m)
-			if keys[0] == "" {
+			key := replyKey(m)
+			if key == "" {
 				continue
 			}
-			for _, key := range keys {
-				if !yield(translate.Reply{Dialect: Name, At: at, Key: key}) {
-					return
-				}
+			if !yield(translate.Reply{Dialect: Name, At: at, Key: key}) {
+				return
 			}
 			// On an open call it is an answer, or it is refused: the samples' hosts go by the call,
 			// others by approval_id.
@@ -84,28 +79,17 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 // keyOf is what an answer names.
 func keyOf(call, approval string) string { return call + "\n" + approval }
 
-// replyKeys returns what a tool message may name, "" if it is no answer to a request. The sample
-// client of the AG-UI SDK reads the outcome, and names the published id of its interrupt.
-func replyKeys(m agui.Message) []string {
-	approval, _, ok := fromMessage(m)
-	switch {
-	case !ok:
-		return []string{""}
-	case isPublished(approval):
-		return []string{keyOf(m.ToolCallID, approval), approval}
+// replyKey is what a tool message names, "" if it is no answer to a request.
+func replyKey(m agui.Message) string {
+	if approval, _, ok := fromMessage(m); ok {
+		return keyOf(m.ToolCallID, approval)
 	}
-	return []string{keyOf(m.ToolCallID, approval)}
-}
-
-func isPublished(id string) bool {
-	_, is := kit.NativeID(id)
-	return is
+	return ""
 }
 
 // AnswerIn implements translate.HistoryReader.
-func (*Dialect) AnswerIn(m agui.Message, r translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
+func (*Dialect) AnswerIn(m agui.Message, _ translate.Reply, _ agui.Interrupt) (agui.Answer, bool) {
 	_, approved, ok := fromMessage(m)
-	ok = ok && (r.Key != i.ID || !isPublished(i.ID) || m.ToolCallID == i.ToolCallID())
 	return agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(`{"approved":` + approved + `}`)}, ok
 }
 
@@ -143,6 +127,11 @@ func approves(a agui.Answer, k kept) (bool, error) {
 	for _, id := range kit.Members(payload, "approval_id") {
 		if id.Type != gjson.String || id.Str != k.Approval {
 			return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has another approval_id", a.ID)
+		}
+	}
+	for _, edited := range kit.Members(payload, "editedArgs") {
+		if yes > 0 && edited.Type != gjson.Null {
+			return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q edits the arguments, which this backend does not take", a.ID)
 		}
 	}
 	return yes > 0, nil

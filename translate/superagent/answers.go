@@ -1,6 +1,7 @@
 package superagent
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -65,7 +66,11 @@ func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must be an object", a.ID)
 	}
 	if kept.confirms() {
-		return confirmation(a.ID, v, kept.Fields[0].Name)
+		input, err := confirmation(a.ID, v, kept.Fields[0].Name)
+		if err == nil && bytes.HasSuffix(input, []byte(":true}")) {
+			err = kit.RefuseEdits(a)
+		}
+		return input, err
 	}
 	known := map[string]bool{}
 	for _, f := range kept.Fields {
