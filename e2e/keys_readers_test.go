@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -21,11 +20,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A keyReader counts the keys that parsers find in a JSON text, -1 for a text that one does not
-// take.
-type keyReader func(t *testing.T, text []byte) map[string]int
+// A keyReader counts the keys that parsers find in JSON texts, -1 for a text that one does not
+// take. It sends the counts of one text after the other, and closes the channel behind the last one
+// or where it fails.
+type keyReader func(texts [][]byte) <-chan map[string]int
 
-// keyProgram starts a program that answers each line of hex digits with a line of counts.
+// keyProgram starts a program that answers each line of hex digits with a line of counts. It is
+// given all texts at once, so that nobody waits for a line.
 func keyProgram(t *testing.T, name string, args ...string) keyReader {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -45,19 +46,27 @@ func keyProgram(t *testing.T, name string, args ...string) keyReader {
 		in.Close()
 		_ = cmd.Wait()
 	})
-	lines := bufio.NewReader(out)
-	return func(t *testing.T, text []byte) (counts map[string]int) {
-		t.Helper()
-		if _, err := io.WriteString(in, hex.EncodeToString(text)+"\n"); err != nil {
-			t.Fatal(err)
-		}
-		line, err := lines.ReadBytes('\n')
-		if err == nil {
-			err = json.Unmarshal(line, &counts)
-		}
-		if err != nil {
-			t.Fatalf("%s %v: %q: %v", name, args, line, err)
-		}
+	return func(texts [][]byte) <-chan map[string]int {
+		go func() {
+			all := bufio.NewWriter(in)
+			for _, text := range texts {
+				fmt.Fprintln(all, hex.EncodeToString(text))
+			}
+			_ = all.Flush() // who does not read it answers nothing
+		}()
+		counts := make(chan map[string]int, len(texts))
+		go func() {
+			defer close(counts)
+			lines := bufio.NewReader(out)
+			for range texts {
+				line, err := lines.ReadBytes('\n')
+				var of map[string]int
+				if err != nil || json.Unmarshal(line, &of) != nil {
+					return
+				}
+				counts <- of
+			}
+		}()
 		return counts
 	}
 }
@@ -98,11 +107,7 @@ func jackson(t *testing.T) keyReader {
 }
 
 // goKeys counts the keys that Go's encoding/json finds.
-func goKeys(_ *testing.T, text []byte) map[string]int {
-	var value any
-	if json.Unmarshal(text, &value) != nil {
-		return map[string]int{"Go": -1}
-	}
+func goKeys(texts [][]byte) <-chan map[string]int {
 	var count func(value any) int
 	count = func(value any) (n int) {
 		switch v := value.(type) {
@@ -118,7 +123,17 @@ func goKeys(_ *testing.T, text []byte) map[string]int {
 		}
 		return n
 	}
-	return map[string]int{"Go": count(value)}
+	counts := make(chan map[string]int, len(texts))
+	defer close(counts)
+	for _, text := range texts {
+		var value any
+		n := -1
+		if json.Unmarshal(text, &value) == nil {
+			n = count(value)
+		}
+		counts <- map[string]int{"Go": n}
+	}
+	return counts
 }
 
 // keyParts are what keys are made of: letters, the same letters in escapes, in another case and in
@@ -210,16 +225,28 @@ func TestReadersOfKeysAgree(t *testing.T) {
 	}
 	r := seeded(t)
 	const texts = 4000
+	made, keys := make([][]byte, texts), make([]int, texts)
+	for at := range made {
+		text, n := madeUpKeys(r, 0)
+		made[at], keys[at] = []byte(text), n
+	}
+	var answers []<-chan map[string]int
+	for _, reads := range readers {
+		answers = append(answers, reads(made))
+	}
 	merged, taken, flagged := map[string]int{}, map[string]int{}, 0
-	for range texts {
-		made, n := madeUpKeys(r, 0)
-		text := []byte(made)
+	for at, text := range made {
+		n := keys[at]
 		twice := agui.CheckKeys(text, agui.KeysOfData) != nil
 		alike := agui.CheckKeys(text, agui.KeysOfAnswer) != nil
 		refused := twice || !utf8.Valid(text)
 		somebody := false
-		for _, reads := range readers {
-			for name, count := range reads(t, text) {
+		for reader, counts := range answers {
+			of, ok := <-counts
+			if !ok {
+				t.Fatalf("reader %d says nothing of text %d, %q", reader, at, text)
+			}
+			for name, count := range of {
 				if count < 0 {
 					continue
 				}

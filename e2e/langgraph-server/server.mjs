@@ -144,7 +144,7 @@ const front = createServer(async (req, res) => {
     answer.on('end', () => ((touched = Date.now()), res.end()))
     answer.on('error', () => res.destroy())
   })
-  up.on('error', () => res.destroy())
+  up.on('error', (e) => (console.error(req.method, req.url, e), res.destroy())) // what the server did is in its log
   res.on('close', () => up.destroy())
   up.end(body)
 })
