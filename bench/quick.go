@@ -8,7 +8,10 @@ import (
 const (
 	quickRounds = 7
 	attempts    = 3
-	margin      = 0.85 // of a goal: what is below it is no noise
+	// Of a goal: what is below it is neither noise nor another machine. Holdpoint saves calls of the
+	// system and spends time of its own, so a machine whose calls are cheap has a worse ratio for the
+	// same code (1.36 and 0.95, bench/README.md).
+	margin = 0.7
 )
 
 // storeShare and storeLimit are of the check of the stores: a step beside twenty times as many
