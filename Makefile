@@ -172,8 +172,8 @@ chaos: ## for DURATION (10m), on each store: Holdpoints, servers and connections
 newest: ## the newest packages that the registries have: a pause, a yes and a no with each, one line each; fails for none of them
 	E2E_NEWEST=all $(GO) test -tags e2e -count=1 -v -timeout 60m -run '^TestNewest$$' ./e2e
 
-browser: ## only what happens in a real browser: chats of CopilotKit and assistant-ui, and pages of another origin, and the stacks of deploy/compose
-	$(GO) test -tags e2e -count=1 -v -timeout 20m -run '^Test(Chats|APage|ComposeStacks)' ./e2e
+browser: ## only what happens in a real browser: chats of CopilotKit, assistant-ui and TanStack AI, and pages of another origin, and the stacks of deploy/compose
+	$(GO) test -tags e2e -count=1 -v -timeout 20m -run '^Test(Chats|APage|ComposeStacks|UseChat)' ./e2e
 
 # What the figures mean, and how to measure one thing only: bench/README.md.
 bench: ## Holdpoint side by side with other proxies, every scenario; takes minutes

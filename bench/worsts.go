@@ -74,6 +74,10 @@ func worsts() []worst {
 		{name: "history", what: "a request of small messages with ids, and a pause", body: func(size int, thread string, _ []string) []byte {
 			return input(thread, size, `{"id":"%d","role":"user","content":""}`, "")
 		}, says: func(int) []byte { return paused(nil) }},
+		{name: "history-calls", what: "messages of one call each beside an answer to a host on AGUI.Server", asks: hostAsks, body: func(size int, thread string, ids []string) []byte {
+			more := fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, ids[0])
+			return input(thread, size, `{"id":"%d","role":"assistant","toolCalls":[{"id":"c%d","type":"function","function":{"name":"f","arguments":"{}"}}]}`, more)
+		}},
 		{name: "entries", what: "a resume of entries for questions that nobody asked", asks: asksWith(``), body: func(size int, thread string, ids []string) []byte {
 			return resume(thread, filled(size, func(n int) string { return fmt.Sprintf(`{"interruptId":"x%d","status":"cancelled"}`, n) }))
 		}},
@@ -143,6 +147,12 @@ func asksWith(more string) func(int) []byte {
 	return func(int) []byte {
 		return bytes.Replace(paused(nil), []byte(`"reason":"confirm"`), []byte(`"reason":"confirm"`+more), 1)
 	}
+}
+
+// hostAsks is a pause of .NET's AGUI.Server, which is known by the id of its question.
+func hostAsks(int) []byte {
+	call := repeated(`{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f"}`, 1, func(int) string { return `{"type":"TOOL_CALL_END","toolCallId":"c"}` })
+	return bytes.Replace(paused(call), []byte(`"id":"i","reason":"confirm"`), []byte(`"id":"ficc_c","reason":"tool_call","toolCallId":"c"`), 1)
 }
 
 // filled are elements of about size bytes, with commas between them.

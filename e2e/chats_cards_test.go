@@ -10,6 +10,9 @@ import (
 // native is what keeps a card that reads event.value.
 var native = map[string]string{"HOLDPOINT_CLIENT": "native"}
 
+// byValue has the agent's own yes and no sent for those of a card.
+var byValue = map[string]string{"HOLDPOINT_ANSWERS": valueRule}
+
 // cardScenes are cards that pages of CopilotKit have already: those that read event.value, direct,
 // with zero settings and with HOLDPOINT_CLIENT=native; the one of its type documentation; and the
 // one of docs/copilotkit.md.
@@ -92,6 +95,34 @@ var cardScenes = []chatScene{
 			c.do(t, "explain", map[string]any{"text": "not today", "of": 0})
 			c.press(t, "Deny", 0)
 			c.shows(t, "both", "not today | deleted notes.txt")
+		}},
+	{name: "the copied card, an agent's own values, approved", kind: copilotKit, graph: "values", card: "copied", env: byValue,
+		counts: map[string]int{"delete_file": 1},
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "delete a.txt")
+			c.asks(t, "a pause", "The agent asks to call the tool delete_file.")
+			c.do(t, "reload", nil)
+			c.asks(t, "a reloaded page", "The agent asks to call the tool delete_file.")
+			s.ran(t, c, "before the answer", nil)
+			c.press(t, "Approve", 0)
+			c.shows(t, "the agent's own yes", `The answer was {"go": true, "args": {"path": "a.txt"}}`)
+		}},
+	{name: "the copied card, an agent's own values, denied and cancelled", kind: copilotKit, graph: "values", card: "copied", env: byValue,
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "delete a.txt, delete b.txt")
+			c.asks(t, "a pause", "The agent asks to call the tool delete_file.")
+			c.do(t, "explain", map[string]any{"text": "not today", "of": 0})
+			c.press(t, "Deny", 0)
+			c.press(t, "Cancel", 1)
+			c.shows(t, "the denial, with its reason", `The answer was {"go": false, "why": "not today"}`)
+			c.shows(t, "the cancel", `The answer was {"go": false, "why": ""}`)
+		}},
+	{name: "the copied card, an agent's own values, no setting", kind: copilotKit, graph: "values", card: "copied",
+		play: func(t *testing.T, s *set, c *chat) {
+			c.say(t, "delete a.txt")
+			c.asks(t, "a pause", "langgraph:interrupt")
+			c.press(t, "Approve", 0)
+			c.shows(t, "a yes that is none to this agent", `The answer was {"approved": true}`)
 		}},
 	{name: "the copied card, and Holdpoint is down", kind: copilotKit, graph: "percallone", card: "copied",
 		counts: map[string]int{"delete_file": 1},

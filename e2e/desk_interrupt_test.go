@@ -77,6 +77,62 @@ func TestDeskShowsWhatInterruptAsks(t *testing.T) {
 	}
 }
 
+// TestDeskShowsWhatInterruptAsksOfAServer: the same for LangGraph's own servers, whose questions
+// have ids of Holdpoint's.
+func TestDeskShowsWhatInterruptAsksOfAServer(t *testing.T) {
+	t.Parallel()
+	type scene struct {
+		graph, answers string // HOLDPOINT_ANSWERS
+		message        any    // that the desk shows
+		calls, states  string // the call that it says a yes runs, or what the agent sent
+		decision       string
+		payload        any
+		want           []string
+	}
+	edited := map[string]any{"approved": true, "editedArgs": map[string]any{"path": "c.txt"}}
+	const action = "langgraph.raw: action=delete_file, args=, args.path=a.txt"
+	together(t, langGraphServers, func(t *testing.T, stack stack) {
+		s := need(t, stack.framework, stack.version)
+		together(t, map[string]scene{
+			"an object, a text":            {"free", "", "Delete a.txt?", "", "", "answer", "yes", []string{deleteA}},
+			"an object, a text that is no": {"free", "", "Delete a.txt?", "", "", "answer", "no", nil},
+			"an action, a value":           {"values", "", nil, "", action, "answer", map[string]any{"go": true, "args": map[string]any{"path": "a.txt"}}, []string{deleteA}},
+			"an action, another value":     {"values", "", nil, "", action, "answer", map[string]any{"approved": true}, nil},
+			"an action, approved":          {"values", valueRule, "The agent asks to call the tool delete_file.", deleteA, "", "approve", nil, []string{deleteA}},
+			"an action, denied":            {"values", valueRule, "The agent asks to call the tool delete_file.", deleteA, "", "deny", nil, nil},
+			"an action, edited":            {"values", valueRule, "The agent asks to call the tool delete_file.", deleteA, "", "answer", edited, []string{deleteC}},
+			"a review, approved":           {"agent", "", "Delete a.txt?", deleteA, "", "approve", nil, []string{deleteA}},
+			"a review, edited":             {"agent", "", "Delete a.txt?", deleteA, "", "answer", edited, []string{deleteC}},
+		}, func(t *testing.T, c scene) {
+			d := newDeskOf(t, s.base(), map[string]string{
+				"HOLDPOINT_DIALECT": "langgraph-server", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": c.graph, "HOLDPOINT_ANSWERS": c.answers,
+			})
+			w := world{b: &backend{name: stack.framework, server: s}, h: d.h, version: newest}
+			cl := w.client(t, "")
+			cl.asksAbout(t, step{say: "delete a.txt"}, 1)
+			a := d.call(t, http.StatusOK, "GET", fmt.Sprint("/v1/approvals/", d.waiting(t, cl.thread)["id"]), nil)
+			q := a["questions"].([]any)[0].(map[string]any)
+			calls := ""
+			if list, _ := q["calls"].([]any); len(list) == 1 {
+				call := list[0].(map[string]any)
+				calls = fmt.Sprint(call["name"], " ", text(call["arguments"]))
+			}
+			if got := said(q); got != c.states || calls != c.calls || q["message"] != c.message {
+				t.Errorf("the desk says %v, %q and %q, want %v, %q and %q", q["message"], calls, got, c.message, c.calls, c.states)
+			}
+			d.decide(t, a, 0, c.decision, c.payload)
+			if end := d.ended(t, a); end["how"] != "finished" || end["error"] != nil {
+				t.Fatalf("it ended so: %v", end)
+			}
+			w.ran(t, cl, c.want...)
+			again := cl.another(t)
+			again.finish(t, step{empty: true})
+			again.goesOn(t, nil)
+			w.ran(t, cl, c.want...)
+		})
+	})
+}
+
 // said is what the agent sent with a question, in one line.
 func said(q map[string]any) string {
 	statements, _ := q["statements"].([]any)

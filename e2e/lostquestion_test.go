@@ -3,6 +3,9 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -20,10 +24,57 @@ import (
 // nothing runs twice, and the chat finds a way on. Where it cannot, lockedFor says so, as
 // docs/support.md does.
 
-// lossy stands before a backend and breaks one connection when it is told to.
+// lossy stands before a backend and breaks one connection when it is told to. It keeps the requests
+// that it is sent.
 type lossy struct {
 	*httptest.Server
 	next atomic.Int32
+	mu   sync.Mutex
+	sent []wireInput
+}
+
+// A wireInput is what a test looks at of a request to a backend.
+type wireInput struct {
+	ThreadID string
+	Messages []event
+}
+
+// ofThread returns the requests of a thread.
+func (l *lossy) ofThread(thread string) []wireInput {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []wireInput
+	for _, in := range l.sent {
+		if in.ThreadID == thread {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+// keepsCalls asserts that each message of the client's with calls reached the backend with the same
+// calls, wherever it reached it. It returns how many did.
+func (l *lossy) keepsCalls(t *testing.T, c *client) (reached int64) {
+	t.Helper()
+	has := map[string]string{}
+	for _, m := range c.messages {
+		if m["toolCalls"] != nil {
+			has[m.str("id")] = text(m["toolCalls"])
+		}
+	}
+	for _, in := range l.ofThread(c.thread) {
+		for _, m := range in.Messages {
+			want, is := has[m.str("id")]
+			if !is || m.str("role") != "assistant" {
+				continue
+			}
+			reached++
+			if got := text(m["toolCalls"]); got != want {
+				t.Errorf("a message reached the backend with the calls %s, and the client has %s", got, want)
+			}
+		}
+	}
+	return reached
 }
 
 const (
@@ -46,6 +97,17 @@ func newLossy(t *testing.T, upstream string) *lossy {
 		if req.Method != http.MethodPost {
 			proxy.ServeHTTP(w, req)
 			return
+		}
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return // the sender is gone
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		var in wireInput
+		if json.Unmarshal(body, &in) == nil && in.ThreadID != "" {
+			l.mu.Lock()
+			l.sent = append(l.sent, in)
+			l.mu.Unlock()
 		}
 		switch l.next.Swap(passes) {
 		case breaksLate:
@@ -81,10 +143,22 @@ func lostFamilies(t *testing.T) []deskFamily {
 			list = append(list, f)
 		}
 	}
-	for n, b := range shared.backends {
-		if b.mode == "quiet" {
-			continue // a cancel after an answer that had arrived has it asked again, which is not explained yet
+	for _, f := range list {
+		if f.name == "strands-ts agui/hook" { // without the name nobody knows the path after a restart
+			f.name, f.env = "strands-ts agui/hook, named", map[string]string{"HOLDPOINT_DIALECT": "aws-strands"}
+			list = append(list, f)
 		}
+	}
+	for n, s := range shared.strandsPy {
+		list = append(list, deskFamily{
+			name: "ag_ui_strands " + s.version + " hook", version: []string{pinned, newest}[n%2], upstream: s.base() + "/agui",
+			b:      &backend{name: s.version + " hook", mode: "agui/hook", server: s},
+			client: func(t *testing.T, w world) *client { return w.adapted(t, "hook") }, says: (*client).wants,
+			one: "delete a.txt", again: "each a.txt b.txt", yes: yes, no: no,
+			ran: func(t *testing.T, w world, c *client, files ...string) { t.Helper(); w.gone(t, c, files...) },
+		})
+	}
+	for n, b := range shared.backends {
 		list = append(list, deskFamily{
 			name: "langgraph " + b.name, version: []string{newest, pinned}[n%2], upstream: b.url(), b: b,
 			client: agentClient("truthy"), says: plainly, one: "go", yes: true, no: false, ran: effectsOf,
@@ -203,14 +277,22 @@ func (c *client) answered(said string) bool {
 
 // locked reports whether a chat of the family cannot go on. docs/support.md names these.
 func (f *deskFamily) locked(situation, way string) bool {
+	if situation == "arrived, and asks again" {
+		// Nobody saw the next question, so nobody knows its id. Of these only an agent in Python
+		// whose server reports its errors can be asked.
+		return f.name == "ag2" || strings.Contains(f.name, "strands") && !strings.HasSuffix(f.name, " kept/docs")
+	}
 	if situation != "restarted" {
 		return false
 	}
 	if f.name == "strands-ts agui/hook" {
 		return true
 	}
+	if f.name == "strands-ts agui/hook, named" && way == "writes" {
+		return true // the message goes before any client has named the question
+	}
 	// A client whose page was loaded anew names no question. These need a name.
-	named := f.name == "ag2" || strings.HasSuffix(f.name, " workflow") || strings.HasSuffix(f.name, " fastapi/sse") || f.name == "strands-ts saved/hook"
+	named := f.name == "ag2" || strings.HasSuffix(f.name, " hook") || strings.HasSuffix(f.name, " workflow") || strings.HasSuffix(f.name, " fastapi/sse") || f.name == "strands-ts saved/hook" || f.name == "strands-ts agui/hook, named"
 	return named && way == "reloads"
 }
 
@@ -222,18 +304,22 @@ func (f *deskFamily) repeats(situation string) bool {
 
 // situations are what became of the question. In "unsent, the second" the chat has had another
 // question, which was answered. Only native agents of Strands in Python get ids that may be of
-// either, and refuse both for the wrong one.
+// either, and refuse both for the wrong one. In "arrived, and asks again" the answer led to the
+// next question, and nobody saw it.
 func (f *deskFamily) situations() []string {
 	list := []string{"restarted", "unsent", "arrived"}
 	if strings.HasPrefix(f.name, "strands ") {
 		list = append(list, "unsent, the second")
+	}
+	if f.again != "" {
+		list = append(list, "arrived, and asks again")
 	}
 	return list
 }
 
 // looksUp reports whether Holdpoint finds out at the backend how the run ended.
 func (f *deskFamily) looksUp(situation string) bool {
-	return strings.HasPrefix(f.name, "langgraph-server") && situation == "arrived"
+	return strings.HasPrefix(f.name, "langgraph-server") && strings.HasPrefix(situation, "arrived")
 }
 
 // denies reports whether the question is denied by its call, because no client names it before. The
@@ -246,11 +332,17 @@ func (f *deskFamily) denies(situation, way string) bool {
 // approved does not run again, and the chat goes on.
 func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 	t.Parallel()
+	var reached atomic.Int64 // messages with calls, at backends behind a restart
+	t.Cleanup(func() {
+		if reached.Load() == 0 && !t.Failed() && !t.Skipped() {
+			t.Error("no message with a call has reached a backend after a restart")
+		}
+	})
 	for _, f := range lostFamilies(t) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			before, after := ownHoldpoint(t, f.upstream, f.env), ownHoldpoint(t, f.upstream, f.env)
-			gate := newLossy(t, f.upstream)
+			gate, witness := newLossy(t, f.upstream), newLossy(t, f.upstream)
+			before, after := ownHoldpoint(t, f.upstream, f.env), ownHoldpoint(t, witness.URL, f.env)
 			durable := maps.Clone(f.env)
 			if durable == nil {
 				durable = map[string]string{}
@@ -274,14 +366,18 @@ func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 							c.asksAbout(t, f.says(c, f.one), 1)
 							c.finish(t, c.denying(step{}, f.no))
 						}
-						c.asksAbout(t, f.says(c, f.one), 1)
+						order := f.one
+						if situation == "arrived, and asks again" {
+							order = f.again
+						}
+						c.asksAbout(t, f.says(c, order), 1)
 						approve := step{resume: c.answers(gives(f.yes)), loose: true}
 						switch situation {
 						case "restarted":
 							c.moved(t, before, after)
 						case "unsent", "unsent, the second":
 							gate.next.Store(breaksEarly)
-						case "arrived":
+						case "arrived", "arrived, and asks again":
 							gate.next.Store(breaksLate)
 							ran = []string{"a.txt"}
 						}
@@ -299,6 +395,9 @@ func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 							c = way.begin(t, c)
 						}
 						f.ran(t, w, c, ran...)
+						if situation == "restarted" {
+							reached.Add(witness.keepsCalls(t, c)) // also where the client has named the lost question
+						}
 						if on, locked := f.getsOn(t, c), f.locked(situation, way.name) || f.repeats(situation); on == locked {
 							t.Errorf("the chat goes on: %v", on)
 						}
@@ -311,6 +410,9 @@ func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 							if !f.getsOn(t, c) {
 								t.Error("the chat does not go on after the same answer")
 							}
+						}
+						if situation == "restarted" {
+							reached.Add(witness.keepsCalls(t, c))
 						}
 						if f.denies(situation, way.name) {
 							w.ran(t, c, search)

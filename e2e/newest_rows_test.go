@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"os"
 	"testing"
 
 	tries "holdpoint/e2e/newest"
@@ -15,15 +16,31 @@ type candidate struct {
 	also  []string // packages of Python that the server needs beside
 	mode  string   // path of the server
 
-	// pause asks about something. It returns the client that waits.
-	pause func(t *testing.T, w world) *client
-	// answer says yes or no.
-	answer func(t *testing.T, c *client, yes bool)
-	// ran asserts what was done.
-	ran func(t *testing.T, w world, c *client, yes bool)
+	// pauses asks about something.
+	pauses func(t *testing.T, w world) paused
 }
 
-// says is a candidate's pause: it says this to the agent, and one question comes.
+// A paused is a chat of a smoke that waits for its answer.
+type paused struct {
+	// answer says yes or no.
+	answer func(t *testing.T, yes bool)
+	// ran asserts what was done.
+	ran func(t *testing.T, yes bool)
+}
+
+// smokeOf returns a candidate's pauses: pause returns the chat that waits, answer says yes or no to
+// it, and ran asserts what was done.
+func smokeOf[C any](pause func(t *testing.T, w world) C, answer func(t *testing.T, c C, yes bool), ran func(t *testing.T, w world, c C, yes bool)) func(t *testing.T, w world) paused {
+	return func(t *testing.T, w world) paused {
+		c := pause(t, w)
+		return paused{
+			answer: func(t *testing.T, yes bool) { answer(t, c, yes) },
+			ran:    func(t *testing.T, yes bool) { ran(t, w, c, yes) },
+		}
+	}
+}
+
+// says is a pause of a smoke: it says this to the agent, and one question comes.
 func says(agent, text string) func(t *testing.T, w world) *client {
 	return func(t *testing.T, w world) *client {
 		c := w.client(t, agent)
@@ -32,7 +49,7 @@ func says(agent, text string) func(t *testing.T, w world) *client {
 	}
 }
 
-// yesOrNo is a candidate's answer in resume.
+// yesOrNo is an answer of a smoke in resume.
 func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
 	return func(t *testing.T, c *client, said bool) {
 		if said {
@@ -43,7 +60,7 @@ func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
 	}
 }
 
-// effect is a candidate's ran: the tool's effect once, or none.
+// effect is a ran of a smoke: the tool's effect once, or none.
 func effect(what string) func(t *testing.T, w world, c *client, yes bool) {
 	return func(t *testing.T, w world, c *client, yes bool) {
 		if yes {
@@ -66,51 +83,52 @@ func candidates() []candidate {
 	}
 	return []candidate{
 		{Row: row(clientsRow, "@ag-ui/client"), stack: stack{"langgraph", newestLangGraph}, mode: "outcome",
-			pause: says("approve", "go"), answer: approving, ran: graph},
+			pauses: smokeOf(says("approve", "go"), approving, graph)},
 		{Row: row("langgraph", "ag-ui-langgraph", "langgraph", "langchain"), stack: stack{"langgraph", newestLangGraph},
-			also: []string{"fastapi", "uvicorn"}, mode: "default", pause: says("approve", "go"), answer: approving, ran: graph},
+			also: []string{"fastapi", "uvicorn"}, mode: "default", pauses: smokeOf(says("approve", "go"), approving, graph)},
 		{Row: row("pydantic-ai", "pydantic-ai-slim"), stack: stack{"pydanticai", "2.68.0"},
 			also: []string{"ag-ui-protocol", "starlette", "uvicorn"}, mode: "stateless",
-			pause: says("agent", "delete a.txt"), answer: approving, ran: effect(deleteA)},
+			pauses: smokeOf(says("agent", "delete a.txt"), approving, effect(deleteA))},
 		{Row: row("ag2", "ag2"), stack: stack{"ag2", "1.2.1"},
 			also: []string{"ag-ui-protocol", "starlette", "uvicorn"}, mode: "held",
-			pause: says("agent", "delete a.txt"), answer: yesOrNo(gives(true), gives(false)), ran: effect(deleteA)},
+			pauses: smokeOf(says("agent", "delete a.txt"), yesOrNo(gives(true), gives(false)), effect(deleteA))},
 		{Row: row("agent-framework", "agent-framework-ag-ui", "agent-framework-core"), stack: stack{"agentframework", "1.7.0"},
-			also: []string{"fastapi", "uvicorn"}, mode: "default", pause: says("approve", "go"), answer: approving, ran: effect(deleteA)},
+			also: []string{"fastapi", "uvicorn"}, mode: "default", pauses: smokeOf(says("approve", "go"), approving, effect(deleteA))},
 		{Row: row("strands", "strands-agents", "ag-ui-strands", "bedrock-agentcore"), stack: stack{"strands", "1.62.0"},
-			also: []string{"fastapi", "uvicorn"}, mode: "agui", pause: filesOf("gate"), answer: approving,
-			ran: func(t *testing.T, w world, c *client, yes bool) {
-				if yes {
-					w.gone(t, c, "a.txt")
-				} else {
-					w.gone(t, c)
-				}
-			}},
+			also: []string{"fastapi", "uvicorn"}, mode: "agui", pauses: smokeOf(filesOf("gate"), approving,
+				func(t *testing.T, w world, c *client, yes bool) {
+					if yes {
+						w.gone(t, c, "a.txt")
+					} else {
+						w.gone(t, c)
+					}
+				})},
 		{Row: row("strands-ts", "@ag-ui/aws-strands", "@strands-agents/sdk"), stack: stack{"strands-ts", "1.19.0"}, mode: "",
-			pause: func(t *testing.T, w world) *client {
+			pauses: smokeOf(func(t *testing.T, w world) *client {
 				c := w.client(t, "agui/hook")
 				c.asksAbout(t, c.wants("delete a.txt"), 1)
 				return c
-			}, answer: approving,
-			ran: func(t *testing.T, w world, c *client, yes bool) {
+			}, approving, func(t *testing.T, w world, c *client, yes bool) {
 				if yes {
 					w.deleted(t, c, "a.txt")
 				} else {
 					w.deleted(t, c)
 				}
-			}},
+			})},
+		{Row: row("tanstack", "@tanstack/ai", "@tanstack/ai-client", "@tanstack/ai-react"), stack: stack{"tanstack", "0.58.0"}, mode: "chat",
+			pauses: smokeOf(tanstackPauses, tanstackIsAnswered, tanstackRan)},
 		{Row: row("agno", "agno"), stack: stack{"agno", "3.1.10"}, also: []string{"ag-ui-protocol", "fastapi", "sqlalchemy", "uvicorn"},
-			mode: "default", pause: agnoPauses, answer: agnoIsAnswered, ran: effect(deleteA)},
+			mode: "default", pauses: smokeOf(agnoPauses, agnoIsAnswered, effect(deleteA))},
 		{Row: row("google-adk", "ag-ui-adk", "google-adk"), stack: stack{"adk", "0.11.0"}, also: []string{"fastapi", "uvicorn"},
-			mode: "outcome", pause: says("agent", "delete a.txt"), answer: approving, ran: effect(deleteA)},
+			mode: "outcome", pauses: smokeOf(says("agent", "delete a.txt"), approving, effect(deleteA))},
 		{Row: row("mastra", "@ag-ui/mastra", "@mastra/core"), stack: stack{"mastra", "1.1.2"}, mode: "outcome",
-			pause: says("agent", "delete a.txt"), answer: approving, ran: effect(deleteA)},
+			pauses: smokeOf(says("agent", "delete a.txt"), approving, effect(deleteA))},
 		{Row: row("crewai", "ag-ui-crewai", "crewai"), stack: stack{"crewai", "1.0.0"}, also: []string{"fastapi", "uvicorn"},
-			mode: "outcome", pause: says("gate", "go"), answer: yesOrNo(gives("approved"), gives("rejected")), ran: effect(deletes)},
+			mode: "outcome", pauses: smokeOf(says("gate", "go"), yesOrNo(gives("approved"), gives("rejected")), effect(deletes))},
 	}
 }
 
-// filesOf is a candidate's pause before an agent that deletes real files.
+// filesOf is a pause of a smoke before an agent that deletes real files.
 func filesOf(agent string) func(t *testing.T, w world) *client {
 	return func(t *testing.T, w world) *client {
 		c := w.adapted(t, agent)
@@ -138,5 +156,34 @@ func agnoIsAnswered(t *testing.T, c *client, yes bool) {
 	answer := map[string]any{"id": fresh("m"), "role": "tool", "toolCallId": all[len(all)-1], "content": text(map[string]any{"accepted": yes})}
 	if a := c.run(t, step{patch: map[string]any{"messages": append(messages, answer)}}).answer(t); a.code() != "" {
 		t.Errorf("%v: %s", yes, terminal(a))
+	}
+}
+
+// TanStack's server is asked by TanStack's client, the newest too.
+func tanstackPauses(t *testing.T, w world) *tanstackChat {
+	tanstackDriver.Do(func() { tanstackDriver.driver, _, tanstackDriver.err = drive("tanstack", os.Getenv(newestAt)) })
+	if tanstackDriver.err != nil {
+		t.Fatal(tanstackDriver.err)
+	}
+	c := newTanStackChat(t, w.h.address+"/agent", map[string]any{"tools": "zod"})
+	c.asked(t, "delete a.txt", toolApproval)
+	return c
+}
+
+func tanstackIsAnswered(t *testing.T, c *tanstackChat, yes bool) {
+	click := clickNo
+	if yes {
+		click = clickYes
+	}
+	if page := c.clicks(t, click); len(page.Cards) > 0 || page.Threw+page.Error != "" {
+		t.Errorf("%v: %+v", yes, page)
+	}
+}
+
+func tanstackRan(t *testing.T, w world, c *tanstackChat, yes bool) {
+	if yes {
+		c.ran(t, w.b, deleteA)
+	} else {
+		c.ran(t, w.b)
 	}
 }

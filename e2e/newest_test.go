@@ -111,7 +111,7 @@ func TestSmokeOfTheNewest(t *testing.T) {
 	}
 	swap := os.Getenv(newestBad) != ""
 	t.Run("pause", func(t *testing.T) {
-		one.ran(t, w, one.pause(t, w), false)
+		one.pauses(t, w).ran(t, false)
 	})
 	for _, yes := range []bool{true, false} {
 		step := "deny"
@@ -119,9 +119,9 @@ func TestSmokeOfTheNewest(t *testing.T) {
 			step = "approve"
 		}
 		t.Run(step, func(t *testing.T) {
-			c := one.pause(t, w)
-			one.answer(t, c, yes != swap)
-			one.ran(t, w, c, yes)
+			c := one.pauses(t, w)
+			c.answer(t, yes != swap)
+			c.ran(t, yes)
 		})
 	}
 }

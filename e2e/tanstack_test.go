@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -355,6 +357,10 @@ func TestTanStackAtTheDesk(t *testing.T) {
 				q := approval["questions"].([]any)[0].(map[string]any)
 				if shown := text(q); !contains(shown, `"arguments":{"path":"a.txt"},`) || contains(shown, "tanstack:") || contains(shown, "SchemaHash") {
 					t.Errorf("the desk shows %s", shown)
+				}
+				whole := d.call(t, http.StatusOK, "GET", fmt.Sprint("/v1/approvals/", approval["id"]), nil)
+				if may := whole["questions"].([]any)[0].(map[string]any)["may"].(map[string]any); may["edit"] != true {
+					t.Errorf("the desk offers no edit: %v", may)
 				}
 				d.decide(t, approval, 0, decision, nil)
 				if tools == "none" {

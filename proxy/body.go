@@ -24,7 +24,7 @@ const dataPrefix = "data: "
 // stream. Unread means AG-UI.
 func newBody(r *run, up io.ReadCloser, framing translate.Framing) *body {
 	b := &body{r: r, apart: apart{silent: make(chan struct{}, 1)}}
-	b.emits = b.emit
+	b.emits, b.outs = b.emit, b.out.Event
 	b.read(up, framing)
 	return b
 }
@@ -79,13 +79,16 @@ func (b *body) start() {
 		return
 	}
 	b.started = true
-	b.out.Event(b.r.startEvent())
+	b.give(b.r.startEvent())
 }
+
+// give gives the client an event, in the form that it reads.
+func (b *body) give(ev agui.Event) { b.r.readable.tell(ev, b.outs) }
 
 func (b *body) tell(events []agui.Event) {
 	for _, ev := range events {
 		b.started = b.started || ev.Type == agui.RunStarted
-		b.out.Event(b.r.inClientThread(ev))
+		b.give(b.r.inClientThread(ev))
 		if ev.Type.Terminal() {
 			b.terminal = ev.Type
 		}
@@ -126,17 +129,33 @@ func (b *body) emit(ev agui.Event) {
 		ev = b.r.beside.addedTo(withWithheld(ev, b.r.exchange.Out.Withheld))
 	case agui.CallResult:
 		if b.r.show != translate.ShowNative {
-			ev = b.r.results.distinct(ev, b.r.transcript)
+			ev = b.r.results.distinct(b.r.knownCalls.apart(ev), b.r.transcript)
+		}
+		for _, own := range b.r.callOf(ev) {
+			b.out.Event(own)
 		}
 		b.r.knownCalls.answered(ev)
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
 		if b.r.knownCalls.has(ev) {
 			return
 		}
+		if c := b.r.knownCalls.lacked(ev); c != nil {
+			c.begun, c.alone = true, c.alone || ev.Type != agui.CallArgs && ev.Type != agui.CallEnd && ev.Get("parentMessageId").Str == ""
+			if c.recorded {
+				b.r.transcript.Repeat(ev)
+				b.out.Event(ev)
+				return
+			}
+		}
 	}
 	b.r.noteCall(ev)
+	if ev.Type == agui.MessagesSnapshot {
+		for _, text := range b.r.snapshotTexts(ev) {
+			b.give(text)
+		}
+	}
 	b.r.transcript.Add(ev)
-	b.out.Event(ev)
+	b.give(ev)
 	if ev.Type == agui.RunStarted && b.r.missed != nil {
 		b.tellMissed()
 	}

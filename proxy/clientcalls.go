@@ -2,50 +2,113 @@ package proxy
 
 import (
 	"hash/maphash"
+	"slices"
+	"strings"
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
-// knownCalls are the calls that a client knew before a resume. Their events do not go to it once
-// more: a client appends to the call that it has, and the arguments would stand twice.
+// knownCalls are the calls that the record knows at the beginning of a resume. A client appends the
+// arguments of an event to the call that it has, so events of a call that it holds do not go to it
+// once more. A call that it lacks is told before its result: a history with a result and no call is
+// refused by providers.
 type knownCalls struct {
-	ids   map[string]bool // nil if the run is no resume
-	chunk string          // the call that chunks without an id belong to
-	again map[string]bool // those with a result since: one that begins under such an id is another
+	held    map[string]bool       // those that the client holds; nil if the run is no resume
+	lacking map[string]*knownCall // those that it lacks
+	chunk   string                // the call that chunks without an id belong to
+	again   map[string]bool       // those with a result since: one that begins under such an id is another
 
 	// A dialect may tell an answer as a result before the backend says anything. So the backend may
 	// begin a call again behind that result. It is another one if it stands in another message.
 	answers map[string]bool   // ids of such results
-	held    map[string]bool   // those with no other result
+	early   map[string]bool   // those with no other result
 	parents map[string]string // the messages that have the calls
+
+	says map[string]string // what Holdpoint says as a call's result if the backend tells none, see ownResults
 }
 
-// newKnownCalls are those of the transcript that a resume begins with.
-func newKnownCalls(show translate.Show, t *transcript.Transcript, p *agui.Pause) knownCalls {
-	ids, parents, answers := map[string]bool{}, map[string]string{}, map[string]bool{}
-	if show == translate.ShowNative { // such a client knows what to make of its backend's stream
-		return knownCalls{ids: ids}
+// A knownCall is a call that the client lacks.
+type knownCall struct {
+	agui.AskedCall
+	parent   string // the message that has it, "" if unknown
+	recorded bool   // the transcript has it
+	begun    bool   // the stream has begun it since
+	alone    bool   // then without a parent: clients make a message of the call's id
+}
+
+// newKnownCalls returns the calls of a resume of p. The request's messages show what the client
+// holds. If they have no message of the conversation, the client sends its new messages only, and
+// holds what it was told.
+func (r *run) newKnownCalls(p *agui.Pause) knownCalls {
+	k := knownCalls{held: map[string]bool{}}
+	if r.show == translate.ShowNative && !p.ByText { // such a client knows what to make of its backend's stream
+		return k
 	}
-	for _, c := range t.Calls() {
-		ids[c.ID], parents[c.ID] = true, c.Parent
-	}
+	k.answers, k.parents = map[string]bool{}, map[string]string{}
 	for _, i := range p.Interrupts {
-		answers[i.ID], answers["result-"+i.ID] = true, true
+		k.answers[i.ID], k.answers["result-"+i.ID] = true, true
 	}
-	if _, whole := t.Messages(); !whole { // the request may bring fewer than the client has
-		for _, i := range p.Interrupts {
-			ids[i.ToolCallID()] = i.ToolCallID() != "" && !i.CallUnseen
+	if r.request.client.NeedsResult() {
+		k.says = ownContents(p, r.verdict.Answers)
+	}
+	lacks := r.lacks(p)
+	for _, c := range r.transcript.Calls() {
+		k.parents[c.ID] = c.Parent
+		if !lacks(c.ID) {
+			k.held[c.ID] = true
+		} else if call, ok := r.transcript.AskedCall(c.ID); ok && !call.Unknown {
+			k.lack(&knownCall{AskedCall: call, parent: c.Parent, recorded: true})
 		}
 	}
-	return knownCalls{ids: ids, parents: parents, answers: answers}
+	_, whole := r.transcript.Messages() // the request may bring fewer than the client has
+	for _, i := range p.Interrupts {
+		id := i.ToolCallID()
+		if id == "" || k.held[id] || k.lacking[id] != nil || i.CallUnseen && !r.request.client.NeedsResult() {
+			continue
+		}
+		at := slices.IndexFunc(i.Calls, func(c agui.AskedCall) bool { return c.ID == id && c.Name != "" && !c.Unknown })
+		switch {
+		case lacks(id) && at >= 0:
+			k.lack(&knownCall{AskedCall: i.Calls[at]})
+		case !whole && !i.CallUnseen:
+			k.held[id] = true
+		}
+	}
+	return k
 }
 
-// resumes says whether the run is a resume, so that its calls have to be looked at.
-func (k *knownCalls) resumes() bool { return k.ids != nil }
+// lacks returns a function that reports whether the client lacks a call of a resume of p.
+func (r *run) lacks(p *agui.Pause) func(call string) bool {
+	if !r.brings(p) {
+		return func(string) bool { return false }
+	}
+	holds := r.request.calls()
+	if !r.request.client.OmitsQuestions() {
+		return func(call string) bool { return !holds[call] }
+	}
+	// It leaves each message that asks out of its request, with all that the message has. Of the
+	// calls there it lacks those only that it made a question of.
+	asked := map[string]bool{}
+	for _, i := range p.Interrupts {
+		asked[i.ToolCallID()] = asked[i.ToolCallID()] || strings.EqualFold(i.Reason(), "tool_call") || i.CallUnseen
+	}
+	return func(call string) bool { return asked[call] && !holds[call] }
+}
 
-// has says whether an event of a call is of one of them.
+func (k *knownCalls) lack(c *knownCall) {
+	if k.lacking == nil {
+		k.lacking = map[string]*knownCall{}
+	}
+	k.lacking[c.ID] = c
+}
+
+// resumes reports whether the run is a resume, so that its calls have to be looked at.
+func (k *knownCalls) resumes() bool { return k.held != nil }
+
+// has reports whether an event of a call is of one that the client holds.
 func (k *knownCalls) has(ev agui.Event) bool {
 	if !k.resumes() {
 		return false
@@ -53,8 +116,8 @@ func (k *knownCalls) has(ev agui.Event) bool {
 	id := ev.Get("toolCallId").Str
 	if k.again[id] && ev.Get("toolCallName").Str != "" {
 		parent := ev.Get("parentMessageId").Str
-		if !k.held[id] || parent != "" && parent != k.parents[id] {
-			delete(k.ids, id)
+		if !k.early[id] || parent != "" && parent != k.parents[id] {
+			delete(k.held, id)
 		}
 	}
 	if ev.Type == agui.CallChunk {
@@ -63,18 +126,87 @@ func (k *knownCalls) has(ev agui.Event) bool {
 		}
 		k.chunk = id
 	}
-	return k.ids[id]
+	return k.held[id]
 }
 
-// answered notes the result of one of them. Ids of some models repeat: what begins under that id
-// from here on is another call.
-func (k *knownCalls) answered(ev agui.Event) {
-	if id := ev.Get("toolCallId").Str; k.ids[id] {
-		if k.again == nil {
-			k.again, k.held = map[string]bool{}, map[string]bool{}
-		}
-		k.again[id], k.held[id] = true, k.answers[ev.Get("messageId").Str]
+// lacked returns the call that the client lacks and that an event belongs to, nil if it holds the
+// call or nothing is known of it. has was asked before.
+func (k *knownCalls) lacked(ev agui.Event) *knownCall {
+	if len(k.lacking) == 0 {
+		return nil
 	}
+	id := ev.Get("toolCallId").Str
+	if ev.Type == agui.CallChunk {
+		id = k.chunk
+	}
+	return k.lacking[id]
+}
+
+// answered notes the result of one of them. The client holds the call from then on. Ids of some
+// models repeat: what begins under that id from here on is another call.
+func (k *knownCalls) answered(ev agui.Event) {
+	id := ev.Get("toolCallId").Str
+	if c := k.lacking[id]; c != nil {
+		k.held[c.ID] = true
+		delete(k.lacking, id)
+	}
+	if k.held[id] {
+		if k.again == nil {
+			k.again, k.early = map[string]bool{}, map[string]bool{}
+		}
+		k.again[id], k.early[id] = true, k.answers[ev.Get("messageId").Str]
+	}
+}
+
+// events returns the events that tell the call.
+func (c *knownCall) events() []agui.Event {
+	var list []agui.Event
+	for _, frame := range kit.CallFrames(agui.Call{ID: c.ID, Name: c.Name, Args: c.Args, Parent: c.parent}) {
+		list = append(list, agui.NewEvent(frame))
+	}
+	return list
+}
+
+// apart gives a result a message of its own if clients have made one of its id for the call, see
+// resultIDs.
+func (k *knownCalls) apart(result agui.Event) agui.Event {
+	c := k.lacked(result)
+	if c == nil || !c.alone || result.Get("messageId").Str != c.ID {
+		return result
+	}
+	return result.With(agui.SetString(result.JSON, "messageId", "result-"+c.ID))
+}
+
+// callOf returns the events that tell the call of a result, if the client lacks it and the stream
+// has not begun it.
+func (r *run) callOf(result agui.Event) []agui.Event {
+	c := r.knownCalls.lacked(result)
+	if c == nil || c.begun {
+		return nil
+	}
+	events := c.events()
+	if !c.recorded {
+		for _, ev := range events {
+			r.transcript.Add(ev)
+		}
+	}
+	return events
+}
+
+// withCalls returns events that end an exchange, each result behind its call.
+func (r *run) withCalls(events []agui.Event) []agui.Event {
+	if len(r.knownCalls.lacking) == 0 {
+		return events
+	}
+	var with []agui.Event
+	for _, ev := range events {
+		if ev.Type == agui.CallResult {
+			with = append(with, r.callOf(ev)...)
+			r.knownCalls.answered(ev)
+		}
+		with = append(with, ev)
+	}
+	return with
 }
 
 // resultIDs are the ids of the messages in which a client was told results, as hashes: an id would

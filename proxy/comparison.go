@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A comparison translates an ordinary run by the dialect that HOLDPOINT_DIALECT names, and shows
@@ -70,9 +71,10 @@ func (c *comparison) End(e translate.End) (translate.Result, error) {
 	}
 	found, failed := c.endOther(e)
 	h, named, asks := c.r.h, c.r.h.opts.Dialect.Name(), len(res.Asked.Interrupts) > 0
+	general := h.opts.Recognizer.General
 	asksAsNamed := found.Spoke == named ||
-		h.opts.Recognizer.General(found.Spoke) && asksAlike(&res, &found) ||
-		h.opts.Recognizer.General(named) && asks // the backend may be another Holdpoint
+		(general(found.Spoke) || general(named)) && asksAlike(&res, &found) ||
+		general(named) && asks && published(&res) // the backend is another Holdpoint, and translates
 	switch {
 	case failed != nil || found.Spoke == "":
 	case asksAsNamed:
@@ -89,6 +91,14 @@ func (c *comparison) End(e translate.End) (translate.Result, error) {
 func (c *comparison) endOther(e translate.End) (found translate.Result, err error) {
 	defer caught("End", &err)
 	return c.other.End(e)
+}
+
+// published reports whether all questions have ids of Holdpoint's form.
+func published(res *translate.Result) bool {
+	return !slices.ContainsFunc(res.Asked.Interrupts, func(i agui.Interrupt) bool {
+		_, published := kit.NativeID(i.Native)
+		return !published
+	})
 }
 
 // asksAlike reports whether a client is asked the same questions in two dialects.

@@ -26,26 +26,19 @@ import (
 type callKey [16]byte
 
 func (r *run) callKey(id, name, args string) callKey {
-	text := []byte(args)
-	switch {
-	case strings.TrimSpace(args) == "" || args == "null":
-		text = []byte("{}") // clients write each of the three for a call without arguments
-	case agui.ValidJSON(text):
-		text = agui.Canonical(text)
-	}
-	parts := make([]byte, 0, 256+len(text))
-	for _, part := range [...]string{r.who.Tenant, r.h.opts.Agent, r.request.path, r.ledger.owner, id, name} {
+	parts := make([]byte, 0, 256+len(args))
+	for _, part := range append([]string{r.who.Tenant, r.h.opts.Agent, r.request.path, r.ledger.owner}, callParts(id, name, args)...) {
 		parts = binary.AppendUvarint(parts, uint64(len(part)))
 		parts = append(parts, part...)
 	}
-	sum := sha256.Sum256(append(parts, text...))
+	sum := sha256.Sum256(parts)
 	return callKey(sum[:16])
 }
 
 // runsOpenCalls reports whether the backend may run calls of the history that have no result.
 func (r *run) runsOpenCalls() bool {
 	continuer, ok := r.h.opts.Dialect.(translate.Continuer)
-	return ok && r.backend() == "" && continuer.Continues(r.spoken())
+	return ok && continuer.Continues(r.spoken(), r.backend())
 }
 
 // openPrefix is how the ids of the notes begin that hold calls which a run left open.
@@ -93,7 +86,6 @@ func (r *run) noteAskedCalls(p *agui.Pause) {
 				continue
 			}
 			key := r.callKey(c.ID, c.Name, c.Args)
-			r.h.askedCalls.Add(key, struct{}{})
 			r.h.leftOpen.Remove(key)
 			r.forgetNoted(openPrefix, hex.EncodeToString(key[:]))
 		}
@@ -101,10 +93,13 @@ func (r *run) noteAskedCalls(p *agui.Pause) {
 }
 
 // withholdOpenCalls takes calls out of the messages that the backend may run although nobody
-// approved them. p is the pause that the request answers, nil if there is none. Its calls are the
-// dialect's to send. It returns the messages that have changed, by their bytes before.
+// approved them. After a lost question it also takes out those that a user has talked past, because
+// a backend that keeps nothing refuses the history otherwise. p is the pause that the request
+// answers, nil if there is none. Its calls are the dialect's to send. It returns the messages that
+// have changed, by their bytes before.
 func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
-	if !r.runsOpenCalls() || !kit.Continues(r.in) {
+	runs, lost := r.runsOpenCalls() && kit.Continues(r.in), r.hasLostQuestion()
+	if !runs && !lost {
 		return nil
 	}
 	asked := r.callsAskedAbout()
@@ -117,14 +112,19 @@ func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 			}
 		}
 	}
-	withheld := 0
-	in, edited := kit.WithoutOpenCalls(r.in, func(c agui.Call) bool {
+	withheld, abandoned := 0, 0
+	in, edited := kit.WithoutOpenCalls(r.in, func(c agui.Call, isAbandoned bool) bool {
 		if c.ID != "" && answered[c.ID] {
 			return false
 		}
-		key := r.callKey(c.ID, c.Name, c.Args)
-		stays := c.Name != "" && !asked.has(c.ID, key) && !r.h.askedCalls.Contains(key) &&
-			(r.in.Declares(c.Name) || r.h.leftOpen.Contains(key) || r.isNotedOpen(key))
+		if !runs {
+			goes := isAbandoned && !r.in.Declares(c.Name)
+			if goes {
+				abandoned++
+			}
+			return goes
+		}
+		stays := c.Name != "" && r.mayStayOpen(c, asked)
 		if !stays {
 			withheld++
 		}
@@ -134,8 +134,43 @@ func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 		return nil
 	}
 	r.in = in
-	r.log.Warn("calls without a result taken out of the messages: the backend may run them, and no run is known that left them to the client", "calls", withheld)
+	if withheld > 0 {
+		r.log.Warn("calls without a result taken out of the messages: the backend may run them, and no run is known that left them to the client", "calls", withheld)
+	}
+	if abandoned > 0 {
+		r.log.Warn("calls without a result taken out of the messages: their question is lost, and the backend keeps nothing and would refuse the history", "calls", abandoned)
+	}
 	return edited
+}
+
+// mayStayOpen reports whether a call without a result may reach the backend. No question may have
+// been about it, of this thread or of another one of the conversation. If a question somewhere was
+// about an equal call, a run must have left this one open since.
+func (r *run) mayStayOpen(c agui.Call, asked callsAsked) bool {
+	key := r.callKey(c.ID, c.Name, c.Args)
+	left := r.h.leftOpen.Contains(key) || r.isNotedOpen(key)
+	if asked.has(c.ID, key) || !left && !r.in.Declares(c.Name) {
+		return false
+	}
+	stays, judged := r.openCallStays[key]
+	if judged {
+		return stays
+	}
+	if r.indexFails || len(r.openCallStays) == maxOpenCalls {
+		return false // a run leaves no more of them open
+	}
+	here, somewhere, err := r.wasAsked(c)
+	if err != nil {
+		r.indexFails = true // the next call would wait as long
+		r.log.Warn("calls without a result are taken out of the messages: the store cannot say whether a question was about them", "err", err)
+		return false
+	}
+	if r.openCallStays == nil {
+		r.openCallStays = map[callKey]bool{}
+	}
+	stays = !here && (left || !somewhere)
+	r.openCallStays[key] = stays
+	return stays
 }
 
 // callsAsked are the calls that the questions of a record are about.

@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +162,41 @@ func TestOpenCallOfAContinuation(t *testing.T) {
 	}
 }
 
+// TestManyOpenCalls: each call that a run left open reaches the backend, however many there are. A
+// store that fails is asked once.
+func TestManyOpenCalls(t *testing.T) {
+	turn, calls := append([]string{started}, streams("p1", "pick_color", "{}", "")...), []string{ownColor}
+	for n := range 12 {
+		id := fmt.Sprintf("s%d", n)
+		turn = append(turn, streams(id, "search", `{"n":1}`, "")...)
+		calls = append(calls, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":"search","arguments":"{\"n\":1}"}}`, id))
+	}
+	turn = append(turn, finished)
+	fails, loads := false, 0
+	g := newTurnRig(t, "auto", [][]string{turn}, func(o *Options) {
+		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error {
+			if name == "Load" {
+				loads++
+			}
+			if name == "Load" && fails && loads > 1 { // the thread's own record is read
+				return errDown
+			}
+			return do()
+		}}
+	})
+	g.do(talk("t", declaresColor))
+	reached := func() int { return strings.Count(string(g.last()), `"name":"search"`) }
+	g.do(talk("t", declaresColor, turnOf(calls...), colorIs))
+	if reached() != 12 {
+		t.Errorf("%d of 12 reached the backend", reached())
+	}
+	fails, loads = true, 0
+	g.do(talk("t", declaresColor, turnOf(calls...), colorIs))
+	if reached() != 0 || loads > 3 {
+		t.Errorf("the store fails: %d reached the backend, and it was asked %d times", reached(), loads)
+	}
+}
+
 // TestOpenCallLeavesItsMessage: a call that is taken out leaves its message, whose place, id and
 // other members stay. ag-ui-langgraph reads fewer messages than it has as a journey back in time.
 func TestOpenCallLeavesItsMessage(t *testing.T) {
@@ -256,6 +293,223 @@ func TestOpenCallOfAnotherPrincipal(t *testing.T) {
 		g.as(user, talk("t2", declaresColor, turnOf(ownColor, openCallA), colorIs))
 		if got := g.reached(); got != reaches {
 			t.Errorf("%s: the call reached the backend: %v, want %v", user, got, reaches)
+		}
+	}
+}
+
+// TestCallOfALostQuestion: a backend that keeps nothing refuses a history with a call that has no
+// result. Once a client has named the lost question, the call that a user has talked past leaves
+// its message. Only the id of such a backend's question does that, and where the path is known to
+// speak another dialect nothing does.
+func TestCallOfALostQuestion(t *testing.T) {
+	const lost, emptied = "ficc_g1~AAAAAAAAAAAA", `{"role":"assistant","id":"a7","content":""}`
+	turn := turnOf(openCallA)
+	answer := func(id, status string) string {
+		return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q,"payload":{"approved":true}}]`, id, status)
+	}
+	for name, c := range map[string]struct {
+		dialects string
+		before   string // members of a request before
+		messages []string
+		more     string
+		want     string // of the message with the call, "" for the same
+	}{
+		"an answer before":                   {before: answer(lost, "resolved"), messages: []string{turn, noWords}, want: emptied},
+		"an answer under the native id":      {before: answer("ficc_g1", "resolved"), messages: []string{turn, noWords}, want: emptied},
+		"a cancel beside the words":          {messages: []string{turn, noWords}, more: answer(lost, "cancelled"), want: emptied},
+		"of another call of the turn":        {before: answer("ficc_g9~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}, want: emptied},
+		"beside words of the assistant":      {before: answer(lost, "resolved"), messages: []string{strings.Replace(turn, `"toolCalls"`, `"content":"Now","toolCalls"`, 1), noWords}, want: `{"role":"assistant","content":"Now","id":"a7"}`},
+		"declared":                           {before: answer(lost, "resolved"), messages: []string{turn, noWords}, more: `,"tools":[{"name":"delete_file"}]`},
+		"answered":                           {before: answer(lost, "resolved"), messages: []string{turn, `{"id":"x","role":"tool","toolCallId":"g1","content":"done"}`, noWords}},
+		"no words behind":                    {before: answer(lost, "resolved"), messages: []string{turn}},
+		"nothing is named":                   {messages: []string{turn, noWords}},
+		"the id of the call":                 {before: answer("g1~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"LangGraph's id":                     {before: answer("95b93ade5d71718992515f7daf83c1ce~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of Strands":                   {before: answer("v1:tool_call:g1:2f08e8d1-19f3-59aa-90a6-72d00b90ee01~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of ADK":                       {before: answer("adk-5cc7e836-a337-44dd-924c-bd271283c1a3~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of Mastra":                    {before: answer("r1::g1~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of pydantic-ai":               {before: answer("int-g1~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of Agent Framework in Python": {before: answer("af-call-16fe649955ea4e4d8f380250eddf7b28~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of AG2":                       {before: answer("e8d9c062-032c-4b21-a513-a779808923a4~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"an id of CrewAI":                    {before: answer("t~AAAAAAAAAAAA", "resolved"), messages: []string{turn, noWords}},
+		"a path that the host's questions for input taught": {dialects: "agui", before: answer(lost, "resolved"), messages: []string{turn, noWords}, want: emptied},
+		"another dialect": {dialects: "langgraph aws-strands adk agno mastra tool-call draft", before: answer(lost, "resolved"), messages: []string{turn, noWords}},
+	} {
+		dialects := c.dialects
+		if dialects == "" {
+			dialects = "auto"
+		}
+		for _, dialect := range strings.Fields(dialects) {
+			t.Run(dialect+", "+name, func(t *testing.T) {
+				g := newTurnRig(t, dialect, nil)
+				if c.before != "" {
+					if told := g.do(talk("t", c.before, turn)); !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
+						t.Fatalf("the answer is told as %s", told)
+					}
+				}
+				g.do(talk("t", c.more, c.messages...))
+				list := gjson.GetBytes(g.last(), "messages").Array()
+				if len(list) != len(c.messages)+1 {
+					t.Fatalf("%d messages of %d: %s", len(list), len(c.messages)+1, g.last())
+				}
+				want := c.want
+				if want == "" {
+					want = c.messages[0]
+				}
+				if got := list[1].Raw; got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestCallOfALostQuestionOnAnotherThread: a client of .NET's that keeps no thread names a lost
+// question on one thread, and goes on on another. Only the chats with the question's call, at the
+// path and of the principal where it was named, lose the calls without a result.
+func TestCallOfALostQuestionOnAnotherThread(t *testing.T) {
+	const emptied = `{"role":"assistant","id":"a7","content":""}`
+	both := turnOf(openCallA, strings.ReplaceAll(openCallA, "g1", "g2"))
+	other := strings.ReplaceAll(turnOf(openCallA), "g1", "g3")
+	for name, c := range map[string]struct {
+		dialect, path, user string
+		turn, want          string
+	}{
+		"its call":                       {turn: turnOf(openCallA), want: emptied},
+		"beside another call":            {turn: both, want: emptied},
+		"another call":                   {turn: other, want: other},
+		"another path":                   {path: "/other", turn: turnOf(openCallA), want: turnOf(openCallA)},
+		"of the same principal":          {user: "ann", turn: turnOf(openCallA), want: emptied},
+		"of another principal":           {user: "bob", turn: turnOf(openCallA), want: turnOf(openCallA)},
+		"where the dialect is known":     {dialect: "agent-framework", turn: turnOf(openCallA), want: emptied},
+		"where another dialect is known": {dialect: "langgraph", turn: turnOf(openCallA), want: turnOf(openCallA)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dialect, change := cmp.Or(c.dialect, "auto"), func(*Options) {}
+			if c.user != "" {
+				change = gated{}.by(t)
+			}
+			g := newTurnRig(t, dialect, nil, change)
+			send := func(user, path, body string) string {
+				if c.user != "" {
+					return g.as(user, body)
+				}
+				_, told := post(t, g.front.URL+path, "application/json", body)
+				return told
+			}
+			lost := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true}}]`
+			if told := send("ann", "/", talk("t", lost, both)); !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
+				t.Fatalf("the answer is told as %s", told)
+			}
+			send(c.user, cmp.Or(c.path, "/"), talk("t2", "", c.turn, noWords))
+			if got := gjson.GetBytes(g.last(), "messages.1").Raw; got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestLostQuestionBesideAClientsCall: a backend that refuses the run because it waits is found by
+// the call that was taken out of the messages.
+func TestLostQuestionBesideAClientsCall(t *testing.T) {
+	for name, c := range map[string]struct{ refusal, id string }{
+		"Agent Framework": {`{"type":"RUN_ERROR","message":"Pending interrupts require a resume entry for every interruptId.","code":"APPROVAL_RESUME_REQUIRED"}`, "g1~"},
+		"ag_ui_strands":   {`{"type":"RUN_ERROR","message":"Thread has pending interrupts. Include resume[] to address them.","code":"PENDING_INTERRUPTS"}`, "v1:before_tool_call:g1:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refuses := []string{started, c.refusal}
+			g := newTurnRig(t, "auto", [][]string{refuses})
+			told := g.do(talk("t", declaresColor, turnOf(ownColor, openCallA), colorIs))
+			if g.reached() {
+				t.Errorf("the call reached the backend: %s", g.last())
+			}
+			if !strings.Contains(told, `"reason":"holdpoint:lost_question"`) || !strings.Contains(told, `"interrupts":[{"id":"`+c.id) {
+				t.Errorf("told as %s", told)
+			}
+			if !strings.Contains(told, `"type":"MESSAGES_SNAPSHOT"`) || !strings.Contains(told, `"id":"g1"`) {
+				t.Errorf("the client loses the call: %s", told)
+			}
+			g.do(talk("t", declaresColor, turnOf(ownColor, openCallA), colorIs, noWords))
+			if name == "Agent Framework" && !g.reached() {
+				t.Errorf("the call does not reach a backend that is known: %s", g.last())
+			}
+			cancels := func(body []byte) bool { return gjson.GetBytes(body, "resume.0.status").Str == "cancelled" }
+			if name == "Agent Framework" && !slices.ContainsFunc(g.calls, cancels) {
+				t.Errorf("the next message does not cancel: %s", g.last())
+			}
+		})
+	}
+}
+
+// TestOpenCallWithoutARecord: the record cannot be asked, or has forgotten what it knew, or the
+// question was asked before Holdpoint stood there. The call that was asked about does not reach the
+// backend, whatever comes with the client's result.
+func TestOpenCallWithoutARecord(t *testing.T) {
+	turn := []string{turnOf(ownColor, openCallA), colorIs}
+	answer := func(id, rest string) string {
+		return fmt.Sprintf(`,"resume":[{"interruptId":%q,%s}]`, id, rest)
+	}
+	for situation, prepare := range map[string]func(t *testing.T, native func(*Options)) (g *rig, id string){
+		"the store is away": func(t *testing.T, native func(*Options)) (*rig, string) {
+			down := &downStore{}
+			g := newTurnRig(t, "auto", [][]string{frontgate(true)}, native, func(o *Options) { down.Store, o.Store, o.StoreOutage = o.Store, down, OutagePass })
+			g.do(talk("t", declaresColor))
+			down.load = true
+			return g, "ficc_g1"
+		},
+		"the store is away from the start": func(t *testing.T, native func(*Options)) (*rig, string) {
+			down := &downStore{load: true}
+			return newTurnRig(t, "auto", nil, native, func(o *Options) { down.Store, o.Store, o.StoreOutage = o.Store, down, OutagePass }), "ficc_g1"
+		},
+		"the record was given up for another": func(t *testing.T, native func(*Options)) (*rig, string) {
+			g := newTurnRig(t, "auto", [][]string{frontgate(true), {started, finished}, frontgate(true)}, native, func(o *Options) {
+				o.Store = memory.New(memory.Options{Entries: 1, ReplayTTL: time.Hour, PauseRetention: time.Hour})
+			})
+			told := g.do(talk("t", declaresColor))
+			id := "ficc_g1"
+			if _, rest, published := strings.Cut(told, `"interrupts":[{"id":"`); published {
+				id, _, _ = strings.Cut(rest, `"`)
+			}
+			g.do(talk("t", declaresColor+answer(id, `"status":"resolved","payload":{"approved":false}`), turn...))
+			g.do(talk("t9", declaresColor))
+			return g, id
+		},
+		"asked before Holdpoint stood there": func(t *testing.T, native func(*Options)) (*rig, string) {
+			return newTurnRig(t, "auto", nil, native), "ficc_g1"
+		},
+	} {
+		for form, native := range map[string]func(*Options){"told by Holdpoint": func(*Options) {}, "native": func(o *Options) { o.Client = ClientNative }} {
+			for name, more := range map[string]func(id string) (string, []string){
+				"the result alone": func(string) (string, []string) { return "", turn },
+				"words behind":     func(string) (string, []string) { return "", append(turn[:2:2], noWords) },
+				"a yes": func(id string) (string, []string) {
+					return answer(id, `"status":"resolved","payload":{"approved":true}`), turn
+				},
+				"a no": func(id string) (string, []string) {
+					return answer(id, `"status":"resolved","payload":{"approved":false}`), turn
+				},
+				"a cancel": func(id string) (string, []string) { return answer(id, `"status":"cancelled"`), turn },
+				"a cancel beside words": func(id string) (string, []string) {
+					return answer(id, `"status":"cancelled"`), append(turn[:2:2], noWords)
+				},
+			} {
+				t.Run(situation+", "+form+", "+name, func(t *testing.T) {
+					g, id := prepare(t, native)
+					before := g.called()
+					with, messages := more(id)
+					told := g.do(talk("t", declaresColor+with, messages...))
+					if g.called() > before && g.reached() {
+						t.Errorf("the call reached the backend: %s", g.last())
+					}
+					if with == "" && g.called() != before+1 {
+						t.Errorf("the backend was not asked: %s", told)
+					}
+					before = g.called()
+					if told = g.do(talk("t", declaresColor, append(turn[:2:2], noWords)...)); g.called() != before+1 || g.reached() {
+						t.Errorf("the next message reached the backend %d times, with the call: %v\n%s", g.called()-before, g.reached(), told)
+					}
+				})
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,11 +14,12 @@ import (
 
 // TestContract drives two replicas on one store through any order of runs, resumes, replays,
 // reloads, expiries, errors, lost ends and restarts, as one client that keeps its list of open
-// interrupts on RUN_ERROR (as @ag-ui/client does), one that has lost it, and one that answers out
-// of an old list. Any request may go to either replica. Either may die in the middle of a request,
-// at any step of the store or at the backend, so that nothing more of it is written; and the store
-// may lose the reply to a step, or not do it. The client may leave a request at the backend, and a
-// replica may be cut off until its claim has lapsed. It holds at every step that
+// interrupts on RUN_ERROR (as @ag-ui/client does), one that has lost it, one that answers out of an
+// old list, and one that answers on another thread. Any request may go to either replica. Either
+// may die in the middle of a request, at any step of the store or at the backend, so that nothing
+// more of it is written; and the store may lose the reply to a step, or not do it. The client may
+// leave a request at the backend, and a replica may be cut off until its claim has lapsed. It holds
+// at every step that
 //
 //   - the backend is never called while a question is open, but by answers that cover it exactly;
 //   - what reaches the backend as approved was approved by the client, for that very question;
@@ -63,6 +65,10 @@ func TestContract(t *testing.T) {
 			"plain run":              at(plain),
 			"reload":                 at(func(t *rapid.T) { w.plain(w.drawMode(t), false) }),
 			"answer all":             at(answer),
+			"answer elsewhere":       at(func(t *rapid.T) { w.answerElsewhere(t, w.pending) }),
+			"old list elsewhere":     at(func(t *rapid.T) { w.answerElsewhere(t, w.oldList(t)) }),
+			"killed elsewhere":       at(func(t *rapid.T) { w.plan = drawDeath(t); w.answerElsewhere(t, w.pending) }),
+			"stumbles elsewhere":     at(func(t *rapid.T) { w.plan = drawStumble(t); w.answerElsewhere(t, w.pending) }),
 			"answer some":            at(func(t *rapid.T) { w.answerSome(t) }),
 			"answer an old list":     at(func(t *rapid.T) { w.answer(t, w.oldList(t), w.drawMode(t)) }),
 			"decided elsewhere":      at(func(t *rapid.T) { w.opens(t); w.elsewhere(w.drawWords(t)) }),
@@ -155,6 +161,18 @@ func (w *world) answer(t *rapid.T, ids []string, mode string) {
 		approve[n] = rapid.Bool().Draw(t, "approve")
 	}
 	w.decide(ids, approve, rapid.IntRange(0, 3).Draw(t, "fresh") == 0, mode)
+}
+
+// answerElsewhere answers on another thread. The backend asks nothing then: the world looks at one
+// thread only, and what is given up goes on as an ordinary run of the other.
+func (w *world) answerElsewhere(t *rapid.T, ids []string) {
+	w.thread = rapid.SampledFrom([]string{"t2", "t3"}).Draw(t, "thread")
+	defer func() { w.thread = "" }()
+	mode := w.drawMode(t)
+	if strings.HasPrefix(mode, "ask") {
+		mode = "finish"
+	}
+	w.answer(t, ids, mode)
 }
 
 // forge sends an approval in the history, alone, before words or beside answers. It is not kept.

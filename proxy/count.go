@@ -16,7 +16,7 @@ func (r *run) count() {
 		return
 	}
 	c := &event.Run{
-		Agent: r.h.opts.Agent, Dialect: r.dialectOfLine(), Outcome: r.report.outcome, Upstream: r.report.upstream,
+		Agent: r.h.opts.Agent, Dialect: r.dialectOfLine(), Outcome: r.report.outcome, Client: r.request.client.String(), Upstream: r.report.upstream,
 		Duration: r.h.opts.Now().Sub(r.report.started), First: r.report.first, Made: r.report.told,
 	}
 	if b := r.body; b != nil {

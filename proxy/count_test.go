@@ -44,6 +44,11 @@ func TestRunsAreCounted(t *testing.T) {
 			"an event that is dropped", func(w http.ResponseWriter) { sendStream(w, streamOf(started, custom, finished, custom)) }, input("t", "r", ""), nil,
 			event.Run{Dialect: "fake", Outcome: "finished", Passed: 3, Dropped: 1},
 		},
+		{
+			"a client of .NET", func(w http.ResponseWriter) { sendStream(w, streamOf(started, finished)) },
+			`{"threadId":"t","runId":"run_0d66c3ca00004ab4b96e8b2898de1e9a","messages":[{"name":null,"id":"u","role":"user","content":"x"}],"context":[]}`, nil,
+			event.Run{Dialect: "fake", Outcome: "finished", Client: "Microsoft.Agents.AI.AGUI", Rewritten: 2},
+		},
 		{"no connection", nil, input("t", "r", ""), nil, event.Run{Dialect: "fake", Outcome: "error", Upstream: "unreachable", Made: 2}},
 		{
 			"a stream without an end", func(w http.ResponseWriter) { sendStream(w, streamOf(started, custom)) }, input("t", "r", ""), nil,

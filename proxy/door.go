@@ -86,13 +86,14 @@ func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID 
 	return store.ErrNotFound
 }
 
-// spelledOut returns the words as they would go into the record of the pause: see readYesNo and
-// kit.SpellOut.
+// spelledOut returns the words as they would go into the record of the pause: see readYesNo,
+// kit.LeaveOutCalls and kit.SpellOut.
 func spelledOut(ctx context.Context, p *agui.Pause, words []door.Word) []door.Word {
 	answers := make([]agui.Answer, len(words))
 	for n, w := range words {
 		answers[n] = answerOf(w)
 	}
+	kit.LeaveOutCalls(*p, answers)
 	readYesNo(p, answers)
 	validator := contract.NewValidator(ctx)
 	kit.SpellOut(*p, answers, func(schema, payload json.RawMessage) error {
@@ -143,19 +144,25 @@ func (r *run) decisions(rec store.Record, who door.Who, words []door.Word) ([]ag
 		if at < 0 {
 			return nil, store.ErrNotFound
 		}
-		d := agui.Decision{
-			Question: a.ID, Status: a.Status, Payload: slices.Clone(a.Payload), Own: a.Own, Digest: contract.DigestOf(a),
-			Door: string(who.Door), By: who.Name, Comment: words[at].Comment,
-		}
-		if i := rec.Pause.Interrupt(a.ID); i != nil {
-			d.Asked, d.Says, d.Edited = rec.Pause.Origin.AskedDigest(i), saysOf(&a, read[n]), read[n].Edited
-		}
+		d := decisionOf(rec.Pause, a, read[n])
+		d.Door, d.By, d.Comment = string(who.Door), who.Name, words[at].Comment
 		list[n] = d
 	}
 	if len(list) != len(words) {
 		return nil, store.ErrNotFound
 	}
 	return list, nil
+}
+
+// decisionOf returns an answer to a pause as a decision in the record.
+func decisionOf(p *agui.Pause, a agui.Answer, read agui.Reading) agui.Decision {
+	d := agui.Decision{
+		Question: a.ID, Status: a.Status, Payload: slices.Clone(a.Payload), Own: a.Own, Digest: contract.DigestOf(a),
+	}
+	if i := p.Interrupt(a.ID); i != nil {
+		d.Asked, d.Says, d.Edited = p.Origin.AskedDigest(i), saysOf(&a, read), read.Edited
+	}
+	return d
 }
 
 // tryBegin says why a dialect would not carry the answers. Without the chat's messages that cannot

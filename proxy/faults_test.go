@@ -37,6 +37,10 @@ func (f *faults) Open(ctx context.Context, key store.Key, owner string, p agui.P
 	return f.step("Open", func() error { return f.Store.Open(ctx, key, owner, p) })
 }
 
+func (f *faults) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
+	return f.step("Remember", func() error { return f.Store.Remember(ctx, key, n, most) })
+}
+
 func (f *faults) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
 	return f.step("Claim", func() error { return f.Store.Claim(ctx, key, pauseID, token, digest, lease) })
 }

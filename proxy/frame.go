@@ -212,6 +212,9 @@ func (b *body) row() bool {
 // passes says whether an event of the type goes to the client as it came, and nobody but the
 // transcript learns of it.
 func (b *body) passes(t agui.Type) bool {
+	if !b.r.readable.passes(t) {
+		return false
+	}
 	if t == agui.CallArgs && b.r.knownCalls.resumes() {
 		return false // it may be of a call that the client has already
 	}

@@ -57,7 +57,8 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 				complain("made by nobody: %s", frame)
 			}
 		default:
-			if !strings.HasSuffix(kind, "_END") && !toldAgain(s, turn, frame) {
+			toldAsText := strings.HasPrefix(ev.Get("messageId").Str, "holdpoint-question-")
+			if !strings.HasSuffix(kind, "_END") && !toldAsText && !toldAgain(s, turn, frame) {
 				complain("made by nobody: %s", frame)
 			}
 		}
@@ -330,7 +331,8 @@ func draftKey(key string, v, told gjson.Result) bool {
 // editedInterrupts compares what the backend's own outcome says of an interrupt with what the
 // client is told. Nulls go; the id is minted; the reason may be supplied; a toolCallId goes if the
 // client does not know the call; a dialect has a key in metadata. The schema of a card that
-// TanStack's client draws for a tool is the client's own.
+// TanStack's client draws for a tool is the client's own. An approval of AGUI.Server's offers
+// edits.
 func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 	told := ev.Get("outcome.interrupts").Array()
 	for n, i := range own.Get("outcome.interrupts").Array() {
@@ -343,6 +345,9 @@ func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 			// metadata then.
 			free = free || k.Str == "message" && told[n].Get("metadata.strands.reason").Raw == v.Str
 			free = free || k.Str == "responseSchema" && told[n].Get("metadata.tanstack:interruptBinding.kind").Str == "tool-approval"
+			if k.Str == "responseSchema" && strings.HasPrefix(told[n].Get("message").Str, "Approval required for tool call: ") && !v.Get("properties.editedArgs").Exists() {
+				free = free || compacted(string(agui.DeleteKey([]byte(member(told[n], k.Str).Raw), "properties.editedArgs"))) == compacted(v.Raw)
+			}
 			if got := member(told[n], k.Str).Raw; !free && compacted(got) != compacted(v.Raw) {
 				complaints = append(complaints, fmt.Sprintf("an interrupt's %s was %s and is %s", k.Str, v.Raw, got))
 			}

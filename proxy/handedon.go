@@ -108,6 +108,9 @@ func (r *run) pauses() []*agui.Pause {
 			list = append(list, result.Pause)
 		}
 	}
+	for _, one := range r.linked {
+		list = append(list, one.pause)
+	}
 	return list
 }
 
@@ -213,6 +216,8 @@ func (c *cleaning) of(list []agui.Message) []agui.Message {
 // left is what is left of a message; false: nothing.
 func (c *cleaning) left(at int, m agui.Message) (agui.Message, bool) {
 	switch {
+	case isQuestionText(&m):
+		return m, false // Holdpoint's own
 	case c.repeated(at, &m):
 		return m, false
 	case c.out[at] && c.rest[at] != nil:

@@ -57,6 +57,7 @@ func (r *run) readHistory() []reply {
 	for n := range list {
 		d := &list[n]
 		m := r.in.Messages[d.At]
+		d.call = m.ToolCallID
 		if d.At != at { // a message may hold very many
 			at, seen, looked = d.At, agui.See(m), false
 		}

@@ -12,16 +12,25 @@ import (
 
 // judge loads the record, reads the answers and asks the contract.
 func (r *run) judge() error {
+	if !r.readFor.carries { // the pause that a run carries stands where that run has asked
+		r.judgeHere()
+	}
 	r.anew()
 	if err := r.load(); err != nil {
 		return err
 	}
-	pauseID, err := r.readAnswers()
-	if err := r.noteUnread(err); err != nil {
+	if err := r.findByID(); err != nil {
 		return err
 	}
-	if err := r.readReplies(pauseID); err != nil {
+	if err := r.read(); err != nil {
 		return err
+	}
+	if found, err := r.findByCalls(); err != nil {
+		return err
+	} else if found {
+		if err := r.read(); err != nil {
+			return err
+		}
 	}
 	r.noteNamed()
 	r.rule()
@@ -31,6 +40,17 @@ func (r *run) judge() error {
 	answers := len(r.answers.list) > 0 && r.verdict.Do != contract.Pass // else they are of another day
 	r.request.answers = r.request.answers || answers || r.record.Pause != nil || r.answers.unread != nil
 	return nil
+}
+
+// read has the dialect read the request, and relates it to the record.
+func (r *run) read() error {
+	r.answers = requestAnswers{}
+	r.mendHistory()
+	pauseID, err := r.readAnswers()
+	if err := r.noteUnread(err); err != nil {
+		return err
+	}
+	return r.readReplies(pauseID)
 }
 
 func (r *run) rule() {
@@ -44,8 +64,8 @@ func (r *run) newCase() *contract.Case {
 	settled, mixed := r.replies.carriers()
 	return &contract.Case{
 		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
-		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Stranger: r.stranger, Frees: r.frees, Locks: r.locks, Valid: r.valid,
-		InMemory: r.h.opts.StoreInMemory,
+		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Stranger: r.stranger, Frees: r.frees, Locks: r.locks, Named: r.namedByClients(), Valid: r.valid,
+		InMemory: r.h.opts.StoreInMemory, Elsewhere: r.ownThread != nil, NewThreads: r.takesNewThreads(), GivesUp: r.givesUp(),
 	}
 }
 
@@ -85,7 +105,10 @@ func (r *run) readAnswers() (pauseID string, err error) {
 	r.show = r.showFor()
 	var p agui.Pause
 	r.namedPause(&p)
-	r.answers.list, err = r.h.opts.Dialect.Answers(r.in, p)
+	in := r.in
+	in.Resume = kit.EntriesWithoutCalls(p, in.Resume)
+	r.answers.list, err = r.h.opts.Dialect.Answers(in, p)
+	kit.LeaveOutCalls(p, r.answers.list)
 	readYesNo(&p, r.answers.list)
 	kit.SpellOut(p, r.answers.list, r.valid)
 	r.readFor.fix(p.ID)
@@ -126,6 +149,9 @@ func (r *run) showFor() translate.Show {
 		return translate.ShowBoth
 	case ClientNative:
 		return translate.ShowNative
+	}
+	if !r.request.client.Reads(agui.Custom) {
+		return translate.ShowNative // both other forms are made of events at which it throws
 	}
 	if r.in.ProtocolVersion != "" || r.in.HasResume {
 		return translate.ShowOutcome

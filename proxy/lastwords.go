@@ -106,7 +106,7 @@ func (r *run) endWith(events []agui.Event, failed agui.Event, open *agui.Pause, 
 		return append(events, r.explained(r.finishEvent(), why), failed)
 	}
 	events = append(events, r.tellAgain(open, why)...)
-	if r.byPage() || tanstack.Sent(r.in.Raw) {
+	if r.byPage() || tanstack.Sent(r.in.Raw) || r.request.client.OmitsQuestions() { // AGUI.Client 0.0.3 throws at a RUN_ERROR, and the application gets no question
 		return events
 	}
 	return append(events, failed)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"holdpoint/internal/agui"
@@ -117,6 +118,56 @@ func (l *ledger) see(pauseID string) error {
 // remember notes something of the thread's calls.
 func (l *ledger) remember(n store.Note, most int) error {
 	return l.twice(func(ctx context.Context) error { return l.store.Remember(ctx, l.key, n, most) })
+}
+
+// rememberAt notes something under a key of the index, or of another thread. It gives the thread to
+// nobody.
+func (l *ledger) rememberAt(key store.Key, n store.Note, most int) error {
+	return l.twice(func(ctx context.Context) error { return l.store.Remember(ctx, key, n, most) })
+}
+
+// rememberUnder notes something under keys of the index, a few at a time, in the time of one step.
+// The first failure ends it, because a question waits to be told.
+func (l *ledger) rememberUnder(keys []store.Key, n store.Note, most, atOnce int) error {
+	ctx, cancel := l.step()
+	defer cancel()
+	waiting := make(chan store.Key, len(keys))
+	for _, key := range keys {
+		waiting <- key
+	}
+	close(waiting)
+	var failure error
+	var fail sync.Once
+	remember := func() {
+		for key := range waiting {
+			if ctx.Err() != nil {
+				return
+			}
+			err := l.store.Remember(ctx, key, n, most)
+			if err != nil && ctx.Err() == nil {
+				err = l.store.Remember(ctx, key, n, most) // the reply may have been lost
+			}
+			if err != nil {
+				fail.Do(func() { failure = err })
+				cancel()
+				return
+			}
+		}
+	}
+	var all sync.WaitGroup
+	for range min(atOnce, len(keys)) - 1 {
+		all.Go(remember)
+	}
+	remember()
+	all.Wait()
+	return failure
+}
+
+// loadAt returns the record of a key of the index, or of another thread. It gives no thread to
+// anybody.
+func (l *ledger) loadAt(key store.Key) (rec store.Record, err error) {
+	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, key, ""); return err }, store.ErrUnread)
+	return rec, err
 }
 
 // claim takes a pause for a set of answers. A lost reply is made good by the same claim again: the

@@ -91,7 +91,7 @@ func (r *run) keepOpenCalls(plainly bool) {
 	var own []openCall
 	for _, c := range r.openCalls {
 		if c.own || plainly {
-			r.h.passed.Add(passedCallOf(r.ledger.key, c.id, c.own), struct{}{})
+			r.h.passed.Add(passedCallOf(r.callsKey(), c.id, c.own), struct{}{})
 		}
 		if c.own {
 			own = append(own, c)
@@ -121,12 +121,21 @@ func (r *run) noteLeft(own []openCall) {
 func (r *run) noteHashes(prefix string, hashes []string) error {
 	text := agui.MustMarshal(hashes)
 	sum := sha256.Sum256(text)
-	return r.ledger.remember(store.Note{ID: prefix + hex.EncodeToString(sum[:16]), Text: text}, store.MaxNotes)
+	return r.ledger.rememberAt(r.callsKey(), store.Note{ID: prefix + hex.EncodeToString(sum[:16]), Text: text}, store.MaxNotes)
+}
+
+// callsKey names the record whose thread the calls of the run's stream are left to: the thread that
+// the client names, whatever thread's question the run goes on with.
+func (r *run) callsKey() store.Key {
+	if r.ownThread != nil {
+		return r.ownThread.key
+	}
+	return r.ledger.key
 }
 
 // leftHash returns what a note holds of a call.
 func (r *run) leftHash(call string) string {
-	hash := passedCallOf(r.ledger.key, call, true)
+	hash := passedCallOf(r.callsKey(), call, true)
 	return hex.EncodeToString(hash[:])
 }
 
@@ -156,7 +165,7 @@ func (r *run) isLeft(call string, noted map[string]bool) bool {
 // passed reports whether this process saw the call on the run's thread, left to the client to
 // answer. own asks for a call of a tool that the request of that run declared.
 func (r *run) passed(call string, own bool) bool {
-	return r.h.passed.Contains(passedCallOf(r.ledger.key, call, own))
+	return r.h.passed.Contains(passedCallOf(r.callsKey(), call, own))
 }
 
 // forgetLeft takes back that the calls of a pause's questions were left to the client. Ids of some
@@ -168,8 +177,8 @@ func (r *run) forgetLeft(p *agui.Pause) {
 	for n := range p.Interrupts {
 		for _, call := range askedCalls(&p.Interrupts[n]) {
 			r.openCalls = slices.DeleteFunc(r.openCalls, func(c openCall) bool { return c.id == call })
-			r.h.passed.Remove(passedCallOf(r.ledger.key, call, true))
-			r.h.passed.Remove(passedCallOf(r.ledger.key, call, false))
+			r.h.passed.Remove(passedCallOf(r.callsKey(), call, true))
+			r.h.passed.Remove(passedCallOf(r.callsKey(), call, false))
 			if len(r.record.Notes) > 0 {
 				r.forgetNoted(leftPrefix, r.leftHash(call))
 			}

@@ -49,6 +49,9 @@ type life struct {
 	unwatch  func() bool // ends the watch on a client that may leave
 	alone    renewal     // bounds how long it goes on alone
 	occupies occupancy   // tells other replicas that it does
+	// ownThread keeps other runs from the thread that the request names, while the run goes on with
+	// a question of another thread; else nil.
+	ownThread *occupancy
 }
 
 // enter begins the life of a run for a client's request. It fails when the proxy drains; leave
@@ -132,6 +135,9 @@ func (l *life) leave(line []slog.Attr, out *stream.Writer) {
 	l.alone.stop()
 	l.cancel(context.Canceled)
 	l.occupies.end()
+	if l.ownThread != nil {
+		l.ownThread.end()
+	}
 	if l.books.remove(l, line) {
 		return
 	}

@@ -39,7 +39,7 @@ func (l runLog) WithGroup(name string) slog.Handler { return l.WithAttrs(nil).Wi
 // lastLine is what the one line says that a run leaves in the log. Nothing in it lies in the
 // request or in an event.
 func (r *run) lastLine() []slog.Attr {
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 13)
 	for _, a := range (runLog{r}).attrs() {
 		attrs = append(attrs, slog.String(a.Key, strings.Clone(a.Value.String())))
 	}
@@ -49,6 +49,9 @@ func (r *run) lastLine() []slog.Attr {
 	}
 	if dialect := r.dialectOfLine(); dialect != "" {
 		attrs = append(attrs, slog.String("dialect", dialect))
+	}
+	if name := r.request.client.String(); name != "" {
+		attrs = append(attrs, slog.String("client", name))
 	}
 	if r.report.code != "" {
 		attrs = append(attrs, slog.String("code", strings.Clone(string(r.report.code))))

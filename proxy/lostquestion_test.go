@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"holdpoint/internal/agui"
@@ -36,5 +37,51 @@ func TestAnswerThatIsNotTakenIsTold(t *testing.T) {
 	}
 	if g.called() != 4 {
 		t.Errorf("called %d times", g.called())
+	}
+}
+
+// TestQuestionThatOnlyAClientNames: its record is gone. A backend that is known is told no under
+// the id that a client named: at the cancel, or before a message that would lock the thread. A
+// backend that nobody knows is told nothing.
+func TestQuestionThatOnlyAClientNames(t *testing.T) {
+	const (
+		native = "hook:beforeToolCall:g1:myapp-approval"
+		id     = native + "~AAAAAAAAAAAA"
+		no     = `[{"interruptId":"` + native + `","status":"resolved","payload":"n"}]`
+	)
+	const asking = `{"id":"a8","role":"assistant","content":"May I?"}`
+	answer := func(status string) string {
+		return `,"resume":[{"interruptId":"` + id + `","status":"` + status + `","payload":true}]`
+	}
+	cancel := `,"resume":[{"interruptId":"` + id + `","status":"cancelled"}]`
+	for name, c := range map[string]struct {
+		dialect  string
+		requests []string
+		sent     []string // resume of each request to the backend
+	}{
+		"a cancel":                    {"aws-strands", []string{talk("t", cancel, asking)}, []string{no}},
+		"a cancel, twice":             {"aws-strands", []string{talk("t", cancel, asking), talk("t", cancel, asking)}, []string{no}},
+		"a cancel beside a message":   {"aws-strands", []string{talk("t", cancel, asking, noWords)}, []string{no, ""}},
+		"an approval, then a message": {"aws-strands", []string{talk("t", answer("resolved"), asking), talk("t", "", asking, noWords)}, []string{no, ""}},
+		"a message alone":             {"aws-strands", []string{talk("t", "", asking, noWords)}, []string{""}},
+		"the message after it":        {"aws-strands", []string{talk("t", answer("resolved"), asking), talk("t", "", asking, noWords), talk("t", "", asking, noWords, `{"id":"u9","role":"user","content":"And?"}`)}, []string{no, "", ""}},
+		"of another thread":           {"aws-strands", []string{talk("other", answer("resolved")), talk("t", "", asking, noWords)}, []string{""}},
+		"auto, a cancel":              {"auto", []string{talk("t", cancel, asking)}, nil},
+		"auto, a message":             {"auto", []string{talk("t", answer("resolved"), asking), talk("t", "", asking, noWords)}, []string{""}},
+		"another dialect":             {"agui", []string{talk("t", answer("resolved"), asking), talk("t", cancel, asking), talk("t", "", asking, noWords)}, []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newTurnRig(t, c.dialect, nil)
+			var sent []string
+			for _, request := range c.requests {
+				g.do(request)
+			}
+			for n := range g.called() {
+				sent = append(sent, g.sent(n).Get("resume").Raw)
+			}
+			if !slices.Equal(sent, c.sent) {
+				t.Errorf("sent %q, want %q", sent, c.sent)
+			}
+		})
 	}
 }

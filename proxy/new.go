@@ -28,7 +28,6 @@ func New(opts Options) (*Handler, error) {
 	h.agents, _ = lru.New[string, struct{}](maxRoutes)
 	h.passed, _ = lru.New[passedCall, struct{}](maxPassed)
 	h.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
-	h.askedCalls, _ = lru.New[callKey, struct{}](maxPassed)
 	h.named, _ = lru.New[store.Key, []string](maxNamed)
 	o := &h.opts
 	h.foreign, _ = o.Dialect.(translate.Foreign)

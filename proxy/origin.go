@@ -20,6 +20,9 @@ func (r *run) origin() *agui.Origin {
 		Agent: r.h.opts.Agent, Tenant: r.who.Tenant, Thread: strings.Clone(r.request.clientThread()),
 		Run: strings.Clone(r.request.input.RunID), Shown: shownAs(r.show),
 	}
+	if p := r.record.Pause; r.ownThread != nil && p != nil && p.Origin != nil {
+		o.Thread = p.Origin.Thread // the record is that thread's
+	}
 	if req := r.request.http; req != nil {
 		o.Path = req.URL.EscapedPath()
 	}

@@ -15,6 +15,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
 	"holdpoint/internal/tanstack"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -40,7 +41,7 @@ func (r *run) concludePause(res *translate.Result) conclusion {
 	}
 	r.report.outcome, r.report.paused = "interrupt", s.pause
 	s.subagents = r.endSubagents(s.pause)
-	closing := r.closeOpen(res.Before)
+	closing := append(r.closeOpen(res.Before), r.ownResults(s.pause, false)...)
 	if s.answers != nil {
 		closing, s.subagents = append(closing, s.subagents...), nil
 		return conclusion{events: closing, pause: s, said: true}
@@ -54,12 +55,18 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 		return nil, r.refusePause(told)
 	}
 	p := r.mint(res)
+	if r.withheldFrom != nil && kit.CancelsOnly(*p) {
+		// The backend refused the run, and it is known now. It runs no call by itself, and may want the
+		// one that it waits for.
+		r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.withheldFrom, r.in.State)
+	}
 	kept := r.snapshots()
 	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
 	if p.Going = r.going(kept.whole); p.Going != nil && kept.whole && p.Messages == nil {
 		p.Messages = json.RawMessage(`[]`) // of a thread whose agent keeps no messages: it is known
 	}
 	r.h.noteRoute(r.request.path, p.Dialect, p.Backend)
+	r.enterIndex(p)
 	p, refused := r.keep(p)
 	if refused != nil {
 		return nil, refused
@@ -160,6 +167,7 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 	r.noteStood(&p)
 	r.ownPause = p.ID
 	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
+	p.ByText = r.tellingOf(&p) == byText
 	natives := map[string]int{}
 	for _, i := range p.Interrupts {
 		natives[i.Native]++

@@ -22,6 +22,7 @@ func (r *run) prepare() {
 	}
 	switch r.verdict.Do {
 	case contract.Pass:
+		r.passHere()
 		if len(r.record.Busy) > 0 {
 			if r.verdict = threadBusy(); r.threadWasBusy && !r.h.lives.busyAlone(r.ledger.key) {
 				r.verdict = contract.Ruling{Do: contract.Wait} // it was ours, and has ended since
@@ -40,6 +41,9 @@ func (r *run) prepare() {
 			return
 		}
 		refused := r.readyResume()
+		if refused == nil {
+			r.toThreadOf(r.record.Pause)
+		}
 		if refused == nil && r.begin(r.record.Pause) {
 			r.claimPause()
 			return
@@ -61,6 +65,7 @@ func (r *run) prepare() {
 		if r.verdict.Ends == store.Doubtful {
 			r.closeDoubt()
 		}
+		r.keepPart()
 	}
 }
 
@@ -71,7 +76,10 @@ func (r *run) readyPass() {
 	r.catchUp()
 	r.cleanPass()
 	r.disarm() // before the transcript: what a record keeps goes to the backend with the next answer
-	r.withholdOpenCalls(nil)
+	whole := r.in.Messages
+	if r.withheldFrom = nil; r.withholdOpenCalls(nil) != nil {
+		r.withheldFrom = whole
+	}
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
 }
 
@@ -117,7 +125,7 @@ func (r *run) readyResume() *agui.RunError {
 	edited := r.withholdOpenCalls(p)
 	r.logUnclear(p, answers)
 	r.transcript, r.untold = r.resumeTranscript(p), r.withholds(p)
-	r.knownCalls = newKnownCalls(r.show, r.transcript, p)
+	r.knownCalls = r.newKnownCalls(p)
 	r.beside = besideAnswers(list, r.verdict.New)
 	for n, m := range r.beside {
 		if now, ok := edited[string(m.JSON)]; ok {
@@ -212,7 +220,7 @@ func (r *run) notBegun(err error) {
 // dialect hears of a tombstone that failed, because its backend may keep the answers and act on
 // them.
 func (r *run) endedPauses(resumed *agui.Pause) []translate.Ended {
-	if r.record.Pause == nil && len(r.record.Results) == 0 {
+	if r.record.Pause == nil && len(r.record.Results) == 0 && len(r.linked) == 0 {
 		return nil
 	}
 	list := make([]translate.Ended, 0, 1+min(len(r.record.Results), store.MaxReplayable))
@@ -224,6 +232,11 @@ func (r *run) endedPauses(resumed *agui.Pause) []translate.Ended {
 			list = append(list, translate.Ended{Pause: *result.Pause, Failed: contract.EndedBadly(result)})
 		} else if result.Failed && r.h.foreign != nil {
 			list = append(list, translate.Ended{Pause: agui.Pause{ID: result.PauseID}, Failed: true})
+		}
+	}
+	for _, one := range r.linked {
+		if resumed == nil || one.pause.ID != resumed.ID {
+			list = append(list, translate.Ended{Pause: *one.pause, Failed: one.result != nil && contract.EndedBadly(one.result)})
 		}
 	}
 	return list
@@ -248,6 +261,17 @@ func (r *run) claimPause() {
 	default:
 		r.log.Error("claim not taken by the store", "err", err)
 		r.verdict = storeDown()
+		return
+	}
+	switch free, err := r.occupyOwnThread(); {
+	case err != nil:
+		r.log.Error("the thread that the request names cannot be kept for it", "err", err)
+		_, _ = r.claim.giveBack()
+		r.verdict = storeDown()
+		return
+	case !free:
+		_, _ = r.claim.giveBack()
+		r.verdict = threadBusy()
 		return
 	}
 	if !r.life.outlive() {

@@ -15,6 +15,7 @@ type reply struct {
 	translate.Reply
 	pause        *agui.Pause // whose question it answers, nil if none is known
 	answer       agui.Answer // to that
+	call         string      // that the message is on, "" if it names none
 	wasAnswer    bool        // that pause ended well, with this answer
 	isAnswer     bool        // it is an answer of this request
 	repeatsEntry bool        // it says what an entry of the request's resume array says

@@ -134,11 +134,12 @@ func TestLineOfAResume(t *testing.T) {
 			res.Body.Close()
 		}
 		send(input("t", "r1", ""))
-		send(input("t", "r2", resumeWith(`{"interruptId":"n1~id1","status":"resolved","payload":{"approved":true,"note":"sesame"}}`, no("n2~id2"))))
+		send(input("t", "r2", `,"protocolVersion":"1.0"`+resumeWith(`{"interruptId":"n1~id1","status":"resolved","payload":{"approved":true,"note":"sesame"}}`, no("n2~id2"))))
 		var line struct {
 			Answers       []loggedAnswer `json:"answers"`
 			Trace         string         `json:"trace_id"`
 			Dialect       string         `json:"dialect"`
+			Client        string         `json:"client"`
 			Principal     string         `json:"principal"`
 			PrincipalHash string         `json:"principal_hash"`
 		}
@@ -153,7 +154,7 @@ func TestLineOfAResume(t *testing.T) {
 		if len(line.Answers) != 2 || line.Answers[0] != (loggedAnswer{ID: "n1~id1", Status: "resolved", Says: "approved"}) || line.Answers[1] != (loggedAnswer{ID: "n2~id2", Status: "cancelled"}) {
 			t.Errorf("answers %v", line.Answers)
 		}
-		if line.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || line.Dialect != "fake" {
+		if line.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || line.Dialect != "fake" || line.Client != "@ag-ui/client" {
 			t.Errorf("%+v", line)
 		}
 		if (line.Principal == "zora") != (shown == principal.ShowName) || (len(line.PrincipalHash) == 64) != (shown == principal.ShowHash) {

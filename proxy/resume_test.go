@@ -440,15 +440,24 @@ func TestReannouncedCallsAreDropped(t *testing.T) {
 		`{"type":"TOOL_CALL_END","toolCallId":"c1"}`,
 	}
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"tm1","toolCallId":"c1","content":"done"}`
-	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		if n == 1 {
-			sendStream(w, streamOf(started, call[0], call[1], call[2], asks))
-			return
-		}
-		sendStream(w, streamOf(started, call[0], call[1], call[2], result, finished))
-	})
-	g.do(input("t", "r1", ""))
-	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TOOL_CALL_RESULT RUN_FINISHED")
+	for name, c := range map[string]struct{ messages, want string }{
+		"the client has it":                      {oldUser + `,{"id":"c1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{}"}}]}`, "RUN_STARTED TOOL_CALL_RESULT RUN_FINISHED"},
+		"the client sends its new messages only": {"", "RUN_STARTED TOOL_CALL_RESULT RUN_FINISHED"},
+		"the client lacks it":                    {oldUser, "RUN_STARTED TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END TOOL_CALL_RESULT RUN_FINISHED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if n == 1 {
+					sendStream(w, streamOf(started, call[0], call[1], call[2], asks))
+					return
+				}
+				sendStream(w, streamOf(started, call[0], call[1], call[2], result, finished))
+			})
+			g.do(input("t", "r1", ""))
+			_, got := post(t, g.front.URL, "application/json", `{"threadId":"t","runId":"r2","messages":[`+c.messages+`]`+resumeWith(yes("n1~id1"))+`}`)
+			wantTypes(t, got, c.want)
+		})
+	}
 }
 
 func TestOpenItemsAreClosedBeforeAPause(t *testing.T) {

@@ -41,11 +41,16 @@ type run struct {
 	out       *stream.Writer // to the client
 	body      *body          // what it is to get, nil if the answer passes as it is
 	results   resultIDs
-	openCalls []openCall // calls of the stream without a result so far, see noteCall
-	ownPause  string     // id of the pause that this run opened
-	errored   bool       // the backend's RUN_ERROR does not say what became of the answers
-	runID     *runID     // in the handler's books, nil if it is not there
-	subagents waitingSubagents
+	ownThread *ownThread // nil unless it is judged against the record of another thread
+	// pauseElsewhere is the pause of another thread that the request answers, "" if none is known.
+	pauseElsewhere string
+	openCalls      []openCall // calls of the stream without a result so far, see noteCall
+	ownPause       string     // id of the pause that this run opened
+	errored        bool       // the backend's RUN_ERROR does not say what became of the answers
+	runID          *runID     // in the handler's books, nil if it is not there
+	subagents      waitingSubagents
+
+	readable readable // what the client is told, in events that it knows
 
 	life   life
 	span   Span // nil: none is made
@@ -81,8 +86,14 @@ type attempt struct {
 	notTaken      *agui.RunError     // why the answers beside the message do not count, nil if they do
 	stands        *contract.Standing // in their place, nil if nothing does
 	transcript    *transcript.Transcript
+	withheldFrom  []agui.Message // the messages from which calls were taken out, nil if none were
 	knownCalls    knownCalls
 	untold        withheldStory
+	linked        []linkedPause // pauses of other threads that its messages are about
+	// openCallStays are the open calls of its messages that were looked up in the index, and whether
+	// they may reach the backend. indexFails: the store did not say.
+	openCallStays map[callKey]bool
+	indexFails    bool
 }
 
 // anew begins another attempt.
@@ -142,6 +153,7 @@ type body struct {
 	out   stream.Output // whole frames for the client
 	lf    []byte        // scratch for frames with other line ends
 	emits func(agui.Event)
+	outs  func(agui.Event) // out.Event
 
 	phase     phase
 	end       ending      // of the exchange at hand, where up is nil

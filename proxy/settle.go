@@ -29,6 +29,7 @@ func (r *run) conclude(e ending) conclusion {
 			became = failed
 		}
 	}
+	res.Before = r.withCalls(res.Before)
 	for _, ev := range res.Before {
 		r.noteCall(ev)
 		r.transcript.Add(ev)
@@ -102,10 +103,14 @@ func (r *run) end(res *translate.Result, e *ending, became translate.Fate) (even
 		}
 	}
 	r.note(finish)
-	if finish.Type != agui.RunErrored {
-		return append(res.Before, r.withNotTaken(finish)), doubtful
+	before := res.Before
+	if open == nil {
+		before = append(before, r.ownResults(nil, doubtful || after == mayHaveRun)...)
 	}
-	return r.lastWords(res.Before, finish, open, after), doubtful
+	if finish.Type != agui.RunErrored {
+		return append(before, r.withNotTaken(finish)), doubtful
+	}
+	return r.lastWords(before, finish, open, after), doubtful
 }
 
 // outcomeOf is the terminal event of a run that does not ask, and what the record is to hold of it.

@@ -227,7 +227,7 @@ func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 	settled := map[answered]bool{}
 	for n := range r.replies {
 		if d := &r.replies[n]; d.wasAnswer && len(known) > 0 {
-			settled[answered{d.answer.Message, r.request.input.Messages[d.At].ToolCallID}] = true
+			settled[answered{d.answer.Message, d.call}] = true
 		}
 	}
 	for _, m := range r.in.Messages {

@@ -115,6 +115,9 @@ func (r *run) asked() []asking {
 			list = append(list, newAsking(result.Pause, result))
 		}
 	}
+	for _, one := range r.linked {
+		list = append(list, newAsking(one.pause, one.result))
+	}
 	return list
 }
 

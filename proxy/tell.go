@@ -19,9 +19,11 @@ func (r *run) tell(out *stream.Writer, events []agui.Event) {
 	r.beginStream(out)
 	var b []byte
 	for _, ev := range events {
-		b = stream.AppendEvent(b, ev)
+		r.readable.tell(ev, func(ev agui.Event) {
+			b = stream.AppendEvent(b, ev)
+			r.report.told++
+		})
 	}
-	r.report.told += len(events)
 	if _, err := out.Write(b); err != nil {
 		r.log.Debug("the client is gone", "err", err)
 		return
@@ -115,7 +117,11 @@ func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event
 		events = append(events, customInterrupt(p))
 	}
 	events = append(events, more...)
-	if r.show == translate.ShowNative && p.NativeFinish != nil { // nil: it was opened before the operator chose this form
+	how := r.tellingOf(p)
+	if how == byText {
+		events = append(events, r.questionText(p)...)
+	}
+	if r.show == translate.ShowNative && p.NativeFinish != nil && how != byOutcome {
 		return append(events, r.withRunIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, r.in.RunID))))
 	}
 	return append(events, r.outcomeEvent(p))
@@ -208,7 +214,8 @@ func (r *run) again() []agui.Event {
 	if r.show != translate.ShowNative { // to such a client its backend's own stream is told again, and nothing else
 		shown = r.storedSnapshots(askedSnapshots(p), p.Seen)
 	}
-	return append([]agui.Event{r.startEvent()}, r.tellPause(p, r.announcement(p), shown)...)
+	events := append([]agui.Event{r.startEvent()}, r.calledAgain(p)...)
+	return append(events, r.tellPause(r.withRetoldIDs(p), r.announcement(p), shown)...)
 }
 
 func (r *run) quiet() []agui.Event {
@@ -224,11 +231,12 @@ func (r *run) replay(result *store.Result) []agui.Event {
 	}
 	if result.Next != "" {
 		r.report.outcome = "replay"
-		return append(append([]agui.Event{r.startEvent()}, r.latestSnapshots()...), r.finishEvent())
+		events := append([]agui.Event{r.startEvent()}, r.streamedEnd(result)...)
+		return append(append(events, r.latestSnapshots()...), r.finishEvent())
 	}
 	r.report.outcome = "replay"
 	finish := r.withRunIDs(agui.NewEvent(slices.Clone(result.Finish)))
-	events := []agui.Event{r.startEvent()}
+	events := append([]agui.Event{r.startEvent()}, r.streamedEnd(result)...)
 	if r.showsEnd(result.Pause) {
 		events = append(events, r.storedSnapshots(endedSnapshots(result), result.Seen)...)
 	}
@@ -273,13 +281,13 @@ func (r *run) tellAgain(p *agui.Pause, why *refusal) []agui.Event {
 	if r.show == translate.ShowNative {
 		return r.tellPause(p, r.announcement(p), nil)
 	}
-	told := *p
-	told.Interrupts = slices.Clone(p.Interrupts)
+	told := *r.withRetoldIDs(p)
+	told.Interrupts = slices.Clone(told.Interrupts)
 	for n := range told.Interrupts {
 		i := &told.Interrupts[n]
 		i.Object = withRefusal(i.Object, why)
 	}
-	events := r.tellPause(&told, r.announcement(p), nil)
+	events := append(r.calledAgain(p), r.tellPause(&told, r.announcement(p), nil)...)
 	last := len(events) - 1
 	events[last] = r.explained(events[last], why)
 	return events

@@ -42,7 +42,7 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 		}
 	} else if !answers.Exists() {
 		w.plainRuns++
-		if rec.State != store.None {
+		if rec.State != store.None && !elsewhere(string(body)) {
 			w.violates("an ordinary run reached the backend while the thread is %s", rec.State)
 		}
 	}
@@ -207,8 +207,14 @@ func (w *world) whileClaimed() {
 	synctest.Wait() // it waits: nothing else goes on until this run has ended
 	w.handOver()
 	bodies := []string{w.body(resumeWith(no("n1~nobody")), false)}
-	if rec := w.record(); rec.Pause == nil || !rec.Pause.Decided() { // else they would wait for this one
+	now := w.record()
+	if now.Pause == nil || !now.Pause.Decided() { // else they would wait for this one
 		bodies = append(bodies, w.body("", false), w.body("", true))
+	}
+	if thread := w.thread; thread != "" && (now.Pause == nil || !now.Pause.Decided()) { // the thread that asked is as busy
+		w.thread = ""
+		bodies = append(bodies, w.body("", false), w.body("", true))
+		w.thread = thread
 	}
 	for n, body := range bodies {
 		w.at = (at + n) % 2

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,7 @@ type world struct {
 	pending []string // its list: emptied by a RUN_FINISHED without interrupts only
 	lists   [][]string
 	history []string
+	thread  string // that its next requests name; "" is the thread t
 	last    string // what it sent
 	got     string // what it got for that, "" if nothing
 
@@ -104,7 +106,7 @@ func (w *world) restart(at int) {
 	o := Options{
 		Upstream: up, Dialect: w.dialect(), Client: ClientOutcome, OnDisconnect: disconnect,
 		Elsewhere: &Elsewhere{KeepsInput: true},
-		NewID:     func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprint("id", w.ids) },
+		NewID:     func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprintf("id%010d", w.ids) },
 		Events: taker(func(e *event.Event) error {
 			if m.dead.Load() {
 				return errDead
@@ -236,12 +238,15 @@ func (w *world) body(more string, fresh bool) string {
 		w.history = append(w.history, fmt.Sprintf(`{"id":"u%d","role":"user","content":"more %d"}`, len(w.history), len(w.history)))
 	}
 	w.runs++
-	return fmt.Sprintf(`{"threadId":"t","runId":"r%d","messages":[%s]%s}`, w.runs, strings.Join(w.history, ","), more)
+	return fmt.Sprintf(`{"threadId":%q,"runId":"r%d","messages":[%s]%s}`, cmp.Or(w.thread, "t"), w.runs, strings.Join(w.history, ","), more)
 }
 
 func (w *world) plain(mode string, fresh bool) { w.send(w.body("", fresh), mode) }
 
 func (w *world) again(mode string) {
+	if elsewhere(w.last) {
+		mode = "finish" // on another thread it asks nothing, see answerElsewhere
+	}
 	if w.last != "" {
 		w.send(w.last, mode)
 	}
@@ -375,6 +380,9 @@ func dataIn(stream string) (list []gjson.Result) {
 // answering says whether a request answers something.
 func answering(body string) bool { return len(gjson.Get(body, "resume").Array()) > 0 }
 
+// elsewhere reports whether a request names another thread than the one with the questions.
+func elsewhere(body string) bool { return gjson.Get(body, "threadId").Str != "t" }
+
 // checkStream: one RUN_STARTED, at the beginning, and a terminal event at the end.
 func (w *world) checkStream(got string) {
 	if strings.Count(got, `"type":"RUN_STARTED"`) != 1 {
@@ -388,8 +396,11 @@ func (w *world) checkStream(got string) {
 
 // checkTold: whoever answers something is told what is open, no more and no less.
 func (w *world) checkTold(body, got string) {
-	if !answering(body) {
-		return
+	if !answering(body) || elsewhere(body) && strings.Contains(got, string(agui.UnknownInterruptID)) {
+		return // the index may have lost the way to the question
+	}
+	if elsewhere(body) && len(w.pending) == 0 && gjson.Get(body, "messages.#").Int() > 1 {
+		return // it may have gone on as an ordinary run of its own thread
 	}
 	var open []string
 	if rec := w.record(); rec.State == store.Open {

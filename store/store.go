@@ -187,10 +187,12 @@ type Store interface {
 	See(ctx context.Context, key Key, pauseID string) error
 
 	// Remember notes something under a key that is of no thread: what is worth to know of earlier
-	// threads, and may be lost. Load returns the notes. The store sets n.At. A note with the same id
-	// gives way, and of all the newest are kept: most, which is 1 to MaxNotes. It is no error if the
-	// key is of a thread, and changes nothing else of that. The record is forgotten when nothing has
-	// been noted in it for as long as a thread that has ended is known, and for NoteAge.
+	// threads, or which thread holds a question. Load returns the notes. The store sets n.At. A note
+	// with the same id gives way, and of all the newest are kept: most, which is 1 to MaxNotes. It is
+	// no error if the key is of a thread, and changes nothing else of that. The record is forgotten
+	// when nothing has been noted in it, and nobody has loaded it, for as long as a thread that has
+	// ended is known, and for NoteAge. A store without room may forget it sooner. Remember returns
+	// when the note is as safe as a pause that Open has returned for.
 	Remember(ctx context.Context, key Key, n Note, most int) error
 
 	// Snapshots returns what is kept of the thread at a moment of the pause with this id. It is

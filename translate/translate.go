@@ -247,6 +247,16 @@ type Locker interface {
 	Locks(p *agui.Pause) bool
 }
 
+// A Reviver is a Freer that reads in the id of a question how its backend is told no. So a question
+// whose record is gone can be cancelled once a client has named it.
+type Reviver interface {
+	// Revive returns a pause of the questions with these ids, published or the backend's own, as
+	// clients named them. Each takes a cancel and nothing else. It leaves out an id that its backends
+	// do not make, and the pause has no Interrupts if none is left. spoken is the dialect that the
+	// path is known to speak. It is pure.
+	Revive(ids []string, spoken string) agui.Pause
+}
+
 // A Hinter is a Dialect whose backends have a protocol of their own beside AG-UI. Holdpoint passes
 // that protocol untranslated.
 type Hinter interface {
@@ -363,8 +373,26 @@ type Reply struct {
 // of the pause that a request answers. Begin decides about those.
 type Continuer interface {
 	// Continues reports whether a backend may do so where the thread is known to speak a dialect.
-	// spoken is as in HistoryReader.Replies. It is pure, and cheap.
-	Continues(spoken string) bool
+	// spoken is as in HistoryReader.Replies, and backend as in Request.Backend. It is pure, and cheap.
+	Continues(spoken, backend string) bool
+}
+
+// A Stateless is a Dialect some of whose backends keep nothing between two runs, and whose model's
+// provider refuses a history with a call that has no result. A question that Holdpoint has lost
+// leaves such a call in the chat, which nobody can answer any more.
+//
+// proxy takes such a call out of its message if a user's message follows it and a client of the
+// chat has named a question under whose id only such a backend asks, unless the request declares
+// its tool. No message goes by that. Where the dialect knows the backend, Begin does it.
+type Stateless interface {
+	// AsksUnder reports whether the id of a question shows that a backend of this kind has asked, and
+	// returns the id of the call that the question is about. id is the backend's own. spoken is as in
+	// HistoryReader.Replies. It is pure, and cheap.
+	AsksUnder(id, spoken string) (call string, asks bool)
+	// KeepsNothing reports whether a backend of this kind has made the pause. It reads question and
+	// answer out of each request, so it gets an answer on whatever thread the client names. Any other
+	// backend gets it on the thread that asked. It is pure.
+	KeepsNothing(p *agui.Pause) bool
 }
 
 // A DecisionReader is a Dialect whose backends read a decision in a tool message by what the
@@ -452,6 +480,9 @@ type Asked struct {
 	// Sticky says that the backend keeps the first answer to a question, and replays it whenever
 	// the question comes back.
 	Sticky bool
+	// FirstAsked says that the run itself went to the questions, so that the backend keeps no answer
+	// to them yet. It is for questions that no id tells from earlier ones with the same words.
+	FirstAsked bool
 	// CancelEnds says that a cancel of every question reaches the backend although it keeps another
 	// answer: the dialect can end what waits without an answer (Request.EndOnly).
 	CancelEnds bool
@@ -468,7 +499,7 @@ type Asked struct {
 // Pause is the pause as it goes into the record of a dialect, before proxy has given it ids.
 func (a Asked) Pause(dialect string) agui.Pause {
 	return agui.Pause{
-		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, CancelEnds: a.CancelEnds, Native: a.Own, NativeFinish: a.OwnFinish,
+		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, FirstAsked: a.FirstAsked, CancelEnds: a.CancelEnds, Native: a.Own, NativeFinish: a.OwnFinish,
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"holdpoint/internal/agui"
+	"holdpoint/internal/client"
 	"holdpoint/internal/doctor"
 	"holdpoint/internal/tanstack"
 )
@@ -126,15 +128,25 @@ func (f *doctorFlags) readTools() error {
 		ProtocolVersion string            `json:"protocolVersion"`
 	}
 	whole := json.Unmarshal(text, &request.Tools) != nil
-	if whole && (json.Unmarshal(text, &request) != nil || request.Tools == nil) {
+	if whole && (json.Unmarshal(text, &request) != nil || request.Tools == nil && !showsClient(text)) {
 		return fmt.Errorf("-tools: %s: want a JSON array of tools, or a request that has them", f.tools)
 	}
 	if whole && !f.version {
 		f.probe.ProtocolVersion = request.ProtocolVersion
 	}
 	f.probe.TanStack = whole && tanstack.Sent(text)
+	if whole {
+		f.probe.Request = text
+	}
 	f.probe.Tools, err = json.Marshal(request.Tools)
 	return err
+}
+
+// showsClient reports whether a text is a request that shows which client sent it. Clients of .NET
+// leave out tools if they have none.
+func showsClient(text []byte) bool {
+	in, is, err := agui.ParseInput(text)
+	return err == nil && is && client.Of(&in) != nil
 }
 
 // examine looks at what the argument names.

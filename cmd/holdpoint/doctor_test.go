@@ -49,6 +49,7 @@ func TestDoctor(t *testing.T) {
 		{[]string{"-tools", file("request.json", `{"tools":[]}`), asking}, 0, "HOLDPOINT_CLIENT=native", ""},
 		{[]string{"-tools", file("tanstack.json", `{"tools":[],"forwardedProps":{},"data":{}}`), asking}, 0, "the client is TanStack AI's", ""},
 		{[]string{"-tools", file("versioned.json", `{"tools":[],"protocolVersion":"1.0"}`), asking}, 0, "verdict     the backend asks", ""},
+		{[]string{"-tools", file("dotnet.json", `{"threadId":"t","runId":"run_0d66c3ca00004ab4b96e8b2898de1e9a","messages":[{"name":null,"id":"u","role":"user","content":"x"}],"context":[]}`), plain}, 0, "client      Microsoft.Agents.AI.AGUI", ""},
 		{[]string{file("garbage", "hello")}, 1, "nothing in it is an event of AG-UI", ""},
 		{[]string{file("empty", "")}, 2, "nothing to judge", ""},
 		{[]string{"-header-file", headers, "-header", "X-Tenant: y", server.URL + "?key=hush"}, 0, "ends with RUN_FINISHED", ""},

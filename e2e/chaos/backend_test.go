@@ -32,6 +32,10 @@ func families() []dialecttest.Backend {
 // intruder is the beginning of a message that no backend may get: its thread has an open question.
 const intruder = "intruder"
 
+// elsewhere follows the name of a thread in the name of another one on which its questions are
+// answered. A backend that keeps nothing sees that name.
+const elsewhere = "/elsewhere-"
+
 // A backend asks when it is told to. It carries out what it is told to carry out, each time that
 // it is told, and counts. The path of a request is the number of its family.
 type backend struct {
@@ -106,7 +110,8 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b.mu.Lock()
-	th := b.threads[strings.TrimPrefix(r.URL.Path, "/")+"/"+gjson.GetBytes(body, "threadId").Str]
+	name, _, _ := strings.Cut(gjson.GetBytes(body, "threadId").Str, elsewhere)
+	th := b.threads[strings.TrimPrefix(r.URL.Path, "/")+"/"+name]
 	b.mu.Unlock()
 	if th == nil {
 		b.report.violates("the backend got a request for no thread: %s %s", r.URL.Path, body)

@@ -191,9 +191,15 @@ func (p *person) decides(open []string) (next []string) {
 		}
 	}
 	p.w.report.count(how)
+	there := p.dice.IntN(4) == 0 // on other threads, as a client of .NET does
 	var end reply
 	if !p.until("an answer", func() bool {
-		for _, end = range p.sendsAll(bodies) {
+		for _, end = range p.sendsAll(bodies, there) {
+			if there && end.code == "UNKNOWN_INTERRUPT_ID" {
+				p.w.report.count("the index had lost the way") // the thread itself must know it
+				there = false
+				return false
+			}
 			if end.code == "UNKNOWN_INTERRUPT_ID" || end.code == "PARTIAL_RESUME" {
 				p.w.report.loses("an answer found no question", "%s (%s): %s: %s", p.th.name, p.th.family.Name(), open, end.message)
 				return true
@@ -224,14 +230,20 @@ func (p *person) decides(open []string) (next []string) {
 	return nil
 }
 
-// sendsAll sends answers, sometimes each of them several times at once.
-func (p *person) sendsAll(bodies []string) []reply {
+// sendsAll sends answers, sometimes each of them several times at once. there: on other threads, of
+// which each body has its own.
+func (p *person) sendsAll(bodies []string, there bool) []reply {
 	if p.dice.IntN(3) == 0 {
 		bodies = slices.Concat(bodies, bodies)
 	}
 	replies := make([]reply, len(bodies))
 	var all sync.WaitGroup
 	for n, body := range bodies {
+		if there {
+			p.w.report.count("answered on another thread")
+			other := fmt.Sprint(p.th.name, elsewhere, p.runs, "-", p.dice.IntN(3))
+			body = strings.Replace(body, fmt.Sprintf(`"threadId":%q`, p.th.name), fmt.Sprintf(`"threadId":%q`, other), 1)
+		}
 		at, patience := p.w.any(p.dice), p.patience()
 		all.Go(func() { replies[n] = post(at, p.path, body, patience, p.w.report) })
 	}

@@ -38,9 +38,11 @@ const kinds = { copilotkit: "copilotkit.jsx", assistant: "assistant.jsx" };
 const patience = 60_000;
 const say = (answer) => process.stdout.write(JSON.stringify(answer) + "\n");
 
+// In one file CopilotKit's page has 25 MB, and a browser takes seconds of its processor to read that. So it comes in parts, as a
+// real application does. Highlighted code and diagrams are left out: their parts are loaded only for a message that has them.
 const made = await build({
-  entryPoints: Object.values(kinds), bundle: true, write: false, outdir: "out", format: "iife", platform: "browser", jsx: "automatic", logLevel: "error",
-  define: { "process.env.NODE_ENV": '"production"' }, loader: { ".css": "empty" },
+  entryPoints: Object.values(kinds), bundle: true, write: false, outdir: "out", format: "esm", splitting: true, platform: "browser", jsx: "automatic", logLevel: "error",
+  external: ["shiki", "mermaid"], define: { "process.env.NODE_ENV": '"production"' }, loader: { ".css": "empty" },
   alias: { "@assistant-ui/react-ag-ui/http-agent": "./node_modules/@assistant-ui/react-ag-ui/node_modules/@ag-ui/client" },
 });
 const files = new Map(made.outputFiles.map((f) => ["/" + f.path.split("/").pop(), f.contents]));
@@ -85,7 +87,7 @@ const shows = (what) => {
 };
 const composer = "[data-testid=copilot-chat-textarea], #composer";
 const send = "[data-testid=copilot-send-button], #send";
-const ready = (one) => one.page.waitForFunction((c) => document.querySelector(c) && document.getElementById("state")?.innerText === "idle", composer, { timeout: patience });
+const ready = (one) => one.page.waitForFunction((c) => document.querySelector(c) && document.getElementById("state")?.innerText === "idle", composer, { timeout: patience, polling: 100 });
 
 const ops = {
   async open({ page: name, kind, url, runtime, thread, card, beside, at: other }) {
@@ -114,7 +116,7 @@ const ops = {
   async say({ page: name, text }) {
     const one = at(name);
     await one.page.fill(composer, text);
-    await one.page.waitForFunction((b) => document.querySelector(b)?.disabled === false, send, { timeout: patience });
+    await one.page.waitForFunction((b) => document.querySelector(b)?.disabled === false, send, { timeout: patience, polling: 100 });
     await one.page.press(composer, "Enter");
     return look(one);
   },
@@ -141,7 +143,7 @@ const ops = {
       for (const end = Date.now() + (withinMs ?? patience); !one.said.some((s) => s.includes(what.thrown)) && Date.now() < end;) await one.page.waitForTimeout(50);
       return { ...(await look(one)), came: one.said.some((s) => s.includes(what.thrown)) };
     }
-    try { await one.page.waitForFunction(shows, what, { timeout: withinMs ?? patience }); } catch { came = false; }
+    try { await one.page.waitForFunction(shows, what, { timeout: withinMs ?? patience, polling: 100 }); } catch { came = false; }
     return { ...(await look(one)), came };
   },
   look: ({ page: name }) => look(at(name)),

@@ -58,6 +58,7 @@ var all = []scene{
 	{"decide", "deny with a comment"},
 	{"decide", "deny by a click"},
 	{"decide", "edit the arguments"},
+	{"decide", "edit the arguments in the form of the yes"},
 	{"decide", "answer a question"},
 	{"decide", "undo"},
 	{"decide", "how a decision is sent"},

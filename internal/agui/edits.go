@@ -10,22 +10,51 @@ import (
 // approvals are the members by which a schema asks for a yes or a no.
 var approvals = [...]string{"approved", "accepted", "confirmed"}
 
+// The members of an answer that name other arguments, or the call with its arguments. The client of
+// the AG-UI .NET SDK writes the whole call into each answer:
+//
+//	{"approved":true,"toolCall":{"callId":"c1","name":"delete_file","arguments":{"path":"a.txt"}},"result":null}
+//
+// Its application edits a call by other arguments there. AGUI.Server runs the call that it reads
+// there. No other backend reads it.
+const (
+	editsKey  = "editedArgs"
+	callKey   = "toolCall"
+	resultKey = "result"
+)
+
 // EditsUnasked reports whether a payload edits the arguments of a call, and its schema asks for a
 // yes or a no alone. Most schemas take further members, and most backends leave out what they do
 // not know. They would run the call with the arguments that somebody has just changed.
 func EditsUnasked(schema, payload json.RawMessage) bool {
-	edits, yes, no := false, false, false
+	edits := false
 	View(payload).ForEach(func(k, v gjson.Result) bool {
-		edits = edits || SameKey(k.Str, "editedArgs") && v.Type != gjson.Null
+		edits = edits || SameKey(k.Str, editsKey) && v.Type != gjson.Null
+		return true
+	})
+	if !edits || deniesPlainly(payload) {
+		return false
+	}
+	asks, offers := offersEdits(schema)
+	return asks && !offers
+}
+
+// deniesPlainly reports whether an object says no under one of the names of an approval, and yes
+// under none.
+func deniesPlainly(payload json.RawMessage) bool {
+	yes, no := false, false
+	View(payload).ForEach(func(k, v gjson.Result) bool {
 		if slices.ContainsFunc(approvals[:], func(key string) bool { return SameKey(k.Str, key) }) {
 			yes, no = yes || v.Type != gjson.False, no || v.Type == gjson.False
 		}
 		return true
 	})
-	if !edits || no && !yes {
-		return false
-	}
-	asks, offers := false, false
+	return no && !yes
+}
+
+// offersEdits reports whether a schema asks for a yes or a no, and whether it offers edited
+// arguments with a yes.
+func offersEdits(schema json.RawMessage) (asks, offers bool) {
 	for _, form := range formsOf(View(schema)) {
 		members := form.Get("properties")
 		takesYes := true
@@ -34,9 +63,31 @@ func EditsUnasked(schema, payload json.RawMessage) bool {
 			asks = asks || approval.Exists()
 			takesYes = takesYes && approval.Get("const").Type != gjson.False
 		}
-		offers = offers || takesYes && members.Get("editedArgs").Exists()
+		offers = offers || takesYes && members.Get(editsKey).Exists()
 	}
-	return asks && !offers
+	return asks, offers
+}
+
+// FormOfEdits returns the part of a schema that takes a yes with other arguments, and the member
+// that says the yes. A schema has it as a whole, or in one of its forms. key is "" if no part takes
+// that.
+func FormOfEdits(schema json.RawMessage) (form gjson.Result, key string) {
+	for _, form := range formsOf(View(schema)) {
+		members := form.Get("properties")
+		if !members.Get(editsKey).Exists() {
+			continue
+		}
+		for _, key := range approvals {
+			yes := members.Get(key)
+			if only := yes.Get("const"); only.Exists() && only.Type != gjson.True {
+				continue
+			}
+			if yes.Get("type").Str == "boolean" || yes.Get("const").Type == gjson.True {
+				return form, key
+			}
+		}
+	}
+	return gjson.Result{}, ""
 }
 
 // formsOf returns a schema and the members of its oneOf, anyOf and allOf. A schema may have one
@@ -47,4 +98,129 @@ func formsOf(schema gjson.Result) []gjson.Result {
 		forms = append(forms, schema.Get(key).Array()...)
 	}
 	return forms
+}
+
+// ReadCall returns an answer's payload without the call that it repeats. Other arguments of the
+// call become editedArgs if the question offers edits. wrong says why the payload must not be taken
+// and is "" otherwise: the call is not the one that was asked about, or it has other arguments and
+// the question offers no edits, or the payload has two edits that differ.
+//
+// A question that is about no call is the application's own, and so is its payload.
+func (i *Interrupt) ReadCall(payload json.RawMessage) (rest json.RawMessage, wrong string) {
+	var calls, edits []gjson.Result
+	View(payload).ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case SameKey(k.Str, editsKey) && v.Type != gjson.Null:
+			edits = append(edits, v)
+		case SameKey(k.Str, callKey) && v.IsObject():
+			calls = append(calls, v)
+		}
+		return true
+	})
+	if len(calls) == 0 || len(i.Calls) == 0 && i.ToolCallID() == "" {
+		return payload, ""
+	}
+	if len(i.Calls) > 1 {
+		return payload, "has a toolCall, and the question is about several calls"
+	}
+	asked := AskedCall{ID: i.ToolCallID(), Unknown: true}
+	if len(i.Calls) == 1 {
+		asked = i.Calls[0]
+	}
+	changes, wrong := changesIn(asked, calls, len(payload))
+	switch {
+	case wrong != "":
+		return payload, wrong
+	case len(changes) == 0 || deniesPlainly(payload):
+		return withoutCall(payload, nil), ""
+	}
+	if _, offers := offersEdits(i.Schema()); !offers {
+		if asked.Unknown {
+			return payload, "has a toolCall with arguments, and nobody knows which arguments were asked about: an answer without the toolCall is taken"
+		}
+		return payload, "has a toolCall with other arguments than those that were asked about, and its responseSchema offers no edits: the call would run as it was asked"
+	}
+	edited := bytesOf(changes[0])
+	same := EqualTo(edited)
+	for _, other := range slices.Concat(changes[1:], edits) {
+		if !same(bytesOf(other)) {
+			return payload, "edits the arguments twice (toolCall, editedArgs), and not the same"
+		}
+	}
+	return withoutCall(payload, edited), ""
+}
+
+// changesIn compares the calls in an answer with the one that was asked about, whichever of their
+// keys a reader takes. It returns the arguments that are others than those that were asked about,
+// or that may be, and what is wrong with any other difference. size is that of the answer:
+// arguments that are far longer are not read.
+func changesIn(asked AskedCall, calls []gjson.Result, size int) (changes []gjson.Result, wrong string) {
+	longer := len(asked.Args) > longerJSON*size+1024
+	var arguments json.RawMessage // nil: there are none
+	if !longer && ValidJSON([]byte(asked.Args)) {
+		arguments = argumentsOf(gjson.Parse(asked.Args))
+	}
+	same := EqualTo(arguments)
+	for _, call := range calls {
+		given := false
+		call.ForEach(func(k, v gjson.Result) bool {
+			switch {
+			case SameKey(k.Str, "callId") && asked.ID != "" && v.Str != asked.ID,
+				SameKey(k.Str, "name") && asked.Name != "" && v.Str != asked.Name:
+				wrong = "has a toolCall that is not the call that was asked about"
+			case SameKey(k.Str, "arguments"):
+				given = true
+				switch {
+				case !longer && same(argumentsOf(v)): // of an unknown call: none
+				case v.IsObject():
+					changes = append(changes, v)
+				default:
+					wrong = "has a toolCall whose arguments are not an object"
+				}
+			}
+			return wrong == ""
+		})
+		if wrong == "" && !given && !asked.Unknown && (longer || arguments != nil) {
+			wrong = "has a toolCall without its arguments"
+		}
+		if wrong != "" {
+			return nil, wrong
+		}
+	}
+	return changes, ""
+}
+
+// argumentsOf returns the arguments of a call, nil if they are null or an empty object. Some
+// clients write null for a call without arguments, and others an empty object.
+func argumentsOf(v gjson.Result) json.RawMessage {
+	if !v.Exists() || v.Type == gjson.Null || v.IsObject() && !HasMembers(bytesOf(v)) {
+		return nil
+	}
+	return bytesOf(v)
+}
+
+// withoutCall returns a payload without its calls and without a result that is null. Edited
+// arguments take the place of all others, unless they are nil.
+func withoutCall(payload, edited json.RawMessage) json.RawMessage {
+	out := append(make([]byte, 0, len(payload)), '{')
+	add := func(key string, value []byte) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, key...), ':'), value...)
+	}
+	View(payload).ForEach(func(k, v gjson.Result) bool {
+		switch {
+		case SameKey(k.Str, callKey) && (v.IsObject() || v.Type == gjson.Null):
+		case SameKey(k.Str, resultKey) && v.Type == gjson.Null:
+		case SameKey(k.Str, editsKey) && edited != nil:
+		default:
+			add(k.Raw, bytesOf(v))
+		}
+		return true
+	})
+	if edited != nil {
+		add(`"`+editsKey+`"`, edited)
+	}
+	return append(out, '}')
 }

@@ -42,6 +42,16 @@ type Case struct {
 	Carry string
 	// Stranger says that the record is another principal's.
 	Stranger bool
+	// Elsewhere reports that the record is of another thread than the one that the request names, and
+	// holds the question that the request answers. Nothing else that it holds is in the way of the
+	// request.
+	Elsewhere bool
+	// NewThreads reports that the client is one of .NET's, which take a new thread for each run unless
+	// the application keeps it.
+	NewThreads bool
+	// GivesUp reports that the client can answer the open pause in no form, and was told it as a text.
+	// A new message of its person cancels the pause.
+	GivesUp bool
 	// InMemory says that the record's store loses it with the process, and shares it with no other.
 	InMemory bool
 	// Frees reports whether a cancel of a pause that ended in doubt is to be handed on all the same:
@@ -51,6 +61,10 @@ type Case struct {
 	// Locks reports whether a new message would lock the thread for good if its backend still waits
 	// for an answer to a pause that ended in doubt. A nil Locks reports false.
 	Locks func(p *agui.Pause) bool
+	// Named is a pause of the questions that clients of the thread named and that the record does not
+	// know, if their backend is known and takes a cancel for a no. Its Seen are the messages that are
+	// not new. It is nil if there are none.
+	Named *agui.Pause
 	// Valid judges a payload by a responseSchema; a payload of nil is null.
 	Valid func(schema, payload json.RawMessage) error
 }

@@ -30,9 +30,6 @@ func JudgeDecisions(c *Case) *agui.RunError {
 		if r := c.unfit(*i, a); r != nil {
 			return r.Refusal
 		}
-		if a.Status == agui.Resolved && agui.EditsUnasked(i.Schema(), a.Payload) {
-			return agui.Errorf(agui.InvalidPayload, "payload for interrupt %q edits the arguments (editedArgs), and its responseSchema offers no edits: the call would run as it was asked", i.ID)
-		}
 	}
 	answers, covered := c.WithDecisions()
 	if i, stuck := c.stuck(answers); stuck && !(covered && AllCancelled(answers)) {

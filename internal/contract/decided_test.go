@@ -142,8 +142,9 @@ func TestWhatIsDecidedAtAnotherDoor(t *testing.T) {
 	}
 }
 
-// TestEditsThatAreNotOffered: a decision with other arguments than were asked stands only where the
-// question offers that. A schema may have one form for the yes and another for the no.
+// TestEditsThatAreNotOffered: a decision with other arguments than were asked is taken only where
+// the question offers that, in the chat and elsewhere. A schema may have one form for the yes and
+// another for the no.
 func TestEditsThatAreNotOffered(t *testing.T) {
 	const (
 		asks = `,"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
@@ -184,6 +185,9 @@ func TestEditsThatAreNotOffered(t *testing.T) {
 		}
 		if got := JudgeDecisions(&c); (got != nil) != tt.refused || got != nil && got.Code != agui.InvalidPayload {
 			t.Errorf("%s under %q: %v", tt.payload, tt.schema, got)
+		}
+		if r := Judge(&c); (r.Do == Refuse) != tt.refused || tt.refused && (r.Refusal.Code != agui.InvalidPayload || !r.Reask) {
+			t.Errorf("%s under %q in the chat: %+v", tt.payload, tt.schema, r)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func Judge(c *Case) Ruling {
 	case c.Stray && c.StrayNames != "":
 		return c.refuseUnknown(c.StrayNames)
 	case c.Stray:
-		r := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open")
+		r := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open%s", c.howToKeep())
 		r.Reask = c.Record.Pause != nil
 		return r
 	case c.Unasked != "":
@@ -102,6 +102,7 @@ func (c *Case) refuseUnknown(id string) Ruling {
 	if id != "" {
 		r = refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread%s", agui.Cut(id), c.whyUnknown(id))
 	}
+	r.Refusal.Message += c.howToKeep()
 	r.Reask = c.Record.Pause != nil
 	return r
 }
@@ -109,6 +110,18 @@ func (c *Case) refuseUnknown(id string) Ruling {
 // minted is the form of an id that Holdpoint has made: 72 random bits stand behind the backend's
 // own.
 var minted = regexp.MustCompile(`~[A-Za-z0-9_-]{12}$`)
+
+// howToKeep returns how an application of .NET keeps its thread, which its client does not by
+// itself. It is "" for other clients.
+func (c *Case) howToKeep() string {
+	if !c.NewThreads {
+		return ""
+	}
+	return "; clients of .NET take a new thread for each run unless the application sets it: new ChatOptions { ConversationId = id }"
+}
+
+// IsMinted reports whether an id has the form of those that Holdpoint makes.
+func IsMinted(id string) bool { return minted.MatchString(id) }
 
 // whyUnknown says why the record may know nothing of an id that Holdpoint has made. It is "" for
 // other ids, and for one that the record knows.
@@ -119,7 +132,7 @@ func (c *Case) whyUnknown(id string) string {
 	case c.InMemory:
 		return ": it may be from before a restart, or of another replica's memory (HOLDPOINT_STORE is memory://)"
 	}
-	return ": it may be of another thread, path or store, or older than what is kept"
+	return ": it may be of another path, agent or store, or older than what is kept"
 }
 
 // firstNamed is the id that the first answer names, "" if none does.
@@ -162,6 +175,16 @@ func (c *Case) whileClaimed() Ruling {
 
 // withoutAnswers: the request brings none, or an empty resume array, which answers nothing.
 func (c *Case) withoutAnswers() Ruling {
+	if p := c.Record.Pause; c.Elsewhere && p != nil && !p.Decided() && len(c.newInput(p.Seen, p)) == 0 {
+		return Ruling{Do: TellAgain} // it repeats an answer that was there before the question was
+	}
+	if c.Elsewhere {
+		r := Ruling{Do: Pass}
+		if c.Input.HasResume {
+			r.Leave = LeaveArray
+		}
+		return r
+	}
 	p := c.Record.Pause
 	if missed := c.missed(); missed != nil {
 		return c.catchUp(missed)
@@ -169,6 +192,8 @@ func (c *Case) withoutAnswers() Ruling {
 	switch {
 	case p == nil && c.locked():
 		return Ruling{Do: Reopen, Replay: c.Record.Results[0]}
+	case p == nil && c.Named != nil && c.Carry == "" && c.Locks != nil && c.Locks(c.Named):
+		return reopenNamed(c.Named)
 	case p == nil && c.Input.HasResume:
 		return Ruling{Do: Pass, Leave: LeaveArray}
 	case p == nil:
@@ -187,6 +212,9 @@ func (c *Case) withoutAnswers() Ruling {
 		return c.resume(c.decidedElseCancelled())
 	case len(c.newInput(p.Seen, p)) == 0:
 		return Ruling{Do: TellAgain}
+	case c.GivesUp && slices.ContainsFunc(c.newInput(p.Seen, p), func(m agui.Message) bool { return m.Role == "user" }):
+		// A client that calls its own tools sends their results by itself: they cancel nothing.
+		return c.resume(c.decidedElseCancelled())
 	}
 	return reask(agui.PendingInterrupts, "interrupt %q is open: answer it with resume before sending new input (%d open)", c.firstOpen(), len(p.Interrupts)-len(p.Decisions))
 }
@@ -242,6 +270,9 @@ func (c *Case) noneOpen() Ruling {
 	if c.frees(result) {
 		return Ruling{Do: Reopen, Replay: result}
 	}
+	if p := c.cancelsNamed(); p != nil {
+		return reopenNamed(p)
+	}
 	if AllCancelled(c.Answers) && (!ended || failed || bringsNew) {
 		r := c.stripped()
 		if r.Do == Pass && !bringsNew {
@@ -250,6 +281,31 @@ func (c *Case) noneOpen() Ruling {
 		return r
 	}
 	return c.refuseLate(result)
+}
+
+// reopenNamed opens a pause of questions that only clients know, to be cancelled.
+func reopenNamed(p *agui.Pause) Ruling {
+	return Ruling{Do: Reopen, Replay: &store.Result{How: store.Doubtful, Pause: p, Seen: p.Seen}}
+}
+
+// cancelsNamed returns a pause of the questions that the answers cancel, if only clients know them.
+// It is nil if the answers are anything else.
+func (c *Case) cancelsNamed() *agui.Pause {
+	if c.Named == nil || c.Record.Pause != nil || !AllCancelled(c.Answers) {
+		return nil
+	}
+	p := *c.Named
+	p.Interrupts = nil
+	for n := range c.Named.Interrupts {
+		i := &c.Named.Interrupts[n]
+		if slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.ID == i.ID }) {
+			p.Interrupts = append(p.Interrupts, *i)
+		}
+	}
+	if len(p.Interrupts) != len(c.Answers) {
+		return nil
+	}
+	return &p
 }
 
 // whyNotCancelled returns why a cancel goes to nobody, if the backend may wait for it still. result
@@ -372,10 +428,23 @@ func (c *Case) lateFor(i agui.Interrupt, a agui.Answer) *Ruling {
 	return &r
 }
 
-// unfit refuses a payload that does not fit its question's schema; nil: it fits.
+// unfit refuses a payload that does not fit its question: by the schema, by the call that it names,
+// or by edits that the question does not offer. It returns nil if the payload fits. A payload in a
+// form of the dialect's own is the dialect's to judge, but for the call.
 func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
-	if a.Status != agui.Resolved || a.Own || i.Schema() == nil {
+	if a.Status != agui.Resolved {
 		return nil
+	}
+	if _, wrong := i.ReadCall(a.Payload); wrong != "" {
+		r := reask(agui.InvalidPayload, "payload for interrupt %q %s", i.ID, wrong)
+		return &r
+	}
+	if a.Own || i.Schema() == nil {
+		return nil
+	}
+	if agui.EditsUnasked(i.Schema(), a.Payload) {
+		r := reask(agui.InvalidPayload, "payload for interrupt %q edits the arguments (editedArgs), and its responseSchema offers no edits: the call would run as it was asked", i.ID)
+		return &r
 	}
 	if err := c.Valid(i.Schema(), a.Payload); err != nil {
 		r := refusePayload(i.ID, err)

@@ -64,6 +64,13 @@ func comesBack(how store.How, finish string) store.Record {
 	return r
 }
 
+// comesAnew is a record as comesBack makes it, but the backend has come to the question anew.
+func comesAnew(how store.How, finish string) store.Record {
+	r := comesBack(how, finish)
+	r.Pause.FirstAsked = true
+	return r
+}
+
 // endedAs is a record whose pause "x" ended well with the answer.
 func endedAs(a agui.Answer) store.Record {
 	r := endedRecord(store.Finished, endedWell)
@@ -182,6 +189,8 @@ func TestJudge(t *testing.T) {
 		{name: "a cancel is not handed on either, the pause is given up", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Quiet},
 		{name: "beside a new message that is an ordinary run", record: comesBack(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, messages: []string{oldUser, newUser}, do: Pass, leave: LeaveArray | LeaveCommand},
 		{name: "a cancel is not what an answer without payload was", record: endedAs(resolved("x", "")), answers: []agui.Answer{cancelled("x")}, do: Refuse, code: agui.ResumeConflict},
+		{name: "a question to which the backend has come anew takes any answer", record: comesAnew(store.Doubtful, ""), answers: []agui.Answer{resolved("x2", "false")}, do: Resume},
+		{name: "and a cancel, which is handed on", record: comesAnew(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Resume},
 		{name: "after a good end it is a new question", record: comesBack(store.Finished, endedWell), answers: []agui.Answer{resolved("x2", "false")}, do: Resume},
 
 		// strangers
@@ -313,7 +322,7 @@ func TestWhyAnIDIsUnknown(t *testing.T) {
 	}{
 		"in memory":                          {lost, true, store.Record{Now: testNow}, "before a restart"},
 		"in memory, beside another question": {lost, true, open, "another replica's memory"},
-		"kept":                               {lost, false, store.Record{Now: testNow}, "another thread, path or store"},
+		"kept":                               {lost, false, store.Record{Now: testNow}, "another path, agent or store"},
 		"an id of the backend's":             {"n1", true, store.Record{Now: testNow}, ""},
 		"an id that somebody made up":        {"n1~nobody", true, store.Record{Now: testNow}, ""},
 		"one that is known to have ended": {lost, true, store.Record{Now: testNow, Results: []*store.Result{
@@ -321,7 +330,12 @@ func TestWhyAnIDIsUnknown(t *testing.T) {
 		}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Judge(&Case{Record: test.record, InMemory: test.inMemory, Answers: []agui.Answer{resolved(test.id, "true")}})
+			c := &Case{Record: test.record, InMemory: test.inMemory, Answers: []agui.Answer{resolved(test.id, "true")}}
+			r := Judge(c)
+			c.NewThreads = true
+			if of := Judge(c); test.record.Pause == nil && !strings.Contains(of.Refusal.Message, "ConversationId = id") {
+				t.Errorf("a client of .NET's is told %q", of.Refusal.Message)
+			}
 			if r.Refusal == nil || r.Refusal.Code != agui.UnknownInterruptID {
 				t.Fatalf("ruled %+v", r)
 			}

@@ -7,9 +7,10 @@ import (
 
 // stuck finds an answer that the backend would replace by the one that it keeps, see
 // agui.Pause.Sticky. The newest resume of the same question decides; one that ended well is over.
+// The backend keeps none if its run has just come to the question.
 func (c *Case) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
 	p := c.Record.Pause
-	if !p.Sticky {
+	if !p.Sticky || p.FirstAsked {
 		return agui.Interrupt{}, false
 	}
 	kept := c.keptAnswers()

@@ -220,6 +220,47 @@ func TestMessageThatWouldLockTheThread(t *testing.T) {
 	}
 }
 
+// TestQuestionThatOnlyAClientKnows: where its backend is known, a cancel of it is handed on, and
+// goes before a message that would lock the thread. Nothing else opens it.
+func TestQuestionThatOnlyAClientKnows(t *testing.T) {
+	named := testPause(interrupt("x", ""), interrupt("y", ""))
+	for name, c := range map[string]struct {
+		record   store.Record
+		answers  []agui.Answer
+		messages []string
+		locks    bool
+		named    *agui.Pause
+		do       Act
+		asks     int
+	}{
+		"a message that would lock":        {messages: []string{oldUser, newUser}, locks: true, named: named, do: Reopen, asks: 2},
+		"a message":                        {messages: []string{oldUser, newUser}, named: named, do: Pass},
+		"a message, and nothing is named":  {messages: []string{oldUser, newUser}, locks: true, do: Pass},
+		"a cancel":                         {answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser, assistant}, named: named, do: Reopen, asks: 1},
+		"a cancel of both, with a message": {answers: []agui.Answer{cancelled("x"), cancelled("y")}, messages: []string{oldUser, newUser}, named: named, do: Reopen, asks: 2},
+		"a cancel beside another's":        {answers: []agui.Answer{cancelled("x"), cancelled("z")}, messages: []string{oldUser, assistant}, named: named, do: Quiet},
+		"an approval":                      {answers: []agui.Answer{resolved("x", "true")}, messages: []string{oldUser}, locks: true, named: named, do: Refuse},
+		"a denial":                         {answers: []agui.Answer{resolved("x", "false")}, messages: []string{oldUser}, locks: true, named: named, do: Refuse},
+		"another question is open":         {record: store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("z", ""))}, answers: []agui.Answer{cancelled("x")}, messages: []string{oldUser}, locks: true, named: named, do: TellAgain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.record.Now.IsZero() {
+				c.record.Now = testNow
+			}
+			r := Judge(&Case{
+				Input: agui.RunInput{HasResume: len(c.answers) > 0, Messages: messages(c.messages...)}, Answers: c.answers, Record: c.record,
+				Locks: func(*agui.Pause) bool { return c.locks }, Named: c.named, Valid: validate,
+			})
+			if r.Do != c.do {
+				t.Fatalf("%+v", r)
+			}
+			if r.Do == Reopen && len(r.Replay.Pause.Interrupts) != c.asks {
+				t.Errorf("opens %+v", r.Replay.Pause.Interrupts)
+			}
+		})
+	}
+}
+
 // TestCancelThatGoesToNobody: the backend may wait still, so the person is told that nothing was
 // handed on.
 func TestCancelThatGoesToNobody(t *testing.T) {

@@ -255,6 +255,15 @@ func TestMay(t *testing.T) {
 			p.Interrupts[0].No = json.RawMessage(`{"approved":false}`)
 			schema(p, `{"id":"i","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{}}}}`)
 		}, "approve deny answer edit cancel", nil},
+		{"edits in the form of the yes", func(p *agui.Pause) {
+			schema(p, `{"id":"i","responseSchema":{"oneOf":[{"type":"object","properties":{"approved":{"const":true},"editedArgs":{}}},{"type":"object","properties":{"approved":{"const":false}}}]}}`)
+		}, "approve answer edit cancel", map[string]string{"deny": codeNotKnown}},
+		{"edits in one of any forms", func(p *agui.Pause) {
+			schema(p, `{"id":"i","responseSchema":{"anyOf":[{"type":"object","properties":{"approved":{"const":false}}},{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{}}}]}}`)
+		}, "approve answer edit cancel", map[string]string{"deny": codeNotKnown}},
+		{"edits in the form of the no alone", func(p *agui.Pause) {
+			schema(p, `{"id":"i","responseSchema":{"oneOf":[{"type":"object","properties":{"approved":{"const":true}}},{"type":"object","properties":{"approved":{"const":false},"editedArgs":{}}}]}}`)
+		}, "approve answer cancel", map[string]string{"edit": codeNotKnown}},
 		{"edits of what no call says", func(p *agui.Pause) {
 			p.Interrupts[0].Calls = nil
 			schema(p, `{"id":"i","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{}}}}`)

@@ -55,16 +55,9 @@ func plainArguments(text string) (json.RawMessage, bool) {
 // editable reports whether the answer to a question can have other arguments: the schema takes
 // them, and it is known with which ones an edit begins.
 func editable(i *agui.Interrupt) bool {
-	properties := gjson.GetBytes(i.Schema(), "properties")
-	if i.Yes == nil || !properties.Get("editedArgs").Exists() {
-		return false
-	}
-	yes := false
-	for _, key := range []string{"approved", "accepted", "confirmed"} {
-		yes = yes || properties.Get(key+".type").Str == "boolean"
-	}
+	_, yes := agui.FormOfEdits(i.Schema())
 	switch {
-	case !yes || len(i.Calls) > 1:
+	case i.Yes == nil || yes == "" || len(i.Calls) > 1:
 		return false
 	case len(i.Calls) == 1:
 		return callOf(&i.Calls[0]).Arguments != nil

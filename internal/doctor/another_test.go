@@ -20,8 +20,8 @@ type pair struct{ found, named string }
 var alike = map[pair]int{
 	{"agui", "mastra"}:          127, // it is agui, and more
 	{"agui", "agent-framework"}: 91, {"agui", "aws-strands"}: 91, {"agui", "draft"}: 91, {"agui", "langgraph"}: 91,
-	// agui is for any backend with the outcome, another Holdpoint too.
-	{"agent-framework", "agui"}: 95, {"aws-strands", "agui"}: 53, {"langgraph", "agui"}: 7, {"draft", "agui"}: 1,
+	// agui is for any backend with the outcome, and asks the same of some.
+	{"agent-framework", "agui"}: 76, {"langgraph", "agui"}: 2, {"draft", "agui"}: 1,
 	{"agui", "adk"}: 1, {"agui", "agno"}: 1, {"agui", "request-approval"}: 1, {"agui", "tool-call"}: 1,
 	{"adk", "agent-framework"}: 3,
 }

@@ -54,6 +54,9 @@ type Options struct {
 	ProtocolVersion string
 	// TanStack reports that the client is TanStack AI's.
 	TanStack bool
+	// Request is a request of the client, nil if nobody has one. The answer is played to a run with
+	// the signs of that client.
+	Request []byte
 	// Assistant is that of HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT.
 	Assistant string
 }
@@ -126,7 +129,7 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 		}
 		p = native
 	}
-	r.tell(came, p)
+	r.tell(came, p, o)
 	r.noteClient(came, o)
 	return r, nil
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/client"
 	"holdpoint/internal/event"
 	"holdpoint/proxy"
 	"holdpoint/store/memory"
@@ -101,6 +102,9 @@ func (s *stream) likeSuperagent() bool {
 // input is the run that the answer is played to. Its ids are those of the stream, for a backend
 // that answers another run is another case.
 func input(came *stream, o Options) []byte {
+	if in := clientsRun(o.Request); in != nil {
+		return in
+	}
 	run := map[string]any{
 		"threadId": "doctor", "runId": "doctor", "state": map[string]any{}, "context": []any{}, "tools": []any{},
 		"messages":       []any{map[string]any{"id": "doctor-message", "role": "user", "content": DefaultMessage}},
@@ -123,6 +127,19 @@ func input(came *stream, o Options) []byte {
 		run["protocolVersion"] = o.ProtocolVersion
 	}
 	return agui.MustMarshal(run)
+}
+
+// clientsRun returns the request with its words only, if it shows which of .NET's clients sent it,
+// else nil. Its answers are left out, because no question is open for them.
+func clientsRun(request []byte) []byte {
+	in, is, err := agui.ParseInput(request)
+	if err != nil || !is || client.Of(&in).ReadsAll() {
+		return nil
+	}
+	in = in.Rewritten(agui.Rewrite{Replaced: true, NoResume: true, NoCommand: true, Messages: slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool {
+		return m.Role != "user"
+	})})
+	return in.Raw
 }
 
 // A replay is a backend that gives one answer, or those of a run.

@@ -111,7 +111,7 @@ var tallies = map[string]tally{
 	"agno":             {told: 17, untold: 35},
 	"agui":             {told: 71, untold: 73, none: 1},
 	"auto":             {told: 11, untold: 17},
-	"aws-strands":      {told: 53, untold: 87, none: 3},
+	"aws-strands":      {told: 56, untold: 93, none: 3},
 	"contract":         {told: 71, untold: 82, none: 10},
 	"draft":            {told: 23, untold: 37},
 	"langgraph":        {told: 86, untold: 82, none: 1},

@@ -26,8 +26,9 @@ type Report struct {
 	Source    string         `json:"source"` // the file, the address without its query, or -
 	Verdict   Verdict        `json:"verdict"`
 	Answer    Described      `json:"answer"`
-	Dialect   string         `json:"dialect"` // "" if the answer does not tell
-	Setting   string         `json:"setting"` // the HOLDPOINT_DIALECT that this backend needs, "" if nobody knows
+	Dialect   string         `json:"dialect"`          // "" if the answer does not tell
+	Client    string         `json:"client,omitempty"` // the line of the client, where its request shows one
+	Setting   string         `json:"setting"`          // the HOLDPOINT_DIALECT that this backend needs, "" if nobody knows
 	Framework Framework      `json:"framework"`
 	Questions []Question     `json:"questions"`
 	Events    []Change       `json:"events"`
@@ -76,9 +77,12 @@ func (r *Report) cannot(what string) { r.Cannot = append(r.Cannot, what) }
 func (r *Report) note(what string)   { r.Notes = append(r.Notes, what) }
 
 // tell fills the report of what was played.
-func (r *Report) tell(came *stream, p *played) {
+func (r *Report) tell(came *stream, p *played, o Options) {
 	r.Dialect = p.run.Dialect
 	r.Setting = p.setting
+	if o.Request != nil {
+		r.Client = p.run.Client
+	}
 	r.Events = compare(came, p.out)
 	r.Questions = questions(came, p.out)
 	r.Framework = frameworkOf(r.Dialect, came)

@@ -33,6 +33,9 @@ func (r *Report) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "version     %s\n", version)
 	}
+	if r.Client != "" {
+		fmt.Fprintf(w, "client      %s\n", r.Client)
+	}
 	for _, q := range r.Questions {
 		fmt.Fprintf(w, "question    %s\n", q.line())
 	}

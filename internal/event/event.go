@@ -106,6 +106,7 @@ func ApprovalOf(key, pause string) string { return key + "." + pause }
 type Run struct {
 	Agent            string        // its configured name
 	Dialect, Outcome string        // as in the log; "" if nobody knows
+	Client           string        // the line of its client, "" if unknown
 	Upstream         string        // how the backend failed, "" if it did not
 	Duration, First  time.Duration // First: until the first bytes of a backend's stream, 0 if there was none
 	// Frames of the backend's streams by what became of them, and events that Holdpoint made.

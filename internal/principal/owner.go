@@ -64,6 +64,9 @@ func (o Owner) ID() string {
 	return o.ids[0]
 }
 
+// IDs returns the ids under all keys that are known, the newest first.
+func (o Owner) IDs() []string { return slices.Clone(o.ids) }
+
 // Is says whether a record with that owner is the principal's. Without a principal only a record
 // without an owner is: an operator who takes the configuration away must not open what it held
 // shut.

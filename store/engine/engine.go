@@ -281,7 +281,7 @@ func (s *Store) Decide(ctx context.Context, key store.Key, pauseID string, list 
 
 // Remember is store.Store's.
 func (s *Store) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
-	return s.step(ctx, key, step{body: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
+	return s.step(ctx, key, step{body: true, guard: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
 		return nil, rules.Remember(rec, now, n, most)
 	}})
 }

@@ -22,7 +22,13 @@ import (
 // belongs to whoever asks next, and its ids are unknown. So bare records do not count as Entries. A
 // flood of new threads leaves an owner each. It must not push out what can be replayed, and must
 // push out an owner only after a while.
-const bareFactor = 4
+//
+// A record that holds nothing but notes belongs to no thread. Such records have a list of their
+// own, so that neither kind pushes out the other. A pause is found by a few of them, see proxy.
+const (
+	bareFactor  = 4
+	notedFactor = 2 * bareFactor
+)
 
 // class is the list that a record belongs in.
 type class int
@@ -32,6 +38,7 @@ const (
 	waiting
 	ended
 	bare
+	noted
 )
 
 func classify(rec *store.Record) class {
@@ -43,8 +50,11 @@ func classify(rec *store.Record) class {
 			return ended
 		}
 	}
-	if rec.Owner != "" || len(rec.Results)+len(rec.Busy)+len(rec.Notes) > 0 || rec.Outbox != nil {
+	switch {
+	case rec.Owner != "" || len(rec.Results)+len(rec.Busy) > 0 || rec.Outbox != nil:
 		return bare
+	case len(rec.Notes) > 0:
+		return noted
 	}
 	return absent
 }
@@ -60,6 +70,9 @@ func (s *Store) use(key store.Key) *entry {
 	if e, ok := s.bare.Get(key); ok {
 		return e
 	}
+	if e, ok := s.noted.Get(key); ok {
+		return e
+	}
 	return &entry{key: key}
 }
 
@@ -71,7 +84,10 @@ func (s *Store) peek(key store.Key) (*entry, bool) {
 	if e, ok := s.ended.Peek(key); ok {
 		return e, true
 	}
-	return s.bare.Peek(key)
+	if e, ok := s.bare.Peek(key); ok {
+		return e, true
+	}
+	return s.noted.Peek(key)
 }
 
 // set makes rec the record of e. It puts e into its list and counts it. New results become the
@@ -215,6 +231,8 @@ func (s *Store) enter(e *entry, c class) {
 		s.ended.Add(e.key, e)
 	case bare:
 		s.bare.Add(e.key, e)
+	case noted:
+		s.noted.Add(e.key, e)
 	}
 }
 
@@ -226,6 +244,8 @@ func (s *Store) leave(e *entry) {
 		s.ended.Remove(e.key)
 	case bare:
 		s.bare.Remove(e.key)
+	case noted:
+		s.noted.Remove(e.key)
 	}
 }
 
@@ -271,6 +291,9 @@ func (s *Store) shrink() {
 		}
 	}
 	for s.bare.Len() > bareFactor*s.entries && s.forget() {
+	}
+	for s.noted.Len() > notedFactor*s.entries {
+		s.noted.RemoveOldest()
 	}
 }
 

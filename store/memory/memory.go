@@ -43,7 +43,7 @@ const (
 type Options struct {
 	// Entries bounds the threads that wait (open, claimed, in doubt) and those that can be
 	// replayed, together. Threads with nothing left but an owner and tombstones stand beside them,
-	// up to bareFactor times as many.
+	// up to bareFactor times as many. So do keys that hold notes only, up to notedFactor times.
 	Entries int
 	// RecordBytes is how large a record may be with its snapshots, roughly counted; over it they go.
 	// Zero: store.DefaultRecordBytes.
@@ -88,10 +88,10 @@ type Store struct {
 	tellLost    func(int)
 
 	mu sync.Mutex
-	// Each record is in one of three lists: it waits for an answer, it has ended with a result that
-	// can be replayed, or it is bare.
-	waiting     map[store.Key]*entry
-	ended, bare *simplelru.LRU[store.Key, *entry]
+	// Each record is in one of four lists: it waits for an answer, it has ended with a result that
+	// can be replayed, it is bare, or it holds notes only.
+	waiting            map[store.Key]*entry
+	ended, bare, noted *simplelru.LRU[store.Key, *entry]
 	// replayable holds the results that are no tombstones, in the order in which their pauses
 	// ended.
 	replayable *simplelru.LRU[resultRef, struct{}]
@@ -162,6 +162,7 @@ func New(o Options) *Store {
 		waiting:     map[store.Key]*entry{},
 		ended:       newLRU[store.Key, *entry](),
 		bare:        newLRU[store.Key, *entry](),
+		noted:       newLRU[store.Key, *entry](),
 		replayable:  newLRU[resultRef, struct{}](),
 		snapshots:   newLRU[store.Key, struct{}](),
 		from:        map[uint64]portion{},

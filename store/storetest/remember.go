@@ -120,6 +120,45 @@ func rememberCases() []testCase {
 			x.clock.advance(x.retention / 2)
 			has(x, k, "b", "a")
 		}},
+		{name: "a key that only leads to a thread is of no thread, and outlives its pause", run: func(x *fixture) {
+			leads, k := x.key("index"), x.key("a")
+			remember(x, leads, store.Note{ID: "p", Text: json.RawMessage(`{"key":"a"}`)}, 8)
+			x.open(k, pause("p")) // the entry is written first
+			remember(x, leads, store.Note{ID: "q", Text: json.RawMessage(`{"key":"b"}`)}, 8)
+			x.claim(k, "p", "token", "digest")
+			x.finish(k, "token", result("p"), nil)
+			has(x, leads, "q", "p")
+			if rec := x.load(leads); rec.Owner != "" || rec.State != store.None || len(rec.Results) > 0 {
+				x.Errorf("the record is %s", asJSON(rec))
+			}
+			if rec := x.load(k); len(rec.Notes) > 0 {
+				x.Error("the thread has the notes of the index")
+			}
+		}},
+		{name: "asking for a key that has no notes leaves nothing", run: func(x *fixture) {
+			k := x.key("nothing")
+			for range 2 {
+				if rec := x.load(k); rec.Version != 0 || len(rec.Notes) > 0 {
+					x.Errorf("the record is %s", asJSON(rec))
+				}
+			}
+		}},
+		{name: "threads without number push out no notes, and notes no threads", entries: 4, run: func(x *fixture) {
+			leads, owned := x.key("index"), x.key("owned")
+			remember(x, leads, note("p"), 8)
+			for n := range 100 {
+				_, err := x.Load(x.Context(), x.key(fmt.Sprint("flood ", n)), "somebody")
+				x.must(err)
+			}
+			has(x, leads, "p")
+			_, err := x.Load(x.Context(), owned, "somebody")
+			x.must(err)
+			for n := range 100 {
+				remember(x, x.key(fmt.Sprint("note ", n)), note("p"), 8)
+			}
+			rec := x.load(owned)
+			x.same("the owner", rec.Owner, "somebody")
+		}},
 		{name: "what is no note is refused", run: func(x *fixture) {
 			k := x.key("a")
 			large := store.Note{ID: "a", Text: json.RawMessage(`"` + strings.Repeat("x", store.MaxNoteBytes) + `"`)}

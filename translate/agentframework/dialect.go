@@ -54,6 +54,7 @@ var (
 	_ translate.Taker          = (*Dialect)(nil)
 	_ translate.DecisionReader = (*Dialect)(nil)
 	_ translate.Continuer      = (*Dialect)(nil)
+	_ translate.Stateless      = (*Dialect)(nil)
 	_ translate.HistoryReader  = (*Dialect)(nil)
 )
 
@@ -175,7 +176,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	switch {
 	case r.Pause.ID == "":
 		plain := r.With(harmless(r.Input), nil)
-		out := aguiserver.Plain(plain)
+		out := aguiserver.Plain(plain, slices.ContainsFunc(r.Named, namesApproval))
 		if out.Body == nil && !bytes.Equal(r.Input.Raw, plain.Input.Raw) {
 			out.Body = plain.Input.Raw
 		}

@@ -6,6 +6,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/agentframework/internal/aguiserver"
+	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
 )
 
@@ -35,4 +37,25 @@ func (*Dialect) Harmless(m agui.Message) agui.Message { return asResult(m) }
 
 // Continues implements translate.Continuer: the .NET host on AGUI.Server approves each call that
 // has no result (ag-ui issues 2393 and 2820; RAN 0.0.3 to after 0.0.5).
-func (*Dialect) Continues(spoken string) bool { return spoken == "" || spoken == Name }
+func (*Dialect) Continues(spoken, backend string) bool {
+	return spoken == "" || spoken == Name && backend != python
+}
+
+// AsksUnder implements translate.Stateless, for the .NET host.
+func (*Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+	call, is := microsoft.CallOf(id)
+	return call, is && (spoken == "" || spoken == Name)
+}
+
+// namesApproval reports whether an id, published or a backend's own, is of an approval of .NET's.
+func namesApproval(id string) bool {
+	native, _ := kit.NativeID(id)
+	return microsoft.IsApprovalID(native)
+}
+
+// python is what translate.Result.Backend calls Python's package.
+const python = "python"
+
+// KeepsNothing implements translate.Stateless: the .NET host reads question and answer out of each
+// request. Python's servers keep what waits by the thread.
+func (*Dialect) KeepsNothing(p *agui.Pause) bool { return p.Dialect == Name && aguiserver.Made(*p) }

@@ -49,14 +49,14 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 	approves := ev.Get("code").Str == approvalRequired
 	var calls []string
 	if approves {
-		calls = danglingCalls(run.r.Input) // up to 1.0.1 an approval has the id of its call
+		calls = danglingCalls(kit.AsSent(run.r)) // up to 1.0.1 an approval has the id of its call
 	}
 	natives := kit.LostIDs(run.r, func(p *agui.Pause, _ *agui.Interrupt) bool { return new(Dialect).Frees(p) }, calls...)
 	if len(natives) == 0 {
 		return translate.Result{}, false
 	}
 	res := kit.AskLost(run.r, kit.Lost{Of: ev.Get("code").Str, Natives: natives})
-	res.Asked.Private = agui.MustMarshal(kept{Row: rowOutcome})
+	res.Asked.Private, res.Backend = agui.MustMarshal(kept{Row: rowOutcome}), python
 	return res, true
 }
 

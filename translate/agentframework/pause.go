@@ -166,6 +166,21 @@ func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) transla
 	if run.native {
 		asked.Own, asked.OwnFinish = run.taken, slices.Clone(finish.JSON)
 	}
+	backend := backendOf(open, k, finish)
 	finish = kit.WithoutOutcome(finish)
-	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Asked: asked}
+	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Asked: asked, Backend: backend}
+}
+
+// backendOf returns python if a question shows that the Python package has asked it, and "" if it
+// does not. A call of confirm_changes alone may be any model's, also behind the .NET host.
+func backendOf(open []agui.Interrupt, k kept, finish agui.Event) string {
+	isAsked := func(i agui.Interrupt) bool {
+		a, known := askOf(i)
+		return known && a.Kind != confirm
+	}
+	switch {
+	case k.Row == rowOutcome && speaksOutcome(finish), k.Row == rowList, k.Row != rowOutcome && slices.ContainsFunc(open, isAsked):
+		return python
+	}
+	return ""
 }

@@ -260,7 +260,7 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 	if e.Event.Type == agui.RunFinished {
 		if asked, clean, ok := run.dotnet.Paused(run.r, e.Event); ok {
 			asked.Interrupts = withKeys(asked.Interrupts)
-			return translate.Result{Finish: clean, Asked: asked}
+			return translate.Result{Finish: clean, Asked: asked, Backend: aguiserver.Backend}
 		}
 	}
 	if run.answered != nil {
@@ -276,7 +276,7 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 		if len(run.asks) == 0 && !run.confirmed && !speaksOutcome(e.Event) { // none of Python's
 			if asked, clean, ok := aguiserver.Inputs(run.r, e.Event); ok {
 				asked.Interrupts = withKeys(asked.Interrupts)
-				return translate.Result{Finish: clean, Asked: asked}
+				return translate.Result{Finish: clean, Asked: asked, Backend: aguiserver.Backend}
 			}
 		}
 		if list, k := run.open(e.Event); len(list) > 0 {

@@ -33,10 +33,13 @@ var (
 	_ translate.Freer          = (*Dialect)(nil)
 	_ translate.Hinter         = (*Dialect)(nil)
 	_ translate.Locker         = (*Dialect)(nil)
+	_ translate.Reviver        = (*Dialect)(nil)
 	_ translate.HistoryReader  = (*Dialect)(nil)
 	_ translate.Interpreter    = (*Dialect)(nil)
 	_ translate.Describer      = (*Dialect)(nil)
 	_ translate.DecisionReader = (*Dialect)(nil)
+	_ translate.Continuer      = (*Dialect)(nil)
+	_ translate.Stateless      = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.
@@ -78,6 +81,15 @@ func (d *Dialect) Frees(p *agui.Pause) bool {
 func (d *Dialect) Locks(p *agui.Pause) bool {
 	locker, ok := d.byName(p.Dialect).(translate.Locker)
 	return ok && locker.Locks(p)
+}
+
+// Revive implements translate.Reviver. Nobody knows what a backend makes of a no whose dialect is
+// not known.
+func (d *Dialect) Revive(ids []string, spoken string) agui.Pause {
+	if reviver, ok := d.byName(spoken).(translate.Reviver); ok {
+		return reviver.Revive(ids, spoken)
+	}
+	return agui.Pause{}
 }
 
 // Interpret implements translate.Interpreter.
@@ -205,11 +217,29 @@ func (d *Dialect) owns(dialect, tool string) bool {
 }
 
 // Continues implements translate.Continuer. It asks every dialect unless one is known.
-func (d *Dialect) Continues(spoken string) bool {
+func (d *Dialect) Continues(spoken, backend string) bool {
 	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
 		continuer, ok := one.(translate.Continuer)
-		return ok && (spoken == "" || spoken == one.Name()) && continuer.Continues(spoken)
+		return ok && (spoken == "" || spoken == one.Name()) && continuer.Continues(spoken, backend)
 	})
+}
+
+// AsksUnder implements translate.Stateless. It asks every dialect unless one is known.
+func (d *Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+	for _, one := range d.list {
+		if stateless, ok := one.(translate.Stateless); ok && (spoken == "" || spoken == one.Name()) {
+			if call, asks = stateless.AsksUnder(id, spoken); asks {
+				return call, true
+			}
+		}
+	}
+	return "", false
+}
+
+// KeepsNothing implements translate.Stateless.
+func (d *Dialect) KeepsNothing(p *agui.Pause) bool {
+	stateless, ok := d.byName(p.Dialect).(translate.Stateless)
+	return ok && stateless.KeepsNothing(p)
 }
 
 // Begin implements translate.Dialect. The dialect that asked handles a resume. An ordinary run goes

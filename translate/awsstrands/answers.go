@@ -10,11 +10,16 @@ import (
 // Answers implements translate.Dialect. It reads the entries of resume, and command.resume of
 // clients that know the CUSTOM form only. A schema of ours offers a yes and a no. A hook may take
 // other answers too, and Begin judges those.
-func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n, a := range list {
-		if i := p.Interrupt(a.ID); i != nil && privateOf(*i).Supplied {
-			list[n].Own = inOwnForm(a)
+		i := p.Interrupt(a.ID)
+		if i == nil {
+			continue
+		}
+		if kept := privateOf(*i); kept.Supplied {
+			rule, _ := d.rules.Answer(kept.Name)
+			list[n].Own = inOwnForm(a) || rule.TakesEdits() && bringsEdits(a.Payload)
 		}
 	}
 	return kit.CancelsLost(p, list), err

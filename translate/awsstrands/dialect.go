@@ -64,7 +64,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 
 	"holdpoint/internal/agui"
@@ -184,8 +183,8 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 // resumed returns the run of an exchange that carries answers.
 func (d *Dialect) resumed(r *translate.Request, out translate.Out) *run {
 	next := &run{d: d, r: r, cuts: out.Withheld}
-	if c := kit.NewCancels(r.Pause); kit.CancelsOnly(r.Pause) && !slices.ContainsFunc(c.Open(), func(id string) bool { return !ofPython(id) }) {
-		next.cancels = c
+	if kit.CancelsOnly(r.Pause) {
+		next.cancels = kit.NewCancels(r.Pause)
 	}
 	return next
 }

@@ -23,10 +23,16 @@ import (
 var (
 	_ translate.Freer  = (*Dialect)(nil)
 	_ translate.Locker = (*Dialect)(nil)
+
+	_ translate.Reviver = (*Dialect)(nil)
 )
 
 // An ordinary run that ag_ui_strands refuses because its thread waits, before anything else.
 const refusalWaiting = "Thread has pending interrupts. Include resume[] to address them."
+
+// saysClosed begins the refusal of a resume array. The first id follows that the adapter does not
+// wait for.
+const saysClosed = "Resume references an interrupt that is not open: "
 
 // refusesWaiting reports whether a RUN_ERROR says that a thread of ag_ui_strands waits. The code
 // alone is any server's that keeps AG-UI's rules.
@@ -44,6 +50,29 @@ func (*Dialect) Locks(p *agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !isPython(i.Native) })
 }
 
+// Revive implements translate.Reviver. An id of TypeScript's SDK has the name of the interrupt, so
+// its no is the hook's or tool's own word. An adapter does nothing for an id that it does not wait
+// for (RAN 0.2.3, 1.0.2).
+func (*Dialect) Revive(ids []string, _ string) agui.Pause {
+	p := agui.Pause{Dialect: Name}
+	var kept pausePrivate
+	for _, id := range ids {
+		native, _ := kit.NativeID(id)
+		read, known := strandsapi.ParseID(native)
+		if !known {
+			continue
+		}
+		own := private{Name: read.Name, Own: read.Python, Python: read.Python, FromTool: read.Kind == strandsapi.FromTool}
+		p.Interrupts = append(p.Interrupts, kit.NamedQuestion(id, native, agui.MustMarshal(own)))
+		if read.ToolUseID != "" {
+			kept.Held = append(kept.Held, read.ToolUseID)
+		}
+	}
+	slices.Sort(kept.Held)
+	p.Private = agui.MustMarshal(kept)
+	return p
+}
+
 // waits returns the result of an ordinary run that was refused because its thread waits: a lost
 // question. It is false if nothing is known that could be cancelled.
 func (run *run) waits(ev agui.Event) (translate.Result, bool) {
@@ -52,20 +81,78 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 		return translate.Result{}, false
 	}
 	var held, gates []string
-	kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool {
+	kit.WithoutDangling(kit.AsSent(r), func(c kit.DanglingCall) bool {
 		if c.ID != "" && !r.Input.Declares(c.Name) {
 			held, gates = append(held, c.ID), append(gates, gateID(c))
 		}
 		return false
 	})
-	natives := kit.LostIDs(r, func(p *agui.Pause, _ *agui.Interrupt) bool { return p.Dialect == Name }, gates...)
-	natives = slices.DeleteFunc(natives, func(id string) bool { return !ofPython(id) })
-	if len(natives) == 0 {
-		return translate.Result{}, false
+	asked := func(p *agui.Pause, _ *agui.Interrupt) bool { return p.Dialect == Name }
+	python := func(ids []string) []string {
+		return slices.DeleteFunc(ids, func(id string) bool { return !ofPython(id) })
 	}
+	natives := python(kit.LostIDs(r, asked, gates...))
+	switch {
+	case len(natives) == 0:
+		return translate.Result{}, false
+	case len(python(kit.LostIDs(r, asked))) == 0:
+		g := guess{run: run.d.plainRun(r, run.cuts), refusal: translate.Result{Finish: agui.NewEvent(slices.Clone(ev.JSON))}, ids: natives, held: held}
+		return g.try(), true
+	}
+	return askLost(r, natives, held), true
+}
+
+func askLost(r *translate.Request, natives, held []string) translate.Result {
 	res := kit.AskLost(r, kit.Lost{Of: Name, Natives: natives})
 	res.Asked.Private = agui.MustMarshal(pausePrivate{Held: held})
-	return res, true
+	return res
+}
+
+// A guess is an exchange that finds out whether the gate asked about the calls of the history. A
+// hook may have asked about them under an id that nobody knows, and a lost question in its place
+// would take the client's own away. The adapter refuses a resume array before it acts on an entry,
+// and names the first id that it does not wait for (RAN 0.3.0, 1.0.2). The last id of this array is
+// none of anybody's. If the adapter names it, all others are right.
+type guess struct {
+	*run
+	refusal translate.Result // of the ordinary run before it
+	ids     []string
+	held    []string
+}
+
+// nobodys is the id of a question that no agent asks.
+const nobodys = "v1:before_tool_call:holdpoint:00000000-0000-5000-8000-000000000000"
+
+// try returns the result of the refused run: the next exchange, or its own end if no id is left.
+func (g guess) try() translate.Result {
+	if len(g.ids) == 0 {
+		return g.refusal
+	}
+	in := g.r.Input
+	words := len(in.Messages)
+	for words > 0 && in.Messages[words-1].Role == "user" {
+		words--
+	}
+	body := agui.DeleteKey(kit.Unanswered(in, in.Messages[:words]), "protocolVersion")
+	out := translate.Out{Body: agui.SetKey(body, "resume", kit.CancelArray(append(slices.Clone(g.ids), nobodys), ""))}
+	return translate.Result{Next: &translate.Exchange{Out: out, Run: g}}
+}
+
+// End implements translate.Run.
+func (g guess) End(e translate.End) (translate.Result, error) {
+	if e.Event.Type != agui.RunErrored || !e.Event.Valid() {
+		return translate.Result{Finish: e.Event}, nil
+	}
+	unknown, named := strings.CutPrefix(e.Event.Get("message").Str, saysClosed)
+	switch {
+	case named && unknown == nobodys:
+		return askLost(g.r, g.ids, g.held), nil
+	case named && slices.Contains(g.ids, unknown):
+		g.ids = slices.DeleteFunc(g.ids, func(id string) bool { return id == unknown })
+		g.run = g.d.plainRun(g.r, g.cuts)
+		return g.try(), nil
+	}
+	return g.refusal, nil
 }
 
 // ofPython reports whether an id is one that the Python SDK makes.
@@ -94,21 +181,22 @@ func (run *run) freed(ev agui.Event) (res translate.Result, ok bool) {
 		return translate.Result{}, false
 	}
 	const (
-		closed  = "Resume references an interrupt that is not open: "
 		none    = "Cannot resume without an active native interrupt checkpoint"
 		missing = "missing interrupt IDs"
 	)
 	message := ev.Get("message").Str
 	switch code := agui.Code(ev.Get("code").Str); {
-	case code == "UNKNOWN_INTERRUPT", code == agui.UnknownInterruptID, code == "INTERRUPT_RESUME_ERROR" && message == none:
+	case code == unknownTS && run.dropNamed(message):
+		return run.cancelAgain(), true
+	case code == unknownTS, code == agui.UnknownInterruptID, code == "INTERRUPT_RESUME_ERROR" && message == none:
 		res = translate.Result{Finish: agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)} // nothing waits any more
 		if len(run.r.New) > 0 {
 			res.Next = run.d.next(run.r)
 		}
 		return res, true
-	case run.cancels == nil:
-	case code == "INTERRUPT_RESUME_ERROR" && strings.HasPrefix(message, closed):
-		if run.cancels.Drop(strings.TrimPrefix(message, closed)) {
+	case run.cancels == nil, run.d.Locks(&run.r.Pause): // what follows are words of Python's adapter
+	case code == "INTERRUPT_RESUME_ERROR" && strings.HasPrefix(message, saysClosed):
+		if run.cancels.Drop(strings.TrimPrefix(message, saysClosed)) {
 			return run.cancelAgain(), true
 		}
 		return translate.Result{Fate: translate.Lost}, true // it is called otherwise, and nobody knows how
@@ -119,6 +207,24 @@ func (run *run) freed(ev agui.Event) (res translate.Result, ok bool) {
 		}
 	}
 	return translate.Result{}, false
+}
+
+// unknownTS is the code by which TypeScript's adapter refuses a resume array with ids that it does
+// not wait for. Its message has up to four of them.
+const unknownTS = "UNKNOWN_INTERRUPT"
+
+// dropNamed takes out the ids that a refusal of TypeScript's adapter has. It reports whether
+// another try makes sense.
+func (run *run) dropNamed(message string) bool {
+	again := false
+	if run.cancels != nil {
+		for _, id := range slices.Clone(run.cancels.Open()) {
+			if strings.Contains(message, id) {
+				again = run.cancels.Drop(id)
+			}
+		}
+	}
+	return again
 }
 
 // missingIDs reads the ids behind the words of a partial resume: "['a', 'b']. All" of 0.3.0, and

@@ -73,8 +73,10 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 		"a client names one of two":         {named: []string{pyID + "~bits"}, adapter: parkedAdapter{open: []string{pyID, other}}, asks: true, most: 2},
 		"one of two, 0.3.0":                 {named: []string{pyID + "~bits"}, adapter: parkedAdapter{open: []string{pyID, other}, older: true}, asks: true, most: 2},
 		"beside ids that are made up":       {named: []string{other + "~bits", "nope~bits", pyID + "~bits"}, adapter: parkedAdapter{open: []string{pyID}}, asks: true, most: 2},
-		"the gate's, which nobody names":    {calls: true, adapter: parkedAdapter{open: []string{gate}}, asks: true, most: 1},
-		"a hook's, which nobody names":      {calls: true, adapter: parkedAdapter{open: []string{pyID}}, asks: true, fate: translate.Lost, most: 1},
+		"the gate's, which nobody names":    {calls: true, adapter: parkedAdapter{open: []string{gate}}, asks: true, most: 2},
+		"the gate's, and another":           {calls: true, adapter: parkedAdapter{open: []string{gate, other}}, asks: true, most: 3},
+		"a hook's, which nobody names":      {calls: true, adapter: parkedAdapter{open: []string{pyID}}, most: 1},
+		"a hook's, which a client names":    {named: []string{pyID + "~bits"}, calls: true, adapter: parkedAdapter{open: []string{pyID}}, asks: true, most: 2},
 		"nothing waits any more":            {named: []string{pyID + "~bits"}, asks: true, most: 1},
 		"an id of TypeScript":               {named: []string{tsID + "~bits"}, adapter: parkedAdapter{open: []string{tsID}}},
 		"nothing is known":                  {adapter: parkedAdapter{open: []string{pyID}}},
@@ -99,6 +101,9 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 				refusal = c.refusal
 			}
 			res := play(t, run, l, started, refusal)
+			for res.Next != nil {
+				res = play(t, res.Next.Run, l, c.adapter.answer(t, res.Next.Out.Body)...)
+			}
 			if asks := len(res.Asked.Interrupts) == 1; asks != c.asks || !asks && string(res.Finish.JSON) != refusal {
 				t.Fatalf("asks: %v, %s", asks, res.Finish.JSON)
 			} else if !asks {
@@ -120,6 +125,71 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 			}.Check(t)
 			if c.adapter.requests > c.most {
 				t.Errorf("%d requests, want %d at most", c.adapter.requests, c.most)
+			}
+		})
+	}
+}
+
+// TestRevivedQuestion: a question that only a client's words tell of is told no as an open one is
+// when it is cancelled. The adapter in TypeScript names the ids that it does not wait for, and the
+// cancel goes again without them.
+func TestRevivedQuestion(t *testing.T) {
+	const other = "hook:beforeToolCall:B:myapp-approval"
+	for name, c := range map[string]struct {
+		ids     []string
+		locks   bool
+		want    string
+		unknown string // what the adapter in TypeScript refuses
+		again   string // what it is sent then
+	}{
+		"a hook in TypeScript": {ids: []string{tsID + "~bits"}, locks: true, want: `[{"interruptId":"` + tsID + `","status":"resolved","payload":"n"}]`},
+		"the native id":        {ids: []string{tsID}, locks: true, want: `[{"interruptId":"` + tsID + `","status":"resolved","payload":"n"}]`},
+		"a tool in TypeScript": {ids: []string{"tool:c1:ask~bits"}, locks: true, want: `[{"interruptId":"tool:c1:ask","status":"cancelled"}]`},
+		"Python":               {ids: []string{pyID + "~bits"}, want: `[{"interruptId":"` + pyID + `","status":"cancelled"}]`},
+		"of another framework": {ids: []string{"95b93ade5d71718992515f7daf83c1ce~bits", "ficc_1~bits", "call_1", "nope"}},
+		"beside one that is old": {
+			ids: []string{other + "~bits", tsID + "~bits"}, locks: true, unknown: other,
+			want:  `[{"interruptId":"` + other + `","status":"resolved","payload":"n"},{"interruptId":"` + tsID + `","status":"resolved","payload":"n"}]`,
+			again: `[{"interruptId":"` + tsID + `","status":"resolved","payload":"n"}]`,
+		},
+		"nothing waits": {ids: []string{tsID + "~bits"}, locks: true, unknown: tsID, want: `[{"interruptId":"` + tsID + `","status":"resolved","payload":"n"}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := dialect(t, "")
+			p := d.Revive(c.ids, Name)
+			if len(p.Interrupts) == 0 {
+				if c.want != "" {
+					t.Error("it is not known")
+				}
+				return
+			}
+			p.ID = "p"
+			if d.Locks(&p) != c.locks || !d.Frees(&p) || p.Dialect != Name {
+				t.Errorf("%+v", p)
+			}
+			var answers []agui.Answer
+			for n := range p.Interrupts {
+				if i := &p.Interrupts[n]; i.CancelOnly && gjson.GetBytes(i.Object, "id").Str == i.ID {
+					answers = append(answers, agui.Answer{ID: i.ID, Status: agui.Cancelled})
+				}
+			}
+			const said = `{"id":"u2","role":"user","content":"Hello?"}`
+			in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"},`+said+`]`)
+			r := &translate.Request{Input: in, Transcript: dialecttest.NewLog(in.Messages), Pause: p, Answers: answers, New: []agui.Message{agui.ParseMessage([]byte(said))}}
+			out, run, err := d.Begin(r)
+			if got := gjson.GetBytes(out.Body, "resume").Raw; err != nil || got != c.want || strings.Contains(string(out.Body), "Hello?") {
+				t.Fatalf("sent %s %v", out.Body, err)
+			}
+			if c.unknown == "" {
+				return
+			}
+			refused := `{"type":"RUN_ERROR","message":"This agent did not issue any interrupts to resume: ` + c.unknown + `. Resume entries must reference an outstanding interruptId.","code":"UNKNOWN_INTERRUPT"}`
+			res := play(t, run, dialecttest.NewLog(in.Messages), started, refused)
+			if res.Next == nil {
+				t.Fatalf("%+v", res)
+			}
+			if got := gjson.GetBytes(res.Next.Out.Body, "resume").Raw; got != c.again || c.again == "" && !strings.Contains(string(res.Next.Out.Body), "Hello?") {
+				t.Errorf("then sent %s", res.Next.Out.Body)
 			}
 		})
 	}

@@ -280,3 +280,22 @@ func TestAnswersOfAnEndedPause(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 }
+
+// TestEditsThatARuleHandsOn: edited arguments are in a form of the dialect's own only if a rule
+// hands the payload on as it is. The contract refuses them everywhere else.
+func TestEditsThatARuleHandsOn(t *testing.T) {
+	p := ask(t, pyHook)
+	for rules, want := range map[string]bool{
+		`{"name":"*","answers":"docs-string"}`:             false,
+		`{"name":"*","answers":"raw"}`:                     true,
+		`{"name":"*","answers":"raw","path":"other"}`:      false,
+		`{"name":"*","answers":"raw","path":"editedArgs"}`: true,
+	} {
+		for payload, edits := range map[string]bool{`{"approved":true,"editedArgs":{"a":1}}`: true, `{"approved":true}`: false} {
+			list, err := dialect(t, rules).Answers(parse(t, dialecttest.ResumeArray(entryOf(p.Interrupts[0].ID, payload))), p)
+			if err != nil || len(list) != 1 || list[0].Own != (want && edits) {
+				t.Errorf("%s, %s: %v %+v", rules, payload, err, list)
+			}
+		}
+	}
+}

@@ -127,7 +127,7 @@ func (run *run) refused(ev agui.Event) translate.Result {
 		return freed
 	}
 	switch code {
-	case "UNKNOWN_INTERRUPT", // TypeScript up to 0.2.3
+	case unknownTS, // up to 0.2.3
 		agui.UnknownInterruptID, "INTERRUPT_RESUME_ERROR", agui.InterruptExpired: // Python
 		return translate.Result{Fate: translate.Lost}
 	case agui.PartialResume, agui.InvalidPayload, agui.ThreadBusy, agui.PendingInterrupts,

@@ -55,6 +55,13 @@ func agnoRaw(event string) []string {
 	return []string{`{"type":"RAW","event":{"event":"` + event + `"},"source":"agno"}`}
 }
 
+// dotNetCall is call n of the .NET host AGUI.Server, which asks about it.
+var dotNetCall = []string{
+	`{"type":"TOOL_CALL_START","toolCallId":"call-{n}","toolCallName":"delete_file","parentMessageId":"m{n}","rawEvent":{"contents":[{"$type":"toolApprovalRequest","toolCall":{"$type":"functionCall","name":"delete_file","arguments":{"path":"{n}.txt"},"callId":"call-{n}"},"requestId":"ficc_call-{n}","requiresConfirmation":true}]}}`,
+	`{"type":"TOOL_CALL_ARGS","toolCallId":"call-{n}","delta":"{\"path\":\"{n}.txt\"}"}`,
+	`{"type":"TOOL_CALL_END","toolCallId":"call-{n}"}`,
+}
+
 // result is that of call n.
 var result = []string{`{"type":"TOOL_CALL_RESULT","messageId":"result-{n}","toolCallId":"call-{n}","content":"deleted","role":"tool"}`}
 
@@ -271,6 +278,22 @@ func backends() []Backend {
 			Left: run(finished, says("said-{n}", "I leave it.")),
 			Reads: func(body []byte, n int, _ bool) Word {
 				return inResume(body, fmt.Sprintf("af-call-%d", n))
+			},
+		},
+		{
+			Dialect: "agent-framework", Form: "AGUI.Server", MediaType: eventStream, Yes: approved, No: denied,
+			Asks: run(interrupt(`{"id":"ficc_call-{n}","reason":"tool_call","message":"Approval required for tool call: delete_file","toolCallId":"call-{n}","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`),
+				dotNetCall),
+			Ends: run(finished, says("said-{n}", "Yes?")),
+			Did:  run(finished, deleteFile, result, says("said-{n}", "It is gone.")),
+			Left: run(finished, deleteFile, result, says("said-{n}", "I leave it.")),
+			Reads: func(body []byte, n int, _ bool) Word {
+				// The host runs what an answer's toolCall says, and looks at nothing else.
+				payload := gjson.GetBytes(body, fmt.Sprintf(`resume.#(interruptId=="ficc_call-%d").payload`, n))
+				if payload.Get("toolCall.callId").Str != fmt.Sprintf("call-%d", n) {
+					return Nothing
+				}
+				return word(payload)
 			},
 		},
 		{

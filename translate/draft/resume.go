@@ -29,9 +29,6 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, plaincalls.Resume
 			return translate.Out{}, plaincalls.Resume{}, err
 		}
 	}
-	if err := kit.RefuseUnofferedEdits(r.Pause, r.Answers); err != nil {
-		return translate.Out{}, plaincalls.Resume{}, err
-	}
 	for n, i := range r.Pause.Interrupts {
 		if formOf(r.Pause) != byMessage && nativeID(i) == nil {
 			if err := kit.Unsure(r.Pause, r.Answers[n]); err != nil {

@@ -106,21 +106,6 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestEditsThatAreNotOffered: an approval with other arguments goes to a backend only if its
-// question offers edits.
-func TestEditsThatAreNotOffered(t *testing.T) {
-	for members, want := range map[string]agui.Code{
-		`"approved":{"type":"boolean"}`:                 agui.InvalidPayload,
-		`"approved":{"type":"boolean"},"editedArgs":{}`: "",
-	} {
-		p := pausedBy(t, v1(`{"id":"a","payload":{"schema":{"type":"object","properties":{`+members+`}}}}`))
-		out, _, err := resume(t, newDialect(t, Options{}), p, input(t, dialecttest.ResumeArray(dialecttest.Entry("a~r1", `{"approved":true,"editedArgs":{"n":1}}`))), nil)
-		if dialecttest.Code(err) != want {
-			t.Errorf("%s: %v; sent %s", members, err, out.Body)
-		}
-	}
-}
-
 // A cancel is a no in the form that fits the schema, or is refused; it is never silence.
 func TestCancelUnderASchema(t *testing.T) {
 	only := func(takes ...string) func(_, p json.RawMessage) error {
@@ -197,12 +182,6 @@ func TestResumeByToolMessages(t *testing.T) {
 			}
 		})
 	}
-	t.Run("edited arguments, which nobody is told", func(t *testing.T) {
-		_, _, err := resume(t, newDialect(t, Options{}), one, inputWith(t, assistant("m1", "c1"), dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":true,"editedArgs":{"n":1}}`))), nil)
-		if refused := (*agui.RunError)(nil); !errors.As(err, &refused) || refused.Code != agui.InvalidPayload {
-			t.Errorf("%v", err)
-		}
-	})
 	t.Run("the call comes from the record", func(t *testing.T) {
 		known := dialecttest.LogOf(user("u"), assistant("m1", "c1"))
 		out, _, err := resume(t, newDialect(t, Options{}), one, input(t, dialecttest.ResumeArray(dialecttest.Entry("c1~r1", `{"approved":true}`))), func(r *translate.Request) { r.Transcript = known })

@@ -27,15 +27,3 @@ func RefuseEdits(a agui.Answer) error {
 	}
 	return agui.Errorf(agui.InvalidPayload, "payload for interrupt %q edits the arguments (editedArgs), and this backend runs a call only as it was asked", a.ID)
 }
-
-// RefuseUnofferedEdits returns the error of an approval that edits the arguments of a call although
-// the question's own schema offers no edits. Such a backend would leave the edits out and run the
-// call as it was asked. It returns nil if no answer is one.
-func RefuseUnofferedEdits(p agui.Pause, answers []agui.Answer) error {
-	for _, a := range answers {
-		if i := p.Interrupt(a.ID); i != nil && a.Status == agui.Resolved && agui.EditsUnasked(i.Schema(), a.Payload) {
-			return RefuseEdits(a)
-		}
-	}
-	return nil
-}

@@ -49,6 +49,13 @@ func AskLost(r *translate.Request, question Lost) translate.Result {
 	}
 }
 
+// NamedQuestion returns the interrupt of a question that only a client's words tell of. id is what
+// the client calls it.
+func NamedQuestion(id, native string, private json.RawMessage) agui.Interrupt {
+	object := agui.MustMarshal(map[string]any{"id": id, "reason": ReasonLost, "message": textLost})
+	return agui.Interrupt{ID: id, Native: native, Object: object, Private: private, CancelOnly: true}
+}
+
 // lastWords returns the user messages at the end of the list.
 func lastWords(list []agui.Message) []agui.Message {
 	from := len(list)
@@ -107,8 +114,8 @@ func LostIDs(r *translate.Request, asked func(p *agui.Pause, i *agui.Interrupt) 
 		}
 	}
 	for _, id := range r.Named {
-		if at := strings.LastIndexByte(id, '~'); at > 0 {
-			add(id[:at])
+		if native, published := NativeID(id); published {
+			add(native)
 		}
 		add(id)
 	}
@@ -116,6 +123,16 @@ func LostIDs(r *translate.Request, asked func(p *agui.Pause, i *agui.Interrupt) 
 		add(id)
 	}
 	return ids
+}
+
+// NativeID returns the backend's own id of a question that has the id. published reports that the
+// id has the form of one of Holdpoint's: the backend's id, which may be empty, a tilde and a random
+// part.
+func NativeID(id string) (native string, published bool) {
+	if at := strings.LastIndexByte(id, '~'); at >= 0 {
+		return id[:at], true
+	}
+	return id, false
 }
 
 // CancelArray returns the resume array that cancels each of the ids. metadata, if it is not "", is

@@ -121,6 +121,15 @@ func Shown(r *translate.Request) []agui.Message {
 	return WithoutMessages(r.Input.Messages, r.New)
 }
 
+// AsSent returns the input with all messages that the client sent. A call without a result may have
+// been taken out of those that go to the backend (translate.Continuer).
+func AsSent(r *translate.Request) agui.RunInput {
+	if len(r.Came) == 0 {
+		return r.Input
+	}
+	return r.Input.WithMessages(r.Came)
+}
+
 // A DanglingCall is a tool call of the assistant in the history that no result answers.
 type DanglingCall struct {
 	ID, Name string

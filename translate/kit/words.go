@@ -20,10 +20,12 @@ func Words(i agui.Interrupt) (yes, no json.RawMessage) {
 	schema := gjson.ParseBytes(i.Schema())
 	for _, key := range decisionKeys {
 		takesYes, takesNo := takes(schema, key, "true"), takes(schema, key, "false")
-		schema.Get("oneOf").ForEach(func(_, form gjson.Result) bool {
-			takesYes, takesNo = takesYes || takes(form, key, "true"), takesNo || takes(form, key, "false")
-			return true
-		})
+		for _, forms := range []string{"oneOf", "anyOf"} {
+			schema.Get(forms).ForEach(func(_, form gjson.Result) bool {
+				takesYes, takesNo = takesYes || takes(form, key, "true"), takesNo || takes(form, key, "false")
+				return true
+			})
+		}
 		if takesYes && takesNo {
 			return json.RawMessage(`{"` + key + `":true}`), json.RawMessage(`{"` + key + `":false}`)
 		}

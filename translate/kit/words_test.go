@@ -16,6 +16,10 @@ func questionWith(schema string) agui.Interrupt {
 }
 
 func TestWords(t *testing.T) {
+	const (
+		yesForm = `{"type":"object","properties":{"approved":{"const":true},"editedArgs":{"type":"object"}},"required":["approved"]}`
+		noForm  = `{"type":"object","properties":{"approved":{"const":false},"why":{"type":"string"}},"required":["approved"]}`
+	)
 	for schema, yes := range map[string]string{
 		ApprovalSchema: `{"approved":true}`,
 		`{"type":"object","properties":{"accepted":{"type":"boolean"}},"required":["accepted"],"additionalProperties":false}`:  `{"accepted":true}`,
@@ -24,8 +28,12 @@ func TestWords(t *testing.T) {
 		`{"type":"object","properties":{"approved":{"type":"boolean"},"env":{"type":"string"}},"required":["approved","env"]}`: ``,
 		`{"type":"object","properties":{"approved":{"type":"string"}},"required":["approved"]}`:                                ``,
 		`{"type":"object","properties":{"approved":{"type":"boolean","const":false}},"required":["approved"]}`:                 ``,
-		`{"type":"boolean"}`: ``,
-		`null`:               ``,
+		`{"oneOf":[` + yesForm + `,` + noForm + `]}`:                                                                           `{"approved":true}`,
+		`{"anyOf":[` + yesForm + `,` + noForm + `]}`:                                                                           `{"approved":true}`,
+		`{"anyOf":[` + yesForm + `]}`:                ``,
+		`{"allOf":[` + yesForm + `,` + noForm + `]}`: ``, // no answer is both
+		`{"type":"boolean"}`:                         ``,
+		`null`:                                       ``,
 	} {
 		i := questionWith(schema)
 		if string(i.Yes) != yes || (i.No == nil) != (yes == "") {

@@ -119,7 +119,7 @@ func union(customs, outcome []langgraphapi.Native) []langgraphapi.Native {
 	matched := make([]bool, len(outcome))
 	for _, fits := range []func(n, c langgraphapi.Native) bool{
 		func(n, c langgraphapi.Native) bool {
-			return c.ID == n.ID && (langgraphapi.EqualJSON(c.Value, n.Value) || langgraphapi.EqualJSON(langgraphapi.WithoutConfig(c.Value), n.Value))
+			return c.ID == n.ID && (agui.EqualJSON(c.Value, n.Value) || agui.EqualJSON(langgraphapi.WithoutConfig(c.Value), n.Value))
 		},
 		func(n, c langgraphapi.Native) bool { return c.ID == n.ID },
 		func(n, c langgraphapi.Native) bool { return c.ID == "" }, // no rawEvent: both lists have one order

@@ -125,12 +125,12 @@ func pythonJSON(s string) bool {
 // 2026-01 give that text to the graph. If there is an id, the map goes. A scalar would answer every
 // open question, even those that the adapter did not report (RAN on the JavaScript server).
 func asSent(sent, value json.RawMessage, list []langgraphapi.Group) bool {
-	if langgraphapi.EqualJSON(sent, value) {
+	if agui.EqualJSON(sent, value) {
 		return true
 	}
 	s, isText := langgraphapi.Text(sent)
 	if !isText || len(list) != 1 || list[0].Way == langgraphapi.ByID || list[0].IsReview() {
 		return false
 	}
-	return json.Valid([]byte(s)) && !langgraphapi.Falsy(json.RawMessage(s)) && !langgraphapi.IsIDMap(json.RawMessage(s)) && langgraphapi.EqualJSON(json.RawMessage(s), value)
+	return json.Valid([]byte(s)) && !langgraphapi.Falsy(json.RawMessage(s)) && !langgraphapi.IsIDMap(json.RawMessage(s)) && agui.EqualJSON(json.RawMessage(s), value)
 }

@@ -233,7 +233,7 @@ func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (tran
 	}
 	for _, n := range natives {
 		repeats := func(a langgraphapi.Native) bool {
-			return a.Way == langgraphapi.ByID && a.ID == n.ID && langgraphapi.EqualJSON(a.Value, n.Value)
+			return a.Way == langgraphapi.ByID && a.ID == n.ID && agui.EqualJSON(a.Value, n.Value)
 		}
 		if !slices.ContainsFunc(run.answered, repeats) {
 			return translate.Out{}, false
@@ -256,7 +256,7 @@ func (run *run) withoutStale(natives []langgraphapi.Native) []langgraphapi.Nativ
 	}
 	var open []langgraphapi.Native
 	for _, n := range natives {
-		if !slices.ContainsFunc(run.stale, func(a langgraphapi.Native) bool { return a.ID == n.ID && langgraphapi.EqualJSON(a.Value, n.Value) }) {
+		if !slices.ContainsFunc(run.stale, func(a langgraphapi.Native) bool { return a.ID == n.ID && agui.EqualJSON(a.Value, n.Value) }) {
 			open = append(open, n)
 		}
 	}
@@ -291,7 +291,9 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 	}
 	// It is sticky, because LangGraph keeps the first value that a task was resumed with and
 	// replays it (RAN 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
-	asked := translate.Asked{Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Own: run.announced(natives), Sticky: true}
+	asked := translate.Asked{
+		Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Own: run.announced(natives), Sticky: true, FirstAsked: run.asksFirst(natives),
+	}
 	kept := run.kept(natives)
 	kept.Array = run.takesArray(finish)
 	asked.Private = agui.MustMarshal(kept)
@@ -310,6 +312,15 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 // open and ran nothing.
 func (run *run) onlyAsks() bool {
 	return run.answered == nil && run.steps+run.states+run.messages+run.others == 0
+}
+
+// asksFirst reports whether the graph ran to questions that have no ids. An adapter runs no graph
+// while a question is open: it tells the question again, without a step (RAN, all versions). So
+// these are questions of new tasks, and LangGraph keeps no answer to them. Where there are ids,
+// they tell the tasks.
+func (run *run) asksFirst(natives []langgraphapi.Native) bool {
+	withID := func(n langgraphapi.Native) bool { return n.ID != "" }
+	return run.answered == nil && run.again == nil && run.steps > 0 && !slices.ContainsFunc(natives, withID)
 }
 
 // untaken returns the messages that the backend did not take. A run that only asks again executes
@@ -365,7 +376,7 @@ func (run *run) announced(natives []langgraphapi.Native) []json.RawMessage {
 	}
 	return slices.DeleteFunc(slices.Clone(run.customs), func(c json.RawMessage) bool {
 		own := readCustom(c)
-		return !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.ID == own.ID && langgraphapi.EqualJSON(n.Value, own.Value) })
+		return !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.ID == own.ID && agui.EqualJSON(n.Value, own.Value) })
 	})
 }
 

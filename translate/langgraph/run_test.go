@@ -144,6 +144,34 @@ func TestPauseAfterAResume(t *testing.T) {
 	}
 }
 
+// Without ids, only the steps tell a question of a new task from one that was asked before.
+func TestQuestionThatTheGraphRanTo(t *testing.T) {
+	d := newDialect(t, Options{})
+	bare := custom("", `"Delete everything?"`)
+	ran := []string{started, stepAsk, state, messages, stepEnd, bare, finished}
+	for name, c := range map[string]struct {
+		stream []string
+		first  bool
+	}{
+		"the graph ran":             {ran, true},
+		"the adapter tells it only": {[]string{started, bare, finished}, false},
+		"no step is shown":          {[]string{started, state, messages, bare, finished}, false},
+		"the graph ran, with ids":   {[]string{started, stepAsk, state, messages, stepEnd, custom(idA, `"Delete everything?"`), finished}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := playPlain(t, d, c.stream...).Result.Asked; got.FirstAsked != c.first || !got.Sticky || len(got.Interrupts) != 1 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+	t.Run("a resumed run may replay what it had", func(t *testing.T) {
+		run, l := resumed(t, d, pausedBy(t, d, ran...), "true")
+		if got := dialecttest.Play(run, l, ran...).Result.Asked; got.FirstAsked || len(got.Interrupts) != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // Section 3.4 and fact 9: Python's adapter up to 0.0.42 shows the second of two parallel questions
 // only when it is asked without an answer (RAN 0.0.42).
 func TestAskedOnceMore(t *testing.T) {

@@ -135,7 +135,7 @@ func (c *chat) waits(s state) bool {
 	open := s.natives()
 	return !slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
 		return !slices.ContainsFunc(open, func(n langgraphapi.Native) bool {
-			return n.ID == g.ID && langgraphapi.EqualJSON(n.Value, g.Value)
+			return n.ID == g.ID && agui.EqualJSON(n.Value, g.Value)
 		})
 	})
 }
@@ -144,7 +144,7 @@ func (c *chat) waits(s state) bool {
 func (c *chat) showsAnswered(s state) bool {
 	return slices.ContainsFunc(s.natives(), func(n langgraphapi.Native) bool {
 		return slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
-			return n.ID == g.ID && langgraphapi.EqualJSON(n.Value, g.Value)
+			return n.ID == g.ID && agui.EqualJSON(n.Value, g.Value)
 		})
 	})
 }

@@ -202,7 +202,7 @@ func inputOf(in agui.RunInput, s state, messages []json.RawMessage) []byte {
 	has := members(s.values)
 	state := raw.Get("state")
 	state.ForEach(func(k, v gjson.Result) bool {
-		if state.IsObject() && !given[k.Str] && !langgraphapi.EqualJSON(json.RawMessage(v.Raw), langgraphapi.RawOf(has[k.Str])) {
+		if state.IsObject() && !given[k.Str] && !agui.EqualJSON(json.RawMessage(v.Raw), langgraphapi.RawOf(has[k.Str])) {
 			given[k.Str] = true
 			o = kit.AppendMember(o, k.Raw, oneLine(v.Raw))
 		}

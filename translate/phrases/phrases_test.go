@@ -23,7 +23,6 @@ func TestAnswers(t *testing.T) {
 		"cancelled":            {resume(""), noDefault},
 		"in command.resume":    {dialecttest.Command(`true`), yesDefault},
 		"a no there":           {dialecttest.Command(`{"approved":false}`), noDefault},
-		"edits":                {resume(`{"approved":true,"editedArgs":{"n":1}}`), "INVALID_PAYLOAD"},
 		"a no with edits":      {resume(`{"approved":false,"editedArgs":{"n":1}}`), noDefault},
 		"a yes and a no":       {resume(`{"approved":true,"Approved":false}`), "INVALID_PAYLOAD"},
 		"a word":               {resume(`{"approved":"yes"}`), "INVALID_PAYLOAD"},

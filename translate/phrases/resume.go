@@ -35,9 +35,6 @@ func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 			return agui.Message{}, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must say approved, true or false, once", a.ID)
 		}
 		if given[0].Type == gjson.True {
-			if err := kit.RefuseEdits(a); err != nil {
-				return agui.Message{}, err
-			}
 			content = d.yes
 		}
 	}

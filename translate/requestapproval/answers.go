@@ -45,11 +45,14 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 	return func(yield func(translate.Reply) bool) {
 		pairs := microsoft.Approvals(in, spoken == Name)
 		for _, one := range pairs {
+			keys := []string{one.Key}
 			if one.Kept = one.Key == microsoft.RequestApproval; one.Kept {
-				one.Dialect, one.Key = Name, replyKey(in.Messages[one.At])
+				one.Dialect, keys = Name, replyKeys(in.Messages[one.At])
 			}
-			if !yield(one) {
-				return
+			for _, one.Key = range keys {
+				if !yield(one) {
+					return
+				}
 			}
 		}
 		paired := func(at int) bool {
@@ -60,12 +63,14 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 			if m.Role != "tool" || m.ToolCallID == "" || !kit.MaySay(m.JSON, "approved", 'v') || paired(at) {
 				continue
 			}
-			key := replyKey(m)
-			if key == "" {
+			keys := replyKeys(m)
+			if keys[0] == "" {
 				continue
 			}
-			if !yield(translate.Reply{Dialect: Name, At: at, Key: key}) {
-				return
+			for _, key := range keys {
+				if !yield(translate.Reply{Dialect: Name, At: at, Key: key}) {
+					return
+				}
 			}
 			// On an open call it is an answer, or it is refused: the samples' hosts go by the call,
 			// others by approval_id.
@@ -79,17 +84,28 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 // keyOf is what an answer names.
 func keyOf(call, approval string) string { return call + "\n" + approval }
 
-// replyKey is what a tool message names, "" if it is no answer to a request.
-func replyKey(m agui.Message) string {
-	if approval, _, ok := fromMessage(m); ok {
-		return keyOf(m.ToolCallID, approval)
+// replyKeys returns what a tool message may name, "" if it is no answer to a request. The sample
+// client of the AG-UI SDK reads the outcome, and names the published id of its interrupt.
+func replyKeys(m agui.Message) []string {
+	approval, _, ok := fromMessage(m)
+	switch {
+	case !ok:
+		return []string{""}
+	case isPublished(approval):
+		return []string{keyOf(m.ToolCallID, approval), approval}
 	}
-	return ""
+	return []string{keyOf(m.ToolCallID, approval)}
+}
+
+func isPublished(id string) bool {
+	_, is := kit.NativeID(id)
+	return is
 }
 
 // AnswerIn implements translate.HistoryReader.
-func (*Dialect) AnswerIn(m agui.Message, _ translate.Reply, _ agui.Interrupt) (agui.Answer, bool) {
+func (*Dialect) AnswerIn(m agui.Message, r translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	_, approved, ok := fromMessage(m)
+	ok = ok && (r.Key != i.ID || !isPublished(i.ID) || m.ToolCallID == i.ToolCallID())
 	return agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(`{"approved":` + approved + `}`)}, ok
 }
 
@@ -127,11 +143,6 @@ func approves(a agui.Answer, k kept) (bool, error) {
 	for _, id := range kit.Members(payload, "approval_id") {
 		if id.Type != gjson.String || id.Str != k.Approval {
 			return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has another approval_id", a.ID)
-		}
-	}
-	for _, edited := range kit.Members(payload, "editedArgs") {
-		if yes > 0 && edited.Type != gjson.Null {
-			return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q edits the arguments, which this backend does not take", a.ID)
 		}
 	}
 	return yes > 0, nil

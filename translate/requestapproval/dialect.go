@@ -42,8 +42,9 @@
 //   - A reason cannot be given.
 //   - An error on the resume does not say whether the function ran. It comes again with every
 //     further answer, so it ends the pause.
-//   - The SDK's own sample client invents a new thread id for its resume. Its answer belongs to no
-//     thread that asked, and is refused. The client has to keep the id.
+//   - The SDK's own sample client invents a new thread id for its resume, and gives its messages no
+//     ids. Its answer in the backend's own form shows no conversation, and is refused. The client
+//     has to keep the id.
 //   - Under auto, on a route that nobody knows yet, a request that declares request_approval in its
 //     tools is left alone, pairs included. The call is then the client's own. On other routes the
 //     declaration does not matter.
@@ -67,6 +68,7 @@ var (
 	_ translate.HistoryReader = (*Dialect)(nil)
 	_ translate.Continuer     = (*Dialect)(nil)
 	_ translate.ToolOwner     = (*Dialect)(nil)
+	_ translate.Stateless     = (*Dialect)(nil)
 )
 
 // A Dialect implements translate.Dialect.
@@ -118,7 +120,17 @@ func (*Dialect) Owns(tool string) bool { return tool == microsoft.RequestApprova
 
 // Continues implements translate.Continuer: the newer of the hosts are on AGUI.Server, which
 // approves each call that has no result.
-func (*Dialect) Continues(spoken string) bool { return spoken == "" || spoken == Name }
+func (*Dialect) Continues(spoken, _ string) bool { return spoken == "" || spoken == Name }
+
+// AsksUnder implements translate.Stateless. Where the dialect is known, Begin takes all such calls
+// out.
+func (*Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+	call, is := microsoft.CallOf(id)
+	return call, is && spoken == ""
+}
+
+// KeepsNothing implements translate.Stateless.
+func (*Dialect) KeepsNothing(p *agui.Pause) bool { return p.Dialect == Name }
 
 // Begin implements translate.Dialect.
 func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {

@@ -77,7 +77,9 @@ func (h *history) answers(m gjson.Result) bool {
 
 // cleaned is the history as the backend may have it: without a pair of a request and its answer,
 // and without those of its calls without a result of which goes says so. A pair of which the result
-// is there becomes the exchange that it was.
+// is there becomes the exchange that it was. Reasoning and activities go, and results move behind
+// their calls: the hosts answer 400 or 500 to an activity, and most of them to reasoning, and their
+// provider refuses words between a call and its result.
 func cleaned(list []agui.Message, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
 	h := look(list)
 	renamed := map[string]bool{}
@@ -98,7 +100,9 @@ func cleaned(list []agui.Message, goes func(kit.DanglingCall) bool) (out []agui.
 		}
 	}
 	left := kit.WithoutDangling(agui.RunInput{Raw: []byte("{}"), Messages: out}, goes)
-	return left.Messages, changed || len(left.Raw) > len("{}")
+	read := kit.ResultsBehindCalls(kit.WithoutRoles(left.Messages, "reasoning", "activity"))
+	moved := len(read) != len(left.Messages) || len(read) > 0 && &read[0] != &left.Messages[0]
+	return read, changed || moved || len(left.Raw) > len("{}")
 }
 
 // leftOver says of a call without a result whether it stays one: a call of a declared tool is the

@@ -88,10 +88,11 @@ func (run *run) pause(res *translate.Result) {
 		callID := string(a.id)
 		k := kept{Call: callID, Args: string(a.args), Approval: one.approvalID}
 		k.Parent = cmp.Or(parents[callID], string(a.parent), callID) // the last: as clients name the message that they make for such a call
-		native := strings.Clone(one.approvalID)
+		native := one.approvalID
 		if ids[native] > 1 {
 			native = callID
 		}
+		native = strings.Clone(microsoft.ApprovalID(native)) // it tells which kind of backend asked
 		if a.hidden {
 			callID = ""
 		}

@@ -133,7 +133,6 @@ func TestAnswers(t *testing.T) {
 		"twice, and not the same":      {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":false,"approved":true}`)), "", agui.InvalidPayload},
 		"a word":                       {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":"yes"}`)), "", agui.InvalidPayload},
 		"nothing":                      {dialecttest.ResumeArray(`{"interruptId":"ficc_a~r1","status":"resolved"}`), "", agui.InvalidPayload},
-		"edited arguments":             {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":true,"editedArgs":{}}`)), "", agui.InvalidPayload},
 		"another approval":             {dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `{"approved":true,"approval_id":"b"}`)), "", agui.InvalidPayload},
 		"the sample's own message":     {messages(hello, sample), pairA, ""},
 		"twice the same message":       {messages(hello, sample, sample), pairA, ""},

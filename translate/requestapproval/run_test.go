@@ -140,7 +140,7 @@ func TestSeveralCalls(t *testing.T) {
 		"a chunk in one":           {stream(chunk(first, argsA), chunk(strings.ReplaceAll(first, `"a"`, `"b"`), argsB)), "STARTED CHUNK:a CHUNK:b", "ficc_a ficc_b"},
 		"no end":                   {stream(start("a"), args("a", argsA)), "STARTED START:a ARGS:a", "ficc_a"},
 		"the same call once more":  {stream(trio("a", argsA), trio("a", argsB)), "STARTED START:a ARGS:a END:a", "ficc_a"},
-		"one approval for two":     {stream(trio("a", argsA), trio("b", argsA)), "STARTED START:a ARGS:a END:a START:b ARGS:b END:b", "a b"},
+		"one approval for two":     {stream(trio("a", argsA), trio("b", argsA)), "STARTED START:a ARGS:a END:a START:b ARGS:b END:b", "ficc_a ficc_b"},
 		"a result that is cut off": {stream(start("a"), args("a", argsA), `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"a","content":"`, end("a")), "STARTED RESULT:a START:a ARGS:a END:a", "ficc_a"},
 		"answered in the same run": {stream(trio("a", argsA), trio("b", argsB), `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"a","content":""}`), "STARTED START:a ARGS:a END:a START:b ARGS:b END:b RESULT:a", "ficc_b"},
 	} {

@@ -12,7 +12,6 @@
 package standard
 
 import (
-	"bytes"
 	"encoding/json"
 	"iter"
 	"slices"
@@ -35,6 +34,7 @@ const reasonDefault = "agui:interrupt"
 var (
 	_ translate.Signer        = (*Dialect)(nil)
 	_ translate.Freer         = (*Dialect)(nil)
+	_ translate.Stateless     = (*Dialect)(nil)
 	_ translate.HistoryReader = (*Dialect)(nil)
 )
 
@@ -95,9 +95,18 @@ func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 
 // Continues implements translate.Continuer. A question for input of the .NET host on AGUI.Server
 // looks like any backend's, so its path may be known to speak this dialect.
-func (d *Dialect) Continues(spoken string) bool {
-	return d.name == "" && (spoken == "" || spoken == Name)
+func (d *Dialect) Continues(spoken, backend string) bool {
+	return d.name == "" && (spoken == "" || spoken == Name && backend == "")
 }
+
+// AsksUnder implements translate.Stateless, for the same host.
+func (d *Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+	call, is := microsoft.CallOf(id)
+	return call, is && d.name == "" && spoken == Name
+}
+
+// KeepsNothing implements translate.Stateless. Of a backend that asks by the outcome nobody knows.
+func (*Dialect) KeepsNothing(*agui.Pause) bool { return false }
 
 // Begin implements translate.Dialect. A plain run goes as it came.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
@@ -120,9 +129,6 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		}
 	}
 	if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {
-		return translate.Out{}, nil, err
-	}
-	if err := kit.RefuseUnofferedEdits(r.Pause, r.Answers); err != nil {
 		return translate.Out{}, nil, err
 	}
 	answers := slices.Clone(r.Answers)
@@ -209,44 +215,13 @@ func keepsByRunID(r *translate.Request) bool {
 	return slices.ContainsFunc(r.Pause.Interrupts, func(i agui.Interrupt) bool { return profileOfInterrupt(&i).ownRuns })
 }
 
-// forges says whether an answer names another tool call than its question. AGUI.Server approves
-// whatever call an answer names (RunAgentInputExtensions), and its free questions look like any
-// backend's. If the question is about no call and its schema has the key toolCall, the key is the
-// backend's own.
+// forges reports whether an answer names a tool call, and its question does not. AGUI.Server
+// approves whatever call an answer names (RunAgentInputExtensions), and its free questions look
+// like any backend's. If the schema has the key toolCall, the key is the backend's own. The
+// contract reads the answers to questions about a call (agui.Interrupt.ReadCall).
 func forges(i agui.Interrupt, payload json.RawMessage) bool {
-	object := agui.View(payload)
-	if i.ToolCallID() == "" && gjson.GetBytes(i.Schema(), "properties.toolCall").Exists() {
+	if i.ToolCallID() != "" || gjson.GetBytes(i.Schema(), "properties.toolCall").Exists() {
 		return false
 	}
-	for _, call := range kit.Members(object, "toolCall") {
-		if !call.IsObject() {
-			continue
-		}
-		if i.ToolCallID() == "" || len(i.Calls) == 1 && !names(call, i.Calls[0]) {
-			return true
-		}
-	}
-	return false
-}
-
-// names says whether a call in an answer is the call that was asked about, whichever of its keys a
-// reader takes.
-func names(call gjson.Result, asked agui.AskedCall) bool {
-	args := "null"
-	if asked.Args != "" {
-		args = asked.Args
-	}
-	given := kit.Members(call, "arguments")
-	for _, a := range given {
-		if !agui.ValidJSON([]byte(args)) || !bytes.Equal(agui.Canonical([]byte(a.Raw)), agui.Canonical([]byte(args))) {
-			return false
-		}
-	}
-	for _, key := range []string{"name", "callId"} {
-		want := map[string]string{"name": asked.Name, "callId": asked.ID}[key]
-		if slices.ContainsFunc(kit.Members(call, key), func(v gjson.Result) bool { return v.Str != want }) {
-			return false
-		}
-	}
-	return len(given) > 0 || args == "null" || args == "{}"
+	return slices.ContainsFunc(kit.Members(agui.View(payload), "toolCall"), gjson.Result.IsObject)
 }

@@ -187,55 +187,6 @@ func TestFreeAnswerIsNoApproval(t *testing.T) {
 	}
 }
 
-// An approval with other arguments goes to a backend only if its question offers edits. A schema
-// may have one form for the yes and another for the no, as TanStack AI's has.
-func TestEditsThatAreNotOffered(t *testing.T) {
-	const yes, no = `{"type":"object","properties":{"approved":{"const":true}}}`, `{"type":"object","properties":{"approved":{"const":false}}}`
-	const offers = `{"type":"object","properties":{"approved":{"const":true},"editedArgs":{}}}`
-	for schema, want := range map[string]agui.Code{
-		`{"type":"object","properties":{"approved":{"type":"boolean"}}}`:                 agui.InvalidPayload,
-		`{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{}}}`: "",
-		`{"oneOf":[` + yes + `,` + no + `]}`:                                             agui.InvalidPayload,
-		`{"oneOf":[` + offers + `,` + no + `]}`:                                          "",
-		`{"type":"object"}`:                                                              "", // it does not ask for a yes or a no
-	} {
-		p := pausedBy(t, `{"id":"a","reason":"tool_call","toolCallId":"c","responseSchema":`+schema+`}`)
-		out, _, err := resume(t, p, parse(t, dialecttest.ResumeArray(dialecttest.Entry("a~r1", `{"approved":true,"editedArgs":{"n":1}}`))))
-		if dialecttest.Code(err) != want {
-			t.Errorf("%s: %v; sent %s", schema, err, out.Body)
-		}
-	}
-}
-
-// The same host runs what the answer names, where the question is about another call too.
-func TestAnswerNamesTheCallThatWasAsked(t *testing.T) {
-	for name, c := range map[string]struct {
-		args, payload string
-		want          agui.Code
-	}{
-		"the call":                  {`{"path":"a"}`, `{"approved":true,"toolCall":{"$type":"functionCall","callId":"c","name":"rm","arguments":{ "path" : "a" }}}`, ""},
-		"no call":                   {`{"path":"a"}`, `{"approved":true}`, ""},
-		"without arguments":         {``, `{"approved":true,"toolCall":{"callId":"c","name":"rm"}}`, ""},
-		"with an empty list of any": {`{}`, `{"approved":true,"toolCall":{"callId":"c","name":"rm"}}`, ""},
-		"another tool":              {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"c","name":"wipe","arguments":{"path":"a"}}}`, agui.InvalidPayload},
-		"other arguments":           {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"c","name":"rm","arguments":{"path":"/"}}}`, agui.InvalidPayload},
-		"arguments twice":           {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"c","name":"rm","arguments":{"path":"a"},"Arguments":{"path":"/"}}}`, agui.InvalidPayload},
-		"no arguments, where some":  {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"c","name":"rm"}}`, agui.InvalidPayload},
-		"another id":                {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"d","name":"rm","arguments":{"path":"a"}}}`, agui.InvalidPayload},
-		"in other spellings":        {`{"path":"a"}`, `{"approved":true,"ToolCall":{"callId":"c","NAME":"wipe","arguments":{"path":"a"}}}`, agui.InvalidPayload},
-		"two":                       {`{"path":"a"}`, `{"approved":true,"toolCall":{"callId":"c","name":"rm","arguments":{"path":"a"}},"ToolCall":{"name":"wipe","arguments":{}}}`, agui.InvalidPayload},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := pausedBy(t, `{"id":"a","reason":"tool_call","toolCallId":"c"}`)
-			p.Interrupts[0].Calls = []agui.AskedCall{{ID: "c", Name: "rm", Args: c.args}}
-			out, _, err := resume(t, p, parse(t, dialecttest.ResumeArray(dialecttest.Entry("a~r1", c.payload))))
-			if dialecttest.Code(err) != c.want {
-				t.Errorf("%v; sent %s", err, out.Body)
-			}
-		})
-	}
-}
-
 // RUN_ERROR of a resume: what says that nothing was done, and only if nothing was.
 func TestErrorOfAResume(t *testing.T) {
 	p := pausedBy(t, `{"id":"a","reason":"r"}`)

@@ -10,6 +10,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/internal/strandsapi"
+	"holdpoint/translate/kit"
 )
 
 // A failure is an error frame.
@@ -165,6 +166,8 @@ func (run *run) ended(e translate.End) translate.Result {
 			return translate.Result{Next: next}
 		}
 		return translate.Result{Fate: translate.Lost}
+	case run.taken != nil && !run.broken && run.idle() && lost(text):
+		return run.goneOn(text)
 	case run.broken && strings.Contains(text, saysUnknown):
 		if next := run.askBroken(); next != nil {
 			return translate.Result{Next: next}
@@ -212,7 +215,7 @@ func (run *run) status(e translate.End) translate.Result {
 	case run.broken && (e.Status == 500 || echoes):
 		return brokeOff()
 	case run.taken != nil && e.Status == 500:
-		return stuck(text)
+		return run.goneOn(text)
 	case strings.Contains(text, saysWaiting) && !run.listed && !echoes:
 		return run.askWhat()
 	case run.listed && echoes:
@@ -243,6 +246,42 @@ func (run *run) askWhat() translate.Result {
 		return stuck("they are not known any more")
 	}
 	return translate.Result{Next: run.askAnew(newRun(run.d, run.r, run.ids), ids)}
+}
+
+// goneOn returns the result of an agent that does not wait for a question which it was asked anew.
+func (run *run) goneOn(text string) translate.Result {
+	if next := run.askRest(text); next != nil {
+		return translate.Result{Next: next}
+	}
+	return stuck(text)
+}
+
+// askRest returns the exchange that has the agent ask the questions anew without the one that its
+// error calls unknown. If it waits for none of them, it has taken the old answers and gone on to a
+// question that nobody heard. It keeps no answers then, and gets an empty list. The result is nil
+// if the error names none of the questions, or if kit.MaxLost of them were left out.
+func (run *run) askRest(text string) *translate.Exchange {
+	unknown, named := unknownID(text)
+	if !named || !run.taken[unknown] {
+		return nil
+	}
+	asked := map[string]bool{}
+	var rest []string
+	for _, i := range run.r.Ended[0].Interrupts {
+		asked[i.Native] = true
+		if run.taken[i.Native] && i.Native != unknown {
+			rest = append(rest, i.Native)
+		}
+	}
+	if len(asked)-len(run.taken) >= kit.MaxLost {
+		return nil
+	}
+	next := newRun(run.d, run.r, run.ids)
+	out := run.refused.askAnew(next, rest)
+	if len(rest) == 0 {
+		next.taken = nil
+	}
+	return out
 }
 
 // answeredBefore reports whether the agent was asked anew about a question whose answer failed.

@@ -61,15 +61,22 @@ func (d *Dialect) cancel(r *translate.Request, cancels *kit.Cancels) *translate.
 	return &translate.Exchange{Out: out, Run: run}
 }
 
-// dropped returns the exchange that says no without the id which the agent does not know: "...
-// interrupt_id=<id> | no interrupt found". It is nil if no other id is left.
+// dropped returns the exchange that says no without the id which the agent does not know. It is nil
+// if no other id is left.
 func (run *run) dropped(text string) *translate.Exchange {
-	_, id, named := strings.Cut(text, "interrupt_id=<")
-	id, _, ended := strings.Cut(id, "> | no interrupt found")
-	if run.cancels == nil || !named || !ended || !run.cancels.Drop(id) {
+	id, named := unknownID(text)
+	if run.cancels == nil || !named || !run.cancels.Drop(id) {
 		return nil
 	}
 	return run.d.cancel(run.r, run.cancels)
+}
+
+// unknownID returns the id that an error names as unknown: "interrupt_id=<id> | no interrupt
+// found".
+func unknownID(text string) (id string, named bool) {
+	_, id, began := strings.Cut(text, "interrupt_id=<")
+	id, _, ended := strings.Cut(id, "> | "+saysUnknown)
+	return id, began && ended
 }
 
 // askBroken returns the exchange that asks a Python agent whether it waits, because its answer to a

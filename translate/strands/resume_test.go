@@ -296,6 +296,37 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 			t.Errorf("%s: %s", answer, got.types())
 		}
 	}
+	// The agent has gone on to a question that nobody heard. It keeps none of the old answers then.
+	unknown := func(id string) string {
+		return frames(`{"error": "'interrupt_id=<` + id + `> | no interrupt found'", "error_type": "KeyError"}`)
+	}
+	got = play(t, ask(), &dialecttest.Log{}, stream, unknown(payID))
+	if got.Result.Next == nil || string(got.Result.Next.Out.Body) != `{"prompt":[{"interruptResponse":{"interruptId":"v1:other","response":null}}]}` {
+		t.Fatalf("one is unknown: %s %+v", got.types(), got.Result)
+	}
+	got = play(t, got.Result.Next.Run, &dialecttest.Log{}, stream, unknown("v1:other"))
+	if got.Result.Next == nil || string(got.Result.Next.Out.Body) != `{"prompt":[]}` || got.Result.Next.Out.Resumes {
+		t.Fatalf("all are unknown: %s %+v", got.types(), got.Result)
+	}
+	got = play(t, got.Result.Next.Run, &dialecttest.Log{}, stream, frames(began, other, `{"result": {"stop_reason": "interrupt"}}`))
+	if len(got.Result.Asked.Interrupts) != 1 || len(got.Result.Untaken) != 1 {
+		t.Errorf("%s %+v", got.types(), got.Result)
+	}
+	if res, err := ask().End(translate.End{Status: 500, Body: []byte(`{"error":"'interrupt_id=<` + payID + `> | no interrupt found'"}`)}); err != nil || res.Next == nil {
+		t.Errorf("%+v %v", res, err)
+	}
+	// It leaves out only so many.
+	many := translate.Ended{Pause: agui.Pause{ID: "p"}, Failed: true}
+	for n := range kit.MaxLost + 2 {
+		many.Interrupts = append(many.Interrupts, agui.Interrupt{Native: "v1:" + strings.Repeat("m", n+1)})
+	}
+	sent := 0
+	for got = after(many); got.Result.Next != nil; sent++ {
+		got = play(t, got.Result.Next.Run, &dialecttest.Log{}, stream, unknown(gjson.GetBytes(got.Result.Next.Out.Body, "prompt.0.interruptResponse.interruptId").Str))
+	}
+	if sent != kit.MaxLost+1 || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
+		t.Errorf("%d requests, then %s", sent, got.types())
+	}
 	if res, err := ask().End(translate.End{Status: 500, Body: []byte(`{"error":"no interrupt found"}`)}); err != nil || res.Finish.Get("code").Str != string(strandsapi.CodeInterruptLost) {
 		t.Errorf("%+v %v", res, err)
 	}

@@ -1,7 +1,6 @@
 package superagent
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -66,11 +65,7 @@ func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must be an object", a.ID)
 	}
 	if kept.confirms() {
-		input, err := confirmation(a.ID, v, kept.Fields[0].Name)
-		if err == nil && bytes.HasSuffix(input, []byte(":true}")) {
-			err = kit.RefuseEdits(a)
-		}
-		return input, err
+		return confirmation(a.ID, v, kept.Fields[0].Name)
 	}
 	known := map[string]bool{}
 	for _, f := range kept.Fields {

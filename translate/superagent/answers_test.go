@@ -26,7 +26,6 @@ func TestWhatIsSentForAnAnswer(t *testing.T) {
 		"a bare no":                            {confirm, entry(`false`), `{"confirm":false}`},
 		"under the field's name":               {confirm, entry(`{"confirm":true}`), `{"confirm":true}`},
 		"with more":                            {confirm, entry(`{"approved":true,"comment":"x"}`), `{"confirm":true}`},
-		"with edits":                           {confirm, entry(`{"approved":true,"editedArgs":{"n":1}}`), "INVALID_PAYLOAD"},
 		"a no with edits":                      {confirm, entry(`{"approved":false,"editedArgs":{"n":1}}`), `{"confirm":false}`},
 		"both names, equal":                    {confirm, entry(`{"approved":false,"confirm":false}`), `{"confirm":false}`},
 		"both names, not equal":                {confirm, entry(`{"approved":true,"confirm":false}`), "INVALID_PAYLOAD"},

@@ -98,6 +98,26 @@ export const scenes = {
     assert.match(raw, /"editedArgs":\{"order":"SO-48214","amount":600\.50,"share":1\.10,"limit":12345678901234567890,"note":"a\\nb","tags":\["x",1\.0\]\}/);
   },
 
+  // A schema with one form for the yes and another for the no, as TanStack AI's, takes edits too.
+  async "edit the arguments in the form of the yes"(w) {
+    const form = (approved, more) => ({ type: "object", properties: { approved: { const: approved }, ...more }, required: ["approved"], additionalProperties: false });
+    const edits = { editedArgs: { type: "object", properties: { amount: { type: "number", maximum: 5 } } } };
+    const { thread } = await w.tool("refund", { order: "SO-1", amount: 1 }, { schema: { oneOf: [form(true, edits), form(false)] } });
+    const p = await w.person();
+    await p.open("refund");
+    await p.press("e");
+    await p.page.fill("#e1", "6");
+    await p.has("One field does not fit.", "#bar");
+    await p.page.fill("#e1", "4");
+    await p.click("review");
+    await p.has("1 of 2 arguments", "#question");
+    await p.alive();
+    await p.click("yes");
+    await p.pass(5100);
+    await w.until("the answer", async () => (await w.answers(thread)).length);
+    assert.deepEqual((await w.answers(thread))[0].payload, { approved: true, editedArgs: { order: "SO-1", amount: 4 } });
+  },
+
   // What the agent asks in words is answered in words, by a choice, and by a form.
   async "answer a question"(w) {
     const words = await w.question("What should the note say?", { type: "string" });

@@ -143,6 +143,18 @@ func (t *Transcript) Add(ev agui.Event) {
 	t.bound()
 }
 
+// Repeat takes an event of a call that the transcript has, told again to a client that lacks it. By
+// it only what is open changes.
+func (t *Transcript) Repeat(ev agui.Event) {
+	t.fold()
+	switch id := ev.Get("toolCallId").Str; ev.Type {
+	case agui.CallStart:
+		t.begin(agui.CallEnd, strings.Clone(id))
+	case agui.CallEnd:
+		t.end(agui.CallEnd, id)
+	}
+}
+
 func (t *Transcript) deltaOf(typ agui.Type) *delta {
 	if typ == agui.CallArgs {
 		return &t.args

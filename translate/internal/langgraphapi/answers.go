@@ -197,7 +197,7 @@ func echo(in agui.RunInput, p agui.Pause, list []Group) int {
 	if event == nil {
 		return -1
 	}
-	same, sameText := equalTo(event), equalTo(parsed(event))
+	same, sameText := agui.EqualTo(event), agui.EqualTo(parsed(event))
 	for at, g := range list {
 		if same(g.Value) || sameText(g.Value) || sameText(WithoutConfig(g.Value)) {
 			return at
@@ -329,7 +329,7 @@ func agree(p agui.Pause, a, b []agui.Answer) bool {
 		if !ok || x.Status != b[at].Status {
 			return false
 		}
-		if EqualJSON(x.Payload, b[at].Payload) {
+		if agui.EqualJSON(x.Payload, b[at].Payload) {
 			continue
 		}
 		g := list[x.ID]
@@ -341,7 +341,7 @@ func agree(p agui.Pause, a, b []agui.Answer) bool {
 		}
 		one, okOne := decision(reviews[g], *g, p, x)
 		other, okOther := decision(reviews[g], *g, p, b[at])
-		if !okOne || !okOther || !EqualJSON(one, other) {
+		if !okOne || !okOther || !agui.EqualJSON(one, other) {
 			return false
 		}
 	}

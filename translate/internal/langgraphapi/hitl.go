@@ -199,7 +199,7 @@ func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.
 			args = action["arguments"]
 		}
 	}
-	if ask.pinned && !EqualJSON(name, agui.MustMarshal(ask.tool)) {
+	if ask.pinned && !agui.EqualJSON(name, agui.MustMarshal(ask.tool)) {
 		return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q names another tool", id)
 	}
 	if IsNull(args) || args[0] != '{' {

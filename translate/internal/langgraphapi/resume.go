@@ -74,7 +74,7 @@ func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
 				"let it send rawEvent or the interrupt outcome", len(list))
 		}
 		if other, twice := sent[g.ID]; twice {
-			if !EqualJSON(other, values[i]) {
+			if !agui.EqualJSON(other, values[i]) {
 				return nil, agui.Errorf(agui.InvalidPayload, "two open interrupts have one id at the backend (langgraph issue 6626): only the same answer can be given to both")
 			}
 			continue

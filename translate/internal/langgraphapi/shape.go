@@ -404,5 +404,5 @@ func equalArgs(args json.RawMessage, streamed string) bool {
 	if IsNull(args) {
 		args = json.RawMessage("{}")
 	}
-	return EqualJSON(args, json.RawMessage(streamed))
+	return agui.EqualJSON(args, json.RawMessage(streamed))
 }

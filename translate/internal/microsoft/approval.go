@@ -28,6 +28,25 @@ const (
 	FunctionApprovals = "function_approvals"
 )
 
+// approvalPrefix begins the ids of approvals in .NET: FunctionInvokingChatClient puts it before the
+// id of the call (Microsoft.Extensions.AI 10.4 and later).
+const approvalPrefix = "ficc_"
+
+// IsApprovalID reports whether .NET has made the id, for an approval.
+func IsApprovalID(id string) bool { return strings.HasPrefix(id, approvalPrefix) }
+
+// CallOf returns the call that an approval of .NET's is about. is reports that .NET has made the
+// id.
+func CallOf(id string) (call string, is bool) { return strings.CutPrefix(id, approvalPrefix) }
+
+// ApprovalID returns the id of an approval as newer versions of .NET make it.
+func ApprovalID(id string) string {
+	if IsApprovalID(id) {
+		return id
+	}
+	return approvalPrefix + id
+}
+
 // Approvals are the native approvals in a request's messages, in order, as replies of no dialect:
 // for one whose backend asks by none of these forms each is a stray. Key is the name of the form.
 // A call of a tool that the request declares itself is the client's own business. known says that

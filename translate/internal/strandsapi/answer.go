@@ -90,6 +90,11 @@ func isOneOf(v json.RawMessage, words ...string) bool {
 // answer has to say.
 func (r Rule) Decides() bool { return r.yes() != nil && r.Path == "" }
 
+// TakesEdits reports whether edited arguments are handed on with an approval.
+func (r Rule) TakesEdits() bool {
+	return (r.profile() == Envelope || r.profile() == Raw) && (r.Path == "" || strings.HasPrefix(r.Path, "editedArgs"))
+}
+
 func (r Rule) profile() Profile {
 	if r.Profile == "" {
 		return Words

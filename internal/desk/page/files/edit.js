@@ -4,11 +4,11 @@ import { el } from "./dom.js";
 import { change, pair } from "./fields.js";
 import { checkJSON, checkNumber, checkText } from "./form.js";
 import { put } from "./json.js";
-import { approvedBy, argumentsOf } from "./model.js";
+import { argumentsOf, editsOf } from "./model.js";
 import { name } from "./text.js";
 
 const textOf = (node) => (node.kind === "string" ? node.value : node.raw);
-const schemaOf = (q, key) => q.responseSchema.properties.editedArgs?.properties?.[key] ?? {};
+const schemaOf = (q, key) => editsOf(q).args.properties?.[key] ?? {};
 
 // ui.edits has by the place of an argument the text in its input.
 
@@ -70,7 +70,7 @@ export function problems(ui, q) {
 export function payload(ui, q) {
   const args = argumentsOf(q);
   const texts = new Map([...ui.edits].map(([n, typed]) => [n, jsonOf(args.members[n].node, typed)]));
-  return `{${JSON.stringify(approvedBy(q))}:true,"editedArgs":${put(args, texts)}}`;
+  return `{${JSON.stringify(editsOf(q).key)}:true,"editedArgs":${put(args, texts)}}`;
 }
 
 // review shows each change as it will be sent.

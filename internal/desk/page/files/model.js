@@ -43,8 +43,18 @@ export function choicesOf(q) {
   return null;
 }
 
-// approvedBy is the member by which the answer's schema says yes.
-export const approvedBy = (q) => ["approved", "accepted", "confirmed"].find((key) => q.responseSchema?.properties?.[key]?.type === "boolean");
+// editsOf is where the answer's schema takes other arguments with a yes: {key, args}, the member that
+// says yes and the schema of the arguments. It is the schema itself or one of its forms. undefined:
+// there is no such place.
+export function editsOf(q) {
+  const schema = q.responseSchema ?? {};
+  const forms = [schema, ...["oneOf", "anyOf", "allOf"].flatMap((k) => (Array.isArray(schema[k]) ? schema[k] : []))];
+  const yes = (member) => member && (member.const ? member.const.raw === "true" : member.type === "boolean");
+  for (const { properties } of forms) {
+    const key = ["approved", "accepted", "confirmed"].find((k) => yes(properties?.[k]));
+    if (key && properties.editedArgs) return { key, args: properties.editedArgs };
+  }
+}
 
 // namedBy is the one call that the agent names where Holdpoint knows none; undefined: there is none.
 export function namedBy(q) {
@@ -59,7 +69,7 @@ export const argumentsOf = (q) => (q.calls?.length === 1 ? q.calls[0].arguments 
 export function mayOf(approval, q) {
   const may = q.may ?? {};
   const open = approval.state === "waiting" && !q.decision && !(left(q.expires) <= 0);
-  const edits = argumentsOf(q)?.kind === "object" && q.responseSchema?.properties?.editedArgs && approvedBy(q);
+  const edits = argumentsOf(q)?.kind === "object" && editsOf(q);
   return {
     open, approve: may.approve ?? q.yesKnown, answer: may.answer ?? true, deny: may.deny || (may.cancel ?? true),
     edit: Boolean(edits) && (may.edit ?? true) && !q.cancelOnly, operate: may.operate ?? true, why: may.why ?? {},

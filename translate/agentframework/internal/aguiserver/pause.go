@@ -165,6 +165,8 @@ func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interr
 	if !gjson.GetBytes(object, "responseSchema").IsObject() {
 		object = agui.SetKey(object, "responseSchema", []byte(kit.ApprovalSchema))
 	}
+	object = offerEdits(object)
+	var about []agui.AskedCall // nil: the one that the client has seen
 	if a.Call.seen(calls) {
 		object = agui.SetString(object, "toolCallId", a.Call.ID)
 		if gjson.GetBytes(object, "reason").Type != gjson.String {
@@ -176,8 +178,19 @@ func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interr
 			object = agui.DeleteKey(object, "metadata")
 		}
 		object = agui.SetKey(object, "metadata.agent_framework.toolCall", agui.MustMarshal(a.Call))
+		about = []agui.AskedCall{{Name: a.Call.Name, Args: string(a.Call.Args)}} // the id is another call's
 	}
-	return agui.Interrupt{Native: a.ID, Object: object, Private: agui.MustMarshal(a.Call)}
+	return agui.Interrupt{Native: a.ID, Object: object, Private: agui.MustMarshal(a.Call), Calls: about}
+}
+
+// offerEdits returns an interrupt whose schema offers edited arguments, unless the schema has the
+// member already or has no members. The host does not offer them, and runs what an answer says.
+func offerEdits(object []byte) []byte {
+	properties := gjson.GetBytes(object, "responseSchema.properties")
+	if !properties.IsObject() || properties.Get("editedArgs").Exists() {
+		return object
+	}
+	return agui.SetKey(object, "responseSchema.properties.editedArgs", []byte(`{"type":"object"}`))
 }
 
 // seen says whether the client has seen just that call.

@@ -139,7 +139,7 @@ func TestPauses(t *testing.T) {
 	two := []string{asking("call_1", "rm", filesArgs, `,"requiresConfirmation":true`), asking("call_2", "ls", "{}", `,"requiresConfirmation":false`)}
 	batch := append(shows("call_1", "rm", filesArgs, two...), shows("call_2", "ls", "{}", two...)...)
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"call_1","toolCallId":"call_1","content":"ok"}`
-	const bound = `{"reason":"tool_call","message":"Approval required for tool call: rm","toolCallId":"call_1","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`
+	const bound = `{"reason":"tool_call","message":"Approval required for tool call: rm","toolCallId":"call_1","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}},"required":["approved"]}}`
 	for name, c := range map[string]struct {
 		tools  string
 		stream []string

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -12,6 +13,9 @@ import (
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
+
+// Backend is what translate.Result.Backend calls the host.
+const Backend = "dotnet"
 
 // Made says whether the host made the pause.
 func Made(p agui.Pause) bool { return keptOf(p) != nil }
@@ -69,10 +73,13 @@ type entry struct {
 
 // entries are the answers as the host wants them. It never looks at the status, takes an answer
 // without toolCall for one that nobody asked for, and one with it for an approval, whatever was
-// asked; the call that it runs is the one in the answer. So all of an approval's payload but the
-// yes or no is ours, and no other payload may look like one.
+// asked; the call that it runs is the one in the answer. So all of an approval's payload is ours
+// but the yes or no and edited arguments, and no other payload may look like one.
 func entries(r *translate.Request) ([]entry, error) {
 	given := kit.GivenEntries(r.Input)
+	if twice := askedTwice(r.Pause); twice != "" && !slices.ContainsFunc(r.Answers, kit.Denies) {
+		return nil, agui.Errorf(agui.InvalidPayload, "the backend asks twice about the call of interrupt %q, once for the agent and once for the workflow around it, and runs nothing if both are answered: Holdpoint does not support this; deny or cancel it", twice)
+	}
 	var list []entry
 	for n, i := range r.Pause.Interrupts {
 		a := r.Answers[n]
@@ -85,6 +92,11 @@ func entries(r *translate.Request) ([]entry, error) {
 				var ok bool
 				if approved, ok = decisionIn(a.Payload); !ok {
 					return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q must say approved, true or false, and once", a.ID)
+				}
+				if approved {
+					if call.Args, ok = editedIn(a.Payload, call.Args); !ok {
+						return nil, agui.Errorf(agui.InvalidPayload, "editedArgs of the payload for interrupt %q have to be one object", a.ID)
+					}
 				}
 			}
 			e.Status, e.Payload = agui.Resolved, approvalPayload(approved, call)
@@ -111,6 +123,23 @@ func entries(r *translate.Request) ([]entry, error) {
 	return list, nil
 }
 
+// askedTwice returns an interrupt about whose call the pause has another one, "" if there is none.
+// A workflow asks for each approval of an agent within it (RAN head): under the agent's id,
+// ficc_call_1, and under an id of its own that ends with it, 48:inner_UserInput:ficc_call_1. It
+// runs the call if the second alone is answered. The contract wants an answer to each.
+func askedTwice(p agui.Pause) string {
+	agents := make(map[string]bool, len(p.Interrupts))
+	for _, i := range p.Interrupts {
+		agents[i.Native] = true
+	}
+	for _, i := range p.Interrupts {
+		if at := strings.LastIndexByte(i.Native, ':'); at >= 0 && strings.HasPrefix(i.Native[at+1:], idPrefix) && agents[i.Native[at+1:]] {
+			return i.ID
+		}
+	}
+	return ""
+}
+
 func approvalPayload(approved bool, call askedCall) json.RawMessage {
 	return agui.MustMarshal(struct {
 		Approved bool      `json:"approved"`
@@ -131,6 +160,20 @@ func decisionIn(payload json.RawMessage) (yes, ok bool) {
 		return true
 	})
 	return yes, good && said > 0
+}
+
+// editedIn returns the arguments that an approval lets the call run with: asked, unless the payload
+// edits them. It returns false if the payload edits them twice, or to something that is not an
+// object.
+func editedIn(payload, asked json.RawMessage) (args json.RawMessage, ok bool) {
+	edits := slices.DeleteFunc(kit.Members(gjson.ParseBytes(payload), "editedArgs"), func(v gjson.Result) bool { return v.Type == gjson.Null })
+	switch {
+	case len(edits) == 0:
+		return asked, true
+	case len(edits) > 1 || !edits[0].IsObject():
+		return nil, false
+	}
+	return json.RawMessage(edits[0].Raw), true
 }
 
 // hasToolCall says whether a payload would be taken for an approval.
@@ -156,24 +199,28 @@ func metadataOf(given gjson.Result) json.RawMessage {
 // Plain is the request of a run that answers nothing. A call that was asked about and has no
 // result, because its resume failed or nobody knows, is taken out: where a front end's tools are
 // declared and one of them has brought a result, the host approves and runs what is left without
-// one (ProcessContinuation); else its provider refuses the history. Where the record has forgotten
-// what was asked, it is a call of the backend's that a user has talked over.
-func Plain(r *translate.Request) translate.Out {
-	known := slices.ContainsFunc(r.Ended, func(p translate.Ended) bool { return Made(p.Pause) })
-	if forgotten := len(r.Ended) == 0 && continues(r.Input); !known && !forgotten {
+// one (ProcessContinuation); else its provider refuses the history. So it does if a user has talked
+// past a call of the backend's. Where the host runs such a call, proxy has judged it
+// (translate.Continuer).
+//
+// named reports that a client has named a question under an id of the host's.
+func Plain(r *translate.Request, named bool) translate.Out {
+	if !named && !isSeen(r) {
 		return translate.Out{}
 	}
-	asked, in := askedIDs(r), r.Input
-	if known {
-		in = readable(in, r.Came, nil)
-	}
-	in = kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
-		return asked[c.ID] || c.Abandoned && !r.Input.Declares(c.Name)
+	asked, runs := askedIDs(r), continues(r.Input)
+	in := kit.WithoutDangling(readable(r.Input, r.Came, nil), func(c kit.DanglingCall) bool {
+		return asked[c.ID] || c.Abandoned && !runs && !r.Input.Declares(c.Name)
 	})
 	if bytes.Equal(in.Raw, r.Input.Raw) {
 		return translate.Out{}
 	}
 	return translate.Out{Body: in.Raw}
+}
+
+// isSeen reports whether the host was seen on the thread or its path.
+func isSeen(r *translate.Request) bool {
+	return r.Backend == Backend || slices.ContainsFunc(r.Ended, func(p translate.Ended) bool { return Made(p.Pause) })
 }
 
 // askedIDs are the ids of the calls that pauses of the host's asked about on the thread: the pause
@@ -274,7 +321,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	switch {
 	case ok:
-		return translate.Result{Finish: clean, Asked: asked}, nil
+		return translate.Result{Finish: clean, Asked: asked, Backend: Backend}, nil
 	case len(run.approved) > 0:
 		// The host runs an approved call and tells its result, also the error of one that failed. It
 		// runs nothing if the request declares the tool.

@@ -2,6 +2,7 @@ package aguiserver
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -32,6 +33,7 @@ func says(payload string) agui.Answer {
 func TestEntries(t *testing.T) {
 	const call = `"toolCall":{"callId":"call_1","name":"rm","arguments":` + exactArgs + `}}}`
 	const yes, no = `{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":true,` + call, `{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":false,` + call
+	const edited = `{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"call_1","name":"rm","arguments":{"path":"z.txt","n":1.0}}}}`
 	const free = `{"interruptId":"call_9","status":"resolved","payload":{"response":"x","n":1.0}}`
 	given := says(`{"response":"x","n":1.0}`)
 	cancelled := agui.Answer{Status: agui.Cancelled, Payload: json.RawMessage(`{"approved":true}`)}
@@ -46,6 +48,11 @@ func TestEntries(t *testing.T) {
 		"an answer of null":                    {says(`{"approved":false}`), agui.Answer{Status: agui.Resolved}, no + `,{"interruptId":"call_9","status":"resolved"}`},
 		"a text for an answer":                 {says(`{"approved":false}`), says(`"x"`), no + `,{"interruptId":"call_9","status":"resolved","payload":"x"}`},
 		"more keys":                            {says(`{"approved":true,"reason":"x","result":"done","toolCall":{"callId":"call_1","name":"format","arguments":{}}}`), given, yes + "," + free},
+		"edited arguments":                     {says(`{"approved":true,"editedArgs":{"path":"z.txt","n":1.0}}`), given, edited + "," + free},
+		"edited arguments, and a no":           {says(`{"approved":false,"editedArgs":{"path":"z.txt"}}`), given, no + "," + free},
+		"edited with null is not edited":       {says(`{"approved":true,"editedArgs":null}`), given, yes + "," + free},
+		"edited in two ways":                   {says(`{"approved":true,"editedArgs":{"path":"z.txt"},"edited_args":{"path":"y.txt"}}`), given, ""},
+		"edited arguments that are a list":     {says(`{"approved":true,"editedArgs":["z.txt"]}`), given, ""},
 		"both names":                           {says(`{"accepted":true,"approved":true}`), given, yes + "," + free},
 		"both names, of which one says no":     {says(`{"accepted":false,"approved":true}`), given, ""},
 		"yes and then no":                      {says(`{"approved":true,"approved":false}`), given, ""},
@@ -179,32 +186,50 @@ func TestCommandDoesNotGoOn(t *testing.T) {
 	}
 }
 
+// Where the host is to run a call, proxy has judged it (translate.Continuer).
 func TestPlain(t *testing.T) {
 	ended := []translate.Ended{{Pause: agui.Pause{Dialect: "langgraph", Private: json.RawMessage(`{"natives":[]}`)}}, {Pause: asksTwo(t)}}
 	for name, c := range map[string]struct {
 		ended      []translate.Ended
 		sent, want string // want "": nothing is to change
 	}{
-		"nothing was asked":                                  {nil, messagesOf(userMessage, gatedCall, moreText), ""},
-		"an answered call stays":                             {ended, messagesOf(userMessage, gatedCall, gatedResult, moreText), ""},
-		"an unanswered one goes":                             {ended, messagesOf(userMessage, gatedCall, moreText), messagesOf(userMessage, moreText)},
-		"in a continuation too":                              {ended, messagesOf(userMessage, ownCall, ownResult, gatedCall) + mineTool, messagesOf(userMessage, ownCall, ownResult) + mineTool},
-		"a call that the host is to run in a continuation":   {ended, messagesOf(userMessage, ownCall, otherCall, ownResult) + mineTool, ""},
-		"the client's own call stays":                        {ended, messagesOf(userMessage, ownCall, moreText) + mineTool, ""},
-		"nothing is known: the host is to run it":            {nil, messagesOf(userMessage, ownCall, otherCall, ownResult) + mineTool, ""},
-		"nothing is known: a call that was talked over goes": {nil, messagesOf(userMessage, ownCall, ownResult, gatedCall, moreText) + mineTool, messagesOf(userMessage, ownCall, ownResult, moreText) + mineTool},
-		"nothing is known: results of the backend's own":     {nil, messagesOf(userMessage, gatedCall, gatedResult, otherCall, moreText) + mineTool, ""},
-		"the thread is not the host's":                       {ended[:1], messagesOf(userMessage, ownCall, ownResult, gatedCall, moreText) + mineTool, ""},
-		"nothing is known, and no continuation":              {nil, messagesOf(userMessage, gatedCall, moreText, ownCall) + mineTool, ""},
+		"nothing was asked":                                {nil, messagesOf(userMessage, gatedCall, moreText), ""},
+		"an answered call stays":                           {ended, messagesOf(userMessage, gatedCall, gatedResult, moreText), ""},
+		"an unanswered one goes":                           {ended, messagesOf(userMessage, gatedCall, moreText), messagesOf(userMessage, moreText)},
+		"in a continuation too":                            {ended, messagesOf(userMessage, ownCall, ownResult, gatedCall) + mineTool, messagesOf(userMessage, ownCall, ownResult) + mineTool},
+		"a call that the host is to run in a continuation": {ended, messagesOf(userMessage, ownCall, otherCall, ownResult) + mineTool, ""},
+		"the client's own call stays":                      {ended, messagesOf(userMessage, ownCall, moreText) + mineTool, ""},
+		"nothing is known: the host is to run it":          {nil, messagesOf(userMessage, ownCall, otherCall, ownResult) + mineTool, ""},
+		"nothing is known: results of the backend's own":   {nil, messagesOf(userMessage, gatedCall, gatedResult, otherCall, moreText) + mineTool, ""},
+		"the thread is not the host's":                     {ended[:1], messagesOf(userMessage, ownCall, ownResult, gatedCall, moreText) + mineTool, ""},
+		"nothing is known, and no continuation":            {nil, messagesOf(userMessage, gatedCall, moreText, ownCall) + mineTool, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := Plain(&translate.Request{Input: inputOf(t, c.sent), Ended: c.ended})
+			out := Plain(&translate.Request{Input: inputOf(t, c.sent), Ended: c.ended}, false)
 			want := ""
 			if c.want != "" {
 				want = `{"threadId":"t1","runId":"r1",` + c.want + `}`
 			}
 			if string(out.Body) != want || out.Resumes {
 				t.Errorf("got  %s\nwant %s", out.Body, want)
+			}
+		})
+	}
+}
+
+// A call of a lost question makes the provider refuse every later history. Where the host was seen,
+// or a client has named a question of its, a call that a user has talked past goes.
+func TestPlainAfterALostQuestion(t *testing.T) {
+	sent := messagesOf(userMessage, gatedCall, moreText, otherCall)
+	want := `{"threadId":"t1","runId":"r1",` + messagesOf(userMessage, moreText, otherCall) + `}`
+	for name, c := range map[string]struct {
+		backend string
+		named   bool
+		want    string
+	}{"seen": {Backend, false, want}, "named": {"", true, want}, "another backend": {"python", false, ""}} {
+		t.Run(name, func(t *testing.T) {
+			if out := Plain(&translate.Request{Input: inputOf(t, sent), Backend: c.backend}, c.named); string(out.Body) != c.want {
+				t.Errorf("got  %s\nwant %s", out.Body, c.want)
 			}
 		})
 	}
@@ -224,5 +249,30 @@ func TestErrors(t *testing.T) {
 				t.Errorf("%v %+v", err, res)
 			}
 		})
+	}
+}
+
+// TestCallThatIsAskedTwice: a workflow asks about the call of an agent within it a second time, and
+// runs nothing if both are answered. A yes is refused with the reason, and a no goes.
+func TestCallThatIsAskedTwice(t *testing.T) {
+	inner := `{"id":"ficc_call_x","reason":"tool_call","message":"Approval required for tool call: rm","toolCallId":"call_x","responseSchema":{"type":"object"}}`
+	outer := strings.Replace(inner, "ficc_call_x", "48:inner_1_UserInput:ficc_call_x", 1)
+	res := ends(t, &translate.Request{}, interrupting(inner, outer))
+	p := dialecttest.Minted(res.Asked.Pause("agent-framework"))
+	yes, no := says(`{"approved":true}`), says(`{"approved":false}`)
+	for name, c := range map[string]struct {
+		first, second agui.Answer
+		refused       bool
+	}{
+		"yes": {yes, yes, true}, "no": {no, no, false}, "a no to one": {no, yes, false},
+		"cancelled": {agui.Answer{Status: agui.Cancelled}, agui.Answer{Status: agui.Cancelled}, false},
+	} {
+		_, _, err := Resume(&translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answersFor(p, c.first, c.second)})
+		if (dialecttest.Code(err) == agui.InvalidPayload) != c.refused || c.refused && !strings.Contains(err.Error(), "asks twice") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if twice := askedTwice(asksTwo(t)); twice != "" {
+		t.Errorf("two questions about two calls are taken for one: %s", twice)
 	}
 }

@@ -1,0 +1,72 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdpoint/e2e/scripted"
+)
+
+// TestDotNetHistories: a client has messages of reasoning and of activities, and has appended its
+// messages in the stream's order, so words that were written while a question was open stand
+// between the call and its result. The hosts of .NET and their provider refuse each of the three.
+// The chat goes on, also after a restart where the dialect, or the id of a lost question, tells the
+// host.
+func TestDotNetHistories(t *testing.T) {
+	t.Parallel()
+	backends := newManyBackends(t)
+	for _, dialect := range []string{"auto", "agent-framework", "request-approval"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			env := map[string]string{"HOLDPOINT_DIALECT": dialect}
+			before, after := ownHoldpoint(t, backends.URL, env), ownHoldpoint(t, backends.URL, env)
+			for _, host := range askingHosts() {
+				if dialect != "auto" && dialect != host.dialect() {
+					continue
+				}
+				for _, situation := range []string{"the record is there", "restarted"} {
+					if situation == "restarted" && dialect == "auto" {
+						continue // nobody knows what the path speaks
+					}
+					t.Run(fmt.Sprint(host, "/", situation), func(t *testing.T) {
+						ledger := scripted.NewLedger()
+						path := backends.add(host, ledger)
+						c := &handChat{t: t, address: before.address + path, thread: fresh("thread"), version: "1.0"}
+						if _, told := c.says("delete a.txt", onlyTools); len(c.asked) != 1 || len(c.calls) != 1 {
+							t.Fatalf("it asks otherwise: %s", told)
+						}
+						asked, call := c.asked, c.calls[0]
+						if _, told := c.run(entries(asked, yesEntry)); strings.Contains(told, `"RUN_ERROR"`) {
+							t.Fatalf("the yes: %s", told)
+						}
+						c.messages = slices.Insert(c.messages, 2,
+							fmt.Sprintf(`{"id":%q,"role":"reasoning","content":"Hm."}`, fresh("r")),
+							fmt.Sprintf(`{"id":%q,"role":"activity","activityType":"x","content":{}}`, fresh("v")),
+							fmt.Sprintf(`{"id":%q,"role":"user","content":"Quickly."}`, fresh("u")),
+							fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":"gone"}`, fresh("t"), call))
+						if situation == "restarted" {
+							c.address = after.address + path
+							if host.wrapping == scripted.Plain {
+								if _, told := c.post(entries(asked, cancelEntry)); !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
+									t.Errorf("a cancel of what nobody knows is told as %s", told)
+								}
+							}
+						}
+						status, told := c.says("plain and later", onlyTools)
+						if status != http.StatusOK || !strings.Contains(told, "and later") || strings.Contains(told, `"RUN_ERROR"`) {
+							t.Errorf("the chat does not go on: %d %s\n%s", status, told, strings.Join(c.messages, "\n"))
+						}
+						if total := ledger.Total(); len(total) != 1 {
+							t.Errorf("it ran: %v", total)
+						}
+					})
+				}
+			}
+		})
+	}
+}

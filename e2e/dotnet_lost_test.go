@@ -1,0 +1,356 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"holdpoint/e2e/scripted"
+)
+
+// The hosts of .NET keep nothing, and their provider refuses a history with a call that has no
+// result. So a question that Holdpoint lost leaves a call in the chat that nobody can answer.
+
+// A handChat is a chat whose requests are written by hand. Its history holds what the stream told.
+type handChat struct {
+	t        *testing.T
+	address  string
+	thread   string
+	threads  bool   // each run takes a new thread
+	version  string // of the protocol, "" for an older client
+	runs     int
+	messages []string
+	calls    []string // of the last answer, by their ids
+	asked    []string // the questions of the last answer, by their ids
+	text     string   // of the last answer
+}
+
+func (c *handChat) post(members string) (status int, told string) {
+	c.t.Helper()
+	c.runs++
+	if c.threads && c.runs > 1 {
+		c.thread = fresh("thread")
+	}
+	if c.version != "" {
+		members = fmt.Sprintf(`"protocolVersion":%q,%s`, c.version, members)
+	}
+	body := fmt.Sprintf(`{"threadId":%q,"runId":"run-%d","messages":[%s],%s}`, c.thread, c.runs, strings.Join(c.messages, ","), members)
+	res, err := http.Post(c.address, "application/json", strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	said, err := io.ReadAll(res.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return res.StatusCode, string(said)
+}
+
+// run sends a request, and appends what the answer tells to the history.
+func (c *handChat) run(members string) (status int, told string) {
+	c.t.Helper()
+	status, told = c.post(members)
+	c.calls, c.asked = nil, nil
+	var calls, results []string
+	parent := ""
+	c.text = ""
+	for _, line := range strings.Split(told, "\n") {
+		var ev struct {
+			Type, ToolCallID, ToolCallName, Delta, ParentMessageID, MessageID, Content string
+			Outcome                                                                    struct{ Interrupts []struct{ ID string } }
+		}
+		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &ev) != nil {
+			continue
+		}
+		switch ev.Type {
+		case "TEXT_MESSAGE_CONTENT":
+			c.text += ev.Delta
+		case "TOOL_CALL_START":
+			parent = ev.ParentMessageID
+			c.calls = append(c.calls, ev.ToolCallID)
+			calls = append(calls, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":%q,"arguments":"`, ev.ToolCallID, ev.ToolCallName))
+		case "TOOL_CALL_RESULT":
+			results = append(results, fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":%s}`, fresh("result"), ev.ToolCallID, quoted(ev.Content)))
+		case "TOOL_CALL_ARGS":
+			args := quoted(ev.Delta)
+			calls[len(calls)-1] += args[1:len(args)-1] + `"}}`
+		case "RUN_FINISHED":
+			for _, i := range ev.Outcome.Interrupts {
+				c.asked = append(c.asked, i.ID)
+			}
+		}
+	}
+	if len(calls) > 0 {
+		c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"assistant","content":"","toolCalls":[%s]}`, parent, strings.Join(calls, ",")))
+	}
+	c.messages = append(c.messages, results...)
+	if c.text != "" {
+		c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"assistant","content":%s}`, fresh("said"), quoted(c.text)))
+	}
+	return status, told
+}
+
+// says appends the person's words, and sends them.
+func (c *handChat) says(words, members string) (status int, told string) {
+	c.t.Helper()
+	c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"user","content":%q}`, fresh("u"), words))
+	return c.run(members)
+}
+
+// entries are the answers to all that is asked.
+func entries(asked []string, rest string) string {
+	var list []string
+	for _, id := range asked {
+		list = append(list, fmt.Sprintf(`{"interruptId":%q,%s}`, id, rest))
+	}
+	return `"resume":[` + strings.Join(list, ",") + `]`
+}
+
+// pairs are the answers of a native client of a wrapper, one message each.
+func pairs(calls []string, approved bool) []string {
+	var list []string
+	for _, id := range calls {
+		approval := id
+		list = append(list, fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":%s}`, fresh("pair"), id, quoted(fmt.Sprintf(`{"approval_id":%q,"approved":%v}`, approval, approved))))
+	}
+	return list
+}
+
+const (
+	yesEntry    = `"status":"resolved","payload":{"approved":true}`
+	noEntry     = `"status":"resolved","payload":{"approved":false}`
+	cancelEntry = `"status":"cancelled"`
+	onlyTools   = `"tools":[]`
+)
+
+// A dotnetHost is a line of hosts behind one of its wrappers.
+type dotnetHost struct {
+	line     scripted.Line
+	wrapping scripted.Wrapping
+}
+
+func (h dotnetHost) String() string { return fmt.Sprintf("%s %s", h.line, h.wrapping) }
+
+// dialect is the one to name before the host.
+func (h dotnetHost) dialect() string {
+	if h.wrapping == scripted.Plain {
+		return "agent-framework"
+	}
+	return "request-approval"
+}
+
+// askingHosts are all hosts of .NET that ask.
+func askingHosts() []dotnetHost {
+	var list []dotnetHost
+	for _, line := range scripted.Lines {
+		switch {
+		case line.InTree():
+			list = append(list, dotnetHost{line, scripted.Wrapped})
+		case line == scripted.LineSDK:
+			list = append(list, dotnetHost{line, scripted.Plain}, dotnetHost{line, scripted.WrappedB})
+		default:
+			list = append(list, dotnetHost{line, scripted.Plain}, dotnetHost{line, scripted.Wrapped})
+		}
+	}
+	return list
+}
+
+// manyBackends serves one handler for each path.
+type manyBackends struct {
+	*httptest.Server
+	mu  sync.Mutex
+	mux *http.ServeMux
+	n   int
+}
+
+func newManyBackends(t *testing.T) *manyBackends {
+	m := &manyBackends{mux: http.NewServeMux()}
+	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.mu.Lock()
+		handler, _ := m.mux.Handler(r)
+		m.mu.Unlock()
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(m.Close)
+	return m
+}
+
+// add serves a host of .NET on a path of its own, and returns the path. No Holdpoint has seen it.
+func (m *manyBackends) add(h dotnetHost, ledger *scripted.Ledger) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.n++
+	path := fmt.Sprintf("/chat-%d/", m.n)
+	m.mux.Handle(path, http.StripPrefix(strings.TrimSuffix(path, "/"), h.line.New(ledger, h.wrapping)))
+	return path
+}
+
+// TestDotNetQuestionLost: Holdpoint is started anew with its store in memory while a host of .NET
+// has asked. An answer is refused, nothing runs, and the next message is answered.
+func TestDotNetQuestionLost(t *testing.T) {
+	t.Parallel()
+	ways := map[string]func(c *handChat, asked, calls []string, native bool){}
+	answers := func(rest string, approved bool) func(c *handChat, asked, calls []string, native bool) {
+		return func(c *handChat, asked, calls []string, native bool) {
+			if native {
+				c.messages = append(c.messages, pairs(calls, approved)...)
+				if _, told := c.run(onlyTools); !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
+					c.t.Errorf("a pair whose question is lost is told as %s", told)
+				}
+				return
+			}
+			if _, told := c.run(entries(asked, rest)); rest == yesEntry && !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
+				c.t.Errorf("a yes to a lost question is told as %s", told)
+			}
+		}
+	}
+	onNewThreads := func(way func(c *handChat, asked, calls []string, native bool)) func(c *handChat, asked, calls []string, native bool) {
+		return func(c *handChat, asked, calls []string, native bool) {
+			c.threads = true
+			way(c, asked, calls, native)
+		}
+	}
+	ways["yes, each run on a thread of its own"] = onNewThreads(answers(yesEntry, true))
+	ways["cancel, each run on a thread of its own"] = onNewThreads(answers(cancelEntry, false))
+	ways["yes"], ways["no"], ways["cancel"] = answers(yesEntry, true), answers(noEntry, false), answers(cancelEntry, false)
+	ways["a cancel beside words"] = func(c *handChat, asked, _ []string, _ bool) { c.says("plain beside it", entries(asked, cancelEntry)) }
+	ways["words, then yes"] = func(c *handChat, asked, calls []string, native bool) {
+		c.says("plain early", onlyTools)
+		answers(yesEntry, true)(c, asked, calls, native)
+	}
+	backends := newManyBackends(t)
+	for _, dialect := range []string{"auto", "agent-framework", "request-approval"} {
+		for _, shown := range []string{"outcome", "both", "native"} {
+			t.Run(dialect+"/"+shown, func(t *testing.T) {
+				t.Parallel()
+				env := map[string]string{"HOLDPOINT_DIALECT": dialect, "HOLDPOINT_CLIENT": shown}
+				before, after := ownHoldpoint(t, backends.URL, env), ownHoldpoint(t, backends.URL, env)
+				for _, host := range askingHosts() {
+					if dialect != "auto" && dialect != host.dialect() {
+						continue
+					}
+					for _, order := range []string{"delete a.txt", "mixed a.txt"} {
+						for name, way := range ways {
+							native := shown == "native" && host.wrapping != scripted.Plain
+							if native && name == "a cancel beside words" {
+								continue // nothing to cancel by
+							}
+							t.Run(fmt.Sprint(host, "/", order, "/", name), func(t *testing.T) {
+								ledger := scripted.NewLedger()
+								path := backends.add(host, ledger)
+								c := &handChat{t: t, address: before.address + path, thread: fresh("thread")}
+								if shown == "outcome" {
+									c.version = "1.0"
+								}
+								if _, told := c.says(order, onlyTools); len(c.asked) == 0 && !native {
+									t.Fatalf("nothing is asked: %s", told)
+								}
+								asked, calls := c.asked, c.calls
+								c.address = after.address + path
+								way(c, asked, calls, native)
+								status, told := c.says("plain and later", onlyTools)
+								if status != http.StatusOK || !strings.Contains(c.text, "and later") || strings.Contains(told, `"RUN_ERROR"`) {
+									t.Errorf("the chat does not go on: %d %s\n%s", status, told, strings.Join(c.messages, "\n"))
+								}
+								for what := range ledger.Total() {
+									if strings.HasPrefix(what, "delete_file") {
+										t.Errorf("it ran: %s", what)
+									}
+								}
+							})
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// freeTurn has the model call the client's tool beside one that needs no approval, and returns the
+// result of the client's call and the tools that the request declares. The host asks nothing, and
+// runs the other call when the result comes.
+func (c *handChat) freeTurn(sdk bool) (result, tools string) {
+	c.t.Helper()
+	tool := "get_location"
+	if sdk {
+		tool = "pick_color"
+	}
+	tools = fmt.Sprintf(`"tools":[{"name":%q,"description":"","parameters":{"type":"object"}}]`, tool)
+	if _, told := c.says("mixfree", tools); len(c.calls) != 2 || len(c.asked) > 0 {
+		c.t.Fatalf("the turn has %d calls, and %d questions: %s", len(c.calls), len(c.asked), told)
+	}
+	return fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":"Tuesday Street"}`, fresh("result"), c.calls[0]), tools
+}
+
+// TestHonestCallOfAContinuation: a call that needs no approval passed in a run that asked nothing,
+// and the client brings the result of its own call beside it. The call stays, and the host runs it
+// as it does without Holdpoint, also under another thread id and before words. After a restart it
+// does not reach the host. The chat goes on wherever it does without Holdpoint: a client that has
+// its words before the result is refused by the host itself.
+func TestHonestCallOfAContinuation(t *testing.T) {
+	t.Parallel()
+	backends := newManyBackends(t)
+	direct := &holdpoint{address: backends.URL}
+	for _, env := range []map[string]string{{}, {"HOLDPOINT_CLIENT": "native"}, {"HOLDPOINT_DIALECT": "agent-framework"}, {"HOLDPOINT_DIALECT": "agui"}} {
+		t.Run(fmt.Sprint(env["HOLDPOINT_DIALECT"], env["HOLDPOINT_CLIENT"]), func(t *testing.T) {
+			t.Parallel()
+			h, restarted := ownHoldpoint(t, backends.URL, env), ownHoldpoint(t, backends.URL, env)
+			for _, line := range []scripted.Line{scripted.LineHead, scripted.LineNew, scripted.LineSDK} {
+				for name, then := range map[string]struct {
+					at     *holdpoint // where the result is brought
+					fork   bool
+					behind string
+				}{
+					"the same thread": {at: h}, "another thread": {at: h, fork: true}, "words behind": {at: h, behind: "plain and later"},
+					"after a restart": {at: restarted}, "after a restart, words behind": {at: restarted, behind: "plain and later"},
+				} {
+					t.Run(fmt.Sprint(line, "/", name), func(t *testing.T) {
+						play := func(from, to *holdpoint) (ran int, status int, told string, goesOn bool) {
+							ledger := scripted.NewLedger()
+							path := backends.add(dotnetHost{line, scripted.Plain}, ledger)
+							c := &handChat{t: t, address: from.address + path, thread: fresh("thread")}
+							result, tools := c.freeTurn(line == scripted.LineSDK)
+							c.messages = append(c.messages, result)
+							c.address = to.address + path
+							if then.fork {
+								c.thread = fresh("fork")
+							}
+							if then.behind != "" {
+								status, told = c.says(then.behind, tools)
+							} else {
+								status, told = c.run(tools)
+							}
+							for _, n := range ledger.Total() {
+								ran += n
+							}
+							last, _ := c.says("plain at last", tools)
+							return ran, status, told, last == http.StatusOK && strings.Contains(c.text, "at last")
+						}
+						want, wantStatus, _, on := play(direct, direct)
+						if want != 1 {
+							t.Fatalf("it ran %d times without Holdpoint", want)
+						}
+						got, gotStatus, told, goesOn := play(h, then.at)
+						if then.at == restarted {
+							want, on = 0, true // nobody knows the call
+						}
+						if on && !goesOn {
+							t.Error("the chat does not go on")
+						}
+						if got != want || gotStatus != wantStatus || strings.Contains(told, "RUN_ERROR") {
+							t.Errorf("it ran %d times with status %d, and %d times with %d without Holdpoint: %s", got, gotStatus, want, wantStatus, told)
+						}
+					})
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package agui
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// EqualJSON compares by value. Absent and null are the same. Numbers are equal if they are written
+// the same or mean the same float. Python and JavaScript write numbers like 1.0 and 1e3 in
+// different ways, and one value may come once from each. Whole numbers are compared digit by digit,
+// because a float has too few digits for them.
+func EqualJSON(a, b json.RawMessage) bool {
+	if isNull(a) || isNull(b) {
+		return isNull(a) && isNull(b)
+	}
+	if bytes.Equal(a, b) {
+		return true
+	}
+	va, oka := decodeJSON(a)
+	vb, okb := decodeJSON(b)
+	return oka && okb && equalValues(va, vb)
+}
+
+// longerJSON bounds how many times as long one text of a value is as another.
+const longerJSON = 8
+
+// EqualTo returns EqualJSON with a, for a caller that compares many values. It reads a once. It
+// reads nothing if a is far longer than the other value. Escapes and white space make a value some
+// times longer, no more.
+func EqualTo(a json.RawMessage) func(b json.RawMessage) bool {
+	var va any
+	oka, read := false, false
+	return func(b json.RawMessage) bool {
+		switch {
+		case isNull(a) || isNull(b):
+			return isNull(a) && isNull(b)
+		case bytes.Equal(a, b):
+			return true
+		case len(a) > longerJSON*len(b)+1024:
+			return false
+		case !read:
+			va, oka = decodeJSON(a)
+			read = true
+		}
+		vb, okb := decodeJSON(b)
+		return oka && okb && equalValues(va, vb)
+	}
+}
+
+func decodeJSON(raw []byte) (v any, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err := d.Decode(&v)
+	return v, err == nil
+}
+
+func equalValues(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for k, v := range a {
+			w, ok := b[k]
+			if !ok || !equalValues(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !equalValues(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case json.Number:
+		b, ok := b.(json.Number)
+		return ok && equalNumbers(string(a), string(b))
+	}
+	return a == b
+}
+
+func equalNumbers(a, b string) bool {
+	if a == b {
+		return true
+	}
+	if !strings.ContainsAny(a, ".eE") && !strings.ContainsAny(b, ".eE") {
+		return false
+	}
+	x, errx := strconv.ParseFloat(a, 64)
+	y, erry := strconv.ParseFloat(b, 64)
+	return errx == nil && erry == nil && x == y
+}
+
+// isNull reports whether a value is absent or null.
+func isNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }

@@ -1,0 +1,148 @@
+package proxy_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/dialects"
+	"holdpoint/translate/dialecttest"
+)
+
+// TestAnswerThatNamesItsCall: the client of the AG-UI .NET SDK writes the call that was asked about
+// into each answer. Whatever the family, the yes is carried out if that is just the call, and a no
+// is not. An answer with another call is refused, and so are edits that the question does not offer
+// and two edits that differ. Then the question stays open, and the yes is carried out afterwards,
+// once.
+func TestAnswerThatNamesItsCall(t *testing.T) {
+	fewer(t, 1)
+	asked, offered, refused := 0, 0, 0
+	eachAsker(func(name string, b dialecttest.Backend) {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				c := newChatter(t, b, dialects.All())
+				c.send("", "ask")
+				_, p := c.open()
+				if c.pending == "" || !strings.HasPrefix(b.Yes, "{") {
+					return // auto does not know that it asks (Mastra), or its answer is not an object
+				}
+				i := p.Interrupts[0]
+				offers := gjson.GetBytes(i.Schema(), "properties.editedArgs").Exists()
+				if i.Schema() != nil && !offers {
+					refused++
+					c.refuses("edited arguments", strings.TrimSuffix(b.Yes, "}")+`,"editedArgs":{"path":"evil.txt"}}`)
+				}
+				if len(i.Calls) != 1 {
+					return // it is about no call
+				}
+				asked++
+				if offers {
+					offered++
+				}
+				c.refusesOtherCalls(&i, offers)
+				if c.resolve(c.naming(b.No, i.Calls[0], "")); c.did[c.asked] != 0 || c.told[c.asked] != 1 {
+					c.t.Fatalf("a no was carried out, or not told: %s", c.seen)
+				}
+				c.send("", "ask")
+				_, p = c.open()
+				i = p.Interrupts[0]
+				yes := c.naming(b.Yes, i.Calls[0], "")
+				c.approved[c.asked] = true
+				if c.resolve(yes); c.did[c.asked] != 1 {
+					c.t.Fatalf("%s was not carried out: %s", yes, c.got)
+				}
+				if c.resolve(b.Yes); c.did[c.asked] != 1 || strings.Contains(c.got, "RUN_ERROR") {
+					c.t.Fatalf("the same yes without the call: %s", c.got)
+				}
+				if offers {
+					c.takesEdits()
+				}
+				c.goesOn()
+				c.check()
+			})
+		})
+	})
+	if asked < 20 || offered < 2 || refused < 24 {
+		t.Errorf("%d backends asked about a call, %d of them offered edits, %d of all refuse edits", asked, offered, refused)
+	}
+}
+
+// naming returns a payload with a call beside its members, as the client writes it. Other arguments
+// take the place of the call's unless they are "".
+func (c *chatter) naming(payload string, call agui.AskedCall, arguments string) string {
+	if arguments == "" {
+		if arguments = call.Args; arguments == "" {
+			arguments = "null"
+		}
+	}
+	return fmt.Sprintf(`%s,"toolCall":{"callId":%q,"name":%q,"arguments":%s},"result":null}`, strings.TrimSuffix(payload, "}"), call.ID, call.Name, arguments)
+}
+
+// resolve answers what was asked last.
+func (c *chatter) resolve(payload string) {
+	c.seen = nil
+	c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]`, c.old[len(c.old)-1], payload), "end")
+}
+
+// refusesOtherCalls answers with other calls than the one that was asked about.
+func (c *chatter) refusesOtherCalls(i *agui.Interrupt, offers bool) {
+	call := i.Calls[0]
+	otherID, otherTool := call, call
+	otherID.ID, otherTool.Name = "other", "other"
+	edited := c.naming(c.b.Yes, call, `{"path":"evil.txt"}`)
+	others := map[string]string{
+		"another tool":                  c.naming(c.b.Yes, otherTool, ""),
+		"another tool, and a no":        c.naming(c.b.No, otherTool, ""),
+		"another tool, in another case": strings.Replace(c.naming(c.b.Yes, otherTool, ""), "toolCall", "ToolCall", 1),
+		"two edits":                     strings.TrimSuffix(edited, "}") + `,"editedArgs":{"path":"other.txt"}}`,
+	}
+	if call.ID != "" {
+		others["another call"] = c.naming(c.b.Yes, otherID, "")
+	}
+	if !offers {
+		others["an edited call"] = edited
+	}
+	for name, payload := range others {
+		c.refuses(name, payload)
+	}
+	// A yes and a no in two spellings do not get as far.
+	both := strings.TrimSuffix(c.b.Yes, "}") + "," + strings.ToUpper(c.b.No[1:3]) + c.b.No[3:]
+	body := fmt.Sprintf(`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, c.pending, both)
+	rec := httptest.NewRecorder()
+	c.h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	if rec.Code != http.StatusBadRequest || c.seen != nil {
+		c.t.Fatalf("%s: status %d %s, the backend got %s", both, rec.Code, rec.Body, c.seen)
+	}
+}
+
+// refuses answers what was asked last. The backend must not see the answer, and the question stays.
+func (c *chatter) refuses(name, payload string) {
+	if c.resolve(payload); c.seen != nil || !strings.Contains(c.got, `"INVALID_PAYLOAD"`) || c.pending == "" {
+		c.t.Fatalf("%s: %s came of %s, the backend got %s", name, c.got, payload, c.seen)
+	}
+}
+
+// takesEdits asks, and answers with an edited call, in either form and in both.
+func (c *chatter) takesEdits() {
+	for _, inCall := range []string{"call", "member", "both"} {
+		c.send("", "ask")
+		_, p := c.open()
+		payload := c.b.Yes
+		if inCall != "member" {
+			payload = c.naming(payload, p.Interrupts[0].Calls[0], `{"path":"edited.txt"}`)
+		}
+		if inCall != "call" {
+			payload = strings.TrimSuffix(payload, "}") + `,"editedArgs":{"path":"edited.txt"}}`
+		}
+		c.approved[c.asked] = true
+		if c.resolve(payload); c.did[c.asked] != 1 || !strings.Contains(string(c.seen), "edited.txt") {
+			c.t.Fatalf("%s was not carried out: %s, the backend got %s", payload, c.got, c.seen)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package proxy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy"
+)
+
+const (
+	inTree = "run_0d66c3ca00004ab4b96e8b2898de1e9a"
+	sdk    = "run_OZLVt2DmBrMeqZz7wpQrf3r5"
+)
+
+// inTreeSays is a request of the in-tree client with messages of the user, and others between them.
+func inTreeSays(run string, messages ...string) []byte {
+	list := make([]string, len(messages))
+	for n, m := range messages {
+		if list[n] = m; m[0] != '{' {
+			list[n] = fmt.Sprintf(`{"name":null,"id":"u%d","role":"user","content":%q}`, n, m)
+		}
+	}
+	return fmt.Appendf(nil, `{"threadId":"t","runId":%q,"messages":[%s],"context":[]}`, run, strings.Join(list, ","))
+}
+
+// questionTexts returns the texts that tell a question, and the other types of a stream.
+func questionTexts(events []agui.Event) (texts, types []string) {
+	for _, ev := range events {
+		switch {
+		case !strings.HasPrefix(ev.Get("messageId").Str, "holdpoint-question-"):
+			types = append(types, string(ev.Type))
+		case ev.Type == agui.TextContent:
+			texts = append(texts, ev.Get("delta").Str)
+		}
+	}
+	return texts, types
+}
+
+// TestQuestionByText: a client that can answer in no form is told a question as a text. It stands
+// in the record. A repeat and the result of a client's own tool leave it there, and the person's
+// next message cancels it.
+func TestQuestionByText(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		scenario string
+		native   bool   // the operator wants the backend's own form
+		names    string // what the text names
+		cancels  string // what reaches the backend
+	}{
+		{"agent-framework/dotnet-cancel", false, `delete_file with {"filename":"report-draft.txt"}`, `"approved":false`},
+		{"agent-framework/dotnet-cancel", true, `delete_file with {"filename":"report-draft.txt"}`, `"approved":false`},
+		{"langgraph/deny-py-0.0.43", false, "Please confirm", `"resume"`},
+		{"adk/cancel", false, "delete_file", `"confirmed\":false`},
+		{"tool-call/cancel", false, "", ""},
+	} {
+		t.Run(fmt.Sprint(test.scenario, test.native), func(t *testing.T) {
+			t.Parallel()
+			s := scenarioNamed(t, test.scenario)
+			st := newStage(t, s, delivery{})
+			defer st.close()
+			st.handler = st.options(func(o *proxy.Options) {
+				o.Client = proxy.ClientAuto
+				if test.native {
+					o.Client = proxy.ClientNative
+				}
+			})
+			st.begin(1)
+			texts, types := questionTexts(eventsIn(st.post(inTreeSays(inTree, "go"))))
+			if len(texts) != 1 || !strings.Contains(texts[0], test.names) || !strings.Contains(texts[0], "at the desk, or in another client") {
+				t.Fatalf("told %q", texts)
+			}
+			if !test.native && (slices.Contains(types, "CUSTOM") || slices.Contains(types, "MESSAGES_SNAPSHOT")) {
+				t.Errorf("told %v", types)
+			}
+			toldID := ""
+			for _, ev := range eventsIn(st.post(inTreeSays(inTree, "go"))) {
+				if ev.Type == agui.TextStart {
+					toldID = strings.Clone(ev.Get("messageId").Str)
+				}
+			}
+			if again, _ := questionTexts(eventsIn(st.post(inTreeSays(inTree, "go")))); !slices.Equal(again, texts) {
+				t.Errorf("told again %q", again)
+			}
+			own := `{"toolCallId":"c9","error":null,"id":"c9","role":"tool","content":"1"}`
+			if got := string(st.post(inTreeSays(inTree, "go", own))); !strings.Contains(got, "PENDING_INTERRUPTS") && !strings.Contains(got, "UNKNOWN_INTERRUPT_ID") {
+				t.Errorf("a result of the client's tool: %s", got)
+			}
+			if record := st.record(); !strings.Contains(string(record), `"open"`) {
+				t.Fatalf("the question does not stand: %s", record)
+			}
+			told := `{"name":null,"toolCalls":null,"id":"` + toldID + `","role":"assistant","content":"told"}`
+			st.begin(2)
+			got := string(st.post(inTreeSays(inTree, "go", told, "never mind")))
+			if strings.Contains(got, "PENDING_INTERRUPTS") {
+				t.Fatalf("the thread is locked: %s", got)
+			}
+			sent := slices.Concat(st.backend.sent...)
+			if !strings.Contains(string(sent), test.cancels) || strings.Contains(string(sent), "holdpoint-question") {
+				t.Errorf("the backend got %s", sent)
+			}
+		})
+	}
+}
+
+// TestQuestionByTextOrNot: who is told a question in which form.
+func TestQuestionByTextOrNot(t *testing.T) {
+	t.Parallel()
+	const declared = `,"tools":[{"name":"get_user_location"},{"name":"get_weather"}]`
+	body := func(run, user, more string) string {
+		return fmt.Sprintf(`{"threadId":"t","runId":%q,"messages":[%s]%s}`, run, user, more)
+	}
+	inTreeBody := func(more string) string {
+		return body(inTree, `{"name":null,"id":"u1","role":"user","content":"go"}`, more+`,"context":[]`)
+	}
+	sdkBody := func(more string) string { return body(sdk, `{"role":"user","content":"go"}`, more) }
+	other := func(more string) string { return body("r1", `{"id":"u1","role":"user","content":"go"}`, more) }
+	for _, test := range []struct {
+		name, scenario, body  string
+		client                proxy.Client
+		text, outcome, custom bool
+	}{
+		{"in-tree, request_approval", "request-approval/native-a", inTreeBody(""), proxy.ClientAuto, false, false, false},
+		{"in-tree, AGUI.Server", "agent-framework/dotnet-approve", inTreeBody(""), proxy.ClientAuto, true, true, false},
+		{"in-tree, AGUI.Server, a tool declared", "agent-framework/dotnet-tools-declared", inTreeBody(declared), proxy.ClientAuto, true, false, false},
+		{"in-tree, LangGraph", "langgraph/approve-py-0.0.43", inTreeBody(""), proxy.ClientAuto, true, false, false},
+		{"in-tree, the operator wants the outcome", "langgraph/approve-py-0.0.43", inTreeBody(""), proxy.ClientOutcome, true, true, false},
+		{"sdk, LangGraph", "langgraph/approve-py-0.0.43", sdkBody(""), proxy.ClientAuto, false, true, true},
+		{"sdk, native, AGUI.Server", "agent-framework/dotnet-approve", sdkBody(""), proxy.ClientNative, false, true, false},
+		{"sdk, native, a tool declared", "agent-framework/dotnet-native-tools-declared", sdkBody(declared), proxy.ClientNative, false, true, false},
+		{"a version, native, a tool declared", "agent-framework/dotnet-native-tools-declared", other(declared + `,"protocolVersion":"1.0"`), proxy.ClientNative, false, true, false},
+		{"unknown, native, a tool declared", "agent-framework/dotnet-native-tools-declared", other(declared), proxy.ClientNative, true, false, false},
+		{"unknown, native, LangGraph", "langgraph/approve-py-0.0.43", other(""), proxy.ClientNative, false, false, true},
+		{"unknown, LangGraph", "langgraph/approve-py-0.0.43", other(""), proxy.ClientAuto, false, true, true},
+		{"unknown, native, request_approval", "request-approval/native-a", other(""), proxy.ClientNative, false, false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, scenarioNamed(t, test.scenario), delivery{})
+			defer st.close()
+			st.handler = st.options(func(o *proxy.Options) { o.Client = test.client })
+			st.begin(1)
+			events := eventsIn(st.post([]byte(test.body)))
+			texts, types := questionTexts(events)
+			last := gjson.ParseBytes(events[len(events)-1].JSON)
+			if text, outcome := len(texts) > 0, last.Get("outcome.interrupts").Exists(); text != test.text || outcome != test.outcome || slices.Contains(types, "CUSTOM") != test.custom {
+				t.Errorf("text %q, types %v, end %s", texts, types, last.Raw)
+			}
+			if !strings.Contains(string(st.record()), `"open"`) {
+				t.Error("the question is not kept")
+			}
+		})
+	}
+}
+
+func scenarioNamed(t *testing.T, name string) scenario {
+	t.Helper()
+	s := scenario{dir: testdata + "/" + name, name: name}
+	if err := s.read(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,168 @@
+package proxy_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"holdpoint/e2e/dotnetclient"
+	"holdpoint/translate/dialects"
+	"holdpoint/translate/dialecttest"
+)
+
+// TestDotNetClientBeforeEveryDialect has the SDK's client for .NET ask, answer and go on, before a
+// backend of each family. What the backend gets is judged as a provider would: no result without
+// its call, no call and no id twice. The client gets the result of each call that it was asked
+// about, so it makes none up.
+func TestDotNetClientBeforeEveryDialect(t *testing.T) {
+	for _, name := range dialects.All().Names()[1:] {
+		for _, b := range dialecttest.Of(name) {
+			for _, yes := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/%v", b.Name(), yes), func(t *testing.T) { dotNetChat(t, b, yes) })
+			}
+		}
+	}
+}
+
+func dotNetChat(t *testing.T, b dialecttest.Backend, yes bool) {
+	inDotNetChat(t, b, yes, func(c *chatter, app *dotnetclient.Application) {
+		c.end = "ask"
+		asked := app.Say("delete")
+		answered := c.dotNetAnswer(t, app, asked, yes)
+		answer := string(c.seen)
+		c.goesOnInDotNet(t, app, answer, asked, answered)
+		if c.did[1] > 1 || yes != (c.did[1] == 1) {
+			t.Errorf("the backend did it %d times", c.did[1])
+		}
+	})
+}
+
+// TestDotNetClientIsAskedAgain has the client lose what it was told. A program that sends its
+// conversation again is asked the question again, in a run that its client can read, and under
+// another id. One that sends its answer again gets what came of it.
+func TestDotNetClientIsAskedAgain(t *testing.T) {
+	for _, name := range dialects.All().Names()[1:] {
+		for _, b := range dialecttest.Of(name) {
+			for _, yes := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/%v", b.Name(), yes), func(t *testing.T) { dotNetChatAgain(t, b, yes) })
+			}
+		}
+	}
+}
+
+func dotNetChatAgain(t *testing.T, b dialecttest.Backend, yes bool) {
+	inDotNetChat(t, b, yes, func(c *chatter, app *dotnetclient.Application) {
+		c.end = "ask"
+		first := app.Say("delete")
+		app.Messages = app.Messages[:1]
+		again := app.Again()
+		if len(again.Questions) != len(first.Questions) || len(again.Inputs) != len(first.Inputs) {
+			t.Fatalf("asked %d and %d, then %d and %d", len(first.Questions), len(first.Inputs), len(again.Questions), len(again.Inputs))
+		}
+		for n, q := range again.Questions {
+			if was := first.Questions[n]; q.ID == was.ID || q.Call.ID != was.Call.ID || q.Call.Name != was.Call.Name || string(q.Call.Arguments) != string(was.Call.Arguments) {
+				t.Errorf("asked %+v %+v, and again %+v %+v", was, was.Call, q, q.Call)
+			}
+		}
+		before := slices.Clone(app.Messages)
+		c.dotNetAnswer(t, app, again, yes)
+		app.Messages = before // the program did not see the end of that run
+		answered := c.dotNetAnswer(t, app, again, yes)
+		if len(again.Questions) > 0 && len(answered.Results) != 1 {
+			t.Errorf("the same answer again gives the results %v", answered.Results)
+		}
+		c.goesOnInDotNet(t, app, "{}", again, answered)
+		if c.told[1] != 1 || c.did[1] > 1 || yes != (c.did[1] == 1) {
+			t.Errorf("the backend was told %d times and did it %d times", c.told[1], c.did[1])
+		}
+	})
+}
+
+// inDotNetChat has a program around the SDK's client talk to a backend behind Holdpoint.
+func inDotNetChat(t *testing.T, b dialecttest.Backend, yes bool, does func(*chatter, *dotnetclient.Application)) {
+	fewer(t, 1)
+	rapid.Check(t, func(rt *rapid.T) { // a chatter is made for sequences
+		c := newChatter(rt, b, dialects.All())
+		server := httptest.NewServer(http.HandlerFunc(c.h.ServeHTTP))
+		defer server.Close()
+		c.approved[1] = yes
+		client := dotnetclient.AGUIClient{Connection: dotnetclient.Connection{URL: server.URL, HTTP: server.Client()}, Invoking: dotnetclient.MEAI1011}
+		does(c, &dotnetclient.Application{Client: client, Options: func() *dotnetclient.Options { return &dotnetclient.Options{Thread: "t"} }})
+	})
+}
+
+// dotNetAnswer answers what a run asks.
+func (c *chatter) dotNetAnswer(t *testing.T, app *dotnetclient.Application, asked dotnetclient.Run, yes bool) dotnetclient.Run {
+	c.end = "end"
+	switch {
+	case len(asked.Questions) > 0:
+		return app.Answer(asked.Questions, func(int) bool { return yes })
+	case len(asked.Inputs) > 0 && yes:
+		return app.Fill(asked.Inputs[0], c.b.Yes)
+	case len(asked.Inputs) > 0:
+		return app.Fill(asked.Inputs[0], c.b.No)
+	}
+	t.Fatalf("nothing is asked: %+v", asked)
+	return dotnetclient.Run{}
+}
+
+// goesOnInDotNet sends one more message. answer is the body that brought the answer to the backend.
+func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, answer string, runs ...dotnetclient.Run) {
+	c.end = "end"
+	for n, run := range append(runs, app.Say("go on")) {
+		if run.Thrown != nil || len(run.Failures) > 0 {
+			t.Errorf("run %d: thrown %v, failures %v", n, run.Thrown, run.Failures)
+		}
+	}
+	if c.violation != "" {
+		t.Error(c.violation)
+	}
+	for _, body := range []string{answer, string(c.seen)} {
+		for _, fault := range providerFaults(body) {
+			if told := strings.Contains(c.b.Asks, "TOOL_CALL_START"); told || !strings.HasPrefix(fault, noCall) {
+				t.Errorf("%s: %s", fault, body) // else the backend itself tells a result of a call that it never told
+			}
+		}
+	}
+	for _, made := range []string{"Requested function", "Holdpoint:"} {
+		if !strings.Contains(string(c.seen), "go on") || strings.Contains(string(c.seen), made) {
+			t.Errorf("the last message is %s", c.seen)
+		}
+	}
+}
+
+const noCall = "a result without its call "
+
+// providerFaults are the faults that a provider would find in the messages of a request. A backend
+// that keeps its thread may get results only.
+func providerFaults(body string) []string {
+	if len(gjson.Get(body, `messages.#(role!="tool")#`).Array()) == 0 {
+		return nil
+	}
+	var faults []string
+	ids, calls := map[string]bool{}, map[string]bool{}
+	for _, m := range gjson.Get(body, "messages").Array() {
+		if id := m.Get("id").Str; id != "" {
+			if ids[id] {
+				faults = append(faults, "two messages have the id "+id)
+			}
+			ids[id] = true
+		}
+		for _, c := range m.Get("toolCalls").Array() {
+			if calls[c.Get("id").Str] {
+				faults = append(faults, "twice the call "+c.Get("id").Str)
+			}
+			calls[c.Get("id").Str] = true
+		}
+		if call := m.Get("toolCallId").Str; call != "" && !calls[call] {
+			faults = append(faults, noCall+call)
+		}
+	}
+	return faults
+}

@@ -1,0 +1,436 @@
+package proxy
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/client"
+	"holdpoint/internal/contract"
+	"holdpoint/store"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// A request may answer a question of another thread than the one that it names; index.go finds that
+// thread. The request is then judged against that thread's record, and claims there, as if it had
+// come on that thread: with the same refusals, and once.
+//
+// Both threads are busy while the run lives. The claim comes first, and the thread that the request
+// names second. Neither waits for the other, so two runs that want the same two threads cannot
+// block each other for good.
+
+// An ownThread is the thread that a request names, while the request is judged against the record
+// of another one.
+type ownThread struct {
+	key    store.Key
+	record store.Record
+	input  *agui.RunInput // as the client sent it, if the backend gets another thread; else nil
+	thread string         // request.thread before that
+	busy   bool           // threadWasBusy, of this thread
+}
+
+// judgeHere has the request judged against the record of the thread that it names.
+func (r *run) judgeHere() {
+	own := r.ownThread
+	if own == nil {
+		return
+	}
+	r.ownThread = nil
+	if own.input != nil {
+		*r.request.input, r.request.thread = *own.input, own.thread
+		r.in = r.in.WithThread(own.input.ThreadID)
+	}
+	r.setKey(own.key)
+	r.record, r.threadWasBusy = own.record, own.busy
+	r.readOwner()
+}
+
+// judgeAt has the request judged against another record.
+func (r *run) judgeAt(at pausePlace) error {
+	r.ownThread = &ownThread{key: r.ledger.key, record: r.record, busy: r.threadWasBusy}
+	if r.pauseElsewhere == "" {
+		r.pauseElsewhere, r.readFor = at.Pause, readFor{} // what it was read for on its own thread does not count
+	}
+	r.setKey(at.Key)
+	r.log.Info("the request answers a question of another thread")
+	return r.load()
+}
+
+func (r *run) setKey(key store.Key) {
+	r.ledger.key = key
+	r.h.lives.mu.Lock()
+	r.life.key = key
+	r.h.lives.mu.Unlock()
+}
+
+// mayAnswerElsewhere reports whether the request's own thread leaves it open which thread it
+// answers. A thread that waits is answered first.
+func (r *run) mayAnswerElsewhere() bool {
+	return r.ownThread == nil && !r.readFor.carries && !r.request.ours && !r.stranger && r.notAsked == nil && r.record.State == store.None
+}
+
+// findByID looks for the question that the request names by an id of Holdpoint's, if the thread's
+// own record does not know it.
+func (r *run) findByID() error {
+	if !r.mayAnswerElsewhere() || len(r.in.Resume) == 0 && r.in.Command == nil && r.in.ResumeObject == nil {
+		return nil
+	}
+	return r.findNamed(r.in.NamedIDs())
+}
+
+func (r *run) findNamed(ids []string) error {
+	looked := 0
+	for _, id := range ids {
+		if !contract.IsMinted(id) || r.record.ResultOf(id) != nil {
+			continue
+		}
+		if looked++; looked > maxLookups {
+			return nil
+		}
+		list, err := r.lookUp(r.indexKey(byQuestion, id))
+		if err != nil {
+			return err
+		}
+		for _, at := range list {
+			rec, err := r.recordAt(at)
+			if err != nil {
+				return err
+			}
+			if rec != nil && r.mayBe(at) && at.Key != r.ledger.key {
+				return r.judgeAt(at)
+			}
+		}
+	}
+	return nil
+}
+
+// mayBe reports whether the request may answer the pause: one that has waited answers what it has
+// answered at first.
+func (r *run) mayBe(at pausePlace) bool {
+	return r.pauseElsewhere == "" || r.pauseElsewhere == at.Pause
+}
+
+// findByCalls looks for the question that the request answers in the backend's own form, if the
+// thread's own record does not know it. It reports whether anything was found.
+//
+// Only entries and decisions that nobody's words follow are looked up, because an older decision
+// was said to an older question, whose call may be equal. The calls must lead to one pause that
+// waits. If they lead to several, or to one that waits and to one of another thread that has ended,
+// nobody knows which one is meant, and the request is judged on its own thread. If none waits, the
+// last one that has ended counts.
+func (r *run) findByCalls() (found bool, err error) {
+	if !r.mayAnswerElsewhere() {
+		return false, nil
+	}
+	said := r.replies.lastSaid(r.in.Messages)
+	var ids []string // of Holdpoint's, that messages name
+	for _, d := range r.replies {
+		if d.pause == nil && d.At >= said {
+			ids = append(ids, r.publishedIDs(d)...)
+		}
+	}
+	if err := r.findNamed(ids); err != nil || r.ownThread != nil {
+		return r.ownThread != nil, err
+	}
+	var open, ended []foundPause
+	for _, c := range r.callsToLookUp(said) {
+		isOpen, hasEnded, err := r.findCall(c)
+		if err != nil {
+			return false, err
+		}
+		open, ended = append(open, isOpen...), append(ended, hasEnded[:min(len(hasEnded), 1)]...)
+	}
+	one := nearest(slices.Concat(open, ended))
+	switch {
+	case len(open) == 0:
+		one = one[max(0, len(one)-1):]
+	case !slices.ContainsFunc(one, func(f foundPause) bool { return f.at.Key != one[0].at.Key }):
+		one = one[:1] // which of a record's pauses is meant, the record tells
+	}
+	if len(one) != 1 || !r.mayBe(one[0].at) {
+		r.link(slices.Concat(open, ended))
+		return len(r.linked) > 0, nil
+	}
+	r.link(slices.DeleteFunc(slices.Concat(open, ended), func(f foundPause) bool { return f.at.Key == one[0].at.Key }))
+	return true, r.judgeAt(one[0].at)
+}
+
+// findCall returns the pauses that a call leads to, newest first.
+func (r *run) findCall(c callToLookUp) (open, ended []foundPause, err error) {
+	list, err := r.lookUpCall(c.Call)
+	if err != nil {
+		return nil, nil, err
+	}
+	looked := 0
+	for _, at := range list {
+		behind := r.placeOf(at.Behind)
+		if at.Key == r.ledger.key || behind < 0 || c.behind >= 0 && behind != c.behind {
+			continue
+		}
+		if looked++; looked > maxCandidates {
+			break
+		}
+		rec, err := r.recordAt(at)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case rec == nil || c.behind < 0 && !r.entryNames(rec, at.Pause):
+		case rec.Pause == nil || rec.Pause.ID != at.Pause:
+			ended = append(ended, foundPause{at, rec, behind})
+		default:
+			open = append(open, foundPause{at, rec, behind})
+		}
+	}
+	return open, ended, nil
+}
+
+// entryNames reports whether an entry of the request may name a question of the pause. The record
+// does not know the questions of an old pause.
+func (r *run) entryNames(rec *store.Record, pause string) bool {
+	p, _ := pauseOf(rec, pause)
+	return p == nil || slices.ContainsFunc(r.in.Resume, func(e agui.ResumeEntry) bool {
+		return p.Named(e.InterruptID) != nil
+	})
+}
+
+// placeOf returns the place of the request's last message that is the given one of a user. It is -1
+// if there is none.
+func (r *run) placeOf(wanted agui.SeenMessage) int {
+	if wanted == (agui.SeenMessage{}) {
+		return -1
+	}
+	for at, m := range slices.Backward(r.in.Messages) {
+		if m.Role != "user" || wanted.ID != "" && m.ID != "" && wanted.ID != m.ID {
+			continue
+		}
+		if agui.See(m).Digest == wanted.Digest {
+			return at
+		}
+	}
+	return -1
+}
+
+// lastUserMessage returns the last message of a user in a list, and its place. The place is -1 if
+// there is none.
+func lastUserMessage(list []agui.Message) (agui.SeenMessage, int) {
+	for at, m := range slices.Backward(list) {
+		if m.Role == "user" {
+			return agui.See(m), at
+		}
+	}
+	return agui.SeenMessage{}, -1
+}
+
+// A foundPause is a pause that a call of the request leads to.
+type foundPause struct {
+	at     pausePlace
+	record *store.Record
+	behind int // the place of the user's message that the paused run was for
+}
+
+// nearest returns the pauses whose user's message is the last one among theirs, each once. An
+// answer to any of the others would be an answer to a question that the person has talked past.
+func nearest(list []foundPause) []foundPause {
+	last := -1
+	for _, one := range list {
+		last = max(last, one.behind)
+	}
+	var kept []foundPause
+	for _, one := range list {
+		if one.behind == last && !slices.ContainsFunc(kept, func(k foundPause) bool { return k.at == one.at }) {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+// publishedIDs returns the ids of Holdpoint's that a decision in a message names.
+func (r *run) publishedIDs(d reply) []string {
+	var list []string
+	if contract.IsMinted(d.Key) {
+		list = append(list, d.Key)
+	}
+	if id := gjson.GetBytes(d.Says, "approval_id").Str; contract.IsMinted(id) {
+		list = append(list, id)
+	}
+	return list
+}
+
+// A callToLookUp is a call whose question is looked for.
+type callToLookUp struct {
+	agui.Call
+	// behind is the place of the user's message that the paused run must have been for. It is -1 if
+	// an entry answers the question: the person may have said more beside that.
+	behind int
+}
+
+// callsToLookUp returns the calls that the request decides on and that its own record does not
+// know, in the order of the messages. said is the place of the last message before the decisions
+// that count.
+func (r *run) callsToLookUp(said int) []callToLookUp {
+	wanted := map[string]int{}
+	for _, d := range r.replies {
+		if d.pause == nil && d.Asked && d.At >= said {
+			_, behind := lastUserMessage(r.in.Messages[:d.At])
+			if behind < 0 {
+				continue
+			}
+			for _, id := range append(d.Calls[:len(d.Calls):len(d.Calls)], d.Key) {
+				wanted[id] = behind
+			}
+		}
+	}
+	var list []callToLookUp
+	native := len(r.answers.list) > 0 && slices.ContainsFunc(r.answers.list, func(a agui.Answer) bool {
+		return a.Message == (agui.SeenMessage{}) && !contract.IsMinted(a.ID) && r.record.ResultOf(a.ID) == nil
+	})
+	if native {
+		for _, e := range r.in.Resume[:min(len(r.in.Resume), maxLookups)] {
+			if c := gjson.GetBytes(e.Payload, "toolCall"); c.IsObject() {
+				list = append(list, callToLookUp{agui.Call{ID: c.Get("callId").Str, Name: c.Get("name").Str, Args: c.Get("arguments").Raw}, -1})
+			}
+		}
+	}
+	if len(wanted) == 0 && !native {
+		return list
+	}
+	results := map[string]bool{}
+	for _, m := range r.in.Messages {
+		if m.Role == "tool" {
+			results[m.ToolCallID] = true
+		}
+	}
+	for at := len(r.in.Messages) - 1; at >= 0 && len(list) < maxLookups; at-- {
+		m := r.in.Messages[at]
+		if m.Plain {
+			continue
+		}
+		for _, c := range kit.Calls(agui.View(m.JSON)) {
+			id := c.Get("id").Str
+			behind, decided := wanted[id]
+			if id == "" || !decided && !(native && !results[id]) || len(list) >= maxLookups {
+				continue
+			}
+			call := agui.Call{ID: id, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Raw}
+			if args := c.Get("function.arguments"); args.Type == gjson.String {
+				call.Args = args.Str
+			}
+			if !decided {
+				behind = -1
+			}
+			delete(wanted, id) // an earlier call of that id is another one
+			results[id] = true
+			list = append(list, callToLookUp{call, behind})
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// link has the run know the pauses of other threads, as far as their backend keeps nothing: what it
+// would do with their calls depends on the request alone.
+func (r *run) link(list []foundPause) {
+	stateless, ok := r.h.opts.Dialect.(translate.Stateless)
+	if !ok {
+		return
+	}
+	for _, one := range list {
+		p, result := pauseOf(one.record, one.at.Pause)
+		if p != nil && stateless.KeepsNothing(p) {
+			r.linked = append(r.linked, linkedPause{p, result})
+		}
+	}
+}
+
+// A linkedPause is a pause of another thread. result is how it ended, nil if it waits.
+type linkedPause struct {
+	pause  *agui.Pause
+	result *store.Result
+}
+
+func pauseOf(rec *store.Record, id string) (*agui.Pause, *store.Result) {
+	if p := rec.Pause; p != nil && p.ID == id {
+		return p, nil
+	}
+	for _, result := range rec.Results {
+		if result.PauseID == id {
+			return result.Pause, result
+		}
+	}
+	return nil, nil
+}
+
+// passHere has a request that was judged against the record of another thread go on as an ordinary
+// run of its own thread.
+func (r *run) passHere() {
+	if r.ownThread == nil {
+		return
+	}
+	if p := r.record.Pause; p != nil {
+		r.link([]foundPause{{at: pausePlace{Key: r.ledger.key, Pause: p.ID}, record: &r.record}})
+	}
+	for _, result := range r.record.Results {
+		r.link([]foundPause{{at: pausePlace{Key: r.ledger.key, Pause: result.PauseID}, record: &r.record}})
+	}
+	r.judgeHere()
+}
+
+// takesNewThreads reports whether the client is one of .NET's, which take a new thread for each run
+// unless the application keeps it.
+func (r *run) takesNewThreads() bool {
+	line := r.request.client
+	return line != nil && line != client.Official
+}
+
+// toThreadOf has a backend that keeps a conversation by its thread get the answers on the thread
+// that asked: on another one it may wait for the answer to something else. Any other backend gets
+// the thread that the client names.
+func (r *run) toThreadOf(p *agui.Pause) {
+	own := r.ownThread
+	if own == nil || own.input != nil || p.Origin == nil {
+		return
+	}
+	if stateless, ok := r.h.opts.Dialect.(translate.Stateless); ok && stateless.KeepsNothing(p) {
+		return
+	}
+	thread := r.who.Thread(p.Origin.Thread)
+	if thread == r.in.ThreadID {
+		return
+	}
+	came := *r.request.input
+	own.input, own.thread = &came, r.request.thread
+	r.request.thread = r.request.clientThread()
+	*r.request.input = r.request.input.WithThread(thread)
+	r.in = r.in.WithThread(thread)
+}
+
+// occupyOwnThread keeps other runs from the thread that the request names, while it goes on with a
+// question of another one. free reports that no other run is there.
+func (r *run) occupyOwnThread() (free bool, err error) {
+	own := r.ownThread
+	if own == nil {
+		return true, nil
+	}
+	at := r.ledger
+	at.key = own.key
+	o := &occupancy{ledger: &at, log: r.log, token: random128()}
+	if err := at.occupy(context.WithoutCancel(r.life.ctx), o.token, LeaseTime); err != nil {
+		o.end()
+		return false, err
+	}
+	rec, err := at.loadAt(own.key)
+	if err == nil {
+		free = rec.State == store.None && !slices.ContainsFunc(rec.Busy, func(b store.Busy) bool { return b.Token != o.token && rec.Now.Before(b.Lease) })
+	}
+	if !free {
+		o.end()
+		return false, err
+	}
+	o.lease.start(leaseRenew, o.step)
+	r.life.ownThread = o
+	return true, nil
+}

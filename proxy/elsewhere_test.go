@@ -1,0 +1,806 @@
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+	"holdpoint/translate"
+)
+
+// TestStepsOfAnAnswerOnAnotherThread: what the index costs, as docs/state.md says.
+func TestStepsOfAnAnswerOnAnotherThread(t *testing.T) {
+	var mu sync.Mutex
+	var steps []string
+	g := mintedRig(t, asksOnce, func(o *Options) {
+		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error {
+			mu.Lock()
+			steps = append(steps, name)
+			mu.Unlock()
+			return do()
+		}}
+	})
+	takes := func(body, want string) {
+		t.Helper()
+		g.do(body)
+		g.logs.ended(t, g.called())
+		mu.Lock()
+		defer mu.Unlock()
+		if got := fmt.Sprint(steps); got != want {
+			t.Errorf("it takes %s, want %s", got, want)
+		}
+		steps = nil
+	}
+	takes(input("t", "r1", ""), "[Load Remember Open]")
+	takes(input("t2", "r2", resumeWith(yes(mintedID("n1", 1)))), "[Load Load Load Load Snapshots Claim Occupy Load Finish Occupy]")
+}
+
+// mintedRig is a rig whose ids have the form of Holdpoint's own.
+func mintedRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
+	t.Helper()
+	var mu sync.Mutex
+	n := 0
+	ids := func(o *Options) {
+		o.NewID = func() string { mu.Lock(); defer mu.Unlock(); n++; return fmt.Sprintf("id%010d", n) }
+	}
+	return newRig(t, serve, append([]func(*Options){ids}, change...)...)
+}
+
+func mintedID(native string, n int) string { return fmt.Sprintf("%s~id%010d", native, n) }
+
+func (g *rig) at(thread string) store.Record {
+	g.t.Helper()
+	rec, err := g.store.Load(g.t.Context(), recordKey("/", thread), "")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return rec
+}
+
+// TestAnswerOnAnotherThread: an answer with an id of Holdpoint's is judged by the record of its
+// question, whatever thread it comes under: with the same refusals, and once.
+func TestAnswerOnAnotherThread(t *testing.T) {
+	id := mintedID("n1", 1)
+	asking := func(t *testing.T, change ...func(*Options)) *rig {
+		g := mintedRig(t, asksOnce, change...)
+		if got := g.do(input("t", "r1", "")); !strings.Contains(got, id) {
+			t.Fatal(got)
+		}
+		return g
+	}
+
+	t.Run("is taken once, and told again to who repeats it", func(t *testing.T) {
+		g := asking(t)
+		got := g.do(input("t2", "r2", resumeWith(yes(id))))
+		wantTypes(t, got, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+		if !strings.Contains(got, `"threadId":"t2"`) || strings.Contains(got, `"threadId":"t"`) {
+			t.Errorf("the client is told another thread: %s", got)
+		}
+		for _, thread := range []string{"t2", "t3", "t"} {
+			got := g.do(input(thread, "r3", resumeWith(yes(id))))
+			if wantTypes(t, got, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED"); !strings.Contains(got, `"threadId":"`+thread+`"`) {
+				t.Error(got)
+			}
+			wantTypes(t, g.do(input(thread, "r4", resumeWith(no(id)))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
+		}
+		if g.called() != 2 {
+			t.Errorf("%d calls", g.called())
+		}
+		if rec := g.at("t"); rec.State != store.None || len(rec.Results) != 1 {
+			t.Errorf("the record is %+v", rec)
+		}
+		if rec := g.at("t2"); rec.Version != 0 {
+			t.Errorf("the other thread has a record: %+v", rec)
+		}
+	})
+	t.Run("a backend that keeps its threads gets the one that asked", func(t *testing.T) {
+		g := asking(t)
+		g.do(input("t2", "r2", resumeWith(yes(id))))
+		if got := gjson.GetBytes(g.last(), "threadId").Str; got != "t" {
+			t.Errorf("the backend got thread %q", got)
+		}
+	})
+	t.Run("the same refusals", func(t *testing.T) {
+		g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+			if n == 1 {
+				sendStream(w, streamOf(started, asksTwo))
+				return
+			}
+			sendStream(w, streamOf(started, finished))
+		})
+		g.do(input("t", "r1", ""))
+		one, two := mintedID("n1", 1), mintedID("n2", 2)
+		wantTypes(t, g.do(input("t2", "r2", resumeWith(yes(one)))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PARTIAL_RESUME")
+		wantTypes(t, g.do(input("t2", "r2", resumeWith(yes(one), yes("n3~AAAAAAAAAAAA")))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+		if g.called() != 1 {
+			t.Fatal("a refused resume reached the backend")
+		}
+		wantTypes(t, g.do(input("t3", "r3", resumeWith(no(two), yes(one)))), "RUN_STARTED RUN_FINISHED")
+	})
+	t.Run("words on a new thread go on", func(t *testing.T) {
+		g := asking(t)
+		wantTypes(t, g.do(input("t2", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+		if rec := g.at("t"); rec.State != store.Open {
+			t.Error("the question is gone")
+		}
+	})
+	t.Run("a thread that waits is answered first", func(t *testing.T) {
+		g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+			if n <= 2 {
+				sendStream(w, streamOf(started, asks))
+				return
+			}
+			sendStream(w, streamOf(started, finished))
+		})
+		g.do(input("t", "r1", ""))
+		g.do(input("t2", "r2", ""))
+		wantTypes(t, g.do(input("t2", "r3", resumeWith(yes(mintedID("n1", 1))))), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+		if g.called() != 2 {
+			t.Errorf("%d calls", g.called())
+		}
+	})
+	t.Run("an entry without its pause is an unknown question", func(t *testing.T) {
+		g := asking(t)
+		g.do(input("t", "r2", resumeWith(yes(id))))
+		h := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t9"})
+		note := store.Note{ID: "gone", Text: agui.MustMarshal(pausePlace{Key: recordKey("/", "t"), Pause: "gone"})}
+		if err := g.store.Remember(t.Context(), h.indexKey(byQuestion, "n1~AAAAAAAAAAAA"), note, 8); err != nil {
+			t.Fatal(err)
+		}
+		wantTypes(t, g.do(input("t2", "r2", resumeWith(yes("n1~AAAAAAAAAAAA")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+	})
+	t.Run("a cancel of what has ended is a way on, and asks nothing of the other thread", func(t *testing.T) {
+		g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+			if n <= 2 {
+				sendStream(w, streamOf(started, asks))
+				return
+			}
+			sendStream(w, streamOf(started, finished))
+		})
+		g.do(input("t", "r1", ""))
+		g.do(input("t2", "r2", resumeWith(yes(id)))) // it asks again
+		if rec := g.at("t"); rec.State != store.Open {
+			t.Fatalf("the next question is not of the thread that asked: %+v", rec)
+		}
+		fresh := strings.Replace(input("t3", "r3", resumeWith(no(id))), oldUser, oldUser+","+newUser, 1)
+		wantTypes(t, g.do(fresh), "RUN_STARTED RUN_FINISHED")
+		if g.called() != 3 || gjson.GetBytes(g.last(), "threadId").Str != "t3" {
+			t.Errorf("%d calls, the last %s", g.called(), g.last())
+		}
+		wantTypes(t, g.do(input("t4", "r4", resumeWith(yes(mintedID("n1", 2))))), "RUN_STARTED RUN_FINISHED")
+	})
+}
+
+// TestThreadsOfARunElsewhere: while a run goes on with a question of another thread, neither thread
+// takes another run.
+func TestThreadsOfARunElsewhere(t *testing.T) {
+	arrived, release := make(chan struct{}, 10), make(chan struct{})
+	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n <= 2 {
+			sendStream(w, streamOf(started, asks))
+			return
+		}
+		arrived <- struct{}{}
+		<-release
+		sendStream(w, streamOf(started, hello, finished))
+	})
+	first, second := mintedID("n1", 1), mintedID("n1", 2)
+	g.do(input("t", "r1", ""))
+	g.do(input("u", "r1", ""))
+	var all sync.WaitGroup
+	var told [3]string
+	all.Go(func() { told[0] = g.do(input("t2", "r2", resumeWith(yes(first)))) })
+	<-arrived
+	wantTypes(t, g.do(input("t", "r3", "")), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_PROGRESS")
+	wantTypes(t, g.do(input("t2", "r3", "")), "RUN_STARTED RUN_ERROR:THREAD_BUSY")
+	wantTypes(t, g.do(input("t2", "r3", resumeWith(yes(second)))), "RUN_STARTED RUN_FINISHED RUN_ERROR:THREAD_BUSY")
+	wantTypes(t, g.do(input("t3", "r3", resumeWith(no(first)))), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
+	for n, thread := range []string{"t2", "t3"} { // they wait for its end
+		all.Go(func() { told[n+1] = g.do(input(thread, "r4", resumeWith(yes(first)))) })
+	}
+	close(release)
+	all.Wait()
+	for _, got := range told {
+		if !strings.Contains(got, "hello") || strings.Contains(got, "RUN_ERROR") {
+			t.Errorf("told %s", got)
+		}
+	}
+	if rec := g.at("u"); rec.State != store.Open {
+		t.Errorf("the question that was turned away is %q", rec.State)
+	}
+	wantTypes(t, g.do(input("t2", "r5", resumeWith(yes(second)))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if g.called() != 4 {
+		t.Errorf("%d calls", g.called())
+	}
+	if rec := g.at("t2"); len(rec.Busy) > 0 {
+		t.Errorf("the thread is kept: %+v", rec.Busy)
+	}
+}
+
+// TestAnotherPrincipalAnswersNothingElsewhere: who knows the id of somebody else's question is told
+// what anybody is told of an id that nobody has.
+func TestAnotherPrincipalAnswersNothingElsewhere(t *testing.T) {
+	g := mintedRig(t, asksOnce, gated{}.by(t))
+	g.as("ann", input("t", "r1", ""))
+	id, unknown := mintedID("n1", 1), "n1~AAAAAAAAAAAA"
+	without := func(s, id string) string { return strings.ReplaceAll(s, id, "ID") }
+	told := g.as("bob", input("t2", "r2", resumeWith(yes(id))))
+	nobodys := g.as("bob", input("t2", "r2", resumeWith(yes(unknown))))
+	if without(told, id) != without(nobodys, unknown) {
+		t.Errorf("told\n%s\nof another's question, and\n%s\nof none", told, nobodys)
+	}
+	if g.called() != 1 {
+		t.Fatal("the backend was asked")
+	}
+	wantTypes(t, g.as("ann", input("t3", "r3", resumeWith(yes(id)))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if g.called() != 2 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
+// TestPlainRunDoesNotAskTheIndex: a run without answers and without calls costs one step of the
+// store, as before there was an index.
+func TestPlainRunDoesNotAskTheIndex(t *testing.T) {
+	var steps []string
+	g := newTurnRig(t, "auto", nil, func(o *Options) {
+		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error { steps = append(steps, name); return do() }}
+	})
+	for name, body := range map[string]string{
+		"a plain run":                    talk("t", ""),
+		"with the result of a call":      talk("t", declaresColor, `{"id":"a","role":"assistant","toolCalls":[`+ownColor+`]}`, colorIs),
+		"with a call that has no result": talk("t", "", turnOf(openCallA), noWords),
+	} {
+		steps = nil
+		if g.do(body); fmt.Sprint(steps) != "[Load]" {
+			t.Errorf("%s takes %v", name, steps)
+		}
+	}
+}
+
+// TestCallThatTheRecordLacks: a history with the result of a call that was cut costs one step more,
+// for the messages of the newest question, whether the record knows the call or not.
+func TestCallThatTheRecordLacks(t *testing.T) {
+	var steps []string
+	asking := func(n int) []string {
+		call := fmt.Sprint("g", n)
+		list := append([]string{started}, streams(call, "delete_file", fmt.Sprintf(`{"path":"%d.txt"}`, n), "")...)
+		return append(list, fmt.Sprintf(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i%d","reason":"tool_call","toolCallId":%q}]}}`, n, call))
+	}
+	g := newTurnRig(t, "agui", [][]string{asking(1), asking(2), asking(3)}, func(o *Options) {
+		o.NewID = func() string { return "AAAAAAAAAAAA" }
+		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error { steps = append(steps, name); return do() }}
+	})
+	told := g.do(talk("t", ""))
+	for range 3 {
+		_, id, _ := strings.Cut(told, `"interrupts":[{"id":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		told = g.do(talk("t", resumeWith(yes(id))))
+	}
+	if rec := g.at("t"); rec.State != store.None || len(rec.Results) != 3 {
+		t.Fatalf("the record is %+v", rec)
+	}
+	result := func(call string) string {
+		return fmt.Sprintf(`{"id":"r1","role":"tool","toolCallId":%q,"content":"done"}`, call)
+	}
+	for _, call := range []string{"g9", "g3", "g1"} {
+		steps = nil
+		g.do(talk("t", "", result(call), noWords))
+		if fmt.Sprint(steps) != "[Load Snapshots]" {
+			t.Errorf("the result of %s takes %v", call, steps)
+		}
+		if has := strings.Contains(string(g.last()), `"id":"`+call+`"`); has != (call != "g9") {
+			t.Errorf("the call %s reaches the backend: %v: %s", call, has, g.last())
+		}
+	}
+}
+
+// The turn of an in-tree host of .NET that asks by request_approval, and the answer of its own
+// client, which keeps no thread.
+const (
+	inTreeUser  = `{"name":null,"id":"0123456789abcdef0123456789abcdef","role":"user","content":"delete a.txt"}`
+	otherUser   = `{"name":null,"id":"fedcba9876543210fedcba9876543210","role":"user","content":"delete a.txt"}`
+	pairedArgs  = `{"request":{"approval_id":"ficc_c1","function_name":"delete_file","function_arguments":{"path":"a.txt"},"message":"Approve execution of 'delete_file'?"}}`
+	pairAnswer  = `{"toolCallId":"ficc_c1","error":null,"id":"ficc_c1","role":"tool","content":"{\"approval_id\":\"ficc_c1\",\"approved\":true}"}`
+	pairRefusal = `{"toolCallId":"ficc_c1","error":null,"id":"ficc_c1","role":"tool","content":"{\"approval_id\":\"ficc_c1\",\"approved\":false}"}`
+)
+
+// approvalCall is the message with the call, in the client's own spelling of its arguments.
+func approvalCall(args string) string {
+	escaped := strings.ReplaceAll(strings.ReplaceAll(args, `'`, `\u0027`), `"`, `\u0022`)
+	text, _ := json.Marshal(strings.ReplaceAll(escaped, `\u0022`, `"`))
+	return `{"name":null,"toolCalls":[{"id":"ficc_c1","type":"function","function":{"name":"request_approval","arguments":` + string(text) + `}}],"id":"ficc_c1","role":"assistant","content":""}`
+}
+
+func inTreeRun(thread string, messages ...string) string {
+	return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s],"context":[]}`, thread, strings.Join(messages, ","))
+}
+
+// newPairRig is a rig before an in-tree host whose first runs ask, as many as asks says.
+func newPairRig(t *testing.T, asks int, change ...func(*Options)) *rig {
+	t.Helper()
+	turn := append([]string{started}, streams("ficc_c1", "request_approval", pairedArgs, "")...)
+	turn = append(turn, finished)
+	turns := make([][]string, asks)
+	for n := range turns {
+		turns[n] = turn
+	}
+	native := func(o *Options) { o.Client = ClientNative }
+	return newTurnRig(t, "request-approval", turns, append([]func(*Options){native}, change...)...)
+}
+
+// TestNativeAnswerOnAnotherThread: an answer in the backend's own form leads to its question by the
+// call, and only if the request belongs to the conversation or is the same principal's.
+func TestNativeAnswerOnAnotherThread(t *testing.T) {
+	const unknown = "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID"
+	t.Run("is taken once, and goes under the thread that the client names", func(t *testing.T) {
+		g := newPairRig(t, 1)
+		if got := g.do(inTreeRun("t", inTreeUser)); !strings.Contains(got, "request_approval") || g.at("t").State != store.Open {
+			t.Fatal(got)
+		}
+		wantTypes(t, g.do(inTreeRun("t2", inTreeUser, approvalCall(pairedArgs), pairAnswer)), "RUN_STARTED RUN_FINISHED")
+		if got := gjson.GetBytes(g.last(), "threadId").Str; got != "t2" || !strings.Contains(string(g.last()), `\"approved\":true`) {
+			t.Errorf("the backend got %s", g.last())
+		}
+		for _, thread := range []string{"t3", "t4", "t"} {
+			if got := g.do(inTreeRun(thread, inTreeUser, approvalCall(pairedArgs), pairAnswer)); strings.Contains(got, "RUN_ERROR") {
+				t.Errorf("the same answer again got %s", got)
+			}
+			if got := g.do(inTreeRun(thread, inTreeUser, approvalCall(pairedArgs), pairRefusal)); !strings.Contains(got, "RUN_ERROR") {
+				t.Errorf("another answer got %s", got)
+			}
+		}
+		if g.called() != 2 {
+			t.Errorf("%d calls", g.called())
+		}
+		// In a later request the answered pair is a part of the history, on a fourth thread too.
+		more := strings.Replace(otherUser, "delete a.txt", "thanks", 1)
+		if got := g.do(inTreeRun("t5", inTreeUser, approvalCall(pairedArgs), pairAnswer, more)); strings.Contains(got, "RUN_ERROR") || g.called() != 3 {
+			t.Errorf("%d calls: %s", g.called(), got)
+		}
+	})
+	t.Run("another user's do not count", func(t *testing.T) {
+		g := newPairRig(t, 1)
+		g.do(inTreeRun("t", inTreeUser))
+		for n := range 1000 {
+			other := strings.Replace(otherUser, "fedcba98", fmt.Sprintf("%08x", n), 1)
+			if n%3 == 0 {
+				other = `{"role":"user","content":"delete a.txt"}`
+			}
+			if got := g.do(inTreeRun(fmt.Sprint("other", n), other, approvalCall(pairedArgs), pairAnswer)); types(got) != unknown {
+				t.Fatalf("answer %d: %s", n, got)
+			}
+		}
+		if g.called() != 1 || g.at("t").State != store.Open {
+			t.Fatalf("%d calls", g.called())
+		}
+		wantTypes(t, g.do(inTreeRun("t2", inTreeUser, approvalCall(pairedArgs), pairAnswer)), "RUN_STARTED RUN_FINISHED")
+	})
+	for name, messages := range map[string][]string{
+		"the question asked about other arguments": {inTreeUser, approvalCall(strings.Replace(pairedArgs, "a.txt", "evil.txt", 1)), pairAnswer},
+		"the call has another id":                  {inTreeUser, strings.ReplaceAll(approvalCall(pairedArgs), "ficc_c1", "ficc_c2"), strings.ReplaceAll(pairAnswer, "ficc_c1", "ficc_c2")},
+		"an id that can be guessed":                {strings.Replace(inTreeUser, "0123456789abcdef0123456789abcdef", "u1", 1), approvalCall(pairedArgs), pairAnswer},
+		"the message is the assistant's":           {strings.Replace(inTreeUser, `"user"`, `"assistant"`, 1), approvalCall(pairedArgs), pairAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newPairRig(t, 1)
+			first := inTreeUser
+			if strings.Contains(name, "guessed") {
+				first = messages[0]
+			}
+			g.do(inTreeRun("t", first))
+			if got := g.do(inTreeRun("t2", messages...)); !strings.Contains(got, string(agui.UnknownInterruptID)) || g.called() != 1 {
+				t.Errorf("%d calls: %s", g.called(), got)
+			}
+		})
+	}
+	t.Run("two questions that it could mean", func(t *testing.T) {
+		g := newPairRig(t, 2)
+		g.do(inTreeRun("t", inTreeUser))
+		g.do(inTreeRun("u", inTreeUser))
+		wantTypes(t, g.do(inTreeRun("t2", inTreeUser, approvalCall(pairedArgs), pairAnswer)), unknown)
+		wantTypes(t, g.do(inTreeRun("u", inTreeUser, approvalCall(pairedArgs), pairAnswer)), "RUN_STARTED RUN_FINISHED")
+		wantTypes(t, g.do(inTreeRun("t2", inTreeUser, approvalCall(pairedArgs), pairAnswer)), unknown)
+		if g.called() != 3 || g.at("t").State != store.Open {
+			t.Errorf("%d calls", g.called())
+		}
+	})
+	t.Run("a principal needs no message, and no other has his", func(t *testing.T) {
+		g := newPairRig(t, 1, gated{}.by(t))
+		g.as("ann", inTreeRun("t", inTreeUser))
+		wantTypes(t, g.as("bob", inTreeRun("t2", inTreeUser, approvalCall(pairedArgs), pairAnswer)), unknown)
+		bare := `{"role":"user","content":"delete a.txt"}`
+		wantTypes(t, g.as("ann", inTreeRun("t3", bare, approvalCall(pairedArgs), pairAnswer)), "RUN_STARTED RUN_FINISHED")
+		if g.called() != 2 {
+			t.Errorf("%d calls", g.called())
+		}
+	})
+}
+
+// TestNativeResumeOnAnotherThread: a resume with the host's own id leads to its question by the
+// call in its payload.
+func TestNativeResumeOnAnotherThread(t *testing.T) {
+	entry := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"g1","name":"delete_file","arguments":{"path":"a.txt"}}}}]`
+	run := func(thread, more string, messages ...string) string {
+		return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s]%s}`, thread, strings.Join(messages, ","), more)
+	}
+	native := func(o *Options) { o.Client = ClientNative }
+	asking := append([]string{started}, frontgate(true)[4:]...)
+	carried := append(append([]string{started}, streams("g1", "delete_file", `{"path":"a.txt"}`, "")...),
+		`{"type":"TOOL_CALL_RESULT","messageId":"g1","toolCallId":"g1","content":"deleted"}`, finished)
+	for name, c := range map[string]struct {
+		user, entry string
+		taken       bool
+	}{
+		"of the conversation":    {inTreeUser, entry, true},
+		"of another":             {otherUser, entry, false},
+		"without an id":          {`{"role":"user","content":"delete a.txt"}`, entry, false},
+		"about another call":     {inTreeUser, strings.Replace(entry, "a.txt", "b.txt", 1), false},
+		"with a wrong host's id": {inTreeUser, strings.Replace(entry, "ficc_g1", "ficc_g2", 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newTurnRig(t, "auto", [][]string{asking, carried}, native)
+			g.do(run("t", "", inTreeUser))
+			if g.at("t").State != store.Open {
+				t.Fatal("it has not asked")
+			}
+			got := g.do(run("t2", c.entry, c.user))
+			if taken := g.called() == 2 && !strings.Contains(got, "RUN_ERROR"); taken != c.taken {
+				t.Fatalf("taken: %v, %d calls: %s", taken, g.called(), got)
+			}
+			g.do(run("t3", c.entry, c.user))
+			if g.called() > 2 || g.called() > 1 != c.taken {
+				t.Errorf("%d calls", g.called())
+			}
+		})
+	}
+}
+
+// TestOpenCallOfAnotherUser: a question of somebody else's about an equal call takes nothing out of
+// a request that a run has left its own call to.
+func TestOpenCallOfAnotherUser(t *testing.T) {
+	talks := func(thread, user string, messages ...string) string {
+		return strings.Replace(talk(thread, declaresColor, messages...), oldUser, user, 1)
+	}
+	turn := turnOf(ownColor, openCallA)
+	g := newTurnRig(t, "auto", [][]string{frontgate(true), frontgate(false)})
+	g.do(talks("t", inTreeUser))
+	g.do(talks("u", otherUser))
+	g.do(talks("u2", otherUser, turn, colorIs))
+	if !g.reached() {
+		t.Errorf("the other user's own call was taken out: %s", g.last())
+	}
+	g.do(talks("t2", inTreeUser, turn, colorIs))
+	if g.reached() {
+		t.Errorf("a call that a question of the conversation is about reached the backend: %s", g.last())
+	}
+}
+
+// TestOpenCallOfAnotherPrincipalsQuestion: somebody else's question about an equal call takes
+// nothing out, also if nobody knows that a run has left the call open.
+func TestOpenCallOfAnotherPrincipalsQuestion(t *testing.T) {
+	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
+	for user, reaches := range map[string]bool{"ann": false, "bob": true} {
+		g := newTurnRig(t, "auto", [][]string{frontgate(true)}, gated{}.by(t))
+		g.as("ann", talk("t", declaresColor))
+		g.as(user, talk("t2", declared, turnOf(ownColor, openCallA), colorIs))
+		if got := g.reached(); got != reaches {
+			t.Errorf("%s: the call reached the backend: %v, want %v", user, got, reaches)
+		}
+	}
+}
+
+// TestOpenCallAskedOnAnotherThreadAfterARestart: the index outlives the process.
+func TestOpenCallAskedOnAnotherThreadAfterARestart(t *testing.T) {
+	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
+	g := newTurnRig(t, "auto", [][]string{frontgate(true)}, func(o *Options) { o.StoreInMemory = false })
+	g.do(talk("t", declaresColor))
+	kept := g.store
+	g = newTurnRig(t, "auto", nil, func(o *Options) { o.StoreInMemory, o.Store = false, kept })
+	g.do(talk("t2", declared, turnOf(ownColor, openCallA), colorIs))
+	if g.reached() {
+		t.Errorf("a call that was asked about reached the backend: %s", g.last())
+	}
+}
+
+// TestOneQuestionOnTwoThreads: whoever is shown what waits, and whoever hears of what happens,
+// knows one question of the thread that asked, wherever it is answered.
+func TestOneQuestionOnTwoThreads(t *testing.T) {
+	var mu sync.Mutex
+	heard := map[string]int{}
+	approvals := map[string]bool{}
+	g := mintedRig(t, asksOnce, func(o *Options) {
+		o.Events = taker(func(e *event.Event) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if heard[string(e.Kind)]++; e.Approval != "" {
+				approvals[e.Approval] = true
+			}
+			return nil
+		})
+	})
+	g.do(input("t", "r1", ""))
+	waiting := func() []store.Row {
+		page, err := g.store.Waiting(t.Context(), store.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page.Rows
+	}
+	if rows := waiting(); len(rows) != 1 || rows[0].Key != recordKey("/", "t") {
+		t.Fatalf("waiting are %+v", rows)
+	}
+	g.do(input("t2", "r2", resumeWith(yes(mintedID("n1", 1)))))
+	g.do(input("t3", "r3", resumeWith(yes(mintedID("n1", 1)))))
+	if rows := waiting(); len(rows) > 0 {
+		t.Errorf("waiting are %+v", rows)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(approvals) != 1 || heard[string(event.Raised)] != 1 || heard[string(event.Claimed)] != 1 {
+		t.Errorf("heard of %v, of %d questions", heard, len(approvals))
+	}
+}
+
+// TestAnswerOnAnotherThreadAfterARotation: a principal is the same under a newer key.
+func TestAnswerOnAnotherThreadAfterARotation(t *testing.T) {
+	kept := memory.New(memory.Options{Entries: 100})
+	older := newPairRig(t, 1, gated{}.by(t), func(o *Options) { o.Store = kept })
+	older.as("ann", inTreeRun("t", inTreeUser))
+	for user, taken := range map[string]bool{"bob": false, "ann": true} {
+		g := newPairRig(t, 0, gated{ring: ringNew + "," + ringOld}.by(t), func(o *Options) { o.Store = kept })
+		g.as(user, inTreeRun("t-"+user, `{"role":"user","content":"delete a.txt"}`, approvalCall(pairedArgs), pairAnswer))
+		if got := g.called() == 1; got != taken {
+			t.Errorf("%s: taken: %v, want %v", user, got, taken)
+		}
+	}
+}
+
+// TestPairThatNamesAPublishedID: the sample client of the AG-UI SDK reads the outcome, and answers
+// by a pair with the id that it was told. The id leads to the question, on whatever thread.
+func TestPairThatNamesAPublishedID(t *testing.T) {
+	told := regexp.MustCompile(`"interrupts":\[\{"id":"([^"]+)"`)
+	bare := `{"role":"user","content":"delete a.txt"}`
+	for name, c := range map[string]struct {
+		thread, call, args string
+		taken              bool
+	}{
+		"on its thread":           {"t", "ficc_c1", pairedArgs, true},
+		"on another thread":       {"t2", "ficc_c1", pairedArgs, true},
+		"on another call":         {"t2", "ficc_c2", pairedArgs, false},
+		"with other arguments":    {"t2", "ficc_c1", strings.Replace(pairedArgs, "a.txt", "evil.txt", 1), true}, // the record's go out
+		"with an id that is made": {"t2", "ficc_c1", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			minted := 0
+			g := newPairRig(t, 1, func(o *Options) {
+				o.Client, o.NewID = ClientOutcome, func() string { minted++; return fmt.Sprintf("id%010d", minted) }
+			})
+			id := told.FindStringSubmatch(g.do(inTreeRun("t", bare)))[1]
+			if c.args == "" {
+				id, c.args = "ficc_c1~AAAAAAAAAAAA", pairedArgs
+			}
+			named := func(s string) string {
+				s = strings.ReplaceAll(s, `approval_id\":\"ficc_c1`, `approval_id\":\"`+id)
+				return strings.ReplaceAll(s, `"ficc_c1"`, fmt.Sprintf("%q", c.call))
+			}
+			got := g.do(inTreeRun(c.thread, bare, named(approvalCall(c.args)), named(pairAnswer)))
+			if taken := g.called() == 2; taken != c.taken || taken && strings.Contains(string(g.last()), "evil") {
+				t.Fatalf("taken: %v: %s\nthe backend got %s", taken, got, g.last())
+			}
+			g.do(inTreeRun("t3", bare, named(approvalCall(c.args)), named(pairAnswer)))
+			if g.called() > 2 || g.called() == 2 != c.taken {
+				t.Errorf("%d calls", g.called())
+			}
+		})
+	}
+}
+
+// TestOldDecisionOnAnotherThread: a decision that words follow answers no question of another
+// thread, although the call is equal and the principal or the first message is the same.
+func TestOldDecisionOnAnotherThread(t *testing.T) {
+	words := `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","role":"user","content":"what time is it"}`
+	asksWords := strings.Replace(words, "what time is it", "delete a.txt once more", 1)
+	for name, c := range map[string]struct {
+		change   []func(*Options)
+		as       string
+		asked    []string // messages of the run that asks
+		messages []string
+	}{
+		"another chat of the principal":  {[]func(*Options){gated{}.by(t)}, "ann", []string{inTreeUser}, []string{otherUser, approvalCall(pairedArgs), pairAnswer, words}},
+		"its denial":                     {[]func(*Options){gated{}.by(t)}, "ann", []string{inTreeUser}, []string{otherUser, approvalCall(pairedArgs), pairRefusal, words}},
+		"an old request of another chat": {[]func(*Options){gated{}.by(t)}, "ann", []string{inTreeUser}, []string{otherUser, approvalCall(pairedArgs), pairAnswer}},
+		"an equal message with another id": {[]func(*Options){gated{}.by(t)}, "ann", []string{inTreeUser}, []string{
+			strings.Replace(inTreeUser, "0123", "3210", 1), approvalCall(pairedArgs), pairAnswer}},
+		"a branch":                {nil, "", []string{inTreeUser}, []string{inTreeUser, approvalCall(pairedArgs), pairAnswer, words}},
+		"an old request":          {nil, "", []string{inTreeUser, asksWords}, []string{inTreeUser, approvalCall(pairedArgs), pairAnswer}},
+		"an edited message":       {nil, "", []string{inTreeUser}, []string{strings.Replace(inTreeUser, "delete a.txt", "keep a.txt", 1), approvalCall(pairedArgs), pairAnswer}},
+		"words before the answer": {nil, "", []string{inTreeUser}, []string{inTreeUser, words, approvalCall(pairedArgs), pairAnswer}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newPairRig(t, 1, c.change...)
+			g.as(c.as, inTreeRun("t", c.asked...))
+			told := g.as(c.as, inTreeRun("t9", c.messages...))
+			if g.at("t").State != store.Open || strings.Contains(string(g.last()), "approved") {
+				t.Errorf("the question is %q, told %s, the backend got %s", g.at("t").State, told, g.last())
+			}
+			if c.messages[len(c.messages)-1] == words {
+				wantTypes(t, told, "RUN_STARTED RUN_FINISHED") // the words go on
+			} else {
+				wantTypes(t, told, "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+			}
+			answered := append(c.asked[:len(c.asked):len(c.asked)], approvalCall(pairedArgs), pairAnswer)
+			wantTypes(t, g.as(c.as, inTreeRun("t10", answered...)), "RUN_STARTED RUN_FINISHED")
+			if g.at("t").State != store.None || !strings.Contains(string(g.last()), `\"approved\":true`) {
+				t.Errorf("its own answer was not taken: the backend got %s", g.last())
+			}
+		})
+	}
+}
+
+// TestSameCallAgainOnAnotherThread: models repeat ids of calls, and the answer is to the question
+// that stands behind its user's message.
+func TestSameCallAgainOnAnotherThread(t *testing.T) {
+	turn := append(append([]string{started}, streams("ficc_c1", "request_approval", pairedArgs, "")...), finished)
+	more := `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","role":"user","content":"delete a.txt once more"}`
+	native := func(o *Options) { o.Client = ClientNative }
+	pair := []string{approvalCall(pairedArgs), pairAnswer}
+	for name, c := range map[string]struct {
+		change []func(*Options)
+		as     string
+		second []string // messages of the run that asks again
+	}{
+		"in another chat of the principal": {[]func(*Options){gated{}.by(t)}, "ann", []string{otherUser}},
+		"in another chat":                  {nil, "", []string{otherUser}},
+		"in the same chat":                 {nil, "", []string{inTreeUser, pair[0], pair[1], more}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newTurnRig(t, "request-approval", [][]string{turn, {started, finished}, turn, {started, finished}}, append(c.change, native)...)
+			g.as(c.as, inTreeRun("t", inTreeUser))
+			wantTypes(t, g.as(c.as, inTreeRun("t2", append([]string{inTreeUser}, pair...)...)), "RUN_STARTED RUN_FINISHED")
+			g.as(c.as, inTreeRun("t3", c.second...))
+			if g.at("t3").State != store.Open {
+				t.Fatal("it has not asked again")
+			}
+			answer := append(c.second[:len(c.second):len(c.second)], pair...)
+			wantTypes(t, g.as(c.as, inTreeRun("t4", answer...)), "RUN_STARTED RUN_FINISHED")
+			if g.called() != 4 || g.at("t3").State != store.None || !strings.Contains(string(g.last()), `\"approved\":true`) {
+				t.Errorf("%d calls, the last %s", g.called(), g.last())
+			}
+			for _, again := range [][]string{answer, append([]string{inTreeUser}, pair...)} { // each gets its own end again
+				if got := g.as(c.as, inTreeRun("t5", again...)); strings.Contains(got, "RUN_ERROR") || g.called() != 4 {
+					t.Errorf("%d calls: %s", g.called(), got)
+				}
+			}
+		})
+	}
+}
+
+// TestRandomIDs: which ids of messages nobody can guess.
+func TestRandomIDs(t *testing.T) {
+	for id, want := range map[string]bool{
+		"0123456789abcdef0123456789abcdef":          true,
+		"f3b1c9a0-5c1e-4a7e-9d53-0a5f3c7b2e11":      true,
+		"ck-f3b1c9a0-5c1e-4a7e-9d53-0a5f3c7b2e11":   true,
+		"V1StGXR8_Z5jdHi6B-my":                      true,
+		"user-message-0001":                         false,
+		"user-message-00000000000000001":            false,
+		"message 00000000000000000000A":             false,
+		"1":                                         false,
+		"1764298765432":                             false,
+		"conversation-2026-11-28-user-message-0001": false,
+	} {
+		if got := isRandom(id); got != want {
+			t.Errorf("%s: random: %v", id, got)
+		}
+	}
+}
+
+// TestOlderPairsAreNotLookedUp: pairs that words follow cost no step of the store, however many.
+func TestOlderPairsAreNotLookedUp(t *testing.T) {
+	var mu sync.Mutex
+	var steps []string
+	g := newPairRig(t, 0, func(o *Options) {
+		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error {
+			mu.Lock()
+			steps = append(steps, name)
+			mu.Unlock()
+			return do()
+		}}
+	})
+	messages := []string{inTreeUser}
+	for n := range 6 {
+		id := fmt.Sprint("ficc_c", n+1)
+		messages = append(messages, strings.ReplaceAll(approvalCall(pairedArgs), "ficc_c1", id), strings.ReplaceAll(pairAnswer, "ficc_c1", id))
+	}
+	wantTypes(t, g.do(inTreeRun("t", append(messages, otherUser)...)), "RUN_STARTED RUN_FINISHED")
+	mu.Lock()
+	defer mu.Unlock()
+	if fmt.Sprint(steps) != "[Load]" {
+		t.Errorf("it takes %v", steps)
+	}
+}
+
+// TestResumeNamesOneOfTwoQuestions: of two questions that wait, the entry's id tells which one it
+// answers, although both calls are in the messages without a result.
+func TestResumeNamesOneOfTwoQuestions(t *testing.T) {
+	asking := func(id string) []string {
+		return append(append([]string{started}, streams(id, "request_approval", strings.ReplaceAll(pairedArgs, "ficc_c1", id), "")...), finished)
+	}
+	native := func(o *Options) { o.Client = ClientNative }
+	g := newTurnRig(t, "request-approval", [][]string{asking("ficc_c1"), asking("ficc_c2")}, native)
+	first := approvalCall(pairedArgs)
+	second := strings.ReplaceAll(first, "ficc_c1", "ficc_c2")
+	g.do(inTreeRun("t", inTreeUser))
+	g.do(inTreeRun("u", inTreeUser))
+	if g.at("t").State != store.Open || g.at("u").State != store.Open {
+		t.Fatal("they have not asked")
+	}
+	named := g.at("u").Pause.Interrupts[0].ID
+	entry := fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]}`, named)
+	got := g.do(strings.TrimSuffix(inTreeRun("v", inTreeUser, first, second), "}") + entry)
+	if strings.Contains(got, "RUN_ERROR") || g.at("t").State != store.Open || g.at("u").State != store.None {
+		t.Errorf("the questions are %q and %q: %s", g.at("t").State, g.at("u").State, got)
+	}
+}
+
+// TestSameCallAgainInOneTurn: the run with an answer asks the same again. Its question stands in
+// the same record, behind the same user's message, and the first answer is none to it.
+func TestSameCallAgainInOneTurn(t *testing.T) {
+	g := newPairRig(t, 2)
+	first := []string{inTreeUser, approvalCall(pairedArgs), pairAnswer}
+	g.do(inTreeRun("t", inTreeUser))
+	g.do(inTreeRun("t2", first...))
+	if g.at("t").State != store.Open {
+		t.Fatal("it has not asked again")
+	}
+	g.do(inTreeRun("t3", first...))
+	if g.called() != 2 || g.at("t").State != store.Open {
+		t.Fatalf("the first answer was taken again: %d calls, %s", g.called(), g.last())
+	}
+	second := append(first, approvalCall(pairedArgs), pairAnswer)
+	wantTypes(t, g.do(inTreeRun("t4", second...)), "RUN_STARTED RUN_FINISHED")
+	if g.called() != 3 || g.at("t").State != store.None {
+		t.Errorf("%d calls, the last %s", g.called(), g.last())
+	}
+}
+
+// TestCancelThatCannotBeSaidOnAnotherThread: the words beside a cancel go on under the thread that
+// the client names.
+func TestCancelThatCannotBeSaidOnAnotherThread(t *testing.T) {
+	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n <= 2 {
+			sendStream(w, streamOf(started, asks))
+			return
+		}
+		sendStream(w, streamOf(started, finished))
+	})
+	g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
+		if r.Pause.ID != "" && r.Answers[0].Status == agui.Cancelled {
+			return translate.Out{}, agui.Errorf(agui.InvalidPayload, "cannot be cancelled")
+		}
+		return translate.Out{}, nil
+	}
+	g.do(input("t", "r1", ""))
+	cancel := `{"interruptId":"` + mintedID("n1", 1) + `","status":"cancelled"}`
+	g.do(strings.Replace(input("t2", "r2", resumeWith(cancel)), oldUser, oldUser+","+newUser, 1))
+	if got := gjson.GetBytes(g.last(), "threadId").Str; g.called() != 2 || got != "t2" {
+		t.Errorf("the run of t2 went to thread %q", got)
+	}
+	if g.at("t").State != store.None || g.at("t2").State != store.Open {
+		t.Errorf("the records are %q and %q", g.at("t").State, g.at("t2").State)
+	}
+	wantTypes(t, g.do(input("t2", "r3", resumeWith(yes(mintedID("n1", 2))))), "RUN_STARTED RUN_FINISHED")
+	if got := gjson.GetBytes(g.last(), "threadId").Str; got != "t2" {
+		t.Errorf("the answer went to thread %q", got)
+	}
+}

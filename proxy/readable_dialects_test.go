@@ -1,0 +1,94 @@
+package proxy_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/client"
+	"holdpoint/proxy"
+)
+
+// TestNoClientGetsWhatItCannotRead plays the first answers of every scenario to each client of
+// .NET. It gets no event that it does not know, all text that a client gets that reads everything,
+// and an end.
+func TestNoClientGetsWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	for _, s := range scenarios(t) {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			first := gjson.ParseBytes(s.request(1))
+			tools := ""
+			if list := first.Get("tools"); list.IsArray() && len(list.Array()) > 0 {
+				tools = `,"tools":` + list.Raw
+			}
+			play := func(run, user, more string) []agui.Event {
+				st := newStage(t, s, delivery{})
+				defer st.close()
+				st.begin(1)
+				st.handler = st.options(func(o *proxy.Options) { o.Client = proxy.ClientAuto })
+				return eventsIn(st.post([]byte(fmt.Sprintf(`{"threadId":"t","runId":%q,"messages":[%s]%s%s}`, run, user, tools, more))))
+			}
+			all := play("r1", `{"id":"u1","role":"user","content":"go"}`, "")
+			if len(all) == 0 {
+				return // no stream: an HTTP error passes as it is
+			}
+			for _, reader := range []struct {
+				line            *client.Line
+				run, user, more string
+			}{
+				{client.InTree, "run_0d66c3ca00004ab4b96e8b2898de1e9a", `{"name":null,"id":"u1","role":"user","content":"go"}`, `,"context":[]`},
+				{client.SDK, "run_OZLVt2DmBrMeqZz7wpQrf3r5", `{"role":"user","content":"go"}`, ""},
+			} {
+				got := play(reader.run, reader.user, reader.more)
+				for _, ev := range got {
+					if !reader.line.Reads(agui.PeekType(ev.JSON)) {
+						t.Errorf("%s got %s", reader.line, ev.JSON)
+					}
+				}
+				if len(got) == 0 || !got[len(got)-1].Type.Terminal() {
+					t.Errorf("%s: the stream has no end", reader.line)
+				}
+				texts := textsOf(got)
+				for _, text := range textsOf(all) {
+					if at := slices.Index(texts, text); at < 0 {
+						t.Errorf("%s: no message says %q: %q", reader.line, text, texts)
+					} else {
+						texts = slices.Delete(texts, at, at+1)
+					}
+				}
+			}
+		})
+	}
+}
+
+// eventsIn returns the events of a stream, nil if it is none.
+func eventsIn(stream []byte) []agui.Event {
+	frames, _ := split(string(stream))
+	var list []agui.Event
+	for _, frame := range frames {
+		if data, ok := dataOf(frame); ok {
+			list = append(list, agui.NewEvent([]byte(data)))
+		}
+	}
+	return list
+}
+
+// textsOf returns the texts of a stream's messages. Their ids may depend on the run's.
+func textsOf(events []agui.Event) []string {
+	texts, last := map[string]string{}, ""
+	for _, ev := range events {
+		switch ev.Type {
+		case agui.TextContent, agui.TextChunk:
+			if id := ev.Get("messageId").Str; id != "" {
+				last = id
+			}
+			texts[last] += ev.Get("delta").Str
+		}
+	}
+	return slices.Collect(maps.Values(texts))
+}

@@ -1,0 +1,76 @@
+package kit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// WithoutRoles returns the messages without those of the roles. It returns the list itself if there
+// are none.
+func WithoutRoles(list []agui.Message, roles ...string) []agui.Message {
+	goes := func(m agui.Message) bool {
+		return slices.ContainsFunc(roles, func(role string) bool { return strings.EqualFold(m.Role, role) })
+	}
+	if !slices.ContainsFunc(list, goes) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), goes)
+}
+
+// ResultsBehindCalls returns the messages with each result directly behind its turn: the messages
+// with calls that follow one another. Strict providers want that. A client that appends what it
+// gets has the words between the two that a person wrote while a question was open. A result
+// without its call stays where it is. It returns the list itself if nothing moves.
+func ResultsBehindCalls(list []agui.Message) []agui.Message {
+	calls, ends := turnsOf(list)
+	results := map[int][]int{} // of the turn that ends at a place, by their places
+	behind := make([]bool, len(list))
+	turn := map[string]int{} // the last turn that holds a call
+	for n, m := range list {
+		if end, known := turn[m.ToolCallID]; known && m.Role == "tool" {
+			results[end], behind[n] = append(results[end], n), true
+		}
+		for _, c := range calls[n] {
+			turn[c.Get("id").Str] = ends[n]
+		}
+	}
+	sorted := make([]agui.Message, 0, len(list))
+	same := true
+	add := func(n int) {
+		same = same && n == len(sorted)
+		sorted = append(sorted, list[n])
+	}
+	for n := range list {
+		if behind[n] {
+			continue
+		}
+		add(n)
+		for _, result := range results[n] {
+			add(result)
+		}
+	}
+	if same {
+		return list
+	}
+	return sorted
+}
+
+// turnsOf returns the calls of each message, and where the turn of each message ends.
+func turnsOf(list []agui.Message) (calls [][]gjson.Result, ends []int) {
+	calls, ends = make([][]gjson.Result, len(list)), make([]int, len(list))
+	for n := len(list) - 1; n >= 0; n-- {
+		ends[n] = n
+		if list[n].Plain {
+			continue
+		}
+		calls[n] = Calls(agui.View(list[n].JSON))
+		if n+1 < len(list) && len(calls[n]) > 0 && len(calls[n+1]) > 0 {
+			ends[n] = ends[n+1]
+		}
+	}
+	return calls, ends
+}
