@@ -61,9 +61,7 @@ func (r *run) judgeAt(at pausePlace) error {
 
 func (r *run) setKey(key store.Key) {
 	r.ledger.key = key
-	r.h.lives.mu.Lock()
-	r.life.key = key
-	r.h.lives.mu.Unlock()
+	r.h.lives.move(&r.life, key)
 }
 
 // mayAnswerElsewhere reports whether the request's own thread leaves it open which thread it

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -802,5 +803,66 @@ func TestCancelThatCannotBeSaidOnAnotherThread(t *testing.T) {
 	wantTypes(t, g.do(input("t2", "r3", resumeWith(yes(mintedID("n1", 2))))), "RUN_STARTED RUN_FINISHED")
 	if got := gjson.GetBytes(g.last(), "threadId").Str; got != "t2" {
 		t.Errorf("the answer went to thread %q", got)
+	}
+}
+
+// TestOwnThreadAfterARotation: a question of an older key's is cancelled from another thread, where
+// the words beside it have a record of the newer key. What they ask stands on that record.
+func TestOwnThreadAfterARotation(t *testing.T) {
+	kept := memory.New(memory.Options{Entries: 100})
+	var minted atomic.Int64
+	shared := func(o *Options) {
+		o.Store, o.NewID = kept, func() string { return fmt.Sprintf("id%010d", minted.Add(1)) }
+	}
+	asksAlways := func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) }
+	older := newRig(t, asksAlways, gated{}.by(t), shared)
+	older.as("ann", input("t", "r1", ""))
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n == 2 {
+			sendStream(w, streamOf(started, finished))
+			return
+		}
+		sendStream(w, streamOf(started, asks))
+	}, gated{ring: ringNew + "," + ringOld}.by(t), shared)
+	g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
+		if r.Pause.ID != "" && r.Answers[0].Status == agui.Cancelled {
+			return translate.Out{}, agui.Errorf(agui.InvalidPayload, "cannot be cancelled")
+		}
+		return translate.Out{}, nil
+	}
+	g.as("ann", input("t2", "r2", ""))
+	g.as("ann", input("t2", "r3", resumeWith(yes(mintedID("n1", 2)))))
+	if g.at("t2").State != store.None || g.at("t2").Owner == g.at("t").Owner {
+		t.Fatalf("the records are of %q and %q", g.at("t").Owner, g.at("t2").Owner)
+	}
+	cancel := `{"interruptId":"` + mintedID("n1", 1) + `","status":"cancelled"}`
+	told := g.as("ann", strings.Replace(input("t2", "r4", resumeWith(cancel)), oldUser, oldUser+","+newUser, 1))
+	if strings.Contains(told, "RUN_ERROR") || g.at("t").State != store.None || g.at("t2").State != store.Open {
+		t.Fatalf("the records are %q and %q: %s", g.at("t").State, g.at("t2").State, told)
+	}
+	wantTypes(t, g.as("ann", input("t2", "r5", resumeWith(yes(mintedID("n1", 3))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+}
+
+// TestRunsAloneMoveWithTheirKey: a run that goes on without its client is counted by the thread
+// that it is on, so a change of the thread leaves neither busy for good.
+func TestRunsAloneMoveWithTheirKey(t *testing.T) {
+	g := newRig(t, nil)
+	in := agui.RunInput{ThreadID: "t"}
+	r := loneRun(t.Context(), g.h, "/", &in)
+	own := r.ledger.key
+	r.life.key, r.life.log = own, g.h.log
+	r.life.enter(&g.h.lives, t.Context())
+	r.life.goOnAlone()
+	for _, key := range []store.Key{"other", own, "other"} {
+		r.setKey(key)
+		for _, one := range []store.Key{"other", own} {
+			if busy := g.h.lives.busyAlone(one); busy != (one == key) {
+				t.Errorf("on %s: %s is busy: %v", key, one, busy)
+			}
+		}
+	}
+	r.life.leave(nil, nil)
+	if len(g.h.lives.alone) > 0 {
+		t.Errorf("kept busy by a run that has ended: %v", g.h.lives.alone)
 	}
 }

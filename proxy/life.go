@@ -154,13 +154,29 @@ func (b *lives) remove(l *life, line []slog.Attr) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if l.left {
-		if b.alone[l.key]--; b.alone[l.key] == 0 {
-			delete(b.alone, l.key)
-		}
+		b.uncount(l.key)
 		l.place()
 	}
 	delete(b.live, l)
 	return b.reports.add(line)
+}
+
+// uncount takes a run of a thread out of those that go on without their clients. The lock is held.
+func (b *lives) uncount(key store.Key) {
+	if b.alone[key]--; b.alone[key] == 0 {
+		delete(b.alone, key)
+	}
+}
+
+// move has a run be one of another thread.
+func (b *lives) move(l *life, key store.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l.left {
+		b.uncount(l.key)
+		b.alone[key]++
+	}
+	l.key = key
 }
 
 // countAlone counts a run that goes on without its client, also among that client's connections. It
