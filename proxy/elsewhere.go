@@ -363,10 +363,11 @@ func pauseOf(rec *store.Record, id string) (*agui.Pause, *store.Result) {
 }
 
 // passHere has a request that was judged against the record of another thread go on as an ordinary
-// run of its own thread.
-func (r *run) passHere() {
+// run of its own thread. The chat may have missed something there, or be locked. It reports whether
+// the request still passes.
+func (r *run) passHere() bool {
 	if r.ownThread == nil {
-		return
+		return true
 	}
 	if p := r.record.Pause; p != nil {
 		r.link([]foundPause{{at: pausePlace{Key: r.ledger.key, Pause: p.ID}, record: &r.record}})
@@ -375,6 +376,8 @@ func (r *run) passHere() {
 		r.link([]foundPause{{at: pausePlace{Key: r.ledger.key, Pause: result.PauseID}, record: &r.record}})
 	}
 	r.judgeHere()
+	r.verdict = contract.PassesHere(r.newCase(), r.verdict)
+	return r.verdict.Do == contract.Pass
 }
 
 // takesNewThreads reports whether the client is one of .NET's, which take a new thread for each run

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -864,5 +865,38 @@ func TestRunsAloneMoveWithTheirKey(t *testing.T) {
 	r.life.leave(nil, nil)
 	if len(g.h.lives.alone) > 0 {
 		t.Errorf("kept busy by a run that has ended: %v", g.h.lives.alone)
+	}
+}
+
+// TestWordsBesideAnOldAnswerCatchUp: beside words a client repeats its answer to an older question,
+// which is another thread's. On its own thread a question was decided meanwhile. The chat is told
+// that end first, and the backend gets it, as if the words came alone.
+func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
+	for name, resume := range map[string]string{"alone": "", "beside the answer": resumeWith(yes(mintedID("n1", 1)))} {
+		t.Run(name, func(t *testing.T) {
+			g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+				if n%2 == 1 {
+					sendStream(w, streamOf(started, asks))
+					return
+				}
+				sendStream(w, streamOf(started, hello, finished))
+			})
+			g.do(input("t", "r1", ""))
+			g.do(input("t", "r2", resumeWith(yes(mintedID("n1", 1)))))
+			g.do(input("t2", "r3", ""))
+			in, _, err := agui.ParseInput([]byte(input("t2", "r4", resumeWith(yes(mintedID("n1", 2))))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.h.carry(t.Context(), &url.URL{Path: "/"}, in, g.at("t2").Pause.ID)
+			if rec := g.at("t2"); rec.State != store.None || g.called() != 4 {
+				t.Fatalf("not carried: %+v", rec)
+			}
+			told := g.do(strings.Replace(input("t2", "r5", resume), oldUser, oldUser+","+newUser, 1))
+			wantTypes(t, told, "RUN_STARTED MESSAGES_SNAPSHOT MESSAGES_SNAPSHOT MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+			if got := gjson.GetBytes(g.last(), "messages.#").Int(); got != 3 || gjson.GetBytes(g.last(), "threadId").Str != "t2" {
+				t.Errorf("the backend got %s", g.last())
+			}
+		})
 	}
 }

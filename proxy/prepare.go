@@ -22,7 +22,10 @@ func (r *run) prepare() {
 	}
 	switch r.verdict.Do {
 	case contract.Pass:
-		r.passHere()
+		if !r.passHere() {
+			r.prepare()
+			return
+		}
 		if len(r.record.Busy) > 0 {
 			if r.verdict = threadBusy(); r.threadWasBusy && !r.h.lives.busyAlone(r.ledger.key) {
 				r.verdict = contract.Ruling{Do: contract.Wait} // it was ours, and has ended since

@@ -178,8 +178,8 @@ func (c *Case) withoutAnswers() Ruling {
 	if p := c.Record.Pause; c.Elsewhere && p != nil && !p.Decided() && len(c.newInput(p.Seen, p)) == 0 {
 		return Ruling{Do: TellAgain} // it repeats an answer that was there before the question was
 	}
-	if c.Elsewhere {
-		r := Ruling{Do: Pass}
+	if c.Elsewhere && c.Carry == "" {
+		r := Ruling{Do: Pass} // PassesHere looks at the request's own thread
 		if c.Input.HasResume {
 			r.Leave = LeaveArray
 		}
@@ -229,6 +229,17 @@ func (c *Case) stripped() Ruling {
 	}
 	r.Gone = c.Answers
 	return r
+}
+
+// PassesHere rules on a request that passes as far as the record of another thread tells, by the
+// record of its own thread. Its answers were for the other one.
+func PassesHere(c *Case, there Ruling) Ruling {
+	r := c.stripped()
+	if r.Do != Pass {
+		return r
+	}
+	there.Missed, there.New = r.Missed, r.New
+	return there
 }
 
 // noneOpen: the answers name no open interrupt. Either they repeat what ended, or they come too

@@ -287,3 +287,40 @@ func TestCancelThatGoesToNobody(t *testing.T) {
 		})
 	}
 }
+
+// TestPassesHere: a request that passes by the record of another thread is judged by its own: the
+// chat may be locked there, or have missed the end of a question.
+func TestPassesHere(t *testing.T) {
+	unseen := endedRecord(store.Finished, endedWell)
+	unseen.Results[0].Unseen = true
+	late := agui.Errorf(agui.ResumeConflict, "too late")
+	for name, c := range map[string]struct {
+		own  store.Record
+		do   Act
+		miss bool
+	}{
+		"nothing was asked there":         {store.Record{Now: testNow}, Pass, false},
+		"its question has ended":          {endedRecord(store.Finished, endedWell), Pass, false},
+		"its question was decided for it": {unseen, Pass, true},
+		"its question ended in doubt":     {endedRecord(store.Doubtful, endedBadly), Reopen, false},
+		"and nothing is new there":        {unseen, Replay, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := []string{oldUser, assistant, newUser}
+			if c.do == Replay {
+				list = list[:1]
+			}
+			there := Ruling{Do: Pass, Leave: LeaveArray, NotTaken: late, Gone: []agui.Answer{cancelled("x")}}
+			r := PassesHere(&Case{
+				Input: agui.RunInput{HasResume: true, Messages: messages(list...)}, Answers: there.Gone, Record: c.own,
+				Locks: func(*agui.Pause) bool { return true }, Valid: validate,
+			}, there)
+			if r.Do != c.do || (r.Missed != nil) != c.miss || c.miss != (len(r.New) > 0) {
+				t.Fatalf("%+v", r)
+			}
+			if r.Do == Pass && (r.Leave != there.Leave || r.NotTaken != late || len(r.Gone) != 1) {
+				t.Errorf("what was ruled there is lost: %+v", r)
+			}
+		})
+	}
+}
