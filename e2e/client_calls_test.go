@@ -150,16 +150,8 @@ var mixedTurns = []mixedTurn{
 		apart: true, hides: true, never: func(w world, _ bool) bool { return w.b.mode == "resumable" },
 	},
 	{
-		name: "AG2",
-		// AG2's own outcome of success names the client's call (pendingToolCallIds) where it tells the
-		// call behind the answer. Client 0.0.59 throws at that key.
-		each: func(t *testing.T, test func(t *testing.T, w world)) {
-			eachAG2(t, "held", func(t *testing.T, w world) {
-				if w.version == newest {
-					test(t, w)
-				}
-			})
-		},
+		name:  "AG2",
+		each:  func(t *testing.T, test func(t *testing.T, w world)) { eachAG2(t, "held", test) },
 		start: agentOf, tool: "show_dialog", say: [2]string{"delete a.txt, show x", "show x, delete a.txt"}, asks: always, did: didRun,
 		// AG2 1.2.1 runs the calls of a turn side by side, and tells the client's before the question or
 		// behind the answer. The model sees its result only if it comes behind.

@@ -105,8 +105,15 @@ func (r *run) endWith(events []agui.Event, failed agui.Event, open *agui.Pause, 
 	if open == nil {
 		return append(events, r.explained(r.finishEvent(), why), failed)
 	}
-	events = append(events, r.tellAgain(open, why)...)
-	if r.byPage() || tanstack.Sent(r.in.Raw) || r.request.client.OmitsQuestions() { // AGUI.Client 0.0.3 throws at a RUN_ERROR, and the application gets no question
+	again := r.tellAgain(open, why)
+	events = append(events, again...)
+	if r.byPage() || tanstack.Sent(r.in.Raw) {
+		return events
+	}
+	// AGUI.Client 0.0.3 throws at a RUN_ERROR, and its application gets no question. The backend's own
+	// form has no place for the reason, so there the RUN_ERROR goes only if nothing is asked again.
+	asks := r.show != translate.ShowNative || len(again) > 1
+	if r.request.client.OmitsQuestions() && asks {
 		return events
 	}
 	return append(events, failed)

@@ -57,15 +57,21 @@ func (r *run) withRunIDs(ev agui.Event) agui.Event {
 	return ev
 }
 
-// forClient is an end as the client can read it. The outcome cancelled came with AG-UI 1.0: older
-// clients, which declare no version, fail at it and keep their list of open questions
-// (@ag-ui/client 0.0.59). Without an outcome the run has finished for them.
+// forClient is an end as the client can read it. The outcome cancelled and the member
+// pendingToolCallIds came with AG-UI 1.0. Older clients, which declare no version, fail at either
+// and keep their list of open questions (@ag-ui/client 0.0.59). Without them the run has finished
+// for such a client.
 func (r *run) forClient(finish agui.Event) agui.Event {
-	if finish.Type != agui.RunFinished || r.in.ProtocolVersion != "" || r.show == translate.ShowNative || !finish.Valid() ||
-		agui.View(finish.JSON).Get("outcome.type").Str != "cancelled" {
+	if finish.Type != agui.RunFinished || r.in.ProtocolVersion != "" || r.show == translate.ShowNative || !finish.Valid() {
 		return finish
 	}
-	return finish.With(agui.DeleteKey(finish.JSON, "outcome"))
+	switch outcome := agui.View(finish.JSON).Get("outcome"); {
+	case outcome.Get("type").Str == "cancelled":
+		return finish.With(agui.DeleteKey(finish.JSON, "outcome"))
+	case outcome.Get("pendingToolCallIds").Exists():
+		return finish.With(agui.DeleteKey(finish.JSON, "outcome.pendingToolCallIds"))
+	}
+	return finish
 }
 
 // appendIDs appends what withRunIDs has to change.

@@ -46,9 +46,12 @@ func Judge(c *Case) Ruling {
 	case c.Stray && c.StrayNames != "":
 		return c.refuseUnknown(c.StrayNames)
 	case c.Stray:
-		r := refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open%s", c.howToKeep())
-		r.Reask = c.Record.Pause != nil
-		return r
+		if c.Record.Pause != nil {
+			r := refuse(agui.UnknownInterruptID, "the messages hold an approval that is no answer to a question of this thread, or has a form that nobody can read")
+			r.Reask = true
+			return r
+		}
+		return refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open%s", c.howToKeep())
 	case c.Unasked != "":
 		r := refuse(agui.UnknownInterruptID, "a message answers call %q, which nobody knows to have asked (Holdpoint was started anew, perhaps): nothing was handed on; say it in a new message, and the backend can ask again", agui.Cut(c.Unasked))
 		r.Reask = c.Record.Pause != nil
