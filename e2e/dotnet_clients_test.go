@@ -79,6 +79,7 @@ type dotnetChat struct {
 	tools   bool
 	picks   func() // what happens while a tool of the client runs; nil: nothing
 	faults  []string
+	asked   bool // the application was shown a question
 	last    dotnetclient.Run
 }
 
@@ -93,7 +94,7 @@ func (c *dotnetChat) answer(approve func(n int) bool) {
 }
 
 func (c *dotnetChat) take(run dotnetclient.Run) {
-	c.last = run
+	c.last, c.asked = run, c.asked || len(run.Questions)+len(run.Inputs) > 0
 	if run.Thrown != nil {
 		c.faults = append(c.faults, shortly(run.Thrown.Error()))
 	}
@@ -169,6 +170,7 @@ func dotnetScenes() []dotnetScene {
 		{"words instead of an answer", func(c *dotnetChat) { c.say("delete a.txt"); c.say("plain never mind") }, nil, false, false},
 		{"a client's tool", func(c *dotnetChat) { c.tools = true; c.say(pick(c, "front x", "client")) }, nil, false, false},
 		{"a client's tool beside a gated call", func(c *dotnetChat) { c.tools = true; c.say("frontgate a.txt"); c.answer(saying(false)) }, nil, false, false},
+		{"a client's tool beside a gated call, yes", func(c *dotnetChat) { c.tools = true; c.say("frontgate a.txt"); c.answer(saying(true)) }, []string{a}, false, false},
 		{"a restart while a client's tool beside a gated call runs", func(c *dotnetChat) {
 			c.tools, c.picks = true, c.restart
 			c.say("frontgate a.txt")
@@ -190,6 +192,7 @@ func dotnetScenes() []dotnetScene {
 // A dotnetEnd is how a chat ended.
 type dotnetEnd struct {
 	unsafe  bool // something ran that nobody approved, or twice
+	unasked bool // something ran, and the application was shown no question
 	dead    bool // the host refuses what the client sends from now on, or the client throws
 	missing bool // something that was approved did not run
 	told    bool // the application was told a fault while it asked and answered
@@ -197,10 +200,11 @@ type dotnetEnd struct {
 }
 
 // worse reports whether a chat ended worse than another. A fault that is told is worse than an end
-// without any.
+// without any. Something that does not run is not worse than something that runs though nobody was
+// asked.
 func (e dotnetEnd) worse(than dotnetEnd) bool {
 	right := than == dotnetEnd{says: than.says}
-	return e.unsafe && !than.unsafe || e.dead && !than.dead || e.missing && !than.missing || right && e.told
+	return e.unsafe && !than.unsafe || e.dead && !than.dead || e.missing && !than.missing && !than.unasked || right && e.told
 }
 
 // play plays a scene at an address.
@@ -257,7 +261,8 @@ func (p dotnetPair) judged(s dotnetScene, c *dotnetChat, ran map[string]int, dea
 	}
 	var end dotnetEnd
 	for _, what := range slices.Sorted(maps.Keys(ran)) {
-		end.unsafe = note(!allowed[what] || ran[what] > 1, fmt.Sprintf("ran %s %d times", what, ran[what])) || end.unsafe
+		end.unasked = end.unasked || !c.asked
+		end.unsafe = note(!c.asked || !allowed[what] || ran[what] > 1, fmt.Sprintf("ran %s %d times", what, ran[what])) || end.unsafe
 	}
 	forgiven := s.lost && through
 	short := len(allowed) > len(ran)
@@ -287,8 +292,8 @@ func (r rerouted) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // TestDotNetClients plays every scene of every pair, with a thread that the application keeps and
-// without one. A scene may be worse through Holdpoint than direct only if knownWorse lists it; one
-// that is listed and is not worse fails too. E2E_DOTNET_TABLE names a file for the table.
+// without one. None may be worse through Holdpoint than direct. E2E_DOTNET_TABLE names a file for
+// the table.
 func TestDotNetClients(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -333,29 +338,21 @@ func TestDotNetClients(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					worse[key], unsafe[key] = through.worse(direct), through.unsafe
-					rows[key] = fmt.Sprintf("| %s | %s | %s | %s |\n", key, direct.says, through.says, knownWorse[key])
+					rows[key] = fmt.Sprintf("| %s | %s | %s |\n", key, direct.says, through.says)
 				})
 			}
 		}
 	}
 	chats.Wait()
 	var table strings.Builder
-	table.WriteString("| scene | direct | through | worse |\n|---|---|---|---|\n")
+	table.WriteString("| scene | direct | through |\n|---|---|---|\n")
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		table.WriteString(rows[key])
-		switch {
-		case worse[key] && knownWorse[key] == "":
+		if worse[key] {
 			t.Errorf("worse through Holdpoint: %s", rows[key])
-		case !worse[key] && knownWorse[key] != "":
-			t.Errorf("not worse any more: take it out of knownWorse: %s", rows[key])
 		}
 		if unsafe[key] {
 			t.Errorf("ran though nobody approved it: %s", rows[key])
-		}
-	}
-	for key := range knownWorse {
-		if rows[key] == "" {
-			t.Errorf("knownWorse lists %q, which is not played", key)
 		}
 	}
 	if file := os.Getenv("E2E_DOTNET_TABLE"); file != "" {

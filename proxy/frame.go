@@ -179,7 +179,7 @@ func (b *body) beginLater() error {
 	b.terminal = agui.Unknown
 	r.knownCalls, r.beside = knownCalls{}, nil
 	out, translation, err := r.h.opts.Dialect.Begin(&translate.Request{
-		Input: r.in, Came: r.request.input.Messages, Show: r.show, Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
+		Input: r.in, Came: r.request.input.Messages, Show: r.show, AsksFirst: r.request.client.AsksFirst(), Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
 		Backend: r.backend(), NewID: r.h.opts.NewID,
 	})
 	if err != nil {

@@ -192,7 +192,7 @@ func (r *run) askBegin(request *translate.Request) (err error) {
 
 func (r *run) forDialect(resumed *agui.Pause) *translate.Request {
 	request := &translate.Request{
-		Input: r.in, Came: r.request.input.Messages, Show: r.show, Transcript: r.transcript,
+		Input: r.in, Came: r.request.input.Messages, Show: r.show, AsksFirst: r.request.client.AsksFirst(), Transcript: r.transcript,
 		Answers: r.verdict.Answers, EndOnly: r.verdict.EndOnly, New: r.beside, Ended: r.endedPauses(resumed), Valid: r.valid,
 	}
 	request.Backend, request.NewID = r.backend(), r.h.opts.NewID

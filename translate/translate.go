@@ -101,6 +101,9 @@ type Request struct {
 	Input agui.RunInput
 	Came  []agui.Message
 	Show  Show
+	// AsksFirst says that the client carries out no call that an interrupt names, even if it has a
+	// tool of that name.
+	AsksFirst bool
 	// Transcript is live: it grows with the stream. A Run may keep it.
 	Transcript agui.Transcript
 	// Pause and Answers are set on a resume. Pause is the pause to go on with, and its ID is not

@@ -120,7 +120,7 @@ func leftOver(r *translate.Request) func(kit.DanglingCall) bool {
 
 // told is a history as a client is told it: with the functions' calls for the synthetic ones, and
 // without their answers.
-func told(list []agui.Message, declares func(string) bool) []agui.Message {
+func told(list []agui.Message, hides func(function string) bool) []agui.Message {
 	h := look(list)
 	var out []agui.Message
 	for _, m := range list {
@@ -135,7 +135,7 @@ func told(list []agui.Message, declares func(string) bool) []agui.Message {
 				return json.RawMessage(c.Raw)
 			case len(ids) != 1 || a.function == "" || h.real[ids[0]]:
 				return nil
-			case declares(a.function) && !h.results[ids[0]]:
+			case hides(a.function) && !h.results[ids[0]]:
 				return nil // hidden in the stream too
 			}
 			return toolCall(ids[0], a.function, a.arguments)

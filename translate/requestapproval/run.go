@@ -231,8 +231,7 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 		for _, f := range frames {
 			run.shown = append(run.shown, slices.Clone(f.ev.JSON))
 		}
-	case run.r.Input.Declares(a.function):
-		// The front end would carry it out, and its result would be in the way of the answer.
+	case run.hides(a.function):
 		hidden = true
 	default:
 		run.rename(frames, a, emit)
@@ -244,6 +243,13 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 	size := len(c.args) + len(c.bytes)
 	run.asked[string(c.id)] = asked{c, hidden, run.count, size}
 	run.tooMany = run.asking.Add(size)
+}
+
+// hides reports whether the client is not shown the calls of a function that a request asks about.
+// A front end would carry out a call of its own tool, and the result would be in the way of the
+// answer.
+func (run *run) hides(function string) bool {
+	return run.r.Input.Declares(function) && !run.r.AsksFirst
 }
 
 // rename emits the frames of a request as a call of the function: where they came, under the same
@@ -287,5 +293,5 @@ func (run *run) snapshot(ev agui.Event) agui.Event {
 	for _, m := range ev.Get("messages").Array() {
 		list = append(list, agui.ParseMessage(json.RawMessage(m.Raw)))
 	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MessageList(told(list, run.r.Input.Declares))))
+	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MessageList(told(list, run.hides))))
 }
