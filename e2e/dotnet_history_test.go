@@ -33,38 +33,42 @@ func TestDotNetHistories(t *testing.T) {
 					if situation == "restarted" && dialect == "auto" {
 						continue // nobody knows what the path speaks
 					}
-					t.Run(fmt.Sprint(host, "/", situation), func(t *testing.T) {
-						ledger := scripted.NewLedger()
-						path := backends.add(host, ledger)
-						c := &handChat{t: t, address: before.address + path, thread: fresh("thread"), version: "1.0"}
-						if _, told := c.says("delete a.txt", onlyTools); len(c.asked) != 1 || len(c.calls) != 1 {
-							t.Fatalf("it asks otherwise: %s", told)
-						}
-						asked, call := c.asked, c.calls[0]
-						if _, told := c.run(entries(asked, yesEntry)); strings.Contains(told, `"RUN_ERROR"`) {
-							t.Fatalf("the yes: %s", told)
-						}
-						c.messages = slices.Insert(c.messages, 2,
-							fmt.Sprintf(`{"id":%q,"role":"reasoning","content":"Hm."}`, fresh("r")),
-							fmt.Sprintf(`{"id":%q,"role":"activity","activityType":"x","content":{}}`, fresh("v")),
-							fmt.Sprintf(`{"id":%q,"role":"user","content":"Quickly."}`, fresh("u")),
-							fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":"gone"}`, fresh("t"), call))
-						if situation == "restarted" {
-							c.address = after.address + path
-							if host.wrapping == scripted.Plain {
-								if _, told := c.post(entries(asked, cancelEntry)); !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
-									t.Errorf("a cancel of what nobody knows is told as %s", told)
+					for _, between := range []string{"words", "reasoning, an activity and words"} {
+						t.Run(fmt.Sprint(host, "/", situation, "/", between), func(t *testing.T) {
+							ledger := scripted.NewLedger()
+							path := backends.add(host, ledger)
+							c := &handChat{t: t, address: before.address + path, thread: fresh("thread")}
+							if _, told := c.says("delete a.txt", onlyTools); len(c.asked) != 1 || len(c.messages) != 2 {
+								t.Fatalf("it asks otherwise: %s", told)
+							}
+							asked := c.asked
+							if _, told := c.run(entries(asked, yesEntry)); len(c.messages) != 4 || !strings.Contains(c.messages[2], `"role":"tool"`) {
+								t.Fatalf("the yes is not followed by one result and a text: %s", told)
+							}
+							list := []string{fmt.Sprintf(`{"id":%q,"role":"user","content":"Quickly."}`, fresh("u"))}
+							if between != "words" {
+								list = append(list,
+									fmt.Sprintf(`{"id":%q,"role":"reasoning","content":"Hm."}`, fresh("r")),
+									fmt.Sprintf(`{"id":%q,"role":"activity","activityType":"x","content":{}}`, fresh("v")))
+							}
+							c.messages = slices.Insert(c.messages, 2, list...) // between the call and its result
+							if situation == "restarted" {
+								c.address = after.address + path
+								if host.wrapping == scripted.Plain {
+									if _, told := c.post(entries(asked, cancelEntry)); !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
+										t.Errorf("a cancel of what nobody knows is told as %s", told)
+									}
 								}
 							}
-						}
-						status, told := c.says("plain and later", onlyTools)
-						if status != http.StatusOK || !strings.Contains(told, "and later") || strings.Contains(told, `"RUN_ERROR"`) {
-							t.Errorf("the chat does not go on: %d %s\n%s", status, told, strings.Join(c.messages, "\n"))
-						}
-						if total := ledger.Total(); len(total) != 1 {
-							t.Errorf("it ran: %v", total)
-						}
-					})
+							status, told := c.says("plain and later", onlyTools)
+							if status != http.StatusOK || !strings.Contains(told, "and later") || strings.Contains(told, `"RUN_ERROR"`) {
+								t.Errorf("the chat does not go on: %d %s\n%s", status, told, strings.Join(c.messages, "\n"))
+							}
+							if total := ledger.Total(); len(total) != 1 {
+								t.Errorf("it ran: %v", total)
+							}
+						})
+					}
 				}
 			}
 		})

@@ -54,6 +54,7 @@
 package requestapproval
 
 import (
+	"bytes"
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/internal/microsoft"
@@ -170,7 +171,7 @@ func plainOut(r *translate.Request) translate.Out {
 		body = agui.SetKey(body, "messages", agui.MessageList(list))
 	}
 	body = agui.DeleteKey(agui.DeleteKey(body, "protocolVersion"), "resume")
-	if len(body) == len(in.Raw) {
+	if bytes.Equal(body, in.Raw) { // messages may have moved only
 		return translate.Out{}
 	}
 	return translate.Out{Body: body}

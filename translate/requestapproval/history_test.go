@@ -11,7 +11,11 @@ import (
 )
 
 func TestPlainRun(t *testing.T) {
-	const next = `{"id":"u2","role":"user","content":"next"}`
+	const (
+		next     = `{"id":"u2","role":"user","content":"next"}`
+		thought  = `{"id":"r1","role":"reasoning","content":"Hm."}`
+		activity = `{"id":"v1","role":"activity","activityType":"x","content":{}}`
+	)
 	ask, yes := assistant("x", "x", "request_approval", argsB), tool("y", "x", `{"approval_id":"ficc_b","approved":true}`)
 	for name, c := range map[string]struct{ more, want string }{
 		"a finished exchange":             {messages(hello, assistant("x", "x", "Delete", "{}"), tool("x", "x", "gone"), next), ""},
@@ -35,6 +39,10 @@ func TestPlainRun(t *testing.T) {
 		"arguments that are no text":      {messages(hello, `{"role":"assistant","toolCalls":[{"id":"x","function":{"name":"request_approval","arguments":`+argsB+`}}]}`, yes), "user hi"},
 		"a pair of a declared tool":       {messages(hello, ask, yes, next) + `,"tools":[{"name":"request_approval"}]`, "user hi\nuser next"},
 		"somebody's own tool":             {messages(hello, assistant("x", "x", "request_approval", `{"what":"lunch"}`), tool("y", "x", `{"approved":true}`), next), ""},
+		"reasoning":                       {messages(hello, thought, next), "user hi\nuser next"},
+		"an activity":                     {messages(hello, activity, next), "user hi\nuser next"},
+		"words in front of a result":      {messages(hello, assistant("x", "x", "Delete", "{}"), next, tool("y", "x", "gone")), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
+		"all of these, and an old pair":   {messages(hello, ask, thought, next, activity, yes, tool("z", "x", "gone")), "user hi\nassistant (x Delete {})\ntool gone @x\nuser next"},
 		"keys that it predates":           {messages(hello) + `,"protocolVersion":"1.0","resume":[]`, "user hi"},
 	} {
 		t.Run(name, func(t *testing.T) {
