@@ -3,10 +3,16 @@
 package e2e
 
 import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"holdpoint/e2e/dotnetclient"
 	"holdpoint/e2e/scripted"
 )
 
@@ -61,4 +67,64 @@ func TestDotNetEdits(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestDotNetEditsOnANewThread: the SDK's client of a program that keeps no thread edits the call
+// that it approves. The edit runs once, however often it is sent: in Holdpoint's form by the
+// question's id, and in the host's own by the call's id and tool and the id of the user's message.
+func TestDotNetEditsOnANewThread(t *testing.T) {
+	t.Parallel()
+	backends := newManyBackends(t)
+	for _, shown := range []string{"auto", "native"} {
+		h := ownHoldpoint(t, backends.URL, map[string]string{"HOLDPOINT_CLIENT": shown})
+		for _, host := range askingHosts() {
+			if host.wrapping != scripted.Plain {
+				continue // it offers no edits
+			}
+			t.Run(fmt.Sprint(shown, "/", host), func(t *testing.T) {
+				ledger := scripted.NewLedger()
+				at := dotnetclient.Connection{URL: h.address + backends.add(host, ledger), HTTP: http.DefaultClient}
+				app := &dotnetclient.Application{
+					Client:  dotnetclient.AGUIClient{Connection: at, Invoking: dotnetclient.MEAI1011},
+					Options: func() *dotnetclient.Options { return &dotnetclient.Options{} },
+				}
+				said := dotnetclient.NewMessage("user", dotnetclient.Text{Text: "delete a.txt"})
+				said.ID = randomID()
+				asked := app.Send(said)
+				if len(asked.Questions) != 1 || asked.Thrown != nil {
+					t.Fatalf("it asks otherwise: %+v", asked)
+				}
+				q := asked.Questions[0]
+				before := slices.Clone(app.Messages)
+				answers := func(first *dotnetclient.Message, path string) dotnetclient.Run {
+					app.Messages = append([]*dotnetclient.Message{first}, before[1:]...)
+					call := *q.Call
+					call.Arguments = json.RawMessage(fmt.Sprintf(`{"path":%q}`, path))
+					return app.Send(dotnetclient.NewMessage("user", &dotnetclient.ApprovalAnswer{ID: q.ID, Approved: true, Call: &call}))
+				}
+				if shown == "native" { // nobody else's answer leads to it
+					other := *said
+					other.ID = randomID()
+					if answers(&other, "y.txt"); len(ledger.Total()) > 0 {
+						t.Fatalf("another chat's edit ran: %v", ledger.Total())
+					}
+				}
+				for n, path := range []string{"z.txt", "z.txt", "y.txt"} {
+					if run := answers(said, path); n < 2 && (run.Thrown != nil || len(run.Failures) > 0) {
+						t.Errorf("answer %d: %v %v", n+1, run.Thrown, run.Failures)
+					}
+				}
+				if total := ledger.Total(); len(total) != 1 || total["delete_file z.txt"] != 1 {
+					t.Errorf("it ran %v", total)
+				}
+			})
+		}
+	}
+}
+
+// randomID returns an id of a message that nobody can guess.
+func randomID() string {
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // never fails
+	return hex.EncodeToString(id)
 }

@@ -156,12 +156,27 @@ func (r *run) findByCalls() (found bool, err error) {
 	return true, r.judgeAt(one[0].at)
 }
 
-// findCall returns the pauses that a call leads to, newest first.
+// findCall returns the pauses that a call leads to, newest first. The arguments of a call in an
+// entry may be edited. If they lead nowhere, its id and its tool do.
 func (r *run) findCall(c callToLookUp) (open, ended []foundPause, err error) {
-	list, err := r.lookUpCall(c.Call)
+	list, err := r.lookUpCall(byCall, c.Call)
 	if err != nil {
 		return nil, nil, err
 	}
+	if open, ended, err = r.pausesAt(c, list); err != nil || len(open)+len(ended) > 0 || !c.inEntry {
+		return open, ended, err
+	}
+	if list, err = r.lookUpCall(byEditedCall, c.Call); err != nil {
+		return nil, nil, err
+	}
+	return r.pausesAt(c, slices.DeleteFunc(list, func(at pausePlace) bool {
+		behind := r.placeOf(at.Behind)
+		return behind < 0 || at.Behind.ID == "" || r.in.Messages[behind].ID != at.Behind.ID
+	}))
+}
+
+// pausesAt returns those of some pauses that a call may be about.
+func (r *run) pausesAt(c callToLookUp, list []pausePlace) (open, ended []foundPause, err error) {
 	looked := 0
 	for _, at := range list {
 		behind := r.placeOf(at.Behind)
@@ -264,6 +279,8 @@ type callToLookUp struct {
 	// behind is the place of the user's message that the paused run must have been for. It is -1 if
 	// an entry answers the question: the person may have said more beside that.
 	behind int
+	// inEntry reports that the call is in the payload of an entry.
+	inEntry bool
 }
 
 // callsToLookUp returns the calls that the request decides on and that its own record does not
@@ -289,7 +306,7 @@ func (r *run) callsToLookUp(said int) []callToLookUp {
 	if native {
 		for _, e := range r.in.Resume[:min(len(r.in.Resume), maxLookups)] {
 			if c := gjson.GetBytes(e.Payload, "toolCall"); c.IsObject() {
-				list = append(list, callToLookUp{agui.Call{ID: c.Get("callId").Str, Name: c.Get("name").Str, Args: c.Get("arguments").Raw}, -1})
+				list = append(list, callToLookUp{agui.Call{ID: c.Get("callId").Str, Name: c.Get("name").Str, Args: c.Get("arguments").Raw}, -1, true})
 			}
 		}
 	}
@@ -322,7 +339,7 @@ func (r *run) callsToLookUp(said int) []callToLookUp {
 			}
 			delete(wanted, id) // an earlier call of that id is another one
 			results[id] = true
-			list = append(list, callToLookUp{call, behind})
+			list = append(list, callToLookUp{call, behind, false})
 		}
 	}
 	slices.Reverse(list)

@@ -446,7 +446,8 @@ func TestNativeResumeOnAnotherThread(t *testing.T) {
 		"of the conversation":    {inTreeUser, entry, true},
 		"of another":             {otherUser, entry, false},
 		"without an id":          {`{"role":"user","content":"delete a.txt"}`, entry, false},
-		"about another call":     {inTreeUser, strings.Replace(entry, "a.txt", "b.txt", 1), false},
+		"about another call":     {inTreeUser, strings.Replace(entry, "callId\":\"g1", "callId\":\"g2", 1), false},
+		"of another tool":        {inTreeUser, strings.Replace(entry, "delete_file", "wipe", 1), false},
 		"with a wrong host's id": {inTreeUser, strings.Replace(entry, "ficc_g1", "ficc_g2", 1), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -462,6 +463,64 @@ func TestNativeResumeOnAnotherThread(t *testing.T) {
 			g.do(run("t3", c.entry, c.user))
 			if g.called() > 2 || g.called() > 1 != c.taken {
 				t.Errorf("%d calls", g.called())
+			}
+		})
+	}
+}
+
+// TestEditedResumeOnAnotherThread: a resume whose call has other arguments edits the question about
+// the call of that id and tool, if the request holds the message of the paused run under its id. A
+// principal alone does not do: the answer might be to another question with such a call.
+func TestEditedResumeOnAnotherThread(t *testing.T) {
+	edited := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"g1","name":"delete_file","arguments":{"path":"z.txt"}}}}]`
+	bare := `{"role":"user","content":"delete a.txt"}`
+	native := func(o *Options) { o.Client = ClientNative }
+	asking := append([]string{started}, frontgate(true)[4:]...)
+	carried := append(append([]string{started}, streams("g1", "delete_file", `{"path":"z.txt"}`, "")...),
+		`{"type":"TOOL_CALL_RESULT","messageId":"g1","toolCallId":"g1","content":"deleted"}`, finished)
+	run := func(thread, entry string, messages ...string) string {
+		return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s]%s}`, thread, strings.Join(messages, ","), entry)
+	}
+	words := strings.Replace(otherUser, "delete a.txt", "and be quick", 1)
+	for name, c := range map[string]struct {
+		asks, answers string // who
+		asked         string // the message of the run that asks
+		entry         string
+		messages      []string
+		taken         bool
+	}{
+		"of the conversation":              {"", "", inTreeUser, edited, []string{inTreeUser}, true},
+		"with words beside it":             {"", "", inTreeUser, edited, []string{inTreeUser, words}, true},
+		"of the principal":                 {"ann", "ann", inTreeUser, edited, []string{inTreeUser}, true},
+		"of another conversation":          {"", "", inTreeUser, edited, []string{otherUser}, false},
+		"of another one of the principal":  {"ann", "ann", inTreeUser, edited, []string{otherUser}, false},
+		"of the principal, without an id":  {"ann", "ann", inTreeUser, edited, []string{bare}, false},
+		"asked by a message without an id": {"ann", "ann", bare, edited, []string{bare}, false},
+		"of another principal":             {"ann", "bob", inTreeUser, edited, []string{inTreeUser}, false},
+		"about another call":               {"", "", inTreeUser, strings.Replace(edited, `:"g1"`, `:"g2"`, 1), []string{inTreeUser}, false},
+		"of another tool":                  {"", "", inTreeUser, strings.Replace(edited, "delete_file", "wipe", 1), []string{inTreeUser}, false},
+		"with a wrong host's id":           {"", "", inTreeUser, strings.Replace(edited, "ficc_g1", "ficc_g2", 1), []string{inTreeUser}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var by func(*Options)
+			if by = func(*Options) {}; c.asks != "" {
+				by = gated{}.by(t)
+			}
+			g := newTurnRig(t, "auto", [][]string{asking, carried}, native, by)
+			g.as(c.asks, run("t", "", c.asked))
+			if g.at("t").State != store.Open {
+				t.Fatal("it has not asked")
+			}
+			got := g.as(c.answers, run("t2", c.entry, c.messages...))
+			if taken := g.called() == 2 && !strings.Contains(got, "RUN_ERROR"); taken != c.taken {
+				t.Fatalf("taken: %v, %d calls: %s", taken, g.called(), got)
+			}
+			if c.taken && !strings.Contains(string(g.last()), "z.txt") {
+				t.Errorf("the backend got %s", g.last())
+			}
+			again := g.as(c.answers, run("t3", c.entry, c.messages...))
+			if g.called() > 2 || g.called() > 1 != c.taken || c.taken == strings.Contains(again, "RUN_ERROR") {
+				t.Errorf("%d calls, told %s", g.called(), again)
 			}
 		})
 	}

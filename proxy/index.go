@@ -67,6 +67,9 @@ const (
 	byQuestion indexKind = "question" // the published id
 	byCall     indexKind = "call"     // a call and a witness
 	byCallOnly indexKind = "asked"    // a call, without principals: some thread has asked about it
+	// byEditedCall leads from a call and a witness whatever its arguments are. Only questions that
+	// offer edits to a backend which reads the whole call out of an answer have it.
+	byEditedCall indexKind = "edited"
 )
 
 // A pausePlace is what an entry holds: the record of the thread, and the pause in it.
@@ -170,6 +173,7 @@ func (r *run) indexKeys(p *agui.Pause) []store.Key {
 		if contract.IsMinted(i.ID) {
 			add(r.indexKey(byQuestion, i.ID))
 		}
+		edits := r.readsEdits(p, i)
 		for _, c := range i.Calls {
 			if calls++; c.Unknown || c.ID == "" || c.Name == "" || calls > maxIndexed {
 				continue
@@ -177,6 +181,9 @@ func (r *run) indexKeys(p *agui.Pause) []store.Key {
 			parts := callParts(c.ID, c.Name, c.Args)
 			for _, w := range witnesses {
 				add(r.indexKey(byCall, append(parts, w)...))
+				if edits {
+					add(r.indexKey(byEditedCall, c.ID, c.Name, w))
+				}
 			}
 			if continues && r.ledger.owner == "" {
 				add(r.indexKey(byCallOnly, parts...))
@@ -184,6 +191,17 @@ func (r *run) indexKeys(p *agui.Pause) []store.Key {
 		}
 	}
 	return keys
+}
+
+// readsEdits reports whether an answer to a question may edit the arguments of its call, in the
+// form in which it names the call.
+func (r *run) readsEdits(p *agui.Pause, i *agui.Interrupt) bool {
+	stateless, ok := r.h.opts.Dialect.(translate.Stateless)
+	if !ok || !stateless.KeepsNothing(p) {
+		return false
+	}
+	_, yes := agui.FormOfEdits(i.Schema())
+	return yes != ""
 }
 
 // lookUp returns what an entry leads to, newest first.
@@ -204,14 +222,17 @@ func (r *run) lookUp(key store.Key) ([]pausePlace, error) {
 
 // lookUpCall returns the pauses that were about a call and are of the request's conversation. Each
 // pause is there once.
-func (r *run) lookUpCall(c agui.Call) ([]pausePlace, error) {
+func (r *run) lookUpCall(kind indexKind, c agui.Call) ([]pausePlace, error) {
 	if c.ID == "" || c.Name == "" {
 		return nil, nil
 	}
-	parts := callParts(c.ID, c.Name, c.Args)
+	parts := []string{c.ID, c.Name}
+	if kind == byCall {
+		parts = callParts(c.ID, c.Name, c.Args)
+	}
 	var list []pausePlace
 	for _, w := range r.witnesses() {
-		found, err := r.lookUp(r.indexKey(byCall, append(parts, w)...))
+		found, err := r.lookUp(r.indexKey(kind, append(parts, w)...))
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +248,7 @@ func (r *run) lookUpCall(c agui.Call) ([]pausePlace, error) {
 // wasAsked reports whether the index knows a question about the call. here reports that the
 // question is of the request's conversation; somewhere reports that it may be of any.
 func (r *run) wasAsked(c agui.Call) (here, somewhere bool, err error) {
-	list, err := r.lookUpCall(c)
+	list, err := r.lookUpCall(byCall, c)
 	if err != nil || len(list) > 0 || r.who.Known() {
 		return len(list) > 0, len(list) > 0, err
 	}
