@@ -58,6 +58,7 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 		return rec, err
 	}
 	defer r.life.enterUnseen(ctx)()
+	defer func() { h.runIDs.leave(r.runID) }() // Begin enters it, and nothing is sent
 	r.ledger.ctx, r.decider = ctx, who.Name
 	list, err := r.decisions(rec, who, words)
 	if err != nil {

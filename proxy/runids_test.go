@@ -5,10 +5,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/door"
+	"holdpoint/translate"
 )
 
 // suspends is Mastra's end of a run that asks. The question's id is the run's, as the backend was
@@ -104,3 +110,133 @@ func (g *rig) sent(n int) gjson.Result {
 }
 
 func (g *rig) sentRunID(n int) string { return g.sent(n).Get("runId").Str }
+
+// runIDsLeft returns how many run ids the handler holds once no run is under way.
+func (g *rig) runIDsLeft() int {
+	g.t.Helper()
+	select {
+	case <-g.h.lives.allEnded():
+	case <-time.After(time.Minute):
+		g.t.Fatal("a run has not ended")
+	}
+	g.h.runIDs.mu.Lock()
+	defer g.h.runIDs.mu.Unlock()
+	return len(g.h.runIDs.of)
+}
+
+// TestDecisionsLeaveNoRunID: the dialect is named, so a run may enter its run id. A decision sends
+// nothing, and whatever becomes of it, no entry is left.
+func TestDecisionsLeaveNoRunID(t *testing.T) {
+	bugs := func(method string) func(d *deskRig) {
+		return func(d *deskRig) { d.dialect.bug = buggy(method, true) }
+	}
+	for name, c := range map[string]struct {
+		breaks  func(d *deskRig)
+		refused bool
+	}{
+		"it stands":                {func(*deskRig) {}, false},
+		"the dialect refuses it":   {func(d *deskRig) { d.dialect.begin = refusesAnswers }, true},
+		"the dialect panics":       {bugs("Begin"), true},
+		"the answers are not read": {bugs("Answers"), true},
+		"the store is down": {func(d *deskRig) {
+			d.h.opts.Store.(*faults).at = func(step string, do func() error) error {
+				if step == "Decide" {
+					return errDown
+				}
+				return do()
+			}
+		}, true},
+		"the store panics": {func(d *deskRig) {
+			d.h.opts.Store.(*faults).at = func(step string, do func() error) error {
+				if step == "Decide" {
+					panic("a bug")
+				}
+				return do()
+			}
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDeskRig(t, nil)
+			d.h.opts.Store = &faults{Store: d.h.opts.Store}
+			for range 3 { // a decision that was refused may be given again
+				c.breaks(d)
+				if err := d.decidesOrPanics(); (err != nil) != c.refused {
+					t.Fatalf("the decision: %v", err)
+				}
+			}
+			if n := d.runIDsLeft(); n != 0 {
+				t.Errorf("%d run ids are left of decisions", n)
+			}
+			d.dialect.bug, d.dialect.begin, d.h.opts.Store.(*faults).at = nil, nil, nil
+			d.decide(d.says("x", saysYes), d.says("y", ""))
+			d.carry()
+			if n := d.runIDsLeft(); n != 0 || d.called() != 2 {
+				t.Errorf("%d run ids are left of the run that carried, %d calls", n, d.called())
+			}
+		})
+	}
+}
+
+func (d *deskRig) decidesOrPanics() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return d.decides(d.says("x", saysYes), d.says("y", ""))
+}
+
+func refusesAnswers(r *translate.Request) (translate.Out, error) {
+	if r.Pause.ID == "" {
+		return translate.Out{}, nil
+	}
+	return translate.Out{}, agui.Errorf(agui.InvalidPayload, "no")
+}
+
+// TestDecisionsOfEachDialectLeaveNoRunID: a desk that decides many questions, one after another.
+func TestDecisionsOfEachDialectLeaveNoRunID(t *testing.T) {
+	for _, dialect := range []string{"agui", "mastra", "auto"} {
+		t.Run(dialect, func(t *testing.T) {
+			g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, n int) {
+				sendStream(w, streamOf(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
+			}, func(o *Options) { o.Elsewhere = &Elsewhere{KeepsInput: true} })
+			for n := range 5 {
+				thread := fmt.Sprint("t", n)
+				g.do(input(thread, "r1", ""))
+				key := recordKey("/", thread)
+				rec, err := g.store.Load(t.Context(), key, "")
+				if err != nil || rec.Pause == nil {
+					t.Fatalf("no question: %+v, %v", rec, err)
+				}
+				word := door.Word{Question: rec.Pause.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(`true`)}
+				if _, err := g.h.Decide(t.Context(), key, rec.Pause.ID, maria, []door.Word{word}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := g.runIDsLeft(); n != 0 {
+				t.Errorf("%d run ids are left", n)
+			}
+		})
+	}
+}
+
+// TestPanicInAPanicLeavesNoRunID: a run panics, and panics again while its claim is given back. The
+// connection breaks off, and the run is over all the same.
+func TestPanicInAPanicLeavesNoRunID(t *testing.T) {
+	g := newRig(t, asksOnce, func(o *Options) {
+		o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+			if step == "Release" {
+				panic("another bug")
+			}
+			return do()
+		}}
+	})
+	g.do(input("t", "r1", ""))
+	g.h.single = &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { panic("a bug") }}
+	if _, err := http.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r2", resumeWith(yes("n1~id1"))))); err == nil {
+		t.Error("an answer")
+	}
+	if n := g.runIDsLeft(); n != 0 {
+		t.Errorf("%d run ids are left", n)
+	}
+}

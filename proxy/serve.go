@@ -46,11 +46,13 @@ func (r *run) enter() bool {
 // client is told. One that is to end the connection (http.ErrAbortHandler) goes on.
 func (r *run) returned(out *stream.Writer) {
 	p := recover()
+	defer func() { // also if what follows panics too
+		if !r.life.detached.Load() {
+			r.leave(out)
+		}
+	}()
 	if err, _ := p.(error); p != nil && !errors.Is(err, http.ErrAbortHandler) {
 		p = r.recovered(p, out)
-	}
-	if !r.life.detached.Load() {
-		r.leave(out)
 	}
 	if p != nil {
 		panic(p)
