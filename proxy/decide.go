@@ -30,8 +30,7 @@ func (r *run) ruled() (told []agui.Event) {
 	return r.refusal(v)
 }
 
-// attempts judges the run, and prepares what was ruled, until no attempt has to wait. It may be
-// called again behind a pause, for another attempt in mid-run.
+// attempts judges the run, and prepares what was ruled, until no attempt has to wait.
 func (r *run) attempts(out *stream.Writer) {
 	for wait := newWaiter(); ; {
 		again := wait.again

@@ -225,6 +225,12 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	return nil
 }
 
+// nobody is the ResponseWriter of a run without a client.
+type nobody struct{ headerOnly }
+
+// FlushError implements http.Flusher, with an error, for http.ResponseController.
+func (nobody) FlushError() error { return nil }
+
 func ownRequest(ctx context.Context) *http.Request {
 	// FastAPI takes a body for JSON by its type alone.
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}

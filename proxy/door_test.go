@@ -166,6 +166,63 @@ func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	}
 }
 
+// TestRequestOfHoldpointsOwn: it carries its pause, once, and is served to nobody. However many
+// there are and whatever has become of the pause since they were made, none is an ordinary run.
+func TestRequestOfHoldpointsOwn(t *testing.T) {
+	asksAgain := func(w http.ResponseWriter, n int) {
+		if n == 2 {
+			sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", "m2"), finished))
+			return
+		}
+		sendStream(w, streamOf(started, asksXY))
+	}
+	chat := func(d *deskRig, entry func(id string) string) {
+		d.do(input("t", "r2", resumeWith(entry(d.id("x")), entry(d.id("y")))))
+	}
+	approves := func(id string) string {
+		return fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":%s}`, id, saysYes)
+	}
+	for name, c := range map[string]struct {
+		before func(d *deskRig) // what happens between the question and the requests
+		calls  int
+		state  store.State
+	}{
+		"the questions are decided":      {func(d *deskRig) { d.decide(d.says("x", saysYes), d.says("y", "")) }, 2, store.None},
+		"nobody has decided":             {func(*deskRig) {}, 1, store.Open},
+		"a part is decided":              {func(d *deskRig) { d.decide(d.says("x", saysYes)) }, 1, store.Open},
+		"the chat has answered them":     {func(d *deskRig) { chat(d, approves) }, 2, store.None},
+		"the chat has denied them":       {func(d *deskRig) { chat(d, no) }, 2, store.None},
+		"another question is asked then": {func(d *deskRig) { chat(d, approves); d.do(input("t", "r3", "")) }, 3, store.Open},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDeskRig(t, asksAgain)
+			p := d.record().Pause
+			shown, err := d.store.Snapshots(t.Context(), d.key, p.ID, store.Asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.before(d)
+			var all sync.WaitGroup
+			for range 10 {
+				r, err := d.h.ownRun(ownRequest(t.Context()), d.key, p, shown)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all.Go(func() { r.serve(nobody{headerOnly{}}) })
+			}
+			all.Wait()
+			if rec := d.record(); d.called() != c.calls || rec.State != c.state {
+				t.Errorf("%d calls, state %q, want %d, %q", d.called(), rec.State, c.calls, c.state)
+			}
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if name == "the questions are decided" && d.heads[1].Get("X-Forwarded-For") != "" {
+				t.Errorf("it goes out as a client's: %v", d.heads[1])
+			}
+		})
+	}
+}
+
 // TestWhatIsSentWithoutTheClient: the input of the run that paused, with the messages as they were
 // known then.
 func TestWhatIsSentWithoutTheClient(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/door"
 	"holdpoint/internal/event"
 	"holdpoint/store"
 	"holdpoint/store/memory"
@@ -939,15 +939,18 @@ func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
 					return
 				}
 				sendStream(w, streamOf(started, hello, finished))
-			})
+			}, func(o *Options) { o.Elsewhere = &Elsewhere{KeepsInput: true} })
 			g.do(input("t", "r1", ""))
 			g.do(input("t", "r2", resumeWith(yes(mintedID("n1", 1)))))
 			g.do(input("t2", "r3", ""))
-			in, _, err := agui.ParseInput([]byte(input("t2", "r4", resumeWith(yes(mintedID("n1", 2))))))
-			if err != nil {
+			key := recordKey("/", "t2")
+			word := door.Word{Question: mintedID("n1", 2), Status: agui.Resolved, Payload: []byte(`true`)}
+			if _, err := g.h.Decide(t.Context(), key, g.at("t2").Pause.ID, maria, []door.Word{word}); err != nil {
 				t.Fatal(err)
 			}
-			g.h.carry(t.Context(), &url.URL{Path: "/"}, in, g.at("t2").Pause.ID)
+			if err := g.h.Carry(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
 			if rec := g.at("t2"); rec.State != store.None || g.called() != 4 {
 				t.Fatalf("not carried: %+v", rec)
 			}

@@ -27,6 +27,5 @@ type ending struct {
 type conclusion struct {
 	events []agui.Event // what the client is to be told now
 	next   bool         // the next exchange of the run is ready to be sent
-	pause  *savedPause  // is saved and to be told when the run has waited for answers; else nil
 	said   bool         // the dialect, or the store, has said something of this end
 }

@@ -44,13 +44,9 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 func (b *body) fill() {
 	for b.phase != over {
 		switch {
-		case b.phase == between || b.phase == held:
+		case b.phase == between:
 			if !b.out.Empty() {
 				return // what comes next may take its time
-			}
-			if b.phase == held {
-				b.awaitAnswers()
-				return
 			}
 			b.next()
 			continue
@@ -109,7 +105,7 @@ func (b *body) ended(rest sse.Frame, err error) error {
 	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
 		// A clean end without the last blank line: the official client reads that frame too.
 		b.event(agui.NewEvent(bytes.Clone(data)))
-		if b.phase == between || b.phase == held {
+		if b.phase == between {
 			return nil // it ended the exchange, and something follows
 		}
 	}

@@ -243,10 +243,6 @@ func (b *body) follow(c conclusion, seen agui.Type) {
 	switch {
 	case c.next:
 		b.phase.advance(between)
-	case c.pause != nil:
-		b.close()
-		b.waiting = c.pause
-		b.phase.advance(held)
 	case b.up == nil || seen == agui.Unknown || b.pieces != nil:
 		b.phase.advance(over) // behind the end of a stream that is not AG-UI there is no second run
 	default:

@@ -22,7 +22,6 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/rs/cors"
 
-	"holdpoint/internal/agui"
 	"holdpoint/internal/front"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -66,11 +65,6 @@ type Handler struct {
 	lives  lives
 	outage outages
 	runIDs runIDs
-
-	// holds is asked about each pause that is saved: by which answers its run is to go on, nil if
-	// it is not held open. The run waits until one comes, without entries if it is to wait no more.
-	// Nothing sets it yet; see hold.go.
-	holds func(p *agui.Pause) <-chan []agui.ResumeEntry
 }
 
 func (h *Handler) once(key string, do func()) {

@@ -16,7 +16,7 @@ func (r *run) concludeAsking(res *translate.Result, e *ending) conclusion {
 	c := r.concludePause(res)
 	r.keepOpenCalls(false)
 	last := len(c.events) - 1
-	if !res.Failed || c.pause != nil || c.events[last].Type != agui.RunFinished {
+	if !res.Failed || c.events[last].Type != agui.RunFinished {
 		return c
 	}
 	failure, became := r.failure(res, e)

@@ -21,9 +21,18 @@ import (
 	"holdpoint/translate/kit"
 )
 
+// A run that is held open, so that it goes on in the same stream when its question is answered at
+// another door, does not exist yet. It will enter here. concludePause has three steps: savePause,
+// closeOpen, tellSaved. A held run waits before the third, in a phase of the body between reading
+// and over, after the exchange with the backend is closed. If it waits in vain, because no answer
+// comes, the client leaves or the proxy drains, tellSaved follows. With answers it is a resume
+// like any other: they become the input's resume array, readFor.carry names the pause, and
+// run.attempts judges, prepares and claims. Then the phase is between, and body.next sends. Without
+// another exchange, the client is told what run.ruled returns, except its RUN_STARTED.
+// maxExchanges bounds such a run too. Commit 2b85452b had all of it, with tests.
+
 // concludePause ends an exchange that asks: it saves the pause, closes what is open, and tells it.
-// A run that is held open waits before the last step. A resume can arrive before the first one
-// returns.
+// A resume can arrive before the first step returns.
 func (r *run) concludePause(res *translate.Result) conclusion {
 	defer r.life.plain.Store(false)
 	if len(res.Untaken) > 0 {
@@ -40,13 +49,9 @@ func (r *run) concludePause(res *translate.Result) conclusion {
 		return conclusion{events: r.lastWords(events, refused.Event(), standing, handedOn), said: true}
 	}
 	r.report.outcome, r.report.paused = "interrupt", s.pause
-	s.subagents = r.endSubagents(s.pause)
+	subagents := r.endSubagents(s.pause)
 	closing := append(r.closeOpen(res.Before), r.ownResults(s.pause, false)...)
-	if s.answers != nil {
-		closing, s.subagents = append(closing, s.subagents...), nil
-		return conclusion{events: closing, pause: s, said: true}
-	}
-	return conclusion{events: r.tellSaved(s, closing), said: true}
+	return conclusion{events: r.tellSaved(s, closing, subagents), said: true}
 }
 
 // savePause is the first step. If a pause with the same questions stands already, that one counts.
@@ -77,9 +82,6 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 	if !res.Asked.Shown {
 		s.announce = r.announcement(p)
 	}
-	if r.h.holds != nil && r.show != translate.ShowNative && r.claim.exchanges < maxExchanges {
-		s.answers = r.h.holds(p)
-	}
 	return s, nil
 }
 
@@ -91,12 +93,13 @@ func (r *run) closeOpen(before []agui.Event) []agui.Event {
 	return append(before, r.transcript.Unclosed(false)...)
 }
 
-// tellSaved is the last step. closing is what the second step gave, nil if the client has it.
-func (r *run) tellSaved(s *savedPause, closing []agui.Event) []agui.Event {
+// tellSaved is the last step. closing is what the second step gave, subagents are the ends of
+// subagents that waited (waitingSubagents).
+func (r *run) tellSaved(s *savedPause, closing, subagents []agui.Event) []agui.Event {
 	if r.show != translate.ShowNative {
 		closing = r.appendSnapshots(closing, s.kept)
 	}
-	events := r.tellPause(s.pause, s.announce, append(closing, s.subagents...))
+	events := r.tellPause(s.pause, s.announce, append(closing, subagents...))
 	last := len(events) - 1
 	events[last] = r.withNotTaken(events[last])
 	return events

@@ -8,7 +8,6 @@ type phase int
 const (
 	reading phase = iota // an exchange is under way
 	between              // it has ended, and the next one is to be sent
-	held                 // it has ended in a pause that is saved and not told yet
 	ended                // the run's end was told; what else the backend says is looked at
 	over                 // nothing follows what is made already
 )
@@ -16,9 +15,8 @@ const (
 // moves are the phases that may follow each. A run that has ended is read on, for a backend may
 // begin another one in the same stream; a late RUN_ERROR ends it once more.
 var moves = [...][]phase{
-	reading: {between, held, ended, over},
+	reading: {between, ended, over},
 	between: {reading, over},
-	held:    {between, ended, over},
 	ended:   {reading, ended, over},
 	over:    {over},
 }

@@ -29,7 +29,7 @@ func TestIllegalMoveEndsTheRun(t *testing.T) {
 			}()
 		}
 	}
-	if legal != 13 {
+	if legal != 9 {
 		t.Errorf("%d moves", legal)
 	}
 

@@ -22,7 +22,7 @@ type request struct {
 	answers bool
 	id      string // see requestIDOf
 	trace   string // of its traceparent, "" if it has none
-	ours    bool   // nobody reads what it is told, see carry
+	ours    bool   // nobody reads what it is told, see Handler.Carry
 }
 
 // calls are the ids of the calls in the client's history.

@@ -158,7 +158,6 @@ type body struct {
 	phase     phase
 	end       ending      // of the exchange at hand, where up is nil
 	concluded *conclusion // what has come of it already; nil if nothing has yet
-	waiting   *savedPause // in the phase held
 	refused   agui.Event  // a refusal whose RUN_ERROR has not come yet, see isRefusal
 	started   bool        // RUN_STARTED was told
 	terminal  agui.Type   // the last terminal event told, in the phase ended
@@ -175,9 +174,6 @@ type savedPause struct {
 	pause    *agui.Pause
 	announce []agui.Event // how the backend itself announced it
 	kept     snapshot     // of that moment
-	// subagents are the ends of subagents that waited, see waitingSubagents.
-	subagents []agui.Event
-	answers   <-chan []agui.ResumeEntry // what the run is held open for; nil if it is not
 }
 
 // A snapshot is what is known of messages and state at the end.
