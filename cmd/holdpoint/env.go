@@ -40,35 +40,9 @@ func ownNames(environment map[string]string, list []variables.Variable) (unknown
 // (enableServiceLinks, which is on unless a pod says otherwise).
 var fromKubernetes = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT(_.*)?$|_PORT$|_PORT_[0-9]+_`)
 
-// removed are variables of earlier versions, and what to do instead. None is taken in silence.
-var removed = map[string]string{
-	prefix + "CONFIRM_PHRASES": "it is HOLDPOINT_PHRASES_ASK now",
-	prefix + "CONFIRM_YES":     "it is HOLDPOINT_PHRASES_YES now",
-	prefix + "CONFIRM_NO":      "it is HOLDPOINT_PHRASES_NO now",
-
-	prefix + "IDS":                     "ids are always made unique, leave it out",
-	prefix + "LANGGRAPH_NS_IDS":        "several questions without ids are refused, leave it out",
-	prefix + "AWS_STRANDS_ANSWERS":     "the rules are in a file now, HOLDPOINT_AWS_STRANDS_RULES_FILE (docs/strands.md#rules)",
-	prefix + "STRANDS_ANSWERS":         inStrandsFile("interrupts"),
-	prefix + "STRANDS_SCHEMAS":         inStrandsFile("interrupts"),
-	prefix + "STRANDS_REASONS":         inStrandsFile("interrupts"),
-	prefix + "STRANDS_INTERRUPTS":      inStrandsFile("questions"),
-	prefix + "STRANDS_BODY":            inStrandsFile("body"),
-	prefix + "STRANDS_HEADERS":         inStrandsFile("headers"),
-	prefix + "STRANDS_PATHS":           inStrandsFile("paths"),
-	prefix + "STRANDS_REASONING":       inStrandsFile("reasoning"),
-	prefix + "STRANDS_TEXT":            inStrandsFile("text"),
-	prefix + "STRANDS_RULES_FILE":      "it is HOLDPOINT_STRANDS_FILE now",
-	prefix + "REFUSAL":                 "there is one way to refuse: the outcome with what is open, then RUN_ERROR",
-	prefix + "SUPERAGENT_PREFIX":       "the path is /api/v1 always; what stands before it belongs into HOLDPOINT_UPSTREAM",
-	prefix + "SUPERAGENT_TIMEOUT":      "HOLDPOINT_INTERRUPT_TTL gives every question an expiry",
-	prefix + "AGENT_FRAMEWORK_CANCEL":  "a workflow that knows no cancel gets false if that fits its question, leave it out",
-	prefix + "STRANDS_METADATA_REASON": "the reason is in metadata.strands.reason always, leave it out",
-}
-
-func inStrandsFile(member string) string {
-	return "it is " + member + " in the file HOLDPOINT_STRANDS_FILE now (docs/strands.md#the-file)"
-}
+// removed are variables of earlier releases, and what to do instead: each is an error at start.
+// There was no release so far.
+var removed = map[string]string{}
 
 // unknownName is the error for a name that is not among the known ones.
 func unknownName(name string, list []variables.Variable) error {
