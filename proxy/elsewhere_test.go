@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -961,4 +963,64 @@ func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEntryThatIsGone: an entry that the store has forgotten before its question, or that it cannot
+// read, leads to nothing: the answer is to an unknown question there, and is taken on the thread
+// that asked.
+func TestEntryThatIsGone(t *testing.T) {
+	gone := false
+	g := mintedRig(t, asksOnce, func(o *Options) {
+		kept := o.Store
+		o.Store = &forgetful{Store: kept, keeps: func(key store.Key) bool { return !gone || key == recordKey("/", "t") }}
+	})
+	g.do(input("t", "r1", ""))
+	gone = true
+	id := mintedID("n1", 1)
+	wantTypes(t, g.do(input("t2", "r2", resumeWith(yes(id)))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
+	wantTypes(t, g.do(input("t", "r3", resumeWith(yes(id)))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+	if g.called() != 2 {
+		t.Errorf("%d calls", g.called())
+	}
+}
+
+// A forgetful is a store that knows some keys only.
+type forgetful struct {
+	store.Store
+
+	keeps func(store.Key) bool
+}
+
+func (f *forgetful) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+	rec, err := f.Store.Load(ctx, key, owner)
+	if !f.keeps(key) {
+		rec = store.Record{Now: rec.Now}
+	}
+	return rec, err
+}
+
+// TestEntryOfAQuestionThatExpires: an entry is kept as long as what became of its question.
+func TestEntryOfAQuestionThatExpires(t *testing.T) {
+	expires := time.Now().AddDate(1, 0, 0).Truncate(time.Second)
+	var until []time.Time
+	expiring := strings.Replace(asks, `"confirmation"`, `"confirmation","expiresAt":"`+expires.Format(time.RFC3339)+`"`, 1)
+	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, expiring)) }, func(o *Options) {
+		o.Store = &noting{Store: o.Store, note: func(n store.Note) { until = append(until, n.Until) }}
+	})
+	g.do(input("t", "r1", ""))
+	if len(until) == 0 || !until[0].Equal(expires) {
+		t.Errorf("kept until %v", until)
+	}
+}
+
+// A noting is a store that tells what is noted.
+type noting struct {
+	store.Store
+
+	note func(store.Note)
+}
+
+func (s *noting) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
+	s.note(n)
+	return s.Store.Remember(ctx, key, n, most)
 }

@@ -141,6 +141,11 @@ func (r *run) enterIndex(p *agui.Pause) {
 	}
 	behind, _ := lastUserMessage(r.request.input.Messages)
 	note := store.Note{ID: p.ID, Text: agui.MustMarshal(pausePlace{r.ledger.key, p.ID, behind})}
+	for n := range p.Interrupts { // what became of the pause is known until then
+		if at, expires := p.Interrupts[n].Expires(); expires && at.After(note.Until) {
+			note.Until = at
+		}
+	}
 	atOnce := 4
 	if r.h.opts.StoreInMemory {
 		atOnce = 1

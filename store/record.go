@@ -141,6 +141,8 @@ type Note struct {
 	ID   string          `json:"id"`
 	Text json.RawMessage `json:"text"`
 	At   time.Time       `json:"at"` // by the store's clock
+	// Until is until when the note is kept at least, the zero time for no longer than others are.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // NoteAge is how long notes are known at least.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,6 +84,14 @@ func (x *fixture) open(key store.Key, p agui.Pause) {
 func (x *fixture) claim(key store.Key, pauseID, token, digest string) {
 	x.Helper()
 	x.must(x.Claim(x.Context(), key, pauseID, token, digest, x.long))
+}
+
+// sweep has an engine that forgets by the time forget what is due.
+func (x *fixture) sweep() {
+	x.Helper()
+	if engine, ok := x.Store.(*sealed).Store.(interface{ Sweep(ctx context.Context) }); ok {
+		engine.Sweep(x.Context())
+	}
 }
 
 // lapse claims the pause and lets the lease lapse.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"holdpoint/store"
 )
@@ -134,6 +135,57 @@ func rememberCases() []testCase {
 			if rec := x.load(k); len(rec.Notes) > 0 {
 				x.Error("the thread has the notes of the index")
 			}
+		}},
+		{name: "a key that leads to a thread is known as long as what became of its pause", elapses: true, exact: true, unit: time.Hour, run: func(x *fixture) {
+			leads := func(name string, until time.Time) (lead, thread store.Key) {
+				lead, thread = x.key("index of "+name), x.key(name)
+				remember(x, lead, store.Note{ID: "p", Text: json.RawMessage(`{"key":"a"}`), Until: until}, 8)
+				return lead, thread
+			}
+			// known ends the test unless thread keeps the result of p for that long, and lead its note.
+			known := func(lead, thread store.Key, kept time.Duration) {
+				x.Helper()
+				x.clock.advance(kept - time.Second)
+				x.sweep()
+				if rec := x.load(thread); rec.State != store.None || len(rec.Results) != 1 || rec.Results[0].Tombstone {
+					x.Fatalf("the record is %s", asJSON(rec))
+				}
+				has(x, lead, "p")
+			}
+			lead, k := leads("retired", time.Time{})
+			x.open(k, pause("p"))
+			x.clock.advance(x.retention)
+			x.state(k, store.None, "") // time is written down
+			known(lead, k, x.replay)
+
+			lead, k = leads("answered late", time.Time{})
+			x.open(k, pause("p"))
+			x.clock.advance(x.retention - 1)
+			x.claim(k, "p", "t", "d")
+			x.finish(k, "t", result("r"), nil)
+			known(lead, k, x.replay)
+
+			lead, k = leads("not seen", time.Time{})
+			x.open(k, pause("p"))
+			x.clock.advance(x.retention - 1)
+			x.claim(k, "p", "t", "d")
+			unseen := result("r")
+			unseen.Unseen = true
+			x.finish(k, "t", unseen, nil)
+			known(lead, k, x.retention)
+
+			lead, k = leads("in doubt", time.Time{})
+			x.open(k, pause("p"))
+			x.clock.advance(x.retention - 1)
+			x.lapse(k, "p", "t", "d")
+			x.clock.advance(x.retention)
+			x.state(k, store.None, "")
+			known(lead, k, x.replay)
+
+			expiry := x.clock.Now().Add(store.NoteAge + 10*x.retention)
+			lead, k = leads("that expires late", expiry)
+			x.end(k, expiring("p", expiry))
+			known(lead, k, store.NoteAge+10*x.retention)
 		}},
 		{name: "asking for a key that has no notes leaves nothing", run: func(x *fixture) {
 			k := x.key("nothing")

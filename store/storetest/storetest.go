@@ -6,6 +6,7 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -91,18 +92,20 @@ func Run(t *testing.T, open func(t *testing.T, clock *Clock, opts Options) store
 type suite struct {
 	open                func(t *testing.T, clock *Clock, opts Options) store.Store
 	ownClock, unbounded bool
+	unit                time.Duration
 }
 
 // A testCase is one behaviour, tried on a store of its own.
 type testCase struct {
 	name    string
-	entries int  // needs this bound
-	bytes   int  // needs this bound of results
-	all     int  // needs this bound of all bytes
-	share   int  // needs this share
-	record  int  // needs this bound of a record
-	elapses bool // needs the replay time or the retention to go by
-	exact   bool // needs the exact moment
+	entries int           // needs this bound
+	bytes   int           // needs this bound of results
+	all     int           // needs this bound of all bytes
+	share   int           // needs this share
+	record  int           // needs this bound of a record
+	elapses bool          // needs the replay time or the retention to go by
+	exact   bool          // needs the exact moment
+	unit    time.Duration // of the times of an engine whose clock can be set, 0 for a minute
 	run     func(x *fixture)
 }
 
@@ -114,12 +117,13 @@ func (s suite) runCase(t *testing.T, c testCase) {
 		t.Skip("the engine has no bounds")
 	}
 	t.Parallel()
+	s.unit = c.unit
 	c.run(s.fixture(t, Options{Entries: c.entries, ReplayBytes: c.bytes, Bytes: c.all, Share: c.share, RecordBytes: c.record}, c.elapses))
 }
 
 // fixture opens a store. elapses says that the test waits for the replay time and the retention.
 func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
-	x := &fixture{T: t, unit: time.Minute, ownClock: s.ownClock}
+	x := &fixture{T: t, unit: cmp.Or(s.unit, time.Minute), ownClock: s.ownClock}
 	if s.ownClock {
 		x.unit = 10 * time.Millisecond
 	}

@@ -132,6 +132,14 @@ func Gone(rec *store.Record, now time.Time, p Policy) time.Time {
 	if len(rec.Notes) > 0 {
 		gone = later(gone, now.Add(store.NoteAge))
 	}
+	if len(rec.Notes) > 0 && rec.Owner == "" && len(rec.Results) == 0 {
+		// It may lead to a pause that was opened just then. That waits for a retention, is claimed
+		// for less than a day, may be in doubt for another retention, and then its result is known.
+		gone = later(gone, now.Add(2*p.PauseRetention+p.ReplayTTL+store.NoteAge))
+	}
+	for _, n := range rec.Notes {
+		gone = later(gone, n.Until)
+	}
 	for _, b := range rec.Busy {
 		gone = later(gone, b.Lease)
 	}
