@@ -18,8 +18,8 @@ type pair struct{ found, named string }
 // without a hint. Most are questions by the outcome alone, which these dialects read too. In the
 // others the named dialect asks the very same questions by other events.
 var alike = map[pair]int{
-	{"agui", "mastra"}:          127, // it is agui, and more
-	{"agui", "agent-framework"}: 91, {"agui", "aws-strands"}: 91, {"agui", "draft"}: 91, {"agui", "langgraph"}: 91,
+	{"agui", "mastra"}:          128, // it is agui, and more
+	{"agui", "agent-framework"}: 92, {"agui", "aws-strands"}: 92, {"agui", "draft"}: 92, {"agui", "langgraph"}: 92,
 	// agui is for any backend with the outcome, and asks the same of some.
 	{"agent-framework", "agui"}: 76, {"langgraph", "agui"}: 2, {"draft", "agui"}: 1,
 	{"agui", "adk"}: 1, {"agui", "agno"}: 1, {"agui", "request-approval"}: 1, {"agui", "tool-call"}: 1,

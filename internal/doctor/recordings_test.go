@@ -109,7 +109,7 @@ var tallies = map[string]tally{
 	"adk":              {told: 38, untold: 73, none: 1},
 	"agent-framework":  {told: 149, untold: 255, none: 5},
 	"agno":             {told: 17, untold: 35},
-	"agui":             {told: 71, untold: 73, none: 1},
+	"agui":             {told: 72, untold: 74, none: 1},
 	"auto":             {told: 11, untold: 17},
 	"aws-strands":      {told: 56, untold: 94, none: 3},
 	"contract":         {told: 71, untold: 82, none: 10},
