@@ -228,8 +228,8 @@ func lockCache() (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-func buildBinary(to string, more ...string) error {
-	args := append([]string{"build", "-o", to}, more...)
+func buildBinary(to string) error {
+	args := []string{"build", "-o", to}
 	if os.Getenv("E2E_RACE") != "" {
 		args = append(args, "-race")
 	}
@@ -683,15 +683,10 @@ type holdpoint struct {
 
 // startHoldpoint runs the built binary with nothing but HOLDPOINT_* in its environment.
 func startHoldpoint(name, upstream string, env map[string]string) (*holdpoint, error) {
-	return startBinary(shared.binary, name, upstream, env)
-}
-
-// startBinary is startHoldpoint with another build.
-func startBinary(binary, name, upstream string, env map[string]string) (*holdpoint, error) {
 	// The shell is there for one thing: to end the binary when our end of the pipe is gone, however
 	// the tests ended.
 	const watch = `exec 3<&0; "$0" 3<&- & p=$!; { read -r _ <&3; kill -KILL $p; } >/dev/null 2>&1 & wait $p`
-	cmd := exec.Command("/bin/sh", "-c", watch, binary)
+	cmd := exec.Command("/bin/sh", "-c", watch, shared.binary)
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(),
 		"HOLDPOINT_UPSTREAM=" + upstream, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off",
@@ -735,13 +730,7 @@ var addressPattern = regexp.MustCompile(`^127\.0\.0\.1:[0-9]+$`)
 // ownHoldpoint is one for a single test.
 func ownHoldpoint(t *testing.T, upstream string, env map[string]string) *holdpoint {
 	t.Helper()
-	return ownBinary(t, shared.binary, upstream, env)
-}
-
-// ownBinary is ownHoldpoint with another build.
-func ownBinary(t *testing.T, binary, upstream string, env map[string]string) *holdpoint {
-	t.Helper()
-	h, err := startBinary(binary, t.Name(), upstream, env)
+	h, err := startHoldpoint(t.Name(), upstream, env)
 	if err != nil {
 		t.Fatal(err)
 	}

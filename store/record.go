@@ -7,15 +7,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Version is the newest format of records that this binary knows. It reads every older one. A
-// record is written in the lowest version that can say what is in it:
-//
-//  1. everything but
-//  2. a pause that is contested, see Store.Contest; notices, see Outbox;
-//  3. a pause with decisions, open or ended, see Store.Decide; a pause that keeps what it takes to
-//     go on without its client;
-//  4. notes, see Store.Remember.
-const Version = 4 + upcoming
+// Version is the format of records. There is one until v0.1.0. A record with a higher number is of
+// a newer release. Lower numbers are from before any release, and are read the same.
+const Version = 4
 
 // State of a record's pause.
 type State string

@@ -20,7 +20,6 @@ import (
 //	go both     two questions at once
 //	go again    one, and after its answer another one
 //	go mad      more questions than anybody can be asked
-//	go upcoming one question with the reason "upcoming"
 type Asker struct {
 	mu      sync.Mutex
 	threads map[string]*asked
@@ -43,7 +42,6 @@ type asked struct {
 	scene     string
 	questions int // that were ever asked
 	done      int // how often something ran
-	runs      int // that have come
 	arrived   chan struct{}
 	gate      chan struct{}
 }
@@ -68,14 +66,6 @@ func (a *Asker) Did(thread string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return one.done
-}
-
-// Runs is how many runs have come for a thread.
-func (a *Asker) Runs(thread string) int {
-	one := a.of(thread)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return one.runs
 }
 
 // Arrived is closed when a run waits at the gate of its thread. Open lets it go on.
@@ -125,7 +115,6 @@ func (a *Asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.send(append(obj("type", "RUN_STARTED"), run...))
 	again := false
 	a.mu.Lock()
-	one.runs++
 	for _, e := range in.Resume {
 		if e.Status == "resolved" && e.Payload.Approved {
 			one.done++
@@ -159,14 +148,12 @@ func (a *Asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *Asker) ask(s *stream, one *asked, run object, scene string) {
-	count, reason := 1, "confirmation"
+	count := 1
 	switch scene {
 	case "go both":
 		count = 2
 	case "go mad":
 		count = 5000
-	case "go upcoming":
-		reason = "upcoming"
 	}
 	a.mu.Lock()
 	first := one.questions
@@ -175,7 +162,7 @@ func (a *Asker) ask(s *stream, one *asked, run object, scene string) {
 	schema := obj("type", "object", "properties", obj("approved", obj("type", "boolean")), "required", []string{"approved"})
 	var questions []object
 	for n := range count {
-		q := obj("id", fmt.Sprintf("q%d", first+n), "reason", reason, "message", "Delete it?", "responseSchema", schema)
+		q := obj("id", fmt.Sprintf("q%d", first+n), "reason", "confirmation", "message", "Delete it?", "responseSchema", schema)
 		if scene == "go call" {
 			call := fmt.Sprintf("call-%d", first+n)
 			s.send(obj("type", "TOOL_CALL_START", "toolCallId", call, "toolCallName", "delete", "parentMessageId", call+"-m"))

@@ -167,7 +167,7 @@ func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, p
 	}
 	unseen := !st.body && was.bodyAt != 0 // there is more of the record than the step has looked at
 	if unseen {
-		next.Version = max(next.Version, was.Version)
+		next.Version = store.Version
 	}
 	if rec.State == store.None {
 		next.gone = rules.Gone(rec, row.Now, s.policy)

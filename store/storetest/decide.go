@@ -53,9 +53,6 @@ func decideCases() []testCase {
 			}
 		}
 		x.same("what stands", got, append([]agui.Decision{}, want...))
-		if len(want) > 0 && rec.Version < 3 {
-			x.Errorf("version %d, want 3: an older binary would drop the decisions", rec.Version)
-		}
 	}
 	fails := func(x *fixture, k store.Key, want error, list ...agui.Decision) {
 		x.Helper()
@@ -79,7 +76,7 @@ func decideCases() []testCase {
 			}
 			p := *after.Pause
 			p.Decisions = nil
-			after.Pause, after.Version, after.Now = &p, before.Version, before.Now
+			after.Pause, after.Now = &p, before.Now
 			x.same("the record", after, before)
 		}},
 		{name: "a pause is decided with its last question", run: func(x *fixture) {
@@ -181,7 +178,7 @@ func decideCases() []testCase {
 			next.Decisions = []agui.Decision{decision("q~1", "yes")} // not the caller's to say
 			x.finish(k, "t", result("r"), &next)
 			rec := x.state(k, store.Open, "q")
-			if rec.Pause.Decisions != nil || len(rec.Results[0].Pause.Decisions) != 1 || rec.Version < 3 {
+			if rec.Pause.Decisions != nil || len(rec.Results[0].Pause.Decisions) != 1 {
 				x.Errorf("the record is %s", asJSON(rec))
 			}
 			x.decide(k, "p", yes)
@@ -207,7 +204,7 @@ func decideCases() []testCase {
 				x.Errorf("the record is %s", asJSON(rec))
 			}
 		}},
-		{name: "a tombstone knows nothing of them, and the record is of the first version again", elapses: true, exact: true, run: func(x *fixture) {
+		{name: "a tombstone knows nothing of them", elapses: true, exact: true, run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.decide(k, "p", yes, other)
@@ -216,9 +213,6 @@ func decideCases() []testCase {
 			x.clock.advance(x.replay)
 			x.open(k, pause("q"))
 			fails(x, k, store.ErrNotFound, yes)
-			if rec := x.load(k); rec.Version != 1 {
-				x.Errorf("version %d", rec.Version)
-			}
 		}},
 		{name: "no pause, another pause and another question", run: func(x *fixture) {
 			k := x.key("a")
@@ -286,7 +280,7 @@ func decideCases() []testCase {
 			r := result("r")
 			r.Unseen = true
 			x.finish(k, "t", r, nil)
-			if rec := x.load(k); !rec.Results[0].Unseen || rec.Version < 3 {
+			if rec := x.load(k); !rec.Results[0].Unseen {
 				x.Fatalf("the record is %s", asJSON(rec))
 			}
 			before := x.load(k)
@@ -294,7 +288,7 @@ func decideCases() []testCase {
 			x.same("the record", x.load(k).Results, before.Results)
 			for range 2 {
 				x.must(x.See(x.Context(), k, "p"))
-				if rec := x.load(k); rec.Results[0].Unseen || rec.Version != 1 {
+				if rec := x.load(k); rec.Results[0].Unseen {
 					x.Fatalf("the record is %s", asJSON(rec))
 				}
 			}

@@ -30,8 +30,8 @@ func loadCases() []testCase {
 			k := x.key("a")
 			version := func(after string) {
 				x.Helper()
-				if got := x.load(k).Version; got != 1 {
-					x.Errorf("after %s: version %d, want the lowest", after, got)
+				if got := x.load(k).Version; got != store.Version {
+					x.Errorf("after %s: version %d", after, got)
 				}
 			}
 			x.open(k, pause("p"))

@@ -159,25 +159,10 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Format is the lowest version of records that can say what is in this one. An upgrade under way
-// then shuts older binaries out only of what uses something new. 0: there is no record.
+// Format returns store.Version, or 0 if there is no record.
 func Format(rec *store.Record) int {
 	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Busy)+len(rec.Notes) == 0 && rec.Outbox == nil {
 		return 0
 	}
-	if saysMore(rec) {
-		return store.Version
-	}
-	if len(rec.Notes) > 0 {
-		return 4
-	}
-	if decided(rec.Pause) || slices.ContainsFunc(rec.Results, func(r *store.Result) bool { return r.Unseen || decided(r.Pause) }) {
-		return 3
-	}
-	if rec.Outbox != nil || rec.Pause != nil && rec.Pause.Contested {
-		return 2
-	}
-	return 1
+	return store.Version
 }
-
-func decided(p *agui.Pause) bool { return p != nil && (len(p.Decisions) > 0 || p.Going != nil) }

@@ -20,7 +20,7 @@ func TestOutbox(t *testing.T) {
 	}
 	Post(&rec, now, []store.Notice{{ID: "one"}, {ID: "two"}, {ID: "one"}})
 	before := *rec.Outbox
-	if len(before.Notices) != 2 || !Notify(&rec).Equal(now) || Format(&rec) != 2 {
+	if len(before.Notices) != 2 || !Notify(&rec).Equal(now) || Format(&rec) != store.Version {
 		t.Fatalf("the outbox is %+v, format %d", before, Format(&rec))
 	}
 	// Nobody writes into what a loaded record refers to.

@@ -1,5 +1,0 @@
-//go:build nextrecord
-
-package store
-
-const upcoming = 1
