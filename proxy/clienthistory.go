@@ -88,8 +88,9 @@ func (r *run) withoutInvented(list []agui.Message, pauses []*agui.Pause) []agui.
 			continue
 		}
 		gone[at] = map[string]bool{}
+		results[m.ToolCallID]--
 		holder, held := holders[m.ToolCallID]
-		if !held || !(calls[m.ToolCallID] > 1 || open && holder > last) {
+		if !held || open && holder <= last || !open && calls[m.ToolCallID] < 2 {
 			continue
 		}
 		if gone[holder] == nil {
@@ -97,7 +98,6 @@ func (r *run) withoutInvented(list []agui.Message, pauses []*agui.Pause) []agui.
 		}
 		gone[holder][m.ToolCallID] = true
 		calls[m.ToolCallID]--
-		results[m.ToolCallID]--
 	}
 	if len(gone) == 0 {
 		return list

@@ -97,3 +97,97 @@ func TestHistoryThatDotNetHostsRead(t *testing.T) {
 		}
 	}
 }
+
+// TestResultsThatAClientMadeUp: a client of .NET's makes up the result of a call whose answer came
+// to nothing. Of a question that waits such a result is no answer. Of one that has ended it goes if
+// the call has another result. A call that the client appended for it goes with it.
+func TestResultsThatAClientMadeUp(t *testing.T) {
+	const notFound, denied = `"Error: Requested function \"rm\" not found."`, `"Tool call invocation rejected."`
+	for name, c := range map[string]struct {
+		content string // of a made-up result
+		list    string // u words, a:1 a message with the call 1, t:1 its result, x:1 a made-up one; | the question
+		waits   string // what stays while the question of the call 1 waits, "" for all
+		ended   string // what stays when it has ended, "" for all
+	}{
+		"a result":                        {notFound, "u a:1 | x:1 u", "u a:1 u", ""},
+		"a denial":                        {denied, "u a:1 | x:1 u", "u a:1 u", ""},
+		"a denial as JSON":                {`"\"Tool call invocation rejected.\""`, "u a:1 | x:1 u", "u a:1 u", ""},
+		"another text":                    {`"Error: rejected"`, "u a:1 | x:1 u", "", ""},
+		"a call and a result":             {notFound, "u a:1 | a:1 x:1 u", "u a:1 u", ""},
+		"a call beside another one":       {notFound, "u a:1 | a:1,2 x:1 t:2 u", "u a:1 a:2 t:2 u", ""},
+		"a call that the list lacks":      {notFound, "u | x:1 u", "u u", ""},
+		"a call that nobody asked about":  {notFound, "u a:1 | a:9 x:9 u", "", ""},
+		"behind the real result":          {notFound, "u a:1 | t:1 x:1 u", "u a:1 t:1 u", "u a:1 t:1 u"},
+		"in front of the real result":     {notFound, "u a:1 | x:1 t:1 u", "u a:1 t:1 u", "u a:1 t:1 u"},
+		"an exchange behind the real one": {notFound, "u a:1 | t:1 a:1 x:1 u", "u a:1 t:1 u", "u a:1 t:1 u"},
+		"two results":                     {notFound, "u a:1 | x:1 u x:1", "u a:1 u", "u a:1 u x:1"},
+		"two exchanges":                   {notFound, "u a:1 | a:1 x:1 u a:1 x:1", "u a:1 u", "u a:1 u a:1 x:1"},
+		"a result and an exchange":        {notFound, "u a:1 | x:1 a:1 x:1 u", "u a:1 u", "u a:1 x:1 u"},
+		"the same, and the real result":   {notFound, "u a:1 | x:1 a:1 x:1 t:1 u", "u a:1 t:1 u", "u a:1 t:1 u"},
+		"an exchange without the asked":   {notFound, "u | a:1 x:1 u", "u u", ""},
+		"one of an earlier, equal call":   {notFound, "u a:1 x:1 u a:1 | u", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, nil)
+			before, after, _ := strings.Cut(c.list, "| ")
+			list, words := wordsOf(t, before+after, c.content)
+			in := agui.RunInput{ThreadID: "t", Messages: list}
+			p := &agui.Pause{Interrupts: []agui.Interrupt{{Native: "n1", Object: []byte(`{"toolCallId":"1"}`)}}}
+			for _, m := range list[:len(strings.Fields(before))] {
+				p.Seen = append(p.Seen, agui.See(m))
+			}
+			for state, record := range map[string]store.Record{"waits": {Pause: p}, "has ended": {Results: []*store.Result{{PauseID: p.ID, Pause: p}}}} {
+				r := loneRun(t.Context(), g.h, "/", &in)
+				r.record = record
+				want := map[string]string{"waits": c.waits, "has ended": c.ended}[state]
+				if got := words(r.withoutInvented(list, r.pauses())); got != cmp.Or(want, before+after) {
+					t.Errorf("the question %s: %s stays, want %s", state, got, cmp.Or(want, before+after))
+				}
+			}
+		})
+	}
+}
+
+// wordsOf returns the messages that words stand for, and a function that tells such messages as
+// words.
+func wordsOf(t *testing.T, text, madeUp string) ([]agui.Message, func([]agui.Message) string) {
+	t.Helper()
+	var list []agui.Message
+	for n, word := range strings.Fields(text) {
+		kind, ids, _ := strings.Cut(word, ":")
+		var members string
+		switch kind {
+		case "u":
+			members = `"role":"user","content":"x"`
+		case "a":
+			var calls []string
+			for id := range strings.SplitSeq(ids, ",") {
+				calls = append(calls, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":"rm","arguments":"{}"}}`, id))
+			}
+			members = `"role":"assistant","toolCalls":[` + strings.Join(calls, ",") + `]`
+		case "t":
+			members = fmt.Sprintf(`"role":"tool","toolCallId":%q,"content":"gone"`, ids)
+		case "x":
+			members = fmt.Sprintf(`"role":"tool","toolCallId":%q,"content":%s`, ids, madeUp)
+		default:
+			t.Fatal(word)
+		}
+		list = append(list, agui.ParseMessage(fmt.Appendf(nil, `{"id":"m%d",%s}`, n, members)))
+	}
+	return list, func(list []agui.Message) string {
+		var words []string
+		for _, m := range list {
+			switch content := gjson.GetBytes(m.JSON, "content"); {
+			case m.Role == "user":
+				words = append(words, "u")
+			case m.Role == "assistant":
+				words = append(words, "a:"+strings.Join(callsIn(m), ","))
+			case content.Raw == madeUp:
+				words = append(words, "x:"+m.ToolCallID)
+			default:
+				words = append(words, "t:"+m.ToolCallID)
+			}
+		}
+		return strings.Join(words, " ")
+	}
+}

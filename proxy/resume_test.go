@@ -460,6 +460,61 @@ func TestReannouncedCallsAreDropped(t *testing.T) {
 	}
 }
 
+// TestCallOfALoneResult: a backend that does not begin the call again on the resume sends its
+// result alone. A client that brings its conversation without the call is told the call in front of
+// the result, once, with its arguments. Any other client gets the stream as it came.
+func TestCallOfALoneResult(t *testing.T) {
+	const (
+		call   = `{"id":"c1","type":"function","function":{"name":"rm","arguments":"{\"path\":\"a\"}"}}`
+		result = `{"type":"TOOL_CALL_RESULT","messageId":"tm1","toolCallId":"c1","content":"done"}`
+		again  = `{"type":"TOOL_CALL_RESULT","messageId":"tm2","toolCallId":"c1","content":"done"}`
+		other  = `{"type":"TOOL_CALL_RESULT","messageId":"tm3","toolCallId":"c9","content":"done"}`
+		alone  = "RUN_STARTED TOOL_CALL_RESULT RUN_FINISHED"
+		told   = "RUN_STARTED TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END TOOL_CALL_RESULT RUN_FINISHED"
+	)
+	for name, c := range map[string]struct {
+		messages string
+		stream   []string
+		want     string
+	}{
+		"the client lacks the call":              {oldUser, []string{result}, told},
+		"the client has it":                      {oldUser + `,{"id":"a1","role":"assistant","toolCalls":[` + call + `]}`, []string{result}, alone},
+		"the client sends its new messages only": {"", []string{result}, alone},
+		"two results of the call":                {oldUser, []string{result, again}, strings.Replace(told, " RUN_FINISHED", " TOOL_CALL_RESULT RUN_FINISHED", 1)},
+		"a result of another call":               {oldUser, []string{other}, alone},
+		"the dialect tells it at the run's end":  {oldUser, nil, told},
+		"a result of another call before it":     {oldUser, []string{other, result}, strings.Replace(told, "RUN_STARTED ", "RUN_STARTED TOOL_CALL_RESULT ", 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if n == 1 {
+					sendStream(w, streamOf(append(append([]string{started}, streams("c1", "rm", `{"path":"a"}`, "")...), asks)...))
+					return
+				}
+				sendStream(w, streamOf(append(append([]string{started}, c.stream...), finished)...))
+			})
+			g.do(input("t", "r1", ""))
+			if c.stream == nil {
+				g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
+					return translate.Result{Before: []agui.Event{agui.NewEvent([]byte(result))}, Finish: e.Event}, nil
+				}
+			}
+			_, got := post(t, g.front.URL, "application/json", `{"threadId":"t","runId":"r2","messages":[`+c.messages+`]`+resumeWith(yes("n1~id1"))+`}`)
+			wantTypes(t, got, c.want)
+			begun := streamOf(`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm","parentMessageId":"a7"}`,
+				`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{\"path\":\"a\"}"}`, `{"type":"TOOL_CALL_END","toolCallId":"c1"}`)
+			if strings.Contains(c.want, "ARGS") && !strings.Contains(got, begun+streamOf(result)) {
+				t.Errorf("the call is told as %s", got)
+			}
+			for _, own := range c.stream {
+				if !strings.Contains(got, streamOf(own)) {
+					t.Errorf("the backend's event is told as %s", got)
+				}
+			}
+		})
+	}
+}
+
 func TestOpenItemsAreClosedBeforeAPause(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started, `{"type":"STEP_STARTED","stepName":"s"}`, `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`, `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f"}`, `{"type":"REASONING_START","messageId":"x"}`, asks))
