@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -122,7 +123,8 @@ func feedOuter(t *testing.T, s scenario) {
 // fit the schema which the inner one published, for its dialect may take other forms, or a yes for
 // a call that it had no room for, which the inner one's dialect has of the backend. It ends, too,
 // at a question that was lost: only the outer one has heard which. And it ends where the outer one
-// hands no cancel of a doubt on, because it does not know what the inner one makes of it.
+// hands no cancel of a doubt on, because it does not know what the inner one makes of it. Both may
+// refuse a payload for different reasons.
 func playChain(t *testing.T, s scenario) {
 	s.env = maps.Clone(s.env)
 	s.env["HOLDPOINT_CLIENT"] = "outcome"
@@ -153,8 +155,8 @@ func playChain(t *testing.T, s scenario) {
 		if !asked && bytes.Contains(got, []byte("the cancel was not handed on")) {
 			return
 		}
-		if !asked && bytes.Contains(got, []byte(agui.InvalidPayload)) && bytes.Contains(want, []byte(agui.InvalidPayload)) {
-			return // both refuse the payload, and each says why in its dialect's words
+		if !asked && len(alone.backend.sent) == 0 && bytes.Contains(got, []byte(agui.InvalidPayload)) && bytes.Contains(want, []byte(agui.InvalidPayload)) {
+			got, want = withoutReason(got), withoutReason(want)
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("turn %d: %s", turn, firstDifference(string(got), string(want)))
@@ -165,6 +167,13 @@ func playChain(t *testing.T, s scenario) {
 		}
 	}
 }
+
+// withoutReason returns a stream without the reason why a payload is refused: each dialect has its
+// own words, and a long one is cut. The client is asked the same questions again, with the same
+// text for a person.
+func withoutReason(stream []byte) []byte { return refusedReason.ReplaceAll(stream, []byte(`$1""`)) }
+
+var refusedReason = regexp.MustCompile(`("refusal":\{"code":"INVALID_PAYLOAD","text":"(?:\\.|[^"\\])*","detail":|"type":"RUN_ERROR","message":)"(?:\\.|[^"\\])*"`)
 
 // inOwnForm says whether a request may hold an answer in a backend's own form: command.resume, a
 // resume object, a tool message at the end, the answer to a request_approval or function_approvals
