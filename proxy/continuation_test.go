@@ -417,8 +417,11 @@ func TestLostQuestionBesideAClientsCall(t *testing.T) {
 		"ag_ui_strands":   {`{"type":"RUN_ERROR","message":"Thread has pending interrupts. Include resume[] to address them.","code":"PENDING_INTERRUPTS"}`, "v1:before_tool_call:g1:"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refuses := []string{started, c.refusal}
-			g := newTurnRig(t, "auto", [][]string{refuses})
+			turns := [][]string{{started, c.refusal}}
+			if name == "ag_ui_strands" { // it is asked for the id first, and names the one that nobody has
+				turns = append(turns, []string{started, `{"type":"RUN_ERROR","message":"Resume references an interrupt that is not open: v1:before_tool_call:holdpoint:00000000-0000-5000-8000-000000000000","code":"INTERRUPT_RESUME_ERROR"}`})
+			}
+			g := newTurnRig(t, "auto", turns)
 			told := g.do(talk("t", declaresColor, turnOf(ownColor, openCallA), colorIs))
 			if g.reached() {
 				t.Errorf("the call reached the backend: %s", g.last())
