@@ -78,3 +78,54 @@ func TestDotNetHistories(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnResultsAfterARestart: a chat holds a result that Holdpoint told in its own words, because
+// the agent told none, and Holdpoint has forgotten the question since. It answers the next message
+// before the strict providers of .NET's hosts, and before Python's agents: neither the result nor
+// its call reaches them.
+func TestOwnResultsAfterARestart(t *testing.T) {
+	t.Parallel()
+	const own = "Holdpoint: this was not approved. The agent told no result of it."
+	history := func(c *handChat) {
+		call := fresh("call")
+		c.messages = append(c.messages,
+			fmt.Sprintf(`{"id":%q,"role":"user","content":"delete a.txt"}`, fresh("u")),
+			fmt.Sprintf(`{"id":%q,"role":"assistant","content":"","toolCalls":[{"id":%q,"type":"function","function":{"name":"delete_file","arguments":"{\"path\":\"a.txt\"}"}}]}`, fresh("a"), call),
+			fmt.Sprintf(`{"id":"result-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, own))
+	}
+	goesOn := func(t *testing.T, c *handChat) {
+		t.Helper()
+		history(c)
+		status, told := c.says("plain and later", `"tools":[],"context":[],"state":{},"forwardedProps":{}`)
+		if status != http.StatusOK || !strings.Contains(told, "and later") || strings.Contains(told, `"RUN_ERROR"`) || strings.Contains(told, "Holdpoint:") {
+			t.Errorf("the chat does not go on: %d %s", status, told)
+		}
+	}
+	backends := newManyBackends(t)
+	h := ownHoldpoint(t, backends.URL, nil)
+	for _, host := range askingHosts() {
+		t.Run(host.String(), func(t *testing.T) {
+			ledger := scripted.NewLedger()
+			goesOn(t, &handChat{t: t, address: h.address + backends.add(host, ledger), thread: fresh("thread")})
+			if total := ledger.Total(); len(total) > 0 {
+				t.Errorf("it ran: %v", total)
+			}
+		})
+	}
+	for name, c := range map[string]struct {
+		b     *backend
+		agent string
+	}{
+		"pydantic-ai": {&backend{name: "pydantic-ai", mode: "stateless", server: need(t, "pydanticai", "2.68.0")}, "agent"},
+		"LangGraph":   {&backend{name: "0.0.47", mode: "default", server: need(t, "langgraph", "0.0.47")}, "approve"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := ownHoldpoint(t, c.b.url(), nil)
+			thread := fresh("thread")
+			goesOn(t, &handChat{t: t, address: h.address + "/" + c.agent, thread: thread})
+			if l := c.b.ledger(t, thread); len(l.Effects) > 0 {
+				t.Errorf("it ran: %v", l.Effects)
+			}
+		})
+	}
+}

@@ -31,11 +31,8 @@ func (r *run) mendHistory() {
 	if !slices.ContainsFunc(r.in.Messages, func(m agui.Message) bool { return m.Role == "tool" }) {
 		return
 	}
-	list := r.in.Messages
-	if own := slices.IndexFunc(list, isOwnResult); own >= 0 {
-		list = slices.DeleteFunc(slices.Clone(list), isOwnResult)
-	}
 	pauses := r.pauses()
+	list := r.withoutOwnResults(r.in.Messages, pauses)
 	if len(pauses) > 0 {
 		list = r.withoutInvented(list, pauses)
 		list = r.withKnownCalls(list)

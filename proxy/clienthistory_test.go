@@ -191,3 +191,31 @@ func wordsOf(t *testing.T, text, madeUp string) ([]agui.Message, func([]agui.Mes
 		return strings.Join(words, " ")
 	}
 }
+
+// TestResultsInHoldpointsWords: what has Holdpoint's words and stands in the record as a tool's own
+// result stays. What Holdpoint told goes, and the call of a backend that keeps its thread stays.
+func TestResultsInHoldpointsWords(t *testing.T) {
+	g := newRig(t, nil)
+	result := func(call string) string {
+		return fmt.Sprintf(`{"id":"of-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, ownApproved)
+	}
+	calls := `{"id":"a","role":"assistant","content":"","toolCalls":[{"id":"asked","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"tools","type":"function","function":{"name":"g","arguments":"{}"}},{"id":"unknown","type":"function","function":{"name":"h","arguments":"{}"}}]}`
+	body := `{"threadId":"t","runId":"r","messages":[` + strings.Join([]string{oldUser, calls, result("asked"), result("tools"), result("unknown"), newUser}, ",") + `]}`
+	in, _, err := agui.ParseInput([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := loneRun(t.Context(), g.h, "/", &in)
+	r.record = store.Record{Pause: &agui.Pause{
+		ID: "p", Interrupts: []agui.Interrupt{{ID: "i~id1", Native: "asked", Object: json.RawMessage(`{"id":"i~id1","toolCallId":"asked"}`)}},
+		Messages: json.RawMessage(`[` + oldUser + `,` + result("tools") + `]`),
+	}}
+	r.mendHistory()
+	var got []string
+	for _, m := range r.in.Messages {
+		got = append(got, m.Role+strings.Join(callsIn(m), " ")+m.ToolCallID)
+	}
+	if want := "user|assistantasked tools|tooltools|user"; strings.Join(got, "|") != want {
+		t.Errorf("the messages are %s, want %s", strings.Join(got, "|"), want)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -33,6 +35,82 @@ func isOwnResult(m agui.Message) bool {
 		return true
 	}
 	return false
+}
+
+// withoutOwnResults returns the messages without Holdpoint's own results. A backend that keeps its
+// thread has what came of the call. Of one that keeps nothing, and where no question about the call
+// is known any more, the call goes too: a provider refuses a call without a result. A result that
+// the record has as the backend's own, or as one that the backend got, is another's with the same
+// text.
+func (r *run) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []agui.Message {
+	if !slices.ContainsFunc(list, isOwnResult) {
+		return list
+	}
+	stays := map[string]bool{} // calls that a backend with a thread of its own was asked about
+	stateless, _ := r.h.opts.Dialect.(translate.Stateless)
+	for _, p := range pauses {
+		if stateless != nil && stateless.KeepsNothing(p) {
+			continue
+		}
+		for n := range p.Interrupts {
+			for _, call := range askedCalls(&p.Interrupts[n]) {
+				stays[call] = true
+			}
+		}
+	}
+	others := r.othersResults(list, pauses)
+	goes := map[string]bool{}
+	kept := slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool {
+		if !isOwnResult(m) || others[m.ToolCallID] {
+			return false
+		}
+		goes[m.ToolCallID] = goes[m.ToolCallID] || !stays[m.ToolCallID]
+		return true
+	})
+	in := r.in
+	in.Messages = kept
+	in, _ = kit.WithoutOpenCalls(in, func(c agui.Call, _ bool) bool { return goes[c.ID] })
+	return in.Messages
+}
+
+// othersResults returns the calls whose results have Holdpoint's words and are in the messages that
+// the record keeps: what Holdpoint says is never there. A call that was asked about has none.
+func (r *run) othersResults(list []agui.Message, pauses []*agui.Pause) map[string]bool {
+	wanted := map[string]bool{}
+	for _, m := range list {
+		if isOwnResult(m) {
+			wanted[m.ToolCallID] = true
+		}
+	}
+	for _, p := range pauses {
+		for n := range p.Interrupts {
+			for _, call := range askedCalls(&p.Interrupts[n]) {
+				delete(wanted, call)
+			}
+		}
+	}
+	others := map[string]bool{}
+	if len(wanted) == 0 {
+		return others
+	}
+	read := func(messages json.RawMessage) {
+		gjson.ParseBytes(messages).ForEach(func(_, one gjson.Result) bool {
+			if m := agui.ParseMessage(json.RawMessage(one.Raw)); wanted[m.ToolCallID] && isOwnResult(m) {
+				others[m.ToolCallID] = true
+			}
+			return true
+		})
+	}
+	if p := r.record.Pause; p != nil && r.fetchAsked() == nil {
+		read(p.Messages)
+	}
+	for _, result := range r.record.Results { // the newest has the messages of those before it
+		if !result.Tombstone {
+			read(endedSnapshots(result).fetch(r).Messages)
+			break
+		}
+	}
+	return others
 }
 
 // contentOf returns the content of a tool message. The in-tree client makes JSON of each.

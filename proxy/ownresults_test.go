@@ -1,0 +1,79 @@
+package proxy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"holdpoint/translate/dialects"
+	"holdpoint/translate/dialecttest"
+)
+
+// TestOwnResultsOfAForgottenQuestion: a client's history has a result of Holdpoint's own, and no
+// question about its call is known any more. Before a backend of each family neither the result nor
+// its call goes on: no call is without a result, and no result without its call. What else the
+// message says stays, and so does every message.
+func TestOwnResultsOfAForgottenQuestion(t *testing.T) {
+	const own = "Holdpoint: this was approved and handed on. The agent told no result of it."
+	for _, name := range dialects.All().Names()[1:] {
+		for _, b := range dialecttest.Of(name) {
+			t.Run(b.Name(), func(t *testing.T) {
+				fewer(t, 1)
+				rapid.Check(t, func(rt *rapid.T) { // a chatter is made for sequences
+					c := newChatter(rt, b, dialects.All())
+					server := httptest.NewServer(http.HandlerFunc(c.h.ServeHTTP))
+					defer server.Close()
+					c.end = "end"
+					quoted, _ := json.Marshal(own)
+					inner, _ := json.Marshal(string(quoted)) // the in-tree client makes JSON of each
+					for _, content := range []string{string(quoted), string(inner)} {
+						body := fmt.Sprintf(`{"threadId":"t9","runId":"r","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":[
+							{"id":"u1","role":"user","content":"delete"},
+							{"id":"a1","role":"assistant","content":"I do","toolCalls":[{"id":"k1","type":"function","function":{"name":"send_mail","arguments":"{}"}}]},
+							{"id":"t1","role":"tool","toolCallId":"k1","content":%s},
+							{"id":"a2","role":"assistant","toolCalls":[{"id":"k2","type":"function","function":{"name":"look","arguments":"{}"}},{"id":"k3","type":"function","function":{"name":"send_mail","arguments":"{}"}}]},
+							{"id":"t2","role":"tool","toolCallId":"k2","content":"seen"},
+							{"id":"t3","role":"tool","toolCallId":"k3","content":%s},
+							{"id":"u2","role":"user","content":"go on"}]}`, content, content)
+						res, err := http.Post(server.URL, "application/json", strings.NewReader(body))
+						if err != nil {
+							t.Fatal(err)
+						}
+						_, err = io.Copy(io.Discard, res.Body) // the backend may be asked several times
+						if res.Body.Close(); err != nil {
+							t.Fatal(err)
+						}
+						seen := string(c.seen)
+						if !strings.Contains(seen, "go on") || strings.Contains(seen, "Holdpoint:") {
+							t.Fatalf("the backend got %s", seen)
+						}
+						results := map[string]bool{}
+						for _, m := range gjson.Get(seen, "messages").Array() {
+							results[m.Get("toolCallId").Str] = true
+						}
+						for _, m := range gjson.Get(seen, "messages").Array() {
+							for _, call := range m.Get("toolCalls").Array() {
+								if !results[call.Get("id").Str] {
+									t.Errorf("the call %s has no result: %s", call.Get("id").Str, seen)
+								}
+							}
+						}
+						for _, fault := range providerFaults(seen) {
+							t.Errorf("%s: %s", fault, seen)
+						}
+						if gjson.Get(seen, "messages.#").Int() > 4 && !strings.Contains(seen, `"a1"`) {
+							t.Errorf("a message is gone: %s", seen)
+						}
+					}
+				})
+			})
+		}
+	}
+}
