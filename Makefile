@@ -77,14 +77,13 @@ retry = for try in 1 2 3; do if $(1); then break; elif (( try == 3 )); then exit
 modules: # what the rest is built of
 	@$(call retry,$(GO) mod download)
 
-unit: ## Go only, quick
+unit: ## Go only, the short form: two minutes on two idle cores; make test has the long one
 	$(GO) vet ./...
-	$(GO) test ./...
+	$(GO) test -short -timeout 10m ./...
 
 race: ## the same tests under the race detector, and without it the one that says nothing under it
 	@mkdir -p .cache
-	$(GO) test $(RACE) -count=1 -timeout 30m ./... 2>&1 | tee .cache/race.log || \
-	{ ! grep -q 'DATA RACE' .cache/race.log && echo "make race: once more; a test that fails only above is one to mend" && $(GO) test $(RACE) -count=1 -timeout 30m ./...; }
+	$(GO) test $(RACE) -count=1 -timeout 30m ./... 2>&1 | tee .cache/race.log || .ci/again .cache/race.log $(RACE) -count=1 -timeout 30m
 ifneq ($(RACE),)
 	$(GO) test -count=1 -run '^(TestScaling|TestPayloadsThatAreHardToJudge)$$' ./proxy ./internal/contract
 endif
@@ -147,20 +146,11 @@ cover: ## coverage of the unit tests, as a total and in .cache/cover.html
 	$(GO) tool cover -html=.cache/cover.out -o .cache/cover.html
 	$(GO) tool cover -func=.cache/cover.out | tail -1
 
-# Dozens of servers and browsers wait for two cores here. So a few tests that fail are tried once more, alone, and are
-# named. What chaos finds is not: it happened.
+# Dozens of servers and browsers wait for two cores here. So a few tests that fail are tried again, alone (.ci/again).
 e2e: ## real backends (Python) and real clients (Node) with the built binary between them
 	@rm -f e2e/.cache/newest.txt; mkdir -p .cache
 	@$(GO) test -tags e2e -count=1 -timeout 50m ./e2e/... 2>&1 | tee .cache/e2e.log || status=$$?; \
-	if [[ -n "$${status:-}" ]]; then \
-	  failed=$$(sed -n 's/^--- FAIL: \(Test[A-Za-z0-9_]*\) .*/\1/p' .cache/e2e.log | sort -u | paste -sd '|'); \
-	  where=$$(sed -n 's/^FAIL[[:space:]]\+\(holdpoint\/[^[:space:]]*\).*/\1/p' .cache/e2e.log | sort -u | paste -sd ' '); \
-	  if [[ -n "$$failed" && $$(tr '|' '\n' <<<"$$failed" | wc -l) -le 4 ]] && \
-	    ! grep -qE '^panic:|DATA RACE|^FAIL[[:space:]]+holdpoint/e2e/(chaos|newest)|\[build failed\]|threw .* times what no caller' .cache/e2e.log; then \
-	    echo "make e2e: $${failed//|/, } once more, alone; a test that fails only in company is one to mend"; \
-	    $(GO) test -tags e2e -count=1 -timeout 25m -run "^($$failed)\$$" $$where && status=; \
-	  fi; \
-	fi; \
+	if [[ -n "$${status:-}" ]]; then .ci/again .cache/e2e.log -tags e2e -count=1 -timeout 25m && status=; fi; \
 	cat e2e/.cache/newest.txt 2>/dev/null || true; exit $${status:-0}
 
 DURATION ?= 10m

@@ -49,8 +49,11 @@ func TestContractOfEveryDialect(t *testing.T) {
 		}
 		for _, b := range list {
 			t.Run(b.Name(), func(t *testing.T) {
-				if fewer(t, 30); proxy.RaceDetector {
-					fewer(t, 10) // make poison tries them all
+				switch fewer(t, 30); {
+				case proxy.RaceDetector:
+					fewer(t, 10)
+				case testing.Short():
+					fewer(t, 3)
 				}
 				rapid.Check(t, func(t *rapid.T) { chat(t, b, dialects.All()) })
 			})

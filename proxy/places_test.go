@@ -174,7 +174,7 @@ func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
 // seen by the client.
 func TestStoreFailsAtAnyStep(t *testing.T) {
 	several := []int{2, 3, 8}
-	if RaceDetector { // it makes each journey ten times as long
+	if Brief() {
 		several = []int{3}
 	}
 	for name := range journeys {

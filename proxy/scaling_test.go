@@ -268,8 +268,8 @@ func costs(t *testing.T, f family, dialect string, n int) map[string]time.Durati
 // TestScaling: four times as much costs some four times as much, not sixteen times, whatever is
 // sent to whoever asks. Times are the processor's, and what takes little is not looked at.
 func TestScaling(t *testing.T) {
-	if RaceDetector {
-		t.Skip("it finds no race that other tests do not find, and takes minutes")
+	if Brief() {
+		t.Skip("make race has it by itself: it finds no race that other tests do not find, and takes minutes")
 	}
 	for _, f := range families {
 		as := []string{f.dialect}

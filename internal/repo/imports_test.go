@@ -130,17 +130,19 @@ type source struct {
 	path, dir string
 	test      bool
 	file      *ast.File
+	places    *token.FileSet
 }
 
 func sources(t *testing.T, mode parser.Mode) []source {
 	t.Helper()
 	var list []source
 	for _, p := range files(t, func(p string) bool { return strings.HasSuffix(p, ".go") && !strings.Contains(p, "testdata/") }) {
-		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(p)), nil, mode)
+		places := token.NewFileSet()
+		f, err := parser.ParseFile(places, filepath.Join(root, filepath.FromSlash(p)), nil, mode)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, source{path: p, dir: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), file: f})
+		list = append(list, source{path: p, dir: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), file: f, places: places})
 	}
 	return list
 }

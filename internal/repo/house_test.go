@@ -1,0 +1,301 @@
+package repo
+
+import (
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The counters of the house: what makes proxy hard to change, in numbers. A counter may only fall.
+// Who lowers one writes the new value here, in the same commit. Who has to raise one says why in
+// the commit. At b29f0bff, where the counting began, run had 37 fields and 150 methods in 37 files,
+// and what came before these tests added the rest.
+//
+// They read the sources as text: what a name stands for is found by its type's name, which is
+// enough in a folder that has one of each.
+
+// A counter is one number of the house.
+type counter struct {
+	what            string
+	got, held, goal int
+}
+
+// types are the structs of one folder, and the methods of each type.
+type types struct {
+	structs map[string]*ast.StructType
+	methods map[string][]*ast.FuncDecl
+	funcs   map[string]*ast.FuncDecl // by receiver and name: "run.serve"
+}
+
+// typesOf reads the code of a folder, without its tests.
+func typesOf(list []source, dir string) types {
+	all := types{map[string]*ast.StructType{}, map[string][]*ast.FuncDecl{}, map[string]*ast.FuncDecl{}}
+	for _, s := range list {
+		if s.dir != dir || s.test {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			switch d := d.(type) {
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if named, is := spec.(*ast.TypeSpec); is {
+						if of, is := named.Type.(*ast.StructType); is {
+							all.structs[named.Name.Name] = of
+						}
+					}
+				}
+			case *ast.FuncDecl:
+				name := ""
+				if d.Recv != nil {
+					name = baseName(d.Recv.List[0].Type)
+					all.methods[name] = append(all.methods[name], d)
+				}
+				all.funcs[name+"."+d.Name.Name] = d
+			}
+		}
+	}
+	return all
+}
+
+// baseName is the name of the type that an expression is made of, without pointers, lists and
+// parameters: "run" of []*run.
+func baseName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.StarExpr:
+		return baseName(e.X)
+	case *ast.ArrayType:
+		return baseName(e.Elt)
+	case *ast.MapType:
+		return baseName(e.Value)
+	case *ast.IndexExpr:
+		return baseName(e.X)
+	case *ast.ParenExpr:
+		return baseName(e.X)
+	}
+	return ""
+}
+
+// isBack reports whether a field of the type is a way back to the whole.
+func isBack(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return slices.Contains([]string{"run", "body", "Handler"}, baseName(e.X))
+	case *ast.ArrayType:
+		return isBack(e.Elt)
+	case *ast.MapType:
+		return isBack(e.Value)
+	}
+	return false
+}
+
+// countFields counts the fields of a struct. Those of a struct of this folder that is embedded are
+// its own.
+func (all types) countFields(name string) int {
+	n := 0
+	for _, f := range all.structs[name].Fields.List {
+		of := all.structs[baseName(f.Type)]
+		switch _, pointer := f.Type.(*ast.StarExpr); {
+		case len(f.Names) > 0:
+			n += len(f.Names)
+		case of != nil && !pointer:
+			n += all.countFields(baseName(f.Type))
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// keepers are the structs that keep a *run, a *body or a *Handler, by name.
+func (all types) keepers() []string {
+	var list []string
+	for name, of := range all.structs {
+		if slices.ContainsFunc(of.Fields.List, func(f *ast.Field) bool { return isBack(f.Type) }) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// callbacks are the fields that hold a function, by struct and name. Options is what a caller hands
+// in.
+func (all types) callbacks() []string {
+	var list []string
+	for name, of := range all.structs {
+		for _, f := range of.Fields.List {
+			if _, is := f.Type.(*ast.FuncType); !is || name == "Options" {
+				continue
+			}
+			for _, n := range f.Names {
+				list = append(list, name+"."+n.Name)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// largest returns the type that has the most of something, beside those that are named.
+func largest(count map[string]int, but ...string) (string, int) {
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(count)), func(n string) bool { return slices.Contains(but, n) })
+	if len(names) == 0 {
+		return "", 0
+	}
+	name := slices.MaxFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(count[a], count[b]), cmp.Compare(b, a)) })
+	return name, count[name]
+}
+
+// TestHouseCounts holds what is counted of proxy's own folder.
+func TestHouseCounts(t *testing.T) {
+	list := sources(t, parser.SkipObjectResolution)
+	all := typesOf(list, "proxy")
+	if all.structs["run"] == nil {
+		t.Fatal("proxy has no struct run: the counters look at nothing")
+	}
+	methods, fields := map[string]int{}, map[string]int{}
+	for name, of := range all.methods {
+		methods[name] = len(of)
+	}
+	for name := range all.structs {
+		fields[name] = all.countFields(name)
+	}
+	_, mostMethods := largest(methods, "run", "Options")
+	_, mostFields := largest(fields, "run", "Options")
+	files := map[string]bool{}
+	for _, s := range list {
+		if s.dir != "proxy" || s.test {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			if f, is := d.(*ast.FuncDecl); is && f.Recv != nil && baseName(f.Recv.List[0].Type) == "run" {
+				files[s.path] = true
+			}
+		}
+	}
+	for _, c := range []counter{
+		{"fields of run, with those of what it embeds", fields["run"], 45, 15},
+		{"methods of run", methods["run"], 249, 40},
+		{"files with methods of run", len(files), 53, 1},
+		{"methods of the other type with the most", mostMethods, 47, 60},
+		{"fields of the other type with the most", mostFields, 22, 25},
+	} {
+		switch {
+		case c.got > c.held:
+			t.Errorf("%s: %d, and they were %d; the goal is %d", c.what, c.got, c.held, c.goal)
+		case c.got < c.held:
+			t.Errorf("%s: %d: write it here in place of %d", c.what, c.got, c.held)
+		}
+	}
+}
+
+// TestWaysBack holds who keeps a way back to the whole, by name. The goal is run, Router and the
+// log's line (RouterOptions only hands agents over), and the body's concluded alone of the
+// functions that close over a run.
+func TestWaysBack(t *testing.T) {
+	all := typesOf(sources(t, parser.SkipObjectResolution), "proxy")
+	for what, c := range map[string]struct{ got, want []string }{
+		"structs that keep a *run, *body or *Handler": {all.keepers(), []string{
+			"Router", "RouterOptions", "body", "comparison", "exchangeTransport", "ledger", "run", "runLog",
+		}},
+		"fields that hold a function": {all.callbacks(), []string{
+			"Elsewhere.Forgets", "Elsewhere.Headers", "allowances.asks", "allowances.now", "body.emits", "body.outs",
+			"claim.keeps", "life.place", "life.unfollow", "life.unwatch", "readable.newID", "reporter.quiet",
+		}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", what, c.got, c.want)
+		}
+	}
+}
+
+// TestStoreIsCalledByTheLedger holds at how many places which files of proxy call the store. The
+// goal is the ledger's alone.
+func TestStoreIsCalledByTheLedger(t *testing.T) {
+	got := map[string]int{}
+	for _, s := range sources(t, parser.SkipObjectResolution) {
+		if s.test || s.dir != "proxy" && !strings.HasPrefix(s.dir, "proxy/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if call, is := n.(*ast.CallExpr); is {
+				if step, is := call.Fun.(*ast.SelectorExpr); is {
+					if of, is := step.X.(*ast.SelectorExpr); is && strings.EqualFold(of.Sel.Name, "store") {
+						got[s.path]++
+					}
+				}
+			}
+			return true
+		})
+	}
+	if want := (map[string]int{"proxy/door.go": 5, "proxy/ledger.go": 16, "proxy/occupancy.go": 1}); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// rooms are the rooms of proxy, each with the rooms that it may import. A room that is not named
+// here is a leaf: it imports no room.
+var rooms = map[string][]string{
+	"settle": {"client", "transcript"},
+	"tell":   {"settle", "client"},
+	"ledger": {"settle", "stream"},
+	"intake": {"cors", "client", "stream"},
+	"client": {"transcript"},
+}
+
+// TestRooms holds the walls between the rooms below proxy, and how much a room may want of another
+// one: no interface that a room declares has more than ten methods.
+func TestRooms(t *testing.T) {
+	const below, most = "proxy/internal/", 10
+	for _, s := range sources(t, parser.SkipObjectResolution) {
+		room, is := strings.CutPrefix(s.dir, below)
+		if !is || s.test {
+			continue
+		}
+		room, _, _ = strings.Cut(room, "/")
+		for _, imported := range s.imports() {
+			other, is := strings.CutPrefix(imported, path.Join(module, below)+"/")
+			if is && other != room && !slices.Contains(rooms[room], other) {
+				t.Errorf("%s: the room %s must not import the room %s", s.path, room, other)
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if of, is := n.(*ast.InterfaceType); is && of.Methods.NumFields() > most {
+				t.Errorf("%s: an interface of %d methods, want %d at most", s.path, of.Methods.NumFields(), most)
+			}
+			return true
+		})
+	}
+}
+
+// script are the functions that are the way of a run today, by receiver and name, with their lines.
+// They become admit and concluded, of at most 40 lines each, which call each room at most twice.
+var script = map[string]int{"run.serve": 15, "run.attempts": 27, "run.judge": 30, "run.prepare": 55, "run.conclude": 44}
+
+// TestScript holds how long the way of a run is to read.
+func TestScript(t *testing.T) {
+	got := map[string]int{}
+	for _, s := range sources(t, parser.SkipObjectResolution) {
+		if s.test || s.dir != "proxy" {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			if d, is := d.(*ast.FuncDecl); is && d.Recv != nil && d.Body != nil {
+				name := baseName(d.Recv.List[0].Type) + "." + d.Name.Name
+				if _, is := script[name]; is {
+					got[name] = s.places.Position(d.End()).Line - s.places.Position(d.Pos()).Line + 1
+				}
+			}
+		}
+	}
+	if !maps.Equal(got, script) {
+		t.Errorf("lines: got %v, want %v", got, script)
+	}
+}
