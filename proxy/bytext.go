@@ -61,11 +61,17 @@ func asksByEvent(p *agui.Pause) bool {
 func asksByCalls(p *agui.Pause, line *client.Line) bool {
 	calls := false
 	for _, own := range p.Native {
-		if agui.PeekType(own) == agui.CallStart {
-			calls = true
-			if !line.AnswersCalls(agui.View(own).Get("toolCallName").Str) {
-				return false
-			}
+		tool := "" // of the call that begins here
+		switch agui.PeekType(own) {
+		case agui.CallStart, agui.CallChunk:
+			tool = agui.View(own).Get("toolCallName").Str
+		}
+		if tool == "" {
+			continue
+		}
+		calls = true
+		if !line.AnswersCalls(tool) {
+			return false
 		}
 	}
 	return calls && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) == 0 })
