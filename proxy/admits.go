@@ -124,7 +124,7 @@ func (h *Handler) noteAgents(path string) {
 // CloseIdleConnections closes the connections to the backend that nobody uses. The next ones are
 // made anew, with what Options.UpstreamTLS says then.
 func (h *Handler) CloseIdleConnections() {
-	for _, t := range []http.RoundTripper{h.transport, h.single} {
+	for _, t := range []http.RoundTripper{h.transports.shared, h.transports.single} {
 		if idle, ok := t.(interface{ CloseIdleConnections() }); ok {
 			idle.CloseIdleConnections()
 		}

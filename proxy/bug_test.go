@@ -116,17 +116,17 @@ func TestPanicBehindTheClaim(t *testing.T) {
 				asksOnce(w, r, n)
 			})
 			g.do(input("t", "r1", ""))
-			single := g.h.single
+			single := g.h.transports.single
 			if c.single == nil {
 				g.dialect.bug = buggy("End", true)
 			} else {
-				g.h.single = c.single(single)
+				g.h.transports.single = c.single(single)
 			}
 			wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED"+c.open+" RUN_ERROR:INTERNAL_ERROR")
 			g.settled()
 			wantLine(t, g.logs, `level=ERROR msg="the run panicked" thread_id=t run_id=r2 panic="a bug" stack=`)
 			wantLine(t, g.logs, `msg="run ended" thread_id=t run_id=r2 outcome=error `, "code=INTERNAL_ERROR")
-			g.dialect.bug, g.h.single = nil, single
+			g.dialect.bug, g.h.transports.single = nil, single
 			wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), c.then)
 			if g.called() != 2 {
 				t.Errorf("%d calls", g.called())

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"holdpoint/internal/agui"
@@ -16,8 +17,18 @@ import (
 // until the named dialect has asked what the recognizer would ask too.
 type comparison struct {
 	translate.Run // of the named dialect
-	r             *run
-	other         translate.Run // of the recognizer, nil when it has failed
+	named         string
+	recognizer    translate.Recognizer
+	other         translate.Run // the recognizer's, nil when it has failed
+
+	found finding // at the end
+}
+
+// A finding is what a comparison came to: the backend asks in the named dialect (proven), or in
+// another one. A zero finding is neither.
+type finding struct {
+	proven  bool
+	another string
 }
 
 // compare returns the run with a comparison around it, or as it is if there is nothing to compare.
@@ -31,7 +42,7 @@ func (r *run) compare(request *translate.Request, named translate.Run) translate
 	if err != nil {
 		return named
 	}
-	return &comparison{Run: named, r: r, other: other}
+	return &comparison{Run: named, named: h.opts.Dialect.Name(), recognizer: h.opts.Recognizer, other: other}
 }
 
 func beginOther(recognizer translate.Dialect, request *translate.Request) (other translate.Run, err error) {
@@ -70,18 +81,31 @@ func (c *comparison) End(e translate.End) (translate.Result, error) {
 		return res, err
 	}
 	found, failed := c.endOther(e)
-	h, named, asks := c.r.h, c.r.h.opts.Dialect.Name(), len(res.Asked.Interrupts) > 0
-	general := h.opts.Recognizer.General
-	asksAsNamed := found.Spoke == named ||
-		(general(found.Spoke) || general(named)) && asksAlike(&res, &found) ||
-		general(named) && asks && published(&res) // the backend is another Holdpoint, and translates
+	asks, general := len(res.Asked.Interrupts) > 0, c.recognizer.General
+	asksAsNamed := found.Spoke == c.named ||
+		(general(found.Spoke) || general(c.named)) && asksAlike(&res, &found) ||
+		general(c.named) && asks && published(&res) // the backend is another Holdpoint, and translates
 	switch {
 	case failed != nil || found.Spoke == "":
 	case asksAsNamed:
-		h.dialectProved.Store(asks)
+		c.found.proven = asks
 	default:
+		c.found.another = found.Spoke
+	}
+	return res, err
+}
+
+// endRun ends the translation of an exchange, and keeps what it came to if it was a comparison.
+func endRun(h *Handler, log *slog.Logger, of translate.Run, e translate.End) (translate.Result, error) {
+	res, err := of.End(e)
+	c, compared := of.(*comparison)
+	switch {
+	case !compared:
+	case c.found.proven:
+		h.dialectProved.Store(true)
+	case c.found.another != "":
 		h.once("dialect", func() {
-			c.r.log.Warn(fmt.Sprintf("this backend asks in the dialect %s, and HOLDPOINT_DIALECT=%s names another", found.Spoke, named),
+			log.Warn(fmt.Sprintf("this backend asks in the dialect %s, and HOLDPOINT_DIALECT=%s names another", c.found.another, c.named),
 				"hint", "leave HOLDPOINT_DIALECT out: then Holdpoint finds the dialect by itself")
 		})
 	}

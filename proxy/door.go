@@ -30,7 +30,8 @@ import (
 //   - an *agui.RunError: it could not be carried;
 //   - another: the store cannot be asked, and nobody knows whether it stands.
 func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who door.Who, words []door.Word) (store.Record, error) {
-	rec, err := h.opts.Store.Load(ctx, key, "")
+	thread := ledgerOf(ctx, h.opts.Store, key)
+	rec, err := thread.load()
 	if err != nil {
 		return rec, err
 	}
@@ -49,7 +50,7 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	}
 	var shown store.Snapshots
 	if rec.Pause.Kept > 0 {
-		if shown, err = h.opts.Store.Snapshots(ctx, key, pauseID, store.Asked); err != nil {
+		if shown, err = thread.snapshots(pauseID, store.Asked); err != nil {
 			return rec, err
 		}
 	}
@@ -64,10 +65,18 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	if err != nil {
 		return rec, err
 	}
+	if err := ctx.Err(); err != nil {
+		return rec, err // nobody would be told that it stands
+	}
 	if err := r.ledger.decide(rec.Pause, list); err != nil {
 		return rec, err
 	}
-	return h.opts.Store.Load(ctx, key, "")
+	return thread.load()
+}
+
+// ledgerOf returns the ledger of a thread for a door, which may see every thread.
+func ledgerOf(ctx context.Context, s store.Store, key store.Key) *ledger {
+	return &ledger{store: s, key: key, ctx: ctx}
 }
 
 // decidedBefore is what becomes of words to a pause that is not the record's any more.
@@ -192,7 +201,8 @@ func (r *run) tryBegin(answers []agui.Answer) *agui.RunError {
 // end: it was answered, asks again, or gave the pause back. The record says which. An error says
 // that nothing was sent: door.ErrUndecided, door.ErrChat, door.ErrHome, or one of the store.
 func (h *Handler) Carry(ctx context.Context, key store.Key) error {
-	rec, err := h.opts.Store.Load(ctx, key, "")
+	thread := ledgerOf(ctx, h.opts.Store, key)
+	rec, err := thread.load()
 	if err != nil {
 		return err
 	}
@@ -206,7 +216,7 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	if home := h.opts.Elsewhere.Home; home != "" && home != p.Going.Home {
 		return door.ErrHome
 	}
-	shown, err := h.opts.Store.Snapshots(ctx, key, p.ID, store.Asked)
+	shown, err := thread.snapshots(p.ID, store.Asked)
 	if err != nil {
 		return err
 	}

@@ -232,7 +232,7 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 		if err := h.Drain(ctx); err != nil {
 			t.Error(err)
 		}
-		if std, ok := h.transport.(*http.Transport); ok {
+		if std, ok := h.transports.shared.(*http.Transport); ok {
 			std.CloseIdleConnections()
 		}
 	})

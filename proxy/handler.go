@@ -40,13 +40,12 @@ const (
 
 // A Handler is the proxy. Make it with New.
 type Handler struct {
-	opts      Options
-	log       *slog.Logger
-	foreign   translate.Foreign // the dialect, if its backend does not speak AG-UI
-	guard     translate.Guard   // the dialect, if it says which other requests pass
-	reverse   *httputil.ReverseProxy
-	transport http.RoundTripper // of ordinary exchanges
-	single    http.RoundTripper // of exchanges that carry answers, see backend.Transports
+	opts       Options
+	log        *slog.Logger
+	foreign    translate.Foreign // the dialect, if its backend does not speak AG-UI
+	guard      translate.Guard   // the dialect, if it says which other requests pass
+	reverse    *httputil.ReverseProxy
+	transports *transports
 
 	bodyRoom     *bodyRoom                          // a Router's agents have one
 	routes       *lru.Cache[string, spokenAt]       // by path; clients choose paths

@@ -296,3 +296,10 @@ func closed(err error) bool { return err == nil || errors.Is(err, errClosed) }
 func endedAlready(err error) bool {
 	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrExists)
 }
+
+// occupy is the step of an occupancy. It may be done from any goroutine.
+func (l *ledger) occupy(ctx context.Context, token string, lease time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	return l.store.Occupy(ctx, l.key, token, lease)
+}

@@ -70,16 +70,16 @@ func New(opts Options) (*Handler, error) {
 	h.fixed, h.allowances = newFixed(o.AllowOrigins), newAllowances(o.Now)
 	h.allowances.asks = h.preflight
 	h.lives.reports.log, h.lives.reports.quiet = h.log, h.lives.quiet
-	h.transport, h.single = o.Transport, o.Transport
+	h.transports = &transports{o.Transport, o.Transport}
 	if o.Transport == nil {
-		h.transport, h.single = backend.Transports(o.Upstream, backend.Options{TLS: o.UpstreamTLS, HTTP2: o.UpstreamHTTP2, KeepAlive: o.UpstreamKeepAlive})
+		h.transports.shared, h.transports.single = backend.Transports(o.Upstream, backend.Options{TLS: o.UpstreamTLS, HTTP2: o.UpstreamHTTP2, KeepAlive: o.UpstreamKeepAlive})
 	}
 	h.SetUpstreamHeaders(o.UpstreamHeaders)
 	h.reverse = &httputil.ReverseProxy{
 		Rewrite:        h.rewrite,
 		ModifyResponse: h.modifyResponse,
 		ErrorHandler:   h.upstreamFailed,
-		Transport:      exchangeTransport{h},
+		Transport:      h.transports,
 		FlushInterval:  -1,
 		BufferPool:     &copyBuffers{},
 		ErrorLog:       slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),

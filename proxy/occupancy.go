@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"time"
 )
 
 // An occupancy tells all replicas that a run without a claim goes on without its client. It stands
@@ -64,11 +63,4 @@ func (o *occupancy) end() {
 	if err != nil {
 		o.log.Warn("the thread is free when its lease lapses", "err", err, "lease", LeaseTime.String())
 	}
-}
-
-// occupy is the step of an occupancy. It may be done from any goroutine.
-func (l *ledger) occupy(ctx context.Context, token string, lease time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
-	defer cancel()
-	return l.store.Occupy(ctx, l.key, token, lease)
 }

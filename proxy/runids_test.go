@@ -232,7 +232,7 @@ func TestPanicInAPanicLeavesNoRunID(t *testing.T) {
 		}}
 	})
 	g.do(input("t", "r1", ""))
-	g.h.single = &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { panic("a bug") }}
+	g.h.transports.single = &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { panic("a bug") }}
 	if _, err := http.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r2", resumeWith(yes("n1~id1"))))); err == nil {
 		t.Error("an answer")
 	}

@@ -15,7 +15,7 @@ import (
 // the client is to be told, or that the run goes on.
 func (r *run) conclude(e ending) conclusion {
 	e.Refused = refuses(e.Status) || !r.claim.connected.Load()
-	res, err := r.exchange.Run.End(e.End)
+	res, err := endRun(r.h, r.log, r.exchange.Run, e.End)
 	r.noteUpstream(&e, &res)
 	if e.inner != translate.Finished && err == nil && res.Fate == translate.Finished {
 		if res.Fate = e.inner; len(res.Asked.Interrupts) == 0 {

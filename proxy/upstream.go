@@ -18,21 +18,22 @@ import (
 	"holdpoint/translate"
 )
 
-// exchangeTransport picks the transport of an exchange.
-type exchangeTransport struct{ h *Handler }
+// transports are those of exchanges that carry answers (single) and of all others (shared), see
+// backend.Transports. Together they are the transport that picks one.
+type transports struct{ shared, single http.RoundTripper }
 
-func (t exchangeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := runOf(req.Context())
 	if r == nil {
-		return t.h.transport.RoundTrip(req)
+		return t.shared.RoundTrip(req)
 	}
 	if err := r.claim.stands(req.Context()); err != nil {
 		return nil, err
 	}
 	defer r.bound()()
-	via := t.h.single
+	via := t.single
 	if r.claim.token == "" {
-		via = t.h.transport
+		via = t.shared
 	}
 	if _, std := via.(*http.Transport); !std {
 		mayHave := true // such a transport does not tell of connections, and its panic neither
@@ -321,7 +322,7 @@ func (h *Handler) preflight(ctx context.Context, req *http.Request, origin strin
 	}}).WithContext(ctx)
 	// Not with req's own context: a run in it would make this request a run.
 	h.rewrite(&httputil.ProxyRequest{In: req.WithContext(ctx), Out: out})
-	res, err := h.transport.RoundTrip(out)
+	res, err := h.transports.shared.RoundTrip(out)
 	if err != nil {
 		h.log.Debug("the backend did not answer a preflight", "err", err)
 	}
