@@ -70,7 +70,7 @@ func (r *run) keepPart() {
 	if !partial || !r.request.client.OmitsQuestions() || r.record.State != store.Open || contract.JudgeDecisions(r.newCase()) != nil {
 		return
 	}
-	read := r.ledger.read(p, answers)
+	read := r.interpret(p, answers)
 	var list []agui.Decision
 	for n, a := range answers {
 		if p.Decision(a.ID) == nil {

@@ -30,18 +30,18 @@ type claim struct {
 	evidence
 }
 
-// take takes the pause for the answers. Claim before send: of two equal clicks one reaches the
-// backend. An error is the store's; see quicker.
-func (c *claim) take(p *agui.Pause, answers []agui.Answer, now time.Time) error {
+// take takes the pause for the answers. read is what they say, in their order. Claim before send:
+// of two equal clicks one reaches the backend. An error is the store's; see quicker.
+func (c *claim) take(p *agui.Pause, answers []agui.Answer, read []agui.Reading, now time.Time) error {
 	token, asked := random128(), time.Now()
-	err := c.ledger.claim(p, token, answers, now)
+	err := c.ledger.claim(p, token, answers, read, now)
 	if err != nil && !quicker(err) {
 		_ = c.ledger.release(token) // if it was taken after all: nothing was sent
 	}
 	if c.refused = err; err != nil {
 		return err
 	}
-	c.token, c.given = token, given(p, answers, c.ledger.read(p, answers))
+	c.token, c.given = token, given(p, answers, read)
 	c.held.Store(true)
 	c.lasts(asked)
 	c.before, c.resumes = 0, false // what other answers of the run came to is settled

@@ -60,7 +60,7 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	}
 	defer r.life.enterUnseen(ctx)()
 	defer func() { h.runIDs.leave(r.runID) }() // Begin enters it, and nothing is sent
-	r.ledger.ctx, r.decider = ctx, who.Name
+	r.ledger.ctx, r.ledger.voice.decider = ctx, who.Name
 	list, err := r.decisions(rec, who, words)
 	if err != nil {
 		return rec, err
@@ -148,7 +148,7 @@ func (r *run) decisions(rec store.Record, who door.Who, words []door.Word) ([]ag
 			return nil, refused
 		}
 	}
-	list, read := make([]agui.Decision, len(given)), r.ledger.read(rec.Pause, given)
+	list, read := make([]agui.Decision, len(given)), r.interpret(rec.Pause, given)
 	for n, a := range given {
 		at := slices.IndexFunc(words, func(w door.Word) bool { return w.Question == a.ID })
 		if at < 0 {
@@ -263,6 +263,7 @@ func (h *Handler) newOwnRun(req *http.Request, route string, in *agui.RunInput, 
 		}
 		r.show = showOf(o.Shown)
 	}
+	r.ledger.voice.thread, r.ledger.voice.desk = r.request.clientThread(), true
 	return r
 }
 

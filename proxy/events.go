@@ -2,13 +2,11 @@ package proxy
 
 import (
 	"bytes"
-	"errors"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
 	"holdpoint/internal/event"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -19,57 +17,16 @@ import (
 // The ledger tells them, behind the step: it is the only caller of the store, so there is no other
 // way to a step. What is told without a step, a refusal and a replay, is told where it is ruled.
 
-// tell tells an event of the run. It is an error only if events are required.
-func (l *ledger) tell(kind event.Kind, p *agui.Pause, code string, of []event.Interrupt) error {
-	if l.run != nil && l.run.span != nil {
-		pause := ""
-		if p != nil {
-			pause = p.ID
-		}
-		l.run.span.Happened(kind, pause, code)
-	}
-	if l.run == nil || l.run.h.opts.Events == nil {
-		return nil
-	}
-	e := l.run.event(kind, p, code)
-	e.Interrupts = of
-	if err := l.run.h.opts.Events.Take(e); err != nil && l.run.h.opts.EventsRequired {
-		return errors.Join(door.ErrNotWritten, err)
-	}
-	return nil
-}
-
-// event is one of the run. p is the pause that it is about, nil if there is none.
-func (r *run) event(kind event.Kind, p *agui.Pause, code string) *event.Event {
-	e := &event.Event{
-		Kind: kind, Time: r.h.opts.Now(), Agent: r.h.opts.Agent, Tenant: r.who.Tenant, Thread: r.request.clientThread(),
-		Run: agui.Cut(r.request.input.RunID), Door: event.Chat, Code: code,
-	}
-	e.Principal, e.PrincipalHash = r.h.opts.ShowPrincipal.Of(r.who)
-	if r.request.ours {
-		e.Door, e.Principal, e.PrincipalHash = event.Desk, r.decider, ""
-	}
-	if p != nil {
-		e.Pause, e.Dialect, e.Approval = p.ID, p.Dialect, event.ApprovalOf(string(r.ledger.key), p.ID)
-	}
-	return e
-}
-
-// tells says whether anybody hears of events. Digests are made only for those who do.
-func (l *ledger) tells() bool {
-	return l.run != nil && (l.run.h.opts.Events != nil || l.run.h.opts.Notices != nil || l.run.span != nil)
-}
-
 // raised is that a pause is opened.
 func (l *ledger) raised(p *agui.Pause) []saying {
-	if !l.tells() {
+	if !l.voice.tells() {
 		return nil
 	}
-	return []saying{{event.Raised, p, "", l.asked(p)}}
+	return []saying{{event.Raised, p, "", askedIn(p)}}
 }
 
-// asked are the questions of a pause.
-func (l *ledger) asked(p *agui.Pause) []event.Interrupt {
+// askedIn returns the questions of a pause.
+func askedIn(p *agui.Pause) []event.Interrupt {
 	list := make([]event.Interrupt, len(p.Interrupts))
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
@@ -100,8 +57,8 @@ func questions(p *agui.Pause) []event.Interrupt {
 	return list
 }
 
-// decided are the questions that were decided, with what was said to each.
-func (l *ledger) decided(p *agui.Pause, list []agui.Decision) []event.Interrupt {
+// decidedIn returns the questions that were decided, with what was said to each.
+func decidedIn(p *agui.Pause, list []agui.Decision) []event.Interrupt {
 	asked := p.Indexed()
 	of := make([]event.Interrupt, 0, len(list))
 	for n := range list {
@@ -126,15 +83,14 @@ type claimedPause struct {
 	over    map[string]bool   // ids of questions that had expired by then
 }
 
-// answered are the questions of a pause with what was answered. now tells which of them have
-// expired.
-func (l *ledger) answered(p *agui.Pause, answers []agui.Answer, now time.Time) *claimedPause {
+// answeredIn returns the questions of a pause with what was answered, and what that says. now tells
+// which of them have expired.
+func answeredIn(p *agui.Pause, answers []agui.Answer, read []agui.Reading, now time.Time) *claimedPause {
 	c := &claimedPause{pause: p, over: map[string]bool{}}
 	given := make(map[string]int, len(answers))
 	for n := range answers {
 		given[answers[n].ID] = n
 	}
-	read := l.read(p, answers)
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		q := question(i)
@@ -154,8 +110,8 @@ func (l *ledger) answered(p *agui.Pause, answers []agui.Answer, now time.Time) *
 	return c
 }
 
-// read returns what answers to questions of a pause say, in the order of the answers.
-func (l *ledger) read(p *agui.Pause, answers []agui.Answer) []agui.Reading {
+// interpret returns what answers to questions of a pause say, in the order of the answers.
+func (r *run) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading {
 	asked := p.Indexed()
 	list := make([]agui.Reading, len(answers))
 	for n, a := range answers {
@@ -163,17 +119,14 @@ func (l *ledger) read(p *agui.Pause, answers []agui.Answer) []agui.Reading {
 			list[n] = kit.Read(*i, a)
 		}
 	}
-	if l.run == nil {
-		return list
-	}
-	if d, ok := l.run.h.opts.Dialect.(translate.Interpreter); ok {
+	if d, ok := r.h.opts.Dialect.(translate.Interpreter); ok {
 		err := func() (err error) {
 			defer caught("Interpret", &err)
 			d.Interpret(asked, answers, list)
 			return nil
 		}()
 		if err != nil {
-			_ = l.run.dialectFailed("Interpret", err) // it is logged, and decides nothing
+			_ = r.dialectFailed("Interpret", err) // it is logged, and decides nothing
 		}
 	}
 	return list
@@ -195,7 +148,7 @@ func (r *run) readings(answers []agui.Answer) []agui.Reading {
 		if len(of) == 0 {
 			continue
 		}
-		for n, one := range r.ledger.read(p, of) {
+		for n, one := range r.interpret(p, of) {
 			list[at[n]] = one
 		}
 	}
@@ -263,14 +216,14 @@ const maxNamedInEvent = 32
 
 // tellRuled tells of a request that is not handed on: code is that of its refusal, "" for a replay.
 func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
-	if !r.ledger.tells() {
+	if !r.ledger.voice.tells() {
 		return
 	}
 	var of []event.Interrupt
 	var read []agui.Reading
 	named := r.answers.list[:min(len(r.answers.list), maxNamedInEvent)]
 	if pause != nil {
-		read = r.ledger.read(pause, named)
+		read = r.interpret(pause, named)
 	}
 	for n := range named {
 		a := &named[n]
@@ -286,7 +239,7 @@ func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
 		}
 		of = append(of, q)
 	}
-	_ = r.ledger.tell(kind, pause, string(code), of)
+	_ = r.ledger.tell(saying{kind, pause, string(code), of})
 }
 
 // isSecret reports whether the answer to a question is a secret, or may be one because the record

@@ -42,7 +42,7 @@ type ledger struct {
 	ctx   context.Context // its values go to the store
 	out   *stream.Writer  // gets heartbeats while the store is asked; nil if nobody waits there
 
-	run     *run          // whose events are told, see events.go; nil: nobody is told
+	voice   voice         // whom its steps are told
 	claimed *claimedPause // what is claimed by now, if anybody is told; else nil
 }
 
@@ -174,12 +174,12 @@ func (l *ledger) loadAt(key store.Key) (rec store.Record, err error) {
 // token says that it is the same. store.ErrReplay, ErrConflict, ErrNotFound and ErrStale: somebody
 // was quicker. door.ErrNotWritten: the audit is required and cannot be written, and nothing is
 // claimed.
-func (l *ledger) claim(p *agui.Pause, token string, answers []agui.Answer, now time.Time) error {
+func (l *ledger) claim(p *agui.Pause, token string, answers []agui.Answer, read []agui.Reading, now time.Time) error {
 	var claimed *claimedPause
-	if l.tells() {
-		claimed = l.answered(p, answers, now)
-		if l.run.h.opts.EventsRequired {
-			if err := l.tell(event.Claiming, p, "", claimed.answers); err != nil {
+	if l.voice.tells() {
+		claimed = answeredIn(p, answers, read, now)
+		if l.voice.required() {
+			if err := l.tell(saying{event.Claiming, p, "", claimed.answers}); err != nil {
 				return err
 			}
 		}
@@ -192,7 +192,7 @@ func (l *ledger) claim(p *agui.Pause, token string, answers []agui.Answer, now t
 	err := l.posting(says, func(ctx context.Context) error { return l.store.Claim(ctx, l.key, p.ID, token, digest, LeaseTime) },
 		store.ErrReplay, store.ErrConflict, store.ErrNotFound, store.ErrStale)
 	if err == nil && claimed != nil {
-		if err = l.tell(event.Claimed, p, "", claimed.answers); err != nil {
+		if err = l.tell(saying{event.Claimed, p, "", claimed.answers}); err != nil {
 			return err
 		}
 		l.claimed = claimed
@@ -205,10 +205,10 @@ func (l *ledger) claim(p *agui.Pause, token string, answers []agui.Answer, now t
 // decided.
 func (l *ledger) decide(p *agui.Pause, list []agui.Decision) error {
 	var says []saying
-	if l.tells() {
-		says = []saying{{event.Decided, p, "", l.decided(p, list)}}
-		if l.run.h.opts.EventsRequired {
-			if err := l.tell(event.Deciding, p, "", says[0].of); err != nil {
+	if l.voice.tells() {
+		says = []saying{{event.Decided, p, "", decidedIn(p, list)}}
+		if l.voice.required() {
+			if err := l.tell(saying{event.Deciding, p, "", says[0].of}); err != nil {
 				return err
 			}
 		}
@@ -247,7 +247,7 @@ func (l *ledger) finish(token string, result store.Result, next *agui.Pause) err
 		case err == nil:
 			l.say(ends)
 		case !errors.Is(err, store.ErrStale): // it may have been done, and nobody may ever say so again
-			_ = l.tell(event.InDoubt, c.pause, string(agui.StoreUnavailable), c.answers)
+			_ = l.tell(saying{event.InDoubt, c.pause, string(agui.StoreUnavailable), c.answers})
 		}
 	}
 	if err == nil {

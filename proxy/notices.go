@@ -17,31 +17,24 @@ type saying struct {
 	of    []event.Interrupt
 }
 
-// event is the event of the run that s says.
-func (l *ledger) event(s saying) *event.Event {
-	e := l.run.event(s.kind, s.pause, s.code)
-	e.Interrupts = s.of
-	return e
-}
-
-// posts says whether anybody is sent notices.
-func (l *ledger) posts() bool { return l.run != nil && l.run.h.opts.Notices != nil }
+// tell tells what s says, see voice.tell.
+func (l *ledger) tell(s saying) error { return l.voice.tell(s, l.key) }
 
 // posting is twice with the notices of what the step is about to make true. They are made once, so
 // that a step done twice writes them once.
 func (l *ledger) posting(says []saying, do func(ctx context.Context) error, known ...error) error {
-	if !l.posts() {
+	if !l.voice.posts() {
 		return l.twice(do, known...)
 	}
 	var notices []store.Notice
 	for _, s := range says {
-		if n, ok := l.run.h.opts.Notices(l.event(s)); ok {
+		if n, ok := l.voice.sinks.Notices(l.voice.event(s, l.key)); ok {
 			notices = append(notices, n)
 		}
 	}
 	err := l.twice(func(ctx context.Context) error { return do(store.WithNotices(ctx, notices...)) }, known...)
-	if err == nil && len(notices) > 0 && l.run.h.opts.Posted != nil {
-		l.run.h.opts.Posted(l.key)
+	if err == nil && len(notices) > 0 && l.voice.sinks.Posted != nil {
+		l.voice.sinks.Posted(l.key)
 	}
 	return err
 }
@@ -49,6 +42,6 @@ func (l *ledger) posting(says []saying, do func(ctx context.Context) error, know
 // say tells what a step has made true.
 func (l *ledger) say(says []saying) {
 	for _, s := range says {
-		_ = l.tell(s.kind, s.pause, s.code, s.of)
+		_ = l.tell(s)
 	}
 }

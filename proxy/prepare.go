@@ -253,7 +253,7 @@ func (r *run) endedPauses(resumed *agui.Pause) []translate.Ended {
 // claimPause claims the pause for the answers, or sets another verdict.
 func (r *run) claimPause() {
 	r.claim.keeps = r.keepEnd
-	switch err := r.claim.take(r.record.Pause, r.verdict.Answers, r.record.Now); {
+	switch err := r.claim.take(r.record.Pause, r.verdict.Answers, r.interpret(r.record.Pause, r.verdict.Answers), r.record.Now); {
 	case err == nil:
 		if o := r.record.Pause.Origin; r.span != nil && o != nil {
 			r.span.Resumes(o.Trace)
@@ -320,8 +320,9 @@ func (r *run) closeDoubt() {
 func (r *run) giveUp() bool {
 	p := r.record.Pause
 	var says []saying
-	if r.ledger.tells() {
-		says = r.ledger.answered(p, contract.CancelAll(p), r.record.Now).byWay("")
+	if r.ledger.voice.tells() {
+		cancels := contract.CancelAll(p)
+		says = answeredIn(p, cancels, r.interpret(p, cancels), r.record.Now).byWay("")
 		if slices.ContainsFunc(p.Decisions, func(d agui.Decision) bool { return d.Status != agui.Cancelled }) {
 			says = []saying{{event.Withdrawn, p, "", questions(p)}}
 		}

@@ -27,7 +27,6 @@ type run struct {
 	log *slog.Logger // names the run
 
 	who     principal.Who
-	decider string // who decides at another door, "" if nobody does
 	request request
 	readFor readFor
 	show    translate.Show

@@ -70,12 +70,13 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who
 	r.request.toBackendThread(who)
 	r.anew()
 	r.ledger = ledger{
-		store: h.opts.Store, key: threadKey(who.Tenant, h.opts.Agent, route, in.ThreadID), owner: who.Owner().ID(), run: r,
+		store: h.opts.Store, key: threadKey(who.Tenant, h.opts.Agent, route, in.ThreadID), owner: who.Owner().ID(),
 	}
 	r.log = slog.New(runLog{r})
 	r.claim.ledger, r.claim.log = &r.ledger, r.log
 	r.life.key, r.life.log = r.ledger.key, r.log
 	r.beginSpan()
+	r.ledger.voice = voice{sinks: &h.opts, span: r.span, who: who, thread: r.request.clientThread(), run: in.RunID}
 	return r
 }
 
