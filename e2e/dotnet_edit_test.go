@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -119,6 +120,36 @@ func TestDotNetEditsOnANewThread(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestDotNetEditsAtTheDesk: who approves at the desk may change the arguments of a host that runs
+// what an answer says. The call runs as it was changed, once, and the audit has a mark for it.
+func TestDotNetEditsAtTheDesk(t *testing.T) {
+	t.Parallel()
+	backends := newManyBackends(t)
+	audit := filepath.Join(t.TempDir(), "audit.jsonl")
+	d := newDeskOf(t, backends.URL, map[string]string{"HOLDPOINT_AUDIT": "file://" + audit})
+	for _, host := range askingHosts() {
+		if host.wrapping != scripted.Plain {
+			continue // it offers no edits
+		}
+		t.Run(fmt.Sprint(host), func(t *testing.T) {
+			ledger := scripted.NewLedger()
+			c := &handChat{t: t, address: d.h.address + backends.add(host, ledger), thread: fresh("thread"), version: "1.0"}
+			if _, told := c.says("delete a.txt", onlyTools); len(c.asked) != 1 {
+				t.Fatalf("it asks otherwise: %s", told)
+			}
+			approval := d.waiting(t, c.thread)
+			d.decide(t, approval, 0, "answer", map[string]any{"approved": true, "editedArgs": map[string]any{"path": "z.txt"}})
+			d.finished(t, approval)
+			if total := ledger.Total(); len(total) != 1 || total["delete_file z.txt"] != 1 {
+				t.Errorf("it ran %v", total)
+			}
+			if got := auditSays(t, audit, c.thread); got != "approved,edited" {
+				t.Errorf("the audit says %q", got)
+			}
+		})
 	}
 }
 
