@@ -623,7 +623,6 @@ type ledger struct {
 	Seen  []struct {
 		Complaints []string // of an agent: what a provider would have refused in what its model was shown
 		Results    []string // and which results it was shown
-		Prompts    int      // of pydantic-ai: and how many messages of a person
 	}
 }
 

@@ -152,7 +152,6 @@ type chatter struct {
 	told                map[int]int  // how often it was told something of a question
 	doubtful, cancelled map[int]bool // the end of the last answer was not seen; the client has cancelled it
 	seen                []byte       // the body of the last request
-	bodies              [][]byte     // those of all requests
 	got                 string       // the last stream
 
 	approved  map[int]bool // questions that the client has ever approved
@@ -202,7 +201,7 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 			return answerOf(req, "application/json", beside), nil
 		}
 	}
-	c.seen, c.bodies = body, append(c.bodies, body)
+	c.seen = body
 	answer := c.b.Ends
 	for n := 1; n <= c.asked; n++ {
 		switch c.b.Reads(body, n, n == c.waits) {

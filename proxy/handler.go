@@ -47,14 +47,13 @@ type Handler struct {
 	reverse    *httputil.ReverseProxy
 	transports *transports
 
-	bodyRoom     *bodyRoom                          // a Router's agents have one
-	routes       *lru.Cache[string, spokenAt]       // by path; clients choose paths
-	agents       *lru.Cache[string, struct{}]       // paths whose runs got streams, see isAgents
-	passed       *lru.Cache[passedCall, struct{}]   // calls that the client answers past us, see noteCall
-	leftOpen     *lru.Cache[callKey, struct{}]      // see continuation.go
-	named        *lru.Cache[store.Key, []string]    // by thread: questions that clients named, see noteNamed
-	lastMessages *lru.Cache[store.Key, lastMessage] // by thread, see newonly.go
-	warned       sync.Map                           // what is logged once
+	bodyRoom *bodyRoom                        // a Router's agents have one
+	routes   *lru.Cache[string, spokenAt]     // by path; clients choose paths
+	agents   *lru.Cache[string, struct{}]     // paths whose runs got streams, see isAgents
+	passed   *lru.Cache[passedCall, struct{}] // calls that the client answers past us, see noteCall
+	leftOpen *lru.Cache[callKey, struct{}]    // see continuation.go
+	named    *lru.Cache[store.Key, []string]  // by thread: questions that clients named, see noteNamed
+	warned   sync.Map                         // what is logged once
 
 	dialectProved atomic.Bool // the backend was seen to ask in the named dialect, see comparison
 

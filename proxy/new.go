@@ -29,7 +29,6 @@ func New(opts Options) (*Handler, error) {
 	h.passed, _ = lru.New[passedCall, struct{}](maxPassed)
 	h.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
 	h.named, _ = lru.New[store.Key, []string](maxNamed)
-	h.lastMessages, _ = lru.New[store.Key, lastMessage](maxLastMessages)
 	o := &h.opts
 	h.foreign, _ = o.Dialect.(translate.Foreign)
 	h.guard, _ = o.Dialect.(translate.Guard)

@@ -78,7 +78,6 @@ func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
 	}
 	r.forgetLeft(p)
 	r.noteAskedCalls(p)
-	r.noteLastMessage()
 	s := &savedPause{pause: p, kept: kept}
 	if !res.Asked.Shown {
 		s.announce = r.announcement(p)
@@ -172,7 +171,6 @@ func (r *run) mint(res *translate.Result) *agui.Pause {
 	r.ownPause = p.ID
 	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
 	p.ByText = r.tellingOf(&p) == byText
-	p.NewOnly = r.newOnly || r.claim.token == "" && r.bringsNewOnly()
 	natives := map[string]int{}
 	for _, i := range p.Interrupts {
 		natives[i.Native]++

@@ -12,7 +12,6 @@ import (
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
 )
 
 // prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A
@@ -130,7 +129,6 @@ func (r *run) readyResume() *agui.RunError {
 	r.logUnclear(p, answers)
 	r.transcript, r.untold = r.resumeTranscript(p), r.withholds(p)
 	r.knownCalls = r.newKnownCalls(p)
-	r.newOnly = r.answersNewOnly(p)
 	r.beside = besideAnswers(list, r.verdict.New)
 	for n, m := range r.beside {
 		if now, ok := edited[string(m.JSON)]; ok {
@@ -202,10 +200,7 @@ func (r *run) forDialect(resumed *agui.Pause) *translate.Request {
 		request.SharedRunID = r.sharesRunID()
 	}
 	if resumed != nil {
-		request.Pause, request.NewOnly = *resumed, r.newOnly
-		if r.newOnly && r.request.ours { // its messages are the record's
-			request.Input = r.in.WithMessages(slices.DeleteFunc(slices.Clone(r.in.Messages), kit.IsTurn))
-		}
+		request.Pause = *resumed
 		request.Pause.Contested = resumed.Contested || len(r.record.Busy) > 0 || r.h.lives.beside(&r.life)
 	} else {
 		request.Named, _ = r.h.named.Get(r.ledger.key)

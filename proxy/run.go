@@ -81,7 +81,6 @@ type attempt struct {
 	validator     *contract.Validator // of its payloads, nil while there was none
 	verdict       contract.Ruling     // what is to be done
 	beside        messagesBesideAnswers
-	newOnly       bool               // it answers, and its client sends its new messages only
 	missed        *missedEnd         // what the chat is told first, nil if it has missed nothing
 	notTaken      *agui.RunError     // why the answers beside the message do not count, nil if they do
 	stands        *contract.Standing // in their place, nil if nothing does

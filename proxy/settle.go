@@ -87,7 +87,6 @@ func (r *run) end(res *translate.Result, e *ending, became translate.Fate) (even
 	defer r.keepOpenCalls(finish.Type == agui.RunFinished)
 	if finish.Type == agui.RunFinished {
 		defer r.noteOpenCalls() // before the other forgets them
-		r.noteLastMessage()
 	}
 	finish = r.forClient(r.withRunIDs(finish))
 	after, open := aftermathOf(&result), (*agui.Pause)(nil)

@@ -118,9 +118,6 @@ type Request struct {
 	// New are the messages beside the answers that the record does not have. It is empty except on
 	// a resume.
 	New []agui.Message
-	// NewOnly says that the client is known to send its new messages only, because the backend keeps
-	// the conversation. It is set on a resume only. See Whole.
-	NewOnly bool
 	// Ended are the earlier pauses of the thread that the record still keeps, newest first, however
 	// they ended. What they asked may stand in the history without an answer. A Foreign is also
 	// told of failed pauses whose questions the record does not keep. Those have no Interrupts.
@@ -151,17 +148,6 @@ type Ended struct {
 	// Failed says that the pause was answered, and that the run with the answers ended in an error
 	// or in doubt. The backend may hold the answers still, and carry them out when it goes on.
 	Failed bool
-}
-
-// Whole returns the request for a backend that is sent the whole conversation whatever its client
-// sends: it needs the conversation, or knows by their ids which messages it has.
-func (r *Request) Whole() *Request {
-	if !r.NewOnly {
-		return r
-	}
-	whole := *r
-	whole.NewOnly = false
-	return &whole
 }
 
 // Plain is a copy of the request as a run without answers.

@@ -7,8 +7,7 @@ Modes: "stateless" is AGUIAdapter.dispatch_request as documented, which takes th
 keeps it in a conversation store (versions that have one); "early" is told to speak a protocol of before the interrupts
 (ag_ui_version "0.1.15"), in which a call that wants an approval is a call without a result. "calls" is the same with what
 pydantic-ai's documentation has for it: the application reads the tool messages at the end, and hands them on as
-deferred_tool_results. "kept" is the same with a conversation that the application keeps by thread and hands on as
-message_history: its clients send their new messages only. "question" has a tool whose call is the question and whose result is the answer.
+deferred_tool_results. "question" has a tool whose call is the question and whose result is the answer.
 
 A user message that begins with "plain" is answered with an echo. Any other names the calls that the model makes, turn by
 turn: "delete a.txt, delete b.txt; search x" is two calls in one turn and one in the next. "ask what" is a call whose result
@@ -90,19 +89,19 @@ def allows(content: Any) -> bool:
 
 async def model(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
     """Answers the last user message: the turn is the number of its own answers behind it."""
-    order, turn, results, permitted, prompts = "", 0, [], [], 0
+    order, turn, results, permitted = "", 0, [], []
     for message in messages:
         if isinstance(message, ModelResponse):
             turn += 1
             continue
         for part in message.parts if isinstance(message, ModelRequest) else []:
             if isinstance(part, UserPromptPart):
-                order, turn, results, permitted, prompts = said(part), 0, [], [], prompts + 1
+                order, turn, results, permitted = said(part), 0, [], []
             elif isinstance(part, (ToolReturnPart, RetryPromptPart)):
                 results.append(str(part.content))
                 if part.tool_name == "ask_permission":
                     permitted.append(allows(part.content))
-    LEDGER.add("seen", {"order": order, "results": results, "prompts": prompts})
+    LEDGER.add("seen", {"order": order, "results": results})
     if order.startswith("plain"):
         yield "echo: " + order
         return
@@ -193,9 +192,6 @@ def endpoint(options: dict[str, Any]):
     return run
 
 
-KEPT: dict[str, list[ModelMessage]] = {}
-
-
 async def by_calls(request: Request):
     """The calls that want an approval are answered by the tool messages at the end."""
     body = json.loads(await request.body())
@@ -221,16 +217,7 @@ async def by_calls(request: Request):
     body["messages"] += results
     adapter = AGUIAdapter(agent=agent, run_input=AGUIAdapter.build_run_input(json.dumps(body).encode()), accept="text/event-stream", **EARLY)
     deferred = answers if answers.approvals or answers.calls else None
-    if not request.url.path.startswith("/kept/"):
-        return adapter.streaming_response(adapter.run_stream(deferred_tool_results=deferred))
-    thread = THREAD.get()
-
-    async def keep(result: Any) -> AsyncIterator[Any]:
-        KEPT[thread] = result.all_messages()
-        return
-        yield
-
-    return adapter.streaming_response(adapter.run_stream(message_history=KEPT.get(thread), deferred_tool_results=deferred, on_complete=keep))
+    return adapter.streaming_response(adapter.run_stream(deferred_tool_results=deferred))
 
 
 async def effects(request: Request) -> JSONResponse:
@@ -248,7 +235,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args()
     routes = [Route(f"/{mode}/agent", endpoint(how), methods=["POST"]) for mode, how in [*MODES.items(), ("question", EARLY)]]
-    routes += [Route(f"/{mode}/agent", by_calls, methods=["POST"]) for mode in ("calls", "kept")]
+    routes.append(Route("/calls/agent", by_calls, methods=["POST"]))
     app = Starlette(routes=[*routes, Route("/effects/{thread}", effects)])
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -23,7 +23,7 @@ type Line struct {
 	events map[agui.Type]bool // the events that it knows; nil: it fails at none that is known here
 	asks   string             // the only tool whose calls its programs answer for a server; "": nobody knows
 	// See the methods of these names.
-	outcome, snapshots, results, omits, asksFirst, conversation, parses, oneCall bool
+	outcome, snapshots, results, omits, asksFirst, parses, oneCall bool
 }
 
 // The events that each client of .NET knows. The first versions of the in-tree client know no
@@ -54,7 +54,7 @@ var (
 	// has some.
 	InTreeReasoning = &Line{name: "Microsoft.Agents.AI.AGUI 1.5.0 or later", events: set(basic, reasoning), results: true, parses: true, oneCall: true, asks: "request_approval"}
 	// SDK is the AGUIChatClient of AG-UI's .NET SDK.
-	SDK = &Line{name: "AGUI.Client", events: set(basic, reasoning, decorations), outcome: true, results: true, omits: true, asksFirst: true, conversation: true}
+	SDK = &Line{name: "AGUI.Client", events: set(basic, reasoning, decorations), outcome: true, results: true, omits: true, asksFirst: true}
 	// Official is @ag-ui/client from 1.0.0 on, or whoever declares a version as it does.
 	Official = &Line{name: "@ag-ui/client", outcome: true, snapshots: true}
 )
@@ -103,11 +103,6 @@ func (l *Line) NeedsResult() bool { return l != nil && l.results }
 // OmitsQuestions reports whether the client answers without the messages that asked: its request
 // lacks them, with all that stands in them, and its next message has the rest of them again.
 func (l *Line) OmitsQuestions() bool { return l != nil && l.omits }
-
-// BringsConversation reports whether a program around the client that sends its conversation brings
-// messages of it with each answer. An answer without a message comes from one that sends its new
-// messages only.
-func (l *Line) BringsConversation() bool { return l != nil && l.conversation }
 
 // AsksFirst reports whether the client makes a question of a call that an interrupt names, and does
 // not carry that call out, even if it has a tool of that name.

@@ -114,13 +114,13 @@ func TestTable(t *testing.T) {
 		// What the client reads on after.
 		chunk, custom, snapshot, reasoning, strange bool
 		// What it makes of it.
-		outcome, takesSnapshot, needsResult, asksFirst, conversation bool
+		outcome, takesSnapshot, needsResult, asksFirst bool
 	}{
-		{unknown, true, true, true, true, true, false, true, false, false, false},
-		{Official, true, true, true, true, true, true, true, false, false, false},
-		{SDK, false, true, true, true, false, true, false, true, true, true},
-		{InTree, false, false, false, false, false, false, false, true, false, false},
-		{InTreeReasoning, false, false, false, true, false, false, false, true, false, false},
+		{unknown, true, true, true, true, true, false, true, false, false},
+		{Official, true, true, true, true, true, true, true, false, false},
+		{SDK, false, true, true, true, false, true, false, true, true},
+		{InTree, false, false, false, false, false, false, false, true, false},
+		{InTreeReasoning, false, false, false, true, false, false, false, true, false},
 	} {
 		for what, is := range map[string]bool{
 			"a chunk of text":   test.line.Reads(agui.TextChunk) == test.chunk,
@@ -139,7 +139,6 @@ func TestTable(t *testing.T) {
 			"takes a snapshot":  test.line.TakesSnapshots() == test.takesSnapshot,
 			"needs a result":    test.line.NeedsResult() == test.needsResult,
 			"asks first":        test.line.AsksFirst() == test.asksFirst,
-			"conversation":      test.line.BringsConversation() == test.conversation,
 		} {
 			if !is {
 				t.Errorf("%q: %s", test.line, what)

@@ -173,7 +173,6 @@ func speaksOutcome(finish agui.Event) bool {
 // Begin implements translate.Dialect. A plain run goes as it came, but for what a backend of the
 // family would take for an answer: no version minds keys that it does not know (RAN).
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
-	r = r.Whole() // its hosts keep nothing
 	switch {
 	case r.Pause.ID == "":
 		plain := r.With(harmless(r.Input), nil)

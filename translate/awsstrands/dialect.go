@@ -163,7 +163,6 @@ func calls(t agui.Transcript) map[string]agui.Call {
 // that an ended pause has left without a result, and the protocolVersion, which is younger than the
 // adapters.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
-	r = r.Whole() // its adapters go on with what they are sent
 	if r.Pause.ID == "" {
 		var out translate.Out
 		in := withoutHeld(r.Input, r.Ended, agui.Pause{})

@@ -35,11 +35,10 @@ func HistoryOf(list []agui.Message, calls map[string]bool) *History {
 }
 
 // Before is the conversation that a resume goes on with: the client's messages without the new
-// ones, or what the client has been shown where its own lack one of the calls. A backend that keeps
-// the conversation has the calls (NewOnly).
+// ones, or what the client has been shown where its own lack one of the calls.
 func Before(r *translate.Request, calls map[string]bool) *History {
 	list := WithoutMessages(r.Input.Messages, r.New)
-	if !r.NewOnly && !holdsCalls(list, calls) {
+	if !holdsCalls(list, calls) {
 		if known, ok := KnownMessages(r); ok {
 			list = known
 		}

@@ -29,12 +29,9 @@ func WithoutMessages(list, some []agui.Message) []agui.Message {
 
 // MessagesBefore is the conversation that a resume goes on with: the request's messages without
 // those beside the answers. Where the client sends fewer (messages: [] is legal) it is the record's
-// messages, and recorded is true. A backend that keeps the conversation has them (NewOnly).
+// messages, and recorded is true.
 func MessagesBefore(r *translate.Request) (list []agui.Message, recorded bool) {
 	old := WithoutMessages(r.Input.Messages, r.New)
-	if r.NewOnly {
-		return old, false
-	}
 	var kept []agui.Message
 	gjson.ParseBytes(r.Pause.Messages).ForEach(func(_, m gjson.Result) bool {
 		if m.IsObject() {
@@ -52,16 +49,12 @@ func MessagesBefore(r *translate.Request) (list []agui.Message, recorded bool) {
 func conversation(list []agui.Message) int {
 	n := 0
 	for _, m := range list {
-		if IsTurn(m) {
+		switch m.Role {
+		case "user", "assistant", "tool":
 			n++
 		}
 	}
 	return n
-}
-
-// IsTurn reports whether a person, the assistant or a tool has written the message.
-func IsTurn(m agui.Message) bool {
-	return m.Role == "user" || m.Role == "assistant" || m.Role == "tool"
 }
 
 // KnownMessages are all messages that the client has been shown. Those beside the answers are left
@@ -120,10 +113,9 @@ func NewMessages(r *translate.Request) translate.Out {
 // stand last, wherever the client has them: an answer that stood last would be taken once more.
 func WithNewMessages(r *translate.Request) []agui.Message { return slices.Concat(Shown(r), r.New) }
 
-// Shown are the messages that the client has been shown, or its own where that is not known, or
-// where the backend keeps the others (NewOnly).
+// Shown are the messages that the client has been shown, or its own where that is not known.
 func Shown(r *translate.Request) []agui.Message {
-	if list, ok := KnownMessages(r); ok && !r.NewOnly {
+	if list, ok := KnownMessages(r); ok {
 		return list
 	}
 	return WithoutMessages(r.Input.Messages, r.New)

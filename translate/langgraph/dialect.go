@@ -138,7 +138,6 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 
 // Begin implements translate.Dialect.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
-	r = r.Whole() // its checkpoint merges messages by their ids
 	if r.Pause.ID == "" {
 		return plainOut(r.Input.Raw), d.plainRun(r), nil
 	}

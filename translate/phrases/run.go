@@ -100,13 +100,10 @@ func (run *run) ended(res translate.Result) translate.Result {
 		return res
 	}
 	known, ok := kit.KnownMessages(r)
-	if r.NewOnly {
-		known, ok = kit.Shown(r), true
-	}
 	if !ok {
 		return run.left(res) // without the reply to the answer they would be the last word on the question
 	}
-	if !r.NewOnly && !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {
+	if !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {
 		known = append(known, *run.answer)
 	}
 	known, _ = run.d.history(known, r.Ended)

@@ -135,7 +135,6 @@ func (*Dialect) KeepsNothing(p *agui.Pause) bool { return p.Dialect == Name }
 
 // Begin implements translate.Dialect.
 func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
-	r = r.Whole() // its hosts keep nothing
 	if r.Pause.ID == "" {
 		return plainOut(r), newRun(r), nil
 	}
