@@ -157,7 +157,8 @@ func (r *run) findByCalls() (found bool, err error) {
 }
 
 // findCall returns the pauses that a call leads to, newest first. The arguments of a call in an
-// entry may be edited. If they lead nowhere, its id and its tool do.
+// entry may be edited. If they lead nowhere, its id and its tool do, behind a message with a random
+// id: those of models and of messages repeat.
 func (r *run) findCall(c callToLookUp) (open, ended []foundPause, err error) {
 	list, err := r.lookUpCall(byCall, c.Call)
 	if err != nil {
@@ -171,7 +172,7 @@ func (r *run) findCall(c callToLookUp) (open, ended []foundPause, err error) {
 	}
 	return r.pausesAt(c, slices.DeleteFunc(list, func(at pausePlace) bool {
 		behind := r.placeOf(at.Behind)
-		return behind < 0 || at.Behind.ID == "" || r.in.Messages[behind].ID != at.Behind.ID
+		return behind < 0 || !isRandom(at.Behind.ID) || r.in.Messages[behind].ID != at.Behind.ID
 	}))
 }
 

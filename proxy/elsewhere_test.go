@@ -476,6 +476,7 @@ func TestNativeResumeOnAnotherThread(t *testing.T) {
 func TestEditedResumeOnAnotherThread(t *testing.T) {
 	edited := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"g1","name":"delete_file","arguments":{"path":"z.txt"}}}}]`
 	bare := `{"role":"user","content":"delete a.txt"}`
+	counted := `{"id":"1","role":"user","content":"delete a.txt"}`
 	native := func(o *Options) { o.Client = ClientNative }
 	asking := append([]string{started}, frontgate(true)[4:]...)
 	carried := append(append([]string{started}, streams("g1", "delete_file", `{"path":"z.txt"}`, "")...),
@@ -498,10 +499,13 @@ func TestEditedResumeOnAnotherThread(t *testing.T) {
 		"of another one of the principal":  {"ann", "ann", inTreeUser, edited, []string{otherUser}, false},
 		"of the principal, without an id":  {"ann", "ann", inTreeUser, edited, []string{bare}, false},
 		"asked by a message without an id": {"ann", "ann", bare, edited, []string{bare}, false},
-		"of another principal":             {"ann", "bob", inTreeUser, edited, []string{inTreeUser}, false},
-		"about another call":               {"", "", inTreeUser, strings.Replace(edited, `:"g1"`, `:"g2"`, 1), []string{inTreeUser}, false},
-		"of another tool":                  {"", "", inTreeUser, strings.Replace(edited, "delete_file", "wipe", 1), []string{inTreeUser}, false},
-		"with a wrong host's id":           {"", "", inTreeUser, strings.Replace(edited, "ficc_g1", "ficc_g2", 1), []string{inTreeUser}, false},
+		"asked by a message that is counted": {
+			"ann", "ann", counted, edited, []string{counted}, false,
+		},
+		"of another principal":   {"ann", "bob", inTreeUser, edited, []string{inTreeUser}, false},
+		"about another call":     {"", "", inTreeUser, strings.Replace(edited, `:"g1"`, `:"g2"`, 1), []string{inTreeUser}, false},
+		"of another tool":        {"", "", inTreeUser, strings.Replace(edited, "delete_file", "wipe", 1), []string{inTreeUser}, false},
+		"with a wrong host's id": {"", "", inTreeUser, strings.Replace(edited, "ficc_g1", "ficc_g2", 1), []string{inTreeUser}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var by func(*Options)

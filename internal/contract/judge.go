@@ -238,7 +238,12 @@ func (c *Case) stripped() Ruling {
 // record of its own thread. Its answers were for the other one.
 func PassesHere(c *Case, there Ruling) Ruling {
 	r := c.stripped()
-	if r.Do != Pass {
+	switch r.Do {
+	case Pass:
+	case Resume:
+		r.NotTaken, r.Stands = there.NotTaken, there.Stands
+		return r
+	default:
 		return r
 	}
 	there.Missed, there.New = r.Missed, r.New

@@ -294,6 +294,8 @@ func TestPassesHere(t *testing.T) {
 	unseen := endedRecord(store.Finished, endedWell)
 	unseen.Results[0].Unseen = true
 	late := agui.Errorf(agui.ResumeConflict, "too late")
+	decided := store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("x", ""))}
+	decided.Pause.Decisions = []agui.Decision{{Question: "x", Status: agui.Resolved, Payload: []byte("true")}}
 	for name, c := range map[string]struct {
 		own  store.Record
 		do   Act
@@ -304,6 +306,7 @@ func TestPassesHere(t *testing.T) {
 		"its question was decided for it": {unseen, Pass, true},
 		"its question ended in doubt":     {endedRecord(store.Doubtful, endedBadly), Reopen, false},
 		"and nothing is new there":        {unseen, Replay, false},
+		"its question is decided":         {decided, Resume, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := []string{oldUser, assistant, newUser}
@@ -315,8 +318,11 @@ func TestPassesHere(t *testing.T) {
 				Input: agui.RunInput{HasResume: true, Messages: messages(list...)}, Answers: there.Gone, Record: c.own,
 				Locks: func(*agui.Pause) bool { return true }, Valid: validate,
 			}, there)
-			if r.Do != c.do || (r.Missed != nil) != c.miss || c.miss != (len(r.New) > 0) {
+			if r.Do != c.do || (r.Missed != nil) != c.miss || r.Do != Resume && c.miss != (len(r.New) > 0) {
 				t.Fatalf("%+v", r)
+			}
+			if r.Do == Resume && r.NotTaken != late {
+				t.Errorf("it looks as if the answers had been taken: %+v", r)
 			}
 			if r.Do == Pass && (r.Leave != there.Leave || r.NotTaken != late || len(r.Gone) != 1) {
 				t.Errorf("what was ruled there is lost: %+v", r)
