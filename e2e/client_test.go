@@ -30,10 +30,11 @@ const (
 // use.
 type driver struct {
 	*process
-	seq  atomic.Int64
-	mu   sync.Mutex
-	wait map[int64]chan json.RawMessage
-	odd  []string
+	seq   atomic.Int64
+	mu    sync.Mutex
+	wait  map[int64]chan json.RawMessage
+	odd   []string
+	broke []string // see broken
 }
 
 func startDriver(name string) (*driver, error) {
@@ -79,8 +80,8 @@ func (d *driver) read() {
 			return
 		}
 		var head struct {
-			Seq   int64
-			Stray string
+			Seq          int64
+			Stray, Broke string
 		}
 		if json.Unmarshal(line, &head) != nil {
 			head.Stray = "not JSON: " + string(line)
@@ -89,6 +90,9 @@ func (d *driver) read() {
 		if head.Stray != "" {
 			d.odd = append(d.odd, head.Stray)
 		}
+		if head.Broke != "" {
+			d.broke = append(d.broke, head.Broke)
+		}
 		c := d.wait[head.Seq]
 		delete(d.wait, head.Seq)
 		d.mu.Unlock()
@@ -96,6 +100,13 @@ func (d *driver) read() {
 			c <- line
 		}
 	}
+}
+
+// broken are the addresses of the answers that broke off at a client.
+func (d *driver) broken() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.broke)
 }
 
 func (d *driver) strayed() []string {

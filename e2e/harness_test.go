@@ -102,6 +102,9 @@ func TestMain(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "e2e: clients behind Holdpoint threw %d times what no caller could catch, first: %s\n", len(strays), strays[0])
 			code = 1
 		}
+		if broken := shared.through.broken(); len(broken) > 0 {
+			fmt.Fprintf(os.Stderr, "e2e: %d answers broke off at clients, whose runs say so: %q\n", len(broken), broken)
+		}
 	} else {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 	}

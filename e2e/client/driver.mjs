@@ -27,7 +27,13 @@ const plain = (v) => (v === undefined ? null : JSON.parse(JSON.stringify(v)));
 const say = (answer) => process.stdout.write(JSON.stringify(answer) + "\n");
 const told = (e) => ({ name: e?.name ?? typeof e, message: String(e?.message ?? e), status: e?.status ?? null });
 
-process.on("unhandledRejection", (e) => say({ seq: 0, stray: `unhandledRejection: ${e?.stack ?? e}` }));
+// The clients throw the error of a connection that breaks once more when they leave it, where nobody can catch it. Whoever
+// called had it already, and its run says that the answer broke.
+const delivered = new WeakMap();
+process.on("unhandledRejection", (e) => {
+  if (delivered.has(e)) say({ seq: 0, broke: delivered.get(e) });
+  else say({ seq: 0, stray: `unhandledRejection: ${e?.stack ?? e}` });
+});
 process.on("uncaughtException", (e) => say({ seq: 0, stray: `uncaughtException: ${e?.stack ?? e}` }));
 for (const level of ["log", "info", "debug", "warn", "error"])
   console[level] = (...args) => running.getStore()?.warnings.push(`${level}: ${args.map((a) => a?.message ?? String(a)).join(" ")}`);
@@ -63,7 +69,11 @@ globalThis.fetch = async (url, init) => {
       try {
         const { done, value } = await reader.read();
         if (done) { note.end = "clean"; out.close(); } else { note.text += decoder.decode(value, { stream: true }); out.enqueue(value); }
-      } catch (e) { note.end = `broken: ${e?.cause?.code ?? e?.message ?? e}`; out.error(e); }
+      } catch (e) {
+        note.end = `broken: ${e?.cause?.code ?? e?.message ?? e}`;
+        if (e instanceof Error) delivered.set(e, String(url));
+        out.error(e);
+      }
     },
     cancel(reason) { note.end = "left"; return reader.cancel(reason); },
   });
