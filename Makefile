@@ -77,7 +77,7 @@ retry = for try in 1 2 3; do if $(1); then break; elif (( try == 3 )); then exit
 modules: # what the rest is built of
 	@$(call retry,$(GO) mod download)
 
-unit: ## Go only, the short form: two minutes on two idle cores; make test has the long one
+unit: ## Go only, the short form; make test has the long one
 	$(GO) vet ./...
 	$(GO) test -short -timeout 10m ./...
 
