@@ -241,7 +241,7 @@ func (r *run) replay(result *store.Result) []agui.Event {
 		return append(append(events, r.latestSnapshots()...), r.finishEvent())
 	}
 	r.report.outcome = "replay"
-	finish := r.withRunIDs(agui.NewEvent(slices.Clone(result.Finish)))
+	finish := r.forClient(r.withRunIDs(agui.NewEvent(slices.Clone(result.Finish)))) // another client may have been told it
 	events := append([]agui.Event{r.startEvent()}, r.streamedEnd(result)...)
 	if r.showsEnd(result.Pause) {
 		events = append(events, r.storedSnapshots(endedSnapshots(result), result.Seen)...)
