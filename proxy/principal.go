@@ -68,39 +68,6 @@ func (r *request) clientThread() string {
 	return r.thread
 }
 
-// appendThread appends what has to change in an event that names the backend's thread where the
-// client's belongs.
-func (r *run) appendThread(edits []agui.Edit, ev agui.Event) []agui.Edit {
-	if r.request.thread != "" && agui.View(ev.JSON).Get("threadId").Str == r.in.ThreadID {
-		edits = append(edits, agui.Edit{Key: "threadId", Text: r.request.thread})
-	}
-	return edits
-}
-
-// inClientThread is an event that a dialect has made, as the client is to have it.
-func (r *run) inClientThread(ev agui.Event) agui.Event {
-	if r.request.thread == "" || ev.Type != agui.RunStarted && ev.Type != agui.RunFinished || !ev.Valid() {
-		return ev
-	}
-	var few [2]agui.Edit
-	if edits := r.appendThread(r.appendEcho(few[:0], ev), ev); len(edits) > 0 {
-		return ev.With(agui.SetKeys(ev.JSON, edits...))
-	}
-	return ev
-}
-
-// appendEcho appends what has to change in a RUN_STARTED that repeats the input.
-func (r *run) appendEcho(edits []agui.Edit, ev agui.Event) []agui.Edit {
-	if r.request.thread == "" || ev.Type != agui.RunStarted {
-		return edits
-	}
-	echo := agui.View(ev.JSON).Get("input")
-	if !echo.IsObject() || echo.Get("threadId").Str != r.in.ThreadID {
-		return edits
-	}
-	return append(edits, agui.Edit{Key: "input", JSON: agui.SetString([]byte(echo.Raw), "threadId", r.request.thread)})
-}
-
 // withholds says what of a thread must not be told to the resume that goes on with it. Without
 // principals an answer shows no more than that its sender knows the thread's id: by that he was
 // told the question. What the stream itself brings is the backend's to tell.

@@ -15,6 +15,7 @@ import (
 
 	"holdpoint/internal/without"
 	"holdpoint/proxy/internal/backend"
+	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
 
@@ -229,7 +230,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	}
 	res.Body = http.NoBody // pump writes the stream
 	res.StatusCode, res.Status = http.StatusOK, ""
-	streamHeader(res.Header)
+	stream.MakeHeader(res.Header)
 	res.ContentLength = -1
 	res.Uncompressed = true
 	res.Trailer = nil
@@ -306,7 +307,7 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 		r.body.answered(answer{end: ending{broken: r.unanswered(req.Context(), err)}})
 		return
 	}
-	streamHeader(w.Header())
+	stream.MakeHeader(w.Header())
 	r.returnID(w.Header())
 	r.body = r.unreachable(req.Context(), err)
 	h.allowOwn(w.Header(), r.request.http)

@@ -1,4 +1,4 @@
-package proxy
+package stream
 
 import (
 	"net/http"
@@ -28,7 +28,7 @@ func TestHeadersOfAStream(t *testing.T) {
 			if tt.said != nil {
 				header["Cache-Control"] = tt.said
 			}
-			streamHeader(header)
+			MakeHeader(header)
 			if got := header["Cache-Control"]; !slices.Equal(got, []string{tt.want}) {
 				t.Errorf("Cache-Control %q, want %q", got, tt.want)
 			}
