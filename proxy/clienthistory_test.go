@@ -219,3 +219,54 @@ func TestResultsInHoldpointsWords(t *testing.T) {
 		t.Errorf("the messages are %s, want %s", strings.Join(got, "|"), want)
 	}
 }
+
+// TestOwnResultTakesTheNearestCall: ids of some models repeat. A result of Holdpoint's own takes
+// the nearest call before it along, and no other call of that id.
+func TestOwnResultTakesTheNearestCall(t *testing.T) {
+	calls := func(message string, ids ...string) string {
+		list := make([]string, len(ids))
+		for n, id := range ids {
+			list[n] = fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":"f","arguments":"{}"}}`, id)
+		}
+		return fmt.Sprintf(`{"id":%q,"role":"assistant","content":"","toolCalls":[%s]}`, message, strings.Join(list, ","))
+	}
+	result := func(call, content string) string {
+		return fmt.Sprintf(`{"id":"of-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, content)
+	}
+	own := result("k", ownApproved)
+	for name, c := range map[string]struct {
+		messages []string
+		want     string
+	}{
+		"an open call before it":         {[]string{calls("a", "k"), calls("b", "k"), own}, "a:k b:"},
+		"an open call after it":          {[]string{calls("a", "k"), own, calls("b", "k")}, "a: b:k"},
+		"an open call in the same turn":  {[]string{calls("a", "k", "k"), own}, "a:k"},
+		"a call beside it":               {[]string{calls("a", "k", "l"), own, result("l", "seen")}, "a:l result:l"},
+		"a result of the tool before it": {[]string{calls("a", "k"), result("k", "done"), calls("b", "k"), own}, "a:k result:k b:"},
+		"a result of the tool after it":  {[]string{calls("a", "k"), own, calls("b", "k"), result("k", "done")}, "a: b:k result:k"},
+		"the same call's real result":    {[]string{calls("a", "k"), own, result("k", "done")}, "a:k result:k"},
+		"two of them":                    {[]string{calls("a", "k"), own, calls("b", "k"), own, calls("c", "k")}, "a: b: c:k"},
+		"no call before it":              {[]string{own, calls("a", "k")}, "a:k"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, nil)
+			in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[` + strings.Join(c.messages, ",") + `]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := loneRun(t.Context(), g.h, "/", &in)
+			r.mendHistory()
+			var got []string
+			for _, m := range r.in.Messages {
+				if m.Role == "tool" {
+					got = append(got, "result:"+m.ToolCallID)
+				} else {
+					got = append(got, m.ID+":"+strings.Join(callsIn(m), ","))
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("the messages are %s, want %s", strings.Join(got, " "), c.want)
+			}
+		})
+	}
+}

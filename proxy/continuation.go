@@ -113,7 +113,7 @@ func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 		}
 	}
 	withheld, abandoned := 0, 0
-	in, edited := kit.WithoutOpenCalls(r.in, func(c agui.Call, isAbandoned bool) bool {
+	in, edited := kit.WithoutOpenCalls(r.in, func(c agui.Call, _ int, isAbandoned bool) bool {
 		if c.ID != "" && answered[c.ID] {
 			return false
 		}

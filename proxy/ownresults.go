@@ -39,9 +39,9 @@ func isOwnResult(m agui.Message) bool {
 
 // withoutOwnResults returns the messages without Holdpoint's own results. A backend that keeps its
 // thread has what came of the call. Of one that keeps nothing, and where no question about the call
-// is known any more, the call goes too: a provider refuses a call without a result. A result that
-// the record has as the backend's own, or as one that the backend got, is another's with the same
-// text.
+// is known any more, the nearest call before the result goes too: a provider refuses a call without
+// a result. A result that the record has as the backend's own, or as one that the backend got, is
+// another's with the same text.
 func (r *run) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []agui.Message {
 	if !slices.ContainsFunc(list, isOwnResult) {
 		return list
@@ -59,18 +59,38 @@ func (r *run) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []agu
 		}
 	}
 	others := r.othersResults(list, pauses)
-	goes := map[string]bool{}
-	kept := slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool {
-		if !isOwnResult(m) || others[m.ToolCallID] {
-			return false
-		}
-		goes[m.ToolCallID] = goes[m.ToolCallID] || !stays[m.ToolCallID]
-		return true
-	})
 	in := r.in
-	in.Messages = kept
-	in, _ = kit.WithoutOpenCalls(in, func(c agui.Call, _ bool) bool { return goes[c.ID] })
+	in.Messages = nil
+	gone := map[heldCall]int{}
+	holders := map[string]int{} // the last message with a call so far: ids of some models repeat
+	for _, m := range list {
+		if isOwnResult(m) && !others[m.ToolCallID] {
+			if at, held := holders[m.ToolCallID]; held && !stays[m.ToolCallID] {
+				gone[heldCall{at, m.ToolCallID}]++
+			}
+			continue
+		}
+		if !m.Plain {
+			for _, c := range kit.Calls(agui.View(m.JSON)) { // in any spelling, as below
+				for _, id := range kit.Texts(c, "id") {
+					holders[id] = len(in.Messages)
+				}
+			}
+		}
+		in.Messages = append(in.Messages, m)
+	}
+	in, _ = kit.WithoutOpenCalls(in, func(c agui.Call, at int, _ bool) bool {
+		call := heldCall{at, c.ID}
+		gone[call]--
+		return gone[call] >= 0
+	})
 	return in.Messages
+}
+
+// A heldCall is a call in the message at a place of a list.
+type heldCall struct {
+	at int
+	id string
 }
 
 // othersResults returns the calls whose results have Holdpoint's words and are in the messages that

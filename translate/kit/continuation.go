@@ -63,15 +63,16 @@ func declaredTools(in agui.RunInput) map[string]bool {
 	return tools
 }
 
-// WithoutOpenCalls returns the input without the calls that have no result, if goes reports so.
-// abandoned reports that a user's message follows the call. A call of several ids or names has Name
-// "". No message goes: one that has nothing else stays with an empty text, and keeps its id. edited
-// holds the messages that have changed, by their bytes before.
+// WithoutOpenCalls returns the input without the calls that have no result, if goes reports so. at
+// is the place of the call's message. abandoned reports that a user's message follows the call. A
+// call of several ids or names has Name "". No message goes: one that has nothing else stays with
+// an empty text, and keeps its id. edited holds the messages that have changed, by their bytes
+// before.
 //
 // A result counts only if every backend reads it as one: its role and the name of its toolCallId
 // are spelled without underscores. It counts for the nearest call before it, because ids may
 // repeat.
-func WithoutOpenCalls(in agui.RunInput, goes func(c agui.Call, abandoned bool) bool) (out agui.RunInput, edited map[string]agui.Message) {
+func WithoutOpenCalls(in agui.RunInput, goes func(c agui.Call, at int, abandoned bool) bool) (out agui.RunInput, edited map[string]agui.Message) {
 	results, abandoned := map[string]bool{}, false
 	list := in.Messages
 	for at := len(list) - 1; at >= 0; at-- {
@@ -88,7 +89,7 @@ func WithoutOpenCalls(in agui.RunInput, goes func(c agui.Call, abandoned bool) b
 			call, single := callIn(c)
 			is := single && results[call.ID]
 			delete(results, call.ID)
-			if !is && goes(call, abandoned) {
+			if !is && goes(call, at, abandoned) {
 				return nil
 			}
 			return json.RawMessage(c.Raw)
