@@ -13,6 +13,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/words"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -205,16 +206,16 @@ func resultsAgain(result *store.Result, lacks func(call string) bool, results ma
 		for _, frame := range kit.CallFrames(agui.Call{ID: id, Name: i.Calls[at].Name, Args: i.Calls[at].Args}) {
 			events = append(events, agui.NewEvent(frame))
 		}
-		content := ownAnswered
+		content := words.Answered
 		for _, g := range result.Given {
 			switch {
 			case g.ID != i.ID:
 			case g.Status == agui.Cancelled || g.Says == saysDenied:
-				content = ownDenied
+				content = words.Denied
 			case result.How == store.Doubtful:
-				content = ownDoubt
+				content = words.InDoubt
 			case g.Says == saysApproved:
-				content = ownApproved
+				content = words.Approved
 			}
 		}
 		events = append(events, kit.ToolReply{ID: "result-" + id, Call: id, Content: content}.Event())

@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/words"
 	"holdpoint/store"
 	"holdpoint/translate/dialects"
 )
@@ -197,7 +198,7 @@ func wordsOf(t *testing.T, text, madeUp string) ([]agui.Message, func([]agui.Mes
 func TestResultsInHoldpointsWords(t *testing.T) {
 	g := newRig(t, nil)
 	result := func(call string) string {
-		return fmt.Sprintf(`{"id":"of-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, ownApproved)
+		return fmt.Sprintf(`{"id":"of-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, words.Approved)
 	}
 	calls := `{"id":"a","role":"assistant","content":"","toolCalls":[{"id":"asked","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"tools","type":"function","function":{"name":"g","arguments":"{}"}},{"id":"unknown","type":"function","function":{"name":"h","arguments":"{}"}}]}`
 	body := `{"threadId":"t","runId":"r","messages":[` + strings.Join([]string{oldUser, calls, result("asked"), result("tools"), result("unknown"), newUser}, ",") + `]}`

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/words"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
@@ -16,26 +17,8 @@ import (
 // Many backends tell no result of such a call. So Holdpoint tells one in its own words. The backend
 // never gets it, because one that keeps its thread has what came of the call already.
 
-// What Holdpoint says as the result of a call. The words are known again by their text, so a
-// restart forgets none.
-const (
-	ownApproved = "Holdpoint: this was approved and handed on. The agent told no result of it."
-	ownDenied   = "Holdpoint: this was not approved. The agent told no result of it."
-	ownAnswered = "Holdpoint: the answer was handed on. The agent told no result of it."
-	ownDoubt    = "Holdpoint: the answer was handed on, and it is not known whether this was done."
-)
-
 // isOwnResult reports whether a message is a result of Holdpoint's own.
-func isOwnResult(m agui.Message) bool {
-	if m.Role != "tool" {
-		return false
-	}
-	switch contentOf(m) {
-	case ownApproved, ownDenied, ownAnswered, ownDoubt:
-		return true
-	}
-	return false
-}
+func isOwnResult(m agui.Message) bool { return m.Role == "tool" && words.IsOwn(contentOf(m)) }
 
 // withoutOwnResults returns the messages without Holdpoint's own results. A backend that keeps its
 // thread has what came of the call. Of one that keeps nothing, and where no question about the call
@@ -163,8 +146,8 @@ func (r *run) ownResults(next *agui.Pause, doubtful bool) []agui.Event {
 			events = append(events, c.events()...)
 		}
 		content := r.knownCalls.says[id]
-		if doubtful && content != ownDenied {
-			content = ownDoubt
+		if doubtful && content != words.Denied {
+			content = words.InDoubt
 		}
 		if r.request.client.ParsesResults() {
 			content = string(agui.MustMarshal(content)) // it throws at text that is not JSON
@@ -186,12 +169,12 @@ func ownContents(p *agui.Pause, answers []agui.Answer) map[string]string {
 		if says == agui.Unclear {
 			says = kit.Says(i, a)
 		}
-		content := ownAnswered
+		content := words.Answered
 		switch {
 		case a.Status == agui.Cancelled || says == agui.Denies:
-			content = ownDenied
+			content = words.Denied
 		case says == agui.Approves:
-			content = ownApproved
+			content = words.Approved
 		}
 		contents[i.ToolCallID()] = content
 	}
