@@ -234,7 +234,7 @@ func TestOwnResultTakesTheNearestCall(t *testing.T) {
 	result := func(call, content string) string {
 		return fmt.Sprintf(`{"id":"of-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, content)
 	}
-	own := result("k", ownApproved)
+	own := result("k", words.Approved)
 	for name, c := range map[string]struct {
 		messages []string
 		want     string
