@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -33,7 +34,7 @@ type claim struct {
 // take takes the pause for the answers. read is what they say, in their order. Claim before send:
 // of two equal clicks one reaches the backend. An error is the store's; see quicker.
 func (c *claim) take(p *agui.Pause, answers []agui.Answer, read []agui.Reading, now time.Time) error {
-	token, asked := random128(), time.Now()
+	token, asked := ids.Random128(), time.Now()
 	err := c.ledger.claim(p, token, answers, read, now)
 	if err != nil && !quicker(err) {
 		_ = c.ledger.release(token) // if it was taken after all: nothing was sent

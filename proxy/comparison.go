@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/dialect"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
@@ -46,7 +47,7 @@ func (r *run) compare(request *translate.Request, named translate.Run) translate
 }
 
 func beginOther(recognizer translate.Dialect, request *translate.Request) (other translate.Run, err error) {
-	defer caught("Begin", &err)
+	defer dialect.Caught("Begin", &err)
 	_, other, err = recognizer.Begin(request)
 	return other, err
 }
@@ -60,7 +61,7 @@ func (c *comparison) Event(ev agui.Event, emit func(agui.Event)) error {
 }
 
 func (c *comparison) show(ev agui.Event) (err error) {
-	defer caught("Event", &err)
+	defer dialect.Caught("Event", &err)
 	return c.other.Event(ev, func(agui.Event) {})
 }
 
@@ -113,7 +114,7 @@ func endRun(h *Handler, log *slog.Logger, of translate.Run, e translate.End) (tr
 }
 
 func (c *comparison) endOther(e translate.End) (found translate.Result, err error) {
-	defer caught("End", &err)
+	defer dialect.Caught("End", &err)
 	return c.other.End(e)
 }
 

@@ -6,6 +6,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/dialect"
 	"holdpoint/proxy/internal/stream"
 )
 
@@ -60,7 +61,7 @@ func (r *run) attempts(out *stream.Writer) {
 }
 
 func (r *run) notJudged(err error) {
-	if bug := (*dialectBug)(nil); errors.As(err, &bug) {
+	if bug := (*dialect.Bug)(nil); errors.As(err, &bug) {
 		r.verdict = contract.Ruling{
 			Do: contract.Refuse, Refusal: r.dialectFailed("Answers", err), Reask: true,
 		}

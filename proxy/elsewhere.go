@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/client"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -436,7 +437,7 @@ func (r *run) occupyOwnThread() (free bool, err error) {
 	}
 	at := r.ledger
 	at.key = own.key
-	o := &occupancy{ledger: &at, log: r.log, token: random128()}
+	o := &occupancy{ledger: &at, log: r.log, token: ids.Random128()}
 	if err := at.occupy(context.WithoutCancel(r.life.ctx), o.token, LeaseTime); err != nil {
 		o.end()
 		return false, err

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/dialect"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -121,7 +122,7 @@ func (r *run) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading {
 	}
 	if d, ok := r.h.opts.Dialect.(translate.Interpreter); ok {
 		err := func() (err error) {
-			defer caught("Interpret", &err)
+			defer dialect.Caught("Interpret", &err)
 			d.Interpret(asked, answers, list)
 			return nil
 		}()

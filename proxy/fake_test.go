@@ -21,6 +21,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 	"holdpoint/store/storetest"
@@ -240,7 +241,7 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 }
 
 // recordKey names the record of a thread where there are no tenants and the agent has no name.
-func recordKey(path, thread string) store.Key { return threadKey("", "", path, thread) }
+func recordKey(path, thread string) store.Key { return ids.ThreadKey("", "", path, thread) }
 
 // loneRun is a run as ServeHTTP makes it, without a client: for tests that drive one part by hand.
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {

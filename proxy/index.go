@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -10,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -82,13 +81,8 @@ type pausePlace struct {
 }
 
 func (r *run) indexKey(kind indexKind, what ...string) store.Key {
-	parts := make([]byte, 0, 512)
-	for _, part := range append([]string{"holdpoint index 1", string(kind), r.who.Tenant, r.h.opts.Agent, r.request.path}, what...) {
-		parts = binary.AppendUvarint(parts, uint64(len(part)))
-		parts = append(parts, part...)
-	}
-	sum := sha256.Sum256(parts)
-	return store.Key(hexOf(sum[:]))
+	parts := append([]string{"holdpoint index 1", string(kind), r.who.Tenant, r.h.opts.Agent, r.request.path}, what...)
+	return store.Key(ids.Digest(parts...))
 }
 
 // callParts returns what tells a call from others: its id, its tool and its arguments.

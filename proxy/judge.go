@@ -5,6 +5,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/dialect"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -101,7 +102,7 @@ func (r *run) load() (err error) {
 // readAnswers has the dialect read the request's fields. pauseID is the pause that they were read
 // for, "" if none is known.
 func (r *run) readAnswers() (pauseID string, err error) {
-	defer caught("Answers", &err)
+	defer dialect.Caught("Answers", &err)
 	r.show = r.showFor()
 	var p agui.Pause
 	r.namedPause(&p)
@@ -117,7 +118,7 @@ func (r *run) readAnswers() (pauseID string, err error) {
 
 // readReplies has the dialect read the messages.
 func (r *run) readReplies(pauseID string) (err error) {
-	defer caught("Replies", &err)
+	defer dialect.Caught("Replies", &err)
 	r.replies = r.readHistory()
 	r.answers.withReplies(r.replies, pauseID, r.record.Pause)
 	r.markRepeatedEntries()
@@ -128,7 +129,7 @@ func (r *run) readReplies(pauseID string) (err error) {
 func (r *run) noteUnread(err error) error {
 	var unread *agui.RunError
 	if err != nil && !errors.As(err, &unread) {
-		return asBug("Answers", err)
+		return dialect.AsBug("Answers", err)
 	}
 	if r.in.ResumeObject != nil && r.answers.list == nil && unread == nil {
 		unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")

@@ -1,11 +1,7 @@
 package proxy
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
-	"encoding/hex"
 	"net/url"
 	"path"
 	"strings"
@@ -13,19 +9,6 @@ import (
 
 	"holdpoint/store"
 )
-
-// threadKey names the record of a thread. agent is the name that the operator gave the agent, and
-// thread the thread as the backend knows it. The parts are hashed: what a client chose is in no
-// key, and the lengths between them keep ("a","bc") and ("ab","c") apart.
-func threadKey(tenant, agent, path, thread string) store.Key {
-	parts := make([]byte, 0, 256)
-	for _, part := range [...]string{tenant, agent, path, thread} {
-		parts = binary.AppendUvarint(parts, uint64(len(part)))
-		parts = append(parts, part...)
-	}
-	sum := sha256.Sum256(parts)
-	return store.Key(hex.EncodeToString(sum[:]))
-}
 
 // recordPath is the path as it goes into a record's key. Spellings that a backend may take for the
 // same path have one record: doubled and closing slashes, percent-encoding, case.
@@ -38,23 +21,6 @@ func recordPath(p string) string {
 		segments[i], _, _ = strings.Cut(s, ";") // servlet containers route /chat;x as /chat
 	}
 	return strings.ToLower(path.Clean("/" + strings.Join(segments, "/")))
-}
-
-// hexOf writes the bytes of an id or of a digest.
-func hexOf(b []byte) string { return string(hex.AppendEncode(make([]byte, 0, 2*sha256.Size), b)) }
-
-// randomID is 72 random bits: the part of an interrupt id that an old answer cannot hit.
-func randomID() string {
-	var b [9]byte
-	rand.Read(b[:])
-	return base64.RawURLEncoding.EncodeToString(b[:])
-}
-
-// random128 makes pause ids and claim tokens. No client sees them.
-func random128() string {
-	var b [16]byte
-	rand.Read(b[:])
-	return hexOf(b[:])
 }
 
 // A passedCall is a hash of a thread's key and the id of a call: clients choose both. own reports

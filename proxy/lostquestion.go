@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -150,7 +151,7 @@ func (r *run) namedByClients() *agui.Pause {
 // cancel has a claim like any other answer, and goes out once.
 func (r *run) reopen(ended *store.Result) {
 	p := *ended.Pause
-	p.ID = random128()
+	p.ID = ids.Random128()
 	p.Interrupts = slices.Clone(p.Interrupts)
 	for n := range p.Interrupts {
 		p.Interrupts[n].CancelOnly = true

@@ -13,6 +13,7 @@ import (
 
 	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/backend"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -64,7 +65,7 @@ func New(opts Options) (*Handler, error) {
 		o.Now = time.Now
 	}
 	if o.NewID == nil {
-		o.NewID = randomID
+		o.NewID = ids.Random72
 	}
 	h.fixed, h.allowances = newFixed(o.AllowOrigins), newAllowances(o.Now)
 	h.allowances.asks = h.preflight

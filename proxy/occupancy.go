@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+
+	"holdpoint/proxy/internal/ids"
 )
 
 // An occupancy tells all replicas that a run without a claim goes on without its client. It stands
@@ -37,7 +39,7 @@ func (o *occupancy) step(ctx context.Context) bool {
 		return false
 	}
 	if o.token == "" {
-		o.token = random128()
+		o.token = ids.Random128()
 	}
 	if err := o.ledger.occupy(ctx, o.token, LeaseTime); err != nil && ctx.Err() == nil {
 		o.log.Warn("the other replicas do not know that this run goes on", "err", err)

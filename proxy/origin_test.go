@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/principal"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
 )
 
@@ -18,7 +19,7 @@ func TestOriginOfPause(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started, []string{asks, finished}[min(n, 2)-1]))
 	}, func(o *Options) { o.Events, o.Agent = h, "billing" })
-	key := threadKey("", "billing", "/agent", "t")
+	key := ids.ThreadKey("", "billing", "/agent", "t")
 	load := func() store.Record {
 		t.Helper()
 		rec, err := g.store.Load(t.Context(), key, "")

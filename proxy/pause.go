@@ -15,6 +15,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
 	"holdpoint/internal/tanstack"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -151,7 +152,7 @@ func (r *run) refusePause(told *agui.RunError) *agui.RunError {
 func (r *run) mint(res *translate.Result) *agui.Pause {
 	p := res.Asked.Pause(r.exchange.speaks(r.h.opts.Dialect))
 	p.Backend = res.Backend
-	p.ID = random128()
+	p.ID = ids.Random128()
 	p.From = r.h.clientHash(r.request.http)
 	p.Origin = r.origin()
 	r.noteCalls(p.Interrupts)
@@ -264,7 +265,7 @@ func digestInterrupts(list ...agui.Interrupt) string {
 		b = append(b, ']')
 	}
 	sum := sha256.Sum256(b)
-	return hexOf(sum[:])
+	return ids.Hex(sum[:])
 }
 
 // keep saves the pause. If one with the same questions stands already, that one is told.

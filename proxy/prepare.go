@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/door"
 	"holdpoint/internal/event"
 	"holdpoint/internal/tanstack"
+	"holdpoint/proxy/internal/dialect"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -178,7 +179,7 @@ func (r *run) begin(resumed *agui.Pause) bool {
 }
 
 func (r *run) askBegin(request *translate.Request) (err error) {
-	defer caught("Begin", &err)
+	defer dialect.Caught("Begin", &err)
 	if request.Answers, err = withYesNo(&request.Pause, request.Answers, request.EndOnly); err != nil {
 		return err
 	}

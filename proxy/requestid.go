@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/ids"
 )
 
 // A run has an id of its request, by which the lines of a proxy in front, of Holdpoint and of the
@@ -23,7 +24,7 @@ func requestIDOf(req *http.Request) string {
 	if ids := req.Header[requestIDHeader]; len(ids) == 1 && saneID(ids[0]) {
 		return strings.Clone(ids[0])
 	}
-	return random128()
+	return ids.Random128()
 }
 
 func saneID(id string) bool {

@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/client"
 	"holdpoint/internal/contract"
 	"holdpoint/internal/principal"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
@@ -70,7 +71,7 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who
 	r.request.toBackendThread(who)
 	r.anew()
 	r.ledger = ledger{
-		store: h.opts.Store, key: threadKey(who.Tenant, h.opts.Agent, route, in.ThreadID), owner: who.Owner().ID(),
+		store: h.opts.Store, key: ids.ThreadKey(who.Tenant, h.opts.Agent, route, in.ThreadID), owner: who.Owner().ID(),
 	}
 	r.log = slog.New(runLog{r})
 	r.claim.ledger, r.claim.log = &r.ledger, r.log

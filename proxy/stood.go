@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/dialect"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -137,7 +138,7 @@ func (r *run) noteStood(p *agui.Pause) {
 // stood are the replies to a pause's questions that are there before it asks: in the messages that
 // the client has sent, and in what the stream has told of them.
 func (r *run) stood(p *agui.Pause) (_ []agui.StoodReply, err error) {
-	defer caught("Replies", &err)
+	defer dialect.Caught("Replies", &err)
 	reader, ok := r.h.opts.Dialect.(translate.HistoryReader)
 	if !ok || !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) > 0 }) {
 		return nil, nil

@@ -1,0 +1,33 @@
+// Package dialect makes a Bug of what a dialect does against its contract: of a panic, and of an
+// error that is not an *agui.RunError. It neither logs nor answers. Every room of proxy that calls
+// a dialect may import it.
+package dialect
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// A Bug is an error or a panic that the contract of a dialect does not allow.
+type Bug struct {
+	Method string // of the dialect
+	Err    error
+	Stack  []byte // of a panic, else nil
+}
+
+func (b *Bug) Error() string { return "dialect: " + b.Method + ": " + b.Err.Error() }
+
+// AsBug returns the Bug in an error of a dialect's method, or makes one of the error.
+func AsBug(method string, err error) *Bug {
+	bug := &Bug{Method: method, Err: err}
+	errors.As(err, &bug)
+	return bug
+}
+
+// Caught turns a panic of a dialect's method into a Bug in *err. Callers of the method defer it.
+func Caught(method string, err *error) {
+	if p := recover(); p != nil {
+		*err = &Bug{Method: method, Err: fmt.Errorf("panic: %v", p), Stack: debug.Stack()}
+	}
+}

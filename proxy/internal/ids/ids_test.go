@@ -1,0 +1,44 @@
+package ids_test
+
+import (
+	"testing"
+
+	"holdpoint/proxy/internal/ids"
+)
+
+// TestKeys holds that the keys of records stay what they were: they stand in the stores.
+func TestKeys(t *testing.T) {
+	for want, got := range map[string]string{
+		"96c2c9ce17c586ac7cf68f63ac51da03f2e04f22734a89a88b095a0e6d2816e8": string(ids.ThreadKey("", "billing", "/agent", "t")),
+		"f4a70905f0942fb679a8c1d7fd1defdc1d66f79843b5ab52c092473e5c152ac8": ids.Digest("holdpoint index 1", "question", "", "", "/agent", "id1"),
+		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855": ids.Digest(),
+		"00ff": ids.Hex([]byte{0, 255}),
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// TestDigestKeepsPartsApart holds that no two lists of parts have one digest because they join to
+// one text.
+func TestDigestKeepsPartsApart(t *testing.T) {
+	seen := map[string][]string{}
+	for _, parts := range [][]string{{"abc"}, {"a", "bc"}, {"ab", "c"}, {"a", "b", "c"}, {"", "abc"}, {"abc", ""}, {"\x01a", "bc"}, {}} {
+		digest := ids.Digest(parts...)
+		if before, is := seen[digest]; is {
+			t.Errorf("%q and %q have one digest", before, parts)
+		}
+		seen[digest] = parts
+	}
+}
+
+// TestRandom holds how long random ids are, and that no two are the same.
+func TestRandom(t *testing.T) {
+	for want, random := range map[int]func() string{12: ids.Random72, 32: ids.Random128} {
+		a, b := random(), random()
+		if len(a) != want || len(b) != want || a == b {
+			t.Errorf("got %q and %q, want two of %d characters", a, b, want)
+		}
+	}
+}
