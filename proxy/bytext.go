@@ -9,7 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/client"
+	"holdpoint/internal/clients"
+	"holdpoint/proxy/internal/words"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
@@ -58,7 +59,7 @@ func asksByEvent(p *agui.Pause) bool {
 
 // asksByCalls reports whether the backend asks each question by a call, and the client's programs
 // answer such calls by messages.
-func asksByCalls(p *agui.Pause, line *client.Line) bool {
+func asksByCalls(p *agui.Pause, line *clients.Line) bool {
 	calls := false
 	for _, own := range p.Native {
 		tool := "" // of the call that begins here
@@ -77,18 +78,15 @@ func asksByCalls(p *agui.Pause, line *client.Line) bool {
 	return calls && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) == 0 })
 }
 
-// textPrefix begins the ids of the messages that tell a pause as a text.
-const textPrefix = "holdpoint-question-"
-
 // textID returns the id of the message that tells the pause as a text. It names the first question,
 // so that a chat shows what was asked after the record is gone.
-func textID(p *agui.Pause) string { return textPrefix + p.Interrupts[0].ID }
+func textID(p *agui.Pause) string { return words.QuestionID(p.Interrupts[0].ID) }
 
 // namedByText returns the questions that the request's texts name, and the record does not know.
 func (r *run) namedByText() []string {
 	var ids []string
 	for n := range r.request.input.Messages {
-		id, is := strings.CutPrefix(r.request.input.Messages[n].ID, textPrefix)
+		id, is := words.QuestionOf(r.request.input.Messages[n].ID)
 		if is && r.record.ResultOf(id) == nil && (r.record.Pause == nil || r.record.Pause.Interrupt(id) == nil) {
 			ids = append(ids, id)
 		}
@@ -133,7 +131,8 @@ func (r *run) questionText(p *agui.Pause) []agui.Event {
 
 // isQuestionText reports whether a message is such a text, as the client holds it.
 func isQuestionText(m *agui.Message) bool {
-	return m.Role == "assistant" && strings.HasPrefix(m.ID, textPrefix) && len(kit.Calls(agui.View(m.JSON))) == 0
+	_, is := words.QuestionOf(m.ID)
+	return is && m.Role == "assistant" && len(kit.Calls(agui.View(m.JSON))) == 0
 }
 
 // givesUp reports whether a new message of the person gives the open pause up: the client was told

@@ -7,7 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/client"
+	"holdpoint/internal/clients"
 	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
@@ -403,7 +403,7 @@ func (r *run) passHere() bool {
 // unless the application keeps it.
 func (r *run) takesNewThreads() bool {
 	line := r.request.client
-	return line != nil && line != client.Official
+	return line != nil && line != clients.Official
 }
 
 // toThreadOf has a backend that keeps a conversation by its thread get the answers on the thread

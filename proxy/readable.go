@@ -9,7 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/client"
+	"holdpoint/internal/clients"
 	"holdpoint/internal/tanstack"
 	"holdpoint/translate"
 )
@@ -24,7 +24,7 @@ import (
 //
 // What is recorded and judged is what the backend sent, not this.
 type readable struct {
-	line  *client.Line // nil: nothing is changed
+	line  *clients.Line // nil: nothing is changed
 	newID func() string
 	text  string   // the message that chunks have begun last
 	open  bool     // it has no end yet

@@ -9,7 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/client"
+	"holdpoint/internal/clients"
 	"holdpoint/proxy"
 )
 
@@ -38,11 +38,11 @@ func TestNoClientGetsWhatItCannotRead(t *testing.T) {
 				return // no stream: an HTTP error passes as it is
 			}
 			for _, reader := range []struct {
-				line            *client.Line
+				line            *clients.Line
 				run, user, more string
 			}{
-				{client.InTree, "run_0d66c3ca00004ab4b96e8b2898de1e9a", `{"name":null,"id":"u1","role":"user","content":"go"}`, `,"context":[]`},
-				{client.SDK, "run_OZLVt2DmBrMeqZz7wpQrf3r5", `{"role":"user","content":"go"}`, ""},
+				{clients.InTree, "run_0d66c3ca00004ab4b96e8b2898de1e9a", `{"name":null,"id":"u1","role":"user","content":"go"}`, `,"context":[]`},
+				{clients.SDK, "run_OZLVt2DmBrMeqZz7wpQrf3r5", `{"role":"user","content":"go"}`, ""},
 			} {
 				got := play(reader.run, reader.user, reader.more)
 				for _, ev := range got {

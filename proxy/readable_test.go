@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/client"
+	"holdpoint/internal/clients"
 )
 
 // Requests with the signs of .NET's clients. Their thread is t and their run has no short id.
@@ -16,7 +16,7 @@ const (
 )
 
 // readAs returns what a client of the line gets of some events.
-func readAs(line *client.Line, events ...string) []string {
+func readAs(line *clients.Line, events ...string) []string {
 	s := readable{line: line, newID: func() string { return "new" }}
 	var got []string
 	for _, ev := range events {
@@ -89,9 +89,9 @@ func TestReadable(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for _, reader := range []struct {
-				line *client.Line
+				line *clients.Line
 				want []string
-			}{{client.InTree, test.inTree}, {client.SDK, test.sdk}, {client.Official, nil}, {nil, nil}} {
+			}{{clients.InTree, test.inTree}, {clients.SDK, test.sdk}, {clients.Official, nil}, {nil, nil}} {
 				want := reader.want
 				if want == nil {
 					want = test.came
@@ -100,7 +100,7 @@ func TestReadable(t *testing.T) {
 					t.Errorf("%q got\n%s\nwant\n%s", reader.line, strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
 			}
-			if got := readAs(client.InTreeReasoning, thought); len(got) != 1 {
+			if got := readAs(clients.InTreeReasoning, thought); len(got) != 1 {
 				t.Error("reasoning is left out although the client reads it")
 			}
 		})
@@ -144,7 +144,7 @@ func TestReadableAllocatesNothing(t *testing.T) {
 	ev := agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"a"}`))
 	result := agui.NewEvent([]byte(`{"type":"TOOL_CALL_RESULT","messageId":"m1","toolCallId":"c","content":"1"}`))
 	give := func(agui.Event) {}
-	for _, line := range []*client.Line{nil, client.Official, client.SDK, client.InTree} {
+	for _, line := range []*clients.Line{nil, clients.Official, clients.SDK, clients.InTree} {
 		s := readable{line: line}
 		if n := testing.AllocsPerRun(100, func() { s.tell(ev, give); s.tell(result, give); s.passes(ev.Type) }); n != 0 {
 			t.Errorf("%q: %v allocations", line, n)
@@ -169,7 +169,7 @@ func FuzzReadable(f *testing.F) {
 			}
 			return all.String()
 		}
-		for _, line := range client.Lines {
+		for _, line := range clients.Lines {
 			got := readAs(line, events...)
 			for _, ev := range got {
 				if !line.Reads(agui.PeekType([]byte(ev))) {

@@ -6,7 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/client"
+	"holdpoint/internal/clients"
 )
 
 // A request is what a client has sent for a run. It may be Holdpoint's own; see readFor.
@@ -15,7 +15,7 @@ type request struct {
 	path  string         // as records are kept for it
 	input *agui.RunInput // the body, with the thread as the backend knows it
 	// client is the line of the client that sent it, nil if unknown.
-	client *client.Line
+	client *clients.Line
 	// thread is the client's own id of the thread, if the backend gets another one; else "".
 	thread string
 	// answers says that it answers something, or that its thread waits for answers, see lastWords.

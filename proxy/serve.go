@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/client"
+	"holdpoint/internal/clients"
 	"holdpoint/internal/contract"
 	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/ids"
@@ -63,7 +63,7 @@ func (r *run) returned(out *stream.Writer) {
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who principal.Who) *run {
 	in = withPublishedIDs(in)
-	r := &run{h: h, who: who, request: request{http: req, path: route, input: in, client: client.Of(in), id: requestIDOf(req), trace: traceIDOf(req.Header)}, report: report{started: h.opts.Now()}}
+	r := &run{h: h, who: who, request: request{http: req, path: route, input: in, client: clients.Of(in), id: requestIDOf(req), trace: traceIDOf(req.Header)}, report: report{started: h.opts.Now()}}
 	r.readable.newID = h.opts.NewID
 	if h.opts.Client != ClientNative { // what the operator names is shown as it is
 		r.readable.line = r.request.client

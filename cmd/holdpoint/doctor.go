@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/client"
+	"holdpoint/internal/clients"
 	"holdpoint/internal/doctor"
 	"holdpoint/internal/tanstack"
 )
@@ -146,7 +146,7 @@ func (f *doctorFlags) readTools() error {
 // leave out tools if they have none.
 func showsClient(text []byte) bool {
 	in, is, err := agui.ParseInput(text)
-	return err == nil && is && client.Of(&in) != nil
+	return err == nil && is && clients.Of(&in) != nil
 }
 
 // examine looks at what the argument names.

@@ -14,7 +14,7 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/client"
+	"holdpoint/internal/clients"
 	"holdpoint/internal/event"
 	"holdpoint/proxy"
 	"holdpoint/store/memory"
@@ -133,7 +133,7 @@ func input(came *stream, o Options) []byte {
 // else nil. Its answers are left out, because no question is open for them.
 func clientsRun(request []byte) []byte {
 	in, is, err := agui.ParseInput(request)
-	if err != nil || !is || client.Of(&in).ReadsAll() {
+	if err != nil || !is || clients.Of(&in).ReadsAll() {
 		return nil
 	}
 	in = in.Rewritten(agui.Rewrite{Replaced: true, NoResume: true, NoCommand: true, Messages: slices.DeleteFunc(slices.Clone(in.Messages), func(m agui.Message) bool {

@@ -1,4 +1,4 @@
-// Package client concludes from a request which client sent it, and what that client can read. One
+// Package clients concludes from a request which client sent it, and what that client can read. One
 // table holds what is known of each line of clients. Whoever tells a client something asks the
 // table.
 //
@@ -8,7 +8,7 @@
 //
 // The signs and the lists of events are those of running programs: Agent Framework from 2025-12-08
 // to 2026-07-07, AG-UI's .NET SDK 0.0.3 to after 0.0.5, and @ag-ui/client 1.0.0.
-package client
+package clients
 
 import (
 	"strings"
