@@ -66,9 +66,13 @@ func (r *run) setKey(key store.Key) {
 }
 
 // mayAnswerElsewhere reports whether the request's own thread leaves it open which thread it
-// answers. A thread that waits is answered first.
+// answers. A thread that waits is answered first, unless the request answers another thread and
+// this one was opened again for a cancel, see passHere.
 func (r *run) mayAnswerElsewhere() bool {
-	return r.ownThread == nil && !r.readFor.carries && !r.request.ours && !r.stranger && r.notAsked == nil && r.record.State == store.None
+	if r.ownThread != nil || r.readFor.carries || r.request.ours || r.stranger || r.notAsked != nil {
+		return false
+	}
+	return r.record.State == store.None || r.pauseElsewhere != "" && r.record.State == store.Open && kit.CancelsOnly(*r.record.Pause)
 }
 
 // findByID looks for the question that the request names by an id of Holdpoint's, if the thread's

@@ -1028,3 +1028,84 @@ func (s *noting) Remember(ctx context.Context, key store.Key, n store.Note, most
 	s.note(n)
 	return s.Store.Remember(ctx, key, n, most)
 }
+
+// TestWordsBesideAnOldAnswerOnALockedThread: beside words a client repeats its answer to an older
+// question, which is another thread's. Its own thread would be locked by a message, so what waits
+// there is cancelled first. The words go, as if they came alone.
+func TestWordsBesideAnOldAnswerOnALockedThread(t *testing.T) {
+	const (
+		paused = "6f15201c-63b4-4e97-bbe2-90443e19e4b2"
+		cancel = `[{"interruptId":"hook:beforeToolCall:g2:myapp-approval","status":"resolved","payload":"n"}]`
+	)
+	native := func(n int) string { return fmt.Sprintf("hook:beforeToolCall:g%d:myapp-approval", n) }
+	asking := func(n int) []string {
+		return []string{
+			started,
+			fmt.Sprintf(`{"type":"TOOL_CALL_START","toolCallId":"g%d","toolCallName":"delete_files","parentMessageId":%q}`, n, paused),
+			fmt.Sprintf(`{"type":"TOOL_CALL_ARGS","toolCallId":"g%d","delta":"{}"}`, n),
+			fmt.Sprintf(`{"type":"TOOL_CALL_END","toolCallId":"g%d"}`, n),
+			fmt.Sprintf(`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":%q,"reason":"confirmation","message":"{}","metadata":{"strandsName":"myapp-approval"}}]}}`, native(n)),
+		}
+	}
+	ended := []string{started, `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"g1","content":"done"}`, finished}
+	holds := fmt.Sprintf(`{"id":%q,"role":"assistant","content":"","toolCalls":[{"id":"g1","type":"function","function":{"name":"delete_files","arguments":"{}"}}]}`, paused)
+	answer := func(id string) string {
+		return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, id)
+	}
+	for name, c := range map[string]struct {
+		first  []string // what the backend tells of the older answer
+		resume string
+	}{
+		"alone":                  {ended, ""},
+		"beside the answer":      {ended, answer(native(1) + "~id0000000001")},
+		"beside one that failed": {[]string{started, `{"type":"RUN_ERROR","message":"kaput"}`}, answer(native(1) + "~id0000000001")},
+	} {
+		for lock, lost := range map[string]bool{"an answer's end was not seen": false, "its question is lost": true} {
+			t.Run(name+"/"+lock, func(t *testing.T) {
+				turns := [][]string{asking(1), c.first, asking(2), {started}}
+				if lost {
+					turns = turns[:2]
+				}
+				n := 0
+				g := newTurnRig(t, "aws-strands", turns, func(o *Options) {
+					o.NewID = func() string { n++; return fmt.Sprintf("id%010d", n) }
+				})
+				g.do(talk("t", ""))
+				g.do(talk("t", answer(native(1)+"~id0000000001"), holds))
+				if lost {
+					g.do(talk("t2", answer(native(2)+"~AAAAAAAAAAAA"), holds))
+				} else {
+					g.do(talk("t2", ""))
+					g.do(talk("t2", answer(native(2)+"~id0000000002")))
+				}
+				before := g.called()
+				if before != len(turns) {
+					t.Fatalf("%d calls", before)
+				}
+				told := g.do(talk("t2", c.resume, holds, newUser))
+				if strings.Contains(told, `"RUN_ERROR"`) || !strings.Contains(told, `"RUN_FINISHED"`) {
+					t.Errorf("told %s", told)
+				}
+				if failed := len(c.first) != len(ended); failed != strings.Contains(told, `"refusal"`) {
+					t.Errorf("what became of the older answer: %s", told)
+				}
+				var sent []string
+				for at := before; at < g.called(); at++ {
+					if request := g.sent(at); request.Get("threadId").Str != "t2" {
+						t.Errorf("the backend got %s", request.Raw)
+					}
+					sent = append(sent, g.sent(at).Get("resume").Raw)
+				}
+				if len(sent) != 2 || sent[0] != cancel || sent[1] != "" {
+					t.Errorf("sent %q", sent)
+				}
+				if last := string(g.last()); !strings.Contains(last, newUser) {
+					t.Errorf("the words are gone: %s", last)
+				}
+				if rec := g.at("t2"); rec.State != store.None || rec.Pause != nil {
+					t.Errorf("the thread waits: %+v", rec)
+				}
+			})
+		}
+	}
+}
