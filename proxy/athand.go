@@ -2,8 +2,10 @@ package proxy
 
 import (
 	"net/http"
+	"sync/atomic"
 
 	"holdpoint/proxy/internal/backend"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
@@ -13,6 +15,22 @@ type exchange struct {
 	translate.Exchange
 	dialect string        // what its backend speaks, as far as a Finder knows it
 	conn    *backend.Conn // that its stream is read from, nil if that is not known
+
+	counted   settle.Evidence // of this exchange and those before it, without connected
+	connected atomic.Bool     // there was a connection for it; the transport's goroutines set it
+}
+
+// begin counts the exchange, which is about to be sent.
+func (e *exchange) begin() {
+	e.counted = e.evidence().Next(&e.Out)
+	e.connected.Store(false)
+}
+
+// evidence returns how far the exchanges of the run got with the answers.
+func (e *exchange) evidence() settle.Evidence {
+	evidence := e.counted
+	evidence.Connected = e.connected.Load()
+	return evidence
 }
 
 // speaks is the dialect of its backend. configured is the one that the handler has.

@@ -112,7 +112,7 @@ func (r *run) send(w http.ResponseWriter) {
 func (b *body) emit(ev agui.Event) {
 	switch ev.Type {
 	case agui.RunStarted:
-		if b.r.claim.exchanges > 1 && b.started && b.laterRuns == 0 {
+		if b.r.exchange.counted.Exchanges > 1 && b.started && b.laterRuns == 0 {
 			return // the client is in its run already
 		}
 		b.started = true
@@ -162,7 +162,7 @@ func (b *body) emit(ev agui.Event) {
 }
 
 // reached notes that the backend has the exchange at hand, or a part of it.
-func (r *run) reached() { r.claim.connected.Store(true) }
+func (r *run) reached() { r.exchange.connected.Store(true) }
 
 // bound gives up the exchange if its answer's header does not come within the idle time. It does
 // the same for an answer that is no stream. done ends the watch.

@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/dialect"
+	"holdpoint/store"
 )
 
 // dialectFailed logs an error that a dialect's method may not give, and is what the client is told.
@@ -28,11 +29,15 @@ func (r *run) panicked(p any) {
 // would have become of it. Answers that may have been sent are in doubt, others go back.
 func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
 	told, after, open := internalError(), nothingDone, (*agui.Pause)(nil)
-	if r.claim.sent() {
+	sent, result := r.exchange.evidence().Sent(), store.Result{How: store.Doubtful}
+	if sent {
 		after = mayHaveRun
 	}
+	if sent && r.claimedNow() {
+		r.keepEnd(&result)
+	}
 	r.report.outcome, r.report.code = "error", told.Code
-	switch givenBack, err := r.claim.abandon(); {
+	switch givenBack, err := r.claim.end(result, !sent); {
 	case err != nil:
 		told = storeDown().Refusal
 	case givenBack:

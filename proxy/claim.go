@@ -10,17 +10,13 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
-	"holdpoint/translate"
-	"holdpoint/translate/kit"
 )
 
-// A claim is the right to carry one set of answers to the backend, and the evidence of how far they
-// got. It decides at its end whether the pause has ended or is given back. A run without answers
-// has none: its token is "".
+// A claim is the right to carry one set of answers to the backend. At its end the pause has ended,
+// or is given back. A run without answers has none: its token is "".
 type claim struct {
 	ledger *ledger
 	log    *slog.Logger
-	keeps  func(*store.Result) // adds what the record keeps of the run at its end
 
 	refused error // why the store did not give the last claim
 	token   string
@@ -28,7 +24,6 @@ type claim struct {
 	held    atomic.Bool   // token is set; for other goroutines' eyes
 	lease   *renewal
 	until   atomic.Pointer[time.Time] // the lease holds, for all that is known here
-	evidence
 }
 
 // take takes the pause for the answers. read is what they say, in their order. Claim before send:
@@ -45,7 +40,6 @@ func (c *claim) take(p *agui.Pause, answers []agui.Answer, read []agui.Reading, 
 	c.token, c.given = token, given(p, answers, read)
 	c.held.Store(true)
 	c.lasts(asked)
-	c.before, c.resumes = 0, false // what other answers of the run came to is settled
 	c.lease = &renewal{}
 	c.lease.start(leaseRenew, func(ctx context.Context) bool { return c.renew(ctx, token) })
 	return nil
@@ -125,47 +119,16 @@ func (c *claim) stands(ctx context.Context) error {
 	return errNotKnown
 }
 
-// failed is a fate, too: the dialect has failed at the end, and nobody knows what it would have
-// said.
-const failed translate.Fate = -1
-
 // end ends the claim: with the result, or by giving the pause back. It does nothing where there is
 // none.
-func (c *claim) end(result store.Result, became translate.Fate) (givenBack bool, err error) {
+func (c *claim) end(result store.Result, back bool) (givenBack bool, err error) {
 	switch {
 	case c.token == "":
 		return false, nil
-	case c.givesBack(result, became):
+	case back:
 		return c.giveBack()
 	}
 	return false, c.finish(result, nil)
-}
-
-// abandon ends the claim of a run that has panicked. Answers that may have been sent are in doubt,
-// others go back.
-func (c *claim) abandon() (givenBack bool, err error) {
-	switch {
-	case c.token == "":
-		return false, nil
-	case c.sent():
-		return false, c.finish(store.Result{How: store.Doubtful}, nil)
-	}
-	return c.giveBack()
-}
-
-// givesBack says whether the pause is open again after such an end. It is if the run failed before
-// an exchange with the answers went out. It is, too, if only one went out, and the end of that one
-// says that the backend did nothing.
-func (c *claim) givesBack(result store.Result, became translate.Fate) bool {
-	switch {
-	case became == translate.Lost, became == translate.InDoubt, c.none && became != failed:
-		return false
-	case became == failed:
-		return !c.sent()
-	case !c.sent():
-		return agui.PeekType(result.Finish) == agui.RunErrored
-	}
-	return became == translate.Untouched && c.onlyHere()
 }
 
 // finish ends the claim with a result. next is the pause that the run ended in, nil if it did not
@@ -175,7 +138,6 @@ func (c *claim) finish(result store.Result, next *agui.Pause) error {
 	if next != nil {
 		result.Next = next.ID
 	}
-	c.keeps(&result)
 	result.Given = c.given
 	c.stop()
 	err := c.ledger.finish(c.token, result, next)
@@ -218,33 +180,3 @@ func (c *claim) stop() {
 		c.lease.stop()
 	}
 }
-
-// maxExchanges bounds the exchanges of one run: a dialect that answers question by question needs
-// one for each and a few more, and one with a bug would go on for ever.
-const maxExchanges = 2 * kit.MaxQuestions
-
-// evidence is how far the exchanges of a run got with the answers. Answers that were sent are never
-// given back but by the only exchange that carried them.
-type evidence struct {
-	exchanges int         // begun so far
-	resumes   bool        // the one at hand carries answers
-	none      bool        // it is not sent
-	connected atomic.Bool // there was a connection for it: bytes may have gone out
-	before    int         // exchanges before it that may have gone out with answers
-}
-
-// begin begins the next exchange.
-func (e *evidence) begin(out *translate.Out) {
-	if e.resumes && e.connected.Load() {
-		e.before++
-	}
-	e.exchanges++
-	e.resumes, e.none = out.Resumes, out.None
-	e.connected.Store(false)
-}
-
-// sent says whether answers may have gone out.
-func (e *evidence) sent() bool { return e.before > 0 || e.resumes && e.connected.Load() }
-
-// onlyHere says that the exchange at hand carries the answers, and that none before it did.
-func (e *evidence) onlyHere() bool { return e.resumes && e.before == 0 }

@@ -97,7 +97,7 @@ func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
 		return agui.Errorf(agui.ResumeInDoubt, "the answers were given up for lost before all of them were sent, and something else began on the thread: nothing more was handed on")
 	case errors.Is(err, errLapsed):
 		return agui.Errorf(agui.ThreadBusy, "something else began on the thread while the answers were on their way: nothing more was handed on")
-	case r.claim.connected.Load():
+	case r.exchange.connected.Load():
 		return agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")
 	}
 	return agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")

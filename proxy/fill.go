@@ -152,7 +152,7 @@ func (b *body) next() {
 	if b.r.out != nil {
 		b.r.out.Release() // the next answer may take its time, and nothing waits on the first one's connection any more
 	}
-	b.r.claim.begin(&b.r.exchange.Out)
+	b.r.exchange.begin()
 	if b.r.exchange.Out.None {
 		b.answered(answer{end: ending{End: translate.End{None: true}}})
 		return

@@ -30,7 +30,8 @@ import (
 // like any other: they become the input's resume array, readFor.carry names the pause, and
 // run.attempts judges, prepares and claims. Then the phase is between, and body.next sends. Without
 // another exchange, the client is told what run.ruled returns, except its RUN_STARTED.
-// maxExchanges bounds such a run too. Commit 2b85452b had all of it, with tests.
+// settle.MaxExchanges bounds such a run too, and the rest of its Evidence begins anew. Commit
+// 2b85452b had all of it, with tests.
 
 // concludePause ends an exchange that asks: it saves the pause, closes what is open, and tells it.
 // A resume can arrive before the first step returns.
@@ -141,7 +142,9 @@ const (
 func (r *run) refusePause(told *agui.RunError) *agui.RunError {
 	r.log.Error("pause not kept", "err", told)
 	if r.claim.token != "" {
-		if err := r.claim.finish(store.Result{How: store.Finished, Finish: told.Event().JSON}, nil); err != nil {
+		result := store.Result{How: store.Finished, Finish: told.Event().JSON}
+		r.keepEnd(&result)
+		if err := r.claim.finish(result, nil); err != nil {
 			told = storeDown().Refusal
 		}
 	}
@@ -272,7 +275,9 @@ func digestInterrupts(list ...agui.Interrupt) string {
 func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
 	var err error
 	if r.claim.token != "" {
-		err = r.claim.finish(store.Result{How: store.Finished, Finish: p.Finish}, p)
+		result := store.Result{How: store.Finished, Finish: p.Finish}
+		r.keepEnd(&result)
+		err = r.claim.finish(result, p)
 		if !errors.Is(err, store.ErrStale) {
 			return p, r.keepError(err)
 		}

@@ -248,7 +248,6 @@ func (r *run) endedPauses(resumed *agui.Pause) []translate.Ended {
 
 // claimPause claims the pause for the answers, or sets another verdict.
 func (r *run) claimPause() {
-	r.claim.keeps = r.keepEnd
 	switch err := r.claim.take(r.record.Pause, r.verdict.Answers, r.interpret(r.record.Pause, r.verdict.Answers), r.record.Now); {
 	case err == nil:
 		if o := r.record.Pause.Origin; r.span != nil && o != nil {

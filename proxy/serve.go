@@ -107,7 +107,7 @@ func (r *run) abort() any {
 
 // forward sends the first exchange and writes what comes of it to the client.
 func (r *run) forward(out *stream.Writer) {
-	r.claim.begin(&r.exchange.Out)
+	r.exchange.begin()
 	if r.exchange.Out.None {
 		r.body = newBody(r, nil, translate.Unread)
 		r.body.end.None = true

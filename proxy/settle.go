@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -14,7 +15,7 @@ import (
 // conclude ends an exchange: it asks the translation what the end means, saves it, and says what
 // the client is to be told, or that the run goes on.
 func (r *run) conclude(e ending) conclusion {
-	e.Refused = refuses(e.Status) || !r.claim.connected.Load()
+	e.Refused = refuses(e.Status) || !r.exchange.connected.Load()
 	res, err := endRun(r.h, r.log, r.exchange.Run, e.End)
 	r.noteUpstream(&e, &res)
 	if e.inner != translate.Finished && err == nil && res.Fate == translate.Finished {
@@ -26,7 +27,7 @@ func (r *run) conclude(e ending) conclusion {
 	if err != nil {
 		res, e.broken, e.Event = translate.Result{}, r.translationError(err), agui.Event{}
 		if became == translate.Finished {
-			became = failed
+			became = settle.Failed
 		}
 	}
 	res.Before = r.withCalls(res.Before)
@@ -37,9 +38,9 @@ func (r *run) conclude(e ending) conclusion {
 	if res.Spoke != "" {
 		r.exchange.dialect = res.Spoke
 	}
-	switch n := r.claim.exchanges; {
+	switch n := r.exchange.counted.Exchanges; {
 	case res.Next == nil:
-	case n < maxExchanges:
+	case n < settle.MaxExchanges:
 		r.exchange.Exchange = *res.Next
 		r.beside.takenBy(&res.Next.Out)
 		return conclusion{events: res.Before, next: true, said: true}
@@ -92,7 +93,11 @@ func (r *run) end(res *translate.Result, e *ending, became translate.Fate) (even
 	after, open := aftermathOf(&result), (*agui.Pause)(nil)
 	if r.claim.token != "" {
 		result.Finish = slices.Clone(finish.JSON)
-		switch givenBack, err := r.claim.end(result, became); {
+		back := settle.GivesBack(r.exchange.evidence(), &result, became)
+		if !back {
+			r.keepEnd(&result)
+		}
+		switch givenBack, err := r.claim.end(result, back); {
 		case err != nil:
 			finish, after = storeDown().Refusal.Event(), mayHaveRun
 		case givenBack:
@@ -136,7 +141,7 @@ func (r *run) outcomeOf(res *translate.Result, e *ending, became translate.Fate)
 	if !r.exchange.Out.Resumes {
 		return broken.Event(), store.Result{How: store.Finished}
 	}
-	if r.claim.sent() {
+	if r.exchange.evidence().Sent() {
 		told := *broken
 		told.Message += ": the action may or may not have run"
 		broken = &told

@@ -27,7 +27,7 @@ func (r *run) doubtOf(res *translate.Result, e *ending, became translate.Fate) t
 // that it ran.
 func (r *run) unproven() bool {
 	p := r.record.Pause
-	if p == nil || r.claim.token == "" || !r.exchange.Out.Resumes || !r.claim.sent() {
+	if p == nil || r.claim.token == "" || !r.exchange.Out.Resumes || !r.exchange.evidence().Sent() {
 		return false
 	}
 	return slices.ContainsFunc(r.answers.list, func(a agui.Answer) bool {

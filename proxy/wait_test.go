@@ -203,7 +203,7 @@ func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if r.transcript != nil || r.record.State != store.None || r.exchange.Run != nil || r.exchange.Out.Body != nil {
-		t.Errorf("it holds %+v, %+v", r.attempt, r.exchange)
+		t.Errorf("it holds %+v, %+v", r.attempt, r.exchange.Exchange)
 	}
 }
 

@@ -207,7 +207,7 @@ func TestWaysBack(t *testing.T) {
 		}},
 		"fields that hold a function": {all.callbacks(), []string{
 			"Elsewhere.Forgets", "Elsewhere.Headers", "allowances.asks", "allowances.now", "body.emits", "body.outs",
-			"claim.keeps", "life.place", "life.unfollow", "life.unwatch", "readable.newID", "reporter.quiet",
+			"life.place", "life.unfollow", "life.unwatch", "readable.newID", "reporter.quiet",
 		}},
 	} {
 		if !slices.Equal(c.got, c.want) {
