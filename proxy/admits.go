@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"holdpoint/internal/front"
 )
 
 // Underscores says what becomes of a request with a header whose name has an underscore.
@@ -36,26 +34,6 @@ func (h *Handler) admits(w http.ResponseWriter, req *http.Request) bool {
 		return false
 	}
 	return true
-}
-
-// admitsConnection answers what the listener has refused.
-func (h *Handler) admitsConnection(w http.ResponseWriter, req *http.Request) bool {
-	if status, reason := front.Refused(req.Context()); status != 0 {
-		level := slog.LevelInfo
-		if status != http.StatusBadRequest {
-			level = slog.LevelDebug // the listener has said it once
-			w.Header().Set("Retry-After", "1")
-		}
-		w.Header().Set("Connection", "close")
-		h.turnAway(w, req, level, status, reason)
-		return false
-	}
-	return true
-}
-
-func (h *Handler) turnAway(w http.ResponseWriter, req *http.Request, level slog.Level, status int, reason string) {
-	h.log.Log(req.Context(), level, "request refused", "status", status, "reason", reason, "peer", req.RemoteAddr)
-	h.badRequest(w, req, status, reason)
 }
 
 // admitsNames judges the names of headers.

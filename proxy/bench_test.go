@@ -117,7 +117,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	h := &Handler{opts: Options{Dialect: &fakeDialect{}, MaxFrameBytes: defaultFrameBytes, TranscriptBytes: defaultTranscriptBytes}, log: slog.New(slog.DiscardHandler)}
+	h := &Handler{opts: Options{Dialect: &fakeDialect{}, MaxFrameBytes: defaultFrameBytes, TranscriptBytes: defaultTranscriptBytes}, refuser: refuser{log: slog.New(slog.DiscardHandler)}}
 	b.SetBytes(int64(len(whole)))
 	b.ReportAllocs()
 	for b.Loop() {

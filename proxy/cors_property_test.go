@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"holdpoint/proxy/internal/cors"
 	"holdpoint/store/memory"
 )
 
@@ -44,7 +45,7 @@ func TestNoLeaveIsInvented(t *testing.T) {
 			}
 			p, header, status := says[at], http.Header{}, http.StatusOK
 			allow, to := p.preflight, toPreflight
-			if !isPreflight(req) {
+			if !cors.IsPreflight(req) {
 				to = req.Header.Get("Cookie")
 				allow = p.answers[to]
 				header.Set("Content-Type", "text/event-stream")
@@ -107,7 +108,7 @@ func TestNoLeaveIsInvented(t *testing.T) {
 			},
 			"a picture": func(t *rapid.T) { send(draw(t), http.MethodGet, "") },
 			"time passes": func(t *rapid.T) {
-				now = now.Add(rapid.SampledFrom([]time.Duration{time.Second, askPause + 1, allowanceAge + 1}).Draw(t, "time"))
+				now = now.Add(rapid.SampledFrom([]time.Duration{time.Second, cors.AskPause + 1, cors.AllowanceAge + 1}).Draw(t, "time"))
 			},
 			"a refusal": func(t *rapid.T) {
 				at, cookie := draw(t), rapid.SampledFrom(cookies).Draw(t, "cookie")

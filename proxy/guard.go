@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"holdpoint/proxy/internal/cors"
 	"holdpoint/translate"
 )
 
@@ -37,7 +38,7 @@ func (h *Handler) refusal(req *http.Request, run bool) string {
 		l := lineOf(req, req.Method)
 		l.Run = true
 		return h.guard.Refusal(l)
-	case isPreflight(req) && !hasBody(req):
+	case cors.IsPreflight(req) && !hasBody(req):
 		return ""
 	case namesMethod(req.Header):
 		return "a header that names another method is not taken"

@@ -11,7 +11,6 @@ package proxy
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"log/slog"
 	"net/http"
 	"net/http/httputil"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"github.com/rs/cors"
 
 	"holdpoint/internal/front"
 	"holdpoint/store"
@@ -40,12 +38,13 @@ const (
 
 // A Handler is the proxy. Make it with New.
 type Handler struct {
-	opts       Options
-	log        *slog.Logger
-	foreign    translate.Foreign // the dialect, if its backend does not speak AG-UI
-	guard      translate.Guard   // the dialect, if it says which other requests pass
-	reverse    *httputil.ReverseProxy
-	transports *transports
+	refuser
+	opts        Options
+	foreign     translate.Foreign // the dialect, if its backend does not speak AG-UI
+	guard       translate.Guard   // the dialect, if it says which other requests pass
+	destination destination
+	reverse     *httputil.ReverseProxy
+	transports  *transports
 
 	bodyRoom *bodyRoom                        // a Router's agents have one
 	routes   *lru.Cache[string, spokenAt]     // by path; clients choose paths
@@ -56,10 +55,6 @@ type Handler struct {
 	warned   sync.Map                         // what is logged once
 
 	dialectProved atomic.Bool // the backend was seen to ask in the named dialect, see comparison
-
-	headers    atomic.Pointer[http.Header] // set on every request to the backend
-	fixed      *cors.Cors                  // whose pages may read the answers, if the operator says so; else nil
-	allowances *allowances
 
 	lives  lives
 	outage outages

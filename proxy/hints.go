@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"holdpoint/proxy/internal/cors"
 	"holdpoint/translate"
 )
 
@@ -133,11 +134,11 @@ func (h *Handler) passingHints(res *http.Response) {
 		})
 	}
 	asked := clientOf(res.Request.Context())
-	if asked == nil || !isPreflight(asked) || res.Header.Get("Access-Control-Allow-Origin") != "" {
+	if asked == nil || !cors.IsPreflight(asked) || res.Header.Get("Access-Control-Allow-Origin") != "" {
 		return
 	}
 	h.once("preflight", func() {
-		h.log.Warn("the backend allows pages of this origin no requests, so their browsers send none", "origin", originOf(asked), "status", res.StatusCode,
+		h.log.Warn("the backend allows pages of this origin no requests, so their browsers send none", "origin", cors.Origin(asked), "status", res.StatusCode,
 			"hint", "HOLDPOINT_CORS_ORIGINS allows origins in the backend's place (docs/browser.md)")
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/backend"
+	"holdpoint/proxy/internal/cors"
 	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
@@ -24,7 +25,7 @@ func New(opts Options) (*Handler, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	h := &Handler{opts: opts, log: opts.Logger, lives: lives{live: map[*life]struct{}{}, alone: map[store.Key]int{}}}
+	h := &Handler{opts: opts, refuser: refuser{log: opts.Logger}, lives: lives{live: map[*life]struct{}{}, alone: map[store.Key]int{}}}
 	h.routes, _ = lru.New[string, spokenAt](maxRoutes) // fails for a size of 0 only
 	h.agents, _ = lru.New[string, struct{}](maxRoutes)
 	h.passed, _ = lru.New[passedCall, struct{}](maxPassed)
@@ -67,14 +68,14 @@ func New(opts Options) (*Handler, error) {
 	if o.NewID == nil {
 		o.NewID = ids.Random72
 	}
-	h.fixed, h.allowances = newFixed(o.AllowOrigins), newAllowances(o.Now)
-	h.allowances.asks = h.preflight
 	h.lives.reports.log, h.lives.reports.quiet = h.log, h.lives.quiet
 	h.transports = &transports{o.Transport, o.Transport}
 	if o.Transport == nil {
 		h.transports.shared, h.transports.single = backend.Transports(o.Upstream, backend.Options{TLS: o.UpstreamTLS, HTTP2: o.UpstreamHTTP2, KeepAlive: o.UpstreamKeepAlive})
 	}
+	h.destination = destination{upstream: o.Upstream, preserveHost: o.PreserveHost, gate: o.Gate}
 	h.SetUpstreamHeaders(o.UpstreamHeaders)
+	h.cors = cors.New(o.AllowOrigins, o.Now, preflights{via: h.transports.shared, to: &h.destination, log: h.log})
 	h.reverse = &httputil.ReverseProxy{
 		Rewrite:        h.rewrite,
 		ModifyResponse: h.modifyResponse,
@@ -88,17 +89,15 @@ func New(opts Options) (*Handler, error) {
 }
 
 // SetUpstreamHeaders replaces Options.UpstreamHeaders, from the next request to the backend on.
-func (h *Handler) SetUpstreamHeaders(headers http.Header) { h.headers.Store(&headers) }
+func (h *Handler) SetUpstreamHeaders(headers http.Header) { h.destination.headers.Store(&headers) }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !h.admits(w, req) {
 		return
 	}
-	if h.fixed != nil && isPreflight(req) {
-		stream.ClearDeadline(w)
-		h.allowFixed(w.Header(), req)
-		w.WriteHeader(http.StatusNoContent)
+	if h.cors.Answers(req) {
+		h.answerPreflight(w, req)
 		return
 	}
 	who, ok := h.ask(w, req)
@@ -111,7 +110,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case passes:
 		stream.ClearDeadline(w)
 		w = stream.NewPassing(w, stream.LimitsOf(req, h.opts.WriteTimeout))
-		h.reverse.ServeHTTP(w, withPage(h.withClient(req)))
+		h.reverse.ServeHTTP(w, withPage(h.cors.WithClient(req)))
 	}
 }
 

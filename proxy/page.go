@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"holdpoint/proxy/internal/cors"
 )
 
 // A person who opens an agent's address in a browser sees what a backend answers to a GET of "/":
@@ -70,7 +72,7 @@ func pageHeader(header http.Header, text string) {
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Length", strconv.Itoa(len(text)))
 	header.Set("Cache-Control", "no-store")
-	addVary(header, "Accept")
+	cors.AddVary(header, "Accept")
 }
 
 // aboutPage names nothing of this installation: whoever reaches it may be anybody.

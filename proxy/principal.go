@@ -6,13 +6,14 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/principal"
+	"holdpoint/proxy/internal/cors"
 	"holdpoint/store"
 )
 
 // ask says who sends a request, or turns it away. Every request is asked, also one that is no run:
 // the backend would believe its headers.
 func (h *Handler) ask(w http.ResponseWriter, req *http.Request) (principal.Who, bool) {
-	who, refused := h.opts.Gate.Ask(req, isPreflight(req) && !hasBody(req)) // a browser puts no identity into those
+	who, refused := h.opts.Gate.Ask(req, cors.IsPreflight(req) && !hasBody(req)) // a browser puts no identity into those
 	if refused == nil {
 		return who, true
 	}

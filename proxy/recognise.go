@@ -315,12 +315,3 @@ func pythonNumber(b []byte) int {
 	}
 	return 0
 }
-
-func (h *Handler) badRequest(w http.ResponseWriter, req *http.Request, status int, reason string) {
-	stream.ClearDeadline(w)
-	h.allowOwn(w.Header(), req)
-	body := agui.MustMarshal(map[string]string{"error": reason})
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(append(body, '\n'))
-}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"holdpoint/proxy/internal/cors"
 	"holdpoint/proxy/internal/stream"
 )
 
@@ -34,8 +35,8 @@ type RouterOptions struct {
 // A path that some servers would read as one below another prefix goes to nobody: /a%2Fb, //a/b and
 // /A/b are not /a/b, nor anything else while there is an agent below /a.
 type Router struct {
+	refuser
 	agents []*Handler // the longest prefix first
-	own    *Handler   // has what an answer of the Router needs, and serves nothing
 }
 
 // NewRouter checks the options and makes a Router. The handlers are the Router's from then on: they
@@ -44,9 +45,9 @@ func NewRouter(o RouterOptions) (*Router, error) {
 	if len(o.Agents) == 0 {
 		return nil, errors.New("proxy: no agents")
 	}
-	rt := &Router{agents: slices.Clone(o.Agents), own: &Handler{log: o.Logger, fixed: newFixed(o.AllowOrigins)}}
-	if rt.own.log == nil {
-		rt.own.log = slog.New(slog.DiscardHandler)
+	rt := &Router{agents: slices.Clone(o.Agents), refuser: refuser{log: o.Logger, cors: cors.New(o.AllowOrigins, nil, nil)}}
+	if rt.log == nil {
+		rt.log = slog.New(slog.DiscardHandler)
 	}
 	prefixes, names := map[string]bool{}, map[string]bool{}
 	for _, h := range rt.agents {
@@ -93,7 +94,7 @@ const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 // ServeHTTP implements http.Handler.
 func (rt *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if !rt.own.admitsConnection(w, req) {
+	if !rt.admitsConnection(w, req) {
 		return
 	}
 	h, ok := rt.agentAt(req.URL)
@@ -145,18 +146,16 @@ func below(req *http.Request, prefix string) *http.Request {
 // refuse answers what goes to no agent. It names none of them.
 func (rt *Router) refuse(w http.ResponseWriter, req *http.Request, status int, reason string) {
 	switch {
-	case rt.own.fixed != nil && isPreflight(req): // else the page would not learn why
-		stream.ClearDeadline(w)
-		rt.own.allowFixed(w.Header(), req)
-		w.WriteHeader(http.StatusNoContent)
+	case rt.cors.Answers(req): // else the page would not learn why
+		rt.answerPreflight(w, req)
 	case status == http.StatusNotFound && wantsPage(req):
 		stream.ClearDeadline(w)
-		rt.own.allowOwn(w.Header(), req)
+		rt.cors.Allow(w.Header(), req)
 		pageHeader(w.Header(), nowherePage)
 		w.WriteHeader(status)
 		io.WriteString(w, nowherePage) //nolint:errcheck // the client's affair
 	default:
-		rt.own.turnAway(w, req, slog.LevelInfo, status, reason)
+		rt.turnAway(w, req, slog.LevelInfo, status, reason)
 	}
 }
 

@@ -34,7 +34,7 @@ func (silent) End(e translate.End) (translate.Result, error) {
 // shownBy is what a client gets of a stream, and what the transcript tells of it behind.
 func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) string {
 	t.Helper()
-	h := &Handler{opts: Options{MaxFrameBytes: 4 << 10, Dialect: &fakeDialect{}}, log: slog.New(slog.DiscardHandler)}
+	h := &Handler{opts: Options{MaxFrameBytes: 4 << 10, Dialect: &fakeDialect{}}, refuser: refuser{log: slog.New(slog.DiscardHandler)}}
 	r := loneRun(t.Context(), h, "/", &agui.RunInput{})
 	r.transcript = transcript.New(limit, nil, nil)
 	r.exchange.Run = translation

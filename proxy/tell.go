@@ -36,7 +36,7 @@ func (r *run) beginStream(out *stream.Writer) {
 	}
 	stream.MakeHeader(out.Header())
 	r.returnID(out.Header())
-	r.h.allowOwn(out.Header(), r.request.http)
+	r.h.cors.Allow(out.Header(), r.request.http)
 	out.WriteHeader(http.StatusOK)
 	_ = out.FlushError()
 }

@@ -6,15 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
+	"holdpoint/internal/principal"
 	"holdpoint/internal/without"
 	"holdpoint/proxy/internal/backend"
+	"holdpoint/proxy/internal/cors"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
@@ -68,12 +72,20 @@ func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
+// A destination is where requests to the backend go, and what Holdpoint changes in each of them.
+type destination struct {
+	upstream     *url.URL
+	preserveHost bool
+	gate         *principal.Gate
+	headers      atomic.Pointer[http.Header] // set on every request
+}
+
 // rewrite makes the request to the backend. It is a Rewrite and not a Director because hop-by-hop
 // headers are gone before a Rewrite runs. So a client cannot name one of our headers in Connection.
-func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
+func (d *destination) rewrite(pr *httputil.ProxyRequest) {
 	in, out := pr.In, pr.Out
-	out.URL = h.target(in.URL)
-	if h.opts.PreserveHost {
+	out.URL = d.target(in.URL)
+	if d.preserveHost {
 		out.Host = in.Host
 	} else {
 		out.Host = ""
@@ -95,17 +107,22 @@ func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 		out.Header.Del("Connection")
 		out.Header.Del("Http2-Settings")
 	}
-	h.opts.Gate.Clean(out.Header, in.Header)
-	h.opts.Gate.Clean(out.Trailer, nil)
-	for name, values := range *h.headers.Load() {
+	d.gate.Clean(out.Header, in.Header)
+	d.gate.Clean(out.Trailer, nil)
+	for name, values := range *d.headers.Load() {
 		out.Header[name] = values
 	}
-	if r := runOf(in.Context()); r != nil {
-		r.sendID(out.Header)
+}
+
+// rewrite makes the request to the backend, of a run by what its exchange sends.
+func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
+	h.destination.rewrite(pr)
+	if r := runOf(pr.In.Context()); r != nil {
+		r.sendID(pr.Out.Header)
 		if r.span != nil {
-			r.span.Exchange(out.Header, h.opts.Upstream.Hostname())
+			r.span.Exchange(pr.Out.Header, h.opts.Upstream.Hostname())
 		}
-		r.address(out, r.exchange.Out)
+		r.address(pr.Out, r.exchange.Out)
 	}
 }
 
@@ -116,7 +133,7 @@ func (r *run) address(out *http.Request, want translate.Out) {
 		out.Method = want.Method
 	}
 	if want.Path != "" {
-		out.URL = r.h.target(&url.URL{Path: want.Path, RawQuery: r.request.http.URL.RawQuery})
+		out.URL = r.h.destination.target(&url.URL{Path: want.Path, RawQuery: r.request.http.URL.RawQuery})
 	}
 	body := want.Body
 	if body == nil {
@@ -156,8 +173,8 @@ func (r *run) address(out *http.Request, want translate.Out) {
 // target is the address at the upstream for a request's address. The request's path stands below
 // the upstream's, and no slash is added or doubled. The two queries stand one after the other, byte
 // for byte.
-func (h *Handler) target(in *url.URL) *url.URL {
-	up := h.opts.Upstream
+func (d *destination) target(in *url.URL) *url.URL {
+	up := d.upstream
 	escaped := joinPath(up.EscapedPath(), in.EscapedPath())
 	out := &url.URL{Scheme: up.Scheme, Host: up.Host, RawQuery: up.RawQuery, RawPath: escaped}
 	if p, err := url.PathUnescape(escaped); err == nil {
@@ -191,7 +208,7 @@ func joinPath(base, path string) string {
 func (h *Handler) modifyResponse(res *http.Response) error {
 	target := res.Header.Get("Location")
 	h.relocate(res)
-	h.heard(clientOf(res.Request.Context()), res)
+	h.cors.Hear(clientOf(res.Request.Context()), res)
 	r := runOf(res.Request.Context())
 	if r == nil {
 		h.passingHints(res)
@@ -221,7 +238,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 		h.noteAgents(r.request.path)
 	} else {
 		// The stream is ours, and the error may not be from where the backend allows origins.
-		h.allowOwn(res.Header, r.request.http)
+		h.cors.Allow(res.Header, r.request.http)
 	}
 	if r.exchange.conn != nil && !without.Hold {
 		// The header is held until frames have come or are waited for: that is one write less. Without
@@ -299,7 +316,7 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 		if !errors.Is(err, context.Canceled) {
 			h.log.Warn("request not answered by the backend", h.withHint(err, "path", req.URL.Path, "err", err)...)
 		}
-		h.allowOwn(w.Header(), client)
+		h.cors.Allow(w.Header(), client)
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
@@ -310,22 +327,43 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 	stream.MakeHeader(w.Header())
 	r.returnID(w.Header())
 	r.body = r.unreachable(req.Context(), err)
-	h.allowOwn(w.Header(), r.request.http)
+	h.cors.Allow(w.Header(), r.request.http)
 	w.WriteHeader(http.StatusOK)
 }
 
-// preflight sends the request by which a browser would ask whether pages of an origin may send such
-// a request at all. It has nothing of the client's but what a browser's would have. It names no
-// headers: those are judged when the browser asks for them.
-func (h *Handler) preflight(ctx context.Context, req *http.Request, origin string) (*http.Response, error) {
-	out := (&http.Request{Method: http.MethodOptions, Header: http.Header{
-		"Accept": {"*/*"}, "Origin": {origin}, "Access-Control-Request-Method": {req.Method}, "User-Agent": {req.UserAgent()},
-	}}).WithContext(ctx)
-	// Not with req's own context: a run in it would make this request a run.
-	h.rewrite(&httputil.ProxyRequest{In: req.WithContext(ctx), Out: out})
-	res, err := h.transports.shared.RoundTrip(out)
+// preflights send preflights of Holdpoint's own to the backend, see cors.Backend.
+type preflights struct {
+	via http.RoundTripper
+	to  *destination
+	log *slog.Logger
+}
+
+// Takes implements cors.Backend.
+func (p preflights) Takes(address *url.URL) bool { return !misleading(address.EscapedPath()) }
+
+// Send implements cors.Backend.
+func (p preflights) Send(client, preflight *http.Request) (*http.Response, error) {
+	p.to.rewrite(&httputil.ProxyRequest{In: client, Out: preflight})
+	res, err := p.via.RoundTrip(preflight)
 	if err != nil {
-		h.log.Debug("the backend did not answer a preflight", "err", err)
+		p.log.Debug("the backend did not answer a preflight", "err", err)
 	}
 	return res, err
 }
+
+// clientOf returns the client's request that a backend's answer belongs to. It is nil if nobody
+// needs it.
+func clientOf(ctx context.Context) *http.Request {
+	if r := runOf(ctx); r != nil {
+		return r.request.http
+	}
+	return cors.Client(ctx)
+}
+
+// headerOnly is a ResponseWriter for callers that want the header alone. ReverseProxy writes into
+// one that is never sent (see body.next).
+type headerOnly http.Header
+
+func (h headerOnly) Header() http.Header         { return http.Header(h) }
+func (h headerOnly) Write(p []byte) (int, error) { return len(p), nil }
+func (h headerOnly) WriteHeader(int)             {}

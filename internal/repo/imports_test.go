@@ -85,6 +85,7 @@ var places = []place{
 	{"proxy/internal/transcript", []string{"internal/agui", "internal/poison", "internal/without"}, "what a client was shown has nothing to do with what is decided about it"},
 	{"proxy/internal/backend", []string{"internal/poison", "internal/without"}, "a connection carries bytes; runs and events are proxy's"},
 	{"proxy/internal/stream", []string{"internal/agui", "internal/poison", "internal/sse", "internal/without", "translate"}, "bytes go in and out by it; what they mean is proxy's (of translate it knows how a dialect wants its stream cut)"},
+	{"proxy/internal/cors", nil, "who may read an answer has nothing to do with what it says: it knows headers and addresses"},
 	{"proxy/internal/ids", []string{"store"}, "an id is bits, and a key is a digest: what they are for is each room's"},
 	{"proxy/internal/dialect", nil, "a panic is one whichever method of a dialect it comes from; what a client is told of it is proxy's"},
 	{"proxy/internal/settle", []string{"internal/agui", "store", "translate", "translate/kit"}, "what becomes of a run is a function of values, so that a table can have each case"},
@@ -105,15 +106,15 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"internal/metrics", "internal/trace", "internal/doctor", "internal/webhook", "internal/desk", "internal/desk/page", "proxy", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"internal/metrics", "internal/trace", "internal/doctor", "internal/webhook", "internal/desk", "internal/desk/page", "proxy", "proxy/internal/cors", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/audit"}, false, "payloads are judged in one place, with remote references off; the audit's tests judge its lines by their published schema"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},
-	{"github.com/hashicorp/golang-lru/", []string{"store/memory", "store/engine", "proxy"}, false, "what an engine is made of stays in its folder; proxy bounds the routes that it remembers, engine the pauses that are safe"},
+	{"github.com/hashicorp/golang-lru/", []string{"store/memory", "store/engine", "proxy", "proxy/internal/cors"}, false, "what an engine is made of stays in its folder; proxy bounds the routes that it remembers, engine the pauses that are safe"},
 	{"github.com/redis/rueidis/", []string{"store/redis", "bench/steps"}, false, "what an engine is made of stays in its folder"},
 	{"github.com/jackc/pgx/", []string{"store/postgres", "bench/steps"}, false, "what an engine is made of stays in its folder"},
 	{"github.com/go-jose/go-jose/", []string{"internal/principal"}, true, "tokens are verified in one place"},
-	{"github.com/rs/cors/", []string{"proxy"}, false, "who may read an answer is decided in one place"},
+	{"github.com/rs/cors/", []string{"proxy/internal/cors"}, false, "who may read an answer is decided in one place"},
 	{"github.com/prometheus/client_golang/", []string{"internal/metrics"}, false, "names and labels of metrics are in one place; proxy tells what has happened and does not count"},
 	{"go.opentelemetry.io/", []string{"internal/trace"}, true, "who makes spans is told of runs, and nobody else is told of OpenTelemetry"},
 	{"go.yaml.in/yaml/", []string{"deploy", "internal/policy"}, true, "the one file of YAML is read in one place; manifests are read by their tests only"},

@@ -1,10 +1,8 @@
-package proxy
+package cors
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,18 +16,13 @@ const (
 	maxAllowances     = 4096
 	maxAllowanceBytes = 1 << 20
 	allowanceBytes    = 256     // of one, without its texts
-	maxOrigin         = 512     // a host has 253 letters at most; no page has a longer Origin
 	maxExpose         = 1 << 10 // of Access-Control-Expose-Headers; a longer one is left out
 
-	// allowanceAge is how long the backend's word counts without being said again. A client that
+	// MaxOrigin bounds an Origin in bytes: a host has 253 letters at most.
+	MaxOrigin = 512
+	// AllowanceAge is how long the backend's word counts without being said again. A client that
 	// sends requests without preflights would otherwise never see that it was taken back.
-	allowanceAge = 10 * time.Minute
-	// askTimeout bounds a question to the backend. askPause is how long Holdpoint does not put a
-	// question again that got no answer.
-	askTimeout, askPause = 2 * time.Second, 5 * time.Second
-	// At most maxAsking questions are under way. A request that comes on top of them is answered by
-	// what is known.
-	maxAsking, maxUnanswered = 64, 256
+	AllowanceAge = 10 * time.Minute
 )
 
 // An allowance is what the backend said to one origin, in an answer or in a preflight's answer.
@@ -55,9 +48,8 @@ type allowanceKey [sha256.Size]byte
 // backend told them to (Starlette: ten minutes). So Holdpoint asks for what it does not know, by a
 // preflight like the browser's own, once for all who wait for it.
 type allowances struct {
-	now func() time.Time
-	// asks puts the question to the backend that a browser would put for a page of the origin.
-	asks func(ctx context.Context, req *http.Request, origin string) (*http.Response, error)
+	now     func() time.Time
+	backend Backend
 
 	mu         sync.Mutex
 	known      *simplelru.LRU[allowanceKey, allowance]
@@ -67,8 +59,8 @@ type allowances struct {
 	unanswered *simplelru.LRU[allowanceKey, time.Time]
 }
 
-func newAllowances(now func() time.Time) *allowances {
-	a := &allowances{now: now, asking: map[allowanceKey]chan struct{}{}}
+func newAllowances(now func() time.Time, backend Backend) *allowances {
+	a := &allowances{now: now, backend: backend, asking: map[allowanceKey]chan struct{}{}}
 	// Both fail for a size of 0 only.
 	a.known, _ = simplelru.NewLRU(maxAllowances, func(_ allowanceKey, gone allowance) { a.bytes -= gone.size() })
 	a.unanswered, _ = simplelru.NewLRU[allowanceKey, time.Time](maxUnanswered, nil)
@@ -77,11 +69,11 @@ func newAllowances(now func() time.Time) *allowances {
 
 func (a allowance) size() int { return allowanceBytes + len(a.origin) + len(a.expose) }
 
-// originOf is the origin of the page that sent a request. It is "" if there is none, or if no
+// Origin returns the origin of the page that sent a request. It is "" if there is none, or if no
 // browser would write it so.
-func originOf(req *http.Request) string {
+func Origin(req *http.Request) string {
 	list := req.Header["Origin"]
-	if len(list) != 1 || len(list[0]) > maxOrigin || list[0] == "*" {
+	if len(list) != 1 || len(list[0]) > MaxOrigin || list[0] == "*" {
 		return ""
 	}
 	if !printable(list[0]) || strings.ContainsAny(list[0], " ,") {
@@ -94,8 +86,8 @@ func printable(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c >= 0x7f })
 }
 
-// keyOf is the key for what is said to requests of a method. credentials are those that the answer
-// may depend on; a preflight has none.
+// keyOf returns the key for what is said to requests of a method. credentials are those that the
+// answer may depend on; a preflight has none.
 func keyOf(req *http.Request, origin, method string, credentials ...string) allowanceKey {
 	parts := make([]byte, 0, 256)
 	add := func(list ...string) {
@@ -126,10 +118,10 @@ func preflightKey(req *http.Request, origin string) allowanceKey {
 
 // hear notes what an answer of the backend says to the origin of the request.
 func (a *allowances) hear(req *http.Request, res *http.Response) {
-	origin := originOf(req)
+	origin := Origin(req)
 	switch {
 	case origin == "" || req.Method == http.MethodGet || req.Method == http.MethodHead: // a page's pictures; no run is asked for so
-	case isPreflight(req):
+	case IsPreflight(req):
 		method := req.Header.Get("Access-Control-Request-Method")
 		if !dependsOn(req, res.Header, "Authorization", "Cookie") { // else it is no browser's
 			a.hearPreflight(keyOf(req, origin, method), origin, method, res, false)
@@ -176,25 +168,9 @@ func (a *allowances) hearPreflight(key allowanceKey, origin, method string, res 
 	}
 }
 
-// allowsMethod says whether a preflight's answer lets the method pass. Some methods need no
-// permission.
-func allowsMethod(header http.Header, method string) bool {
-	if method == http.MethodGet || method == http.MethodHead || method == http.MethodPost {
-		return true
-	}
-	for _, line := range header["Access-Control-Allow-Methods"] {
-		for one := range strings.SplitSeq(line, ",") {
-			if one = strings.TrimSpace(one); one == "*" || one == method {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// dependsOn says whether a request with the same key may get another answer. It may if the answer
-// names something in Vary that the request has and the key has not, or if the request has a header
-// that it should not have.
+// dependsOn reports whether a request with the same key may get another answer. It may if the
+// answer names something in Vary that the request has and the key has not, or if the request has a
+// header that it should not have.
 func dependsOn(req *http.Request, answer http.Header, not ...string) bool {
 	for _, name := range not {
 		if req.Header[name] != nil {
@@ -220,7 +196,7 @@ var harmless = []string{
 	"Access-Control-Request-Method", "Access-Control-Request-Headers", "Access-Control-Request-Private-Network",
 }
 
-// read is what a header says to an origin, as a browser reads it.
+// read returns what a header says to an origin, as a browser reads it.
 func read(header http.Header, origin string) (said allowance) {
 	allow := header["Access-Control-Allow-Origin"]
 	if len(allow) != 1 || allow[0] != "*" && allow[0] != origin {
@@ -235,7 +211,7 @@ func read(header http.Header, origin string) (said allowance) {
 	return said
 }
 
-// keep is called under mu. sure says that Holdpoint need not ask for it again soon.
+// keep is called under mu. sure reports that Holdpoint need not ask for it again soon.
 func (a *allowances) keep(key allowanceKey, said allowance, sure bool) {
 	a.order++
 	said.order = a.order
@@ -250,14 +226,14 @@ func (a *allowances) keep(key allowanceKey, said allowance, sure bool) {
 	}
 }
 
-// of is what the backend says to the origin of a request that Holdpoint answers itself.
+// of returns what the backend says to the origin of a request that Holdpoint answers itself.
 func (a *allowances) of(req *http.Request) allowance {
-	origin := originOf(req)
+	origin := Origin(req)
 	if origin == "" {
 		return allowance{}
 	}
 	said, fresh := a.recall(req, origin)
-	if fresh || !mayAsk(req) {
+	if fresh || !a.mayAsk(req) {
 		return said
 	}
 	a.ask(req, origin)
@@ -265,7 +241,7 @@ func (a *allowances) of(req *http.Request) allowance {
 	return said
 }
 
-// recall is what was said last, and whether that is recent enough.
+// recall returns what was said last, and whether that is recent enough.
 func (a *allowances) recall(req *http.Request, origin string) (said allowance, fresh bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -274,65 +250,5 @@ func (a *allowances) recall(req *http.Request, origin string) (said allowance, f
 			said = one
 		}
 	}
-	return said, said.order > 0 && a.now().Sub(said.at) < allowanceAge
-}
-
-// mayAsk says whether Holdpoint can ask the backend what a request's page may read. A page of our
-// own origin needs no permission. A path that some backends take for another one is sent to none.
-func mayAsk(req *http.Request) bool {
-	return req.Method != http.MethodOptions && req.Header.Get("Sec-Fetch-Site") != "same-origin" && !misleading(req.URL.EscapedPath())
-}
-
-// ask notes the answer to a preflight. It gives up if the backend does not answer in time.
-func (a *allowances) ask(req *http.Request, origin string) {
-	key := preflightKey(req, origin)
-	answered, other := a.mine(key)
-	if other != nil {
-		<-other // it is bounded as this one
-	}
-	if answered == nil {
-		return
-	}
-	defer a.answered(key, answered)
-	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
-	defer cancel()
-	res, err := a.asks(ctx, req, origin)
-	if err != nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.unanswered.Add(key, a.now())
-		return
-	}
-	io.CopyN(io.Discard, res.Body, 4<<10) //nolint:errcheck // it is for the connection, which can then be used again
-	res.Body.Close()
-	a.hearPreflight(key, origin, req.Method, res, true)
-}
-
-func (a *allowances) answered(key allowanceKey, answered chan struct{}) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.asking, key)
-	close(answered)
-}
-
-// mine says whether the caller is the one to put the question, and to close answered then. If not,
-// it returns the other caller's channel to wait for.
-func (a *allowances) mine(key allowanceKey) (answered chan struct{}, other <-chan struct{}) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if other := a.asking[key]; other != nil {
-		return nil, other
-	}
-	last, unanswered := a.unanswered.Get(key)
-	if unanswered && a.now().Sub(last) < askPause || len(a.asking) >= maxAsking {
-		return nil, nil
-	}
-	answered = make(chan struct{})
-	a.asking[key] = answered
-	return answered, nil
-}
-
-// isPreflight says whether a browser asks what a page may send.
-func isPreflight(req *http.Request) bool {
-	return req.Method == http.MethodOptions && req.Header.Get("Access-Control-Request-Method") != ""
+	return said, said.order > 0 && a.now().Sub(said.at) < AllowanceAge
 }

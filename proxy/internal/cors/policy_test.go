@@ -1,0 +1,237 @@
+package cors
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+const page, stranger = "https://app.example", "https://evil.example"
+
+// A fakeBackend answers preflights with a header, or with none at all.
+type fakeBackend struct {
+	answer func(origin string) http.Header // nil: it does not answer
+	sent   []*http.Request
+}
+
+func (b *fakeBackend) Takes(address *url.URL) bool { return address.Path != "/misleading" }
+
+func (b *fakeBackend) Send(client, preflight *http.Request) (*http.Response, error) {
+	b.sent = append(b.sent, preflight)
+	if b.answer == nil {
+		return nil, errors.New("no answer")
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: b.answer(preflight.Header.Get("Origin")), Body: http.NoBody}, nil
+}
+
+// leave is what a backend says to the origins that it allows.
+func leave(origins ...string) func(origin string) http.Header {
+	return func(origin string) http.Header {
+		for _, one := range origins {
+			if one == origin {
+				return http.Header{"Access-Control-Allow-Origin": {origin}, "Access-Control-Allow-Credentials": {"true"}}
+			}
+		}
+		return http.Header{}
+	}
+}
+
+// asked makes the request of a page, without an Origin for "".
+func asked(method, path, origin string, more ...string) *http.Request {
+	req := httptest.NewRequest(method, path, nil)
+	if origin != "" {
+		req.Header.Set("Origin", origin)
+	}
+	for n := 0; n < len(more); n += 2 {
+		req.Header.Add(more[n], more[n+1])
+	}
+	return req
+}
+
+// TestAllow holds which page may read an answer of Holdpoint's own, by who has said what before.
+func TestAllow(t *testing.T) {
+	said := func(status int, header http.Header) *http.Response {
+		return &http.Response{StatusCode: status, Header: header}
+	}
+	type heard struct {
+		req *http.Request
+		res *http.Response
+	}
+	exposing := leave(page)(page)
+	exposing.Set("Access-Control-Expose-Headers", "X-A")
+	for what, c := range map[string]struct {
+		origins []string      // the operator's
+		backend *fakeBackend  // nil: there is none, as for a Router
+		heard   []heard       // before
+		req     *http.Request // that Holdpoint answers itself; nil: no page asked
+		header  http.Header   // of the answer, before
+		want    string        // Access-Control-Allow-Origin, "" for none
+		secret  bool          // Access-Control-Allow-Credentials
+		expose  string        // Access-Control-Expose-Headers
+		sent    int           // preflights to the backend
+	}{
+		"the operator's origin":               {origins: []string{page}, req: asked("POST", "/", page), want: page, secret: true},
+		"an origin below the operator's":      {origins: []string{"https://*.example"}, req: asked("POST", "/", page), want: page, secret: true},
+		"not the operator's origin":           {origins: []string{page}, req: asked("POST", "/", stranger)},
+		"everybody's page has no credentials": {origins: []string{"*"}, req: asked("POST", "/", stranger), want: "*"},
+		"the operator's origin, named twice":  {origins: []string{page}, req: asked("POST", "/", page, "Origin", page)},
+		"the operator's word for the backend's": {
+			origins: []string{page}, req: asked("POST", "/", stranger), header: http.Header{"Access-Control-Allow-Origin": {stranger}},
+		},
+		"the backend does not count beside an operator": {
+			origins: []string{page}, backend: &fakeBackend{answer: leave(stranger)}, req: asked("POST", "/", stranger),
+			heard: []heard{{asked("POST", "/", stranger), said(200, leave(stranger)(stranger))}},
+		},
+		"no backend":                        {req: asked("POST", "/", page)},
+		"no page":                           {backend: &fakeBackend{answer: leave(page)}, req: asked("POST", "/", "")},
+		"no request":                        {backend: &fakeBackend{answer: leave(page)}},
+		"the backend is asked":              {backend: &fakeBackend{answer: leave(page)}, req: asked("POST", "/", page), want: page, secret: true, sent: 1},
+		"the backend is asked, and says no": {backend: &fakeBackend{answer: leave(page)}, req: asked("POST", "/", stranger), sent: 1},
+		"the backend does not answer":       {backend: &fakeBackend{}, req: asked("POST", "/", page), sent: 1},
+		"a path that it must not be asked about": {
+			backend: &fakeBackend{answer: leave(page)}, req: asked("POST", "/misleading", page),
+		},
+		"a preflight is not asked about": {backend: &fakeBackend{answer: leave(page)}, req: asked("OPTIONS", "/", page)},
+		"a page of Holdpoint's own origin": {
+			backend: &fakeBackend{answer: leave(page)}, req: asked("POST", "/", page, "Sec-Fetch-Site", "same-origin"),
+		},
+		"the backend has said it": {
+			backend: &fakeBackend{}, heard: []heard{{asked("POST", "/", page), said(200, exposing)}},
+			req: asked("POST", "/", page), want: page, secret: true, expose: "X-A",
+		},
+		"the backend has said it in this answer": {
+			backend: &fakeBackend{answer: leave(page)}, req: asked("POST", "/", page), header: http.Header{"Access-Control-Allow-Origin": {"*"}}, want: "*",
+		},
+		"the backend has said it to another page": {
+			backend: &fakeBackend{}, heard: []heard{{asked("POST", "/", page), said(200, leave(page)(page))}},
+			req: asked("POST", "/", stranger), sent: 1,
+		},
+		"the backend has said it at another address": {
+			backend: &fakeBackend{}, heard: []heard{{asked("POST", "/a", page), said(200, leave(page)(page))}},
+			req: asked("POST", "/b", page), sent: 1,
+		},
+		"the backend has said it to other credentials": {
+			backend: &fakeBackend{}, heard: []heard{{asked("POST", "/", page, "Cookie", "a=1"), said(200, leave(page)(page))}},
+			req: asked("POST", "/", page, "Cookie", "a=2"), sent: 1,
+		},
+		"the backend has said it of a picture": {
+			backend: &fakeBackend{}, heard: []heard{{asked("GET", "/", page), said(200, leave(page)(page))}},
+			req: asked("POST", "/", page), sent: 1,
+		},
+		"the backend has taken it back": {
+			backend: &fakeBackend{answer: leave(page)},
+			heard:   []heard{{asked("POST", "/", page), said(200, leave(page)(page))}, {asked("POST", "/", page), said(200, http.Header{})}},
+			req:     asked("POST", "/", page),
+		},
+		"a server that fails takes nothing back": {
+			backend: &fakeBackend{},
+			heard:   []heard{{asked("POST", "/", page), said(200, leave(page)(page))}, {asked("POST", "/", page), said(502, http.Header{})}},
+			req:     asked("POST", "/", page), want: page, secret: true,
+		},
+		"an informational answer says nothing": {
+			backend: &fakeBackend{}, heard: []heard{{asked("POST", "/", page), said(103, leave(page)(page))}},
+			req: asked("POST", "/", page), sent: 1,
+		},
+		"an origin that is no browser's": {
+			backend: &fakeBackend{answer: leave("*")}, heard: []heard{{asked("POST", "/", "*"), said(200, leave("*")("*"))}},
+			req: asked("POST", "/", "*"),
+		},
+		"an origin that is too long": {
+			backend: &fakeBackend{answer: leave(page)}, req: asked("POST", "/", "https://"+strings.Repeat("a", MaxOrigin)),
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			backend := Backend(nil)
+			if c.backend != nil {
+				backend = c.backend
+			}
+			p := New(c.origins, time.Now, backend)
+			for _, h := range c.heard {
+				p.Hear(h.req, h.res)
+			}
+			header := c.header
+			if header == nil {
+				header = http.Header{}
+			}
+			p.Allow(header, c.req)
+			if got := strings.Join(header["Access-Control-Allow-Origin"], "|"); got != c.want {
+				t.Errorf("Access-Control-Allow-Origin %q, want %q", got, c.want)
+			}
+			if got := header.Get("Access-Control-Allow-Credentials") == "true"; got != c.secret {
+				t.Errorf("credentials: %t, want %t", got, c.secret)
+			}
+			if got := header.Get("Access-Control-Expose-Headers"); got != c.expose {
+				t.Errorf("Access-Control-Expose-Headers %q, want %q", got, c.expose)
+			}
+			if !strings.Contains(strings.Join(header["Vary"], ","), "Origin") {
+				t.Errorf("Vary %q: a cache would give the answer to others", header["Vary"])
+			}
+			if c.backend != nil && len(c.backend.sent) != c.sent {
+				t.Errorf("the backend was asked %d times, want %d", len(c.backend.sent), c.sent)
+			}
+			if c.heard != nil && len(c.heard) == 1 && c.req.Header.Get("Origin") == "*" && p.said.known.Len() != 0 {
+				t.Error("what was said to an origin that is no browser's is kept")
+			}
+		})
+	}
+}
+
+// TestAnswers holds which preflights the operator's word answers.
+func TestAnswers(t *testing.T) {
+	browsers := asked("OPTIONS", "/", page, "Access-Control-Request-Method", "POST")
+	for what, c := range map[string]struct {
+		origins []string
+		req     *http.Request
+		want    bool
+	}{
+		"a preflight":                     {[]string{page}, browsers, true},
+		"a preflight of a stranger":       {[]string{page}, asked("OPTIONS", "/", stranger, "Access-Control-Request-Method", "POST"), true},
+		"an OPTIONS that is no browser's": {[]string{page}, asked("OPTIONS", "/", page), false},
+		"another request":                 {[]string{page}, asked("POST", "/", page, "Access-Control-Request-Method", "POST"), false},
+		"no operator's word":              {nil, browsers, false},
+	} {
+		if got := New(c.origins, time.Now, &fakeBackend{}).Answers(c.req); got != c.want {
+			t.Errorf("%s: %t, want %t", what, got, c.want)
+		}
+	}
+}
+
+// TestClient holds which requests are kept for Hear.
+func TestClient(t *testing.T) {
+	for what, c := range map[string]struct {
+		origins []string
+		req     *http.Request
+		want    bool
+	}{
+		"of a page":                           {nil, asked("POST", "/", page), true},
+		"of no page":                          {nil, asked("POST", "/", ""), false},
+		"of no page, with an operator's word": {[]string{page}, asked("POST", "/", ""), true},
+	} {
+		kept := Client(New(c.origins, time.Now, &fakeBackend{}).WithClient(c.req).Context())
+		if (kept == c.req) != c.want {
+			t.Errorf("%s: kept %v", what, kept)
+		}
+	}
+}
+
+func TestAddVary(t *testing.T) {
+	for _, c := range []struct {
+		before []string
+		want   string
+	}{
+		{nil, "Origin"},
+		{[]string{"Accept"}, "Accept|Origin"},
+		{[]string{"Accept, origin"}, "Accept, origin"},
+		{[]string{"*"}, "*"},
+	} {
+		header := http.Header{"Vary": c.before}
+		AddVary(header, "Origin")
+		if got := strings.Join(header["Vary"], "|"); got != c.want {
+			t.Errorf("%q becomes %q, want %q", c.before, got, c.want)
+		}
+	}
+}
