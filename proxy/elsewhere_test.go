@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -1003,17 +1002,21 @@ func (f *forgetful) Load(ctx context.Context, key store.Key, owner string) (stor
 	return rec, err
 }
 
-// TestEntryOfAQuestionThatExpires: an entry is kept as long as what became of its question.
-func TestEntryOfAQuestionThatExpires(t *testing.T) {
-	expires := time.Now().AddDate(1, 0, 0).Truncate(time.Second)
-	var until []time.Time
-	expiring := strings.Replace(asks, `"confirmation"`, `"confirmation","expiresAt":"`+expires.Format(time.RFC3339)+`"`, 1)
-	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, expiring)) }, func(o *Options) {
-		o.Store = &noting{Store: o.Store, note: func(n store.Note) { until = append(until, n.Until) }}
+// TestEntriesLeadToAPause: the store knows the entries of the index from other notes, because it
+// keeps them as long as what can become of their question.
+func TestEntriesLeadToAPause(t *testing.T) {
+	var notes []store.Note
+	g := mintedRig(t, asksOnce, func(o *Options) {
+		o.Store = &noting{Store: o.Store, note: func(n store.Note) { notes = append(notes, n) }}
 	})
 	g.do(input("t", "r1", ""))
-	if len(until) == 0 || !until[0].Equal(expires) {
-		t.Errorf("kept until %v", until)
+	if len(notes) == 0 {
+		t.Fatal("nothing was noted")
+	}
+	for _, n := range notes {
+		if !n.Leads {
+			t.Errorf("the note %s leads to no pause", n.Text)
+		}
 	}
 }
 

@@ -134,12 +134,7 @@ func (r *run) enterIndex(p *agui.Pause) {
 		return
 	}
 	behind, _ := lastUserMessage(r.request.input.Messages)
-	note := store.Note{ID: p.ID, Text: agui.MustMarshal(pausePlace{r.ledger.key, p.ID, behind})}
-	for n := range p.Interrupts { // what became of the pause is known until then
-		if at, expires := p.Interrupts[n].Expires(); expires && at.After(note.Until) {
-			note.Until = at
-		}
-	}
+	note := store.Note{ID: p.ID, Text: agui.MustMarshal(pausePlace{r.ledger.key, p.ID, behind}), Leads: true}
 	atOnce := 4
 	if r.h.opts.StoreInMemory {
 		atOnce = 1

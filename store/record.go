@@ -135,8 +135,9 @@ type Note struct {
 	ID   string          `json:"id"`
 	Text json.RawMessage `json:"text"`
 	At   time.Time       `json:"at"` // by the store's clock
-	// Until is until when the note is kept at least, the zero time for no longer than others are.
-	Until time.Time `json:"until,omitzero"`
+	// Leads reports that the note leads to a pause. It is known for as long as a pause that was opened
+	// then can be, with what becomes of it.
+	Leads bool `json:"leads,omitempty"`
 }
 
 // NoteAge is how long notes are known at least.

@@ -191,10 +191,10 @@ type Store interface {
 	// with the same id gives way, and of all the newest are kept: most, which is 1 to MaxNotes. It is
 	// no error if the key is of a thread, and changes nothing else of that. The record is forgotten
 	// when nothing has been noted in it, and nobody has loaded it, for as long as a thread that has
-	// ended is known, and for NoteAge, and until the latest n.Until. If the key is of no thread, it is
-	// known for as long as a pause that was opened then, and the result of that, can be. A store
-	// without room may forget it sooner. Remember returns when the note is as safe as a pause that
-	// Open has returned for.
+	// ended is known, and for NoteAge. If a note leads to a pause (n.Leads), it is known for as long
+	// as that pause and its result can be, and for at least nine tenths of that since it was loaded.
+	// A store without room may forget it sooner. Remember returns when the note is as safe as a pause
+	// that Open has returned for.
 	Remember(ctx context.Context, key Key, n Note, most int) error
 
 	// Snapshots returns what is kept of the thread at a moment of the pause with this id. It is

@@ -97,7 +97,7 @@ func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
 	overdue := known && was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.Due(&rec, was.opened, row.Now, s.policy))
 	same := rules.SameHead(&was.Record, &rec) && (!st.body || rules.SameBody(&was.Record, &rec))
 	st.reseal = st.body && s.sealedBefore(row, &was)
-	if same && !settled && !st.guard && !overdue && !st.reseal && !s.stale(&was, row.Now) {
+	if same && !settled && !st.guard && !overdue && !st.reseal && !s.stale(&was, st.body, row.Now) {
 		return true, nil
 	}
 	change, err := s.change(key, row, &was, &rec, puts, st)
@@ -138,12 +138,16 @@ func (s *Store) timely(was *opened, now time.Time) bool {
 }
 
 // stale says whether a record that does not wait was kept for a while without being asked for, and
-// is asked for now: it is kept for as long again.
-func (s *Store) stale(was *opened, now time.Time) bool {
+// is asked for now: it is kept for as long again. Without the body its notes are not known.
+func (s *Store) stale(was *opened, body bool, now time.Time) bool {
 	if was.Version == 0 || was.State != store.None {
 		return false
 	}
-	return was.gone.Sub(now) < max(s.policy.PauseRetention, s.policy.ReplayTTL)*9/10
+	kept := max(s.policy.PauseRetention, s.policy.ReplayTTL)
+	if body {
+		kept = rules.Kept(&was.Record, s.policy)
+	}
+	return was.gone.Sub(now) < kept*9/10
 }
 
 // sealedBefore says whether a part of the row is sealed with another key than the newest. Whoever

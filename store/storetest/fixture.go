@@ -87,11 +87,13 @@ func (x *fixture) claim(key store.Key, pauseID, token, digest string) {
 }
 
 // sweep has an engine that forgets by the time forget what is due.
-func (x *fixture) sweep() {
+func (x *fixture) sweep() bool {
 	x.Helper()
-	if engine, ok := x.Store.(*sealed).Store.(interface{ Sweep(ctx context.Context) }); ok {
+	engine, ok := x.Store.(*sealed).Store.(interface{ Sweep(ctx context.Context) })
+	if ok {
 		engine.Sweep(x.Context())
 	}
+	return ok
 }
 
 // lapse claims the pause and lets the lease lapse.

@@ -14,6 +14,11 @@ func note(id string) store.Note {
 	return store.Note{ID: id, Text: json.RawMessage(fmt.Sprintf(`{"id":%q,"n":1.10,"text":"<ä&>"}`, id))}
 }
 
+// leading is a note that leads to a pause.
+func leading(pauseID string) store.Note {
+	return store.Note{ID: pauseID, Text: json.RawMessage(`{"key":"a"}`), Leads: true}
+}
+
 func rememberCases() []testCase {
 	remember := func(x *fixture, k store.Key, n store.Note, most int) {
 		x.Helper()
@@ -123,9 +128,9 @@ func rememberCases() []testCase {
 		}},
 		{name: "a key that only leads to a thread is of no thread, and outlives its pause", run: func(x *fixture) {
 			leads, k := x.key("index"), x.key("a")
-			remember(x, leads, store.Note{ID: "p", Text: json.RawMessage(`{"key":"a"}`)}, 8)
+			remember(x, leads, leading("p"), 8)
 			x.open(k, pause("p")) // the entry is written first
-			remember(x, leads, store.Note{ID: "q", Text: json.RawMessage(`{"key":"b"}`)}, 8)
+			remember(x, leads, leading("q"), 8)
 			x.claim(k, "p", "token", "digest")
 			x.finish(k, "token", result("p"), nil)
 			has(x, leads, "q", "p")
@@ -137,9 +142,9 @@ func rememberCases() []testCase {
 			}
 		}},
 		{name: "a key that leads to a thread is known as long as what became of its pause", elapses: true, exact: true, unit: time.Hour, run: func(x *fixture) {
-			leads := func(name string, until time.Time) (lead, thread store.Key) {
+			leads := func(name string) (lead, thread store.Key) {
 				lead, thread = x.key("index of "+name), x.key(name)
-				remember(x, lead, store.Note{ID: "p", Text: json.RawMessage(`{"key":"a"}`), Until: until}, 8)
+				remember(x, lead, leading("p"), 8)
 				return lead, thread
 			}
 			// known ends the test unless thread keeps the result of p for that long, and lead its note.
@@ -152,20 +157,20 @@ func rememberCases() []testCase {
 				}
 				has(x, lead, "p")
 			}
-			lead, k := leads("retired", time.Time{})
+			lead, k := leads("retired")
 			x.open(k, pause("p"))
 			x.clock.advance(x.retention)
 			x.state(k, store.None, "") // time is written down
 			known(lead, k, x.replay)
 
-			lead, k = leads("answered late", time.Time{})
+			lead, k = leads("answered late")
 			x.open(k, pause("p"))
 			x.clock.advance(x.retention - 1)
 			x.claim(k, "p", "t", "d")
 			x.finish(k, "t", result("r"), nil)
 			known(lead, k, x.replay)
 
-			lead, k = leads("not seen", time.Time{})
+			lead, k = leads("not seen")
 			x.open(k, pause("p"))
 			x.clock.advance(x.retention - 1)
 			x.claim(k, "p", "t", "d")
@@ -174,7 +179,7 @@ func rememberCases() []testCase {
 			x.finish(k, "t", unseen, nil)
 			known(lead, k, x.retention)
 
-			lead, k = leads("in doubt", time.Time{})
+			lead, k = leads("in doubt")
 			x.open(k, pause("p"))
 			x.clock.advance(x.retention - 1)
 			x.lapse(k, "p", "t", "d")
@@ -182,10 +187,42 @@ func rememberCases() []testCase {
 			x.state(k, store.None, "")
 			known(lead, k, x.replay)
 
-			expiry := x.clock.Now().Add(store.NoteAge + 10*x.retention)
-			lead, k = leads("that expires late", expiry)
+			lead, k = leads("that expires late")
+			expiry := x.clock.Now().Add(2 * x.retention)
 			x.end(k, expiring("p", expiry))
-			known(lead, k, store.NoteAge+10*x.retention)
+			known(lead, k, 2*x.retention)
+		}},
+		{name: "an expiry in the year 9999 keeps neither a result nor what leads to it", elapses: true, exact: true, unit: time.Hour, run: func(x *fixture) {
+			lead, k := x.key("index"), x.key("a")
+			remember(x, lead, leading("p"), 8)
+			x.end(k, expiring("p", time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))
+			longest := 2*x.retention + x.replay + store.NoteAge
+			x.clock.advance(longest - time.Minute)
+			if rec := x.load(k); len(rec.Results) != 1 || rec.Results[0].Tombstone {
+				x.Errorf("the record is %s", asJSON(rec))
+			}
+			has(x, lead, "p") // it is asked for, and kept for as long again
+			x.clock.advance(time.Minute)
+			if rec := x.load(k); len(rec.Results) != 1 || !rec.Results[0].Tombstone {
+				x.Errorf("the record is %s", asJSON(rec))
+			}
+			x.clock.advance(longest)
+			if x.sweep() {
+				has(x, lead)
+			}
+		}},
+		{name: "what leads to a thread is kept for as long again when it is asked for", elapses: true, exact: true, unit: time.Hour, run: func(x *fixture) {
+			lead, left := x.key("index"), x.key("notes only")
+			remember(x, lead, leading("p"), 8)
+			remember(x, left, note("n"), 8)
+			longest := 2*x.retention + x.replay + store.NoteAge
+			x.clock.advance(longest/10 + time.Minute)
+			has(x, lead, "p")
+			x.clock.advance(longest - time.Minute)
+			if x.sweep() {
+				has(x, left) // it leads to no pause
+			}
+			has(x, lead, "p")
 		}},
 		{name: "asking for a key that has no notes leaves nothing", run: func(x *fixture) {
 			k := x.key("nothing")
@@ -216,7 +253,7 @@ func rememberCases() []testCase {
 			large := store.Note{ID: "a", Text: json.RawMessage(`"` + strings.Repeat("x", store.MaxNoteBytes) + `"`)}
 			for _, n := range []store.Note{{}, {ID: "a"}, {Text: note("a").Text}, large} {
 				if err := x.Remember(x.Context(), k, n, 5); err == nil {
-					x.Errorf("%.60q was taken", n)
+					x.Errorf("the note %q of %d bytes was taken", n.ID, len(n.Text))
 				}
 			}
 			for _, most := range []int{0, -1, store.MaxNotes + 1} {

@@ -127,29 +127,29 @@ func Due(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 func Gone(rec *store.Record, now time.Time, p Policy) time.Time {
 	gone := now
 	if rec.Owner != "" || len(rec.Results) > 0 || len(rec.Notes) > 0 {
-		gone = now.Add(max(p.PauseRetention, p.ReplayTTL))
-	}
-	if len(rec.Notes) > 0 {
-		gone = later(gone, now.Add(store.NoteAge))
-	}
-	if len(rec.Notes) > 0 && rec.Owner == "" && len(rec.Results) == 0 {
-		// It may lead to a pause that was opened just then. That waits for a retention, is claimed
-		// for less than a day, may be in doubt for another retention, and then its result is known.
-		gone = later(gone, now.Add(2*p.PauseRetention+p.ReplayTTL+store.NoteAge))
-	}
-	for _, n := range rec.Notes {
-		gone = later(gone, n.Until)
+		gone = now.Add(Kept(rec, p))
 	}
 	for _, b := range rec.Busy {
 		gone = later(gone, b.Lease)
 	}
 	for _, r := range rec.Results {
-		gone = later(gone, latestExpiry(r.Pause))
+		gone = later(gone, knownUntil(r, p))
 	}
 	if o := rec.Outbox; o != nil {
 		gone = later(gone, o.Notices[len(o.Notices)-1].At.Add(store.NoticeAge))
 	}
 	return gone
+}
+
+// Kept returns for how long a record that does not wait is known at least after it was touched.
+func Kept(rec *store.Record, p Policy) time.Duration {
+	kept := max(p.PauseRetention, p.ReplayTTL)
+	for n := range rec.Notes {
+		if kept = max(kept, store.NoteAge); rec.Notes[n].Leads {
+			return max(kept, p.longest())
+		}
+	}
+	return kept
 }
 
 func later(a, b time.Time) time.Time {

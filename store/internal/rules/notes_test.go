@@ -5,31 +5,74 @@ import (
 	"testing"
 	"time"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
 // TestNotesAreKept: notes are known for store.NoteAge at least, however short the times of threads
-// are.
+// are. A note that leads to a pause is known for as long as the pause can be, whatever else the
+// record holds.
 func TestNotesAreKept(t *testing.T) {
+	const day = 24 * time.Hour
 	now := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
-	var rec store.Record
-	if err := Remember(&rec, now, store.Note{ID: "a", Text: json.RawMessage("{}")}, 1); err != nil {
-		t.Fatal(err)
+	for name, c := range map[string]struct {
+		leads     bool
+		owner     string
+		retention time.Duration
+		want      time.Duration
+	}{
+		"a short retention":                    {false, "", time.Minute, day},
+		"a long one":                           {false, "", 30 * day, 30 * day},
+		"of a thread":                          {false, "alice", 30 * day, 30 * day},
+		"it leads to a pause":                  {true, "", 30 * day, 62 * day},
+		"it leads to one, a short retention":   {true, "", time.Minute, 2*day + 2*time.Minute},
+		"of a thread, and leads to a pause":    {true, "alice", 30 * day, 62 * day},
+		"nothing but the times of the notes":   {false, "", 0, day},
+		"the same, and it leads to some pause": {true, "", 0, 2 * day},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := store.Record{Owner: c.owner}
+			for n, note := range []store.Note{{ID: "a", Text: json.RawMessage("{}"), Leads: c.leads}, {ID: "b", Text: json.RawMessage("{}")}} {
+				if err := Remember(&rec, now, note, 2); err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if gone := Gone(&rec, now, Policy{PauseRetention: c.retention, ReplayTTL: day}); !gone.Equal(now.Add(c.want)) {
+				t.Errorf("it is gone after %s, want %s", gone.Sub(now), c.want)
+			}
+		})
 	}
-	for retention, want := range map[time.Duration]time.Duration{time.Minute: 2*time.Minute + store.NoteAge, 720 * time.Hour: 1440*time.Hour + store.NoteAge} {
-		if gone := Gone(&rec, now, Policy{PauseRetention: retention}); !gone.Equal(now.Add(want)) {
-			t.Errorf("with a retention of %s it is gone at %s", retention, gone)
-		}
-	}
-	rec.Owner = "alice" // a thread with notes is known for as long as others
-	if gone := Gone(&rec, now, Policy{PauseRetention: 720 * time.Hour}); !gone.Equal(now.Add(720 * time.Hour)) {
-		t.Errorf("a thread is gone at %s", gone)
-	}
-	later := store.Note{ID: "b", Text: json.RawMessage("{}"), Until: now.Add(9000 * time.Hour)}
-	if err := Remember(&rec, now, later, 2); err != nil {
-		t.Fatal(err)
-	}
-	if gone := Gone(&rec, now, Policy{PauseRetention: 720 * time.Hour}); !gone.Equal(later.Until) {
-		t.Errorf("a note for longer is gone at %s", gone)
+}
+
+// TestExpiryIsBounded: a result is known until the latest expiry of its pause, as far as a pause
+// can be known. The backend chooses the expiry.
+func TestExpiryIsBounded(t *testing.T) {
+	const day = 24 * time.Hour
+	opened := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
+	ended := opened.Add(day)
+	for expires, want := range map[string]time.Duration{
+		"":                     2 * day,
+		"tomorrow":             2 * day,
+		"2026-11-25T11:00:00Z": 2 * day,
+		"2026-12-25T10:00:00Z": 30 * day,
+		"2027-01-26T10:00:00Z": 62 * day,
+		"2027-01-26T10:00:01Z": 62 * day,
+		"9999-12-31T23:59:59Z": 62 * day,
+	} {
+		t.Run(expires, func(t *testing.T) {
+			p := agui.Pause{ID: "p", Opened: opened, Interrupts: []agui.Interrupt{{ID: "i", Object: json.RawMessage(`{"expiresAt":"` + expires + `"}`)}}}
+			rec := store.Record{Results: []*store.Result{{PauseID: "p", At: ended, Pause: &p, How: store.Finished}}}
+			policy := Policy{PauseRetention: 30 * day, ReplayTTL: day}
+			if got, wanted := Gone(&rec, ended, policy), opened.Add(max(want, 31*day)); !got.Equal(wanted) {
+				t.Errorf("it is gone at %s, want %s", got, wanted)
+			}
+			before := rec
+			if Settle(&before, opened.Add(want-1), policy); before.Results[0].Tombstone {
+				t.Error("a tombstone too early")
+			}
+			if Settle(&rec, opened.Add(want), policy); !rec.Results[0].Tombstone {
+				t.Error("still known")
+			}
+		})
 	}
 }

@@ -10,13 +10,18 @@ import (
 
 // Policy is for how long things are kept.
 type Policy struct {
-	ReplayTTL      time.Duration // a result, unless an interrupt of its pause expires later
+	ReplayTTL      time.Duration // a result, unless an interrupt of its pause expires later, see knownUntil
 	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
 	// RecordBytes is how large a record may be with its snapshots, roughly counted. 0: no bound.
 	RecordBytes int
 	// LongestLease is the longest lease that is ever given. 0: not known.
 	LongestLease time.Duration
 }
+
+// longest returns for how long a pause can be known with what becomes of it. It waits for a
+// retention, is claimed for less than a day, may be in doubt for another retention, and then its
+// result is known.
+func (p Policy) longest() time.Duration { return 2*p.PauseRetention + p.ReplayTTL + store.NoteAge }
 
 // Lapsed says whether the pause is claimed and its lease is over.
 func Lapsed(rec *store.Record, now time.Time) bool {
@@ -41,13 +46,7 @@ func Settle(rec *store.Record, now time.Time, p Policy) bool {
 		giveWay(rec, now)
 		changed = true
 	}
-	kept := bury(rec.Results, func(r *store.Result) bool {
-		kept := p.ReplayTTL
-		if r.Unseen { // its chat is to be told of it when it comes back
-			kept = max(kept, p.PauseRetention)
-		}
-		return past(now, r.At, kept) && !now.Before(latestExpiry(r.Pause))
-	})
+	kept := bury(rec.Results, func(r *store.Result) bool { return !now.Before(knownUntil(r, p)) })
 	if kept != nil {
 		rec.Results = kept
 		changed = true
@@ -97,6 +96,22 @@ func shorten(rec *store.Record, until time.Time, p Policy) bool {
 
 // past says whether d or more has gone by since t.
 func past(now, t time.Time, d time.Duration) bool { return !now.Before(t.Add(d)) }
+
+// knownUntil returns until when a result is more than a tombstone. A client may answer until the
+// latest expiry of the pause. The backend chooses that, so it counts only as far as a pause can be
+// known at all.
+func knownUntil(r *store.Result, p Policy) time.Time {
+	kept := p.ReplayTTL
+	if r.Unseen { // its chat is to be told of it when it comes back
+		kept = max(kept, p.PauseRetention)
+	}
+	until := r.At.Add(kept)
+	expiry := latestExpiry(r.Pause)
+	if expiry.After(until) && expiry.After(r.Pause.Opened.Add(p.longest())) {
+		expiry = r.Pause.Opened.Add(p.longest())
+	}
+	return later(until, expiry)
+}
 
 // latestExpiry of the pause's interrupts, the zero time if none expires.
 func latestExpiry(p *agui.Pause) time.Time {
