@@ -109,7 +109,7 @@ func (r *run) withRetoldIDs(p *agui.Pause) *agui.Pause {
 	for n := range told.Interrupts {
 		i := &told.Interrupts[n]
 		if id := i.ID + "+" + hex.EncodeToString(sum[:4]); retold.MatchString(id) {
-			i.Object = withID(i.Object, id)
+			i.Object = agui.WithID(i.Object, id)
 		}
 	}
 	return &told

@@ -14,27 +14,6 @@ import (
 // what runs: other arguments, or another tool. The record has the call as it was shown, and a
 // resume brings that one, in every dialect.
 
-// noteCalls notes with each question the call that it names. What the client has of a call holds
-// before what the dialect knows of it; that stands where the transcript was too large.
-func (r *run) noteCalls(list []agui.Interrupt) {
-	for n := range list {
-		i := &list[n]
-		call, known := r.transcript.AskedCall(i.ToolCallID())
-		i.CallUnseen = i.CallUnseen && !known && i.ToolCallID() != ""
-		if i.Calls == nil {
-			if known {
-				i.Calls = []agui.AskedCall{call}
-			}
-			continue
-		}
-		for n, c := range i.Calls {
-			if call, known := r.transcript.AskedCall(c.ID); known && !call.Unknown {
-				i.Calls[n] = call
-			}
-		}
-	}
-}
-
 // asAsked is a resume's list of messages. It has the calls that the pause asks about as the record
 // has them. A yes is refused if nobody can say what it would run. Then the record does not know the
 // call in full, or the messages hold it more often than they did, or parsers read it in more than

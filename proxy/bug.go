@@ -7,6 +7,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/dialect"
 	"holdpoint/store"
+	"holdpoint/translate"
 )
 
 // dialectFailed logs an error that a dialect's method may not give, and is what the client is told.
@@ -34,7 +35,8 @@ func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
 		after = mayHaveRun
 	}
 	if sent && r.claimedNow() {
-		r.keepEnd(&result)
+		f := r.facts(&translate.Result{}, nil)
+		result = f.Doubt()
 	}
 	r.report.outcome, r.report.code = "error", told.Code
 	switch givenBack, err := r.claim.end(result, !sent); {

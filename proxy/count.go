@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/translate"
 )
 
@@ -43,7 +44,7 @@ var upstreamClasses = map[agui.Code]string{
 
 // noteUpstream notes how the backend has failed in an exchange that has ended, if it has. A run
 // that somebody else ended is not its fault.
-func (r *run) noteUpstream(e *ending, res *translate.Result) {
+func (r *run) noteUpstream(e *settle.End, res *translate.Result) {
 	switch cause := context.Cause(r.life.ctx); {
 	case e.None, errors.Is(cause, context.Canceled), errors.Is(cause, errDraining):
 		return
@@ -55,12 +56,12 @@ func (r *run) noteUpstream(e *ending, res *translate.Result) {
 	switch {
 	case e.Event.Type == agui.RunErrored:
 		class = "run_error"
-	case e.broken == nil && e.Event.Type == agui.Unknown && (e.Cut || r.h.foreign == nil):
+	case e.Broken == nil && e.Event.Type == agui.Unknown && (e.Cut || r.h.foreign == nil):
 		class = "eof"
-	case e.broken == nil, clean && e.broken.Code == agui.UpstreamEOF:
+	case e.Broken == nil, clean && e.Broken.Code == agui.UpstreamEOF:
 		return
-	case e.broken.Code != agui.UpstreamStatus:
-		class = upstreamClasses[e.broken.Code]
+	case e.Broken.Code != agui.UpstreamStatus:
+		class = upstreamClasses[e.Broken.Code]
 	case e.Status == 0:
 		class = "untranslated"
 	case e.Status >= 500:

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/translate"
 )
 
@@ -12,15 +13,7 @@ import (
 type answer struct {
 	stream  io.ReadCloser
 	framing translate.Framing // Unread: AG-UI
-	end     ending            // where stream is nil
-}
-
-// An ending is how an exchange came to its end, by whatever way.
-type ending struct {
-	translate.End
-	broken *agui.RunError // what to tell if the backend gave no end of its own; nil: UPSTREAM_EOF
-	inner  translate.Fate // what another Holdpoint said of it, see isRefusal
-	known  bool           // another Holdpoint said what became of the answers
+	end     settle.End        // where stream is nil
 }
 
 // A conclusion is what comes of it.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
@@ -23,9 +24,9 @@ func (r *run) open(res *http.Response) *body {
 	r.exchange.conn = nil
 	head := r.head(res) // what is cut here is cut for the client too
 	r.hintAtAnswer(res, head)
-	c := r.conclude(ending{
+	c := r.conclude(settle.End{
 		End:    translate.End{Status: res.StatusCode, Body: head},
-		broken: agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode),
+		Broken: agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode),
 	})
 	// An HTTP error locks a chat as a lone RUN_ERROR does, see lastWords. A redirect is followed.
 	locks := res.StatusCode >= http.StatusBadRequest && r.answersSomething()
@@ -67,13 +68,13 @@ func (r *run) stream(res *http.Response) (a answer) {
 			return a
 		}
 		res.Body.Close()
-		a.end.broken = agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read")
+		a.end.Broken = agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read")
 		return a
 	}
 	head := r.head(res)
 	res.Body.Close()
 	r.hintAtAnswer(res, head)
-	a.end.broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
+	a.end.Broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
 	a.end.Status, a.end.Body = res.StatusCode, head
 	return a
 }
@@ -81,7 +82,7 @@ func (r *run) stream(res *http.Response) (a answer) {
 // unreachable is the stream for an exchange that got no answer.
 func (r *run) unreachable(ctx context.Context, err error) *body {
 	b := newBody(r, nil, translate.Unread)
-	b.end.broken = r.unanswered(ctx, err)
+	b.end.Broken = r.unanswered(ctx, err)
 	return b
 }
 

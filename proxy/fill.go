@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/sse"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/translate"
 )
 
@@ -143,7 +144,7 @@ func (b *body) brokeOff(err error) {
 		b.r.log.Warn("the backend's stream broke off", "err", err)
 	}
 	b.start()
-	b.conclude(ending{End: translate.End{Cut: !clean}, broken: broken})
+	b.conclude(settle.End{End: translate.End{Cut: !clean}, Broken: broken})
 }
 
 // next sends the next exchange of the run and reads its stream.
@@ -154,7 +155,7 @@ func (b *body) next() {
 	}
 	b.r.exchange.begin()
 	if b.r.exchange.Out.None {
-		b.answered(answer{end: ending{End: translate.End{None: true}}})
+		b.answered(answer{end: settle.End{End: translate.End{None: true}}})
 		return
 	}
 	b.r.send(headerOnly{}) // the client has a header already

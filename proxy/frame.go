@@ -7,6 +7,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/poison"
 	"holdpoint/internal/sse"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/translate"
 )
 
@@ -99,7 +100,7 @@ func (b *body) event(ev agui.Event) {
 		b.refused = ev.Clone()
 		return
 	case ev.Type.Terminal():
-		b.conclude(ending{End: translate.End{Event: ev}})
+		b.conclude(settle.End{End: translate.End{Event: ev}})
 		return
 	}
 	if b.mute && ev.Type != agui.RunStarted {
@@ -114,7 +115,7 @@ func (b *body) event(ev agui.Event) {
 func (b *body) giveUp(err error) {
 	b.close()
 	b.start()
-	b.conclude(ending{End: translate.End{Cut: true}, broken: b.r.translationError(err)})
+	b.conclude(settle.End{End: translate.End{Cut: true}, Broken: b.r.translationError(err)})
 }
 
 // piece takes one piece of a stream that is not AG-UI. RUN_STARTED goes out before the first one,
@@ -226,7 +227,7 @@ var doneMark = []byte("[DONE]")
 
 // conclude ends the exchange at hand. It is the one door to the end of a stream: how that came
 // about is told by e.
-func (b *body) conclude(e ending) {
+func (b *body) conclude(e settle.End) {
 	b.refused = agui.Event{}
 	b.follow(b.r.conclude(e), e.Event.Type)
 }

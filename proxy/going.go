@@ -37,7 +37,7 @@ type Elsewhere struct {
 const maxInputKept = 256 << 10
 
 // going is what the pause of this run keeps.
-func (r *run) going(messages bool) *agui.Going {
+func (r *run) going() *agui.Going {
 	if r.h.opts.Elsewhere == nil {
 		return nil
 	}
@@ -56,9 +56,6 @@ func (r *run) going(messages bool) *agui.Going {
 	}
 	if len(in.Tools) > 0 {
 		g.Lacks = append(g.Lacks, agui.NoTools)
-	}
-	if !messages {
-		g.Lacks = append(g.Lacks, agui.NoMessages)
 	}
 	if r.show == translate.ShowNative {
 		g.Lacks = append(g.Lacks, agui.NoForm)

@@ -183,9 +183,9 @@ func (r *run) showsEnd(p *agui.Pause) bool {
 		p != nil && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) > 0 })
 }
 
-// aftermathOf is what became of the answers of a result that is told again.
-func aftermathOf(result *store.Result) aftermath {
-	switch result.How {
+// aftermathOf is what became of the answers of a pause that ended so.
+func aftermathOf(how store.How) aftermath {
+	switch how {
 	case store.Doubtful:
 		return mayHaveRun
 	case store.Lost:

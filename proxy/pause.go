@@ -1,25 +1,14 @@
 package proxy
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
-	"time"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
-	"holdpoint/internal/tanstack"
-	"holdpoint/proxy/internal/ids"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
 )
 
 // A run that is held open, so that it goes on in the same stream when its question is answered at
@@ -35,56 +24,58 @@ import (
 
 // concludePause ends an exchange that asks: it saves the pause, closes what is open, and tells it.
 // A resume can arrive before the first step returns.
-func (r *run) concludePause(res *translate.Result) conclusion {
+func (r *run) concludePause(o *settle.Outcome) conclusion {
 	defer r.life.plain.Store(false)
-	if len(res.Untaken) > 0 {
-		r.beside = res.Untaken
-	}
-	s, refused := r.savePause(res)
+	r.beside = o.Beside
+	s, refused := r.savePause(o)
 	if refused != nil {
 		var standing *agui.Pause // another question that is open
 		if refused.Code == agui.ThreadBusy {
 			standing = r.stillAsked()
 		}
 		r.report.outcome, r.report.code = "error", refused.Code
-		events := append(r.endSubagents(nil), res.Before...)
+		events := append(r.endSubagents(nil), o.Before...)
 		return conclusion{events: r.lastWords(events, refused.Event(), standing, handedOn), said: true}
 	}
 	r.report.outcome, r.report.paused = "interrupt", s.pause
 	subagents := r.endSubagents(s.pause)
-	closing := append(r.closeOpen(res.Before), r.ownResults(s.pause, false)...)
+	closing := append(r.closeOpen(o.Before), r.ownResults(s.pause, false)...)
 	return conclusion{events: r.tellSaved(s, closing, subagents), said: true}
 }
 
 // savePause is the first step. If a pause with the same questions stands already, that one counts.
-func (r *run) savePause(res *translate.Result) (*savedPause, *agui.RunError) {
-	if told := r.tooMuch(res); told != nil {
-		return nil, r.refusePause(told)
+func (r *run) savePause(o *settle.Outcome) (*savedPause, *agui.RunError) {
+	if o.StoodUnknown != nil {
+		_ = r.dialectFailed("Replies", o.StoodUnknown) // it is logged, and the question is asked nevertheless
 	}
-	p := r.mint(res)
-	if r.withheldFrom != nil && kit.CancelsOnly(*p) {
-		// The backend refused the run, and it is known now. It runs no call by itself, and may want the
-		// one that it waits for.
-		r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.withheldFrom, r.in.State)
+	if o.Refused != nil {
+		return nil, r.refusePause(o)
 	}
-	kept := r.snapshots()
-	p.Messages, p.State, p.Seen = kept.messages, kept.state, r.seen()
-	if p.Going = r.going(kept.whole); p.Going != nil && kept.whole && p.Messages == nil {
-		p.Messages = json.RawMessage(`[]`) // of a thread whose agent keeps no messages: it is known
+	if o.Whole {
+		r.transcript = r.wholeTranscript()
 	}
+	p := o.Ask
+	r.ownPause = p.ID
 	r.h.noteRoute(r.request.path, p.Dialect, p.Backend)
 	r.enterIndex(p)
-	p, refused := r.keep(p)
+	p, refused := r.keep(p, &o.End)
 	if refused != nil {
 		return nil, refused
 	}
 	r.forgetLeft(p)
 	r.noteAskedCalls(p)
-	s := &savedPause{pause: p, kept: kept}
-	if !res.Asked.Shown {
+	s := &savedPause{pause: p, kept: o.Shown}
+	if !o.Announced {
 		s.announce = r.announcement(p)
 	}
 	return s, nil
+}
+
+// wholeTranscript is a transcript of the messages before calls were taken out of them. A backend
+// that refused the run is known by it, and that runs no call by itself. It may want the one that it
+// waits for.
+func (r *run) wholeTranscript() *transcript.Transcript {
+	return transcript.New(r.h.opts.TranscriptBytes, r.withheldFrom, r.in.State)
 }
 
 // closeOpen is the second step: what was held back, and the ends of what is open.
@@ -107,177 +98,23 @@ func (r *run) tellSaved(s *savedPause, closing, subagents []agui.Event) []agui.E
 	return events
 }
 
-// tooMuch says why a pause cannot be told, so that nobody could answer it: nil if it can.
-func (r *run) tooMuch(res *translate.Result) *agui.RunError {
-	p := &res.Asked
-	if len(p.Interrupts) > kit.MaxQuestions {
-		return agui.Errorf(agui.PauseTooLarge, "the run asks %d questions at once, more than %d", len(p.Interrupts), kit.MaxQuestions)
-	}
-	size := len(res.Finish.JSON) + len(p.Private) + len(p.OwnFinish)
-	for _, i := range p.Interrupts {
-		size += len(i.Object) + len(i.Private)
-	}
-	for _, ev := range p.Own {
-		size += len(ev)
-	}
-	if limit := min(pauseFrames*r.h.opts.MaxFrameBytes, maxPauseBytes); size > limit {
-		return agui.Errorf(agui.PauseTooLarge, "what the run asks is larger than %d bytes (%d times HOLDPOINT_MAX_FRAME_BYTES, at most 32 MiB)", limit, pauseFrames)
-	}
-	if r.show != translate.ShowNative && !r.transcript.KnowsOpen() {
-		return agui.Errorf(agui.PauseTooLarge, "the run asks something while more is open in its stream than can be kept (HOLDPOINT_TRANSCRIPT_BYTES)")
-	}
-	return nil
-}
-
-const (
-	// pauseFrames is how many of the largest frames all that is kept of a pause may have. A question
-	// stands there as the backend asked it, as the client is told it, and in what the dialect keeps.
-	pauseFrames = 4
-	// maxPauseBytes bounds a pause where frames may be larger than any question: they repeat whole
-	// conversations, and a pause is kept for weeks.
-	maxPauseBytes = 32 << 20
-)
-
 // refusePause ends a run with an error in place of its question.
-func (r *run) refusePause(told *agui.RunError) *agui.RunError {
-	r.log.Error("pause not kept", "err", told)
+func (r *run) refusePause(o *settle.Outcome) *agui.RunError {
+	r.log.Error("pause not kept", "err", o.Refused)
 	if r.claim.token != "" {
-		result := store.Result{How: store.Finished, Finish: told.Event().JSON}
-		r.keepEnd(&result)
-		if err := r.claim.finish(result, nil); err != nil {
-			told = storeDown().Refusal
+		if err := r.claim.finish(o.End, nil); err != nil {
+			return storeDown().Refusal
 		}
 	}
-	return told
+	return o.Refused
 }
 
-// mint gives the interrupts the ids that the client sees.
-func (r *run) mint(res *translate.Result) *agui.Pause {
-	p := res.Asked.Pause(r.exchange.speaks(r.h.opts.Dialect))
-	p.Backend = res.Backend
-	p.ID = ids.Random128()
-	p.From = r.h.clientHash(r.request.http)
-	p.Origin = r.origin()
-	r.noteCalls(p.Interrupts)
-	r.askYesNo(&p)
-	for n := range p.Interrupts {
-		i := &p.Interrupts[n]
-		if i.Yes == nil && i.No == nil {
-			i.Yes, i.No = kit.Words(*i)
-		}
-		if i.Because == "" {
-			i.Because = kit.Because(*i)
-		}
-		i.Secret = i.Secret || kit.WantsSecret(i.Schema())
-	}
-	p.Digest = digestInterrupts(p.Interrupts...)
-	r.noteStood(&p)
-	r.ownPause = p.ID
-	p.Finish = slices.Clone(r.withRunIDs(res.Finish).JSON)
-	p.ByText = r.tellingOf(&p) == byText
-	natives := map[string]int{}
-	for _, i := range p.Interrupts {
-		natives[i.Native]++
-	}
-	for n := range p.Interrupts {
-		i := &p.Interrupts[n]
-		if i.Question == "" {
-			asks := *i
-			asks.Object = agui.DeleteKey(asks.Object, "expiresAt") // asked again, it has another
-			if i.Question = p.Digest; len(p.Interrupts) > 1 || len(asks.Object) != len(i.Object) {
-				i.Question = digestInterrupts(asks)
-			}
-		}
-		for k := range i.Keys {
-			i.Keys[k] = strings.Clone(i.Keys[k])
-		}
-		i.Native = strings.Clone(i.Native) // it may lie in the request's body or in an event
-		i.ID = printableID(i.Native)
-		// A client that is shown the backend's own form answers with the backend's own ids.
-		keep := r.show == translate.ShowNative && i.ID == i.Native
-		if !keep || i.Native == "" || natives[i.Native] > 1 {
-			i.ID += "~" + r.h.opts.NewID()
-		}
-		i.Object = tanstack.Renamed(withID(i.Object, i.ID), i.Native, i.ID)
-		if _, expires := i.Expires(); !expires && r.h.opts.InterruptTTL > 0 && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
-			i.Object = agui.SetString(i.Object, "expiresAt", r.h.opts.Now().Add(r.h.opts.InterruptTTL).UTC().Format(time.RFC3339))
-		}
-	}
-	for n, own := range p.Native {
-		p.Native[n] = withPublishedID(own, &p)
-	}
-	return &p
-}
-
-// printableID returns a backend's id without what an address, a log line or a message of a chat
-// cannot carry: each control character, line separator and byte of broken UTF-8 becomes U+FFFD.
-// Some backends make the id of what the client sent, such as its thread id.
-func printableID(native string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp) {
-			return utf8.RuneError
-		}
-		return c
-	}, native)
-}
-
-// withPublishedID is an event of the backend's own announcement. Some announcements have the id of
-// their interrupt in them (CrewAI, Mastra). A client answers the id that it reads there, so the
-// published one must stand there too.
-func withPublishedID(own json.RawMessage, p *agui.Pause) json.RawMessage {
-	ev := agui.View(own)
-	value := ev.Get("value")
-	object := kit.ParseText(value)
-	if ev.Get("name").Str != agui.OnInterrupt || !object.IsObject() {
-		return own
-	}
-	native := object.Get("id").Str
-	for _, i := range p.Interrupts {
-		switch {
-		case i.Native == "" || i.Native != native || i.ID == i.Native:
-		case value.IsObject():
-			return agui.SetString(own, "value.id", i.ID)
-		default:
-			return agui.SetString(own, "value", string(agui.SetString([]byte(object.Raw), "id", i.ID)))
-		}
-	}
-	return own
-}
-
-// withID puts the id first, where every producer has it.
-func withID(object json.RawMessage, id string) json.RawMessage {
-	object = agui.DeleteKey(object, "id")
-	out := append(make([]byte, 0, len(object)+len(id)+len(`{"id":"",`)), `{"id":`...)
-	out = agui.AppendString(out, id)
-	if !agui.HasMembers(object) {
-		return append(out, '}')
-	}
-	return append(append(out, ','), object[1:]...)
-}
-
-// digestInterrupts is a digest of the questions, without the ids that were minted for them.
-func digestInterrupts(list ...agui.Interrupt) string {
-	b := make([]byte, 0, 1<<10)
-	for _, i := range list {
-		b = append(agui.AppendString(append(b, '['), i.Native), ',')
-		object := agui.Canonical(agui.DeleteKey(i.Object, "id"))
-		b = agui.AppendString(b, agui.View(object).Raw)
-		for _, c := range i.Calls {
-			b = agui.AppendString(agui.AppendString(append(b, ','), c.Name), c.Args)
-		}
-		b = append(b, ']')
-	}
-	sum := sha256.Sum256(b)
-	return ids.Hex(sum[:])
-}
-
-// keep saves the pause. If one with the same questions stands already, that one is told.
-func (r *run) keep(p *agui.Pause) (*agui.Pause, *agui.RunError) {
+// keep saves the pause, with the end of the claim if the run has one. If a pause with the same
+// questions stands already, that one is told.
+func (r *run) keep(p *agui.Pause, end *store.Result) (*agui.Pause, *agui.RunError) {
 	var err error
 	if r.claim.token != "" {
-		result := store.Result{How: store.Finished, Finish: p.Finish}
-		r.keepEnd(&result)
-		err = r.claim.finish(result, p)
+		err = r.claim.finish(*end, p)
 		if !errors.Is(err, store.ErrStale) {
 			return p, r.keepError(err)
 		}

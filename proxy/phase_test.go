@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/translate"
 )
@@ -38,7 +39,7 @@ func TestIllegalMoveEndsTheRun(t *testing.T) {
 	r.transcript = transcript.New(1<<10, nil, nil)
 	var b *body
 	g.dialect.event = func(ev agui.Event, emit func(agui.Event)) error {
-		b.conclude(ending{End: translate.End{Cut: true}}) // from within the exchange, and the end follows
+		b.conclude(settle.End{End: translate.End{Cut: true}}) // from within the exchange, and the end follows
 		b.phase.advance(between)
 		return nil
 	}

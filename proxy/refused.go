@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
@@ -33,18 +34,18 @@ func (b *body) behindRefusal(ev agui.Event) {
 		b.event(ev)
 		return
 	}
-	end := ending{End: translate.End{Event: ev}, known: true}
+	end := settle.End{End: translate.End{Event: ev}, Known: true}
 	switch {
 	case asksAgain(finish, b.r.record.Pause):
-		end.inner = translate.Untouched
+		end.Inner = translate.Untouched
 	case agui.View(finish.JSON).Get("outcome").Exists():
 		b.concludeRefused()
 		b.event(ev)
 		return
 	case agui.View(finish.JSON).Get("metadata.holdpoint.refusal.mayHaveRun").Bool():
-		end.inner = translate.InDoubt
+		end.Inner = translate.InDoubt
 		_, broke := beginnings[agui.Code(ev.Get("code").Str)]
-		b.r.errored = !broke // that one keeps snapshots then, too
+		end.Errored = !broke // that one keeps snapshots then, too
 	}
 	b.conclude(end)
 }
@@ -52,11 +53,11 @@ func (b *body) behindRefusal(ev agui.Event) {
 // concludeRefused ends an exchange with the end that has waited. A Holdpoint that takes this one
 // for a page (its request has the page's Origin) sends no RUN_ERROR behind interrupts.
 func (b *body) concludeRefused() {
-	end := ending{End: translate.End{Event: b.refused}}
+	end := settle.End{End: translate.End{Event: b.refused}}
 	if asksAgain(b.refused, b.r.record.Pause) {
 		why := agui.View(b.refused.JSON).Get("metadata.holdpoint.refusal")
 		failed := agui.Errorf(agui.Code(why.Get("code").Str), "%s", cmp.Or(why.Get("detail").Str, why.Get("text").Str))
-		end = ending{End: translate.End{Event: failed.Event()}, known: true, inner: translate.Untouched}
+		end = settle.End{End: translate.End{Event: failed.Event()}, Known: true, Inner: translate.Untouched}
 	}
 	b.conclude(end)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
@@ -548,7 +549,9 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 		e := agui.NewEvent([]byte(map[string]string{"RUN_FINISHED+interrupt": asks, "RUN_ERROR:THREAD_BUSY": other}[want]))
 		res, _ := (&fakeRun{d: g.dialect, n: 1}).End(translate.End{Event: e})
 		var b []byte
-		for _, ev := range r.concludePause(&res).events {
+		f := r.facts(&res, nil)
+		o := settle.Settle(&f, &res, &settle.End{End: translate.End{Event: e}}, nil)
+		for _, ev := range r.concludePause(&o).events {
 			b = stream.AppendEvent(b, ev)
 		}
 		wantTypes(t, string(b), want)

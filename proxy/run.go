@@ -13,6 +13,7 @@ import (
 	"holdpoint/internal/principal"
 	"holdpoint/internal/sse"
 	"holdpoint/proxy/internal/backend"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
@@ -45,7 +46,6 @@ type run struct {
 	pauseElsewhere string
 	openCalls      []openCall // calls of the stream without a result so far, see noteCall
 	ownPause       string     // id of the pause that this run opened
-	errored        bool       // the backend's RUN_ERROR does not say what became of the answers
 	runID          *runID     // in the handler's books, nil if it is not there
 	subagents      waitingSubagents
 
@@ -155,7 +155,7 @@ type body struct {
 	outs  func(agui.Event) // out.Event
 
 	phase     phase
-	end       ending      // of the exchange at hand, where up is nil
+	end       settle.End  // of the exchange at hand, where up is nil
 	concluded *conclusion // what has come of it already; nil if nothing has yet
 	refused   agui.Event  // a refusal whose RUN_ERROR has not come yet, see isRefusal
 	started   bool        // RUN_STARTED was told
@@ -171,15 +171,6 @@ type body struct {
 // A savedPause is a pause that stands in the record, and has not been told yet.
 type savedPause struct {
 	pause    *agui.Pause
-	announce []agui.Event // how the backend itself announced it
-	kept     snapshot     // of that moment
-}
-
-// A snapshot is what is known of messages and state at the end.
-type snapshot struct {
-	list            []json.RawMessage // all messages
-	whole, stateful bool              // they are known; so is the state
-	messages, state json.RawMessage   // what is kept of them; nil if they are not known
-
-	stateSent, anyState, messagesSent bool // see Transcript.Sent
+	announce []agui.Event     // how the backend itself announced it
+	kept     settle.Snapshots // of that moment
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -14,21 +14,43 @@ import (
 
 // conclude ends an exchange: it asks the translation what the end means, saves it, and says what
 // the client is to be told, or that the run goes on.
-func (r *run) conclude(e ending) conclusion {
-	e.Refused = refuses(e.Status) || !r.exchange.connected.Load()
-	res, err := endRun(r.h, r.log, r.exchange.Run, e.End)
-	r.noteUpstream(&e, &res)
-	if e.inner != translate.Finished && err == nil && res.Fate == translate.Finished {
-		if res.Fate = e.inner; len(res.Asked.Interrupts) == 0 {
-			res.Finish = e.Event
-		}
+func (r *run) conclude(e settle.End) conclusion {
+	res, calls, failed := r.ended(&e)
+	if n := r.exchange.counted.Exchanges; res.Next != nil && n >= settle.MaxExchanges {
+		r.log.Error("the run wants one exchange after the other", "exchanges", n)
 	}
-	became := r.doubtOf(&res, &e, fateOf(&res, &e.End))
+	f := r.facts(&res, calls)
+	o := settle.Settle(&f, &res, &e, failed)
+	switch {
+	case o.Next != nil:
+		r.exchange.Exchange = *o.Next
+		r.beside.takenBy(&o.Next.Out)
+		return conclusion{events: o.Before, next: true, said: true}
+	case o.Ask != nil || o.Refused != nil:
+		return r.concludeAsking(&o)
+	}
+	if res.Spoke != "" || res.Backend != "" {
+		r.h.noteRoute(r.request.path, r.exchange.speaks(r.h.opts.Dialect), res.Backend)
+	}
+	r.life.plain.Store(false)
+	o.Before = append(r.endSubagents(nil), o.Before...)
+	events, doubtful := r.end(&o)
+	return conclusion{events: events, said: o.Said || doubtful || r.report.code == agui.StoreUnavailable}
+}
+
+// ended has the dialect end the exchange, and notes what it has held back. calls are the calls of
+// the stream without that, as far as anybody wants to know them. failed is what the client is told
+// if the dialect has failed.
+func (r *run) ended(e *settle.End) (res translate.Result, calls []agui.Call, failed *agui.RunError) {
+	e.TurnedDown = refuses(e.Status)
+	e.Refused = e.TurnedDown || !r.exchange.connected.Load()
+	res, err := endRun(r.h, r.log, r.exchange.Run, e.End)
+	r.noteUpstream(e, &res)
+	if e.Event.Type == agui.RunErrored && r.claim.token != "" {
+		calls = r.transcript.Calls()
+	}
 	if err != nil {
-		res, e.broken, e.Event = translate.Result{}, r.translationError(err), agui.Event{}
-		if became == translate.Finished {
-			became = settle.Failed
-		}
+		res, failed = translate.Result{Fate: res.Fate}, r.translationError(err)
 	}
 	res.Before = r.withCalls(res.Before)
 	for _, ev := range res.Before {
@@ -38,25 +60,47 @@ func (r *run) conclude(e ending) conclusion {
 	if res.Spoke != "" {
 		r.exchange.dialect = res.Spoke
 	}
-	switch n := r.exchange.counted.Exchanges; {
-	case res.Next == nil:
-	case n < settle.MaxExchanges:
-		r.exchange.Exchange = *res.Next
-		r.beside.takenBy(&res.Next.Out)
-		return conclusion{events: res.Before, next: true, said: true}
-	default:
-		r.log.Error("the run wants one exchange after the other", "exchanges", n)
-		e.Event, res = agui.Event{}, translate.Result{Before: res.Before}
-		e.broken = agui.Errorf(agui.UpstreamStatus, "the run has come to no end in %d requests to the backend", n)
+	return res, calls, failed
+}
+
+// facts are what is known of the run when its exchange has ended with res.
+func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
+	o := &r.h.opts
+	f := settle.Facts{
+		Input: &r.in, Came: r.request.input.Messages, Record: &r.record, Answers: r.answers.list,
+		Claimed: r.claim.token != "", Evidence: r.exchange.evidence(), Resumes: r.exchange.Out.Resumes, Calls: calls,
+		Dialect: r.exchange.speaks(o.Dialect), Names: r, Native: r.show == translate.ShowNative, Transcript: r.transcript, Beside: r.beside,
+		ByArray: r.in.HasResume && !r.readFor.carries, Unseen: r.request.ours,
 	}
-	if len(res.Asked.Interrupts) > 0 {
-		return r.concludeAsking(&res, &e)
+	if len(res.Asked.Interrupts) == 0 {
+		return f
 	}
-	r.life.plain.Store(false)
-	res.Before = append(r.endSubagents(nil), res.Before...)
-	said := err != nil || res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
-	events, doubtful := r.end(&res, &e, became)
-	return conclusion{events: events, said: said || doubtful || r.report.code == agui.StoreUnavailable}
+	if r.withheldFrom != nil {
+		f.Whole = r.wholeTranscript()
+	}
+	f.Describer, _ = o.Dialect.(translate.Describer)
+	f.YesNo, f.Stood = o.Answers, r.stood
+	f.PauseID, f.From, f.Origin, f.Going = ids.Random128(), r.h.clientHash(r.request.http), r.origin(), r.going()
+	f.NewID, f.Now, f.Limits = o.NewID, o.Now(), settle.Limits{FrameBytes: o.MaxFrameBytes, InterruptTTL: o.InterruptTTL}
+	return f
+}
+
+// WithIDs implements settle.Names.
+func (r *run) WithIDs(ev agui.Event) agui.Event { return r.withRunIDs(ev) }
+
+// ForClient implements settle.Names.
+func (r *run) ForClient(finish agui.Event) agui.Event { return r.forClient(finish) }
+
+// AsksByText implements settle.Names.
+func (r *run) AsksByText(p *agui.Pause) bool { return r.tellingOf(p) == byText }
+
+// refuses reports whether an HTTP status means that the backend did not take the answers at all.
+func refuses(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return false // it may have begun
+	}
+	return status >= 300 && status < 500
 }
 
 // translationError is what the client is told when a dialect gave up.
@@ -69,46 +113,28 @@ func (r *run) translationError(err error) *agui.RunError {
 	return agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
 }
 
-// refuses says whether an HTTP status means that the backend did not take the answers at all.
-func refuses(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
-		return false // it may have begun
-	}
-	return status >= 300 && status < 500
-}
-
 // end ends a run that does not ask, and returns what ends its stream: what the dialect held back
 // stands before it. doubtful says that it tells a doubt.
-func (r *run) end(res *translate.Result, e *ending, became translate.Fate) (events []agui.Event, doubtful bool) {
-	if res.Spoke != "" || res.Backend != "" {
-		r.h.noteRoute(r.request.path, r.exchange.speaks(r.h.opts.Dialect), res.Backend)
-	}
-	finish, result := r.outcomeOf(res, e, became)
+func (r *run) end(o *settle.Outcome) (events []agui.Event, doubtful bool) {
+	finish := o.Finish
 	defer r.keepOpenCalls(finish.Type == agui.RunFinished)
 	if finish.Type == agui.RunFinished {
 		defer r.noteOpenCalls() // before the other forgets them
 	}
-	finish = r.forClient(r.withRunIDs(finish))
-	after, open := aftermathOf(&result), (*agui.Pause)(nil)
+	after, open := aftermathOf(o.End.How), (*agui.Pause)(nil)
 	if r.claim.token != "" {
-		result.Finish = slices.Clone(finish.JSON)
-		back := settle.GivesBack(r.exchange.evidence(), &result, became)
-		if !back {
-			r.keepEnd(&result)
-		}
-		switch givenBack, err := r.claim.end(result, back); {
+		switch givenBack, err := r.claim.end(o.End, o.Back); {
 		case err != nil:
 			finish, after = storeDown().Refusal.Event(), mayHaveRun
 		case givenBack:
 			open, after = r.stillAsked(), nothingDone
-		case result.How == store.Doubtful:
+		case o.End.How == store.Doubtful:
 			doubtful = true
 			r.toldDoubt()
 		}
 	}
 	r.note(finish)
-	before := res.Before
+	before := o.Before
 	if open == nil {
 		before = append(before, r.ownResults(nil, doubtful || after == mayHaveRun)...)
 	}
@@ -116,45 +142,6 @@ func (r *run) end(res *translate.Result, e *ending, became translate.Fate) (even
 		return append(before, r.withNotTaken(finish)), doubtful
 	}
 	return r.lastWords(before, finish, open, after), doubtful
-}
-
-// outcomeOf is the terminal event of a run that does not ask, and what the record is to hold of it.
-func (r *run) outcomeOf(res *translate.Result, e *ending, became translate.Fate) (agui.Event, store.Result) {
-	finish := res.Finish
-	if finish.Type == agui.Unknown {
-		finish = e.Event
-	}
-	switch {
-	case became == translate.Lost:
-		return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know what it asked any more").Event(), store.Result{How: store.Lost}
-	case became == translate.InDoubt && res.Finish.Type == agui.RunErrored:
-		return finish, store.Result{How: store.Doubtful}
-	case became == translate.InDoubt:
-		return agui.Errorf(agui.ResumeInDoubt, "the backend does not say whether it carried the answers out: the action may or may not have run").Event(), store.Result{How: store.Doubtful}
-	case finish.Type != agui.Unknown:
-		return finish, store.Result{How: store.Finished}
-	}
-	broken := e.broken
-	if broken == nil {
-		broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream ended without a terminal event")
-	}
-	if !r.exchange.Out.Resumes {
-		return broken.Event(), store.Result{How: store.Finished}
-	}
-	if r.exchange.evidence().Sent() {
-		told := *broken
-		told.Message += ": the action may or may not have run"
-		broken = &told
-	}
-	return broken.Event(), store.Result{How: store.Doubtful}
-}
-
-// fateOf is what the end of an exchange says of the answers.
-func fateOf(res *translate.Result, end *translate.End) translate.Fate {
-	if res.Fate == translate.Finished && end.Status != 0 && refuses(end.Status) {
-		return translate.Untouched
-	}
-	return res.Fate
 }
 
 // note remembers for the log how the run ended.

@@ -3,83 +3,36 @@ package proxy
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/transcript"
-	"holdpoint/store"
 )
-
-func (r *run) snapshots() snapshot {
-	var s snapshot
-	s.stateSent, s.anyState, s.messagesSent = r.transcript.Sent()
-	s.list, s.whole = r.transcript.Messages()
-	if s.whole && len(s.list) > 0 {
-		kept := s.list
-		if beside := r.beside.seen(); beside != nil {
-			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return beside[agui.See(agui.ParseMessage(m))] })
-		}
-		s.messages = agui.List(kept)
-	}
-	if s.state, s.stateful = r.transcript.State(); !s.stateful {
-		s.state = nil
-	} else if sameBytes(s.state, r.in.State) {
-		s.state = slices.Clone(s.state) // it lies in the request's body, and that is given back
-	}
-	return s
-}
-
-// sameBytes says whether two slices are one and the same.
-func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
-
-// seen are the messages that count as known from now on. Messages that were taken out of the
-// request count too, for they come again with the next. A message that the backend did not take
-// does not: it comes again as a new one.
-func (r *run) seen() []agui.SeenMessage {
-	list := r.transcript.Seen()
-	known := make(map[agui.SeenMessage]bool, len(list))
-	for _, s := range list {
-		known[s] = true
-	}
-	for _, m := range r.request.input.Messages {
-		if s := agui.See(m); !known[s] {
-			known[s] = true
-			list = append(list, s)
-		}
-	}
-	if beside := r.beside.seen(); beside != nil {
-		list = slices.DeleteFunc(list, func(s agui.SeenMessage) bool { return beside[s] })
-	}
-	for n := range list {
-		list[n].ID = strings.Clone(list[n].ID) // it lies in the request's body, or in a message
-	}
-	return list
-}
 
 // appendSnapshots appends the snapshots that a client needs before an outcome. The backend's own
 // are enough where it sent them whole after its last change. What is not known whole is left out.
-func (r *run) appendSnapshots(events []agui.Event, s snapshot) []agui.Event {
+func (r *run) appendSnapshots(events []agui.Event, s settle.Snapshots) []agui.Event {
 	if r.untold.state {
 		r.log.Debug("STATE_SNAPSHOT left out: the answer came without a message of the thread")
-	} else if s.stateful && !s.stateSent && (s.anyState || agui.HasMembers(s.state)) {
-		events = append(events, stateEvent(s.state))
-	} else if !s.stateful {
+	} else if s.Stateful && !s.StateSent && (s.AnyState || agui.HasMembers(s.State)) {
+		events = append(events, stateEvent(s.State))
+	} else if !s.Stateful {
 		r.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", r.h.opts.TranscriptBytes)
 	}
 	switch {
 	case r.untold.messages:
 		r.log.Debug("MESSAGES_SNAPSHOT left out: the answer came without a message of the thread")
-	case !s.whole:
+	case !s.Whole:
 		r.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", r.h.opts.TranscriptBytes)
-	case s.messagesSent || len(s.list) == 0:
-	case repeatsID(s.list):
+	case s.MessagesSent || len(s.List) == 0:
+	case repeatsID(s.List):
 		r.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
 	case len(r.beside) == 0:
-		events = append(events, agui.SnapshotEvent(s.messages))
+		events = append(events, agui.SnapshotEvent(s.Messages))
 	default:
-		events = append(events, agui.SnapshotEvent(agui.List(s.list)))
+		events = append(events, agui.SnapshotEvent(agui.List(s.List)))
 	}
 	return events
 }
@@ -190,17 +143,6 @@ func repeatsID(list []json.RawMessage) bool {
 		known[id] = true
 	}
 	return false
-}
-
-// keepEnd adds to the result of a claim what the client knows by now.
-func (r *run) keepEnd(result *store.Result) {
-	result.ByArray = r.in.HasResume && !r.readFor.carries
-	result.Unseen = r.request.ours
-	if result.How != store.Doubtful || r.errored {
-		kept := r.snapshots()
-		result.Messages, result.State = kept.messages, kept.state
-	}
-	result.Seen = r.seen()
 }
 
 // resumeTranscript is the transcript that a resumed run begins with. It has the record's messages

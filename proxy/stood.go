@@ -122,19 +122,6 @@ func (r *run) asked() []asking {
 	return list
 }
 
-// noteStood notes with a pause the replies that were there before it. Where that fails no message
-// answers it.
-func (r *run) noteStood(p *agui.Pause) {
-	stood, err := r.stood(p)
-	if p.Stood = stood; err == nil {
-		return
-	}
-	_ = r.dialectFailed("Replies", err) // it is logged, and the question is asked nevertheless
-	for n := range p.Interrupts {
-		p.Interrupts[n].Keys = nil
-	}
-}
-
 // stood are the replies to a pause's questions that are there before it asks: in the messages that
 // the client has sent, and in what the stream has told of them.
 func (r *run) stood(p *agui.Pause) (_ []agui.StoodReply, err error) {

@@ -102,7 +102,7 @@ func (r *run) replay(result *store.Result) []agui.Event {
 	if finish.Type != agui.RunErrored {
 		return append(events, finish)
 	}
-	return r.lastWords(events, finish, open, aftermathOf(result))
+	return r.lastWords(events, finish, open, aftermathOf(result.How))
 }
 
 // refusal is what a refused request is told. What can still be asked is asked again. Where the

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/hostile"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 	"holdpoint/translate/kit"
 )
@@ -59,7 +60,7 @@ func TestAPauseThatIsTooLarge(t *testing.T) {
 				sendStream(w, says)
 			}, func(o *Options) {
 				if name == "too large" {
-					o.MaxFrameBytes = 1 << 20 / pauseFrames
+					o.MaxFrameBytes = 1 << 20 / settle.PauseFrames
 				}
 				if name == "more open than is kept" {
 					o.TranscriptBytes = 64 << 10

@@ -19,6 +19,7 @@ import (
 	"holdpoint/internal/without"
 	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/cors"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
@@ -321,7 +322,7 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 		return
 	}
 	if r.body != nil {
-		r.body.answered(answer{end: ending{broken: r.unanswered(req.Context(), err)}})
+		r.body.answered(answer{end: settle.End{Broken: r.unanswered(req.Context(), err)}})
 		return
 	}
 	stream.MakeHeader(w.Header())

@@ -4,30 +4,12 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
 	"holdpoint/translate/yesno"
 )
 
 // Some agents ask with any value and take any value for the answer, such as a LangGraph graph by
 // interrupt(). What a yes and a no are there, the operator says (Options.Answers). Then the
 // question is asked for a yes or a no, and the dialect is handed the agent's own values.
-
-// askYesNo makes such questions of a pause ones for a yes or a no.
-func (r *run) askYesNo(p *agui.Pause) {
-	describer, ok := r.h.opts.Dialect.(translate.Describer)
-	if !ok || len(r.h.opts.Answers) == 0 {
-		return
-	}
-	for n := range p.Interrupts {
-		i := &p.Interrupts[n]
-		if i.CancelOnly || i.Schema() != nil {
-			continue
-		}
-		if about, free := describer.Describe(*p, i); free {
-			r.h.opts.Answers.Ask(i, about)
-		}
-	}
-}
 
 // readYesNo reads answers in the agent's own values as the yes or the no that they are.
 func readYesNo(p *agui.Pause, answers []agui.Answer) {

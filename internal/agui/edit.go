@@ -189,3 +189,14 @@ func LastOf(object []byte, name string) []byte {
 	}
 	return append(out, '}')
 }
+
+// WithID returns an object with the id in the first place, where every producer has it.
+func WithID(object []byte, id string) []byte {
+	object = DeleteKey(object, "id")
+	out := append(make([]byte, 0, len(object)+len(id)+len(`{"id":"",`)), `{"id":`...)
+	out = AppendString(out, id)
+	if !HasMembers(object) {
+		return append(out, '}')
+	}
+	return append(append(out, ','), object[1:]...)
+}

@@ -181,9 +181,9 @@ func TestHouseCounts(t *testing.T) {
 		}
 	}
 	for _, c := range []counter{
-		{"fields of run, with those of what it embeds", fields["run"], 43, 15},
-		{"methods of run", methods["run"], 246, 40},
-		{"files with methods of run", len(files), 52, 1},
+		{"fields of run, with those of what it embeds", fields["run"], 42, 15},
+		{"methods of run", methods["run"], 239, 40},
+		{"files with methods of run", len(files), 50, 1},
 		{"methods of the other type with the most", mostMethods, 41, 60},
 		{"fields of the other type with the most", mostFields, 19, 25},
 	} {
@@ -279,7 +279,7 @@ func TestRooms(t *testing.T) {
 
 // script are the functions that are the way of a run today, by receiver and name, with their lines.
 // They become admit and concluded, of at most 40 lines each, which call each room at most twice.
-var script = map[string]int{"run.serve": 15, "run.attempts": 27, "run.judge": 30, "run.prepare": 55, "run.conclude": 44}
+var script = map[string]int{"run.attempts": 27, "run.conclude": 23, "run.judge": 30, "run.prepare": 55, "run.serve": 15}
 
 // TestScript holds how long the way of a run is to read.
 func TestScript(t *testing.T) {

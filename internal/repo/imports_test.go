@@ -87,6 +87,7 @@ var places = []place{
 	{"proxy/internal/stream", []string{"internal/agui", "internal/poison", "internal/sse", "internal/without", "translate"}, "bytes go in and out by it; what they mean is proxy's (of translate it knows how a dialect wants its stream cut)"},
 	{"proxy/internal/cors", nil, "who may read an answer has nothing to do with what it says: it knows headers and addresses"},
 	{"proxy/internal/ids", []string{"store"}, "an id is bits, and a key is a digest: what they are for is each room's"},
+	{"proxy/internal/settle", []string{"internal/agui", "proxy/internal/ids", "internal/tanstack", "translate", "translate/kit", "translate/yesno", "store"}, "what becomes of a run is said from values: it asks nobody and saves nothing"},
 	{"proxy/internal/dialect", nil, "a panic is one whichever method of a dialect it comes from; what a client is told of it is proxy's"},
 	{"proxy/internal/settle", []string{"internal/agui", "store", "translate", "translate/kit"}, "what becomes of a run is a function of values, so that a table can have each case"},
 	{"cmd/*", []string{"*", "*/*", "internal/desk/page", "cmd/*/internal/*"}, "only what the binary is put together of"},

@@ -1,6 +1,3 @@
-// Package settle says what becomes of a run whose exchange with the backend has ended. It gets what
-// is known of the run as values. It saves nothing, tells nobody, and asks neither a clock nor the
-// store.
 package settle
 
 import (

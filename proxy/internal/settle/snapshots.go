@@ -1,0 +1,78 @@
+package settle
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"holdpoint/internal/agui"
+)
+
+// Snapshots are what is known of messages and state when an exchange has ended.
+type Snapshots struct {
+	List            []json.RawMessage // all messages
+	Whole, Stateful bool              // they are known; so is the state
+	Messages, State json.RawMessage   // what the record keeps of them; nil if they are not known
+
+	StateSent, AnyState, MessagesSent bool // see Transcript.Sent
+}
+
+// snapshots are those of a stream. beside are messages that the backend has not taken: the client
+// holds them, and the record does not.
+func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) Snapshots {
+	var s Snapshots
+	s.StateSent, s.AnyState, s.MessagesSent = t.Sent()
+	s.List, s.Whole = t.Messages()
+	if s.Whole && len(s.List) > 0 {
+		kept := s.List
+		if beside := seenOf(beside); beside != nil {
+			kept = slices.DeleteFunc(slices.Clone(kept), func(m json.RawMessage) bool { return beside[agui.See(agui.ParseMessage(m))] })
+		}
+		s.Messages = agui.List(kept)
+	}
+	if s.State, s.Stateful = t.State(); !s.Stateful {
+		s.State = nil
+	} else if sameBytes(s.State, in.State) {
+		s.State = slices.Clone(s.State) // it lies in the request's body, and that is given back
+	}
+	return s
+}
+
+// sameBytes reports whether two slices are one and the same.
+func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
+
+// seen are the messages that count as known from now on. Messages that were taken out of the
+// request count too, for they come again with the next. A message that the backend did not take
+// does not: it comes again as a new one.
+func seen(t Transcript, came, beside []agui.Message) []agui.SeenMessage {
+	list := t.Seen()
+	known := make(map[agui.SeenMessage]bool, len(list))
+	for _, s := range list {
+		known[s] = true
+	}
+	for _, m := range came {
+		if s := agui.See(m); !known[s] {
+			known[s] = true
+			list = append(list, s)
+		}
+	}
+	if beside := seenOf(beside); beside != nil {
+		list = slices.DeleteFunc(list, func(s agui.SeenMessage) bool { return beside[s] })
+	}
+	for n := range list {
+		list[n].ID = strings.Clone(list[n].ID) // it lies in the request's body, or in a message
+	}
+	return list
+}
+
+// seenOf is the set of some messages, nil if there are none.
+func seenOf(list []agui.Message) map[agui.SeenMessage]bool {
+	if len(list) == 0 {
+		return nil
+	}
+	set := make(map[agui.SeenMessage]bool, len(list))
+	for _, m := range list {
+		set[agui.See(m)] = true
+	}
+	return set
+}
