@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,8 +16,7 @@ import (
 
 // TestInTreeClientsBeforeOtherBackends asks the in-tree client's chat something that its agent asks
 // about. It is told the question as a text, and the next message gives the question up. Nothing
-// runs, no client throws, and the chat is answered. AGUI.Client leaves out what these backends
-// demand of a request, so they answer it with 422, direct too.
+// runs, no client throws, and the chat is answered.
 func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -59,4 +59,119 @@ func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAGUIClientBeforePythonBackends: AGUI.Client writes no id into a message of the user, and most
+// backends of Python refuse such a request, direct and through Holdpoint, in the same words.
+// Nothing runs. If the application sets the ids, the first message gets as far as direct. Agent
+// Framework wants no ids: behind Holdpoint its questions are asked, and what is approved runs once.
+// Direct it runs nothing.
+func TestAGUIClientBeforePythonBackends(t *testing.T) {
+	t.Parallel()
+	type place struct {
+		b          *backend
+		agent, say string
+		refuses    int // the HTTP status without ids, 0 if the backend wants none
+	}
+	at := func(framework, version, mode string) *backend {
+		return &backend{name: framework + " " + version, mode: mode, server: need(t, framework, version)}
+	}
+	places := []place{
+		{at("langgraph", "0.0.47", "default"), "approve", "go", http.StatusUnprocessableEntity},
+		{at("langgraph", "0.0.47", "outcome"), "approve", "go", http.StatusUnprocessableEntity},
+		{at("pydanticai", "2.68.0", "stateless"), "agent", "delete a.txt", http.StatusUnprocessableEntity},
+		{at("agno", "3.1.10", "default"), "agui", "delete a.txt", http.StatusUnprocessableEntity},
+		{at("adk", "0.11.0", "outcome"), "agent", "delete a.txt", http.StatusUnprocessableEntity},
+		{at("ag2", "1.2.1", "held"), "agent", "delete a.txt", http.StatusBadRequest},
+		{at("crewai", "1.0.0", "outcome"), "gate", "go", http.StatusUnprocessableEntity},
+	}
+	for _, s := range shared.strandsPy {
+		places = append(places, place{&backend{name: "strands " + s.version, mode: "agui", server: s}, "gate", "delete a.txt", http.StatusUnprocessableEntity})
+	}
+	for _, b := range shared.agents {
+		if b.mode == "default" {
+			places = append(places, place{b, "approve", "go", 0})
+		}
+	}
+	for _, p := range places {
+		t.Run(p.b.name+"/"+p.b.mode, func(t *testing.T) {
+			t.Parallel()
+			h := ownHoldpoint(t, p.b.url(), nil)
+			begin := func(address string, newID func() string) (*dotnetclient.Application, string, *lastAnswer) {
+				thread, saw := fresh("dotnet"), &lastAnswer{}
+				return &dotnetclient.Application{
+					Client: dotnetclient.AGUIClient{
+						Connection: dotnetclient.Connection{URL: address + "/" + p.agent, HTTP: &http.Client{Transport: saw}},
+						Invoking:   dotnetclient.MEAI108,
+					},
+					Options: func() *dotnetclient.Options { return &dotnetclient.Options{Thread: thread} },
+					NewID:   newID,
+				}, thread, saw
+			}
+			addresses := []string{p.b.url(), h.address}
+			if p.refuses > 0 {
+				var said [2]string
+				for n, address := range addresses {
+					app, thread, saw := begin(address, nil)
+					if app.Say(p.say); saw.status != p.refuses {
+						t.Errorf("%s: HTTP %d: %s", address, saw.status, saw.body)
+					}
+					if said[n] = saw.body; len(p.b.ledger(t, thread).Effects) > 0 {
+						t.Errorf("%s: it ran", address)
+					}
+				}
+				if said[0] != said[1] {
+					t.Errorf("direct %s\nthrough %s", said[0], said[1])
+				}
+				var statuses, asked [2]int
+				for n, address := range addresses {
+					app, _, saw := begin(address, func() string { return fresh("m") })
+					asked[n] = len(app.Say(p.say).Questions)
+					statuses[n] = saw.status
+				}
+				if statuses[0] != statuses[1] || asked[1] < asked[0] {
+					t.Errorf("with ids: HTTP %d and %d questions direct, HTTP %d and %d through", statuses[0], asked[0], statuses[1], asked[1])
+				}
+				return
+			}
+			for n, address := range addresses {
+				app, thread, _ := begin(address, nil)
+				asked := app.Say(p.say).Questions
+				if len(asked) > 0 {
+					app.Answer(asked, func(int) bool { return true })
+				}
+				effects := len(p.b.ledger(t, thread).Effects)
+				if n == 0 && effects > 0 {
+					t.Errorf("direct it runs %d times", effects)
+				}
+				if n == 0 {
+					continue
+				}
+				if words := app.Say("plain hello"); len(asked) != 1 || effects != 1 || !strings.Contains(words.Text, "hello") || words.Thrown != nil {
+					t.Errorf("%d questions, %d effects, then %q, %v", len(asked), effects, words.Text, words.Thrown)
+				}
+			}
+		})
+	}
+}
+
+// A lastAnswer is a transport that keeps the last answer.
+type lastAnswer struct {
+	status int
+	body   string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l *lastAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	all, err := io.ReadAll(res.Body)
+	if closed := res.Body.Close(); err == nil {
+		err = closed
+	}
+	l.status, l.body = res.StatusCode, string(all)
+	res.Body = io.NopCloser(strings.NewReader(l.body))
+	return res, err
 }

@@ -15,6 +15,8 @@ type Application struct {
 	// DropsThrown: nothing is kept of a run that threw, as in a program that adds a response when
 	// it has ended.
 	DropsThrown bool
+	// NewID returns the MessageId of each message that the program adds; nil gives none.
+	NewID func() string
 
 	Messages []*Message
 }
@@ -54,6 +56,11 @@ func (a *Application) Fill(request *InputRequest, payload string) Run {
 
 // Send adds messages to the conversation, sends it, and adds what came.
 func (a *Application) Send(messages ...*Message) Run {
+	for _, m := range messages {
+		if a.NewID != nil {
+			m.ID = a.NewID()
+		}
+	}
 	a.Messages = append(a.Messages, messages...)
 	return a.Again()
 }
