@@ -12,25 +12,6 @@ import (
 // list. The rest does not count as known: it comes again as new input.
 type messagesBesideAnswers []agui.Message
 
-// besideAnswers are the new messages of a request as far as they are left in list, in the form that
-// they have there.
-func besideAnswers(list, newMessages []agui.Message) messagesBesideAnswers {
-	if len(newMessages) == 0 {
-		return nil
-	}
-	wanted := make(map[agui.SeenMessage]bool, len(newMessages))
-	for _, m := range newMessages {
-		wanted[agui.See(m)] = true
-	}
-	var left messagesBesideAnswers
-	for _, m := range list {
-		if wanted[agui.See(m)] {
-			left = append(left, m)
-		}
-	}
-	return left
-}
-
 // takenBy leaves those that an exchange does not take.
 func (b *messagesBesideAnswers) takenBy(out *translate.Out) {
 	if out.TakesNew && len(*b) > 0 {

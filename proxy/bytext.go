@@ -12,7 +12,6 @@ import (
 	"holdpoint/internal/clients"
 	"holdpoint/proxy/internal/words"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
 )
 
 // A client may read no form in which a pause can be told: LangGraph asks by a CUSTOM event, at
@@ -127,12 +126,6 @@ func (r *run) questionText(p *agui.Pause) []agui.Event {
 	text.WriteString("This program cannot answer that. It can be answered at the desk, or in another client of this conversation. " +
 		"If it is not answered before your next message, that message cancels it.")
 	return append(events, textMessage(textID(p), text.String())...)
-}
-
-// isQuestionText reports whether a message is such a text, as the client holds it.
-func isQuestionText(m *agui.Message) bool {
-	_, is := words.QuestionOf(m.ID)
-	return is && m.Role == "assistant" && len(kit.Calls(agui.View(m.JSON))) == 0
 }
 
 // givesUp reports whether a new message of the person gives the open pause up: the client was told

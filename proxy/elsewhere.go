@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/clients"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -128,10 +129,10 @@ func (r *run) findByCalls() (found bool, err error) {
 	if !r.mayAnswerElsewhere() {
 		return false, nil
 	}
-	said := r.replies.lastSaid(r.in.Messages)
+	said := r.replies.LastSaid(r.in.Messages)
 	var ids []string // of Holdpoint's, that messages name
 	for _, d := range r.replies {
-		if d.pause == nil && d.At >= said {
+		if d.Pause == nil && d.At >= said {
 			ids = append(ids, r.publishedIDs(d)...)
 		}
 	}
@@ -268,7 +269,7 @@ func nearest(list []foundPause) []foundPause {
 }
 
 // publishedIDs returns the ids of Holdpoint's that a decision in a message names.
-func (r *run) publishedIDs(d reply) []string {
+func (r *run) publishedIDs(d history.Reply) []string {
 	var list []string
 	if contract.IsMinted(d.Key) {
 		list = append(list, d.Key)
@@ -295,7 +296,7 @@ type callToLookUp struct {
 func (r *run) callsToLookUp(said int) []callToLookUp {
 	wanted := map[string]int{}
 	for _, d := range r.replies {
-		if d.pause == nil && d.Asked && d.At >= said {
+		if d.Pause == nil && d.Asked && d.At >= said {
 			_, behind := lastUserMessage(r.in.Messages[:d.At])
 			if behind < 0 {
 				continue
@@ -362,15 +363,9 @@ func (r *run) link(list []foundPause) {
 	for _, one := range list {
 		p, result := pauseOf(one.record, one.at.Pause)
 		if p != nil && stateless.KeepsNothing(p) {
-			r.linked = append(r.linked, linkedPause{p, result})
+			r.linked = append(r.linked, history.Linked{Pause: p, Result: result})
 		}
 	}
-}
-
-// A linkedPause is a pause of another thread. result is how it ended, nil if it waits.
-type linkedPause struct {
-	pause  *agui.Pause
-	result *store.Result
 }
 
 func pauseOf(rec *store.Record, id string) (*agui.Pause, *store.Result) {

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"log/slog"
 	"net/http"
 	"runtime"
 	"slices"
@@ -13,6 +12,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/history"
+	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
@@ -37,11 +38,9 @@ func bodyWith(more string, messages ...string) string {
 
 // withoutStrays is the input as an ordinary run hands it on where the record knows nothing.
 func withoutStrays(in agui.RunInput) agui.RunInput {
-	r := &run{h: &Handler{opts: Options{Dialect: &fakeDialect{}}}, log: slog.New(slog.DiscardHandler), show: translate.ShowNative}
-	r.in = in
-	r.replies = r.readHistory()
-	list := r.clean(nil).of(in.Messages)
-	return in.Rewritten(agui.Rewrite{Messages: list, Replaced: changed(list, in.Messages)})
+	v := &history.View{Input: &in, Record: &store.Record{}, Dialect: history.AbilitiesOf(&fakeDialect{}), Show: translate.ShowNative}
+	list, _ := history.Clean(v, history.ReadReplies(v), nil)
+	return in.Rewritten(agui.Rewrite{Messages: list, Replaced: history.Changed(list, in.Messages)})
 }
 
 func TestWithoutApprovals(t *testing.T) {
@@ -97,10 +96,9 @@ func TestBodyIsWrittenOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{h: &Handler{opts: Options{Dialect: &fakeDialect{}}}, log: slog.New(slog.DiscardHandler)}
-	r.in = in
+	r := loneRun(t.Context(), newRig(t, nil).h, "/", &in)
 	r.verdict.Leave = contract.LeaveArray | contract.LeaveCommand
-	r.replies = r.readHistory()
+	r.replies = history.ReadReplies(r.view())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r.cleanPass()

@@ -1,143 +1,130 @@
 package proxy
 
 import (
-	"slices"
-
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/store"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
 )
 
-// Some backends take decisions out of a request's messages, and believe what those say was asked.
-// So the messages are read once for each attempt: each decision in them is related to the record
-// here, and clean makes of that what the backend gets. A client behind Holdpoint holds such a
-// decision only if it is shown the backend's own form (HOLDPOINT_CLIENT=native), or was told of
-// one.
+// What the messages of a request say is read by the room history. Here the run tells it what it
+// knows, and logs what the room has done.
 
-// readHistory relates the decisions in the request's messages to the record.
-func (r *run) readHistory() []reply {
-	reader, ok := r.h.opts.Dialect.(translate.HistoryReader)
-	if !ok || len(r.in.Messages) == 0 {
-		return nil
+// view returns the request and its record as the room reads them.
+func (r *run) view() *history.View {
+	return &history.View{
+		Input: &r.in, Record: &r.record, Linked: r.linked, Dialect: history.AbilitiesOf(r.h.opts.Dialect),
+		Spoken: r.spoken(), Backend: r.backend(), Show: r.show,
+		NeedsResult: r.request.client.NeedsResult(), Carries: r.readFor.carries, NotAsked: r.notAsked != nil, InMemory: r.h.opts.StoreInMemory,
+		Thread: r.callsKey(), Scope: r.callScope(),
+		Kept: r.fetchKept, Passed: r.passed, LeftOpen: r.h.leftOpen.Contains, WasAsked: r.wasAsked,
 	}
-	var list []reply
-	asked := r.asked()
-	known := func(key string) bool {
-		return slices.ContainsFunc(asked, func(a asking) bool { return a.byKey[key] != nil })
+}
+
+// fetchKept fetches snapshots for the room. What the store does not say is left out.
+func (r *run) fetchKept(pauseID string, at store.Moment, bytes int) store.Snapshots {
+	if p := r.record.Pause; at == store.Asked && p != nil && p.ID == pauseID {
+		if r.fetchAsked() != nil {
+			return store.Snapshots{}
+		}
+		return store.Snapshots{Messages: p.Messages, State: p.State}
 	}
-	var claims *kit.Claims   // nil until it is needed
-	var left map[string]bool // nil until it is needed
-	for one := range reader.Replies(r.in, r.spoken()) {
-		is := known(one.Key)
-		if is && len(r.record.Notes) > 0 {
-			if claims == nil {
-				claims = kit.ClaimsOf(r.in)
-			}
-			if r.isReused(claims, one.At, one.Key) {
-				continue // what the client says on its own call
-			}
-		}
-		if one.AskedUnlessLeft && left == nil {
-			left = r.leftCalls()
-		}
-		one.Asked = one.Asked || one.AskedIfKnown && is || one.AskedUnlessResult && !isResult(asked, one) || one.AskedUnlessLeft && !r.isLeft(one.Key, left)
-		if one.Asked || is {
-			list = append(list, reply{Reply: one})
-		}
+	return keptSnapshots{pauseID, at, bytes}.fetch(r)
+}
+
+// mendHistory takes results out of the request's messages that no backend told, and puts calls back
+// that they lack.
+func (r *run) mendHistory() {
+	mended := history.Mend(r.view())
+	if mended.MadeUp > 0 {
+		r.log.Warn("results that the client made up are taken out: nobody carried its calls out", "results", mended.MadeUp)
 	}
-	slices.SortStableFunc(list, func(a, b reply) int { return a.At - b.At })
-	if len(list) == 0 {
-		return nil
+	if mended.PutBack {
+		r.log.Warn("the client's history lacks calls that it has results of: the backend gets them as they were")
 	}
-	var told map[string]bool // nil until it is needed
-	at, seen, isTold, looked := -1, agui.SeenMessage{}, false, false
-	for n := range list {
-		d := &list[n]
-		m := r.in.Messages[d.At]
-		d.call = m.ToolCallID
-		if d.At != at { // a message may hold very many
-			at, seen, looked = d.At, agui.See(m), false
-		}
-		a := d.relate(reader, m, seen, asked)
-		if a == nil || a.result == nil || a.result.How != store.Finished {
-			continue
-		}
-		if d.wasAnswer = a.said(d.answer); !d.wasAnswer {
-			if told == nil {
-				told = r.told()
-			}
-			if !looked {
-				looked, isTold = true, told[string(agui.Canonical(m.JSON))]
-			}
-			d.wasAnswer = isTold
-		}
+	r.withMessages(mended.Messages)
+}
+
+// withMessages puts messages in the place of the request's.
+func (r *run) withMessages(list []agui.Message) {
+	if history.Changed(list, r.in.Messages) {
+		r.in = r.in.WithMessages(list)
+	}
+}
+
+// callsIn returns the ids of the calls of a message.
+func callsIn(m agui.Message) []string { return m.CallIDs() }
+
+// pauses returns those that the request's messages may be about.
+func (r *run) pauses() []*agui.Pause { return r.view().Pauses() }
+
+// unasked returns a call that the request's last messages decide on, although nobody knows that it
+// asked. It is "" if there is no such call.
+func (r *run) unasked() string { return history.Unasked(r.view()) }
+
+// cleanPass makes the input of an ordinary run what the dialect gets. The body is written at most
+// once.
+func (r *run) cleanPass() {
+	list := r.cleaned(nil)
+	r.in = r.in.Rewritten(agui.Rewrite{
+		Messages: list, Replaced: history.Changed(list, r.in.Messages),
+		NoResume:  r.verdict.Leave&contract.LeaveArray != 0,
+		NoCommand: r.verdict.Leave&contract.LeaveCommand != 0,
+	})
+}
+
+// cleaned returns the messages of the request that go to the dialect. resumed is the pause that the
+// request goes on with, nil for an ordinary run.
+func (r *run) cleaned(resumed *agui.Pause) []agui.Message {
+	list, strays := history.Clean(r.view(), r.replies, resumed)
+	if strays > 0 {
+		r.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", strays)
 	}
 	return list
 }
 
-// relate finds the newest pause whose question the reply answers, and how that ended.
-func (d *reply) relate(reader translate.HistoryReader, m agui.Message, seen agui.SeenMessage, asked []asking) *asking {
-	for n := range asked {
-		a := &asked[n]
-		if d.Unclear && a.byKey[d.Key] != nil { // some backend takes it for one, also where the question has ended
-			d.Asked = true
-			return nil
-		}
-		answer, past, ok := a.answer(reader, m, d.Reply)
-		answer.Message = seen
-		if !ok || a.stands(d.Reply, answer) {
-			continue
-		}
-		if a.readsTwice(m, answer.ID, past) {
-			d.Asked = true
-			return nil
-		}
-		d.pause, d.answer, d.Past = a.pause, answer, past
-		return a
+// disarm makes messages harmless that could be read as decisions and that words follow.
+func (r *run) disarm() {
+	list, count := history.Disarm(r.view())
+	if count == 0 {
+		return
 	}
-	return nil
+	r.in = r.in.WithMessages(list)
+	r.log.Warn("messages that could be read as decisions made harmless: nobody knows that their calls asked", "messages", count)
 }
 
-// told are the tool messages, canonical, by which the client was told of answers to calls that
-// asked. They need not say all that the answers said.
-func (r *run) told() map[string]bool {
-	set := map[string]bool{}
-	for _, result := range r.record.Results {
-		if result.Pause == nil || result.How != store.Finished {
-			continue
-		}
-		calls := map[string]bool{}
-		for _, i := range result.Pause.Interrupts {
-			calls[i.ToolCallID()] = true
-		}
-		agui.View(endedSnapshots(result).fetch(r).Messages).ForEach(func(_, m gjson.Result) bool {
-			if call := m.Get("toolCallId").Str; call != "" && calls[call] {
-				set[string(agui.Canonical([]byte(m.Raw)))] = true
-			}
-			return true
-		})
+// stood returns the replies to a pause's questions that are there before it asks.
+func (r *run) stood(p *agui.Pause) ([]agui.StoodReply, error) {
+	reader, ok := r.h.opts.Dialect.(translate.HistoryReader)
+	if !ok || !history.HasKeys(p) {
+		return nil, nil
 	}
-	return set
+	raw, whole := r.transcript.Messages()
+	shown := make([]agui.Message, len(raw))
+	for n, m := range raw {
+		shown[n] = agui.ParseMessage(m)
+	}
+	return history.PriorReplies(reader, p, r.request.input, shown, whole)
 }
 
-// decidesOutsideRun says whether a JSON object that is no run holds a decision.
+// requestAnswers are what a request answers.
+type requestAnswers struct {
+	list   []agui.Answer  // nil if it answers nothing
+	unread *agui.RunError // why the answers could not be read
+}
+
+// decidesOutsideRun reports whether a JSON object that is not a run holds a decision.
 func (h *Handler) decidesOutsideRun(object []byte, path string) bool {
-	reader, ok := h.opts.Dialect.(translate.HistoryReader)
-	if !ok {
-		return false
-	}
-	for one := range reader.Replies(kit.Loose(object), h.routeDialect(recordPath(path))) {
-		if one.Asked || one.AskedUnlessResult || one.AskedUnlessLeft {
-			return true
-		}
-	}
-	return false
+	reader, _ := h.opts.Dialect.(translate.HistoryReader)
+	return history.DecidesOutsideRun(reader, object, h.routeDialect(recordPath(path)))
 }
 
-// isResult reports whether a question of the reply's dialect was about the call that it names.
-func isResult(asked []asking, one translate.Reply) bool {
-	return slices.ContainsFunc(asked, func(a asking) bool { return a.pause.Dialect == one.Dialect && a.about[one.Key] })
+// onlyAnswers returns a function that reports whether a message of the request answers a question
+// of the thread and says nothing else.
+func (r *run) onlyAnswers() func(agui.Message) bool {
+	return history.OnlyAnswers(r.view(), r.newCase(), r.request.declaredCalls)
 }
+
+// readYesNo reads answers in the agent's own values as the yes or the no that they are.
+func readYesNo(p *agui.Pause, answers []agui.Answer) { copy(answers, history.ReadYesNo(p, answers)) }

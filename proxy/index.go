@@ -85,18 +85,6 @@ func (r *run) indexKey(kind indexKind, what ...string) store.Key {
 	return store.Key(ids.Digest(parts...))
 }
 
-// callParts returns what tells a call from others: its id, its tool and its arguments.
-func callParts(id, name, args string) []string {
-	text := []byte(args)
-	switch {
-	case strings.TrimSpace(args) == "" || args == "null":
-		text = []byte("{}") // clients write each of the three for a call without arguments
-	case agui.ValidJSON(text):
-		text = agui.Canonical(text)
-	}
-	return []string{id, name, string(text)}
-}
-
 // witnesses returns what the request shows of the conversation that it belongs to. With a principal
 // that is the principal. Else it is the ids of the first and of the last user's message: the
 // message of an assistant may have an id that is made of the call's.
@@ -172,7 +160,7 @@ func (r *run) indexKeys(p *agui.Pause) []store.Key {
 			if calls++; c.Unknown || c.ID == "" || c.Name == "" || calls > maxIndexed {
 				continue
 			}
-			parts := callParts(c.ID, c.Name, c.Args)
+			parts := agui.Call{ID: c.ID, Name: c.Name, Args: c.Args}.Parts()
 			for _, w := range witnesses {
 				add(r.indexKey(byCall, append(parts, w)...))
 				if edits {
@@ -222,7 +210,7 @@ func (r *run) lookUpCall(kind indexKind, c agui.Call) ([]pausePlace, error) {
 	}
 	parts := []string{c.ID, c.Name}
 	if kind == byCall {
-		parts = callParts(c.ID, c.Name, c.Args)
+		parts = c.Parts()
 	}
 	var list []pausePlace
 	for _, w := range r.witnesses() {
@@ -246,7 +234,7 @@ func (r *run) wasAsked(c agui.Call) (here, somewhere bool, err error) {
 	if err != nil || len(list) > 0 || r.who.Known() {
 		return len(list) > 0, len(list) > 0, err
 	}
-	list, err = r.lookUp(r.indexKey(byCallOnly, callParts(c.ID, c.Name, c.Args)...))
+	list, err = r.lookUp(r.indexKey(byCallOnly, c.Parts()...))
 	return false, len(list) > 0, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/dialect"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -56,13 +57,13 @@ func (r *run) read() error {
 
 func (r *run) rule() {
 	c := r.newCase()
-	c.Stray, c.StrayNames = r.replies.endInStray(&r.in, r.record.Pause)
+	c.Stray, c.StrayNames = r.replies.EndInStray(&r.in, r.record.Pause)
 	c.Unasked = r.unasked()
 	r.verdict = contract.Judge(c)
 }
 
 func (r *run) newCase() *contract.Case {
-	settled, mixed := r.replies.carriers()
+	settled, mixed := r.replies.Carriers()
 	return &contract.Case{
 		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
 		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Stranger: r.stranger, Frees: r.frees, Locks: r.locks, Named: r.namedByClients(), Valid: r.valid,
@@ -119,9 +120,8 @@ func (r *run) readAnswers() (pauseID string, err error) {
 // readReplies has the dialect read the messages.
 func (r *run) readReplies(pauseID string) (err error) {
 	defer dialect.Caught("Replies", &err)
-	r.replies = r.readHistory()
-	r.answers.withReplies(r.replies, pauseID, r.record.Pause)
-	r.markRepeatedEntries()
+	replies, answers := history.Read(r.view(), history.Answers{List: r.answers.list, Unread: r.answers.unread}, pauseID)
+	r.replies, r.answers = replies, requestAnswers{answers.List, answers.Unread}
 	return nil
 }
 

@@ -1,13 +1,10 @@
 package proxy
 
 import (
-	"crypto/sha256"
 	"net/url"
 	"path"
 	"strings"
 	"unicode"
-
-	"holdpoint/store"
 )
 
 // recordPath is the path as it goes into a record's key. Spellings that a backend may take for the
@@ -22,25 +19,6 @@ func recordPath(p string) string {
 	}
 	return strings.ToLower(path.Clean("/" + strings.Join(segments, "/")))
 }
-
-// A passedCall is a hash of a thread's key and the id of a call: clients choose both. own reports
-// that the call is of one of the client's tools.
-type passedCall [16]byte
-
-func passedCallOf(key store.Key, id string, own bool) passedCall {
-	kind := byte('p')
-	if own {
-		kind = 'o'
-	}
-	sum := sha256.Sum256(append(append([]byte(key), kind), id...)) // keys have one length
-	return passedCall(sum[:16])
-}
-
-// maxPassed bounds the calls that are remembered, of all threads; maxOpenCalls those of one run.
-const (
-	maxPassed    = 16 << 10
-	maxOpenCalls = 64
-)
 
 // isPlain says whether a path has neither escapes nor any sign in it of which a part could be made,
 // as most have.

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -20,8 +20,15 @@ import (
 // The record notes those of the client's own tools too, if it outlives the process: then another
 // replica knows them, and a restart does not lose them.
 
-// leftPrefix is how the ids of the notes begin that hold such calls.
-const leftPrefix = "left "
+// maxPassed bounds the calls that are remembered, of all threads. maxOpenCalls bounds those of one
+// run.
+const (
+	maxPassed    = 16 << 10
+	maxOpenCalls = history.MaxOpenCalls
+)
+
+// A passedCall is a hash of a thread's key and the id of a call.
+type passedCall = history.ThreadCall
 
 // An openCall is a call of the stream without a result so far.
 type openCall struct {
@@ -91,7 +98,7 @@ func (r *run) keepOpenCalls(plainly bool) {
 	var own []openCall
 	for _, c := range r.openCalls {
 		if c.own || plainly {
-			r.h.passed.Add(passedCallOf(r.callsKey(), c.id, c.own), struct{}{})
+			r.h.passed.Add(history.NewThreadCall(r.callsKey(), c.id, c.own), struct{}{})
 		}
 		if c.own {
 			own = append(own, c)
@@ -110,9 +117,9 @@ func (r *run) noteLeft(own []openCall) {
 	}
 	hashes := make([]string, len(own))
 	for n, c := range own {
-		hashes[n] = r.leftHash(c.id)
+		hashes[n] = history.LeftHash(r.callsKey(), c.id)
 	}
-	if err := r.noteHashes(leftPrefix, hashes); err != nil {
+	if err := r.noteHashes(history.LeftPrefix, hashes); err != nil {
 		r.log.Error("calls of the client's own tools are not noted by the store: after a restart, and at another replica, its answers to them may be refused", "calls", len(own), "err", err)
 	}
 }
@@ -133,39 +140,10 @@ func (r *run) callsKey() store.Key {
 	return r.ledger.key
 }
 
-// leftHash returns what a note holds of a call.
-func (r *run) leftHash(call string) string {
-	hash := passedCallOf(r.callsKey(), call, true)
-	return hex.EncodeToString(hash[:])
-}
-
-// leftCalls returns the calls of the client's own tools that the record has noted, by their hashes.
-func (r *run) leftCalls() map[string]bool {
-	list := map[string]bool{}
-	for _, n := range r.record.Notes {
-		var hashes []string
-		if !holdsLeft(n) || json.Unmarshal(n.Text, &hashes) != nil {
-			continue
-		}
-		for _, hash := range hashes {
-			list[hash] = true
-		}
-	}
-	return list
-}
-
-func holdsLeft(n store.Note) bool { return strings.HasPrefix(n.ID, leftPrefix) }
-
-// isLeft reports whether a stream of the thread left a call of the client's own tools to it. noted
-// are those that the record has noted.
-func (r *run) isLeft(call string, noted map[string]bool) bool {
-	return r.passed(call, true) || noted[r.leftHash(call)]
-}
-
 // passed reports whether this process saw the call on the run's thread, left to the client to
 // answer. own asks for a call of a tool that the request of that run declared.
 func (r *run) passed(call string, own bool) bool {
-	return r.h.passed.Contains(passedCallOf(r.callsKey(), call, own))
+	return r.h.passed.Contains(history.NewThreadCall(r.callsKey(), call, own))
 }
 
 // forgetLeft takes back that the calls of a pause's questions were left to the client. Ids of some
@@ -175,12 +153,12 @@ func (r *run) forgetLeft(p *agui.Pause) {
 		return
 	}
 	for n := range p.Interrupts {
-		for _, call := range askedCalls(&p.Interrupts[n]) {
+		for _, call := range history.CallsOf(&p.Interrupts[n]) {
 			r.openCalls = slices.DeleteFunc(r.openCalls, func(c openCall) bool { return c.id == call })
-			r.h.passed.Remove(passedCallOf(r.callsKey(), call, true))
-			r.h.passed.Remove(passedCallOf(r.callsKey(), call, false))
+			r.h.passed.Remove(history.NewThreadCall(r.callsKey(), call, true))
+			r.h.passed.Remove(history.NewThreadCall(r.callsKey(), call, false))
 			if len(r.record.Notes) > 0 {
-				r.forgetNoted(leftPrefix, r.leftHash(call))
+				r.forgetNoted(history.LeftPrefix, history.LeftHash(r.callsKey(), call))
 			}
 		}
 	}
@@ -199,5 +177,20 @@ func (r *run) forgetNoted(prefix, hash string) {
 		}
 		r.record.Notes = slices.Clone(r.record.Notes) // it may be the store's own
 		r.record.Notes[n] = note                      // another call of the note may ask, too
+	}
+}
+
+// noteReused notes in the record which of the calls that the stream leaves to the client have the
+// id of one that asked. It is called once the claim has ended. If the store cannot be asked, such a
+// call is held.
+func (r *run) noteReused() {
+	for _, c := range r.openCalls {
+		p, _ := history.AskedBy(&r.record, c.id)
+		if !c.own || p == nil {
+			continue
+		}
+		if err := r.ledger.remember(store.Note{ID: history.ReusedNote(p.ID, c.id), Text: []byte(`{}`)}, store.MaxNotes); err != nil {
+			r.log.Error("a call that began again is not noted by the store: the client's answer to it may be refused", "call", agui.Cut(c.id), "err", err)
+		}
 	}
 }

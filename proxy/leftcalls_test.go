@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/store"
 )
 
@@ -12,15 +13,15 @@ import (
 func TestTwoCallsOfOneNoteAsk(t *testing.T) {
 	g := newRig(t, nil)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t"})
-	if err := r.ledger.remember(store.Note{ID: leftPrefix + "n", Text: []byte(`["aaaa","bbbb","cccc"]`)}, store.MaxNotes); err != nil {
+	if err := r.ledger.remember(store.Note{ID: history.LeftPrefix + "n", Text: []byte(`["aaaa","bbbb","cccc"]`)}, store.MaxNotes); err != nil {
 		t.Fatal(err)
 	}
 	var err error
 	if r.record, err = r.ledger.load(); err != nil {
 		t.Fatal(err)
 	}
-	r.forgetNoted(leftPrefix, "aaaa")
-	r.forgetNoted(leftPrefix, "bbbb")
+	r.forgetNoted(history.LeftPrefix, "aaaa")
+	r.forgetNoted(history.LeftPrefix, "bbbb")
 	rec, err := r.ledger.load()
 	if err != nil || len(rec.Notes) != 1 {
 		t.Fatal(rec.Notes, err)

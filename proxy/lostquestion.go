@@ -3,14 +3,13 @@ package proxy
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
 )
 
 // A backend may wait on for the answer to a question that Holdpoint has lost: the record is gone
@@ -21,22 +20,16 @@ import (
 const (
 	maxNamed    = 4096
 	maxNamedIDs = 8
-	// maxNamedBytes is more than any id has that Holdpoint has published.
-	maxNamedBytes = 1 << 10
 )
 
 // noteNamed remembers the interrupts that a request answers and that the record does not know. If
 // the backend then refuses a run because it waits, they may be what it waits for.
 func (r *run) noteNamed() {
-	if r.record.Pause != nil || r.stranger {
+	if r.record.Pause != nil || r.stranger || len(r.answers.list) == 0 {
 		return
 	}
-	var ids []string
-	for _, a := range r.answers.list {
-		if a.ID != "" && len(a.ID) <= maxNamedBytes && r.record.ResultOf(a.ID) == nil {
-			ids = append(ids, strings.Clone(a.ID))
-		}
-	}
+	view := r.view()
+	ids := history.UnknownQuestions(view, r.answers.list)
 	if len(ids) == 0 {
 		return
 	}
@@ -48,7 +41,7 @@ func (r *run) noteNamed() {
 	}
 	ids = ids[:min(len(ids), maxNamedIDs)]
 	r.h.named.Add(r.ledger.key, ids)
-	if calls := r.callsOfLostQuestions(ids); len(calls) > 0 {
+	if calls := history.CallsOfLostQuestions(view, ids); len(calls) > 0 {
 		r.h.named.Add(r.lostKey(), ids)
 		for _, call := range calls {
 			r.h.named.Add(r.lostKey(call), ids)
@@ -63,41 +56,24 @@ func (r *run) lostKey(call ...string) store.Key {
 	return r.indexKey("lost", append([]string{r.ledger.owner}, call...)...)
 }
 
-// callsOfLostQuestions returns the calls that questions are about, as far as their ids show that a
-// backend has asked that keeps nothing between two runs.
-func (r *run) callsOfLostQuestions(ids []string) []string {
-	stateless, ok := r.h.opts.Dialect.(translate.Stateless)
-	if !ok {
-		return nil
-	}
-	var calls []string
-	for _, id := range ids {
-		native, _ := kit.NativeID(id)
-		if call, asks := stateless.AsksUnder(native, r.spoken()); asks {
-			calls = append(calls, call, native) // by request_approval the id of the question is its call's
-		}
-	}
-	return calls
-}
-
 // hasLostQuestion reports whether a client has named a question of this chat that the record does
 // not know, and under whose id only a backend asks that keeps nothing between two runs. The
 // question is of this chat if it was named on its thread, or by a text of its messages, or if it is
 // about a call of its messages.
 func (r *run) hasLostQuestion() bool {
-	if len(r.callsOfLostQuestions(r.namedByText())) > 0 {
-		return true
-	}
-	if r.h.named.Len() == 0 {
+	byText := r.namedByText()
+	if len(byText) == 0 && r.h.named.Len() == 0 {
 		return false
+	}
+	view := r.view()
+	if len(history.CallsOfLostQuestions(view, byText)) > 0 {
+		return true
 	}
 	lost := func(key store.Key) bool {
 		named, _ := r.h.named.Get(key)
-		return len(r.callsOfLostQuestions(named)) > 0
+		return len(history.CallsOfLostQuestions(view, named)) > 0
 	}
-	return lost(r.ledger.key) || lost(r.lostKey()) && slices.ContainsFunc(r.in.Messages, func(m agui.Message) bool {
-		return slices.ContainsFunc(callsIn(m), func(id string) bool { return lost(r.lostKey(id)) })
-	})
+	return lost(r.ledger.key) || lost(r.lostKey()) && history.HoldsCall(view, func(id string) bool { return lost(r.lostKey(id)) })
 }
 
 // frees says whether the dialect lets a cancel of the ended pause through.
@@ -116,35 +92,14 @@ func (r *run) locks(p *agui.Pause) bool {
 // record does not know. It is nil if there are none, or if nobody knows how their backend is told
 // no.
 func (r *run) namedByClients() *agui.Pause {
-	reviver, ok := r.h.opts.Dialect.(translate.Reviver)
-	if !ok || r.record.Pause != nil || r.stranger {
+	if r.record.Pause != nil || r.stranger {
 		return nil
 	}
 	named, _ := r.h.named.Get(r.ledger.key)
-	var ids []string
-	for _, id := range named {
-		if r.record.ResultOf(id) == nil {
-			ids = append(ids, id)
-		}
-	}
-	if len(ids) == 0 {
+	if len(named) == 0 {
 		return nil
 	}
-	p := reviver.Revive(ids, r.spoken())
-	if len(p.Interrupts) == 0 {
-		return nil
-	}
-	p.Finish = slices.Clone(agui.FinishedEvent(r.in.ThreadID, r.in.RunID).JSON)
-	words := len(r.in.Messages)
-	for words > 0 && r.in.Messages[words-1].Role == "user" {
-		words--
-	}
-	for _, m := range r.in.Messages[:words] {
-		seen := agui.See(m)
-		seen.ID = strings.Clone(seen.ID) // it lies in the request's body
-		p.Seen = append(p.Seen, seen)
-	}
-	return &p
+	return history.Revive(r.view(), named)
 }
 
 // reopen opens an ended pause once more, under the same ids, for a cancel and nothing else. So the

@@ -1,11 +1,8 @@
 package proxy
 
 import (
-	"encoding/json"
-
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/translate"
 )
 
@@ -27,19 +24,13 @@ func (r *run) catchUp() {
 		return
 	}
 	shown := endedSnapshots(m).fetch(r)
-	if len(gjson.ParseBytes(shown.Messages).Array()) == 0 {
+	before, all, known := history.CatchUp(shown, r.verdict.New)
+	if !known {
 		r.log.Warn("the chat has missed the end of its question, and what was said then is not kept: its own history goes to the backend")
 		return
 	}
-	var list []agui.Message
-	gjson.ParseBytes(shown.Messages).ForEach(func(_, one gjson.Result) bool {
-		list = append(list, agui.ParseMessage(json.RawMessage(one.Raw)))
-		return true
-	})
-	before := agui.SnapshotEvent(agui.MessageList(list))
-	list = append(list, r.verdict.New...)
-	r.in = r.in.WithMessages(list)
-	r.replies = r.readHistory() // they stand elsewhere now
+	r.in = r.in.WithMessages(all)
+	r.replies = history.ReadReplies(r.view()) // they stand elsewhere now
 	r.missed = &missedEnd{pauseID: m.PauseID}
 	if agui.HasMembers(shown.State) {
 		r.in.State = shown.State
@@ -48,7 +39,7 @@ func (r *run) catchUp() {
 	}
 	// A client leaves the messages that it has where they are, and puts others behind them. So the
 	// new message goes away for a moment, or it would stand before what was said when it was away.
-	r.missed.shown = append(r.missed.shown, before, agui.SnapshotEvent(agui.MessageList(list)))
+	r.missed.shown = append(r.missed.shown, agui.SnapshotEvent(agui.MessageList(before)), agui.SnapshotEvent(agui.MessageList(all)))
 }
 
 // tellMissed tells the client what it has missed, behind RUN_STARTED, and notes that it was told. A

@@ -10,6 +10,7 @@ import (
 	"holdpoint/internal/event"
 	"holdpoint/internal/tanstack"
 	"holdpoint/proxy/internal/dialect"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -112,13 +113,11 @@ func threadBusy() contract.Ruling {
 func (r *run) readyResume() *agui.RunError {
 	r.notTaken, r.stands = r.verdict.NotTaken, r.verdict.Stands
 	p, answers := r.record.Pause, r.verdict.Answers
-	list, refused := r.asAsked(p, answers, r.clean(p).of(r.in.Messages))
+	list, refused := r.asAsked(p, answers, r.cleaned(p))
 	if refused != nil {
 		return refused
 	}
-	if changed(list, r.in.Messages) {
-		r.in = r.in.WithMessages(list)
-	}
+	r.withMessages(list)
 	if asked := tanstack.InterruptedRun(p.Interrupts[0].Object); asked != "" {
 		// TanStack AI's server reads there which run the answers are for. The client may have been
 		// told the question in a later run, and Holdpoint's own requests name none.
@@ -130,7 +129,7 @@ func (r *run) readyResume() *agui.RunError {
 	r.logUnclear(p, answers)
 	r.transcript, r.untold = r.resumeTranscript(p), r.withholds(p)
 	r.knownCalls = r.newKnownCalls(p)
-	r.beside = besideAnswers(list, r.verdict.New)
+	r.beside = history.NewAmong(list, r.verdict.New)
 	for n, m := range r.beside {
 		if now, ok := edited[string(m.JSON)]; ok {
 			r.beside[n] = now
@@ -143,11 +142,8 @@ func (r *run) readyResume() *agui.RunError {
 // on.
 func (r *run) cancelUnsaid() {
 	r.log.Warn("the backend cannot be told that its question is cancelled", "code", r.verdict.Refusal.Code)
-	replies := r.replies
+	replies := r.replies.Unanswered()
 	r.anew()
-	for n := range replies {
-		replies[n].isAnswer, replies[n].repeatsEntry = false, false
-	}
 	r.replies = replies
 	r.verdict = contract.GiveUp(r.newCase())
 }
@@ -158,11 +154,8 @@ func (r *run) cancelUnsaid() {
 func (r *run) giveUpDecided() {
 	why := r.verdict.Refusal
 	r.log.Warn("what was decided cannot be handed on with the chat's history: it is given up", "code", why.Code)
-	replies := r.replies
+	replies := r.replies.Unanswered()
 	r.anew()
-	for n := range replies {
-		replies[n].isAnswer, replies[n].repeatsEntry = false, false
-	}
 	r.replies = replies
 	r.verdict = contract.GiveUp(r.newCase())
 	r.verdict.NotTaken = why
@@ -180,7 +173,7 @@ func (r *run) begin(resumed *agui.Pause) bool {
 
 func (r *run) askBegin(request *translate.Request) (err error) {
 	defer dialect.Caught("Begin", &err)
-	if request.Answers, err = withYesNo(&request.Pause, request.Answers, request.EndOnly); err != nil {
+	if request.Answers, err = history.WriteYesNo(&request.Pause, request.Answers, request.EndOnly); err != nil {
 		return err
 	}
 	r.exchange.Out, r.exchange.Run, err = r.h.opts.Dialect.Begin(request)
@@ -239,8 +232,8 @@ func (r *run) endedPauses(resumed *agui.Pause) []translate.Ended {
 		}
 	}
 	for _, one := range r.linked {
-		if resumed == nil || one.pause.ID != resumed.ID {
-			list = append(list, translate.Ended{Pause: *one.pause, Failed: one.result != nil && contract.EndedBadly(one.result)})
+		if resumed == nil || one.Pause.ID != resumed.ID {
+			list = append(list, translate.Ended{Pause: *one.Pause, Failed: one.Result != nil && contract.EndedBadly(one.Result)})
 		}
 	}
 	return list

@@ -13,6 +13,7 @@ import (
 	"holdpoint/internal/principal"
 	"holdpoint/internal/sse"
 	"holdpoint/proxy/internal/backend"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/proxy/internal/transcript"
@@ -77,7 +78,7 @@ type attempt struct {
 	stranger      bool                // the record is another principal's
 	threadWasBusy bool                // a run of the thread went on without its client when the record was read
 	answers       requestAnswers      // that it brings
-	replies       replies             // the decisions in its messages
+	replies       history.Replies     // the decisions in its messages
 	validator     *contract.Validator // of its payloads, nil while there was none
 	verdict       contract.Ruling     // what is to be done
 	beside        messagesBesideAnswers
@@ -88,11 +89,7 @@ type attempt struct {
 	withheldFrom  []agui.Message // the messages from which calls were taken out, nil if none were
 	knownCalls    knownCalls
 	untold        withheldStory
-	linked        []linkedPause // pauses of other threads that its messages are about
-	// openCallStays are the open calls of its messages that were looked up in the index, and whether
-	// they may reach the backend. indexFails: the store did not say.
-	openCallStays map[callKey]bool
-	indexFails    bool
+	linked        []history.Linked // pauses of other threads that its messages are about
 }
 
 // anew begins another attempt.

@@ -47,6 +47,18 @@ type Message struct {
 	Plain                bool // it is known to have nothing but id, role, content, name and toolCallId
 }
 
+// CallIDs returns the ids of the calls of an assistant's message, nil if it has none.
+func (m Message) CallIDs() []string {
+	if m.Plain || m.Role != "assistant" {
+		return nil
+	}
+	var ids []string
+	for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
+		ids = append(ids, c.Get("id").Str)
+	}
+	return ids
+}
+
 // A ResumeEntry is one entry of the resume array.
 type ResumeEntry struct {
 	InterruptID string

@@ -1,6 +1,9 @@
 package agui
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // A Transcript is what the client of a run has been shown so far: the messages of its request, and
 // all that was streamed since. proxy keeps it, and dialects read it. A read may fold what was kept
@@ -44,4 +47,17 @@ type Call struct {
 	// Fresh says that it came in this run's stream: the messages that the run began with lack it,
 	// or the stream has begun it once more.
 	Fresh bool
+}
+
+// Parts returns what tells a call from others: its id, its tool, and its arguments in canonical
+// form.
+func (c Call) Parts() []string {
+	text := []byte(c.Args)
+	switch {
+	case strings.TrimSpace(c.Args) == "" || c.Args == "null":
+		text = []byte("{}") // clients write each of the three for a call without arguments
+	case ValidJSON(text):
+		text = Canonical(text)
+	}
+	return []string{c.ID, c.Name, string(text)}
 }

@@ -181,9 +181,9 @@ func TestHouseCounts(t *testing.T) {
 		}
 	}
 	for _, c := range []counter{
-		{"fields of run, with those of what it embeds", fields["run"], 42, 15},
-		{"methods of run", methods["run"], 239, 40},
-		{"files with methods of run", len(files), 50, 1},
+		{"fields of run, with those of what it embeds", fields["run"], 40, 15},
+		{"methods of run", methods["run"], 216, 40},
+		{"files with methods of run", len(files), 44, 1},
 		{"methods of the other type with the most", mostMethods, 41, 60},
 		{"fields of the other type with the most", mostFields, 19, 25},
 	} {

@@ -82,6 +82,7 @@ var places = []place{
 	{"store/*", []string{"internal/agui", "store", "store/engine", "store/internal/*"}, "an engine that knew another could not be left out of a build; only cmd picks one"},
 	{"proxy", []string{"internal/*", "proxy/internal/*", "translate", "translate/kit", "translate/yesno", "store"}, "a dialect or an engine known to proxy would be a special case in it"},
 	{"proxy/internal/words", nil, "what is said as a result is one thing, whoever tells it and whoever takes it out again"},
+	{"proxy/internal/history", []string{"internal/agui", "internal/contract", "proxy/internal/dialect", "proxy/internal/ids", "proxy/internal/words", "store", "translate", "translate/kit", "translate/yesno"}, "what messages say is concluded from a request and its record alone: who claims, sends and tells does so elsewhere"},
 	{"proxy/internal/transcript", []string{"internal/agui", "internal/poison", "internal/without"}, "what a client was shown has nothing to do with what is decided about it"},
 	{"proxy/internal/backend", []string{"internal/poison", "internal/without"}, "a connection carries bytes; runs and events are proxy's"},
 	{"proxy/internal/stream", []string{"internal/agui", "internal/poison", "internal/sse", "internal/without", "translate"}, "bytes go in and out by it; what they mean is proxy's (of translate it knows how a dialect wants its stream cut)"},

@@ -1,15 +1,16 @@
-package proxy
+package history
 
 import (
 	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/words"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
 
-// A cleaning is what is taken out of a request's messages before a backend gets them.
+// A cleaning is what is taken out of the messages of a request before a backend gets them.
 type cleaning struct {
 	out       map[int]bool // places of messages that go, but for their Rest
 	rest      map[int]*agui.Message
@@ -21,100 +22,71 @@ type cleaning struct {
 	decides   map[int]bool   // places of decisions, where there are leftovers
 }
 
-// cleanPass makes the input of an ordinary run what the dialect gets. The body is written at most
-// once.
-func (r *run) cleanPass() {
-	list := r.clean(nil).of(r.in.Messages)
-	r.in = r.in.Rewritten(agui.Rewrite{
-		Messages: list, Replaced: changed(list, r.in.Messages),
-		NoResume:  r.verdict.Leave&contract.LeaveArray != 0,
-		NoCommand: r.verdict.Leave&contract.LeaveCommand != 0,
-	})
-}
-
-// clean finds what goes. resumed is the pause that the request goes on with, nil for an ordinary
-// run.
+// Clean returns the messages of the request that go to the dialect, the same list if all do.
+// resumed is the pause that the request goes on with, nil for an ordinary run. strays is how many
+// messages with a decision go although no question of the thread is open for it.
 //
 // A decision goes: the dialect puts the answers there itself, and what the record does not know as
 // an answer must not reach the backend. What is settled stays if its dialect says so. With a stray
 // one the calls go that ask for it: they would be left without a result.
-func (r *run) clean(resumed *agui.Pause) *cleaning {
+func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, strays int) {
 	c := &cleaning{resuming: resumed != nil}
-	unknown := 0
-	places := kit.PlacesIn(r.in.Messages)
-	for n := 0; n < len(r.replies); {
-		from, to := r.replies.repliesAt(r.replies[n].At)
-		here := r.replies[from:to]
-		n = to
-		known := func(is func(reply) bool) bool { return slices.ContainsFunc(here, is) }
-		taken := resumed != nil && known(func(d reply) bool { return d.isAnswer || d.repeatsEntry })
-		asked := known(func(d reply) bool { return d.Asked })
-		switch {
-		case taken:
-		case known(func(d reply) bool { return d.wasAnswer && d.Kept }):
-			if places.Answers(here[0].At) {
-				continue
-			}
-			if c.take(here[0]); places.Again {
-				continue // its call has the answer that stays
-			}
-		case !asked && !known(func(d reply) bool { return d.pause != nil }):
-			continue // the result of an ordinary tool
+	places := kit.PlacesIn(v.Input.Messages)
+	for here := range replies.places() {
+		if c.takeReplies(here, &places, resumed) {
+			strays++
 		}
-		c.take(here[0])
-		if repeats := resumed != nil && known(func(d reply) bool { return d.pause == resumed }); taken || repeats {
-			continue
-		}
-		if known(func(d reply) bool { return d.repeatsEntry && d.pause == nil }) {
-			continue // its call is another than the one that asks
-		}
-		var calls []string // all replies in a message may name the same ones, and both may be very many
-		for _, d := range here {
-			if d.Asked && !sameList(d.Calls, calls) {
-				calls = d.Calls
-				c.takeCalls(calls)
-			}
-		}
-		if asked && !known(func(d reply) bool { return d.wasAnswer }) {
-			unknown++
-		}
-	}
-	if unknown > 0 {
-		r.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", unknown)
 	}
 	switch {
 	case resumed != nil:
-		c.repeats = contract.RepeatsOf(resumed, r.in.Resume)
-	case r.show != translate.ShowNative: // such a client's history is the backend's own
-		if c.countLeftovers(r.in.Messages); c.leftovers != nil {
-			c.repeats = contract.RepeatsIn(r.pauses()...)
+		c.repeats = contract.RepeatsOf(resumed, v.Input.Resume)
+	case v.Show != translate.ShowNative: // such a client's history is the backend's own
+		if c.countLeftovers(v.Input.Messages); c.leftovers != nil {
+			c.repeats = contract.RepeatsIn(v.Pauses()...)
 			c.decides = map[int]bool{}
-			for _, d := range r.replies {
+			for _, d := range replies {
 				c.decides[d.At] = true
 			}
 		}
 	}
-	return c
+	return c.of(v.Input.Messages), strays
 }
 
-// pauses are those of the record, open or ended.
-func (r *run) pauses() []*agui.Pause {
-	list := []*agui.Pause{}
-	if p := r.record.Pause; p != nil {
-		list = append(list, p)
+// takeReplies finds what goes of a message with replies, and reports whether it is a stray one.
+func (c *cleaning) takeReplies(here Replies, places *kit.Places, resumed *agui.Pause) (stray bool) {
+	known := func(is func(Reply) bool) bool { return slices.ContainsFunc(here, is) }
+	taken := resumed != nil && known(func(d Reply) bool { return d.IsAnswer || d.RepeatsEntry })
+	asked := known(func(d Reply) bool { return d.Asked })
+	switch {
+	case taken:
+	case known(func(d Reply) bool { return d.WasAnswer && d.Kept }):
+		if places.Answers(here[0].At) {
+			return false
+		}
+		if c.take(here[0]); places.Again {
+			return false // its call has the answer that stays
+		}
+	case !asked && !known(func(d Reply) bool { return d.Pause != nil }):
+		return false // the result of an ordinary tool
 	}
-	for _, result := range r.record.Results {
-		if result.Pause != nil {
-			list = append(list, result.Pause)
+	c.take(here[0])
+	if repeats := resumed != nil && known(func(d Reply) bool { return d.Pause == resumed }); taken || repeats {
+		return false
+	}
+	if known(func(d Reply) bool { return d.RepeatsEntry && d.Pause == nil }) {
+		return false // its call is another than the one that asks
+	}
+	var calls []string // all replies in a message may name the same ones, and both may be very many
+	for _, d := range here {
+		if d.Asked && !sameList(d.Calls, calls) {
+			calls = d.Calls
+			c.takeCalls(calls)
 		}
 	}
-	for _, one := range r.linked {
-		list = append(list, one.pause)
-	}
-	return list
+	return asked && !known(func(d Reply) bool { return d.WasAnswer })
 }
 
-func (c *cleaning) take(d reply) {
+func (c *cleaning) take(d Reply) {
 	if c.out == nil {
 		c.out, c.rest = map[int]bool{}, map[int]*agui.Message{}
 	}
@@ -130,7 +102,7 @@ func (c *cleaning) takeCalls(ids []string) {
 	}
 }
 
-// sameList says whether two lists are one.
+// sameList reports whether two lists are one.
 func sameList(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -178,7 +150,7 @@ func (c *cleaning) countByCall(list []agui.Message) {
 	}
 }
 
-// repeated says whether a message only repeats an answer. It is asked once of each.
+// repeated reports whether a message only repeats an answer. It is asked once of each.
 func (c *cleaning) repeated(at int, m *agui.Message) bool {
 	if c.resuming {
 		return c.repeats.Has(*m)
@@ -193,7 +165,7 @@ func (c *cleaning) repeated(at int, m *agui.Message) bool {
 	return true
 }
 
-// of is what is left of some messages; list itself if all is.
+// of returns the remaining messages; list itself if all remain.
 func (c *cleaning) of(list []agui.Message) []agui.Message {
 	var kept []agui.Message
 	changed := false
@@ -213,7 +185,7 @@ func (c *cleaning) of(list []agui.Message) []agui.Message {
 	return kept
 }
 
-// left is what is left of a message; false: nothing.
+// left returns what remains of a message; false: nothing.
 func (c *cleaning) left(at int, m agui.Message) (agui.Message, bool) {
 	switch {
 	case isQuestionText(&m):
@@ -230,7 +202,9 @@ func (c *cleaning) left(at int, m agui.Message) (agui.Message, bool) {
 	return kit.MessageWithoutCalls(m, c.calls)
 }
 
-// changed says whether a list differs from the one that it was made of.
-func changed(list, of []agui.Message) bool {
-	return len(list) != len(of) || len(list) > 0 && &list[0] != &of[0]
+// isQuestionText reports whether a message is the text by which Holdpoint told a pause, as the
+// client holds it.
+func isQuestionText(m *agui.Message) bool {
+	_, is := words.QuestionOf(m.ID)
+	return is && m.Role == "assistant" && len(kit.Calls(agui.View(m.JSON))) == 0
 }

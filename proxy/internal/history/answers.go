@@ -1,0 +1,152 @@
+package history
+
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/translate/kit"
+	"holdpoint/translate/yesno"
+)
+
+// Answers are what a request answers.
+type Answers struct {
+	List   []agui.Answer  // nil if it answers nothing
+	Unread *agui.RunError // why they could not be read, nil if they were
+}
+
+// Read reads the decisions in the messages of the request, and adds those that answer the pause to
+// the answers of its fields. pauseID is the pause that the fields were read for, "" if none is
+// known.
+func Read(v *View, fields Answers, pauseID string) (Replies, Answers) {
+	list := ReadReplies(v)
+	answers := fields.with(list, pauseID, v.Record.Pause)
+	v.markRepeatedEntries(list)
+	return list, answers
+}
+
+// with returns the answers in the fields of a request with the replies in its messages, and marks
+// those replies. They are to one pause; open is the pause that is open, which may be another.
+//
+// An entry and a reply, or two replies, that contradict each other are refused: one of them is not
+// what the person said, and nobody knows which. Of replies that agree the last counts, for the
+// person may have said more since. It counts, too, where replies replace each other. If the pause
+// has ended, nothing is refused: the history keeps what was said, and none of it is carried out.
+func (a Answers) with(replies Replies, pauseID string, open *agui.Pause) Answers {
+	if len(replies) == 0 || pauseID == "" || a.Unread != nil {
+		return a
+	}
+	list := slices.Clone(a.List)
+	places := make(map[string]int, len(list))
+	for n := len(list) - 1; n >= 0; n-- {
+		places[list[n].ID] = n
+	}
+	fields := len(list)
+	isOpen := open != nil && open.ID == pauseID
+	meanings := map[int]meaning{} // of the list, by places: very many replies may name one entry
+	for n := range replies {
+		d := &replies[n]
+		if d.Pause == nil || d.Pause.ID != pauseID || d.Past {
+			continue
+		}
+		at, known := places[d.Answer.ID]
+		if !known {
+			places[d.Answer.ID] = len(list)
+			list = append(list, d.Answer)
+			d.IsAnswer = true
+			continue
+		}
+		before, read := meanings[at]
+		if !read {
+			before = meaningOf(list[at])
+			meanings[at] = before
+		}
+		says := meaningOf(d.Answer)
+		switch entry := at < fields; {
+		case !isOpen && !before.agrees(says) && (entry || !d.Replaces):
+		case entry && !before.agrees(says):
+			return contradiction("resume and a message beside it answer interrupt %q differently", d.Answer.ID)
+		case entry:
+			d.RepeatsEntry = true
+		case !d.Replaces && !before.agrees(says):
+			return contradiction("two messages answer interrupt %q, and say different things", d.Answer.ID)
+		default:
+			list[at], meanings[at], d.IsAnswer = d.Answer, says, true
+		}
+	}
+	a.List = list
+	return a
+}
+
+// contradiction returns no answers: it is not known what the person said to an interrupt.
+func contradiction(why, interrupt string) Answers {
+	return Answers{Unread: agui.Errorf(agui.ResumeConflict, why, agui.Cut(interrupt))}
+}
+
+// A meaning is what an answer decides, as far as two can be compared.
+type meaning struct {
+	digest string
+	denies bool
+	words  map[string]gjson.Type // what it has of true and false; nil if it is not an object
+}
+
+func meaningOf(a agui.Answer) meaning {
+	m := meaning{digest: contract.DigestOf(a), denies: kit.Denies(a)}
+	if object := agui.View(a.Payload); object.IsObject() {
+		m.words = map[string]gjson.Type{}
+		object.ForEach(func(k, v gjson.Result) bool {
+			if v.IsBool() {
+				m.words[k.Str] = v.Type
+			}
+			return true
+		})
+	}
+	return m
+}
+
+// agrees reports whether two answers to one question decide the same: they are equal, both are a
+// clear no, or neither is and what they both have of true and false is equal.
+func (m meaning) agrees(with meaning) bool {
+	if m.digest == with.digest {
+		return true
+	}
+	if m.denies || with.denies {
+		return m.denies && with.denies
+	}
+	shared, equal := 0, true
+	for word, said := range with.words {
+		if is, ok := m.words[word]; ok {
+			shared, equal = shared+1, equal && is == said
+		}
+	}
+	return shared > 0 && equal
+}
+
+// ReadYesNo returns answers in the agent's own values as the yes or the no that they are.
+func ReadYesNo(p *agui.Pause, answers []agui.Answer) []agui.Answer {
+	list := slices.Clone(answers)
+	for n, a := range list {
+		if i := p.Interrupt(a.ID); i != nil {
+			list[n] = yesno.ReadAnswer(i, a)
+		}
+	}
+	return list
+}
+
+// WriteYesNo returns the answers with the agent's own values. If the agent is only to end what
+// waits (endOnly), it gets none.
+func WriteYesNo(p *agui.Pause, answers []agui.Answer, endOnly bool) ([]agui.Answer, error) {
+	if p == nil || endOnly || !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return i.YesNo != nil }) {
+		return answers, nil
+	}
+	list := make([]agui.Answer, len(answers))
+	for n, a := range answers {
+		var err error
+		if list[n], err = yesno.WriteAnswer(&p.Interrupts[n], a); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

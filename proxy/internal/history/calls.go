@@ -1,0 +1,290 @@
+package history
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+// withKnownCalls returns the messages with the calls that they have results of and lack, as far as
+// the record knows them, and whether there are such calls. A client that sends its new messages
+// only lacks nothing.
+func (v *View) withKnownCalls(list []agui.Message) (with []agui.Message, putBack bool) {
+	lacking := v.resultsWithoutCall(list)
+	if len(lacking) == 0 || !v.bringsConversation(list) {
+		return list, false
+	}
+	known := v.recordedCalls(lacking)
+	if len(known) == 0 {
+		return list, false
+	}
+	ids := map[string]bool{}
+	for _, m := range list {
+		ids[m.ID] = true
+	}
+	for at, m := range list {
+		if m.Role == "tool" && (at == 0 || list[at-1].Role != "tool") {
+			var calls []recordedCall // one turn has one message
+			for next := at; next < len(list) && list[next].Role == "tool"; next++ {
+				if c, is := known[list[next].ToolCallID]; is {
+					calls = append(calls, c)
+					delete(known, c.id)
+				}
+			}
+			with = appendCalls(with, calls, ids)
+		}
+		with = append(with, m)
+	}
+	return with, true
+}
+
+// resultsWithoutCall returns the calls of the tool messages before which the list has no such call.
+// What an open question is about is left out: the message may be its answer.
+func (v *View) resultsWithoutCall(list []agui.Message) map[string]bool {
+	known := map[string]bool{}
+	if p := v.Record.Pause; p != nil {
+		known = askedCalls(p)
+	}
+	known[""] = true
+	lacking := map[string]bool{}
+	for _, m := range list {
+		for _, id := range m.CallIDs() {
+			known[id] = true
+		}
+		if m.Role == "tool" && !known[m.ToolCallID] {
+			lacking[m.ToolCallID] = true
+		}
+	}
+	return lacking
+}
+
+// bringsConversation reports whether a list has a message that the record knows.
+func (v *View) bringsConversation(list []agui.Message) bool {
+	seen := map[agui.SeenMessage]bool{}
+	if p := v.Record.Pause; p != nil {
+		for _, s := range p.Seen {
+			seen[s] = true
+		}
+	}
+	for _, result := range v.Record.Results {
+		for _, s := range result.Seen {
+			seen[s] = true
+		}
+	}
+	return slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role != "tool" && seen[agui.See(m)] })
+}
+
+// A recordedCall is a call as the record has it.
+type recordedCall struct {
+	id      string
+	message string // the id of the message that has it, "" if unknown
+	json    json.RawMessage
+}
+
+// recordedCalls returns what the record has of some calls, the newest of each.
+func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
+	known := map[string]recordedCall{}
+	read := func(messages []byte) {
+		list := gjson.ParseBytes(messages).Array()
+		for _, m := range slices.Backward(list) {
+			for _, c := range m.Get("toolCalls").Array() {
+				id := c.Get("id").Str
+				if _, is := known[id]; wanted[id] && !is {
+					known[id] = recordedCall{id, m.Get("id").Str, json.RawMessage(c.Raw)}
+				}
+			}
+		}
+	}
+	read(v.askedMessages())
+	isNewest := true
+	for _, result := range v.Record.Results {
+		if len(known) == len(wanted) {
+			break
+		}
+		if result.Tombstone {
+			continue
+		}
+		// Each costs a step of the store. The newest has the calls of the runs before it too.
+		if isNewest || asksAboutOne(result.Pause, wanted, known) {
+			read(v.endedMessages(result))
+		}
+		isNewest = false
+	}
+	for _, p := range v.Pauses() { // the messages may have been too large to be kept
+		for _, i := range p.Interrupts {
+			for _, c := range i.Calls {
+				if _, is := known[c.ID]; wanted[c.ID] && !is && c.ID == i.ToolCallID() && !i.CallUnseen && !c.Unknown && c.Name != "" {
+					known[c.ID] = recordedCall{c.ID, "", callJSON(c)}
+				}
+			}
+		}
+	}
+	return known
+}
+
+// asksAboutOne reports whether a pause asks about a call that is wanted and not known yet.
+func asksAboutOne(p *agui.Pause, wanted map[string]bool, known map[string]recordedCall) bool {
+	return p != nil && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
+		id := i.ToolCallID()
+		_, is := known[id]
+		return wanted[id] && !is
+	})
+}
+
+// callJSON returns a call as a message has it.
+func callJSON(c agui.AskedCall) json.RawMessage {
+	type function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	return agui.MustMarshal(struct {
+		ID       string   `json:"id"`
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{c.ID, "function", function{c.Name, c.Args}})
+}
+
+// appendCalls appends calls to a list of messages: to the message that ends it if that has calls,
+// else as a message of their own. ids are those that messages have.
+func appendCalls(list []agui.Message, calls []recordedCall, ids map[string]bool) []agui.Message {
+	if len(calls) == 0 {
+		return list
+	}
+	added := make([]json.RawMessage, len(calls))
+	for n, c := range calls {
+		added[n] = c.json
+	}
+	if n := len(list) - 1; n >= 0 && len(list[n].CallIDs()) > 0 {
+		var all []json.RawMessage
+		for _, c := range gjson.GetBytes(list[n].JSON, "toolCalls").Array() {
+			all = append(all, json.RawMessage(c.Raw))
+		}
+		list[n] = agui.ParseMessage(agui.SetKey(list[n].JSON, "toolCalls", agui.List(append(all, added...))))
+		return list
+	}
+	id := calls[0].message
+	if id == "" || ids[id] {
+		id = "call-" + calls[0].id
+	}
+	ids[id] = true
+	return append(list, agui.ParseMessage(agui.MustMarshal(struct {
+		ID    string          `json:"id"`
+		Role  string          `json:"role"`
+		Calls json.RawMessage `json:"toolCalls"`
+	}{id, "assistant", agui.List(added)})))
+}
+
+// Meanings returns the answers to a pause with what each of them says, where a dialect has not read
+// it.
+func Meanings(p *agui.Pause, answers []agui.Answer) []agui.Answer {
+	list := slices.Clone(answers)
+	for n, i := range p.Interrupts {
+		if list[n].Says == agui.Unclear {
+			list[n].Says = kit.Says(i, list[n])
+		}
+	}
+	return list
+}
+
+// Restored are the messages of a resume with the calls that its pause asks about as the record has
+// them.
+type Restored struct {
+	Messages []agui.Message // the same list if no call differs
+	Calls    []string       // the ids of the calls that differed
+}
+
+// RestoreCalls returns the messages of a resume with the calls that the pause asks about as the
+// record has them. The answers have their Meanings.
+//
+// A yes is for the call that a person was shown. A backend that keeps nothing takes that call out
+// of the messages of the request, so whoever writes those would decide what runs. A yes is refused
+// if the record does not know the call in full, if the messages hold it more often than they did,
+// or if parsers read it in more than one way. A clear no is never refused.
+func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Restored, *agui.RunError) {
+	calls := map[string]agui.AskedCall{} // by their ids
+	approved := map[string]string{}      // the interrupt that a yes is for
+	for n, i := range p.Interrupts {
+		yes := answers[n].Says != agui.Denies
+		for _, c := range i.Calls {
+			if yes && c.Unknown {
+				return Restored{}, agui.Errorf(agui.ApprovalUncertain, "the call that interrupt %q asks about is too large to be kept, so it cannot be said what an approval would run: it can be denied or cancelled (HOLDPOINT_TRANSCRIPT_BYTES)", i.ID)
+			}
+			if c.ID == "" {
+				continue
+			}
+			calls[c.ID] = c
+			if yes {
+				approved[c.ID] = i.ID
+			}
+		}
+	}
+	if len(calls) == 0 {
+		return Restored{Messages: list}, nil
+	}
+	wanted := func(id string) bool { _, is := calls[id]; return is }
+	var edited []agui.Message
+	var differ []string
+	found := map[string]int{}
+	for at, m := range list {
+		if m.Plain {
+			continue
+		}
+		copies := agui.CallCopies(agui.View(m.JSON).Raw, wanted)
+		for _, c := range copies {
+			found[c.ID]++
+			if id := approved[c.ID]; id != "" && !c.Sure {
+				return Restored{}, uncertainCopy(id)
+			}
+		}
+		copies = slices.DeleteFunc(copies, func(c agui.CallCopy) bool { return !c.Sure || calls[c.ID].Unknown })
+		text, ids := agui.WithCalls(m.JSON, copies, calls)
+		if ids == nil {
+			continue
+		}
+		if edited == nil {
+			edited = slices.Clone(list)
+		}
+		edited[at] = agui.ParseMessage(text)
+		differ = append(differ, ids...)
+	}
+	if id := moreThanOnce(p, found, approved); id != "" {
+		return Restored{}, uncertainCopy(id)
+	}
+	if edited != nil {
+		list = edited
+	}
+	return Restored{list, differ}, nil
+}
+
+// moreThanOnce returns the interrupt of an approved call that the messages hold more often than the
+// client was shown it. A backend that runs what it finds would run it twice. It is "" if no call
+// stands so. Two calls may have one id, and then the client was shown two.
+func moreThanOnce(p *agui.Pause, found map[string]int, approved map[string]string) string {
+	var known map[string]int
+	for id, interrupt := range approved {
+		if found[id] < 2 {
+			continue
+		}
+		if known == nil {
+			known = map[string]int{}
+			agui.View(p.Messages).ForEach(func(_, m gjson.Result) bool {
+				for _, c := range agui.CallCopies(m.Raw, func(id string) bool { return approved[id] != "" }) {
+					known[c.ID]++
+				}
+				return true
+			})
+		}
+		if found[id] > max(known[id], 1) {
+			return interrupt
+		}
+	}
+	return ""
+}
+
+func uncertainCopy(id string) *agui.RunError {
+	return agui.Errorf(agui.ApprovalUncertain, "the messages hold the call that interrupt %q asks about more than once, or in a form that is read in more than one way: an approval needs it once, as it was shown, or not at all", id)
+}

@@ -1,0 +1,233 @@
+package history
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/words"
+	"holdpoint/translate/kit"
+)
+
+// The history of a client may lack a call whose result it has: the client left out a message, or
+// was told the result only. And it may have results that no backend told. The backend gets what the
+// record knows.
+
+// Mended are the messages of a request with the results that a backend told, and their calls.
+type Mended struct {
+	Messages []agui.Message // the same list if there is nothing to mend
+	MadeUp   int            // how many messages go because the client made up the results in them
+	PutBack  bool           // calls that the client lacks are put back
+}
+
+// Mend takes results out of the request's messages that no backend told, and puts calls back that
+// they lack.
+func Mend(v *View) Mended {
+	done := Mended{Messages: v.Input.Messages}
+	if !slices.ContainsFunc(v.Input.Messages, func(m agui.Message) bool { return m.Role == "tool" }) {
+		return done
+	}
+	pauses := v.Pauses()
+	done.Messages = v.withoutOwnResults(done.Messages, pauses)
+	if len(pauses) == 0 {
+		return done
+	}
+	done.Messages, done.MadeUp = withoutMadeUp(done.Messages, pauses, v.Record.Pause)
+	done.Messages, done.PutBack = v.withKnownCalls(done.Messages)
+	if v.NeedsResult {
+		done.Messages = kit.ResultsBehindCalls(done.Messages)
+	}
+	return done
+}
+
+// isOwnResult reports whether a message is a result in Holdpoint's own words (package words).
+func isOwnResult(m agui.Message) bool { return m.Role == "tool" && words.IsOwn(contentOf(m)) }
+
+// withoutOwnResults returns the messages without Holdpoint's own results. A backend that keeps its
+// thread has what came of the call. Of one that keeps nothing, and where no question about the call
+// is known any more, the nearest call before the result goes too: a provider refuses a call without
+// a result. A result that the record has as the backend's own, or as one that the backend got, is
+// another's with the same text.
+func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []agui.Message {
+	if !slices.ContainsFunc(list, isOwnResult) {
+		return list
+	}
+	// Calls that a backend with a thread of its own was asked about stay.
+	stays := askedCalls(slices.DeleteFunc(slices.Clone(pauses), v.keepsNothing)...)
+	others := v.othersResults(list, pauses)
+	in := *v.Input
+	in.Messages = nil
+	gone := map[callAt]int{}
+	holders := map[string]int{} // the last message with a call so far: ids of some models repeat
+	for _, m := range list {
+		if isOwnResult(m) && !others[m.ToolCallID] {
+			if at, held := holders[m.ToolCallID]; held && !stays[m.ToolCallID] {
+				gone[callAt{at, m.ToolCallID}]++
+			}
+			continue
+		}
+		if !m.Plain {
+			for _, c := range kit.Calls(agui.View(m.JSON)) { // in any spelling, as below
+				for _, id := range kit.Texts(c, "id") {
+					holders[id] = len(in.Messages)
+				}
+			}
+		}
+		in.Messages = append(in.Messages, m)
+	}
+	in, _ = kit.WithoutOpenCalls(in, func(c agui.Call, at int, _ bool) bool {
+		call := callAt{at, c.ID}
+		gone[call]--
+		return gone[call] >= 0
+	})
+	return in.Messages
+}
+
+// othersResults returns the calls whose results have Holdpoint's words and are in the messages that
+// the record keeps: what Holdpoint says is never there. A call that was asked about has none.
+func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause) map[string]bool {
+	wanted, asked := map[string]bool{}, askedCalls(pauses...)
+	for _, m := range list {
+		if isOwnResult(m) && !asked[m.ToolCallID] {
+			wanted[m.ToolCallID] = true
+		}
+	}
+	others := map[string]bool{}
+	if len(wanted) == 0 {
+		return others
+	}
+	read := func(messages []byte) {
+		gjson.ParseBytes(messages).ForEach(func(_, one gjson.Result) bool {
+			if m := agui.ParseMessage(json.RawMessage(one.Raw)); wanted[m.ToolCallID] && isOwnResult(m) {
+				others[m.ToolCallID] = true
+			}
+			return true
+		})
+	}
+	read(v.askedMessages())
+	for _, result := range v.Record.Results { // the newest has the messages of those before it
+		if !result.Tombstone {
+			read(v.endedMessages(result))
+			break
+		}
+	}
+	return others
+}
+
+// contentOf returns the content of a tool message. The in-tree client makes JSON of each.
+func contentOf(m agui.Message) string {
+	content := agui.View(m.JSON).Get("content").Str
+	if len(content) > 1 && content[0] == '"' {
+		var text string
+		if json.Unmarshal([]byte(content), &text) == nil {
+			return text
+		}
+	}
+	return content
+}
+
+// What a client of .NET's makes the result of a call (Microsoft.Extensions.AI 9.10 to 10.11).
+var (
+	madeUpError   = regexp.MustCompile(`^Error: Requested function ".*" not found\.$`)
+	madeUpDenials = []string{
+		"Error: Tool call invocation was rejected by user.",
+		"Tool call invocation rejected.",
+		"Tool call invocation was rejected by the approver and must not be retried.",
+	}
+)
+
+// isMadeUp reports whether a message is a result that a client of .NET's made up of an answer that
+// it could not send, or of one that came to nothing.
+func isMadeUp(m agui.Message) bool {
+	if m.Role != "tool" {
+		return false
+	}
+	content := contentOf(m)
+	return madeUpError.MatchString(content) || slices.Contains(madeUpDenials, content)
+}
+
+// withoutMadeUp returns the messages without results that the client made up of calls that were
+// asked about, and how many messages are gone. Where the question is open, the result answers
+// nothing. Where it has ended, the client was told another.
+func withoutMadeUp(list []agui.Message, pauses []*agui.Pause, waiting *agui.Pause) (kept []agui.Message, gone int) {
+	if !slices.ContainsFunc(list, isMadeUp) {
+		return list, 0
+	}
+	asked := map[string]*agui.Pause{}
+	for _, p := range slices.Backward(pauses) { // the newest counts
+		for n := range p.Interrupts {
+			for _, call := range CallsOf(&p.Interrupts[n]) {
+				asked[call] = p
+			}
+		}
+	}
+	results, calls := map[string]int{}, map[string]int{}
+	for _, m := range list {
+		if m.Role == "tool" {
+			results[m.ToolCallID]++
+		}
+		for _, id := range m.CallIDs() {
+			calls[id]++
+		}
+	}
+	out := map[int]map[string]bool{} // calls by the places of their messages; a tool message with none goes whole
+	holders := map[string]int{}      // the nearest message with a call so far
+	last := lastKnown(list, waiting)
+	for at, m := range list {
+		for _, id := range m.CallIDs() {
+			holders[id] = at
+		}
+		p := asked[m.ToolCallID]
+		if p == nil || !isMadeUp(m) {
+			continue
+		}
+		open := p == waiting
+		if open && at <= last || !open && results[m.ToolCallID] < 2 {
+			continue
+		}
+		out[at] = map[string]bool{}
+		results[m.ToolCallID]--
+		holder, held := holders[m.ToolCallID]
+		if !held || open && holder <= last || !open && calls[m.ToolCallID] < 2 {
+			continue
+		}
+		if out[holder] == nil {
+			out[holder] = map[string]bool{}
+		}
+		out[holder][m.ToolCallID] = true
+		calls[m.ToolCallID]--
+	}
+	if len(out) == 0 {
+		return list, 0
+	}
+	for at, m := range list {
+		calls, is := out[at]
+		if is && len(calls) == 0 {
+			continue
+		}
+		if is {
+			if m, is = kit.MessageWithoutCalls(m, calls); !is {
+				continue
+			}
+		}
+		kept = append(kept, m)
+	}
+	return kept, len(list) - len(kept)
+}
+
+// lastKnown returns the place of the last message that was there when the pause was opened, -1 if
+// none is known.
+func lastKnown(list []agui.Message, p *agui.Pause) int {
+	if p == nil {
+		return -1
+	}
+	for at, m := range slices.Backward(list) {
+		if p.Knows(agui.See(m)) {
+			return at
+		}
+	}
+	return -1
+}

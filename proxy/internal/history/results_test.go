@@ -1,0 +1,220 @@
+package history_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/history"
+	"holdpoint/proxy/internal/words"
+	"holdpoint/store"
+)
+
+// TestHistoryWithManyResults: putting calls in front of their results is linear in the results.
+func TestHistoryWithManyResults(t *testing.T) {
+	took := func(results int) time.Duration {
+		var messages, calls strings.Builder
+		messages.WriteString(`{"threadId":"t","runId":"r","messages":[` + userOne)
+		for n := range results {
+			fmt.Fprintf(&messages, `,{"role":"tool","toolCallId":"c%d"}`, n)
+		}
+		messages.WriteString(`,{"id":"w","role":"user","content":"x"}`)
+		for n := range 32 {
+			fmt.Fprintf(&messages, `,{"role":"tool","toolCallId":"known%d"}`, n)
+			fmt.Fprintf(&calls, `,{"id":"known%d","type":"function","function":{"name":"f","arguments":"{}"}}`, n)
+		}
+		in, _, err := agui.ParseInput([]byte(messages.String() + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := viewOf(&in)
+		v.Record = &store.Record{Pause: &agui.Pause{
+			Messages: json.RawMessage(`[` + userOne + `,{"id":"a","role":"assistant","toolCalls":[` + calls.String()[1:] + `]}]`),
+			Seen:     []agui.SeenMessage{agui.See(in.Messages[0])},
+		}}
+		begun := time.Now()
+		list := history.Mend(v).Messages
+		spent := time.Since(begun)
+		if len(list) != len(in.Messages)+1 {
+			t.Fatalf("%d messages became %d", len(in.Messages), len(list))
+		}
+		return spent
+	}
+	few, many := took(2_000), took(16_000)
+	if ratio := float64(many) / float64(max(few, 5*time.Millisecond)); many > 200*time.Millisecond && ratio > 24 {
+		t.Errorf("%v for 2,000 and %v for 16,000 results", few, many)
+	}
+}
+
+// TestResultsThatAClientMadeUp: a client of .NET's makes up the result of a call whose answer came
+// to nothing. Of a question that waits such a result is no answer. Of one that has ended it goes if
+// the call has another result. A call that the client appended for it goes with it.
+func TestResultsThatAClientMadeUp(t *testing.T) {
+	const notFound, denied = `"Error: Requested function \"rm\" not found."`, `"Tool call invocation rejected."`
+	for name, c := range map[string]struct {
+		content string // of a made-up result
+		list    string // u words, a:1 a message with the call 1, t:1 its result, x:1 a made-up one; | the question
+		waits   string // what stays while the question of the call 1 waits, "" for all
+		ended   string // what stays when it has ended, "" for all
+	}{
+		"a result":                        {notFound, "u a:1 | x:1 u", "u a:1 u", ""},
+		"a denial":                        {denied, "u a:1 | x:1 u", "u a:1 u", ""},
+		"a denial as JSON":                {`"\"Tool call invocation rejected.\""`, "u a:1 | x:1 u", "u a:1 u", ""},
+		"another text":                    {`"Error: rejected"`, "u a:1 | x:1 u", "", ""},
+		"a call and a result":             {notFound, "u a:1 | a:1 x:1 u", "u a:1 u", ""},
+		"a call beside another one":       {notFound, "u a:1 | a:1,2 x:1 t:2 u", "u a:1 a:2 t:2 u", ""},
+		"a call that the list lacks":      {notFound, "u | x:1 u", "u u", ""},
+		"a call that nobody asked about":  {notFound, "u a:1 | a:9 x:9 u", "", ""},
+		"behind the real result":          {notFound, "u a:1 | t:1 x:1 u", "u a:1 t:1 u", "u a:1 t:1 u"},
+		"in front of the real result":     {notFound, "u a:1 | x:1 t:1 u", "u a:1 t:1 u", "u a:1 t:1 u"},
+		"an exchange behind the real one": {notFound, "u a:1 | t:1 a:1 x:1 u", "u a:1 t:1 u", "u a:1 t:1 u"},
+		"two results":                     {notFound, "u a:1 | x:1 u x:1", "u a:1 u", "u a:1 u x:1"},
+		"two exchanges":                   {notFound, "u a:1 | a:1 x:1 u a:1 x:1", "u a:1 u", "u a:1 u a:1 x:1"},
+		"a result and an exchange":        {notFound, "u a:1 | x:1 a:1 x:1 u", "u a:1 u", "u a:1 x:1 u"},
+		"the same, and the real result":   {notFound, "u a:1 | x:1 a:1 x:1 t:1 u", "u a:1 t:1 u", "u a:1 t:1 u"},
+		"an exchange without the asked":   {notFound, "u | a:1 x:1 u", "u u", ""},
+		"one of an earlier, equal call":   {notFound, "u a:1 x:1 u a:1 | u", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after, _ := strings.Cut(c.list, "| ")
+			list, told := wordsOf(t, before+after, c.content)
+			in := agui.RunInput{ThreadID: "t", Messages: list}
+			p := &agui.Pause{Interrupts: []agui.Interrupt{{Native: "n1", Object: []byte(`{"toolCallId":"1"}`)}}}
+			for _, m := range list[:len(strings.Fields(before))] {
+				p.Seen = append(p.Seen, agui.See(m))
+			}
+			for state, record := range map[string]store.Record{"waits": {Pause: p}, "has ended": {Results: []*store.Result{{PauseID: p.ID, Pause: p}}}} {
+				v := viewOf(&in)
+				v.Record = &record
+				want := map[string]string{"waits": c.waits, "has ended": c.ended}[state]
+				if got := told(history.Mend(v).Messages); got != cmp.Or(want, before+after) {
+					t.Errorf("the question %s: %s stays, want %s", state, got, cmp.Or(want, before+after))
+				}
+			}
+		})
+	}
+}
+
+// wordsOf returns the messages that words stand for, and a function that tells such messages as
+// words.
+func wordsOf(t *testing.T, text, madeUp string) ([]agui.Message, func([]agui.Message) string) {
+	t.Helper()
+	var list []agui.Message
+	for n, word := range strings.Fields(text) {
+		kind, ids, _ := strings.Cut(word, ":")
+		var members string
+		switch kind {
+		case "u":
+			members = `"role":"user","content":"x"`
+		case "a":
+			var calls []string
+			for id := range strings.SplitSeq(ids, ",") {
+				calls = append(calls, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":"rm","arguments":"{}"}}`, id))
+			}
+			members = `"role":"assistant","toolCalls":[` + strings.Join(calls, ",") + `]`
+		case "t":
+			members = fmt.Sprintf(`"role":"tool","toolCallId":%q,"content":"gone"`, ids)
+		case "x":
+			members = fmt.Sprintf(`"role":"tool","toolCallId":%q,"content":%s`, ids, madeUp)
+		default:
+			t.Fatal(word)
+		}
+		list = append(list, agui.ParseMessage(fmt.Appendf(nil, `{"id":"m%d",%s}`, n, members)))
+	}
+	return list, func(list []agui.Message) string {
+		var words []string
+		for _, m := range list {
+			switch content := gjson.GetBytes(m.JSON, "content"); {
+			case m.Role == "user":
+				words = append(words, "u")
+			case m.Role == "assistant":
+				words = append(words, "a:"+strings.Join(m.CallIDs(), ","))
+			case content.Raw == madeUp:
+				words = append(words, "x:"+m.ToolCallID)
+			default:
+				words = append(words, "t:"+m.ToolCallID)
+			}
+		}
+		return strings.Join(words, " ")
+	}
+}
+
+// TestResultsInHoldpointsWords: what has Holdpoint's words and stands in the record as a tool's own
+// result stays. What Holdpoint told goes, and the call of a backend that keeps its thread stays.
+func TestResultsInHoldpointsWords(t *testing.T) {
+	result := func(call string) string {
+		return fmt.Sprintf(`{"id":"of-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, words.Approved)
+	}
+	calls := `{"id":"a","role":"assistant","content":"","toolCalls":[{"id":"asked","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"tools","type":"function","function":{"name":"g","arguments":"{}"}},{"id":"unknown","type":"function","function":{"name":"h","arguments":"{}"}}]}`
+	body := `{"threadId":"t","runId":"r","messages":[` + strings.Join([]string{userOne, calls, result("asked"), result("tools"), result("unknown"), userTwo}, ",") + `]}`
+	in, _, err := agui.ParseInput([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := viewOf(&in)
+	v.Record = &store.Record{Pause: &agui.Pause{
+		ID: "p", Interrupts: []agui.Interrupt{{ID: "i~id1", Native: "asked", Object: json.RawMessage(`{"id":"i~id1","toolCallId":"asked"}`)}},
+		Messages: json.RawMessage(`[` + userOne + `,` + result("tools") + `]`),
+	}}
+	var got []string
+	for _, m := range history.Mend(v).Messages {
+		got = append(got, m.Role+strings.Join(m.CallIDs(), " ")+m.ToolCallID)
+	}
+	if want := "user|assistantasked tools|tooltools|user"; strings.Join(got, "|") != want {
+		t.Errorf("the messages are %s, want %s", strings.Join(got, "|"), want)
+	}
+}
+
+// TestOwnResultTakesTheNearestCall: ids of some models repeat. A result of Holdpoint's own takes
+// the nearest call before it along, and no other call of that id.
+func TestOwnResultTakesTheNearestCall(t *testing.T) {
+	calls := func(message string, ids ...string) string {
+		list := make([]string, len(ids))
+		for n, id := range ids {
+			list[n] = fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":"f","arguments":"{}"}}`, id)
+		}
+		return fmt.Sprintf(`{"id":%q,"role":"assistant","content":"","toolCalls":[%s]}`, message, strings.Join(list, ","))
+	}
+	result := func(call, content string) string {
+		return fmt.Sprintf(`{"id":"of-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, content)
+	}
+	own := result("k", words.Approved)
+	for name, c := range map[string]struct {
+		messages []string
+		want     string
+	}{
+		"an open call before it":         {[]string{calls("a", "k"), calls("b", "k"), own}, "a:k b:"},
+		"an open call after it":          {[]string{calls("a", "k"), own, calls("b", "k")}, "a: b:k"},
+		"an open call in the same turn":  {[]string{calls("a", "k", "k"), own}, "a:k"},
+		"a call beside it":               {[]string{calls("a", "k", "l"), own, result("l", "seen")}, "a:l result:l"},
+		"a result of the tool before it": {[]string{calls("a", "k"), result("k", "done"), calls("b", "k"), own}, "a:k result:k b:"},
+		"a result of the tool after it":  {[]string{calls("a", "k"), own, calls("b", "k"), result("k", "done")}, "a: b:k result:k"},
+		"the same call's real result":    {[]string{calls("a", "k"), own, result("k", "done")}, "a:k result:k"},
+		"two of them":                    {[]string{calls("a", "k"), own, calls("b", "k"), own, calls("c", "k")}, "a: b: c:k"},
+		"no call before it":              {[]string{own, calls("a", "k")}, "a:k"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[` + strings.Join(c.messages, ",") + `]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range history.Mend(viewOf(&in)).Messages {
+				if m.Role == "tool" {
+					got = append(got, "result:"+m.ToolCallID)
+				} else {
+					got = append(got, m.ID+":"+strings.Join(m.CallIDs(), ","))
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("the messages are %s, want %s", strings.Join(got, " "), c.want)
+			}
+		})
+	}
+}
