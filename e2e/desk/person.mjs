@@ -38,6 +38,9 @@ export class Person {
   // pass lets time pass in the page, and what was due happen.
   async pass(ms) { await this.page.clock.runFor(ms); }
 
+  // still has the page's time stand still, so that only pass moves it, on a slow machine too.
+  async still() { await this.page.clock.pauseAt(new Date(await this.page.evaluate(() => Date.now()) + 2000)); }
+
   // step lets so much time pass, and then stands still until what the page asks for is answered: a
   // slow machine would have its time run out before.
   async step(ms) {

@@ -158,7 +158,7 @@ export const scenes = {
     await p.sees(2);
     await p.page.locator("a.row").first().click();
     await p.page.waitForSelector("#yes");
-    await p.page.clock.pauseAt(new Date(await p.page.evaluate(() => Date.now()) + 2000));
+    await p.still();
     await p.click("yes");
     await p.has("Approving refund", "#strips");
     await p.page.waitForFunction(() => document.querySelector("#question .value")?.textContent === "2");

@@ -11,6 +11,8 @@ export const scenes = {
     await w.tool("refund_more", { amount: 2 });
     const p = await w.person();
     const { page } = p;
+    await p.sees(2);
+    await p.still();
     await page.evaluate(() => document.activeElement.blur());
     await p.press("a");
     await none(p, "A on the body");
@@ -65,6 +67,7 @@ export const scenes = {
     const p = await w.person();
     await p.open("tool_0");
     const { page } = p;
+    await p.still();
     await p.alive();
     await page.keyboard.down("a");
     for (let n = 0; n < 30; n++) { await page.keyboard.down("a"); await p.pass(100); } // repeats
