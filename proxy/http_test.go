@@ -150,8 +150,7 @@ func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 			}()
 		}
 	}()
-	g := newRig(t, echo)
-	g.h.opts.Upstream = &url.URL{Scheme: "http", Host: listener.Addr().String()}
+	g := newRig(t, echo, func(o *Options) { o.Upstream = &url.URL{Scheme: "http", Host: listener.Addr().String()} })
 	for range 2 {
 		req, _ := http.NewRequest(http.MethodPost, g.front.URL, strings.NewReader(input("t", "r", "")))
 		req.Header.Set("Idempotency-Key", "k")
