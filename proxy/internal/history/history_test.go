@@ -1,9 +1,20 @@
 package history_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/history"
 	"holdpoint/store"
+	"holdpoint/translate"
 )
 
 const (
@@ -20,4 +31,160 @@ func viewOf(in *agui.RunInput) *history.View {
 		LeftOpen: func(history.CallKey) bool { return false },
 		WasAsked: func(agui.Call) (bool, bool, error) { return false, false, nil },
 	}
+}
+
+// inputOf returns a request with the messages of a chat, which is written in words:
+//
+//	u           a message of the user
+//	w           words of the assistant
+//	a:1,2       calls of the assistant: 1 and 2, each of the tool rm
+//	t:1         the result of call 1
+//	t:1=yes     a tool message on call 1 that says yes; see reader
+//
+// more are further members of the request.
+func inputOf(t *testing.T, chat, more string) *agui.RunInput {
+	t.Helper()
+	var list []string
+	for n, word := range strings.Fields(chat) {
+		kind, rest, _ := strings.Cut(word, ":")
+		switch kind {
+		case "u":
+			list = append(list, fmt.Sprintf(`{"id":"m%d","role":"user","content":"words %d"}`, n, n))
+		case "w":
+			list = append(list, fmt.Sprintf(`{"id":"m%d","role":"assistant","content":"Well."}`, n))
+		case "q":
+			list = append(list, `{"id":"holdpoint-question-i1","role":"assistant","content":"The agent asks."}`)
+		case "a":
+			var calls []string
+			for id := range strings.SplitSeq(rest, ",") {
+				calls = append(calls, fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":"rm","arguments":"{}"}}`, id))
+			}
+			list = append(list, fmt.Sprintf(`{"id":"m%d","role":"assistant","toolCalls":[%s]}`, n, strings.Join(calls, ",")))
+		case "t":
+			call, says, answers := strings.Cut(rest, "=")
+			if !answers {
+				says = "gone"
+			}
+			list = append(list, fmt.Sprintf(`{"id":"m%d","role":"tool","toolCallId":%q,"content":%q}`, n, call, says))
+		default:
+			t.Fatalf("no such word: %s", word)
+		}
+	}
+	in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[` + strings.Join(list, ",") + `]` + more + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &in
+}
+
+// chatOf writes messages as inputOf reads them.
+func chatOf(list []agui.Message) string {
+	var words []string
+	for _, m := range list {
+		says := gjson.GetBytes(m.JSON, "content").Str
+		switch {
+		case m.Role == "user":
+			words = append(words, "u")
+		case m.Role == "tool" && says == "gone":
+			words = append(words, "t:"+m.ToolCallID)
+		case m.Role == "tool":
+			words = append(words, "t:"+m.ToolCallID+"="+says)
+		case strings.HasPrefix(m.ID, "holdpoint-question-"):
+			words = append(words, "q")
+		case m.CallIDs() != nil:
+			words = append(words, "a:"+strings.Join(m.CallIDs(), ","))
+		default:
+			words = append(words, "w")
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// A reader is a dialect that takes tool messages for decisions. A message says yes or no, and what
+// the reader makes of it follows:
+//
+//	+kept +past +replaces +unclear      as translate.Reply has it
+//	+calls      its call goes with it
+//	+rest       the message says something else, too
+//	+ifknown +unlessresult +unlessleft  it is a decision then only
+type reader struct{}
+
+func (reader) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
+	return func(yield func(translate.Reply) bool) {
+		for at, m := range in.Messages {
+			if m.Role != "tool" {
+				continue
+			}
+			says, flags, _ := strings.Cut(gjson.GetBytes(m.JSON, "content").Str, "+")
+			has := func(flag string) bool { return slices.Contains(strings.Split(flags, "+"), flag) }
+			conditional := has("ifknown") || has("unlessresult") || has("unlessleft")
+			one := translate.Reply{
+				Dialect: "fake", At: at, Key: m.ToolCallID, Names: "rm",
+				Asked: (says == "yes" || says == "no") && !conditional, AskedIfKnown: has("ifknown"), AskedUnlessResult: has("unlessresult"), AskedUnlessLeft: has("unlessleft"),
+				Unclear: has("unclear"), Past: has("past"), Replaces: has("replaces"), Kept: has("kept"),
+			}
+			if has("calls") {
+				one.Calls = []string{m.ToolCallID}
+			}
+			if has("rest") {
+				rest := agui.ParseMessage(agui.SetString(m.JSON, "content", "rest"))
+				one.Rest = &rest
+			}
+			if !yield(one) {
+				return
+			}
+		}
+	}
+}
+
+func (reader) AnswerIn(m agui.Message, one translate.Reply, _ agui.Interrupt) (agui.Answer, bool) {
+	says, _, _ := strings.Cut(gjson.GetBytes(m.JSON, "content").Str, "+")
+	return answerOf("", says), (says == "yes" || says == "no") && !one.Past
+}
+
+// answerOf returns the answer yes or no to the question about a call.
+func answerOf(call, says string) agui.Answer {
+	a := agui.Answer{ID: "i" + call, Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true}`)}
+	if says == "no" {
+		a.Payload = json.RawMessage(`{"approved":false}`)
+	}
+	return a
+}
+
+// pauseOn returns a pause that asks about calls: the question about call 1 is i1.
+func pauseOn(id string, calls ...string) *agui.Pause {
+	p := &agui.Pause{ID: id, Dialect: "fake"}
+	for _, c := range calls {
+		p.Interrupts = append(p.Interrupts, agui.Interrupt{
+			ID: "i" + c, Native: c, Keys: []string{c}, Object: fmt.Appendf(nil, `{"id":"i%s","toolCallId":%q}`, c, c),
+			Calls: []agui.AskedCall{{ID: c, Name: "rm", Args: "{}"}},
+		})
+	}
+	indexed := p.Indexed()
+	return &indexed
+}
+
+// endedWith returns how a pause ended that was answered, as in 1=yes.
+func endedWith(answers ...string) *store.Result {
+	var calls, ids []string
+	var digests []store.AnswerDigest
+	for _, one := range answers {
+		call, says, _ := strings.Cut(one, "=")
+		calls, ids = append(calls, call), append(ids, "i"+call)
+		digests = append(digests, store.AnswerDigest{Question: "i" + call, Digest: contract.DigestOf(answerOf(call, says))})
+	}
+	return &store.Result{PauseID: "ended", IDs: ids, Pause: pauseOn("ended", calls...), How: store.Finished, Digest: store.MarshalAnswers(digests)}
+}
+
+// recordOf returns the record of a thread. open are the calls that its open question is about,
+// ended how its ended one was answered; "" if there is none.
+func recordOf(open, ended string) *store.Record {
+	rec := &store.Record{}
+	if open != "" {
+		rec.Pause = pauseOn("open", strings.Fields(open)...)
+	}
+	if ended != "" {
+		rec.Results = []*store.Result{endedWith(strings.Fields(ended)...)}
+	}
+	return rec
 }

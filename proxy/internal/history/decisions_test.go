@@ -1,0 +1,130 @@
+package history_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/history"
+	"holdpoint/store"
+)
+
+// decider is a dialect whose backends take a tool message that says yes for a decision, on any
+// call.
+type decider struct{}
+
+func (decider) ReadsDecisions(string) bool { return true }
+
+func (decider) Decides(m agui.Message, _ bool, spoken string) bool {
+	return spoken != "another" && gjson.GetBytes(m.JSON, "content").Str == "yes"
+}
+
+func (decider) Harmless(m agui.Message) agui.Message {
+	return agui.ParseMessage(agui.SetString(m.JSON, "content", "harmless"))
+}
+
+// TestDecisionsOnUnknownCalls: a message that a backend could take for a decision on a call that
+// nobody knows to have asked is refused if it ends the request, and made harmless before words.
+func TestDecisionsOnUnknownCalls(t *testing.T) {
+	const declared = `,"tools":[{"name":"rm","description":"","parameters":{}}]`
+	for name, c := range map[string]struct {
+		chat, more  string
+		open, ended string
+		spoken      string
+		passed      string // a call that a stream left to the client, of an undeclared tool
+		left        string // one of a declared tool
+		noted       string // one of a declared tool, which the record noted
+		inMemory    bool   // the store loses its records with the process
+		down        bool   // the store could not be asked
+		carries     bool
+		unasked     string // the call that the request decides on at its end, "" for none
+		want        string // the messages, "" if all stay
+	}{
+		"at the end":                           {chat: "u a:1 t:1=yes", unasked: "1"},
+		"without its call":                     {chat: "u t:1=yes", unasked: "1"},
+		"before words":                         {chat: "u a:1 t:1=yes u", want: "u a:1 t:1=harmless u"},
+		"before words, without its call":       {chat: "u t:1=yes u", want: "u u"},
+		"in both places":                       {chat: "u a:1 t:1=yes u a:2 t:2=yes", unasked: "2", want: "u a:1 t:1=harmless u a:2 t:2=yes"},
+		"before the assistant's words":         {chat: "u a:1 t:1=yes w", want: "u a:1 t:1=harmless w"},
+		"a result":                             {chat: "u a:1 t:1"},
+		"another backend":                      {chat: "u a:1 t:1=yes", spoken: "another"},
+		"an open question is about it":         {chat: "u a:1 t:1=yes", open: "1"},
+		"a question was about it":              {chat: "u a:1 t:1=yes u", ended: "1=yes"},
+		"a stream left it to the client":       {chat: "u a:1 t:1=yes", passed: "1", spoken: "fake"},
+		"it left a call of the client's tools": {chat: "u a:1 t:1=yes", more: declared, left: "1", spoken: "fake"},
+		"and the client does not send it":      {chat: "u t:1=yes", more: declared, left: "1", spoken: "fake"},
+		"the record noted that":                {chat: "u a:1 t:1=yes", more: declared, noted: "1", spoken: "fake"},
+		"the request does not declare it":      {chat: "u a:1 t:1=yes", left: "1", spoken: "fake", unasked: "1"},
+		"only the request claims it":           {chat: "u a:1 t:1=yes", more: declared, spoken: "fake", unasked: "1"},
+		"the same on an unknown route":         {chat: "u a:1 t:1=yes", more: declared, unasked: "1"},
+		"the same, and the store forgets":      {chat: "u a:1 t:1=yes", more: declared, inMemory: true},
+		"the same, and the store is down":      {chat: "u a:1 t:1=yes", more: declared, inMemory: true, down: true, unasked: "1"},
+		"a request that carries a pause":       {chat: "u a:1 t:1=yes", carries: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(inputOf(t, c.chat, c.more))
+			v.Dialect.Decisions, v.Record, v.Spoken, v.Thread = decider{}, recordOf(c.open, c.ended), c.spoken, "key"
+			v.InMemory, v.NotAsked, v.Carries = c.inMemory, c.down, c.carries
+			v.Passed = func(call string, own bool) bool { return own && call == c.left || !own && call == c.passed }
+			if c.noted != "" {
+				v.Record.Notes = []store.Note{{ID: history.LeftPrefix + "n", Text: agui.MustMarshal([]string{history.LeftHash("key", c.noted)})}}
+			}
+			if got := history.Unasked(v); got != c.unasked {
+				t.Errorf("the request decides on the unknown call %q, want %q", got, c.unasked)
+			}
+			list, count := history.Disarm(v)
+			want := c.want
+			if want == "" {
+				want = c.chat
+			}
+			if got := chatOf(list); got != want || (count > 0) != (c.want != "") {
+				t.Errorf("%d made harmless, the messages are %q, want %q", count, got, want)
+			}
+		})
+	}
+}
+
+// TestACallThatBeginsAgain: ids of some models repeat. What the client says on a later call of its
+// own is not an answer to the question about the earlier one, if that was answered and the stream
+// has begun the later call.
+func TestACallThatBeginsAgain(t *testing.T) {
+	const declared = `,"tools":[{"name":"rm","description":"","parameters":{}}]`
+	failed := func(result *store.Result) { result.Finish = []byte(`{"type":"RUN_ERROR","message":"x"}`) }
+	for name, c := range map[string]struct {
+		chat   string
+		more   string
+		open   string
+		change func(*store.Result)
+		noted  bool   // the record noted that the stream began the call again
+		is     string // what each reply is
+	}{
+		"the stream has begun it":               {chat: "u a:1 t:1=yes u a:1 t:1=yes", more: declared, noted: true},
+		"the earlier one is another's":          {chat: "u w a:1 t:1=yes", more: declared, noted: true},
+		"nobody has seen it begin":              {chat: "u w a:1 t:1=yes", more: declared, is: "answer"},
+		"the request does not claim it":         {chat: "u w a:1 t:1=yes", noted: true, is: "answer"},
+		"the run of the question failed":        {chat: "u w a:1 t:1=yes", more: declared, noted: true, change: failed, is: "answer"},
+		"nobody knows how it ended":             {chat: "u w a:1 t:1=yes", more: declared, noted: true, change: func(r *store.Result) { r.How = store.Doubtful }, is: "answer"},
+		"the question about it is open (again)": {chat: "u w a:1 t:1=yes", more: declared, open: "1", noted: true, is: "known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(inputOf(t, c.chat, c.more))
+			v.Dialect.Reader, v.Record = reader{}, recordOf(c.open, "1=yes")
+			if c.change != nil {
+				c.change(v.Record.Results[0])
+			}
+			if c.noted {
+				v.Record.Notes = []store.Note{{ID: history.ReusedNote("ended", "1")}}
+			}
+			replies, _ := history.Read(v, history.Answers{}, "ended")
+			var is []string
+			for _, d := range replies {
+				is = append(is, stateOf(d))
+			}
+			if got := strings.Join(is, " "); got != c.is {
+				t.Errorf("the replies are %q, want %q", got, c.is)
+			}
+		})
+	}
+}

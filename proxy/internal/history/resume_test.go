@@ -1,0 +1,235 @@
+package history_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/history"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// part returns some messages of a chat, by their places.
+func part(in *agui.RunInput, from, to int) []agui.Message { return in.Messages[from:to:to] }
+
+// TestWhatAResumeGoesOnWith: a resume has the messages of the record, and the new ones of the
+// request.
+func TestWhatAResumeGoesOnWith(t *testing.T) {
+	for name, c := range map[string]struct {
+		chat    string // of which the record keeps the first kept, and the request brings those from from on
+		kept    int
+		from    int
+		unseen  bool // the paused run had a message that the record does not keep
+		ended   string
+		ours    bool
+		want    string
+		partial bool // a message is missing that the record knows of
+	}{
+		"the whole history":                {chat: "u a:1 u", kept: 2, want: "u a:1 u"},
+		"no messages":                      {chat: "u a:1", kept: 2, from: 2, want: "u a:1"},
+		"new messages only":                {chat: "u a:1 u", kept: 2, from: 2, want: "u a:1 u"},
+		"nothing is kept":                  {chat: "u a:1 u", want: "u a:1 u"},
+		"nothing is kept, and one missing": {chat: "u a:1 u", unseen: true, want: "u a:1 u", partial: true},
+		"one missing, a request of ours":   {chat: "u a:1 u", unseen: true, ours: true, want: "u a:1 u"},
+		"an answer to an earlier question": {chat: "u a:1 a:9 t:9=yes u", kept: 3, ended: "9=yes", want: "u a:1 a:9 u"},
+		"which the record keeps":           {chat: "u a:9 t:9=yes a:1 u", kept: 4, ended: "9=yes", want: "u a:9 t:9=yes a:1 u"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inputOf(t, c.chat, "")
+			p := pauseOn("open", "1")
+			if c.kept > 0 {
+				p.Messages = agui.MessageList(part(in, 0, c.kept))
+			}
+			if c.unseen {
+				p.Seen = []agui.SeenMessage{{ID: "gone"}}
+			}
+			request := in.WithMessages(part(in, c.from, len(in.Messages)))
+			v := viewOf(&request)
+			v.Dialect.Reader, v.Record = reader{}, recordOf("", c.ended)
+			v.Record.Pause = p
+			list, whole := history.ResumeMessages(&request, p, history.ReadReplies(v), c.ours)
+			if got := chatOf(list); got != c.want || whole == c.partial {
+				t.Errorf("the messages are %q, whole: %v, want %q, %v", got, whole, c.want, !c.partial)
+			}
+		})
+	}
+	for request, want := range map[string]string{`{"a":1}`: `{"a":1}`, `{}`: `{"kept":1}`, ``: `{"kept":1}`, `null`: `{"kept":1}`} {
+		if got := history.ResumeState(&agui.RunInput{State: json.RawMessage(request)}, &agui.Pause{State: json.RawMessage(`{"kept":1}`)}); string(got) != want {
+			t.Errorf("with the state %q the resume has %s, want %s", request, got, want)
+		}
+	}
+}
+
+// TestStoredMessagesAreWhole: stored messages are shown if they hold all that the request has. What
+// only answers may be missing, and stands after its call if that has no result.
+func TestStoredMessagesAreWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		stored, request string
+		want            string
+		partial         bool
+	}{
+		"all":                               {stored: "u a:1 t:1 w", request: "u a:1", want: "u a:1 t:1 w"},
+		"new words of the person":           {stored: "u a:1", request: "u a:1 u", want: "u a:1", partial: true},
+		"an answer whose call has none":     {stored: "u a:1", request: "u a:1 t:1=yes", want: "u a:1 t:1=yes"},
+		"an answer to an earlier call":      {stored: "u a:1 u a:2", request: "u a:1 u a:2 t:1=yes", want: "u a:1 t:1=yes u a:2"},
+		"an answer whose call is not there": {stored: "u", request: "u t:9=yes", want: "u"},
+		"an answer whose call has a result": {stored: "u a:1 w t:1", request: "u a:1 t:1=yes", want: "u a:1 w t:1"},
+	} {
+		var stored []json.RawMessage
+		for _, m := range inputOf(t, c.stored, "").Messages {
+			stored = append(stored, json.RawMessage(m.JSON))
+		}
+		onlyAnswers := func(m agui.Message) bool { return strings.Contains(string(m.JSON), `"yes"`) }
+		list, whole := history.WithAnswers(stored, inputOf(t, c.request, "").Messages, onlyAnswers)
+		if got := chatOf(history.MessagesIn(agui.List(list))); got != c.want || whole == c.partial {
+			t.Errorf("%s: %q, whole: %v, want %q, %v", name, got, whole, c.want, !c.partial)
+		}
+	}
+}
+
+// TestCatchUp: a chat that has missed the end of its question gets what was said then, and its new
+// messages after that.
+func TestCatchUp(t *testing.T) {
+	shown := inputOf(t, "u a:1 t:1 w", "").Messages
+	news := inputOf(t, "w w w w u", "").Messages[4:]
+	before, all, known := history.CatchUp(store.Snapshots{Messages: agui.MessageList(shown)}, news)
+	if chatOf(before) != "u a:1 t:1 w" || chatOf(all) != "u a:1 t:1 w u" || !known {
+		t.Errorf("before %q, all %q, known: %v", chatOf(before), chatOf(all), known)
+	}
+	if _, _, known := history.CatchUp(store.Snapshots{}, news); known {
+		t.Error("what is not kept is known")
+	}
+	if got := history.NewAmong(all, news); chatOf(got) != "u" || got[0].ID != "m4" {
+		t.Errorf("new are %q", chatOf(got))
+	}
+}
+
+// TestRepliesBeforeTheQuestion: a reply that was there before the question was asked does not
+// answer it, and one that comes after does.
+func TestRepliesBeforeTheQuestion(t *testing.T) {
+	for name, c := range map[string]struct {
+		came  string // the messages of the request that came to the question
+		shown string // those that the stream told
+		lost  bool   // those are not known
+		later string // the messages of the next request
+		is    string // what each reply is then
+	}{
+		"a reply after it":                 {came: "u", shown: "u a:1", later: "u a:1 t:1=yes", is: "answer"},
+		"a reply before it":                {came: "u a:1 t:1=yes", shown: "u a:1 t:1=yes a:1", later: "u a:1 t:1=yes a:1", is: "stray"},
+		"one before it and one after":      {came: "u a:1 t:1=yes", shown: "u a:1 t:1=yes a:1", later: "u a:1 t:1=yes a:1 t:1=yes", is: "stray answer"},
+		"another one after it":             {came: "u a:1 t:1=yes", shown: "u a:1 t:1=yes a:1", later: "u a:1 t:1=yes a:1 t:1=no", is: "stray answer"},
+		"one that the stream told":         {came: "u", shown: "u a:1 t:1=yes a:1", later: "u a:1 t:1=yes a:1", is: "stray"},
+		"a message of before, by its id":   {came: "u a:1", lost: true, later: "u a:1 t:1=yes", is: "answer"},
+		"the same message, and no history": {came: "u a:1 t:1=yes", lost: true, later: "u a:1 t:1=yes", is: "stray"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pauseOn("open", "1")
+			came := inputOf(t, c.came, "")
+			prior, err := history.PriorReplies(reader{}, p, came, inputOf(t, c.shown, "").Messages, !c.lost)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Stood = prior
+			for _, m := range came.Messages {
+				p.Seen = append(p.Seen, agui.See(m))
+			}
+			v := viewOf(inputOf(t, c.later, ""))
+			v.Dialect.Reader, v.Record.Pause = reader{}, p
+			replies, _ := history.Read(v, history.Answers{}, "open")
+			var is []string
+			for _, d := range replies {
+				is = append(is, stateOf(d))
+			}
+			if got := strings.Join(is, " "); got != c.is {
+				t.Errorf("the replies are %q, want %q (before it: %v)", got, c.is, prior)
+			}
+		})
+	}
+	if list, err := history.PriorReplies(nil, pauseOn("open", "1"), inputOf(t, "u", ""), nil, true); list != nil || err != nil {
+		t.Errorf("a dialect that reads no messages: %v, %v", list, err)
+	}
+	if _, err := history.PriorReplies(panics{}, pauseOn("open", "1"), inputOf(t, "u", ""), nil, true); err == nil {
+		t.Error("a panic of the dialect is not an error")
+	}
+}
+
+// panics is a reader that panics.
+type panics struct{ reader }
+
+func (panics) Replies(agui.RunInput, string) iter.Seq[translate.Reply] { panic("oh") }
+
+// TestYesAndNoInTheAgentsValues: where the operator says what a yes and a no are, the dialect gets
+// the agent's own values, and the person says yes or no.
+func TestYesAndNoInTheAgentsValues(t *testing.T) {
+	p := pauseOn("open", "1", "2")
+	p.Interrupts[0].YesNo = &agui.YesNo{Yes: json.RawMessage(`"go"`), No: json.RawMessage(`"stop"`)}
+	came := []agui.Answer{answerOf("1", "no"), answerOf("2", "no")}
+	written, err := history.WriteYesNo(p, came, false)
+	if err != nil || string(written[0].Payload) != `"stop"` || string(written[1].Payload) != `{"approved":false}` {
+		t.Fatalf("%s, %v", written[0].Payload, err)
+	}
+	read := history.ReadYesNo(p, written)
+	if contract.DigestOf(read[0]) != contract.DigestOf(came[0]) || contract.DigestOf(read[1]) != contract.DigestOf(came[1]) {
+		t.Errorf("%s was read as %s", written[0].Payload, read[0].Payload)
+	}
+	if none, err := history.WriteYesNo(p, came, true); err != nil || string(none[0].Payload) != `{"approved":false}` {
+		t.Errorf("an agent that is only to end what waits gets %s, %v", none[0].Payload, err)
+	}
+}
+
+// stateless is a dialect of backends that keep nothing: the id of a question is that of its call,
+// with keeps- before it.
+type stateless struct{}
+
+func (stateless) AsksUnder(id, _ string) (string, bool) { return strings.CutPrefix(id, "keeps-") }
+
+func (stateless) KeepsNothing(p *agui.Pause) bool { return p.Dialect == "stateless" }
+
+// reviver is a dialect that tells a backend no by the ids of its questions.
+type reviver struct{}
+
+func (reviver) Revive(ids []string, spoken string) agui.Pause {
+	if spoken != "fake" {
+		return agui.Pause{}
+	}
+	return *pauseOn("revived", ids...)
+}
+
+// TestLostQuestions: a client may name a question that the record does not know any more.
+func TestLostQuestions(t *testing.T) {
+	v := viewOf(inputOf(t, "u a:1 u", ""))
+	v.Record, v.Spoken = recordOf("", "1=yes"), "fake"
+	answers := []agui.Answer{{ID: "i1"}, {ID: "lost"}, {}, {ID: strings.Repeat("x", 2000)}}
+	if got := fmt.Sprint(history.UnknownQuestions(v, answers)); got != "[lost]" {
+		t.Errorf("unknown are %s", got)
+	}
+	if got := history.CallsOfLostQuestions(v, []string{"keeps-1"}); got != nil {
+		t.Errorf("a dialect that does not say so knows %v", got)
+	}
+	v.Dialect.Stateless = stateless{}
+	if got := fmt.Sprint(history.CallsOfLostQuestions(v, []string{"keeps-1~abcdefghijkl", "other"})); got != "[1 keeps-1]" {
+		t.Errorf("their calls are %s", got)
+	}
+	if !history.HoldsCall(v, func(call string) bool { return call == "1" }) || history.HoldsCall(v, func(call string) bool { return call == "2" }) {
+		t.Error("the messages hold the call 1, and no other")
+	}
+	if history.Revive(v, []string{"lost"}) != nil {
+		t.Error("a dialect that cannot has revived a question")
+	}
+	v.Dialect.Reviver = reviver{}
+	p := history.Revive(v, []string{"i1", "lost"})
+	if p == nil || len(p.Interrupts) != 1 || p.Interrupts[0].Native != "lost" || len(p.Seen) != 2 || len(p.Finish) == 0 {
+		t.Errorf("revived: %+v", p)
+	}
+	if history.Revive(v, []string{"i1"}) != nil || history.Revive(v, nil) != nil {
+		t.Error("what the record knows is not revived")
+	}
+	if v.Spoken = "another"; history.Revive(v, []string{"lost"}) != nil {
+		t.Error("revived before a backend that nobody knows how to tell no")
+	}
+}
