@@ -83,7 +83,7 @@ func (r *run) keepPart() {
 	if len(list) == 0 {
 		return
 	}
-	if err := r.ledger.decide(p, list); err != nil {
+	if err := r.ledger.Decide(p, list); err != nil {
 		r.log.Warn("answers to a part of the questions are not kept: the application is asked for all of them", "err", err)
 		return
 	}

@@ -39,7 +39,7 @@ func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
 		result = f.Doubt()
 	}
 	r.report.outcome, r.report.code = "error", told.Code
-	switch givenBack, err := r.claim.end(result, !sent); {
+	switch givenBack, err := r.claim.End(result, !sent); {
 	case err != nil:
 		told = storeDown().Refusal
 	case givenBack:

@@ -104,29 +104,6 @@ func TestClientThatShutsItsSendingSide(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestRenewalEndsWithItsRun: a step that was under way when it was stopped is the last one.
-func TestRenewalEndsWithItsRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r renewal
-		steps := 0
-		r.start(time.Second, func(ctx context.Context) bool {
-			steps++
-			if steps == 3 {
-				<-ctx.Done() // stopped in the middle
-			}
-			return true
-		})
-		time.Sleep(3500 * time.Millisecond)
-		r.stop()
-		time.Sleep(time.Hour)
-		r.start(time.Second, func(context.Context) bool { steps++; return true })
-		time.Sleep(time.Hour)
-		if steps != 3 {
-			t.Errorf("%d steps", steps)
-		}
-	})
-}
-
 // TestNextRunOfAStreamWithdrawsItsOwnPauseOnly: the question that this stream told was another
 // one's.
 func TestNextRunOfAStreamWithdrawsItsOwnPauseOnly(t *testing.T) {

@@ -14,7 +14,7 @@ type callKey = history.CallKey
 
 // callScope is whose threads may hold a call of the run.
 func (r *run) callScope() history.Scope {
-	return history.Scope{Tenant: r.who.Tenant, Agent: r.h.opts.Agent, Path: r.request.path, Owner: r.ledger.owner}
+	return history.Scope{Tenant: r.who.Tenant, Agent: r.h.opts.Agent, Path: r.request.path, Owner: r.ledger.Owner}
 }
 
 // noteOpenCalls notes the calls that a run left open which ended well and asked nothing. The record

@@ -49,7 +49,7 @@ func (r *run) attempts(out *stream.Writer) {
 		switch err := again(r, out); {
 		case err == nil:
 		case errors.Is(err, errQuicker):
-			r.log.Error("the pause cannot be claimed", "err", err, "claim", r.claim.refused)
+			r.log.Error("the pause cannot be claimed", "err", err, "claim", r.ledger.Refused())
 			r.verdict = refuse(agui.StoreUnavailable, "the answer cannot be taken at the moment, so it is not handed on: try again")
 			r.verdict.Reask = true
 			return

@@ -13,6 +13,8 @@ import (
 	"holdpoint/internal/contract"
 	"holdpoint/internal/door"
 	"holdpoint/internal/principal"
+	"holdpoint/proxy/internal/ledger"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -31,7 +33,7 @@ import (
 //   - another: the store cannot be asked, and nobody knows whether it stands.
 func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who door.Who, words []door.Word) (store.Record, error) {
 	thread := ledgerOf(ctx, h.opts.Store, key)
-	rec, err := thread.load()
+	rec, err := thread.Load()
 	if err != nil {
 		return rec, err
 	}
@@ -50,7 +52,7 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	}
 	var shown store.Snapshots
 	if rec.Pause.Kept > 0 {
-		if shown, err = thread.snapshots(pauseID, store.Asked); err != nil {
+		if shown, err = thread.Snapshots(settle.AskedRef(rec.Pause)); err != nil {
 			return rec, err
 		}
 	}
@@ -60,7 +62,8 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	}
 	defer r.life.enterUnseen(ctx)()
 	defer func() { h.runIDs.leave(r.runID) }() // Begin enters it, and nothing is sent
-	r.ledger.ctx, r.ledger.voice.decider = ctx, who.Name
+	r.ledger.SetContext(ctx)
+	r.ledger.Voice.Decider = who.Name
 	list, err := r.decisions(rec, who, words)
 	if err != nil {
 		return rec, err
@@ -68,15 +71,17 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 	if err := ctx.Err(); err != nil {
 		return rec, err // nobody would be told that it stands
 	}
-	if err := r.ledger.decide(rec.Pause, list); err != nil {
+	if err := r.ledger.Decide(rec.Pause, list); err != nil {
 		return rec, err
 	}
-	return thread.load()
+	return thread.Load()
 }
 
 // ledgerOf returns the ledger of a thread for a door, which may see every thread.
-func ledgerOf(ctx context.Context, s store.Store, key store.Key) *ledger {
-	return &ledger{store: s, key: key, ctx: ctx}
+func ledgerOf(ctx context.Context, s store.Store, key store.Key) *ledger.Ledger {
+	thread := ledger.New(s, key, ledger.Voice{}, nil)
+	thread.SetContext(ctx)
+	return thread
 }
 
 // decidedBefore is what becomes of words to a pause that is not the record's any more.
@@ -202,7 +207,7 @@ func (r *run) tryBegin(answers []agui.Answer) *agui.RunError {
 // that nothing was sent: door.ErrUndecided, door.ErrChat, door.ErrHome, or one of the store.
 func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	thread := ledgerOf(ctx, h.opts.Store, key)
-	rec, err := thread.load()
+	rec, err := thread.Load()
 	if err != nil {
 		return err
 	}
@@ -216,7 +221,7 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	if home := h.opts.Elsewhere.Home; home != "" && home != p.Going.Home {
 		return door.ErrHome
 	}
-	shown, err := thread.snapshots(p.ID, store.Asked)
+	shown, err := thread.Snapshots(settle.AskedRef(p))
 	if err != nil {
 		return err
 	}
@@ -254,7 +259,7 @@ func (h *Handler) newOwnRun(req *http.Request, route string, in *agui.RunInput, 
 		who.Tenant = p.Origin.Tenant
 	}
 	r := h.newRun(req, route, in, who)
-	r.ledger.key, r.life.key = key, key
+	r.ledger.Key, r.life.key = key, key
 	r.readFor.carry(p.ID)
 	r.request.ours = true
 	if o := p.Origin; o != nil {
@@ -263,7 +268,7 @@ func (h *Handler) newOwnRun(req *http.Request, route string, in *agui.RunInput, 
 		}
 		r.show = showOf(o.Shown)
 	}
-	r.ledger.voice.thread, r.ledger.voice.desk = r.request.clientThread(), true
+	r.ledger.Voice.Thread, r.ledger.Voice.Desk = r.request.clientThread(), true
 	return r
 }
 

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -10,7 +9,6 @@ import (
 	"holdpoint/internal/clients"
 	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/history"
-	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -52,7 +50,7 @@ func (r *run) judgeHere() {
 
 // judgeAt has the request judged against another record.
 func (r *run) judgeAt(at pausePlace) error {
-	r.ownThread = &ownThread{key: r.ledger.key, record: r.record, busy: r.threadWasBusy}
+	r.ownThread = &ownThread{key: r.ledger.Key, record: r.record, busy: r.threadWasBusy}
 	if r.pauseElsewhere == "" {
 		r.pauseElsewhere, r.readFor = at.Pause, readFor{} // what it was read for on its own thread does not count
 	}
@@ -62,7 +60,7 @@ func (r *run) judgeAt(at pausePlace) error {
 }
 
 func (r *run) setKey(key store.Key) {
-	r.ledger.key = key
+	r.ledger.Key = key
 	r.h.lives.move(&r.life, key)
 }
 
@@ -94,7 +92,7 @@ func (r *run) findNamed(ids []string) error {
 		if looked++; looked > maxLookups {
 			return nil
 		}
-		list, err := r.lookUp(r.indexKey(byQuestion, id))
+		list, err := r.ledger.Find(r.indexKey(byQuestion, id))
 		if err != nil {
 			return err
 		}
@@ -103,7 +101,7 @@ func (r *run) findNamed(ids []string) error {
 			if err != nil {
 				return err
 			}
-			if rec != nil && r.mayBe(at) && at.Key != r.ledger.key {
+			if rec != nil && r.mayBe(at) && at.Key != r.ledger.Key {
 				return r.judgeAt(at)
 			}
 		}
@@ -187,7 +185,7 @@ func (r *run) pausesAt(c callToLookUp, list []pausePlace) (open, ended []foundPa
 	looked := 0
 	for _, at := range list {
 		behind := r.placeOf(at.Behind)
-		if at.Key == r.ledger.key || behind < 0 || c.behind >= 0 && behind != c.behind {
+		if at.Key == r.ledger.Key || behind < 0 || c.behind >= 0 && behind != c.behind {
 			continue
 		}
 		if looked++; looked > maxCandidates {
@@ -388,10 +386,10 @@ func (r *run) passHere() bool {
 		return true
 	}
 	if p := r.record.Pause; p != nil {
-		r.link([]foundPause{{at: pausePlace{Key: r.ledger.key, Pause: p.ID}, record: &r.record}})
+		r.link([]foundPause{{at: pausePlace{Key: r.ledger.Key, Pause: p.ID}, record: &r.record}})
 	}
 	for _, result := range r.record.Results {
-		r.link([]foundPause{{at: pausePlace{Key: r.ledger.key, Pause: result.PauseID}, record: &r.record}})
+		r.link([]foundPause{{at: pausePlace{Key: r.ledger.Key, Pause: result.PauseID}, record: &r.record}})
 	}
 	r.judgeHere()
 	r.verdict = contract.PassesHere(r.newCase(), r.verdict)
@@ -434,22 +432,10 @@ func (r *run) occupyOwnThread() (free bool, err error) {
 	if own == nil {
 		return true, nil
 	}
-	at := r.ledger
-	at.key = own.key
-	o := &occupancy{ledger: &at, log: r.log, token: ids.Random128()}
-	if err := at.occupy(context.WithoutCancel(r.life.ctx), o.token, LeaseTime); err != nil {
-		o.end()
+	o, err := r.ledger.Occupy(own.key)
+	if o == nil {
 		return false, err
 	}
-	rec, err := at.loadAt(own.key)
-	if err == nil {
-		free = rec.State == store.None && !slices.ContainsFunc(rec.Busy, func(b store.Busy) bool { return b.Token != o.token && rec.Now.Before(b.Lease) })
-	}
-	if !free {
-		o.end()
-		return false, err
-	}
-	o.lease.start(leaseRenew, o.step)
 	r.life.ownThread = o
 	return true, nil
 }

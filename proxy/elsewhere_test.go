@@ -914,7 +914,7 @@ func TestRunsAloneMoveWithTheirKey(t *testing.T) {
 	g := newRig(t, nil)
 	in := agui.RunInput{ThreadID: "t"}
 	r := loneRun(t.Context(), g.h, "/", &in)
-	own := r.ledger.key
+	own := r.ledger.Key
 	r.life.key, r.life.log = own, g.h.log
 	r.life.enter(&g.h.lives, t.Context())
 	r.life.goOnAlone()

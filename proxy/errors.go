@@ -6,13 +6,12 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/ledger"
 )
 
 var (
-	errDraining = errors.New("proxy: draining")
+	errDraining = ledger.ErrDraining
 	errIdle     = errors.New("proxy: upstream idle")
-	errLapsed   = errors.New("proxy: the claim has lapsed, and something else began on the thread")
-	errNotKnown = errors.New("proxy: the claim may have lapsed, and the store cannot be asked")
 	errSwitched = errors.New("proxy: the backend switched protocols on a run")
 )
 

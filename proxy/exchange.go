@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
@@ -92,11 +93,11 @@ func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
 	switch broken := fault(ctx, err); {
 	case broken != nil:
 		return broken
-	case errors.Is(err, errNotKnown):
+	case errors.Is(err, ledger.ErrNotKnown):
 		return storeDown().Refusal
-	case errors.Is(err, errLapsed) && r.exchange.Out.Resumes:
+	case errors.Is(err, ledger.ErrLapsed) && r.exchange.Out.Resumes:
 		return agui.Errorf(agui.ResumeInDoubt, "the answers were given up for lost before all of them were sent, and something else began on the thread: nothing more was handed on")
-	case errors.Is(err, errLapsed):
+	case errors.Is(err, ledger.ErrLapsed):
 		return agui.Errorf(agui.ThreadBusy, "something else began on the thread while the answers were on their way: nothing more was handed on")
 	case r.exchange.connected.Load():
 		return agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")

@@ -22,6 +22,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/ids"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 	"holdpoint/store/storetest"
@@ -247,8 +248,9 @@ func recordKey(path, thread string) store.Key { return ids.ThreadKey("", "", pat
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
 	r := &run{h: h, log: h.log, request: request{path: path, input: in}}
 	r.anew()
-	r.ledger = ledger{store: h.opts.Store, key: recordKey(path, in.ThreadID), ctx: ctx}
-	r.claim.ledger, r.claim.log, r.life.ctx = &r.ledger, h.log, ctx
+	r.ledger = ledger.New(h.opts.Store, recordKey(path, in.ThreadID), ledger.Voice{}, h.log)
+	r.ledger.SetContext(ctx)
+	r.life.ctx = ctx
 	return r
 }
 

@@ -21,6 +21,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"holdpoint/internal/front"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -40,6 +41,7 @@ const (
 type Handler struct {
 	refuser
 	opts        Options
+	sinks       ledger.Sinks      // of the steps of all threads
 	foreign     translate.Foreign // the dialect, if its backend does not speak AG-UI
 	guard       translate.Guard   // the dialect, if it says which other requests pass
 	destination destination

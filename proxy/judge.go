@@ -74,8 +74,8 @@ func (r *run) newCase() *contract.Case {
 // load loads the record.
 func (r *run) load() (err error) {
 	// Before the record is read: that run may open a pause and be gone behind it.
-	r.threadWasBusy = r.h.lives.busyAlone(r.ledger.key)
-	r.record, err = r.ledger.load()
+	r.threadWasBusy = r.h.lives.busyAlone(r.ledger.Key)
+	r.record, err = r.ledger.Load()
 	if errors.Is(err, store.ErrUnread) {
 		r.log.Error("the record of the thread cannot be read", "err", err)
 		r.h.outage.note(r.h, nil)

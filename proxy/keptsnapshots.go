@@ -2,30 +2,24 @@ package proxy
 
 import (
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 )
 
-// keptSnapshots name snapshots that the store keeps beside the record. Few runs need them.
-type keptSnapshots struct {
-	pauseID string
-	at      store.Moment
-	bytes   int
-}
+// keptSnapshots name snapshots that the store keeps beside the record.
+type keptSnapshots settle.Ref
 
 // askedSnapshots are those of a pause.
-func askedSnapshots(p *agui.Pause) keptSnapshots { return keptSnapshots{p.ID, store.Asked, p.Kept} }
+func askedSnapshots(p *agui.Pause) keptSnapshots { return keptSnapshots(settle.AskedRef(p)) }
 
 // endedSnapshots are those of a result.
 func endedSnapshots(result *store.Result) keptSnapshots {
-	return keptSnapshots{result.PauseID, store.Ended, result.Kept}
+	return keptSnapshots(settle.EndedRef(result))
 }
 
 // fetch asks the store for them. Without them the client is told the rest.
 func (k keptSnapshots) fetch(r *run) store.Snapshots {
-	if k.bytes == 0 {
-		return store.Snapshots{}
-	}
-	shown, err := r.ledger.snapshots(k.pauseID, k.at)
+	shown, err := r.ledger.Snapshots(settle.Ref(k))
 	if err != nil {
 		r.log.Warn("snapshots left out: the store cannot be asked for them", "err", err)
 	}
@@ -40,7 +34,7 @@ func (r *run) fetchAsked() error {
 	if p.Kept == 0 || p.Messages != nil || p.State != nil {
 		return nil
 	}
-	shown, err := r.ledger.snapshots(p.ID, store.Asked)
+	shown, err := r.ledger.Snapshots(settle.AskedRef(p))
 	if err != nil {
 		return err
 	}

@@ -160,9 +160,9 @@ func TestRenewalWithoutAReply(t *testing.T) {
 		all.Go(func() { // it looks at the record every second
 			wantTypes(t, postTo(t.Context(), second, input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
 		})
-		time.Sleep(leaseRenew)
+		time.Sleep(LeaseTime / 3)
 		away.Store(true)
-		time.Sleep(leaseRenew)
+		time.Sleep(LeaseTime / 3)
 		away.Store(false)
 		all.Wait()
 		if b.n != 2 {

@@ -128,7 +128,7 @@ func (r *run) noteLeft(own []openCall) {
 func (r *run) noteHashes(prefix string, hashes []string) error {
 	text := agui.MustMarshal(hashes)
 	sum := sha256.Sum256(text)
-	return r.ledger.rememberAt(r.callsKey(), store.Note{ID: prefix + hex.EncodeToString(sum[:16]), Text: text}, store.MaxNotes)
+	return r.ledger.RememberAt(r.callsKey(), store.Note{ID: prefix + hex.EncodeToString(sum[:16]), Text: text}, store.MaxNotes)
 }
 
 // callsKey names the record whose thread the calls of the run's stream are left to: the thread that
@@ -137,7 +137,7 @@ func (r *run) callsKey() store.Key {
 	if r.ownThread != nil {
 		return r.ownThread.key
 	}
-	return r.ledger.key
+	return r.ledger.Key
 }
 
 // passed reports whether this process saw the call on the run's thread, left to the client to
@@ -171,7 +171,7 @@ func (r *run) forgetNoted(prefix, hash string) {
 			continue
 		}
 		note.Text = bytes.ReplaceAll(note.Text, []byte(hash), nil)
-		if err := r.ledger.remember(note, store.MaxNotes); err != nil {
+		if err := r.ledger.Remember(note, store.MaxNotes); err != nil {
 			r.log.Error("a call that asks now stays noted by the store as one that a run left to the client", "err", err)
 			continue
 		}
@@ -189,7 +189,7 @@ func (r *run) noteReused() {
 		if !c.own || p == nil {
 			continue
 		}
-		if err := r.ledger.remember(store.Note{ID: history.ReusedNote(p.ID, c.id), Text: []byte(`{}`)}, store.MaxNotes); err != nil {
+		if err := r.ledger.Remember(store.Note{ID: history.ReusedNote(p.ID, c.id), Text: []byte(`{}`)}, store.MaxNotes); err != nil {
 			r.log.Error("a call that began again is not noted by the store: the client's answer to it may be refused", "call", agui.Cut(c.id), "err", err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdpoint/internal/front"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 )
@@ -40,18 +41,18 @@ type life struct {
 	ctx    context.Context // of the run
 	cancel context.CancelCauseFunc
 
-	plain    atomic.Bool // it has no answers, and may still come to a question
-	lasting  atomic.Bool // the run would go on without its client
-	left     bool        // it does; under lives.mu
-	place    func()      // gives back its place among the connections; set with left
-	detached atomic.Bool // it does, and the handler has returned
-	unfollow func() bool // lets the run outlive its client
-	unwatch  func() bool // ends the watch on a client that may leave
-	alone    renewal     // bounds how long it goes on alone
-	occupies occupancy   // tells other replicas that it does
+	plain    atomic.Bool       // it has no answers, and may still come to a question
+	lasting  atomic.Bool       // the run would go on without its client
+	left     bool              // it does; under lives.mu
+	place    func()            // gives back its place among the connections; set with left
+	detached atomic.Bool       // it does, and the handler has returned
+	unfollow func() bool       // lets the run outlive its client
+	unwatch  func() bool       // ends the watch on a client that may leave
+	alone    ledger.Renewal    // bounds how long it goes on alone
+	occupies *ledger.Occupancy // tells other replicas that it does
 	// ownThread keeps other runs from the thread that the request names, while the run goes on with
 	// a question of another thread; else nil.
-	ownThread *occupancy
+	ownThread *ledger.Occupancy
 }
 
 // enter begins the life of a run for a client's request. It fails when the proxy drains; leave
@@ -112,11 +113,11 @@ func (l *life) goOnAlone() {
 		return
 	}
 	l.log.Info("client left: the run goes on")
-	l.alone.start(detachTimeout, func(context.Context) bool {
+	l.alone.Start(detachTimeout, func(context.Context) bool {
 		l.cancel(errIdle)
 		return false
 	})
-	l.occupies.begin()
+	l.occupies.Begin()
 }
 
 // detach has a run go on behind its handler's back, after its client has left. goOn calls leave.
@@ -132,12 +133,10 @@ func (l *life) leave(line []slog.Attr, out *stream.Writer) {
 	if l.unwatch != nil {
 		l.unwatch()
 	}
-	l.alone.stop()
+	l.alone.Stop()
 	l.cancel(context.Canceled)
-	l.occupies.end()
-	if l.ownThread != nil {
-		l.ownThread.end()
-	}
+	l.occupies.End()
+	l.ownThread.End()
 	if l.books.remove(l, line) {
 		return
 	}

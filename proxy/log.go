@@ -92,7 +92,7 @@ func (r *run) dialectOfLine() string {
 
 // leave ends the run for good. out is nil if its client has left.
 func (r *run) leave(out *stream.Writer) {
-	r.claim.stop()
+	r.claim.Stop()
 	r.h.runIDs.leave(r.runID)
 	if r.transcript != nil {
 		r.transcript.Drop()

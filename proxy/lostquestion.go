@@ -33,14 +33,14 @@ func (r *run) noteNamed() {
 	if len(ids) == 0 {
 		return
 	}
-	before, _ := r.h.named.Get(r.ledger.key)
+	before, _ := r.h.named.Get(r.ledger.Key)
 	for _, id := range before {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	ids = ids[:min(len(ids), maxNamedIDs)]
-	r.h.named.Add(r.ledger.key, ids)
+	r.h.named.Add(r.ledger.Key, ids)
 	if calls := history.CallsOfLostQuestions(view, ids); len(calls) > 0 {
 		r.h.named.Add(r.lostKey(), ids)
 		for _, call := range calls {
@@ -53,7 +53,7 @@ func (r *run) noteNamed() {
 // about any call. The note holds for the path and the principal. The thread does not count, because
 // some clients of .NET take another one between an answer and the next message.
 func (r *run) lostKey(call ...string) store.Key {
-	return r.indexKey("lost", append([]string{r.ledger.owner}, call...)...)
+	return r.indexKey("lost", append([]string{r.ledger.Owner}, call...)...)
 }
 
 // hasLostQuestion reports whether a client has named a question of this chat that the record does
@@ -73,7 +73,7 @@ func (r *run) hasLostQuestion() bool {
 		named, _ := r.h.named.Get(key)
 		return len(history.CallsOfLostQuestions(view, named)) > 0
 	}
-	return lost(r.ledger.key) || lost(r.lostKey()) && history.HoldsCall(view, func(id string) bool { return lost(r.lostKey(id)) })
+	return lost(r.ledger.Key) || lost(r.lostKey()) && history.HoldsCall(view, func(id string) bool { return lost(r.lostKey(id)) })
 }
 
 // frees says whether the dialect lets a cancel of the ended pause through.
@@ -95,7 +95,7 @@ func (r *run) namedByClients() *agui.Pause {
 	if r.record.Pause != nil || r.stranger {
 		return nil
 	}
-	named, _ := r.h.named.Get(r.ledger.key)
+	named, _ := r.h.named.Get(r.ledger.Key)
 	if len(named) == 0 {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (r *run) reopen(ended *store.Result) {
 	}
 	p.Seen = ended.Seen
 	r.readFor = readFor{} // the answers are for the new pause now
-	switch err := r.ledger.open(&p); {
+	switch err := r.ledger.Open(&p); {
 	case err == nil, errors.Is(err, store.ErrExists):
 		r.verdict = contract.Ruling{Do: contract.Wait}
 	default:

@@ -51,7 +51,7 @@ func (b *body) tellMissed() {
 	if b.r.show != translate.ShowNative {
 		b.tell(m.shown)
 	}
-	if err := b.r.ledger.see(m.pauseID); err != nil {
+	if err := b.r.ledger.See(m.pauseID); err != nil {
 		b.r.log.Warn("it is not noted that the chat has caught up", "err", err)
 	}
 }

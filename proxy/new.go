@@ -15,6 +15,7 @@ import (
 	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/cors"
 	"holdpoint/proxy/internal/ids"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -67,6 +68,10 @@ func New(opts Options) (*Handler, error) {
 	}
 	if o.NewID == nil {
 		o.NewID = ids.Random72
+	}
+	h.sinks = ledger.Sinks{
+		Events: o.Events, Required: o.EventsRequired, Notices: o.Notices, Posted: o.Posted,
+		Agent: o.Agent, Shown: o.ShowPrincipal, Now: o.Now,
 	}
 	h.lives.reports.log, h.lives.reports.quiet = h.log, h.lives.quiet
 	h.transports = &transports{o.Transport, o.Transport}
@@ -190,7 +195,7 @@ func (h *Handler) Drain(ctx context.Context) error {
 	select {
 	case <-ended:
 		return nil
-	case <-time.After(storeTimeout):
+	case <-time.After(ledger.StepTimeout):
 		return errors.New("proxy: some streams did not end")
 	}
 }

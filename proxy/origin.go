@@ -1,11 +1,9 @@
 package proxy
 
 import (
-	"bytes"
 	"strings"
 
 	"holdpoint/internal/agui"
-	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -40,28 +38,4 @@ func shownAs(s translate.Show) string {
 		return string(ClientBoth)
 	}
 	return string(ClientOutcome)
-}
-
-// maxGivenBytes is how much of the answers a result keeps. Nothing is decided by it; it is shown.
-const maxGivenBytes = 64 << 10
-
-// given are answers to a pause as a result keeps them.
-func given(p *agui.Pause, answers []agui.Answer, read []agui.Reading) []store.Given {
-	list, room := make([]store.Given, len(answers)), maxGivenBytes
-	for n := range answers {
-		a := &answers[n]
-		g := store.Given{ID: strings.Clone(a.ID), Status: a.Status}
-		g.Says, g.Edited = saysOf(a, read[n]), read[n].Edited
-		i := p.Interrupt(a.ID)
-		secret := i != nil && i.Secret
-		if !secret {
-			g.Digest = a.AnsweredDigest()
-		}
-		if len(a.Payload) <= room && !secret {
-			g.Payload = bytes.Clone(a.Payload) // it lies in the request
-			room -= len(a.Payload)
-		}
-		list[n] = g
-	}
-	return list
 }

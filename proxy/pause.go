@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
@@ -101,8 +101,8 @@ func (r *run) tellSaved(s *savedPause, closing, subagents []agui.Event) []agui.E
 // refusePause ends a run with an error in place of its question.
 func (r *run) refusePause(o *settle.Outcome) *agui.RunError {
 	r.log.Error("pause not kept", "err", o.Refused)
-	if r.claim.token != "" {
-		if err := r.claim.finish(o.End, nil); err != nil {
+	if r.claim.Held() {
+		if err := r.claim.Finish(o.End, nil); err != nil {
 			return storeDown().Refusal
 		}
 	}
@@ -113,15 +113,15 @@ func (r *run) refusePause(o *settle.Outcome) *agui.RunError {
 // questions stands already, that one is told.
 func (r *run) keep(p *agui.Pause, end *store.Result) (*agui.Pause, *agui.RunError) {
 	var err error
-	if r.claim.token != "" {
-		err = r.claim.finish(*end, p)
+	if r.claim.Held() {
+		err = r.claim.Finish(*end, p)
 		if !errors.Is(err, store.ErrStale) {
 			return p, r.keepError(err)
 		}
 		// The claim was given up for lost and something else began; the question is new all the
 		// same.
 	}
-	if err = r.ledger.open(p); err == nil {
+	if err = r.ledger.Open(p); err == nil {
 		return p, nil
 	}
 	if !errors.Is(err, store.ErrExists) {
@@ -129,7 +129,7 @@ func (r *run) keep(p *agui.Pause, end *store.Result) (*agui.Pause, *agui.RunErro
 		// next run: somebody may have been told of it already.
 		return p, r.keepError(err)
 	}
-	standing, err := r.ledger.load()
+	standing, err := r.ledger.Load()
 	switch {
 	case err != nil:
 		return nil, r.keepError(err)
@@ -165,11 +165,10 @@ func (r *run) withdraw() {
 	if r.report.paused == nil || r.report.paused.ID != r.ownPause {
 		return
 	}
-	if rec, err := r.ledger.load(); err == nil && rec.State != store.Open {
+	if rec, err := r.ledger.Load(); err == nil && rec.State != store.Open {
 		return // it was answered meanwhile, and that has an end of its own
 	}
-	err := r.ledger.close(r.report.paused.ID, store.Result{How: store.Withdrawn, Seen: r.report.paused.Seen},
-		saying{event.Withdrawn, r.report.paused, "", questions(r.report.paused)})
+	err := r.ledger.Close(r.report.paused.ID, store.Result{How: store.Withdrawn, Seen: r.report.paused.Seen}, ledger.Withdrawn(r.report.paused))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		r.log.Warn("pause not withdrawn", "err", err)
 	}

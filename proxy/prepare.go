@@ -7,10 +7,10 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/internal/door"
-	"holdpoint/internal/event"
 	"holdpoint/internal/tanstack"
 	"holdpoint/proxy/internal/dialect"
 	"holdpoint/proxy/internal/history"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -29,7 +29,7 @@ func (r *run) prepare() {
 			return
 		}
 		if len(r.record.Busy) > 0 {
-			if r.verdict = threadBusy(); r.threadWasBusy && !r.h.lives.busyAlone(r.ledger.key) {
+			if r.verdict = threadBusy(); r.threadWasBusy && !r.h.lives.busyAlone(r.ledger.Key) {
 				r.verdict = contract.Ruling{Do: contract.Wait} // it was ours, and has ended since
 			}
 			return
@@ -91,12 +91,12 @@ func (r *run) readyPass() {
 // readyToReadOn has an ordinary run outlive its client.
 func (r *run) readyToReadOn() {
 	switch {
-	case r.h.lives.busyAlone(r.ledger.key):
+	case r.h.lives.busyAlone(r.ledger.Key):
 		r.verdict = threadBusy()
 	case r.threadWasBusy:
 		r.verdict = contract.Ruling{Do: contract.Wait} // it has ended since
 	default:
-		r.life.occupies.ledger, r.life.occupies.log = &r.ledger, r.log
+		r.life.occupies = r.ledger.Occupancy()
 		if !r.life.outlive() {
 			r.verdict = clientLeft()
 		}
@@ -197,7 +197,7 @@ func (r *run) forDialect(resumed *agui.Pause) *translate.Request {
 		request.Pause = *resumed
 		request.Pause.Contested = resumed.Contested || len(r.record.Busy) > 0 || r.h.lives.beside(&r.life)
 	} else {
-		request.Named, _ = r.h.named.Get(r.ledger.key)
+		request.Named, _ = r.h.named.Get(r.ledger.Key)
 		request.Pause.Dialect = r.spoken()
 	}
 	r.exchange.dialect = request.Pause.Dialect
@@ -241,7 +241,9 @@ func (r *run) endedPauses(resumed *agui.Pause) []translate.Ended {
 
 // claimPause claims the pause for the answers, or sets another verdict.
 func (r *run) claimPause() {
-	switch err := r.claim.take(r.record.Pause, r.verdict.Answers, r.interpret(r.record.Pause, r.verdict.Answers), r.record.Now); {
+	claim, err := r.ledger.Take(r.record.Pause, r.verdict.Answers, r.interpret(r.record.Pause, r.verdict.Answers), r.record.Now)
+	r.claim = claim
+	switch {
 	case err == nil:
 		if o := r.record.Pause.Origin; r.span != nil && o != nil {
 			r.span.Resumes(o.Trace)
@@ -251,7 +253,7 @@ func (r *run) claimPause() {
 		r.verdict = refuse(agui.AuditUnavailable, "the answer cannot be written down at the moment, so it is not handed on: try again")
 		r.verdict.Reask = true
 		return
-	case quicker(err):
+	case ledger.Quicker(err):
 		r.verdict = contract.Ruling{Do: contract.Wait}
 		return
 	default:
@@ -262,16 +264,16 @@ func (r *run) claimPause() {
 	switch free, err := r.occupyOwnThread(); {
 	case err != nil:
 		r.log.Error("the thread that the request names cannot be kept for it", "err", err)
-		_, _ = r.claim.giveBack()
+		_, _ = r.claim.Release()
 		r.verdict = storeDown()
 		return
 	case !free:
-		_, _ = r.claim.giveBack()
+		_, _ = r.claim.Release()
 		r.verdict = threadBusy()
 		return
 	}
 	if !r.life.outlive() {
-		_, _ = r.claim.giveBack() // nothing was sent
+		_, _ = r.claim.Release() // nothing was sent
 		r.verdict = clientLeft()
 	}
 }
@@ -289,14 +291,14 @@ func clientLeft() contract.Ruling {
 func (r *run) closeDoubt() {
 	p := r.record.Pause
 	told := store.Result{How: store.Doubtful}
-	var says []saying
+	var happened []ledger.Occurrence
 	if r.record.Doubt == nil { // a lapsed lease: what was seen of the run is gone with who held it
 		told.Seen = p.Seen
-		says = []saying{{event.InDoubt, p, "", questions(p)}} // else the run that came to the doubt has told it
+		happened = []ledger.Occurrence{ledger.InDoubt(p)} // else the run that came to the doubt has told it
 	}
-	switch err := r.ledger.close(p.ID, told, says...); {
-	case closed(err):
-	case endedAlready(err):
+	switch err := r.ledger.Close(p.ID, told, happened...); {
+	case ledger.Closed(err):
+	case ledger.EndedAlready(err):
 		r.verdict = contract.Ruling{Do: contract.Wait} // another request was told, or the run ended after all
 	default: // it may be closed: a doubt is rather told twice than never
 		r.log.Error("doubt not closed by the store", "err", err)
@@ -307,18 +309,18 @@ func (r *run) closeDoubt() {
 // verdict is set.
 func (r *run) giveUp() bool {
 	p := r.record.Pause
-	var says []saying
-	if r.ledger.voice.tells() {
+	var happened []ledger.Occurrence
+	if r.ledger.Voice.Tells() {
 		cancels := contract.CancelAll(p)
-		says = answeredIn(p, cancels, r.interpret(p, cancels), r.record.Now).byWay("")
+		happened = ledger.GivenUp(p, cancels, r.interpret(p, cancels), r.record.Now)
 		if slices.ContainsFunc(p.Decisions, func(d agui.Decision) bool { return d.Status != agui.Cancelled }) {
-			says = []saying{{event.Withdrawn, p, "", questions(p)}}
+			happened = []ledger.Occurrence{ledger.Withdrawn(p)}
 		}
 	}
-	err := r.ledger.close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen}, says...)
+	err := r.ledger.Close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen}, happened...)
 	switch {
 	case err == nil:
-	case endedAlready(err):
+	case ledger.EndedAlready(err):
 		r.verdict = contract.Ruling{Do: contract.Wait}
 	default:
 		r.log.Error("pause not given up by the store", "err", err)

@@ -38,7 +38,7 @@ func (h *Handler) ask(w http.ResponseWriter, req *http.Request) (principal.Who, 
 func (r *run) readOwner() {
 	switch owner := r.record.Owner; {
 	case r.request.ours || r.who.Owner().Is(owner):
-		r.ledger.owner = owner // it may be by an older key
+		r.ledger.Owner = owner // it may be by an older key
 	default:
 		r.stranger = true
 		r.record = store.Record{Version: r.record.Version, Owner: owner, Now: r.record.Now}

@@ -14,6 +14,7 @@ import (
 	"holdpoint/internal/sse"
 	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/history"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/proxy/internal/transcript"
@@ -34,9 +35,9 @@ type run struct {
 	show    translate.Show
 	attempt
 
-	ledger ledger
-	record store.Record // as the last attempt has read it
-	claim  claim
+	ledger *ledger.Ledger
+	record store.Record  // as the last attempt has read it
+	claim  *ledger.Claim // nil if it has none
 
 	exchange  exchange
 	out       *stream.Writer // to the client
@@ -135,7 +136,7 @@ func (r *run) valid(schema, payload json.RawMessage) error {
 }
 
 // claimedNow says whether the run holds a claim, so that its end must be seen.
-func (r *run) claimedNow() bool { return r.claim.held.Load() }
+func (r *run) claimedNow() bool { return r.claim.Held() }
 
 // A body is the answer to a run: it reads the upstream's frames, has them translated, and gives the
 // client's. It is pulled by pump. It ends with io.EOF always, whatever the upstream does: the

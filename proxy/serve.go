@@ -10,6 +10,7 @@ import (
 	"holdpoint/internal/contract"
 	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/ids"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
@@ -39,7 +40,7 @@ func (r *run) turnAway(out *stream.Writer) {
 // enter begins the run's life. It fails when the proxy drains.
 func (r *run) enter() bool {
 	enters := r.life.enter(&r.h.lives, r.request.http.Context())
-	r.ledger.ctx = r.life.ctx
+	r.ledger.SetContext(r.life.ctx)
 	return enters
 }
 
@@ -70,14 +71,12 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who
 	}
 	r.request.toBackendThread(who)
 	r.anew()
-	r.ledger = ledger{
-		store: h.opts.Store, key: ids.ThreadKey(who.Tenant, h.opts.Agent, route, in.ThreadID), owner: who.Owner().ID(),
-	}
 	r.log = slog.New(runLog{r})
-	r.claim.ledger, r.claim.log = &r.ledger, r.log
-	r.life.key, r.life.log = r.ledger.key, r.log
 	r.beginSpan()
-	r.ledger.voice = voice{sinks: &h.opts, span: r.span, who: who, thread: r.request.clientThread(), run: in.RunID}
+	voice := ledger.Voice{Sinks: &h.sinks, Span: r.span, Who: who, Thread: r.request.clientThread(), Run: in.RunID}
+	r.ledger = ledger.New(h.opts.Store, ids.ThreadKey(who.Tenant, h.opts.Agent, route, in.ThreadID), voice, r.log)
+	r.ledger.Owner = who.Owner().ID()
+	r.life.key, r.life.log = r.ledger.Key, r.log
 	return r
 }
 
@@ -113,7 +112,8 @@ func (r *run) forward(out *stream.Writer) {
 		r.body.end.None = true
 		r.beginStream(out)
 	} else {
-		r.out, r.ledger.out = out, out
+		r.out = out
+		r.ledger.SetClient(out)
 		r.send(out)
 	}
 	if r.body != nil {

@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/ids"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -46,7 +47,7 @@ func (r *run) ended(e *settle.End) (res translate.Result, calls []agui.Call, fai
 	e.Refused = e.TurnedDown || !r.exchange.connected.Load()
 	res, err := endRun(r.h, r.log, r.exchange.Run, e.End)
 	r.noteUpstream(e, &res)
-	if e.Event.Type == agui.RunErrored && r.claim.token != "" {
+	if e.Event.Type == agui.RunErrored && r.claim.Held() {
 		calls = r.transcript.Calls()
 	}
 	if err != nil {
@@ -68,7 +69,7 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	o := &r.h.opts
 	f := settle.Facts{
 		Input: &r.in, Came: r.request.input.Messages, Record: &r.record, Answers: r.answers.list,
-		Claimed: r.claim.token != "", Evidence: r.exchange.evidence(), Resumes: r.exchange.Out.Resumes, Calls: calls,
+		Claimed: r.claim.Held(), Evidence: r.exchange.evidence(), Resumes: r.exchange.Out.Resumes, Calls: calls,
 		Dialect: r.exchange.speaks(o.Dialect), Names: r, Native: r.show == translate.ShowNative, Transcript: r.transcript, Beside: r.beside,
 		ByArray: r.in.HasResume && !r.readFor.carries, Unseen: r.request.ours,
 	}
@@ -122,8 +123,8 @@ func (r *run) end(o *settle.Outcome) (events []agui.Event, doubtful bool) {
 		defer r.noteOpenCalls() // before the other forgets them
 	}
 	after, open := aftermathOf(o.End.How), (*agui.Pause)(nil)
-	if r.claim.token != "" {
-		switch givenBack, err := r.claim.end(o.End, o.Back); {
+	if r.claim.Held() {
+		switch givenBack, err := r.claim.End(o.End, o.Back); {
 		case err != nil:
 			finish, after = storeDown().Refusal.Event(), mayHaveRun
 		case givenBack:
@@ -162,8 +163,8 @@ func (r *run) toldDoubt() {
 	if gone || r.request.ours {
 		return
 	}
-	err := r.ledger.close(r.record.Pause.ID, store.Result{How: store.Doubtful})
-	if err != nil && !endedAlready(err) {
+	err := r.ledger.Close(r.record.Pause.ID, store.Result{How: store.Doubtful})
+	if err != nil && !ledger.EndedAlready(err) {
 		r.log.Error("doubt not closed by the store: it will be told once more", "err", err)
 	}
 }

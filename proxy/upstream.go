@@ -33,12 +33,12 @@ func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
 	if r == nil {
 		return t.shared.RoundTrip(req)
 	}
-	if err := r.claim.stands(req.Context()); err != nil {
+	if err := r.claim.Stands(req.Context()); err != nil {
 		return nil, err
 	}
 	defer r.bound()()
 	via := t.single
-	if r.claim.token == "" {
+	if !r.claim.Held() {
 		via = t.shared
 	}
 	if _, std := via.(*http.Transport); !std {

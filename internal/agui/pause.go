@@ -337,6 +337,24 @@ type Reading struct {
 	Edited bool // a yes to other arguments than those that were asked about
 }
 
+// What an answer says, in events, records and the log.
+const (
+	SaysApproved = "approved"
+	SaysDenied   = "denied"
+)
+
+// SaysOf returns SaysApproved or SaysDenied, and "" if the dialect does not know.
+func SaysOf(a *Answer, read Reading) string {
+	switch {
+	case a.Status != Resolved:
+	case read.Says == Approves:
+		return SaysApproved
+	case read.Says == Denies:
+		return SaysDenied
+	}
+	return ""
+}
+
 // An Answer is one resume entry, in whatever form it came.
 type Answer struct {
 	// ID is the published id of the interrupt; what no interrupt of the pause has, is refused as

@@ -182,10 +182,10 @@ func TestHouseCounts(t *testing.T) {
 	}
 	for _, c := range []counter{
 		{"fields of run, with those of what it embeds", fields["run"], 40, 15},
-		{"methods of run", methods["run"], 216, 40},
+		{"methods of run", methods["run"], 214, 40},
 		{"files with methods of run", len(files), 44, 1},
 		{"methods of the other type with the most", mostMethods, 41, 60},
-		{"fields of the other type with the most", mostFields, 19, 25},
+		{"fields of the other type with the most", mostFields, 20, 25},
 	} {
 		switch {
 		case c.got > c.held:
@@ -234,7 +234,10 @@ func TestStoreIsCalledByTheLedger(t *testing.T) {
 			return true
 		})
 	}
-	if want := (map[string]int{"proxy/ledger.go": 17}); !maps.Equal(got, want) {
+	if want := (map[string]int{
+		"proxy/internal/ledger/claim.go": 4, "proxy/internal/ledger/index.go": 2,
+		"proxy/internal/ledger/ledger.go": 9, "proxy/internal/ledger/occupancy.go": 1,
+	}); !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -90,6 +90,7 @@ var places = []place{
 	{"proxy/internal/ids", []string{"store"}, "an id is bits, and a key is a digest: what they are for is each room's"},
 	{"proxy/internal/settle", []string{"internal/agui", "proxy/internal/ids", "internal/tanstack", "translate", "translate/kit", "translate/yesno", "store"}, "what becomes of a run is said from values: it asks nobody and saves nothing"},
 	{"proxy/internal/dialect", nil, "a panic is one whichever method of a dialect it comes from; what a client is told of it is proxy's"},
+	{"proxy/internal/ledger", []string{"internal/agui", "internal/contract", "internal/door", "internal/event", "internal/principal", "proxy/internal/ids", "proxy/internal/settle", "store"}, "a step of the store is told as what happened to questions; who asks for it, and why, is the run's"},
 	{"proxy/internal/settle", []string{"internal/agui", "store", "translate", "translate/kit"}, "what becomes of a run is a function of values, so that a table can have each case"},
 	{"cmd/*", []string{"*", "*/*", "internal/desk/page", "cmd/*/internal/*"}, "only what the binary is put together of"},
 	{"cmd/*/internal/*", []string{"internal/*"}, "the demo is a client and a backend: it must see Holdpoint by its stream only"},

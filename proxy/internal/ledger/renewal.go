@@ -1,4 +1,4 @@
-package proxy
+package ledger
 
 import (
 	"context"
@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// A renewal does something again and again until it is stopped. Once stop has returned, nothing
+// A Renewal does something again and again until it is stopped. After Stop has returned, nothing
 // begins any more, and what was under way is told to give up: a claim must not be renewed after its
-// run.
-type renewal struct {
+// run. The zero value has not started.
+type Renewal struct {
 	mu     sync.Mutex
 	timer  *time.Timer
 	cancel context.CancelFunc // nil unless it runs
 	over   bool               // stopped, for good
 }
 
-// start begins, once: step is called every so often until it returns false.
-func (r *renewal) start(every time.Duration, step func(ctx context.Context) bool) {
+// Start begins, once: step is called every so often until it returns false. It does nothing after
+// Stop.
+func (r *Renewal) Start(every time.Duration, step func(ctx context.Context) bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,7 +37,8 @@ func (r *renewal) start(every time.Duration, step func(ctx context.Context) bool
 	})
 }
 
-func (r *renewal) stop() {
+// Stop ends it for good, and the context of a step that is under way.
+func (r *Renewal) Stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true

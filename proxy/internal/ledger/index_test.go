@@ -1,4 +1,4 @@
-package proxy
+package ledger
 
 import (
 	"context"
@@ -33,16 +33,17 @@ func TestIndexThatFails(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		h := &silentIndex{}
-		l := ledger{store: h, ctx: t.Context()}
+		l := New(h, "t", Voice{}, nil)
 		begun := time.Now()
 		err := l.rememberUnder(keys, store.Note{ID: "p"}, 8, 4)
-		if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took != storeTimeout || h.asked.Load() != 4 {
+		if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took != StepTimeout || h.asked.Load() != 4 {
 			t.Errorf("a store that hangs: %v after %v and %d steps", err, took, h.asked.Load())
 		}
 
 		ctx, drain := context.WithCancelCause(t.Context())
-		drain(errDraining)
-		l.ctx, begun = ctx, time.Now()
+		drain(ErrDraining)
+		l.SetContext(ctx)
+		begun = time.Now()
 		if err := l.rememberUnder(keys, store.Note{ID: "p"}, 8, 4); err == nil || time.Since(begun) != lastStepTimeout {
 			t.Errorf("while Holdpoint ends: %v after %v", err, time.Since(begun))
 		}
@@ -50,8 +51,7 @@ func TestIndexThatFails(t *testing.T) {
 
 	var steps atomic.Int32
 	down := &faults{at: func(string, func() error) error { steps.Add(1); return errDown }}
-	l := ledger{store: down, ctx: t.Context()}
-	if err := l.rememberUnder(keys, store.Note{ID: "p"}, 8, 4); !errors.Is(err, errDown) || steps.Load() > 8 {
+	if err := New(down, "t", Voice{}, nil).rememberUnder(keys, store.Note{ID: "p"}, 8, 4); !errors.Is(err, errDown) || steps.Load() > 8 {
 		t.Errorf("a store that is away: %v after %d steps", err, steps.Load())
 	}
 
@@ -62,8 +62,7 @@ func TestIndexThatFails(t *testing.T) {
 		}
 		return nil
 	}}
-	l.store = lost
-	if err := l.rememberUnder(keys, store.Note{ID: "p"}, 8, 4); err != nil || steps.Load() != 257 {
+	if err := New(lost, "t", Voice{}, nil).rememberUnder(keys, store.Note{ID: "p"}, 8, 4); err != nil || steps.Load() != 257 {
 		t.Errorf("a reply that was lost: %v after %d steps", err, steps.Load())
 	}
 }

@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+)
+
+// Each step of the store that begins or ends a question is an event for whoever is to hear of it.
+// The ledger tells them after the step. It is the only caller of the store, so there is no other
+// way to a step. A refusal and a replay take no step, so who rules them tells them.
+
+// raised returns that a pause is opened.
+func (l *Ledger) raised(p *agui.Pause) []Occurrence {
+	if !l.Voice.Tells() {
+		return nil
+	}
+	return []Occurrence{{event.Raised, p, "", askedIn(p)}}
+}
+
+// Withdrawn returns that the backend went on without an answer to the pause.
+func Withdrawn(p *agui.Pause) Occurrence {
+	return Occurrence{event.Withdrawn, p, "", questions(p)}
+}
+
+// InDoubt returns that nobody knows what became of the answers to the pause.
+func InDoubt(p *agui.Pause) Occurrence {
+	return Occurrence{event.InDoubt, p, "", questions(p)}
+}
+
+// GivenUp returns that the questions of a pause are given up, each by its cancel. read is what the
+// cancels say, and now tells which questions have expired.
+func GivenUp(p *agui.Pause, cancels []agui.Answer, read []agui.Reading, now time.Time) []Occurrence {
+	return answeredIn(p, cancels, read, now).byWay("")
+}
+
+// Question returns a question as events have it, without what it asks.
+func Question(i *agui.Interrupt) event.Interrupt {
+	q := event.Interrupt{ID: i.ID, Reason: i.Reason()}
+	for _, c := range i.Calls {
+		if c.Name != "" {
+			q.Tools = append(q.Tools, c.Name)
+		}
+	}
+	return q
+}
+
+// questions returns those of a pause, without what they ask.
+func questions(p *agui.Pause) []event.Interrupt {
+	list := make([]event.Interrupt, len(p.Interrupts))
+	for n := range p.Interrupts {
+		list[n] = Question(&p.Interrupts[n])
+	}
+	return list
+}
+
+// askedIn returns the questions of a pause, with what they ask.
+func askedIn(p *agui.Pause) []event.Interrupt {
+	list := questions(p)
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		list[n].Object, list[n].Calls = i.Object, i.AskedCalls()
+		list[n].Asked = p.Origin.AskedDigest(i)
+	}
+	return list
+}
+
+// decidedIn returns the questions that were decided, with what was said to each.
+func decidedIn(p *agui.Pause, list []agui.Decision) []event.Interrupt {
+	asked := p.Indexed()
+	of := make([]event.Interrupt, 0, len(list))
+	for n := range list {
+		d := &list[n]
+		i := asked.Interrupt(d.Question)
+		if i == nil {
+			continue
+		}
+		a := d.Answer()
+		q := Question(i)
+		q.Asked, q.Status, q.Answered, q.Payload = d.Asked, string(d.Status), i.ShownDigest(&a), i.Shown(d.Payload)
+		q.Says, q.Edited, q.Comment = d.Says, d.Edited, d.Comment
+		of = append(of, q)
+	}
+	return of
+}
+
+// answers are the questions of a pause with what was answered to them.
+type answers struct {
+	pause   *agui.Pause
+	list    []event.Interrupt // in the order of the questions
+	expired map[string]bool   // ids of questions that had expired by then
+}
+
+// answeredIn returns the questions of a pause with what was answered, and what that says. now tells
+// which of them have expired.
+func answeredIn(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) *answers {
+	told := &answers{pause: p, expired: map[string]bool{}}
+	given := make(map[string]int, len(list))
+	for n := range list {
+		given[list[n].ID] = n
+	}
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		q := Question(i)
+		if at, is := given[i.ID]; is {
+			a := &list[at]
+			q.Status, q.Answered, q.Payload = string(a.Status), i.ShownDigest(a), bytes.Clone(i.Shown(a.Payload)) // it lies in the request
+			q.Says, q.Edited = agui.SaysOf(a, read[at]), read[at].Edited
+		}
+		if d := p.Decision(i.ID); d != nil {
+			q.Door, q.By = event.Door(d.Door), d.By
+		}
+		if at, expires := i.Expires(); expires && now.After(at) && q.Status == string(agui.Cancelled) {
+			told.expired[i.ID] = true
+		}
+		told.list = append(told.list, q)
+	}
+	return told
+}
+
+// ended returns what becomes of the questions of a claimed pause: an occurrence for each way to
+// end.
+func (a *answers) ended(result *store.Result) []Occurrence {
+	code := ""
+	if agui.PeekType(result.Finish) == agui.RunErrored {
+		code = agui.Cut(gjson.GetBytes(result.Finish, "code").Str)
+	}
+	switch result.How {
+	case store.Lost:
+		return []Occurrence{{event.Lost, a.pause, string(agui.BackendLostInterrupt), a.list}}
+	case store.Doubtful:
+		return []Occurrence{{event.InDoubt, a.pause, code, a.list}}
+	}
+	return a.byWay(code)
+}
+
+// byWay returns the questions as resolved, cancelled or expired.
+func (a *answers) byWay(code string) []Occurrence {
+	ways := map[event.Kind][]event.Interrupt{}
+	for _, q := range a.list {
+		way := event.Resolved
+		switch {
+		case a.expired[q.ID]:
+			way = event.Expired
+		case q.Status != string(agui.Resolved):
+			way = event.Cancelled
+		}
+		ways[way] = append(ways[way], q)
+	}
+	var list []Occurrence
+	for _, way := range []event.Kind{event.Resolved, event.Cancelled, event.Expired} {
+		if ways[way] != nil {
+			list = append(list, Occurrence{way, a.pause, code, ways[way]})
+		}
+	}
+	return list
+}
+
+// EndedByTime returns the event of a pause that nobody ended but time, as the store tells it; see
+// engine.Options.Ended. It is nil if there is nothing to tell. Whose process tells it does not
+// matter: agent, tenant, thread and run are those of the record. A record of before has thread and
+// run in the terminal event only.
+func EndedByTime(key store.Key, result *store.Result) *event.Event {
+	p := result.Pause
+	if p == nil {
+		return nil
+	}
+	e := &event.Event{
+		Kind: event.Retired, Time: result.At, Pause: p.ID, Dialect: p.Dialect, Door: event.Retention,
+		Approval: event.ApprovalOf(string(key), p.ID),
+	}
+	if o := p.Origin; o != nil {
+		e.Agent, e.Tenant, e.Thread, e.Run = o.Agent, o.Tenant, o.Thread, agui.Cut(o.Run)
+	} else {
+		e.Thread, e.Run = gjson.GetBytes(p.Finish, "threadId").Str, agui.Cut(gjson.GetBytes(p.Finish, "runId").Str)
+	}
+	if result.How == store.Doubtful {
+		e.Kind = event.InDoubt
+	}
+	e.Interrupts = questions(p)
+	return e
+}

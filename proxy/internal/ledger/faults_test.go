@@ -1,0 +1,127 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+)
+
+var errDown = errors.New("the store is down")
+
+// A faults is a memory store. A test decides what becomes of each step: it may do it or not, and
+// give another error back than the step's. A step that was done and gives errDown is one whose
+// reply was lost.
+type faults struct {
+	store.Store
+	at func(step string, do func() error) error // nil: every step is done
+
+	mu    sync.Mutex
+	steps []string // that were asked for
+}
+
+func newFaults() *faults { return &faults{Store: memory.New(memory.Options{})} }
+
+func (f *faults) step(name string, do func() error) error {
+	f.mu.Lock()
+	f.steps = append(f.steps, name)
+	f.mu.Unlock()
+	if f.at == nil {
+		return do()
+	}
+	return f.at(name, do)
+}
+
+// loses has the replies of the first steps of that name be lost; n of them.
+func (f *faults) loses(step string, n int) {
+	f.at = func(name string, do func() error) error {
+		err := do()
+		if name != step || n == 0 {
+			return err
+		}
+		n--
+		return errDown
+	}
+}
+
+// refuses has the steps of that name not be done.
+func (f *faults) refuses(step string) {
+	f.at = func(name string, do func() error) error {
+		if name == step {
+			return errDown
+		}
+		return do()
+	}
+}
+
+func (f *faults) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {
+	err = f.step("Load", func() (err error) { rec, err = f.Store.Load(ctx, key, owner); return err })
+	if err != nil {
+		return store.Record{}, err
+	}
+	return rec, nil
+}
+
+func (f *faults) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
+	return f.step("Open", func() error { return f.Store.Open(ctx, key, owner, p) })
+}
+
+func (f *faults) Decide(ctx context.Context, key store.Key, pauseID string, list []agui.Decision) error {
+	return f.step("Decide", func() error { return f.Store.Decide(ctx, key, pauseID, list) })
+}
+
+func (f *faults) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
+	return f.step("Claim", func() error { return f.Store.Claim(ctx, key, pauseID, token, digest, lease) })
+}
+
+func (f *faults) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
+	return f.step("Renew", func() error { return f.Store.Renew(ctx, key, token, lease) })
+}
+
+func (f *faults) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
+	return f.step("Finish", func() error { return f.Store.Finish(ctx, key, token, r, next) })
+}
+
+func (f *faults) Release(ctx context.Context, key store.Key, token string) error {
+	return f.step("Release", func() error { return f.Store.Release(ctx, key, token) })
+}
+
+func (f *faults) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
+	return f.step("Close", func() error { return f.Store.Close(ctx, key, pauseID, r) })
+}
+
+func (f *faults) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) error {
+	return f.step("Occupy", func() error { return f.Store.Occupy(ctx, key, token, lease) })
+}
+
+func (f *faults) Contest(ctx context.Context, key store.Key, pauseID string) error {
+	return f.step("Contest", func() error { return f.Store.Contest(ctx, key, pauseID) })
+}
+
+func (f *faults) See(ctx context.Context, key store.Key, pauseID string) error {
+	return f.step("See", func() error { return f.Store.See(ctx, key, pauseID) })
+}
+
+func (f *faults) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
+	return f.step("Remember", func() error { return f.Store.Remember(ctx, key, n, most) })
+}
+
+func (f *faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
+	err = f.step("Snapshots", func() (err error) { kept, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
+	return kept, err
+}
+
+// record returns the record of a thread as the store has it.
+func (f *faults) record(t *testing.T, key store.Key) store.Record {
+	t.Helper()
+	rec, err := f.Store.Load(t.Context(), key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}

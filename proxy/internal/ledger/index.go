@@ -1,0 +1,212 @@
+package ledger
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/internal/principal"
+	"holdpoint/proxy/internal/ids"
+	"holdpoint/store"
+)
+
+// Some clients take another thread for each of their runs, as .NET's do. So the store has an index
+// that leads to the thread with a question: by the question's id, and by the call that it is about.
+// An entry is a note under a key of its own, and is written before the question is told. An entry
+// without its pause, and a pause without its entry, read as an unknown question.
+//
+// An id of Holdpoint's own has 72 random bits, so it leads to its question by itself. Ids and
+// arguments of calls repeat, so a call leads to a question only together with a witness: the
+// principal, or the id of a user's message that the paused run had.
+
+const (
+	// maxIndexed is how many questions, and how many calls, of a pause the index leads to.
+	maxIndexed = 64
+	// maxPlaces is how many pauses one entry leads to. The newest count.
+	maxPlaces = 8
+)
+
+// A Kind says what an entry of the index leads from.
+type Kind string
+
+// ByQuestion: the published id. ByCall: a call and a witness. ByCallAlone: a call, without
+// principals; some thread has asked about it. ByEditedCall: a call and a witness, whatever the
+// call's arguments are; only questions have it that offer edits to a backend which reads the whole
+// call out of an answer.
+const (
+	ByQuestion   Kind = "question"
+	ByCall       Kind = "call"
+	ByCallAlone  Kind = "asked"
+	ByEditedCall Kind = "edited"
+)
+
+// An Index names the entries of one agent's threads on one path.
+type Index struct{ Tenant, Agent, Path string }
+
+// Key returns the key of an entry.
+func (x Index) Key(kind Kind, from ...string) store.Key {
+	parts := append([]string{"holdpoint index 1", string(kind), x.Tenant, x.Agent, x.Path}, from...)
+	return store.Key(ids.Digest(parts...))
+}
+
+// A Trail says by what a pause can be found, beside the ids of its questions.
+type Trail struct {
+	Witnesses []string // with each of them a call leads to the pause
+	Alone     bool     // a call leads to it without a witness, too
+	Edits     bool     // the backend reads a whole call out of an answer
+}
+
+// Keys returns the keys of a pause's entries. They lead from its first questions and calls, 64 of
+// each.
+func (x Index) Keys(p *agui.Pause, trail Trail) []store.Key {
+	var keys []store.Key
+	add := func(key store.Key) {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	calls := 0
+	for n := range p.Interrupts[:min(len(p.Interrupts), maxIndexed)] {
+		i := &p.Interrupts[n]
+		if contract.IsMinted(i.ID) {
+			add(x.Key(ByQuestion, i.ID))
+		}
+		edits := trail.Edits && offersEdits(i)
+		for _, c := range i.Calls {
+			if calls++; c.Unknown || c.ID == "" || c.Name == "" || calls > maxIndexed {
+				continue
+			}
+			parts := agui.Call{ID: c.ID, Name: c.Name, Args: c.Args}.Parts()
+			for _, w := range trail.Witnesses {
+				add(x.Key(ByCall, append(parts, w)...))
+				if edits {
+					add(x.Key(ByEditedCall, c.ID, c.Name, w))
+				}
+			}
+			if trail.Alone {
+				add(x.Key(ByCallAlone, parts...))
+			}
+		}
+	}
+	return keys
+}
+
+// offersEdits reports whether an answer to a question may edit the arguments of its call, in the
+// form in which it names the call.
+func offersEdits(i *agui.Interrupt) bool {
+	_, yes := agui.FormOfEdits(i.Schema())
+	return yes != ""
+}
+
+// A Place is what an entry leads to: the record of a thread, and the pause in it.
+type Place struct {
+	Key   store.Key `json:"key"`
+	Pause string    `json:"pause"`
+	// Behind is the last user's message of the paused run. It is zero if the run had none, and then
+	// no call leads to the pause.
+	Behind agui.SeenMessage `json:"behind,omitzero"`
+}
+
+// Enter enters a pause of the thread under keys of the index, before it is told. behind is the last
+// user's message of its run. atOnce is how many steps are made at once, all of them in the time of
+// one. The first failure ends it, because the question waits to be told.
+func (l *Ledger) Enter(keys []store.Key, p *agui.Pause, behind agui.SeenMessage, atOnce int) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	note := store.Note{ID: p.ID, Text: agui.MustMarshal(Place{l.Key, p.ID, behind}), Leads: true}
+	return l.rememberUnder(keys, note, maxPlaces, atOnce)
+}
+
+// rememberUnder notes something under keys of the index; see Enter.
+func (l *Ledger) rememberUnder(keys []store.Key, n store.Note, most, atOnce int) error {
+	ctx, cancel := l.step()
+	defer cancel()
+	waiting := make(chan store.Key, len(keys))
+	for _, key := range keys {
+		waiting <- key
+	}
+	close(waiting)
+	var failure error
+	var fail sync.Once
+	remember := func() {
+		for key := range waiting {
+			if ctx.Err() != nil {
+				return
+			}
+			err := l.store.Remember(ctx, key, n, most)
+			if err != nil && ctx.Err() == nil {
+				err = l.store.Remember(ctx, key, n, most) // the reply may have been lost
+			}
+			if err != nil {
+				fail.Do(func() { failure = err })
+				cancel()
+				return
+			}
+		}
+	}
+	var all sync.WaitGroup
+	for range min(atOnce, len(keys)) - 1 {
+		all.Go(remember)
+	}
+	remember()
+	all.Wait()
+	return failure
+}
+
+// Find returns the places that entries lead to, those of each entry newest first. Each is there
+// once.
+func (l *Ledger) Find(keys ...store.Key) ([]Place, error) {
+	var list []Place
+	for _, key := range keys {
+		rec, err := l.loadAt(key)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range rec.Notes {
+			var at Place
+			if json.Unmarshal(n.Text, &at) == nil && at.Key != "" && at.Pause == n.ID && !slices.Contains(list, at) {
+				list = append(list, at)
+			}
+		}
+	}
+	return list, nil
+}
+
+// CallKeys returns the keys under which a pause can stand that was about a call, one for each
+// witness. kind is ByCall or ByEditedCall.
+func (x Index) CallKeys(kind Kind, c agui.Call, witnesses []string) []store.Key {
+	if c.ID == "" || c.Name == "" {
+		return nil
+	}
+	parts := []string{c.ID, c.Name}
+	if kind == ByCall {
+		parts = c.Parts()
+	}
+	keys := make([]store.Key, len(witnesses))
+	for n, w := range witnesses {
+		keys[n] = x.Key(kind, append(parts, w)...)
+	}
+	return keys
+}
+
+// RecordAt returns the record of a place. It is nil if the record does not hold the pause, or is
+// another principal's.
+func (l *Ledger) RecordAt(at Place, who principal.Owner) (*store.Record, error) {
+	rec, err := l.loadAt(at.Key)
+	if err != nil {
+		return nil, err
+	}
+	if !holds(&rec, at.Pause) || rec.Owner != "" && !who.Is(rec.Owner) {
+		return nil, nil
+	}
+	return &rec, nil
+}
+
+// holds reports whether the record knows the pause, open or ended.
+func holds(rec *store.Record, pauseID string) bool {
+	return rec.Pause != nil && rec.Pause.ID == pauseID ||
+		slices.ContainsFunc(rec.Results, func(result *store.Result) bool { return result.PauseID == pauseID })
+}

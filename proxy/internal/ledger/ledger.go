@@ -1,0 +1,239 @@
+// Package ledger keeps the record of a thread in the store, and is the only caller of the store. It
+// gets values, makes each step once more if its reply was lost, and tells the events of the step to
+// a Voice. It judges nothing, and it knows no run, no request and no dialect.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/settle"
+	"holdpoint/store"
+)
+
+// LeaseTime is how long a claim holds without being renewed: after our crash the pause is in doubt
+// that soon. No lease is longer.
+const LeaseTime = 30 * time.Second
+
+const (
+	// StepTimeout bounds one step of the store.
+	StepTimeout = 10 * time.Second
+	// lastStepTimeout bounds one when Holdpoint is about to end, so that clients are told in time.
+	lastStepTimeout = 500 * time.Millisecond
+
+	leaseRenew = LeaseTime / 3
+	// renewTimeout bounds one renewal, and renewAgain is how soon one that failed is made again. A
+	// claim outlasts two renewals without a reply.
+	renewTimeout = leaseRenew / 2
+	renewAgain   = leaseRenew / 5
+)
+
+// ErrDraining is the cause of a context whose process is about to end. Steps are short then.
+var ErrDraining = errors.New("proxy: draining")
+
+// A Ledger is the record of one thread. Each step has its time, and does not end with the run. A
+// step whose reply was lost is done once more: the store's steps are made for that. Errors are the
+// store's own.
+type Ledger struct {
+	Key   store.Key
+	Owner string // who the thread is of, as its record has it; "" without principals
+	Voice Voice  // is told of the steps
+
+	store   store.Store
+	log     *slog.Logger
+	ctx     context.Context // its values go to the store
+	client  Client          // nil if no client waits for the steps
+	refused error           // why the store did not give the last claim
+}
+
+// A Client waits while the store is asked. Alive sends it a heartbeat if one is due.
+type Client interface{ Alive() }
+
+// New returns the ledger of the thread with that key. Its steps are told to the voice. log is nil
+// if nothing is to be logged.
+func New(s store.Store, key store.Key, voice Voice, log *slog.Logger) *Ledger {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Ledger{Key: key, Voice: voice, store: s, log: log, ctx: context.Background()}
+}
+
+// SetContext has the steps pass the values of ctx to the store. They do not end with ctx.
+func (l *Ledger) SetContext(ctx context.Context) { l.ctx = ctx }
+
+// SetClient has a client wait for the steps.
+func (l *Ledger) SetClient(c Client) { l.client = c }
+
+// at returns the ledger of another thread, for the same run.
+func (l *Ledger) at(key store.Key) *Ledger {
+	other := *l
+	other.Key = key
+	return &other
+}
+
+// step gives the time of one step.
+func (l *Ledger) step() (context.Context, context.CancelFunc) {
+	if l.client != nil {
+		l.client.Alive()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), StepTimeout)
+	unwatch := context.AfterFunc(l.ctx, func() {
+		if errors.Is(context.Cause(l.ctx), ErrDraining) {
+			time.AfterFunc(lastStepTimeout, cancel)
+		}
+	})
+	return ctx, func() {
+		unwatch()
+		cancel()
+	}
+}
+
+// twice does a step once more if its reply was lost. known are the store's own answers, which are
+// no lost reply.
+func (l *Ledger) twice(do func(ctx context.Context) error, known ...error) error {
+	var err error
+	for range 2 {
+		ctx, cancel := l.step()
+		err = do(ctx)
+		cancel()
+		if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
+			return err
+		}
+	}
+	return err
+}
+
+// posting is twice with the notices of what the step is about to make true. They are made once, so
+// that a step done twice writes them once.
+func (l *Ledger) posting(list []Occurrence, do func(ctx context.Context) error, known ...error) error {
+	notices := l.Voice.notices(list, l.Key)
+	if len(notices) == 0 {
+		return l.twice(do, known...)
+	}
+	err := l.twice(func(ctx context.Context) error { return do(store.WithNotices(ctx, notices...)) }, known...)
+	if err == nil && l.Voice.Sinks.Posted != nil {
+		l.Voice.Sinks.Posted(l.Key)
+	}
+	return err
+}
+
+// Tell tells the voice what happened. It returns an error only if events are required.
+func (l *Ledger) Tell(o Occurrence) error { return l.Voice.tell(o, l.Key) }
+
+// tellAll tells what a step has made true.
+func (l *Ledger) tellAll(list []Occurrence) {
+	for _, o := range list {
+		_ = l.Tell(o)
+	}
+}
+
+// Load returns the record as it stands.
+func (l *Ledger) Load() (rec store.Record, err error) {
+	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.Key, l.Owner); return err },
+		store.ErrUnread)
+	return rec, err
+}
+
+// loadAt returns the record of a key of the index, or of another thread. It gives no thread to
+// anybody.
+func (l *Ledger) loadAt(key store.Key) (rec store.Record, err error) {
+	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, key, ""); return err },
+		store.ErrUnread)
+	return rec, err
+}
+
+// Snapshots returns the snapshots that a ref names. It does not ask the store if none are kept.
+func (l *Ledger) Snapshots(ref settle.Ref) (kept store.Snapshots, err error) {
+	if ref.Bytes == 0 {
+		return store.Snapshots{}, nil
+	}
+	err = l.twice(func(ctx context.Context) (err error) {
+		kept, err = l.store.Snapshots(ctx, l.Key, ref.PauseID, ref.At)
+		return err
+	}, store.ErrUnread)
+	return kept, err
+}
+
+// Open keeps a pause of a run without a claim. store.ErrExists: another question is open.
+func (l *Ledger) Open(p *agui.Pause) error {
+	raises := l.raised(p)
+	err := l.posting(raises, func(ctx context.Context) error { return l.store.Open(ctx, l.Key, l.Owner, *p) },
+		store.ErrExists, store.ErrFull, store.ErrShare, store.ErrOwner)
+	if err == nil {
+		l.tellAll(raises)
+	}
+	return err
+}
+
+// Contest notes that another run of the thread came to another question than the pause's, whoever
+// has claimed the pause meanwhile: it may be given back. A pause that has ended needs no note.
+//
+// Two ordinary runs of a thread may be at the backend at once: the client of one broke off, and
+// sent again before anybody knew. One question of the two is kept and told. The backend may wait
+// for the other one. Where it takes an answer without an id, a yes to the one could then carry out
+// the other. So a dialect sends for a contested pause (agui.Pause.Contested) what the backend can
+// give to no other question, or refuses the answer.
+func (l *Ledger) Contest(pauseID string) error {
+	err := l.twice(func(ctx context.Context) error { return l.store.Contest(ctx, l.Key, pauseID) }, store.ErrNotFound)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// See notes that the chat has caught up with the end of a pause.
+func (l *Ledger) See(pauseID string) error {
+	return l.twice(func(ctx context.Context) error { return l.store.See(ctx, l.Key, pauseID) })
+}
+
+// Remember notes something of the thread's calls. most is how many notes are kept.
+func (l *Ledger) Remember(n store.Note, most int) error { return l.RememberAt(l.Key, n, most) }
+
+// RememberAt notes something of the calls of another thread. It gives the thread to nobody.
+func (l *Ledger) RememberAt(key store.Key, n store.Note, most int) error {
+	return l.twice(func(ctx context.Context) error { return l.store.Remember(ctx, key, n, most) })
+}
+
+// Decide writes down what was decided at another door than the chat, or of a part of the questions.
+//
+//   - store.ErrConflict, store.ErrNotFound: somebody was quicker;
+//   - door.ErrNotWritten: the audit is required and cannot be written, and nothing is decided.
+func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
+	var decides []Occurrence
+	if l.Voice.Tells() {
+		decides = []Occurrence{{event.Decided, p, "", decidedIn(p, list)}}
+		if l.Voice.required() {
+			if err := l.Tell(Occurrence{event.Deciding, p, "", decides[0].Interrupts}); err != nil {
+				return err
+			}
+		}
+	}
+	err := l.posting(decides, func(ctx context.Context) error { return l.store.Decide(ctx, l.Key, p.ID, list) },
+		store.ErrConflict, store.ErrNotFound)
+	if err == nil {
+		l.tellAll(decides)
+	}
+	return err
+}
+
+// Close ends a pause that nobody has claimed, or that is in doubt; see Closed and EndedAlready. It
+// tells what happened if the pause may have been closed by it.
+func (l *Ledger) Close(pauseID string, result store.Result, happened ...Occurrence) error {
+	tries := 0
+	err := l.posting(happened, func(ctx context.Context) error {
+		tries++
+		return l.store.Close(ctx, l.Key, pauseID, result)
+	}, store.ErrNotFound, store.ErrExists)
+	if tries > 1 && errors.Is(err, store.ErrNotFound) {
+		err = errClosed
+	}
+	if Closed(err) {
+		l.tellAll(happened)
+	}
+	return err
+}

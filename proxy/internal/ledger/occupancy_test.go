@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdpoint/store"
+)
+
+// TestOccupancyEndsOnce: a client may leave at the very end of its run.
+func TestOccupancyEndsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFaults()
+		o := New(f, "t", Voice{}, nil).Occupancy()
+		o.End()
+		o.Begin()
+		time.Sleep(time.Minute)
+		if rec := f.record(t, "t"); len(rec.Busy) != 0 {
+			t.Errorf("busy with %v", rec.Busy)
+		}
+	})
+}
+
+// TestOccupancyOutlastsStepsWithoutAReply: a store that fails over leaves some, and the thread must
+// not look free meanwhile.
+func TestOccupancyOutlastsStepsWithoutAReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, first := newFaults(), true
+		var away atomic.Bool
+		f.at = func(_ string, do func() error) error {
+			if away.Load() {
+				time.Sleep(renewTimeout)
+				return errDown
+			}
+			err := do()
+			if first {
+				first = false
+				time.Sleep(2 * time.Second)
+			}
+			return err
+		}
+		o := New(f, "t", Voice{}, nil).Occupancy()
+		o.Begin()
+		away.Store(true)
+		for at := time.Second; at < 3*LeaseTime; at += time.Second {
+			time.Sleep(time.Second)
+			away.Store(at < 2*leaseRenew)
+			if rec := f.record(t, "t"); len(rec.Busy) != 1 {
+				t.Fatalf("after %v the thread is free", at)
+			}
+		}
+		o.End()
+		if rec := f.record(t, "t"); len(rec.Busy) != 0 {
+			t.Errorf("busy with %v", rec.Busy)
+		}
+	})
+}
+
+// TestOccupy: a run keeps others from another thread, if none is there.
+func TestOccupy(t *testing.T) {
+	for situation, c := range map[string]struct {
+		there func(t *testing.T, f *faults)
+		free  bool
+		err   error
+	}{
+		"nothing is there": {func(*testing.T, *faults) {}, true, nil},
+		"a question is open there": {func(t *testing.T, f *faults) {
+			open(t, New(f, "other", Voice{}, nil), "p")
+		}, false, nil},
+		"another run goes on there without its client": {func(t *testing.T, f *faults) {
+			New(f, "other", Voice{}, nil).Occupancy().Begin()
+		}, false, nil},
+		"another run has gone on there, and its replica died": {func(t *testing.T, f *faults) {
+			if err := f.Store.Occupy(t.Context(), "other", "token", LeaseTime); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(LeaseTime)
+		}, true, nil},
+		"the store does not note it":          {func(_ *testing.T, f *faults) { f.refuses("Occupy") }, false, errDown},
+		"the store does not say who is there": {func(_ *testing.T, f *faults) { f.refuses("Load") }, false, errDown},
+	} {
+		t.Run(situation, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFaults()
+				c.there(t, f)
+				before := len(f.record(t, "other").Busy)
+				o, err := New(f, "t", Voice{}, nil).Occupy("other")
+				if (o != nil) != c.free || err != c.err {
+					t.Fatalf("occupied: %t (%v), want %t (%v)", o != nil, err, c.free, c.err)
+				}
+				f.at = nil
+				if !c.free {
+					if now := len(f.record(t, "other").Busy); now != before {
+						t.Errorf("%d runs are there, want %d", now, before)
+					}
+					return
+				}
+				time.Sleep(3 * LeaseTime)
+				if rec := f.record(t, "other"); len(rec.Busy) != 1 {
+					t.Errorf("after three leases there are %d runs", len(rec.Busy))
+				}
+				o.End()
+				if rec := f.record(t, "other"); len(rec.Busy) != 0 || rec.State != store.None {
+					t.Errorf("the thread is not free: %+v", rec)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package ledger
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestRenewalEndsWithItsRun: a step that was under way when it was stopped is the last one.
+func TestRenewalEndsWithItsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r Renewal
+		steps := 0
+		r.Start(time.Second, func(ctx context.Context) bool {
+			steps++
+			if steps == 3 {
+				<-ctx.Done() // stopped in the middle
+			}
+			return true
+		})
+		time.Sleep(3500 * time.Millisecond)
+		r.Stop()
+		time.Sleep(time.Hour)
+		r.Start(time.Second, func(context.Context) bool { steps++; return true })
+		time.Sleep(time.Hour)
+		if steps != 3 {
+			t.Errorf("%d steps", steps)
+		}
+	})
+}
