@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/sse"
 	"holdpoint/proxy/internal/backend"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
@@ -83,7 +84,7 @@ func (b *body) start() {
 }
 
 // give gives the client an event, in the form that it reads.
-func (b *body) give(ev agui.Event) { b.r.readable.tell(ev, b.outs) }
+func (b *body) give(ev agui.Event) { b.r.readable.Tell(ev, b.outs) }
 
 func (b *body) tell(events []agui.Event) {
 	for _, ev := range events {
@@ -118,7 +119,7 @@ func (b *body) emit(ev agui.Event) {
 		b.started = true
 		ev = b.r.withRunIDs(ev)
 	case agui.SubagentStarted:
-		if b.r.subagents.begunAgain(ev) {
+		if b.r.subagents.BeginsAgain(ev) {
 			b.tell(b.r.endSubagents(nil))
 		}
 	case agui.SubagentFinished:
@@ -126,22 +127,22 @@ func (b *body) emit(ev agui.Event) {
 			return
 		}
 	case agui.MessagesSnapshot:
-		ev = b.r.beside.addedTo(withWithheld(ev, b.r.exchange.Out.Withheld))
+		ev = client.WithMessages(client.WithWithheld(ev, b.r.exchange.Out.Withheld), b.r.beside)
 	case agui.CallResult:
 		if b.r.show != translate.ShowNative {
-			ev = b.r.results.distinct(b.r.knownCalls.apart(ev), b.r.transcript)
+			ev = b.r.results.Distinct(b.r.knownCalls.Separate(ev), b.r.transcript)
 		}
 		for _, own := range b.r.callOf(ev) {
 			b.out.Event(own)
 		}
-		b.r.knownCalls.answered(ev)
+		b.r.knownCalls.Answered(ev)
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
-		if b.r.knownCalls.has(ev) {
+		if b.r.knownCalls.Holds(ev) {
 			return
 		}
-		if c := b.r.knownCalls.lacked(ev); c != nil {
-			c.begun, c.alone = true, c.alone || ev.Type != agui.CallArgs && ev.Type != agui.CallEnd && ev.Get("parentMessageId").Str == ""
-			if c.recorded {
+		if c := b.r.knownCalls.Lacked(ev); c != nil {
+			c.Begin(ev)
+			if c.Recorded {
 				b.r.transcript.Repeat(ev)
 				b.out.Event(ev)
 				return
@@ -150,7 +151,7 @@ func (b *body) emit(ev agui.Event) {
 	}
 	b.r.noteCall(ev)
 	if ev.Type == agui.MessagesSnapshot {
-		for _, text := range b.r.snapshotTexts(ev) {
+		for _, text := range b.r.readable.SnapshotTexts(ev, b.r.transcript) {
 			b.give(text)
 		}
 	}

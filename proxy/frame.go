@@ -7,6 +7,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/poison"
 	"holdpoint/internal/sse"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/translate"
 )
@@ -178,7 +179,7 @@ func (b *body) beginLater() error {
 	r.withdraw()
 	b.laterRuns++
 	b.terminal = agui.Unknown
-	r.knownCalls, r.beside = knownCalls{}, nil
+	r.knownCalls, r.beside = client.KnownCalls{}, nil
 	out, translation, err := r.h.opts.Dialect.Begin(&translate.Request{
 		Input: r.in, Came: r.request.input.Messages, Show: r.show, AsksFirst: r.request.client.AsksFirst(), Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
 		Backend: r.backend(), NewID: r.h.opts.NewID,
@@ -213,10 +214,10 @@ func (b *body) row() bool {
 // passes says whether an event of the type goes to the client as it came, and nobody but the
 // transcript learns of it.
 func (b *body) passes(t agui.Type) bool {
-	if !b.r.readable.passes(t) {
+	if !b.r.readable.Passes(t) {
 		return false
 	}
-	if t == agui.CallArgs && b.r.knownCalls.resumes() {
+	if t == agui.CallArgs && b.r.knownCalls.Resumes() {
 		return false // it may be of a call that the client has already
 	}
 	p, ok := b.r.exchange.Run.(translate.Passer)

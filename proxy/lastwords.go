@@ -6,7 +6,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/internal/principal"
-	"holdpoint/internal/tanstack"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -17,18 +17,8 @@ import (
 // in two events: RUN_FINISHED says what is open now, and a late RUN_ERROR gives the reason. AG-UI
 // 1.0 allows that one event behind the end of a run.
 
-// A refusal is why a stream ends in an error, for the person at the screen. It stands under
-// metadata.holdpoint.refusal in the RUN_FINISHED, and in every interrupt that is told again.
-type refusal struct {
-	Code   agui.Code `json:"code,omitempty"`
-	Text   string    `json:"text"`             // for people: no ids, no paths
-	Detail string    `json:"detail,omitempty"` // for developers: the message of the RUN_ERROR
-	// MayHaveRun says that nobody knows whether what was approved was carried out.
-	MayHaveRun bool `json:"mayHaveRun,omitempty"`
-	// Stands are the answers that stand in place of the refused ones, for a page that words it
-	// itself.
-	Stands []contract.StandingAnswer `json:"stands,omitempty"`
-}
+// A refusal is why a stream ends in an error, see client.Refusal.
+type refusal = client.Refusal
 
 // ruledRefusal returns the refusal of a request that was refused before anything was sent. stands
 // is what stands in place of its answers, nil if nothing does.
@@ -107,13 +97,9 @@ func (r *run) endWith(events []agui.Event, failed agui.Event, open *agui.Pause, 
 	}
 	again := r.tellAgain(open, why)
 	events = append(events, again...)
-	if r.byPage() || tanstack.Sent(r.in.Raw) {
-		return events
-	}
-	// AGUI.Client 0.0.3 throws at a RUN_ERROR, and its application gets no question. The backend's own
-	// form has no place for the reason, so there the RUN_ERROR goes only if nothing is asked again.
-	asks := r.show != translate.ShowNative || len(again) > 1
-	if r.request.client.OmitsQuestions() && asks {
+	// The backend's own form has no place for the reason, so there the RUN_ERROR goes if nothing is
+	// asked again.
+	if !r.listener().TakesErrorAfterQuestions(r.show != translate.ShowNative || len(again) > 1) {
 		return events
 	}
 	return append(events, failed)
@@ -125,23 +111,9 @@ func (r *run) endWith(events []agui.Event, failed agui.Event, open *agui.Pause, 
 // page can neither leave it out nor forge it. Node's fetch sends Sec-Fetch-Mode too, but no Origin.
 func (r *run) byPage() bool { return r.request.http.Header.Get("Origin") != "" }
 
-// explained is a RUN_FINISHED with a refusal. Nothing is made for a client that is shown the
-// backend's own form.
+// explained is a RUN_FINISHED with a refusal.
 func (r *run) explained(finish agui.Event, why *refusal) agui.Event {
-	if why == nil || r.show == translate.ShowNative {
-		return finish
-	}
-	return finish.With(withRefusal(finish.JSON, why))
-}
-
-// withRefusal is an object with the refusal in its metadata. Metadata that is no object stays.
-func withRefusal(object []byte, why *refusal) []byte {
-	if m := agui.View(object).Get("metadata"); m.Exists() && !m.IsObject() {
-		return object
-	} else if h := m.Get("holdpoint"); h.Exists() && !h.IsObject() {
-		return object
-	}
-	return agui.SetKey(object, "metadata.holdpoint.refusal", agui.MustMarshal(why))
+	return r.listener().Explained(finish, why)
 }
 
 // withNotTaken is the end of a run. It says that the answers beside the message were not taken, if

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/history"
 	"holdpoint/translate"
 )
@@ -35,7 +36,7 @@ func (r *run) catchUp() {
 	if agui.HasMembers(shown.State) {
 		r.in.State = shown.State
 		r.in.Raw = agui.SetKey(r.in.Raw, "state", shown.State)
-		r.missed.shown = append(r.missed.shown, stateEvent(shown.State))
+		r.missed.shown = append(r.missed.shown, client.StateEvent(shown.State))
 	}
 	// A client leaves the messages that it has where they are, and puts others behind them. So the
 	// new message goes away for a moment, or it would stand before what was said when it was away.

@@ -1,11 +1,8 @@
 package proxy
 
 import (
-	"encoding/json"
-
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/translate"
 )
@@ -24,19 +21,10 @@ func (r *run) concludeAsking(o *settle.Outcome) conclusion {
 	r.report.code = agui.Code(failure.Get("code").Str)
 	if r.show != translate.ShowNative {
 		why := refusalOf(failure, aftermathOf(o.Failure.How))
-		c.events[last] = r.explained(explainedInterrupts(c.events[last], why), why)
+		c.events[last] = r.explained(client.ExplainedQuestions(c.events[last], why), why)
 	}
 	if !r.byPage() {
 		c.events = append(c.events, failure)
 	}
 	return c
-}
-
-// explainedInterrupts is a RUN_FINISHED whose interrupts say why they are told again.
-func explainedInterrupts(finish agui.Event, why *refusal) agui.Event {
-	var list []json.RawMessage
-	for _, i := range gjson.GetBytes(finish.JSON, "outcome.interrupts").Array() {
-		list = append(list, withRefusal([]byte(i.Raw), why))
-	}
-	return finish.With(agui.SetKey(finish.JSON, "outcome.interrupts", agui.List(list)))
 }

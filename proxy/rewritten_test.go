@@ -162,26 +162,3 @@ func BenchmarkEnd(b *testing.B) {
 		})
 	}
 }
-
-// What passes takes nothing: the results of calls, of which each is asked whether it needs an id of
-// its own.
-func TestPassedResultsDoNotAllocate(t *testing.T) {
-	const runs = 200
-	r := endings(t, 1, "agui", noStore{}, otherIDs)[0].run
-	var results []agui.Event
-	for n := range runs + 1 {
-		results = append(results, framed(fmt.Sprintf(`{"type":"TOOL_CALL_RESULT","messageId":"r%d","toolCallId":"c%d","content":"x"}`, n, n)))
-	}
-	n := 0
-	if allocs := testing.AllocsPerRun(runs, func() {
-		if ev := r.results.distinct(results[n], r.transcript); ev.Edited {
-			t.Errorf("edited: %s", ev.JSON)
-		}
-		n++
-	}); allocs != 0 {
-		t.Errorf("%v allocations for a result", allocs)
-	}
-	if ev := r.results.distinct(results[0], r.transcript); ev.Get("messageId").Str != "result-c0" {
-		t.Errorf("a second result of that id: %s", ev.JSON)
-	}
-}

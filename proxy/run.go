@@ -13,6 +13,7 @@ import (
 	"holdpoint/internal/principal"
 	"holdpoint/internal/sse"
 	"holdpoint/proxy/internal/backend"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"
@@ -42,16 +43,16 @@ type run struct {
 	exchange  exchange
 	out       *stream.Writer // to the client
 	body      *body          // what it is to get, nil if the answer passes as it is
-	results   resultIDs
+	results   client.ResultIDs
 	ownThread *ownThread // nil unless it is judged against the record of another thread
 	// pauseElsewhere is the pause of another thread that the request answers, "" if none is known.
 	pauseElsewhere string
 	openCalls      []openCall // calls of the stream without a result so far, see noteCall
 	ownPause       string     // id of the pause that this run opened
 	runID          *runID     // in the handler's books, nil if it is not there
-	subagents      waitingSubagents
+	subagents      client.Subagents
 
-	readable readable // what the client is told, in events that it knows
+	readable client.Rewriter // what the client is told, in events that it knows
 
 	life   life
 	span   Span // nil: none is made
@@ -88,7 +89,7 @@ type attempt struct {
 	stands        *contract.Standing // in their place, nil if nothing does
 	transcript    *transcript.Transcript
 	withheldFrom  []agui.Message // the messages from which calls were taken out, nil if none were
-	knownCalls    knownCalls
+	knownCalls    client.KnownCalls
 	untold        withheldStory
 	linked        []history.Linked // pauses of other threads that its messages are about
 }

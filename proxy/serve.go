@@ -9,6 +9,7 @@ import (
 	"holdpoint/internal/clients"
 	"holdpoint/internal/contract"
 	"holdpoint/internal/principal"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/stream"
@@ -63,11 +64,11 @@ func (r *run) returned(out *stream.Writer) {
 
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who principal.Who) *run {
-	in = withPublishedIDs(in)
+	in = client.WithPublishedIDs(in)
 	r := &run{h: h, who: who, request: request{http: req, path: route, input: in, client: clients.Of(in), id: requestIDOf(req), trace: traceIDOf(req.Header)}, report: report{started: h.opts.Now()}}
-	r.readable.newID = h.opts.NewID
+	r.readable.NewID = h.opts.NewID
 	if h.opts.Client != ClientNative { // what the operator names is shown as it is
-		r.readable.line = r.request.client
+		r.readable.Line = r.request.client
 	}
 	r.request.toBackendThread(who)
 	r.anew()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"
@@ -93,7 +94,7 @@ func (r *run) WithIDs(ev agui.Event) agui.Event { return r.withRunIDs(ev) }
 func (r *run) ForClient(finish agui.Event) agui.Event { return r.forClient(finish) }
 
 // AsksByText implements settle.Names.
-func (r *run) AsksByText(p *agui.Pause) bool { return r.tellingOf(p) == byText }
+func (r *run) AsksByText(p *agui.Pause) bool { return r.tellingOf(p) == client.ByText }
 
 // refuses reports whether an HTTP status means that the backend did not take the answers at all.
 func refuses(status int) bool {

@@ -6,7 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
-	"holdpoint/internal/tanstack"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -17,7 +17,7 @@ func (r *run) tell(out *stream.Writer, events []agui.Event) {
 	r.beginStream(out)
 	var b []byte
 	for _, ev := range events {
-		r.readable.tell(ev, func(ev agui.Event) {
+		r.readable.Tell(ev, func(ev agui.Event) {
 			b = stream.AppendEvent(b, ev)
 			r.report.told++
 		})
@@ -51,15 +51,15 @@ func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event
 		events = append(events, announce...)
 	}
 	if r.show == translate.ShowBoth && len(p.Native) == 0 {
-		events = append(events, customInterrupt(p))
+		events = append(events, client.CustomInterrupt(p))
 	}
 	events = append(events, more...)
 	how := r.tellingOf(p)
-	if how == byText {
+	if how == client.ByText {
 		events = append(events, r.questionText(p)...)
 	}
-	if r.show == translate.ShowNative && p.NativeFinish != nil && how != byOutcome {
-		return append(events, r.withRunIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, r.in.RunID))))
+	if r.show == translate.ShowNative && p.NativeFinish != nil && how != client.ByOutcome {
+		return append(events, r.listener().OwnEnd(p))
 	}
 	return append(events, r.outcomeEvent(p))
 }
@@ -140,13 +140,8 @@ func (r *run) tellAgain(p *agui.Pause, why *refusal) []agui.Event {
 	if r.show == translate.ShowNative {
 		return r.tellPause(p, r.announcement(p), nil)
 	}
-	told := *r.withRetoldIDs(p)
-	told.Interrupts = slices.Clone(told.Interrupts)
-	for n := range told.Interrupts {
-		i := &told.Interrupts[n]
-		i.Object = withRefusal(i.Object, why)
-	}
-	events := append(r.calledAgain(p), r.tellPause(&told, r.announcement(p), nil)...)
+	told := client.WithRefusal(r.withRetoldIDs(p), why)
+	events := append(r.calledAgain(p), r.tellPause(told, r.announcement(p), nil)...)
 	last := len(events) - 1
 	events[last] = r.explained(events[last], why)
 	return events

@@ -81,6 +81,7 @@ var places = []place{
 	{"store/internal/*", []string{"internal/agui", "store"}, "the rules of a record are the same for every engine"},
 	{"store/*", []string{"internal/agui", "store", "store/engine", "store/internal/*"}, "an engine that knew another could not be left out of a build; only cmd picks one"},
 	{"proxy", []string{"internal/*", "proxy/internal/*", "translate", "translate/kit", "translate/yesno", "store"}, "a dialect or an engine known to proxy would be a special case in it"},
+	{"proxy/internal/client", []string{"internal/agui", "internal/clients", "internal/contract", "internal/tanstack", "proxy/internal/words", "store", "translate", "translate/kit"}, "what a client is told is made of values: who it is and what there is to tell"},
 	{"proxy/internal/words", nil, "what is said as a result is one thing, whoever tells it and whoever takes it out again"},
 	{"proxy/internal/history", []string{"internal/agui", "internal/contract", "proxy/internal/dialect", "proxy/internal/ids", "proxy/internal/words", "store", "translate", "translate/kit", "translate/yesno"}, "what messages say is concluded from a request and its record alone: who claims, sends and tells does so elsewhere"},
 	{"proxy/internal/transcript", []string{"internal/agui", "internal/poison", "internal/without"}, "what a client was shown has nothing to do with what is decided about it"},

@@ -1,4 +1,4 @@
-package proxy
+package client
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func TestManyQuestionsAreExplainedInOneGo(t *testing.T) {
 	work := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
-			got = explainedInterrupts(finish, &refusal{Code: "X"})
+			got = ExplainedQuestions(finish, &Refusal{Code: "X"})
 		}
 	})
 	if bytes := work.AllocedBytesPerOp(); bytes > 10*int64(len(finish.JSON)) {

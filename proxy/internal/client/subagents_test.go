@@ -1,4 +1,4 @@
-package proxy
+package client
 
 import (
 	"testing"
@@ -8,27 +8,27 @@ import (
 
 // A backend may give two questions one id: the ends of subagents name each published one once.
 func TestSubagentsOfOneNativeID(t *testing.T) {
-	var s waitingSubagents
+	var s Subagents
 	for _, ev := range []string{
 		`{"type":"SUBAGENT_FINISHED","subagentRunId":"s1","outcome":{"type":"suspended","interruptIds":["int"]}}`,
 		`{"type":"SUBAGENT_FINISHED","subagentRunId":"s2","outcome":{"type":"suspended","interruptIds":["int","other"]}}`,
 	} {
-		if !s.holds(agui.NewEvent([]byte(ev))) {
+		if !s.Hold(agui.NewEvent([]byte(ev))) {
 			t.Fatal("it passes")
 		}
 	}
-	if !s.begunAgain(agui.NewEvent([]byte(`{"type":"SUBAGENT_STARTED","subagentRunId":"s2","name":"x"}`))) ||
-		s.begunAgain(agui.NewEvent([]byte(`{"type":"SUBAGENT_STARTED","subagentRunId":"s3","name":"x"}`))) {
+	if !s.BeginsAgain(agui.NewEvent([]byte(`{"type":"SUBAGENT_STARTED","subagentRunId":"s2","name":"x"}`))) ||
+		s.BeginsAgain(agui.NewEvent([]byte(`{"type":"SUBAGENT_STARTED","subagentRunId":"s3","name":"x"}`))) {
 		t.Error("a subagent that begins again is not known as one")
 	}
-	got := s.take(&agui.Pause{Interrupts: []agui.Interrupt{{ID: "int~a", Native: "int"}, {ID: "int~b", Native: "int"}}})
+	got := s.Take(&agui.Pause{Interrupts: []agui.Interrupt{{ID: "int~a", Native: "int"}, {ID: "int~b", Native: "int"}}})
 	want := []string{`["int~a"]`, `["int~b","other"]`}
 	for n, ev := range got {
 		if ids := agui.View(ev.JSON).Get("outcome.interruptIds").Raw; ids != want[n] {
 			t.Errorf("%s, want %s", ids, want[n])
 		}
 	}
-	if len(got) != 2 || s.take(nil) != nil {
+	if len(got) != 2 || s.Take(nil) != nil {
 		t.Error("not two, or twice")
 	}
 }

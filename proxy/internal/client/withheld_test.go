@@ -1,4 +1,4 @@
-package proxy
+package client
 
 import (
 	"slices"
@@ -64,7 +64,7 @@ func TestWithheldMessagesComeBack(t *testing.T) {
 			}
 			return messagesWith(strings.Split(s, " ")...)
 		}
-		ev := withWithheld(agui.SnapshotEvent(agui.MessageList(list(c.snapshot))), withheldOf(list(c.all), list(c.sent)))
+		ev := WithWithheld(agui.SnapshotEvent(agui.MessageList(list(c.snapshot))), withheldOf(list(c.all), list(c.sent)))
 		var got []string
 		for _, m := range ev.Get("messages").Array() {
 			one := m.Get("id").Str

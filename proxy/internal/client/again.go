@@ -1,0 +1,114 @@
+package client
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// A client may make a question only of a call that streams in the same run, and find nothing in a
+// snapshot. So what is told again is streamed, as far as the request shows that the client lacks
+// it.
+
+// CallsAgain returns the events of the calls that open questions are about and that the request
+// lacks, for a stream that tells the questions again to such a client. known are the calls of the
+// stream. A request without a message of the conversation shows nothing.
+func (l Listener) CallsAgain(p *agui.Pause, known *KnownCalls) []agui.Event {
+	if l.ownForm() || l.Line.TakesSnapshots() || !l.BringsConversation(p) {
+		return nil
+	}
+	holds := map[string]bool{}
+	for n := range l.In.Messages { // Came may have results that the client made up
+		if m := &l.In.Messages[n]; mayCall(m) {
+			addCalls(holds, m)
+		}
+	}
+	if l.Show == translate.ShowBoth {
+		for _, own := range p.Native {
+			holds[agui.View(own).Get("toolCallId").Str] = true
+		}
+	}
+	var events []agui.Event
+	open := p.Undecided()
+	for n := range open.Interrupts {
+		i := &open.Interrupts[n]
+		call, is := namedCall(i)
+		if c := known.lacking[call.ID]; !is || i.CallUnseen || holds[call.ID] || c != nil && c.begun {
+			continue
+		}
+		holds[call.ID] = true
+		events = append(events, callEvents(agui.Call{ID: call.ID, Name: call.Name, Args: call.Args})...)
+	}
+	return events
+}
+
+// LacksEnd reports whether the client is streamed what its request lacks of an end that is told
+// again: it takes no messages from a snapshot, and the request names the question by an id that
+// cannot be guessed.
+func (l Listener) LacksEnd(result *store.Result) bool {
+	return !l.ownForm() && !l.Line.TakesSnapshots() && result.Pause != nil && l.namesPublished(result.Pause)
+}
+
+// namesPublished reports whether the request names a question of a pause by an id with Holdpoint's
+// random part.
+func (l Listener) namesPublished(p *agui.Pause) bool {
+	indexed := p.Indexed()
+	return slices.ContainsFunc(l.In.Resume, func(e agui.ResumeEntry) bool {
+		i := indexed.Interrupt(e.InterruptID)
+		return i != nil && i.ID != i.Native && strings.Contains(i.ID, "~")
+	})
+}
+
+// EndAgain returns what the request lacks of an end that is told again, see LacksEnd: the messages
+// since the question, each call before its result. messages is the JSON list that the store keeps
+// of that end.
+func (l Listener) EndAgain(result *store.Result, messages json.RawMessage) []agui.Event {
+	p := result.Pause.Indexed()
+	results, calls, held := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for n := range l.Came {
+		m := &l.Came[n]
+		held[m.ID] = m.ID != ""
+		results[m.ToolCallID] = results[m.ToolCallID] || m.Role == "tool"
+		if mayCall(m) {
+			addCalls(calls, m)
+		}
+	}
+	var events []agui.Event
+	lacking := map[string]agui.Call{}
+	tellCall := func(id string) {
+		if c, is := lacking[id]; is {
+			events = append(events, callEvents(c)...)
+			delete(lacking, id)
+		}
+	}
+	lacks := l.lacks(&p)
+	gjson.ParseBytes(messages).ForEach(func(_, one gjson.Result) bool {
+		m := agui.ParseMessage(json.RawMessage(one.Raw))
+		asked := p.Knows(agui.See(m))
+		for _, c := range one.Get("toolCalls").Array() {
+			id := c.Get("id").Str
+			if !calls[id] && (!asked || lacks(id)) {
+				lacking[id] = agui.Call{ID: id, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Str, Parent: m.ID}
+			}
+		}
+		known := asked || held[m.ID]
+		switch text := one.Get("content").Str; {
+		case known:
+		case m.Role == "assistant" && text != "":
+			events = append(events, textMessage(m.ID, text)...)
+		case m.Role == "tool" && !results[m.ToolCallID]:
+			tellCall(m.ToolCallID)
+			results[m.ToolCallID] = true
+			events = append(events, kit.ToolReply{ID: m.ID, Call: m.ToolCallID, Content: text}.Event())
+		}
+		return true
+	})
+	return append(events, resultsAgain(result, lacks, results)...)
+}

@@ -1,0 +1,202 @@
+package client
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/clients"
+	"holdpoint/internal/tanstack"
+	"holdpoint/translate"
+)
+
+// A Form is how a client is told of a pause.
+type Form int
+
+// ByOutcome is the interrupt outcome, perhaps with a CUSTOM event beside it. ByOwnForm is the form
+// of the backend. ByText is a text, because the client can answer neither of the others: LangGraph
+// asks by a CUSTOM event, at which the in-tree client of .NET throws, and AGUI.Server tells no
+// question in a run with declared tools.
+const (
+	ByOutcome Form = iota
+	ByOwnForm
+	ByText
+)
+
+// FormOf returns how the client is told the pause.
+func (l Listener) FormOf(p *agui.Pause) Form {
+	own := l.ownForm() && p.NativeFinish != nil // nil: it was opened in another form
+	reads := l.Line == nil && !own || l.Line.ReadsOutcome()
+	switch {
+	case own && (asksByOutcome(p) && (l.Line == nil || reads) || asksByEvent(p) && l.Line.Reads(agui.Custom) || asksByCalls(p, l.Line)):
+		return ByOwnForm
+	case reads || !own && l.Line.Reads(agui.Custom):
+		return ByOutcome
+	}
+	return ByText
+}
+
+// asksByOutcome reports whether the backend's own terminal event has the questions.
+func asksByOutcome(p *agui.Pause) bool {
+	finish := agui.View(p.NativeFinish)
+	outcome := finish.Get("outcome")
+	return outcome.Str == "interrupt" || outcome.Get("type").Str == "interrupt" || finish.Get("interrupt").Exists() || finish.Get("interrupts").Exists()
+}
+
+// asksByEvent reports whether the backend announces the pause by an event of its own.
+func asksByEvent(p *agui.Pause) bool {
+	return slices.ContainsFunc(p.Native, func(own json.RawMessage) bool { return agui.PeekType(own) == agui.Custom })
+}
+
+// asksByCalls reports whether the backend asks each question by a call, and the client's programs
+// answer such calls by messages.
+func asksByCalls(p *agui.Pause, line *clients.Line) bool {
+	calls := false
+	for _, own := range p.Native {
+		tool := "" // of the call that begins here
+		switch agui.PeekType(own) {
+		case agui.CallStart, agui.CallChunk:
+			tool = agui.View(own).Get("toolCallName").Str
+		}
+		if tool == "" {
+			continue
+		}
+		calls = true
+		if !line.AnswersCalls(tool) {
+			return false
+		}
+	}
+	return calls && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) == 0 })
+}
+
+// Announcement returns the events by which the backend itself announced the pause. It leaves out
+// calls that the client has in its history, because the client would append their arguments to
+// those that it has.
+func (l Listener) Announcement(p *agui.Pause) []agui.Event {
+	var events []agui.Event
+	var known map[string]bool
+	for _, own := range p.Native {
+		ev := agui.NewEvent(own)
+		switch ev.Type {
+		case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
+			if known == nil {
+				known = callsIn(l.Came)
+			}
+			if known[ev.Get("toolCallId").Str] {
+				continue
+			}
+		}
+		events = append(events, ev)
+	}
+	return events
+}
+
+const outcomeStart = `{"type":"interrupt","interrupts":[`
+
+// Outcome returns the RUN_FINISHED with the interrupt outcome. notTaken reports that messages of
+// the request did not go to the backend, and the event says so by its code.
+func (l Listener) Outcome(p *agui.Pause, notTaken bool) agui.Event {
+	size := len(outcomeStart)
+	for _, i := range p.Interrupts {
+		size += len(i.Object) + 1
+	}
+	outcome := append(make([]byte, 0, size+2), outcomeStart...)
+	var binder *tanstack.Binder
+	if !l.ownForm() {
+		binder = tanstack.NewBinder(l.In.Raw, l.In.RunID)
+	}
+	for n, i := range p.Interrupts {
+		if n > 0 {
+			outcome = append(outcome, ',')
+		}
+		told, bound := tanstack.OfRun(i.Told(), l.In.RunID)
+		if !bound {
+			told = binder.Bound(told, i)
+		}
+		outcome = agui.AppendCompact(outcome, told)
+	}
+	outcome = append(outcome, "]}"...)
+	finish := p.Finish
+	if agui.View(p.NativeFinish).Get("outcome").IsObject() {
+		finish = p.NativeFinish // the outcome keeps its place among the keys
+	}
+	var few [3]agui.Edit
+	edits := append(l.appendIDs(few[:0], agui.NewEvent(finish)), agui.Edit{Key: "outcome", JSON: outcome})
+	finish = agui.SetKeys(finish, edits...)
+	if notTaken {
+		finish = agui.SetString(finish, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
+	}
+	return agui.NewEvent(finish)
+}
+
+// OwnEnd returns the terminal event by which the backend itself asked, with the ids of the run.
+func (l Listener) OwnEnd(p *agui.Pause) agui.Event {
+	return l.WithIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, l.In.RunID)))
+}
+
+// CustomInterrupt returns the CUSTOM on_interrupt for clients that know only that. It is for pauses
+// whose backend sends none. The value is JSON text, as LangGraph's is. It has the ids, so a client
+// that echoes it (command.interruptEvent) says what it answers. One event tells all questions,
+// because such clients keep the last event only.
+func CustomInterrupt(p *agui.Pause) agui.Event {
+	value := []byte(p.Interrupts[0].Told())
+	if len(p.Interrupts) > 1 {
+		objects := make([]json.RawMessage, len(p.Interrupts))
+		for n, i := range p.Interrupts {
+			objects[n] = i.Told()
+		}
+		value = agui.MustMarshal(map[string]any{"interrupts": objects})
+	}
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type  agui.Type `json:"type"`
+		Name  string    `json:"name"`
+		Value string    `json:"value"`
+	}{agui.Custom, agui.OnInterrupt, string(value)}))
+}
+
+// A program around .NET's client keeps each question that it was told, and the client throws if two
+// of them have one id. So it gets another id each time: the published one, with a mark of the run.
+
+// retoldID is the form of such an id.
+var retoldID = regexp.MustCompile(`^(.+~[A-Za-z0-9_-]+)\+[0-9a-f]{8}$`)
+
+// WithRetoldIDs returns a pause as it is told again: to such a client with other ids, to any other
+// client as it is.
+func (l Listener) WithRetoldIDs(p *agui.Pause) *agui.Pause {
+	if !l.Line.OmitsQuestions() || l.Show == translate.ShowNative {
+		return p
+	}
+	sum := sha256.Sum256([]byte(l.In.RunID))
+	retold := *p
+	retold.Interrupts = slices.Clone(p.Interrupts)
+	for n := range retold.Interrupts {
+		i := &retold.Interrupts[n]
+		if id := i.ID + "+" + hex.EncodeToString(sum[:4]); retoldID.MatchString(id) {
+			i.Object = agui.WithID(i.Object, id)
+		}
+	}
+	return &retold
+}
+
+// WithPublishedIDs returns the input of a request with the published ids in its resume.
+func WithPublishedIDs(in *agui.RunInput) *agui.RunInput {
+	if !slices.ContainsFunc(in.Resume, func(e agui.ResumeEntry) bool { return retoldID.MatchString(e.InterruptID) }) {
+		return in
+	}
+	out := *in
+	out.Resume = slices.Clone(in.Resume)
+	entries := agui.View(in.Raw).Get("resume").Array()
+	list := make([]json.RawMessage, len(entries))
+	for n, e := range entries {
+		list[n] = json.RawMessage(e.Raw)
+		if id := retoldID.FindStringSubmatch(e.Get("interruptId").Str); id != nil && n < len(out.Resume) {
+			list[n] = agui.SetString(list[n], "interruptId", id[1])
+			out.Resume[n].InterruptID = id[1]
+		}
+	}
+	out.Raw = agui.SetKey(in.Raw, "resume", agui.List(list))
+	return &out
+}

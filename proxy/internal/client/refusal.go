@@ -1,0 +1,63 @@
+package client
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+)
+
+// A Refusal is why a stream ends in an error, for the person at the screen. It is the member
+// metadata.holdpoint.refusal of the RUN_FINISHED, and of every interrupt that is told again.
+type Refusal struct {
+	Code   agui.Code `json:"code,omitempty"`
+	Text   string    `json:"text"`             // for people: no ids, no paths
+	Detail string    `json:"detail,omitempty"` // for developers: the message of the RUN_ERROR
+	// MayHaveRun reports that it is not known whether what was approved was carried out.
+	MayHaveRun bool `json:"mayHaveRun,omitempty"`
+	// Stands are the answers that count in place of the refused ones, for a page that words it
+	// itself.
+	Stands []contract.StandingAnswer `json:"stands,omitempty"`
+}
+
+// Explained returns a RUN_FINISHED with a refusal. It returns the event as it is if why is nil, or
+// for a client that is shown the backend's own form.
+func (l Listener) Explained(finish agui.Event, why *Refusal) agui.Event {
+	if why == nil || l.ownForm() {
+		return finish
+	}
+	return finish.With(withRefusal(finish.JSON, why))
+}
+
+// ExplainedQuestions returns a RUN_FINISHED whose interrupts say why they are told again.
+func ExplainedQuestions(finish agui.Event, why *Refusal) agui.Event {
+	var list []json.RawMessage
+	for _, i := range gjson.GetBytes(finish.JSON, "outcome.interrupts").Array() {
+		list = append(list, withRefusal([]byte(i.Raw), why))
+	}
+	return finish.With(agui.SetKey(finish.JSON, "outcome.interrupts", agui.List(list)))
+}
+
+// WithRefusal returns a pause whose interrupts say why they are told again.
+func WithRefusal(p *agui.Pause, why *Refusal) *agui.Pause {
+	told := *p
+	told.Interrupts = append([]agui.Interrupt(nil), p.Interrupts...)
+	for n := range told.Interrupts {
+		i := &told.Interrupts[n]
+		i.Object = withRefusal(i.Object, why)
+	}
+	return &told
+}
+
+// withRefusal returns an object with the refusal in its metadata. Metadata that is not an object
+// stays.
+func withRefusal(object []byte, why *Refusal) []byte {
+	if m := agui.View(object).Get("metadata"); m.Exists() && !m.IsObject() {
+		return object
+	} else if h := m.Get("holdpoint"); h.Exists() && !h.IsObject() {
+		return object
+	}
+	return agui.SetKey(object, "metadata.holdpoint.refusal", agui.MustMarshal(why))
+}

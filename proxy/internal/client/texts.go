@@ -1,0 +1,95 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/words"
+)
+
+func textStart(id, role string) agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type agui.Type `json:"type"`
+		ID   string    `json:"messageId"`
+		Role string    `json:"role"`
+	}{agui.TextStart, id, role}))
+}
+
+func textContent(id, text string) agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type  agui.Type `json:"type"`
+		ID    string    `json:"messageId"`
+		Delta string    `json:"delta"`
+	}{agui.TextContent, id, text}))
+}
+
+func textEnd(id string) agui.Event {
+	return agui.NewEvent(agui.MustMarshal(struct {
+		Type agui.Type `json:"type"`
+		ID   string    `json:"messageId"`
+	}{agui.TextEnd, id}))
+}
+
+// textMessage returns the events of a message of the assistant.
+func textMessage(id, text string) []agui.Event {
+	return []agui.Event{textStart(id, "assistant"), textContent(id, text), textEnd(id)}
+}
+
+// textID returns the id of the message that tells the pause as a text. It names the first question,
+// so that a chat shows what was asked after the record is gone.
+func textID(p *agui.Pause) string { return words.QuestionID(p.Interrupts[0].ID) }
+
+// maxShownArguments is how many bytes of a call's arguments a text shows.
+const maxShownArguments = 2000
+
+// QuestionText returns the events that tell a pause as a text. The text says what is asked, and
+// where it can be answered. It needs a stream without an open message.
+func QuestionText(p *agui.Pause) []agui.Event {
+	var text strings.Builder
+	for n := range p.Interrupts {
+		asked := &p.Interrupts[n]
+		message := gjson.GetBytes(asked.Object, "message").Str
+		if message != "" {
+			fmt.Fprintf(&text, "%s\n", message)
+		}
+		for _, call := range asked.Calls {
+			if call.Name != "" {
+				arguments := call.Args
+				if len(arguments) > maxShownArguments {
+					arguments = strings.ToValidUTF8(arguments[:maxShownArguments], "") + "..."
+				}
+				fmt.Fprintf(&text, "The agent asks to call the tool %s with %s.\n", call.Name, arguments)
+			}
+		}
+		if message == "" && len(asked.Calls) == 0 {
+			fmt.Fprintf(&text, "The agent waits for an answer (%s).\n", asked.Reason())
+		}
+	}
+	text.WriteString("This program cannot answer that. It can be answered at the desk, or in another client of this conversation. " +
+		"If it is not answered before your next message, that message cancels it.")
+	return textMessage(textID(p), text.String())
+}
+
+// WasToldByText reports whether the client was told the pause as a text and can answer it in no
+// form. A new message of its person gives such a pause up, as a cancel does.
+func (l Listener) WasToldByText(p *agui.Pause) bool {
+	if l.FormOf(p) != ByText {
+		return false
+	}
+	return p.ByText || slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return m.ID == textID(p) })
+}
+
+// QuestionsOfTexts returns the questions that texts among the messages of the request tell.
+func (l Listener) QuestionsOfTexts() []string {
+	var ids []string
+	for n := range l.Came {
+		if id, is := words.QuestionOf(l.Came[n].ID); is {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
