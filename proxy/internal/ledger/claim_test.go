@@ -1,11 +1,27 @@
 package ledger
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/internal/door"
+	"holdpoint/internal/event"
+	"holdpoint/store"
 )
+
+// pause returns a pause with one question.
+func pause(id string) *agui.Pause {
+	return &agui.Pause{ID: id, Digest: "asked " + id, Interrupts: []agui.Interrupt{{
+		ID: "question of " + id, Object: []byte(`{"id":"question of ` + id + `","reason":"tool_call"}`),
+	}}}
+}
 
 // open opens a pause with one question, and returns it.
 func open(t *testing.T, l *Ledger, id string) *agui.Pause {
@@ -17,11 +33,325 @@ func open(t *testing.T, l *Ledger, id string) *agui.Pause {
 	return p
 }
 
-// pause returns a pause with one question.
-func pause(id string) *agui.Pause {
-	return &agui.Pause{ID: id, Digest: "asked " + id, Interrupts: []agui.Interrupt{{
-		ID: "question of " + id, Object: []byte(`{"id":"question of ` + id + `","reason":"tool_call"}`),
-	}}}
+// Answers to the question of a pause.
+func yes(p *agui.Pause) []agui.Answer { return answered(p, `{"approved":true}`) }
+
+func no(p *agui.Pause) []agui.Answer { return answered(p, `{"approved":false}`) }
+
+func answered(p *agui.Pause, payload string) []agui.Answer {
+	return []agui.Answer{{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte(payload)}}
+}
+
+// take takes a pause for answers.
+func take(l *Ledger, p *agui.Pause, list []agui.Answer) (*Claim, error) {
+	return l.Take(p, list, make([]agui.Reading, len(list)), time.Now())
+}
+
+// decided is a decision on the question of a pause, as another door has it.
+func decided(p *agui.Pause, a agui.Answer) []agui.Decision {
+	return []agui.Decision{{Question: a.ID, Status: a.Status, Payload: a.Payload, Digest: contract.DigestOf(a), Door: string(event.Desk)}}
+}
+
+const (
+	claiming = "resume.claiming"
+	claimed  = "resume.claimed"
+	released = "resume.released"
+	resolved = "interrupt.resolved"
+	raised   = "interrupt.raised"
+	inDoubt  = "resume.in_doubt"
+)
+
+// The way of a claim to the store: who gets it, what is told, and what stands afterwards.
+func TestTake(t *testing.T) {
+	// end ends the pause by another claim.
+	end := func(list func(*agui.Pause) []agui.Answer) func(*testing.T, *Ledger, *faults, *agui.Pause) {
+		return func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
+			c, err := take(l, p, list(p))
+			if err == nil {
+				err = c.Finish(store.Result{How: store.Finished}, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	claim := func(list func(*agui.Pause) []agui.Answer) func(*testing.T, *Ledger, *faults, *agui.Pause) {
+		return func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
+			c, err := take(l, p, list(p))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Stop)
+		}
+	}
+	nothing := func(*testing.T, *Ledger, *faults, *agui.Pause) {}
+	for situation, c := range map[string]struct {
+		before  func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
+		fails   []event.Kind // events that are not taken; the audit is required
+		err     error        // nil: the claim is taken
+		quicker bool
+		state   store.State
+		heard   string
+		steps   string // of the store, after before
+	}{
+		"the question is open": {
+			before: nothing, state: store.Claimed, heard: claiming + " " + claimed, steps: "Claim",
+		},
+		"the reply is lost": {
+			before: func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.loses("Claim", 1) },
+			state:  store.Claimed, heard: claiming + " " + claimed, steps: "Claim Claim",
+		},
+		"both replies are lost: nothing was sent, so the pause is given back": {
+			before: func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.loses("Claim", 2) },
+			err:    errDown, state: store.Open, heard: claiming, steps: "Claim Claim Release",
+		},
+		"the store is away": {
+			before: func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.refuses("Claim") },
+			err:    errDown, state: store.Open, heard: claiming, steps: "Claim Claim Release",
+		},
+		"the same answers are on their way": {
+			before: claim(yes), err: store.ErrReplay, quicker: true, state: store.Claimed, heard: claiming, steps: "Claim",
+		},
+		"other answers are on their way": {
+			before: claim(no), err: store.ErrConflict, quicker: true, state: store.Claimed, heard: claiming, steps: "Claim",
+		},
+		"the same answers have ended it": {
+			before: end(yes), err: store.ErrReplay, quicker: true, heard: claiming, steps: "Claim",
+		},
+		"other answers have ended it": {
+			before: end(no), err: store.ErrConflict, quicker: true, heard: claiming, steps: "Claim",
+		},
+		"it was closed without an answer": {
+			before: func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
+				if err := l.Close(p.ID, store.Result{How: store.Withdrawn}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			err: store.ErrConflict, quicker: true, heard: claiming, steps: "Claim",
+		},
+		"its question was decided otherwise at the desk": {
+			before: func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
+				if err := l.Decide(p, decided(p, no(p)[0])); err != nil {
+					t.Fatal(err)
+				}
+			},
+			err: store.ErrStale, quicker: true, state: store.Open, heard: claiming, steps: "Claim",
+		},
+		"the store does not know it": {
+			before: func(_ *testing.T, l *Ledger, _ *faults, _ *agui.Pause) { l.Key = "another" },
+			err:    store.ErrNotFound, quicker: true, heard: claiming, steps: "Claim",
+		},
+		"the audit is required, and cannot write that it is claimed": {
+			before: nothing, fails: []event.Kind{event.Claiming}, err: door.ErrNotWritten, state: store.Open, steps: "Release",
+		},
+		"the audit cannot write it after the step: it is given back": {
+			before: nothing, fails: []event.Kind{event.Claimed}, err: door.ErrNotWritten, state: store.Open, heard: claiming, steps: "Claim Release",
+		},
+	} {
+		t.Run(situation, func(t *testing.T) {
+			f, h := newFaults(), &hearer{}
+			l := New(f, "t", heardBy(h, true), nil)
+			p := open(t, l, "p")
+			c.before(t, l, f, p)
+			h.kinds, h.fails = nil, c.fails
+			f.asked()
+			got, err := take(l, p, yes(p))
+			got.Stop()
+			if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) || got.Held() != (c.err == nil) || !errors.Is(l.Refused(), c.err) {
+				t.Fatalf("held %t (%v, refused %v), want %v", got.Held(), err, l.Refused(), c.err)
+			}
+			if err != nil && Quicker(err) != c.quicker {
+				t.Errorf("somebody was quicker: %t, want %t", Quicker(err), c.quicker)
+			}
+			if state := f.record(t, l.Key).State; state != c.state {
+				t.Errorf("the record is %q, want %q", state, c.state)
+			}
+			if heard := h.heard(); heard != c.heard {
+				t.Errorf("heard %q, want %q", heard, c.heard)
+			}
+			if steps := strings.Join(f.asked(), " "); steps != c.steps {
+				t.Errorf("steps %q, want %q", steps, c.steps)
+			}
+		})
+	}
+}
+
+// The end of a claim: what stands in the record, what is told, and what the run hears of it.
+func TestEndOfAClaim(t *testing.T) {
+	errored := store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_ERROR","code":"X"}`)}
+	finished := store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_FINISHED"}`)}
+	// doubted lets the lease lapse, and has somebody be told of the doubt.
+	doubted := func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
+		lapse(f)
+		if err := l.Close(p.ID, store.Result{How: store.Doubtful}); err != nil {
+			t.Fatal(err)
+		}
+		f.heals()
+	}
+	for situation, c := range map[string]struct {
+		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
+		result store.Result
+		back   bool   // it is given back
+		asks   string // the pause that the run ends in, "" if it asks nothing
+		given  bool   // it is open again
+		err    error
+		state  store.State
+		heard  string
+	}{
+		"the run has ended":                    {result: finished, heard: resolved},
+		"the run has ended with an error":      {result: errored, heard: resolved},
+		"nobody knows what the backend did":    {result: store.Result{How: store.Doubtful}, state: store.InDoubt, heard: inDoubt},
+		"the backend does not know it":         {result: store.Result{How: store.Lost}, heard: "interrupt.lost"},
+		"the run asks something else":          {result: finished, asks: "q", state: store.Open, heard: resolved + " " + raised},
+		"the backend did nothing":              {back: true, given: true, state: store.Open, heard: released},
+		"the reply is lost":                    {before: loses("Finish"), result: finished, heard: resolved},
+		"the reply is lost, and the run asks":  {before: loses("Finish"), result: finished, asks: "q", state: store.Open, heard: resolved + " " + raised},
+		"the reply is lost, of giving it back": {before: loses("Release"), back: true, given: true, state: store.Open, heard: released},
+		"the store is away":                    {before: refuses("Finish"), result: finished, err: errDown, state: store.Claimed, heard: inDoubt},
+		"the store is away, and the run asks":  {before: refuses("Finish"), result: finished, asks: "q", err: errDown, state: store.Claimed, heard: inDoubt},
+		"the store is away, to give it back":   {before: refuses("Release"), back: true, err: errDown, state: store.Claimed},
+		"the claim has lapsed, and nobody came": {before: func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) {
+			lapse(f)
+		}, result: finished, heard: resolved},
+		"the claim has lapsed, and the doubt was told: the run has its end":   {before: doubted, result: finished},
+		"the claim has lapsed, and the doubt was told: its question is kept":  {before: doubted, result: finished, asks: "q", err: store.ErrStale},
+		"the claim has lapsed, and the doubt was told: nothing is given back": {before: doubted, back: true},
+	} {
+		t.Run(situation, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, h := newFaults(), &hearer{}
+				l := New(f, "t", heardBy(h, false), nil)
+				p := open(t, l, "p")
+				claim, err := take(l, p, yes(p))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.before != nil {
+					c.before(t, l, f, p)
+				}
+				h.kinds = nil
+				given := false
+				if c.asks != "" {
+					err = claim.Finish(c.result, pause(c.asks))
+				} else {
+					given, err = claim.End(c.result, c.back)
+				}
+				if given != c.given || err != c.err {
+					t.Errorf("given back %t (%v), want %t (%v)", given, err, c.given, c.err)
+				}
+				if heard := h.heard(); heard != c.heard {
+					t.Errorf("heard %q, want %q", heard, c.heard)
+				}
+				f.heals()
+				rec := f.record(t, "t")
+				if rec.State != c.state {
+					t.Errorf("the record is %q, want %q", rec.State, c.state)
+				}
+				if c.state == store.None && c.err == nil && c.result.Finish != nil && c.heard != "" {
+					if r := rec.Results[0]; len(r.Given) != 1 || r.Given[0].ID != p.Interrupts[0].ID || string(r.Given[0].Payload) != `{"approved":true}` {
+						t.Errorf("the result keeps the answers %+v", r.Given)
+					}
+				}
+				before := f.record(t, "t")
+				if again, err := claim.End(finished, true); claim.Held() || again || err != nil {
+					t.Errorf("a claim that has ended: held %t, given back %t (%v)", claim.Held(), again, err)
+				}
+				time.Sleep(3 * LeaseTime) // nobody renews it
+				if now := f.record(t, "t"); now.State != before.State && now.State != store.InDoubt || len(now.Results) != len(before.Results) {
+					t.Errorf("the record was %+v, and is %+v", before, now)
+				}
+			})
+		})
+	}
+}
+
+func loses(step string) func(*testing.T, *Ledger, *faults, *agui.Pause) {
+	return func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.loses(step, 1) }
+}
+
+func refuses(step string) func(*testing.T, *Ledger, *faults, *agui.Pause) {
+	return func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.refuses(step) }
+}
+
+// A run without answers has no claim, and may ask it all the same.
+func TestNoClaim(t *testing.T) {
+	var c *Claim
+	c.Stop()
+	back, err := c.End(store.Result{How: store.Finished}, true)
+	if c.Held() || back || err != nil || c.Stands(t.Context()) != nil {
+		t.Errorf("held %t, given back %t (%v), stands: %v", c.Held(), back, err, c.Stands(t.Context()))
+	}
+}
+
+// lapse lets the lease of a claim lapse that was taken just now. It is between two tries of the
+// renewals then.
+func lapse(f *faults) {
+	f.refuses("Renew")
+	time.Sleep(LeaseTime + renewAgain/2)
+}
+
+// A claim stands before each send, or nothing is sent.
+func TestStands(t *testing.T) {
+	for situation, c := range map[string]struct {
+		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
+		err    error
+		asks   bool // the store is asked
+	}{
+		"it was taken just now": {before: func(*testing.T, *Ledger, *faults, *agui.Pause) {}},
+		"it has renewed itself": {before: func(*testing.T, *Ledger, *faults, *agui.Pause) { time.Sleep(10 * LeaseTime) }},
+		"the store lost replies for a time": {before: func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) {
+			time.Sleep(leaseRenew + time.Second)
+			f.refuses("Renew")
+			time.Sleep(leaseRenew + time.Second)
+			f.heals()
+			time.Sleep(LeaseTime)
+		}},
+		"its lease has lapsed, and nobody came": {before: func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) {
+			lapse(f)
+			f.heals()
+		}, asks: true},
+		"its lease has lapsed, and the store is away": {before: func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) {
+			lapse(f)
+		}, err: ErrNotKnown, asks: true},
+		"its lease has lapsed, and the doubt was told": {before: func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
+			lapse(f)
+			f.heals()
+			if err := l.Close(p.ID, store.Result{How: store.Doubtful}); err != nil {
+				t.Fatal(err)
+			}
+		}, err: ErrLapsed, asks: true},
+		"the store's clock is ahead, and the doubt was told": {before: func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) {
+			f.decide(func(step string, do func() error) error {
+				if step == "Renew" {
+					return store.ErrStale
+				}
+				return do()
+			})
+			time.Sleep(LeaseTime / 2)
+		}, err: ErrLapsed, asks: true},
+	} {
+		t.Run(situation, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFaults()
+				l := New(f, "t", Voice{}, nil)
+				p := open(t, l, "p")
+				claim, err := take(l, p, yes(p))
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.before(t, l, f, p)
+				claim.Stop()
+				synctest.Wait()
+				f.asked()
+				if err := claim.Stands(context.Background()); err != c.err {
+					t.Errorf("stands: %v, want %v", err, c.err)
+				}
+				if asked := slices.Contains(f.asked(), "Renew"); asked != c.asks {
+					t.Errorf("the store is asked: %t, want %t", asked, c.asks)
+				}
+			})
+		})
+	}
 }
 
 // TestLargeAnswerIsNotKept: of a large answer the result keeps the digest only, and of several that

@@ -19,10 +19,10 @@ var errDown = errors.New("the store is down")
 // reply was lost.
 type faults struct {
 	store.Store
-	at func(step string, do func() error) error // nil: every step is done
 
 	mu    sync.Mutex
-	steps []string // that were asked for
+	at    func(step string, do func() error) error // nil: every step is done
+	steps []string                                 // that were asked for
 }
 
 func newFaults() *faults { return &faults{Store: memory.New(memory.Options{})} }
@@ -30,33 +30,53 @@ func newFaults() *faults { return &faults{Store: memory.New(memory.Options{})} }
 func (f *faults) step(name string, do func() error) error {
 	f.mu.Lock()
 	f.steps = append(f.steps, name)
+	at := f.at
 	f.mu.Unlock()
-	if f.at == nil {
+	if at == nil {
 		return do()
 	}
-	return f.at(name, do)
+	return at(name, do)
+}
+
+// decide has at decide from now on what becomes of each step.
+func (f *faults) decide(at func(step string, do func() error) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = at
+}
+
+// heals has every step be done.
+func (f *faults) heals() { f.decide(nil) }
+
+// asked returns the steps that were asked for since the last call.
+func (f *faults) asked() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := f.steps
+	f.steps = nil
+	return list
 }
 
 // loses has the replies of the first steps of that name be lost; n of them.
 func (f *faults) loses(step string, n int) {
-	f.at = func(name string, do func() error) error {
+	f.decide(func(name string, do func() error) error {
 		err := do()
 		if name != step || n == 0 {
 			return err
 		}
 		n--
 		return errDown
-	}
+	})
 }
 
 // refuses has the steps of that name not be done.
 func (f *faults) refuses(step string) {
-	f.at = func(name string, do func() error) error {
+	f.decide(func(name string, do func() error) error {
 		if name == step {
 			return errDown
 		}
 		return do()
-	}
+	})
 }
 
 func (f *faults) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {

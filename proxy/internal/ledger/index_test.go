@@ -4,13 +4,200 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"holdpoint/internal/agui"
+	"holdpoint/internal/principal"
 	"holdpoint/store"
 )
+
+// minted is an id that Holdpoint has published.
+const minted = "native~AAAAAAAAAAAA"
+
+// asking returns a pause with one question about calls.
+func asking(id string, calls ...agui.AskedCall) *agui.Pause {
+	p := pause("p")
+	p.Interrupts[0].ID, p.Interrupts[0].Calls = id, calls
+	return p
+}
+
+// editable is asking for a question that offers edits.
+func editable(id string, calls ...agui.AskedCall) *agui.Pause {
+	p := asking(id, calls...)
+	p.Interrupts[0].Object = []byte(`{"id":"x","responseSchema":{"properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}}}}`)
+	return p
+}
+
+// What the index leads from, for each form of a question.
+func TestIndexKeys(t *testing.T) {
+	x := Index{"tenant", "agent", "/path"}
+	call := agui.AskedCall{ID: "c", Name: "mail", Args: `{"b":1,"a":2}`}
+	parts := agui.Call{ID: "c", Name: "mail", Args: `{"a":2,"b":1}`}.Parts()
+	by := func(w string) store.Key { return x.Key(ByCall, append(slices.Clone(parts), w)...) }
+	edited := func(w string) store.Key { return x.Key(ByEditedCall, "c", "mail", w) }
+	both := Trail{Witnesses: []string{"first", "last"}}
+	for situation, c := range map[string]struct {
+		pause *agui.Pause
+		trail Trail
+		want  []store.Key
+	}{
+		"an id of Holdpoint's":                         {asking(minted), both, []store.Key{x.Key(ByQuestion, minted)}},
+		"an id of the backend's":                       {asking("native"), both, nil},
+		"a call, with two witnesses":                   {asking("native", call), both, []store.Key{by("first"), by("last")}},
+		"a call, without a witness":                    {asking("native", call), Trail{}, nil},
+		"a call that leads by itself":                  {asking("native", call), Trail{Alone: true}, []store.Key{x.Key(ByCallAlone, parts...)}},
+		"the same call twice":                          {asking("native", call, call), Trail{Witnesses: []string{"w"}}, []store.Key{by("w")}},
+		"a call whose arguments are unknown":           {asking("native", agui.AskedCall{ID: "c", Name: "mail", Unknown: true}), both, nil},
+		"a call without an id":                         {asking("native", agui.AskedCall{Name: "mail"}), both, nil},
+		"a call without a tool":                        {asking("native", agui.AskedCall{ID: "c"}), both, nil},
+		"edits, and the backend reads a whole call":    {editable("native", call), Trail{Witnesses: []string{"w"}, Edits: true}, []store.Key{by("w"), edited("w")}},
+		"edits, and the backend keeps its own call":    {editable("native", call), Trail{Witnesses: []string{"w"}}, []store.Key{by("w")}},
+		"no edits, and the backend reads a whole call": {asking("native", call), Trail{Witnesses: []string{"w"}, Edits: true}, []store.Key{by("w")}},
+	} {
+		t.Run(situation, func(t *testing.T) {
+			if got := x.Keys(c.pause, c.trail); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+	for _, other := range []Index{{"other", "agent", "/path"}, {"tenant", "other", "/path"}, {"tenant", "agent", "/other"}} {
+		if other.Key(ByQuestion, minted) == x.Key(ByQuestion, minted) {
+			t.Errorf("%+v has the entries of %+v", other, x)
+		}
+	}
+}
+
+// A pause with very many questions and calls has a bounded number of entries.
+func TestIndexIsBounded(t *testing.T) {
+	p := &agui.Pause{ID: "p"}
+	for n := range 10 * maxIndexed {
+		i := asking(fmt.Sprintf("n%d~AAAAAAAAAAAA", n), agui.AskedCall{ID: fmt.Sprint("c", n), Name: "mail"}).Interrupts[0]
+		p.Interrupts = append(p.Interrupts, i)
+	}
+	if keys := (Index{}).Keys(p, Trail{Witnesses: []string{"w"}}); len(keys) != 2*maxIndexed {
+		t.Errorf("%d entries, want %d", len(keys), 2*maxIndexed)
+	}
+}
+
+// owner is ann as the owner of records.
+func owner(t *testing.T, key string) principal.Owner {
+	t.Helper()
+	peers, err := principal.ParsePeers("192.0.2.0/24") // httptest's
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := principal.ParseRing(strings.Repeat(key, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := httptest.NewRequest(http.MethodPost, "/agent", nil)
+	req.Header.Set("X-User", "ann")
+	who, refused := principal.New(principal.Options{Peers: peers, PrincipalHeader: "X-User", Keys: ring}).Ask(req, false)
+	if refused != nil {
+		t.Fatal(refused.Reason)
+	}
+	return who.Owner()
+}
+
+// Where an entry leads to: which places, and whether the record of one may be looked at.
+func TestFind(t *testing.T) {
+	ann, nobody := owner(t, "k"), principal.Owner{}
+	enter := func(t *testing.T, f *faults, thread store.Key, p *agui.Pause, who string) {
+		l := New(f, thread, Voice{}, nil)
+		l.Owner = who
+		if err := errors.Join(l.Enter([]store.Key{"entry"}, p, agui.SeenMessage{}, 1), l.Open(p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for situation, c := range map[string]struct {
+		before func(t *testing.T, f *faults)
+		who    principal.Owner
+		places []Place
+		seen   []string // the pauses whose records may be looked at
+		err    error
+	}{
+		"nothing was entered": {before: func(*testing.T, *faults) {}},
+		"a question waits on another thread": {
+			before: func(t *testing.T, f *faults) { enter(t, f, "a", pause("p"), "") },
+			places: []Place{{Key: "a", Pause: "p"}}, seen: []string{"p"},
+		},
+		"two questions wait, the newest comes first": {
+			before: func(t *testing.T, f *faults) {
+				enter(t, f, "a", pause("p"), "")
+				enter(t, f, "b", pause("q"), "")
+			},
+			places: []Place{{Key: "b", Pause: "q"}, {Key: "a", Pause: "p"}}, seen: []string{"q", "p"},
+		},
+		"the question has ended": {
+			before: func(t *testing.T, f *faults) {
+				enter(t, f, "a", pause("p"), "")
+				if err := New(f, "a", Voice{}, nil).Close("p", store.Result{How: store.Withdrawn}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			places: []Place{{Key: "a", Pause: "p"}}, seen: []string{"p"},
+		},
+		"the entry has no question: its pause was not kept": {
+			before: func(t *testing.T, f *faults) {
+				if err := New(f, "a", Voice{}, nil).Enter([]store.Key{"entry"}, pause("p"), agui.SeenMessage{}, 1); err != nil {
+					t.Fatal(err)
+				}
+			},
+			places: []Place{{Key: "a", Pause: "p"}},
+		},
+		"the question is another principal's": {
+			before: func(t *testing.T, f *faults) { enter(t, f, "a", pause("p"), "another") },
+			who:    ann, places: []Place{{Key: "a", Pause: "p"}},
+		},
+		"the question is the principal's": {
+			before: func(t *testing.T, f *faults) { enter(t, f, "a", pause("p"), ann.ID()) },
+			who:    ann, places: []Place{{Key: "a", Pause: "p"}}, seen: []string{"p"},
+		},
+		"the question is a principal's, and the request has none": {
+			before: func(t *testing.T, f *faults) { enter(t, f, "a", pause("p"), ann.ID()) },
+			who:    nobody, places: []Place{{Key: "a", Pause: "p"}},
+		},
+		"the note is something else": {before: func(t *testing.T, f *faults) {
+			if err := New(f, "a", Voice{}, nil).RememberAt("entry", store.Note{ID: "n", Text: []byte(`{"key":"a","pause":"other"}`)}, 1); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"the store is away": {before: func(_ *testing.T, f *faults) { f.refuses("Load") }, err: errDown},
+	} {
+		t.Run(situation, func(t *testing.T) {
+			f := newFaults()
+			c.before(t, f)
+			l := New(f, "t", Voice{}, nil)
+			places, err := l.Find("entry", "entry")
+			if !slices.Equal(places, c.places) || err != c.err {
+				t.Fatalf("places %+v (%v), want %+v (%v)", places, err, c.places, c.err)
+			}
+			var seen []string
+			for _, at := range places {
+				rec, err := l.RecordAt(at, c.who)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rec != nil {
+					seen = append(seen, at.Pause)
+				}
+			}
+			if !slices.Equal(seen, c.seen) {
+				t.Errorf("may be looked at: %q, want %q", seen, c.seen)
+			}
+			if rec := f.record(t, "t"); rec.Owner != "" || rec.State != store.None {
+				t.Errorf("the request's own thread was changed: %+v", rec)
+			}
+		})
+	}
+}
 
 // A silentIndex is a store that never ends a Remember by itself.
 type silentIndex struct {

@@ -90,7 +90,7 @@ func TestOccupy(t *testing.T) {
 				if (o != nil) != c.free || err != c.err {
 					t.Fatalf("occupied: %t (%v), want %t (%v)", o != nil, err, c.free, c.err)
 				}
-				f.at = nil
+				f.heals()
 				if !c.free {
 					if now := len(f.record(t, "other").Busy); now != before {
 						t.Errorf("%d runs are there, want %d", now, before)

@@ -1,0 +1,78 @@
+package ledger
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/internal/event"
+	"holdpoint/store"
+)
+
+var errFull = errors.New("the disk is full")
+
+// A hearer hears events. It fails at those of some kinds.
+type hearer struct {
+	kinds []event.Kind
+	fails []event.Kind
+}
+
+func (h *hearer) Take(e *event.Event) error {
+	if slices.Contains(h.fails, e.Kind) {
+		return errFull
+	}
+	h.kinds = append(h.kinds, e.Kind)
+	return nil
+}
+
+// heard returns what was heard since the last call, as one text.
+func (h *hearer) heard() string {
+	list := make([]string, len(h.kinds))
+	for n, k := range h.kinds {
+		list[n] = string(k)
+	}
+	h.kinds = nil
+	return strings.Join(list, " ")
+}
+
+// heardBy returns a Voice whose events somebody hears.
+func heardBy(h *hearer, required bool) Voice {
+	return Voice{Sinks: &Sinks{Events: h, Required: required, Now: time.Now}, Thread: "t", Run: "r"}
+}
+
+// TestNotices: what is to be sent of a step stands in the record with the step, and once, however
+// often the step was made.
+func TestNotices(t *testing.T) {
+	for situation, c := range map[string]struct {
+		at     func(f *faults)
+		posted int
+		sent   int
+	}{
+		"the step is done":         {func(*faults) {}, 1, 1},
+		"its reply is lost":        {func(f *faults) { f.loses("Open", 1) }, 1, 1},
+		"the store is away":        {func(f *faults) { f.refuses("Open") }, 0, 0},
+		"a question is open there": {func(f *faults) { open(t, New(f, "t", Voice{}, nil), "earlier") }, 0, 0},
+	} {
+		t.Run(situation, func(t *testing.T) {
+			f, posted := newFaults(), 0
+			c.at(f)
+			l := New(f, "t", Voice{Sinks: &Sinks{
+				Now:    time.Now,
+				Posted: func(store.Key) { posted++ },
+				Notices: func(e *event.Event) (store.Notice, bool) {
+					return store.Notice{ID: string(e.Kind), Body: []byte(`{}`)}, true
+				},
+			}}, nil)
+			_ = l.Open(pause("p"))
+			sent := 0
+			if box := f.record(t, "t").Outbox; box != nil {
+				sent = len(box.Notices)
+			}
+			if posted != c.posted || sent != c.sent {
+				t.Errorf("posted %d, %d to send; want %d, %d", posted, sent, c.posted, c.sent)
+			}
+		})
+	}
+}
