@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -59,6 +61,111 @@ func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestQuestionsAsTextsOnNewThreads: the in-tree client takes a new thread for each run, unless its
+// program keeps one. A question that it is told as a text is then of a thread to which it does not
+// return. Its next message is answered on its own thread, and nothing runs. The question stands,
+// and whoever knows its thread can answer it: what is approved runs once.
+func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		b          *backend
+		agent, say string
+	}{
+		"LangGraph":   {&backend{name: "0.0.47", mode: "default", server: need(t, "langgraph", "0.0.47")}, "approve", "go"},
+		"pydantic-ai": {&backend{name: "pydantic-ai", mode: "stateless", server: need(t, "pydanticai", "2.68.0")}, "agent", "delete a.txt"},
+		"agno":        {&backend{name: "agno", mode: "default", server: need(t, "agno", "3.1.10")}, "agui", "delete a.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := ownHoldpoint(t, c.b.url(), nil)
+			threads := &sentThreads{}
+			app := &dotnetclient.Application{
+				Client: dotnetclient.InTreeClient{
+					Connection: dotnetclient.Connection{URL: h.address + "/" + c.agent, HTTP: &http.Client{Transport: threads}},
+					Invoking:   dotnetclient.MEAI108,
+				},
+				DropsThrown: true,
+			}
+			says := func(words, want string) {
+				t.Helper()
+				run := app.Say(words)
+				if run.Thrown != nil || len(run.Failures) > 0 || !strings.Contains(run.Text, want) {
+					t.Fatalf("%s: the chat says %q, want %q: %v %v", words, run.Text, want, run.Thrown, run.Failures)
+				}
+			}
+			const text = "If this program takes a new thread for each message, the question waits on."
+			says(c.say, text)
+			for range 2 {
+				said := "plain hello " + fresh("n")
+				says(said, said)
+			}
+			says(c.say, text) // another question, of another thread
+			if len(threads.list) != 4 || threads.list[0] == threads.list[1] || threads.list[0] == threads.list[3] {
+				t.Fatalf("the client does not take new threads: %v", threads.list)
+			}
+			for _, thread := range threads.list {
+				if l := c.b.ledger(t, thread); len(l.Effects) > 0 {
+					t.Errorf("ran though nobody approved it: %v", l.Effects)
+				}
+			}
+			first := &handChat{t: t, address: h.address + "/" + c.agent, thread: threads.list[0], messages: threads.messages[0]}
+			_, told := first.run(`"tools":[],"context":[],"state":{},"forwardedProps":{}`)
+			for _, line := range strings.Split(told, "\n") { // it takes the messages that it is shown
+				var ev struct {
+					Type     string
+					Messages []json.RawMessage
+				}
+				if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &ev) == nil && ev.Type == "MESSAGES_SNAPSHOT" {
+					first.messages = nil
+					for _, m := range ev.Messages {
+						first.messages = append(first.messages, string(m))
+					}
+				}
+			}
+			if len(first.asked) != 1 {
+				t.Fatalf("the question of the first thread does not stand: %s", first.text)
+			}
+			asked := first.asked
+			for range 2 {
+				if _, told := first.run(`"tools":[],"context":[],"state":{},"forwardedProps":{},` + entries(asked, yesEntry)); strings.Contains(told, `"RUN_ERROR"`) {
+					t.Errorf("told %s", told)
+				}
+			}
+			if l := c.b.ledger(t, threads.list[0]); len(l.Effects) != 1 {
+				t.Errorf("the approved action ran %d times", len(l.Effects))
+			}
+		})
+	}
+}
+
+// A sentThreads is a transport that keeps the thread and the messages of each request.
+type sentThreads struct {
+	list     []string
+	messages [][]string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *sentThreads) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var in struct {
+		ThreadID string
+		Messages []json.RawMessage
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	var messages []string
+	for _, m := range in.Messages {
+		messages = append(messages, string(m))
+	}
+	s.list, s.messages = append(s.list, in.ThreadID), append(s.messages, messages)
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // TestAGUIClientBeforePythonBackends: AGUI.Client writes no id into a message of the user, and most

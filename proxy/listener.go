@@ -50,7 +50,7 @@ func (r *run) questionText(p *agui.Pause) []agui.Event {
 	if r.transcript != nil {
 		events = r.transcript.Unclosed(false)
 	}
-	return append(events, client.QuestionText(p)...)
+	return append(events, client.QuestionText(p, r.takesNewThreads())...)
 }
 
 // givesUp reports whether a new message of the person gives the open pause up: the client was told

@@ -47,8 +47,9 @@ func textID(p *agui.Pause) string { return words.QuestionID(p.Interrupts[0].ID) 
 const maxShownArguments = 2000
 
 // QuestionText returns the events that tell a pause as a text. The text says what is asked, and
-// where it can be answered. It needs a stream without an open message.
-func QuestionText(p *agui.Pause) []agui.Event {
+// where it can be answered. It needs a stream without an open message. newThreads reports that the
+// client may not come back to the thread of the question.
+func QuestionText(p *agui.Pause, newThreads bool) []agui.Event {
 	var text strings.Builder
 	for n := range p.Interrupts {
 		asked := &p.Interrupts[n]
@@ -71,6 +72,9 @@ func QuestionText(p *agui.Pause) []agui.Event {
 	}
 	text.WriteString("This program cannot answer that. It can be answered at the desk, or in another client of this conversation. " +
 		"If it is not answered before your next message, that message cancels it.")
+	if newThreads {
+		text.WriteString(" If this program takes a new thread for each message, the question waits on.")
+	}
 	return textMessage(textID(p), text.String())
 }
 
