@@ -1,15 +1,12 @@
 package proxy
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"holdpoint/store"
 	"holdpoint/store/memory"
@@ -60,65 +57,6 @@ func TestBodiesThatAreBeingReadAreBounded(t *testing.T) {
 		} else if status != http.StatusServiceUnavailable {
 			t.Fatal(status, got)
 		}
-	}
-}
-
-// TestBodyRoom: who waits gets what is given back, and one address no more than its share.
-func TestBodyRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		room := &bodyRoom{limit: 1000, share: 300}
-		a, b, c := &bodyHold{room: room, from: 1}, &bodyHold{room: room, from: 2}, &bodyHold{room: room}
-		want := func(err error, status int) {
-			t.Helper()
-			var refused *requestError
-			if got := errors.As(err, &refused); got != (status != 0) || got && refused.status != status {
-				t.Error(err)
-			}
-		}
-		want(a.take(t.Context(), 300), 0)
-		began := time.Now()
-		want(a.take(t.Context(), 1), 503)
-		want((&bodyHold{room: room, from: 1}).take(t.Context(), 1), 503)
-		if waited := time.Since(began); waited != 2*roomWait {
-			t.Errorf("waited %v", waited)
-		}
-		want(b.take(t.Context(), 300), 0)
-		want(c.take(t.Context(), 400), 0)
-		go func() {
-			time.Sleep(roomWait / 2)
-			a.giveBack()
-		}()
-		want(c.take(t.Context(), 100), 0)
-		b.giveBack()
-		c.giveBack()
-		c.giveBack()
-		if room.taken != 0 || len(room.from) != 0 {
-			t.Errorf("%+v", room)
-		}
-	})
-}
-
-func TestClientHash(t *testing.T) {
-	h := &Handler{opts: Options{AddressShare: 10}}
-	of := func(address string) uint64 { return h.clientHash(&http.Request{RemoteAddr: address}) }
-	for name, c := range map[string]struct {
-		a, b string
-		same bool
-	}{
-		"ports":                    {"192.0.2.1:1", "192.0.2.1:2", true},
-		"addresses":                {"192.0.2.1:1", "192.0.2.2:1", false},
-		"IPv4 in IPv6":             {"192.0.2.1:1", "[::ffff:192.0.2.1]:1", true},
-		"a network":                {"[2001:db8::1]:1", "[2001:db8::ffff:2]:1", true},
-		"another network":          {"[2001:db8::1]:1", "[2001:db8:0:1::1]:1", false},
-		"an address with a zone":   {"[fe80::1%eth0]:1", "[fe80::1%eth1]:1", true},
-		"something else, and none": {"@", "", true},
-	} {
-		if a, b := of(c.a), of(c.b); (a == b) != c.same || (a == 0) != (c.a == "@") {
-			t.Errorf("%s: %d and %d", name, a, b)
-		}
-	}
-	if h.opts.AddressShare = 0; of("192.0.2.1:1") != 0 {
-		t.Error("there are no shares")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"holdpoint/proxy/internal/cors"
+	"holdpoint/proxy/internal/intake"
 	"holdpoint/translate"
 )
 
@@ -239,7 +240,7 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 				if path == "" {
 					path = "/"
 				}
-				misled, method := misleading(path), own.method
+				misled, method := intake.Misleading(path), own.method
 				if method == "" {
 					method = http.MethodPost
 				}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/proxy/internal/intake"
 )
 
 // sends sends a body by any method and gives the status and the answer's headers.
@@ -206,7 +206,7 @@ var formCases = []struct {
 	{"with escapes", "multipart/form-data; boundary=x", named(`thread\Id`, `run%49d`), true},
 	{"a name in pieces", "multipart/form-data; boundary=x", multipart(`Content-Disposition: form-data; name*=utf-8''threadId`), true},
 	{"an encoded word", "multipart/form-data; boundary=x", named(`=?utf-8?q?threadId?=`), true},
-	{"a header that does not end", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; x=" + strings.Repeat("y", maxPartHeader) + "\r\n\r\n--x--", true},
+	{"a header that does not end", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; x=" + strings.Repeat("y", intake.MaxPartHeader) + "\r\n\r\n--x--", true},
 	{"a name behind a file's", "multipart/form-data; boundary=x", multipart(`Content-Disposition: form-data; filename="name=threadId"; name="runId"`, `Content-Disposition: form-data; name="threadId"`), true},
 	{"files", "multipart/form-data; boundary=x", multipart(`Content-Disposition: form-data; name="resume"; filename="threadId.pdf"`, `Content-Disposition: form-data; name="title"`), false},
 	{"files with the words in them", "multipart/form-data; boundary=x", multipart("Content-Disposition: form-data; name=\"doc\"\r\n\r\nname=\"threadId\" name=\"runId\" disposition: content"), false},
@@ -265,36 +265,6 @@ func TestLargeUploadsAreNotHeldBack(t *testing.T) {
 	}
 	if status != 200 || got != int64(len(upload)) {
 		t.Errorf("%d, the backend got %d bytes of %d", status, got, len(upload))
-	}
-}
-
-// TestUploadsThatSpeakOfForms: a script in one line, as bundlers write them, is no header, however
-// it goes on.
-func TestUploadsThatSpeakOfForms(t *testing.T) {
-	const head = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.js\"\r\n\r\n"
-	script := "var a=1;" + strings.Repeat(`h["Content-Disposition"]=["form-data; name=",b];`, 9) + strings.Repeat("f(x);", maxPartHeader/4)
-	run := "\r\nContent-Disposition: form-data; name=\"threadId\"\r\n\r\nt\r\n--x\r\nContent-Disposition: form-data; name=\"messages\"\r\n\r\n[]"
-	for name, c := range map[string]struct {
-		body string
-		is   bool
-	}{
-		"a script":                  {head + script, false},
-		"two":                       {head + script + "\n" + script, false},
-		"a run behind it":           {head + script + "\r\n--x" + run, true},
-		"a header that is too long": {head + "a\r\n--x\r\nContent-Disposition: form-data; n=\"" + strings.Repeat("y", maxPartHeader) + "\"; name=\"a\"", true},
-		"with a blank before it":    {head + "a\r\n--x\r\n Content-Disposition: form-data; n=\"" + strings.Repeat("y", maxPartHeader) + "\"; name=\"a\"", true},
-		"in the beginning":          {"Content-Disposition: form-data; n=\"" + strings.Repeat("y", maxPartHeader) + "\"; name=\"a\"", true},
-	} {
-		for _, cut := range []int{1, 7, 512, 1 << 20} {
-			var p formParts
-			got := false
-			for body := []byte(c.body); len(body) > 0 && !got; body = body[min(cut, len(body)):] {
-				got = p.look(body[:min(cut, len(body))])
-			}
-			if got = got || p.rest(); got != c.is {
-				t.Errorf("%s, in pieces of %d: %v", name, cut, got)
-			}
-		}
 	}
 }
 
@@ -370,77 +340,5 @@ func TestNoTunnelByAnotherMethod(t *testing.T) {
 	g := newRig(t, echo)
 	if status, _ := g.sends(http.MethodConnect, "", nil); status != http.StatusNotImplemented || g.called() != 0 {
 		t.Errorf("CONNECT: %d", status)
-	}
-}
-
-// FuzzForms: names are found however the bytes are cut, and what net/url finds is found.
-func FuzzForms(f *testing.F) {
-	for _, c := range formCases {
-		f.Add([]byte(c.body), uint8(7))
-	}
-	f.Fuzz(func(t *testing.T, body []byte, cut uint8) {
-		whole := runInParts(body)
-		var p formParts
-		found := false
-		for rest := body; len(rest) > 0 && !found; {
-			n := min(len(rest), int(cut)+1)
-			found = p.look(rest[:n])
-			rest = rest[n:]
-		}
-		if found = found || p.rest(); found != whole {
-			t.Errorf("in pieces of %d: %v, at once: %v", cut+1, found, whole)
-		}
-		found = runInForm(body)
-		if values, err := url.ParseQuery(string(body)); err == nil && values.Has("threadId") && values.Has("runId") && !found {
-			t.Errorf("%q passes", body)
-		}
-	})
-}
-
-// FuzzBodyType: no charset but UTF-8 is taken for it, however it is written.
-func FuzzBodyType(f *testing.F) {
-	for _, line := range []string{"", "application/json", "application/json; charset=utf-8", `a/b;charset="utf-8"`, "a/b; charset*=utf-8''x", "a/b;charset=utf-7;a=1;a=2", "a/b; x=\"charset=utf-8\""} {
-		f.Add(line)
-	}
-	f.Fuzz(func(t *testing.T, line string) {
-		got, err := readBodyType(http.Header{"Content-Type": {line}})
-		if err != nil {
-			return
-		}
-		lower := strings.ToLower(line)
-		if at := strings.Index(lower, "charset"); at >= 0 && got.charset == utf8Text && !strings.Contains(lower[at:], "utf-8") && !strings.Contains(lower[at:], "utf8") {
-			if _, empty, _ := strings.Cut(lower[at:], "="); strings.Trim(empty, "\" \t;") != "" {
-				t.Errorf("%q is taken for UTF-8", line)
-			}
-		}
-	})
-}
-
-// TestFormsCostWhatTheirBytesDo: none of these is looked at more than a few times.
-func TestFormsCostWhatTheirBytesDo(t *testing.T) {
-	const size = 4 << 20
-	fill := func(s string) []byte { return bytes.Repeat([]byte(s), size/len(s)) }
-	line := strings.Repeat("content-disposition ", maxPartHeader/21) + "\n"
-	for name, c := range map[string]struct {
-		body []byte
-		look func([]byte) bool
-	}{
-		"many fields":           {fill("a&"), runInForm},
-		"many escapes":          {fill("%61[%62]&"), runInForm},
-		"one long name":         {fill("["), runInForm},
-		"parts of minus":        {fill("-"), runInParts},
-		"headers one by one":    {fill("content-disposition\n"), runInParts},
-		"headers in one line":   {fill(line), runInParts},
-		"names of one header":   {fill("content-disposition:" + strings.Repeat("name=", 4) + strings.Repeat("x", 8000) + "\n"), runInParts},
-		"continued to the next": {fill("content-disposition\n \n"), runInParts},
-	} {
-		begun := hostile.ProcessorTime(t)
-		if c.look(c.body) {
-			t.Errorf("%s: a run", name)
-		}
-		took := hostile.ProcessorTime(t) - begun
-		if took > hostile.Limit {
-			t.Errorf("%s: %v for %d MiB", name, took, size>>20)
-		}
 	}
 }

@@ -145,7 +145,7 @@ func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown 
 		return nil, agui.Errorf(agui.UpstreamStatus, "the path that was kept cannot be read")
 	}
 	req.URL.RawQuery = query
-	route, ok := h.route(req.URL.Path)
+	route, ok := h.intake.Route(req.URL.Path)
 	if !ok {
 		return nil, agui.Errorf(agui.UpstreamStatus, "the path that was kept is none of a run")
 	}

@@ -9,10 +9,8 @@
 package proxy
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +18,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"holdpoint/internal/front"
+	"holdpoint/proxy/internal/intake"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -43,14 +41,13 @@ type Handler struct {
 	opts        Options
 	sinks       ledger.Sinks      // of the steps of all threads
 	foreign     translate.Foreign // the dialect, if its backend does not speak AG-UI
-	guard       translate.Guard   // the dialect, if it says which other requests pass
+	intake      *intake.Intake
 	destination destination
 	reverse     *httputil.ReverseProxy
 	transports  *transports
 
-	bodyRoom *bodyRoom                        // a Router's agents have one
-	routes   *lru.Cache[string, spokenAt]     // by path; clients choose paths
-	agents   *lru.Cache[string, struct{}]     // paths whose runs got streams, see isAgents
+	routes   routes
+	agents   agentPaths
 	passed   *lru.Cache[passedCall, struct{}] // calls that the client answers past us, see noteCall
 	leftOpen *lru.Cache[callKey, struct{}]    // see continuation.go
 	named    *lru.Cache[store.Key, []string]  // by thread: questions that clients named, see noteNamed
@@ -69,14 +66,11 @@ func (h *Handler) once(key string, do func()) {
 	}
 }
 
-// routeDialect is the dialect that the path was seen to speak, "" if none was yet.
-func (h *Handler) routeDialect(path string) string {
-	if _, finds := h.opts.Dialect.(translate.Finder); !finds {
-		return h.opts.Dialect.Name()
-	}
-	at, _ := h.routes.Get(path)
-	return at.dialect
-}
+// routeDialect returns the dialect that the path was seen to speak, "" if none was yet.
+func (h *Handler) routeDialect(path string) string { return h.routes.spoken(path) }
+
+// noteRoute notes what a path was seen to speak, see routes.note.
+func (h *Handler) noteRoute(path, dialect, backend string) { h.routes.note(path, dialect, backend) }
 
 // A spokenAt is what a path was seen to speak.
 type spokenAt struct {
@@ -84,27 +78,57 @@ type spokenAt struct {
 	backend string // see translate.Result.Backend
 }
 
-// noteRoute notes what a path was seen to speak. What is known of its backend stays if the dialect
-// does.
-func (h *Handler) noteRoute(path, dialect, backend string) {
-	if before, _ := h.routes.Get(path); backend == "" && before.dialect == dialect {
-		backend = before.backend
-	}
-	h.routes.Add(strings.Clone(path), spokenAt{dialect, backend}) // it may lie in the request's line
+// routes keep what the paths of records were seen to speak.
+type routes struct {
+	*lru.Cache[string, spokenAt]        // by path; clients choose paths
+	named                        string // the dialect, if it does not find out which one a backend speaks
 }
 
-// clientHash tells clients apart that have shares. It is a hash of the connection's address, and
-// for IPv6 of the network, because one customer is given a network. It does not read
-// X-Forwarded-For, because its sender can write anything there. It is 0 if there are no shares or
-// no address.
-func (h *Handler) clientHash(req *http.Request) uint64 {
-	if h.opts.AddressShare == 0 {
-		return 0
+func newRoutes(dialect translate.Dialect) routes {
+	var r routes
+	r.Cache, _ = lru.New[string, spokenAt](maxRoutes) // fails for a size of 0 only
+	if _, finds := dialect.(translate.Finder); !finds {
+		r.named = dialect.Name()
 	}
-	addr, ok := front.Network(req.RemoteAddr)
-	if !ok {
-		return 0
+	return r
+}
+
+// spoken returns the dialect that a path was seen to speak, "" if none was yet.
+func (r routes) spoken(path string) string {
+	if r.named != "" {
+		return r.named
 	}
-	sum := sha256.Sum256(addr.AsSlice())
-	return max(binary.LittleEndian.Uint64(sum[:]), 1)
+	at, _ := r.Get(path)
+	return at.dialect
+}
+
+// note notes what a path was seen to speak. What is known of its backend stays if the dialect does.
+func (r routes) note(path, dialect, backend string) {
+	if before, _ := r.Get(path); backend == "" && before.dialect == dialect {
+		backend = before.backend
+	}
+	r.Add(strings.Clone(path), spokenAt{dialect, backend}) // it may lie in the request's line
+}
+
+// agentPaths are the paths of records where runs are, and nothing else.
+type agentPaths struct {
+	seen *lru.Cache[string, struct{}] // by runs that got streams
+	root bool                         // "/" is one: the upstream's address has a path
+}
+
+func newAgentPaths(upstream *url.URL) agentPaths {
+	p := agentPaths{root: strings.Trim(upstream.Path, "/") != ""}
+	p.seen, _ = lru.New[string, struct{}](maxRoutes) // fails for a size of 0 only
+	return p
+}
+
+// has reports whether a path is an agent's.
+func (p agentPaths) has(route string) bool { return route == "/" && p.root || p.seen.Contains(route) }
+
+// note notes that a run at the path got a stream. That a client sends runs there says nothing: it
+// chooses paths.
+func (p agentPaths) note(path string) {
+	if !p.seen.Contains(path) {
+		p.seen.Add(strings.Clone(path), struct{}{}) // it may lie in the request's line
+	}
 }

@@ -114,12 +114,6 @@ type requestAnswers struct {
 	unread *agui.RunError // why the answers could not be read
 }
 
-// decidesOutsideRun reports whether a JSON object that is not a run holds a decision.
-func (h *Handler) decidesOutsideRun(object []byte, path string) bool {
-	reader, _ := h.opts.Dialect.(translate.HistoryReader)
-	return history.DecidesOutsideRun(reader, object, h.routeDialect(recordPath(path)))
-}
-
 // onlyAnswers returns a function that reports whether a message of the request answers a question
 // of the thread and says nothing else.
 func (r *run) onlyAnswers() func(agui.Message) bool {

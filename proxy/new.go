@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
-	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -15,6 +14,7 @@ import (
 	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/cors"
 	"holdpoint/proxy/internal/ids"
+	"holdpoint/proxy/internal/intake"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"
@@ -27,14 +27,12 @@ func New(opts Options) (*Handler, error) {
 		return nil, err
 	}
 	h := &Handler{opts: opts, refuser: refuser{log: opts.Logger}, lives: lives{live: map[*life]struct{}{}, alone: map[store.Key]int{}}}
-	h.routes, _ = lru.New[string, spokenAt](maxRoutes) // fails for a size of 0 only
-	h.agents, _ = lru.New[string, struct{}](maxRoutes)
-	h.passed, _ = lru.New[passedCall, struct{}](maxPassed)
+	h.routes, h.agents = newRoutes(opts.Dialect), newAgentPaths(opts.Upstream)
+	h.passed, _ = lru.New[passedCall, struct{}](maxPassed) // fails for a size of 0 only
 	h.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
 	h.named, _ = lru.New[store.Key, []string](maxNamed)
 	o := &h.opts
 	h.foreign, _ = o.Dialect.(translate.Foreign)
-	h.guard, _ = o.Dialect.(translate.Guard)
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -62,7 +60,11 @@ func New(opts Options) (*Handler, error) {
 	if o.AddressShare >= 100 {
 		o.AddressShare = 0
 	}
-	h.bodyRoom = &bodyRoom{limit: o.BodyBytes, share: o.BodyBytes / 100 * int64(o.AddressShare)}
+	h.intake = intake.New(intake.Options{
+		Dialect: o.Dialect, Spoken: h.routes.spoken, Agent: h.agents.has,
+		Room:            intake.NewBodyRoom(o.BodyBytes, o.BodyBytes/100*int64(o.AddressShare)),
+		MaxRequestBytes: o.MaxRequestBytes, Shares: o.AddressShare != 0, Underscores: o.Underscores,
+	})
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -98,15 +100,23 @@ func (h *Handler) SetUpstreamHeaders(headers http.Header) { h.destination.header
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if !h.admits(w, req) {
+	dropped, refused := h.intake.Form(req)
+	if dropped {
+		h.once("underscores", func() {
+			h.log.Warn("a header was dropped because its name has an underscore, said once", "variable", "HOLDPOINT_HEADER_UNDERSCORES")
+		})
+	}
+	if refused != nil {
+		h.refuse(w, req, refused)
 		return
 	}
 	if h.cors.Answers(req) {
 		h.answerPreflight(w, req)
 		return
 	}
-	who, ok := h.ask(w, req)
-	if !ok {
+	who, refused := intake.Ask(h.opts.Gate, req)
+	if refused != nil {
+		h.refuse(w, req, refused)
 		return
 	}
 	switch r, passes := h.recognise(w, req, who); {
@@ -119,66 +129,25 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// recognise makes a run of a request that is one. passes says that it goes on untouched; one that
-// does neither was refused.
+// recognise makes a run of a request that is one. passes reports that it goes on untouched. One
+// that does neither was refused.
 func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who principal.Who) (r *run, passes bool) {
-	if req.Method == http.MethodConnect {
-		h.badRequest(w, req, http.StatusNotImplemented, "CONNECT is not taken: behind it a client would talk to the backend itself")
-		return nil, false
-	}
-	if misleading(req.URL.EscapedPath()) {
-		// The backend would take it for another path. The record of that path was not asked.
-		h.badRequest(w, req, http.StatusBadRequest, "dot segments and control characters in the path are not taken")
+	if refused := intake.Path(req); refused != nil {
+		h.refuse(w, req, refused)
 		return nil, false
 	}
 	if hint := h.hint(req.URL.Path); hint != "" {
 		h.once(hint, func() { h.log.Warn(hint, "path", req.URL.Path, "dialect", h.opts.Dialect.Name()) })
 	}
-	route, ok := h.route(req.URL.Path)
-	if !ok {
-		return nil, h.guarded(w, req)
-	}
-	in, isRun, err := h.readRun(w, req)
-	if !isRun && err == nil && h.guard != nil && h.refusal(req, false) == "" {
+	switch read, refused := h.intake.Read(http.NewResponseController(w), req); {
+	case refused != nil:
+		h.refuse(w, req, refused)
+		return nil, false
+	case read == nil:
 		return nil, true
-	}
-	var refused *requestError
-	posted := strings.EqualFold(req.Method, http.MethodPost) // post is a POST to some backends (werkzeug's)
-	switch {
-	case isRun && err == nil && !posted, err == nil && h.foreign != nil && !posted && !asksOnly(req):
-		h.log.Info("request refused", "status", http.StatusMethodNotAllowed, "method", req.Method)
-		w.Header().Set("Allow", http.MethodPost)
-		h.badRequest(w, req, http.StatusMethodNotAllowed, "a run is taken by POST only")
-	case errors.As(err, &refused):
-		h.log.Info("request refused", "status", refused.status, "reason", refused.reason)
-		if refused.status == http.StatusServiceUnavailable {
-			w.Header().Set("Retry-After", "1")
-		}
-		h.badRequest(w, req, refused.status, refused.reason)
-	case err != nil:
-		h.log.Debug("request body not read", "err", err)
-		h.badRequest(w, req, http.StatusBadRequest, "the body could not be read")
-	case !isRun && h.foreign != nil && posted:
-		h.log.Info("request refused", "status", http.StatusBadRequest, "reason", "no RunAgentInput")
-		h.badRequest(w, req, http.StatusBadRequest, "only an AG-UI RunAgentInput is taken here: the backend's own requests could answer what is asked past the record (HOLDPOINT_DIALECT="+h.opts.Dialect.Name()+")")
-	case !isRun:
-		return nil, h.guarded(w, req)
-	case h.refusal(req, true) != "":
-		h.turnAway(w, req, slog.LevelInfo, http.StatusBadRequest, h.refusal(req, true))
 	default:
-		return h.newRun(req, route, &in, who), false
+		return h.newRun(req, read.Route, read.Input, who), false
 	}
-	return nil, false
-}
-
-// asksOnly says whether a request cannot bring anything to a backend: it has no body, and its
-// method changes nothing.
-func asksOnly(req *http.Request) bool {
-	switch req.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		return !hasBody(req)
-	}
-	return false
 }
 
 // Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR
@@ -198,16 +167,6 @@ func (h *Handler) Drain(ctx context.Context) error {
 	case <-time.After(ledger.StepTimeout):
 		return errors.New("proxy: some streams did not end")
 	}
-}
-
-// route is the path as records are kept for it. ok is false where no run can be: at a backend that
-// does not speak AG-UI, where its agent is not.
-func (h *Handler) route(path string) (route string, ok bool) {
-	route = recordPath(path)
-	if h.foreign == nil {
-		return route, true
-	}
-	return h.foreign.Route(route)
 }
 
 // hint is what the dialect has to say about requests to a path.

@@ -11,6 +11,7 @@ import (
 
 	"holdpoint/internal/event"
 	"holdpoint/internal/principal"
+	"holdpoint/proxy/internal/intake"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/yesno"
@@ -136,3 +137,14 @@ func (o *Options) validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Underscores names what becomes of a request with a header whose name has an underscore.
+type Underscores = intake.Underscores
+
+// UnderscoresRefuse: 400. UnderscoresDrop: the header does not reach the backend. UnderscoresPass:
+// it does.
+const (
+	UnderscoresRefuse = intake.UnderscoresRefuse
+	UnderscoresDrop   = intake.UnderscoresDrop
+	UnderscoresPass   = intake.UnderscoresPass
+)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"holdpoint/proxy/internal/cors"
+	"holdpoint/proxy/internal/intake"
 )
 
 // A person who opens an agent's address in a browser sees what a backend answers to a GET of "/":
@@ -28,7 +29,7 @@ func withPage(req *http.Request) *http.Request {
 }
 
 func wantsPage(req *http.Request) bool {
-	return req.Method == http.MethodGet && req.URL.Path == "/" && !hasBody(req) && namesHTML(req.Header["Accept"])
+	return req.Method == http.MethodGet && req.URL.Path == "/" && !intake.HasBody(req) && namesHTML(req.Header["Accept"])
 }
 
 func namesHTML(accept []string) bool {

@@ -1,36 +1,10 @@
 package proxy
 
 import (
-	"log/slog"
-	"net/http"
-
 	"holdpoint/internal/agui"
 	"holdpoint/internal/principal"
-	"holdpoint/proxy/internal/cors"
 	"holdpoint/store"
 )
-
-// ask says who sends a request, or turns it away. Every request is asked, also one that is no run:
-// the backend would believe its headers.
-func (h *Handler) ask(w http.ResponseWriter, req *http.Request) (principal.Who, bool) {
-	who, refused := h.opts.Gate.Ask(req, cors.IsPreflight(req) && !hasBody(req)) // a browser puts no identity into those
-	if refused == nil {
-		return who, true
-	}
-	level := slog.LevelInfo
-	if refused.Forged || refused.Err != nil {
-		level = slog.LevelWarn
-	}
-	h.log.Log(req.Context(), level, "request refused", "status", refused.Status, "reason", refused.Reason, "peer", req.RemoteAddr)
-	if refused.Challenge != "" {
-		w.Header().Set("WWW-Authenticate", refused.Challenge)
-	}
-	if refused.Status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
-	}
-	h.badRequest(w, req, refused.Status, refused.Reason)
-	return principal.Who{}, false
-}
 
 // readOwner sees whether the record is the principal's. Of another's record nothing is left but
 // that it is one, so that nothing of it can be told, by whatever way. A pause that Holdpoint itself

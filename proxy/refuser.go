@@ -1,12 +1,15 @@
 package proxy
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/front"
 	"holdpoint/proxy/internal/cors"
+	"holdpoint/proxy/internal/intake"
 	"holdpoint/proxy/internal/stream"
 )
 
@@ -16,27 +19,6 @@ type refuser struct {
 	cors *cors.Policy // who may read the answers
 }
 
-// admitsConnection answers what the listener has refused.
-func (f refuser) admitsConnection(w http.ResponseWriter, req *http.Request) bool {
-	if status, reason := front.Refused(req.Context()); status != 0 {
-		level := slog.LevelInfo
-		if status != http.StatusBadRequest {
-			level = slog.LevelDebug // the listener has said it once
-			w.Header().Set("Retry-After", "1")
-		}
-		w.Header().Set("Connection", "close")
-		f.turnAway(w, req, level, status, reason)
-		return false
-	}
-	return true
-}
-
-// turnAway logs and answers a request that is refused for its form.
-func (f refuser) turnAway(w http.ResponseWriter, req *http.Request, level slog.Level, status int, reason string) {
-	f.log.Log(req.Context(), level, "request refused", "status", status, "reason", reason, "peer", req.RemoteAddr)
-	f.badRequest(w, req, status, reason)
-}
-
 // answerPreflight answers a preflight that goes to no backend, by what the operator said.
 func (f refuser) answerPreflight(w http.ResponseWriter, req *http.Request) {
 	stream.ClearDeadline(w)
@@ -44,12 +26,33 @@ func (f refuser) answerPreflight(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// badRequest answers a request that is refused.
-func (f refuser) badRequest(w http.ResponseWriter, req *http.Request, status int, reason string) {
+// refuse logs a request that is refused, and answers it. req is nil if no page needs to read the
+// answer.
+func (f refuser) refuse(w http.ResponseWriter, req *http.Request, why *intake.Refusal) {
+	if line := why.Line; line.Message != "" {
+		ctx := context.Background()
+		if req != nil {
+			ctx = req.Context()
+		}
+		f.log.Log(ctx, line.Level, line.Message, line.Args...)
+	}
+	header := w.Header()
+	if why.Status == http.StatusMethodNotAllowed {
+		header.Set("Allow", strings.Join(why.Allow, ", "))
+	}
+	if why.RetryAfter != 0 {
+		header.Set("Retry-After", strconv.Itoa(why.RetryAfter))
+	}
+	if why.Challenge != "" {
+		header.Set("WWW-Authenticate", why.Challenge)
+	}
+	if why.Close {
+		header.Set("Connection", "close")
+	}
 	stream.ClearDeadline(w)
-	f.cors.Allow(w.Header(), req)
-	body := agui.MustMarshal(map[string]string{"error": reason})
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
+	f.cors.Allow(header, req)
+	body := agui.MustMarshal(map[string]string{"error": why.Reason})
+	header.Set("Content-Type", "application/json")
+	w.WriteHeader(why.Status)
 	w.Write(append(body, '\n'))
 }

@@ -20,7 +20,7 @@ type request struct {
 	thread string
 	// answers says that it answers something, or that its thread waits for answers, see lastWords.
 	answers bool
-	id      string // see requestIDOf
+	id      string // see intake.RequestID
 	trace   string // of its traceparent, "" if it has none
 	ours    bool   // nobody reads what it is told, see Handler.Carry
 }

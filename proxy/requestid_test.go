@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/principal"
+	"holdpoint/proxy/internal/intake"
 )
 
 // TestRequestID: a run is found by one id in front of Holdpoint, in its log and behind it. What a
@@ -24,7 +25,7 @@ func TestRequestID(t *testing.T) {
 		{"none", nil, made, ""},
 		{"an empty one", []string{""}, made, ""},
 		{"two", []string{"a", "b"}, made, ""},
-		{"too long", []string{strings.Repeat("a", maxRequestID+1)}, made, ""},
+		{"too long", []string{strings.Repeat("a", intake.MaxRequestID+1)}, made, ""},
 		{"with a space", []string{"a b"}, made, ""},
 		{"with what is no ASCII", []string{"ä"}, made, ""},
 		{"the backend has one of its own", []string{"a"}, "a", "theirs"},
@@ -32,19 +33,19 @@ func TestRequestID(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 				if c.backend != "" {
-					w.Header().Set(requestIDHeader, c.backend)
+					w.Header().Set(intake.RequestIDHeader, c.backend)
 				}
 				sendStream(w, streamOf(started, finished))
 			})
 			req, _ := http.NewRequest(http.MethodPost, g.front.URL+"/", strings.NewReader(input("t", "r1", "")))
 			req.Header.Set("Content-Type", "application/json")
-			req.Header[requestIDHeader] = c.brings
+			req.Header[intake.RequestIDHeader] = c.brings
 			res, err := http.DefaultClient.Do(req)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer res.Body.Close()
-			sent := g.heads[0][requestIDHeader]
+			sent := g.heads[0][intake.RequestIDHeader]
 			if len(sent) != 1 || sent[0] != c.want && (c.want != made || len(sent[0]) != len(made)) {
 				t.Fatalf("the backend got %q, want %q", sent, c.want)
 			}
@@ -52,7 +53,7 @@ func TestRequestID(t *testing.T) {
 			if c.backend != "" {
 				want = c.backend
 			}
-			if got := res.Header[requestIDHeader]; len(got) != 1 || got[0] != want {
+			if got := res.Header[intake.RequestIDHeader]; len(got) != 1 || got[0] != want {
 				t.Errorf("the client got %q, want %q", got, want)
 			}
 			wantLine(t, g.logs, `msg="run ended" thread_id=t run_id=r1 outcome=finished `, "request_id="+quoted(sent[0]))
@@ -73,7 +74,7 @@ func quoted(v string) string {
 func TestRequestIDOfARefusal(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {})
 	res, _ := g.answer(input("t", "r1", resumeWith(yes("n1"))))
-	if len(res.Header.Get(requestIDHeader)) != 32 {
+	if len(res.Header.Get(intake.RequestIDHeader)) != 32 {
 		t.Errorf("refused with %q", res.Header)
 	}
 	other, err := http.Get(g.front.URL + "/info")
@@ -81,26 +82,8 @@ func TestRequestIDOfARefusal(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.Body.Close()
-	if other.Header[requestIDHeader] != nil || g.heads[0][requestIDHeader] != nil {
+	if other.Header[intake.RequestIDHeader] != nil || g.heads[0][intake.RequestIDHeader] != nil {
 		t.Errorf("a request that is no run got an id: %q, %q", other.Header, g.heads[0])
-	}
-}
-
-func TestTraceID(t *testing.T) {
-	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-	for value, want := range map[string]string{
-		"00-" + trace + "-00f067aa0ba902b7-01":        trace,
-		"cc-" + trace + "-00f067aa0ba902b7-01-more":   trace,
-		"ff-" + trace + "-00f067aa0ba902b7-01":        "",
-		"00-" + trace[1:] + "-00f067aa0ba902b7-01":    "",
-		"00-" + trace + "-00f067aa0ba902b-01":         "",
-		"00-" + strings.ToUpper(trace) + "-00f0-01":   "",
-		"00-00000000000000000000000000000000-00f0-01": "",
-		"": "",
-	} {
-		if got := traceIDOf(http.Header{"Traceparent": {value}}); got != want {
-			t.Errorf("%q: %q, want %q", value, got, want)
-		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"holdpoint/proxy/internal/cors"
+	"holdpoint/proxy/internal/intake"
 	"holdpoint/proxy/internal/stream"
 )
 
@@ -59,7 +60,7 @@ func NewRouter(o RouterOptions) (*Router, error) {
 			return nil, fmt.Errorf("proxy: two agents of one name, %q", name)
 		}
 		prefixes[prefix], names[name] = true, true
-		h.bodyRoom = rt.agents[0].bodyRoom
+		h.intake.Room = rt.agents[0].intake.Room
 	}
 	slices.SortFunc(rt.agents, func(a, b *Handler) int { return cmp.Compare(len(b.opts.Prefix), len(a.opts.Prefix)) })
 	return rt, nil
@@ -94,15 +95,16 @@ const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 // ServeHTTP implements http.Handler.
 func (rt *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if !rt.admitsConnection(w, req) {
+	if refused := intake.Connection(req); refused != nil {
+		rt.refuse(w, req, refused)
 		return
 	}
 	h, ok := rt.agentAt(req.URL)
 	switch {
 	case !ok:
-		rt.refuse(w, req, http.StatusBadRequest, "this path could be read as that of another agent: want it without doubled slashes, escapes and capital letters that the agent's path does not have")
+		rt.turnAway(w, req, http.StatusBadRequest, "this path could be read as that of another agent: want it without doubled slashes, escapes and capital letters that the agent's path does not have")
 	case h == nil:
-		rt.refuse(w, req, http.StatusNotFound, "no agent is at this path: an agent has a path of its own here, and this is below none of them")
+		rt.turnAway(w, req, http.StatusNotFound, "no agent is at this path: an agent has a path of its own here, and this is below none of them")
 	default:
 		h.ServeHTTP(w, below(req, h.opts.Prefix))
 	}
@@ -112,7 +114,7 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // as some servers would, is another agent's.
 func (rt *Router) agentAt(u *url.URL) (h *Handler, ok bool) {
 	written := rt.below(u.EscapedPath(), func(prefix string) string { return prefix })
-	read := rt.below(recordPath(strings.ReplaceAll(u.Path, `\`, "/")), strings.ToLower)
+	read := rt.below(intake.RecordPath(strings.ReplaceAll(u.Path, `\`, "/")), strings.ToLower)
 	return written, written == read
 }
 
@@ -143,8 +145,8 @@ func below(req *http.Request, prefix string) *http.Request {
 	return &to
 }
 
-// refuse answers what goes to no agent. It names none of them.
-func (rt *Router) refuse(w http.ResponseWriter, req *http.Request, status int, reason string) {
+// turnAway answers what goes to no agent. It names none of them.
+func (rt *Router) turnAway(w http.ResponseWriter, req *http.Request, status int, reason string) {
 	switch {
 	case rt.cors.Answers(req): // else the page would not learn why
 		rt.answerPreflight(w, req)
@@ -155,7 +157,7 @@ func (rt *Router) refuse(w http.ResponseWriter, req *http.Request, status int, r
 		w.WriteHeader(status)
 		io.WriteString(w, nowherePage) //nolint:errcheck // the client's affair
 	default:
-		rt.turnAway(w, req, slog.LevelInfo, status, reason)
+		rt.refuse(w, req, intake.TurnAway(req, slog.LevelInfo, status, reason))
 	}
 }
 

@@ -264,7 +264,7 @@ func TestRoutesThatAreRefused(t *testing.T) {
 // TestRoutesShare: agents of one Router have one memory for bodies, and a drain is one of all.
 func TestRoutesShare(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/a", "/b")
-	if c.agents[0].bodyRoom != c.agents[1].bodyRoom {
+	if c.agents[0].intake.Room != c.agents[1].intake.Room {
 		t.Error("each agent has the memory for all bodies")
 	}
 	rt, err := NewRouter(RouterOptions{Agents: c.agents})

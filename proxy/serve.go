@@ -11,6 +11,7 @@ import (
 	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/ids"
+	"holdpoint/proxy/internal/intake"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
@@ -65,7 +66,7 @@ func (r *run) returned(out *stream.Writer) {
 // newRun makes a run of a request that is one. The input is the run's from then on.
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who principal.Who) *run {
 	in = client.WithPublishedIDs(in)
-	r := &run{h: h, who: who, request: request{http: req, path: route, input: in, client: clients.Of(in), id: requestIDOf(req), trace: traceIDOf(req.Header)}, report: report{started: h.opts.Now()}}
+	r := &run{h: h, who: who, request: request{http: req, path: route, input: in, client: clients.Of(in), id: intake.RequestID(req), trace: intake.TraceID(req.Header)}, report: report{started: h.opts.Now()}}
 	r.readable.NewID = h.opts.NewID
 	if h.opts.Client != ClientNative { // what the operator names is shown as it is
 		r.readable.Line = r.request.client

@@ -82,7 +82,7 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	}
 	f.Describer, _ = o.Dialect.(translate.Describer)
 	f.YesNo, f.Stood = o.Answers, r.stood
-	f.PauseID, f.From, f.Origin, f.Going = ids.Random128(), r.h.clientHash(r.request.http), r.origin(), r.going()
+	f.PauseID, f.From, f.Origin, f.Going = ids.Random128(), r.h.intake.AddressHash(r.request.http), r.origin(), r.going()
 	f.NewID, f.Now, f.Limits = o.NewID, o.Now(), settle.Limits{FrameBytes: o.MaxFrameBytes, InterruptTTL: o.InterruptTTL}
 	return f
 }

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -9,9 +8,10 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"holdpoint/proxy/internal/intake"
 )
 
 // A slowClient is a ResponseWriter and the body of its request, which ends when the read deadline
@@ -51,7 +51,7 @@ func TestSlowBodyIsGivenUp(t *testing.T) {
 			go func() {
 				time.Sleep(after)
 				b.h.ServeHTTP(c, httptest.NewRequest(http.MethodPost, "/", c))
-				if took := time.Since(begun) - after; took != bodyTimeout {
+				if took := time.Since(begun) - after; took != intake.BodyTimeout {
 					t.Errorf("%q was given up after %v", sends, took)
 				}
 				done <- struct{}{}
@@ -69,41 +69,9 @@ func TestSlowBodyIsGivenUp(t *testing.T) {
 		}
 		quick := newSlowClient(t.Context(), "")
 		b.h.ServeHTTP(quick, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(input("t", "r", ""))))
-		time.Sleep(2 * bodyTimeout)
+		time.Sleep(2 * intake.BodyTimeout)
 		if quick.set > 0 {
 			t.Errorf("%d deadlines for a body that was there", quick.set)
 		}
 	})
-}
-
-// TestReadingABody: however it comes and whatever it declares, it is whole, or refused where it is
-// too long.
-func TestReadingABody(t *testing.T) {
-	const limit = 300 << 10
-	h := &Handler{opts: Options{MaxRequestBytes: limit}, bodyRoom: &bodyRoom{limit: 2 * limit}}
-	for _, size := range []int{2, 3, 511, 512, 513, 4095, 4096, 4097, 64 << 10, 200 << 10, limit - 1, limit, limit + 1, 2 * limit} {
-		whole := []byte(`{` + strings.Repeat(" ", size-2) + `}`)
-		for _, declared := range []int{size, -1, 7, 10 * limit} {
-			for name, reader := range map[string]func(io.Reader) io.Reader{"at once": func(r io.Reader) io.Reader { return r }, "in halves": iotest.HalfReader, "with its end": iotest.DataErrReader} {
-				req := httptest.NewRequest(http.MethodPost, "/", reader(bytes.NewReader(whole)))
-				req.ContentLength = int64(declared)
-				body, _, err := h.readBody(httptest.NewRecorder(), req, bodyType{})
-				if size > limit {
-					if err == nil || err.Error() != tooLarge().Error() {
-						t.Errorf("%d of %d bytes %s: %v", size, declared, name, err)
-					}
-				} else if err != nil || !bytes.Equal(body, whole) {
-					t.Errorf("%d of %d bytes %s: %d bytes, %v", size, declared, name, len(body), err)
-				}
-			}
-		}
-	}
-	if h.bodyRoom.taken != 0 {
-		t.Errorf("%d bytes of room are not given back", h.bodyRoom.taken)
-	}
-	for _, size := range []int{512, maxPeekBytes, 1 << 20} {
-		if n := room(size, 1<<30); n > max(3*size, eagerBytes) {
-			t.Errorf("memory for %d bytes more, when %d have come", n, size)
-		}
-	}
 }

@@ -19,6 +19,7 @@ import (
 	"holdpoint/internal/without"
 	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/cors"
+	"holdpoint/proxy/internal/intake"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
@@ -236,7 +237,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 		return nil
 	}
 	if r.report.status/100 == 2 {
-		h.noteAgents(r.request.path)
+		h.agents.note(r.request.path)
 	} else {
 		// The stream is ours, and the error may not be from where the backend allows origins.
 		h.cors.Allow(res.Header, r.request.http)
@@ -309,9 +310,8 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 	r := runOf(req.Context())
 	if r == nil {
 		client := clientOf(req.Context())
-		if errors.Is(err, errForm) {
-			h.log.Info("request refused", "status", errForm.status, "reason", errForm.reason)
-			h.badRequest(w, client, errForm.status, errForm.reason)
+		if refused := (*intake.Refusal)(nil); errors.As(err, &refused) { // its body was not to pass
+			h.refuse(w, client, refused)
 			return
 		}
 		if !errors.Is(err, context.Canceled) {
@@ -332,6 +332,16 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 	w.WriteHeader(http.StatusOK)
 }
 
+// CloseIdleConnections closes the connections to the backend that nobody uses. The next ones are
+// made anew, with what Options.UpstreamTLS says then.
+func (h *Handler) CloseIdleConnections() {
+	for _, t := range []http.RoundTripper{h.transports.shared, h.transports.single} {
+		if idle, ok := t.(interface{ CloseIdleConnections() }); ok {
+			idle.CloseIdleConnections()
+		}
+	}
+}
+
 // preflights send preflights of Holdpoint's own to the backend, see cors.Backend.
 type preflights struct {
 	via http.RoundTripper
@@ -340,7 +350,7 @@ type preflights struct {
 }
 
 // Takes implements cors.Backend.
-func (p preflights) Takes(address *url.URL) bool { return !misleading(address.EscapedPath()) }
+func (p preflights) Takes(address *url.URL) bool { return !intake.Misleading(address.EscapedPath()) }
 
 // Send implements cors.Backend.
 func (p preflights) Send(client, preflight *http.Request) (*http.Response, error) {

@@ -88,6 +88,7 @@ var places = []place{
 	{"proxy/internal/backend", []string{"internal/poison", "internal/without"}, "a connection carries bytes; runs and events are proxy's"},
 	{"proxy/internal/stream", []string{"internal/agui", "internal/poison", "internal/sse", "internal/without", "translate"}, "bytes go in and out by it; what they mean is proxy's (of translate it knows how a dialect wants its stream cut)"},
 	{"proxy/internal/cors", nil, "who may read an answer has nothing to do with what it says: it knows headers and addresses"},
+	{"proxy/internal/intake", []string{"internal/agui", "internal/front", "internal/principal", "proxy/internal/cors", "proxy/internal/ids", "proxy/internal/stream", "translate", "translate/kit"}, "what a request is must be known before anything is done about it: it knows no record, and answers nothing"},
 	{"proxy/internal/ids", []string{"store"}, "an id is bits, and a key is a digest: what they are for is each room's"},
 	{"proxy/internal/settle", []string{"internal/agui", "proxy/internal/ids", "internal/tanstack", "translate", "translate/kit", "translate/yesno", "store"}, "what becomes of a run is said from values: it asks nobody and saves nothing"},
 	{"proxy/internal/dialect", nil, "a panic is one whichever method of a dialect it comes from; what a client is told of it is proxy's"},
@@ -110,7 +111,7 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"internal/metrics", "internal/trace", "internal/doctor", "internal/webhook", "internal/desk", "internal/desk/page", "proxy", "proxy/internal/cors", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"internal/metrics", "internal/trace", "internal/doctor", "internal/webhook", "internal/desk", "internal/desk/page", "proxy", "proxy/internal/cors", "proxy/internal/intake", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/admin", "internal/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/audit"}, false, "payloads are judged in one place, with remote references off; the audit's tests judge its lines by their published schema"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},

@@ -156,20 +156,6 @@ func isResult(pauses []asked, one translate.Reply) bool {
 	return slices.ContainsFunc(pauses, func(a asked) bool { return a.pause.Dialect == one.Dialect && a.about[one.Key] })
 }
 
-// DecidesOutsideRun reports whether a JSON object that is not a run holds a decision. spoken is the
-// dialect that its path is known to speak, "" if unknown.
-func DecidesOutsideRun(reader translate.HistoryReader, object []byte, spoken string) bool {
-	if reader == nil {
-		return false
-	}
-	for one := range reader.Replies(kit.Loose(object), spoken) {
-		if one.Asked || one.AskedUnlessResult || one.AskedUnlessLeft {
-			return true
-		}
-	}
-	return false
-}
-
 // EndInStray reports whether the request ends in a decision on a question that nobody knows. If a
 // person's words or an answer to a known question follow the decision, it is of another day and is
 // taken out. Words in the same message do not follow it. names is the call that it names, if that

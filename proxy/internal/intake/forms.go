@@ -1,4 +1,4 @@
-package proxy
+package intake
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ var errForm = unsupported("a run, or an answer, must be JSON: a form is not take
 // A form is what the names of a form's fields tell.
 type form struct{ keys agui.RunKeys }
 
-// field takes a field's name into account, such as a[b][c] or a.b.c. It says whether the form is a
-// run or an answer by now.
+// field takes a field's name into account, such as a[b][c] or a.b.c. It reports whether the form is
+// a run or an answer by now.
 func (f *form) field(name []byte) bool {
 	root, rest := segment(name)
 	n := f.keys.See(string(root))
@@ -35,7 +35,7 @@ func (f *form) field(name []byte) bool {
 	return false
 }
 
-// segment is the first part of a field's name, and the rest.
+// segment returns the first part of a field's name, and the rest.
 func segment(name []byte) (first, rest []byte) {
 	const marks = "[]."
 	name = bytes.TrimLeft(name, marks)
@@ -46,8 +46,8 @@ func segment(name []byte) (first, rest []byte) {
 	return name[:end], name[end:]
 }
 
-// runInForm says whether an urlencoded form is a run or an answer for a server that makes an object
-// of it.
+// runInForm reports whether an urlencoded form is a run or an answer for a server that makes an
+// object of it.
 func runInForm(body []byte) bool {
 	var f form
 	var plain []byte
@@ -84,7 +84,7 @@ func appendPlain(dst, text []byte) []byte {
 	return dst
 }
 
-// hexDigit is the value of a digit, 16 or more of any other byte.
+// hexDigit returns the value of a digit, 16 or more of any other byte.
 func hexDigit(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':
@@ -95,9 +95,9 @@ func hexDigit(c byte) byte {
 	return 16
 }
 
-// maxPartHeader is how long a part's Content-Disposition may be. Servers allow some kilobytes for a
+// MaxPartHeader is how long a part's Content-Disposition may be. Servers allow some kilobytes for a
 // part's whole header.
-const maxPartHeader = 8 << 10
+const MaxPartHeader = 8 << 10
 
 var disposition = []byte("content-disposition")
 
@@ -128,7 +128,7 @@ func (p *formParts) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// look reads on, and says whether a run was found.
+// look reads on, and reports whether a run was found.
 func (p *formParts) look(more []byte) bool {
 	left := append(p.kept, more...)
 	for {
@@ -139,10 +139,10 @@ func (p *formParts) look(more []byte) bool {
 		}
 		header, whole := headerFrom(left[at:])
 		switch begins := beginsLine(left[:at]); {
-		case len(header) > maxPartHeader && !begins:
+		case len(header) > MaxPartHeader && !begins:
 			left = left[at+len(header)-1:] // a file: scripts in one line speak of it, and no line begins in this one
 			continue
-		case len(header) > maxPartHeader || whole && p.header(header):
+		case len(header) > MaxPartHeader || whole && p.header(header):
 			return true
 		}
 		if !whole {
@@ -155,8 +155,8 @@ func (p *formParts) look(more []byte) bool {
 	return false
 }
 
-// beginsLine says whether the text behind before may begin a line. werkzeug takes blanks before a
-// part's first header.
+// beginsLine reports whether the text behind before may begin a line. werkzeug takes blanks before
+// a part's first header.
 func beginsLine(before []byte) bool {
 	before = bytes.TrimRight(before, " \t")
 	return len(before) == 0 || before[len(before)-1] == '\r' || before[len(before)-1] == '\n'
@@ -168,7 +168,8 @@ func (p *formParts) rest() bool {
 	return at >= 0 && p.header(p.kept[at:])
 }
 
-// headerFrom is the header at the beginning of b, with continued lines, and whether it is complete.
+// headerFrom returns the header at the beginning of b, with continued lines, and whether it is
+// complete.
 func headerFrom(b []byte) (header []byte, whole bool) {
 	for at := 0; ; {
 		end := bytes.IndexAny(b[at:], "\r\n")
@@ -221,7 +222,7 @@ func (p *formParts) header(h []byte) bool {
 
 const blanks = " \t\r\n"
 
-// paramValue is the value of a parameter at the beginning of b, without its quotes.
+// paramValue returns the value of a parameter at the beginning of b, without its quotes.
 func paramValue(b []byte) []byte {
 	if len(b) == 0 || b[0] != '"' {
 		end := bytes.IndexAny(b, ";"+blanks)
@@ -245,8 +246,8 @@ func isToken(c byte) bool {
 	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// dispositionIn is where the name of that header stands, in any case, and -1 if it is not there. It
-// looks for the one character in the name that is not a letter.
+// dispositionIn returns where the name of that header stands, in any case, and -1 if it is not
+// there. It looks for the one character in the name that is not a letter.
 func dispositionIn(b []byte) int {
 	before := bytes.IndexByte(disposition, '-')
 	for from := before; from < len(b); from++ {
@@ -262,7 +263,8 @@ func dispositionIn(b []byte) int {
 	return -1
 }
 
-// runInParts says whether a body of several parts, or the beginning of one, is a run or an answer.
+// runInParts reports whether a body of several parts, or the beginning of one, is a run or an
+// answer.
 func runInParts(body []byte) bool {
 	var p formParts
 	return p.look(body) || p.rest()

@@ -1,4 +1,4 @@
-package proxy
+package intake
 
 import (
 	"context"
@@ -16,25 +16,29 @@ const (
 	roomWait = time.Second
 )
 
-// A bodyRoom is the memory for all request bodies that are being read.
-type bodyRoom struct {
+// A BodyRoom is the memory for all request bodies that are being read. It may be used by several
+// goroutines at once.
+type BodyRoom struct {
 	limit, share int64 // share is what one address may have of it
 
 	mu    sync.Mutex
 	taken int64
-	from  map[uint64]int64 // by clientHash
+	from  map[uint64]int64 // by Intake.AddressHash
 	freed chan struct{}    // closed when some is given back; nil while nobody waits
 }
 
-// A bodyHold is the part of a bodyRoom that one body has.
+// NewBodyRoom makes a BodyRoom of limit bytes, of which one address may have share.
+func NewBodyRoom(limit, share int64) *BodyRoom { return &BodyRoom{limit: limit, share: share} }
+
+// A bodyHold is the part of a BodyRoom that one body has.
 type bodyHold struct {
-	room  *bodyRoom
+	room  *BodyRoom
 	from  uint64 // 0: it counts for no address
 	bytes int64
 }
 
 // forLarge returns how much of the room bodies may have that are not small.
-func (r *bodyRoom) forLarge() int64 { return r.limit - r.limit/4 }
+func (r *BodyRoom) forLarge() int64 { return r.limit - r.limit/4 }
 
 // most returns how much this body could have if it were the only one.
 func (h *bodyHold) most() int64 {
@@ -60,7 +64,9 @@ func (h *bodyHold) take(ctx context.Context, n int64) error {
 		select {
 		case <-freed:
 		case <-late:
-			return &requestError{http.StatusServiceUnavailable, "the bodies that are being read take all the memory that is for them (HOLDPOINT_BODY_BYTES, HOLDPOINT_ADDRESS_SHARE): try again"}
+			full := refuse(http.StatusServiceUnavailable, "the bodies that are being read take all the memory that is for them (HOLDPOINT_BODY_BYTES, HOLDPOINT_ADDRESS_SHARE): try again")
+			full.RetryAfter = 1
+			return full
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -1,53 +1,49 @@
-package proxy
+package intake
 
 import (
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"holdpoint/proxy/internal/cors"
 	"holdpoint/translate"
 )
 
-// guarded reports whether a request that is not a run may reach the backend. It answers one that
-// may not.
-func (h *Handler) guarded(w http.ResponseWriter, req *http.Request) bool {
-	why := h.refusal(req, false)
+// guarded refuses a request that is not a run if the dialect's Guard does not let it pass.
+func (t *Intake) guarded(req *http.Request) *Refusal {
+	why := t.unguarded(req, false)
 	if why == "" {
-		return true
+		return nil
 	}
-	var methods []string
+	refused := TurnAway(req, slog.LevelInfo, http.StatusMethodNotAllowed, why)
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if h.guard.Refusal(lineOf(req, method)) == "" {
-			methods = append(methods, method)
+		if t.guard.Refusal(lineOf(req, method)) == "" {
+			refused.Allow = append(refused.Allow, method)
 		}
 	}
-	w.Header().Set("Allow", strings.Join(methods, ", "))
-	h.turnAway(w, req, slog.LevelInfo, http.StatusMethodNotAllowed, why)
-	return false
+	return refused
 }
 
-// refusal returns why the dialect's Guard lets a request not pass, "" if it does or if there is no
-// Guard. A header that names another method, a WebSocket, and the body of a request that reads are
-// refused too: what the Guard reads is then not what the backend does.
-func (h *Handler) refusal(req *http.Request, run bool) string {
+// unguarded returns why the dialect's Guard lets a request not pass, "" if it does or if there is
+// no Guard. A header that names another method, a WebSocket, and the body of a request that reads
+// are refused too: what the Guard reads is then not what the backend does.
+func (t *Intake) unguarded(req *http.Request, run bool) string {
 	switch {
-	case h.guard == nil:
+	case t.guard == nil:
 		return ""
 	case run:
 		l := lineOf(req, req.Method)
 		l.Run = true
-		return h.guard.Refusal(l)
-	case cors.IsPreflight(req) && !hasBody(req):
+		return t.guard.Refusal(l)
+	case cors.IsPreflight(req) && !HasBody(req):
 		return ""
 	case namesMethod(req.Header):
 		return "a header that names another method is not taken"
 	case isWebSocket(req):
 		return "a WebSocket is not taken: what is said in it could not be read"
-	case (req.Method == http.MethodGet || req.Method == http.MethodHead) && hasBody(req):
+	case (req.Method == http.MethodGet || req.Method == http.MethodHead) && HasBody(req):
 		return "a request that reads has no body"
 	}
-	return h.guard.Refusal(lineOf(req, req.Method))
+	return t.guard.Refusal(lineOf(req, req.Method))
 }
 
 func lineOf(req *http.Request, method string) translate.RequestLine {

@@ -1,4 +1,4 @@
-package proxy
+package intake
 
 import (
 	"mime"
@@ -75,7 +75,7 @@ func charsetOf(name string) charset {
 	return hidden
 }
 
-// takes says whether a JSON object may pass, or be judged, in the charset.
+// takes reports whether a JSON object may pass, or be judged, in the charset.
 func (c charset) takes(object []byte) bool {
 	switch c {
 	case utf8Text:

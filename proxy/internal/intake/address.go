@@ -1,0 +1,25 @@
+package intake
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"net/http"
+
+	"holdpoint/internal/front"
+)
+
+// AddressHash tells clients apart that have shares of what there is. It is a hash of the
+// connection's address, and for IPv6 of the network, because one customer is given a network. It
+// does not read X-Forwarded-For, because its sender can write anything there. It is 0 if there are
+// no shares, or if the request has no address.
+func (t *Intake) AddressHash(req *http.Request) uint64 {
+	if !t.shares {
+		return 0
+	}
+	addr, ok := front.Network(req.RemoteAddr)
+	if !ok {
+		return 0
+	}
+	sum := sha256.Sum256(addr.AsSlice())
+	return max(binary.LittleEndian.Uint64(sum[:]), 1)
+}

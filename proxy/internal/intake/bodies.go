@@ -1,0 +1,186 @@
+package intake
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/stream"
+)
+
+const (
+	// peekBytes is how much of a body is looked at to see how it begins, up to maxPeekBytes of one
+	// that declares its length.
+	peekBytes, maxPeekBytes = 512, 4 << 10
+	// eagerBytes is for how much of a declared length there is memory before it has come.
+	eagerBytes = 128 << 10
+	// BodyTimeout bounds how long a body that may be a run's is read: a slow one holds memory.
+	BodyTimeout = 5 * time.Minute
+)
+
+// readRun reads a request as far as it takes to know whether it is a run. Only the body counts:
+// many backends look neither at the method nor at the declared type. A body that is not a run stays
+// whole in req.Body. err is a Refusal, or what became of reading.
+func (t *Intake) readRun(control *http.ResponseController, req *http.Request) (in agui.RunInput, isRun bool, err error) {
+	if !HasBody(req) {
+		return in, false, nil
+	}
+	for _, enc := range req.Header["Content-Encoding"] {
+		if enc != "" {
+			return in, false, unsupported("a request body with a Content-Encoding is not taken")
+		}
+	}
+	as, err := readBodyType(req.Header)
+	if err == nil && (as.charset == hidden || as.json && as.charset == otherText) {
+		err = unsupported("a body in this charset is not taken: JSON must be UTF-8")
+	}
+	if err != nil {
+		return in, false, err
+	}
+	body, object, err := t.readBody(control, req, as)
+	if err != nil || body == nil {
+		return in, false, err
+	}
+	if object {
+		in, isRun, err = t.readObject(req, body, as)
+	}
+	if !isRun && err == nil && (as.form && runInForm(body) || as.parts && runInParts(body)) {
+		err = errForm
+	}
+	if !isRun {
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		req.ContentLength = int64(len(body))
+	}
+	return in, isRun, err
+}
+
+// HasBody reports whether a request has a body.
+func HasBody(req *http.Request) bool {
+	return req.Body != nil && req.Body != http.NoBody && req.ContentLength != 0
+}
+
+// slow gives the body of a request BodyTimeout. done is called when it was read.
+func slow(control *http.ResponseController) (done func()) {
+	cut := make(chan struct{})
+	timer := time.AfterFunc(BodyTimeout, func() {
+		defer close(cut)
+		_ = control.SetReadDeadline(time.Now()) // it fails where there is no connection, as in tests
+	})
+	return func() {
+		if !timer.Stop() {
+			<-cut
+			_ = control.SetReadDeadline(time.Time{}) // or it would end the next request on the same connection
+		}
+	}
+}
+
+// readBody reads all of a body that may be a run's, or a form's that could be a run. Else it
+// returns nil and leaves the body as it was. object reports that the body begins as a JSON object,
+// or may.
+func (t *Intake) readBody(control *http.ResponseController, req *http.Request, as bodyType) (body []byte, object bool, err error) {
+	defer slow(control)()
+	hold := &bodyHold{room: t.Room, from: t.AddressHash(req)}
+	defer hold.giveBack()
+	head, first, err := readHead(req.Body, t.limit, req.ContentLength)
+	if err != nil {
+		return nil, false, err
+	}
+	object = first == '{' || agui.ObjectElsewhere(head) != agui.Plain
+	if object || as.form {
+		body, err = readRest(head, req.Body, t.limit, req.ContentLength, hold.most(), func(n int) error { return hold.take(req.Context(), int64(n)) })
+		return body, object, err
+	}
+	req.Body = stream.Replay(head, req.Body)
+	if as.parts {
+		if runInParts(head) {
+			return nil, false, errForm
+		}
+		req.Body = &formParts{ReadCloser: req.Body}
+	}
+	return nil, false, nil
+}
+
+// readHead reads until a byte is there that is not white space. It returns that byte, or 0 at the
+// body's end. length is the declared length of the body, -1 if none was declared.
+func readHead(r io.Reader, limit, length int64) (head []byte, first byte, err error) {
+	peek := peekBytes
+	if length >= 0 {
+		peek = int(min(max(length+1, 4), maxPeekBytes))
+	}
+	for int64(len(head)) <= limit {
+		n := len(head)
+		head = slices.Grow(head, peek)
+		got, err := io.ReadAtLeast(r, head[n:n+peek], 4)
+		head = head[:n+got]
+		if i := bytes.TrimLeft(head[n:], " \t\r\n"); len(i) > 0 {
+			return head, i[0], nil
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return head, 0, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	return nil, 0, tooLarge()
+}
+
+// readRest reads what follows the head, which becomes a part of it. take is asked for memory,
+// and gives most bytes to one body. A body that needs more than smallBody asks once, for all that
+// it may need: of several large bodies that each had a part, none could go on.
+func readRest(body []byte, r io.Reader, limit, length, most int64, take func(n int) error) ([]byte, error) {
+	taken := len(body)
+	for int64(len(body)) <= limit {
+		if len(body) == cap(body) {
+			more := min(room(len(body), length), int(limit)+2-len(body))
+			if need := len(body) + more; need > taken {
+				if need > smallBody {
+					need = max(need, int(mayNeed(limit, length, most)))
+				}
+				if err := take(need - taken); err != nil {
+					return nil, err
+				}
+				taken = need
+			}
+			body = slices.Grow(body, more)
+		}
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case err == io.EOF && int64(len(body)) <= limit:
+			return body, nil
+		case err != nil && err != io.EOF:
+			return nil, err
+		}
+	}
+	return nil, tooLarge()
+}
+
+// mayNeed returns the most bytes that a body needs: what it declares, or the limit if it declares
+// nothing. It is one byte more, where the body's end shows.
+func mayNeed(limit, length, most int64) int64 {
+	switch {
+	case length < 0:
+		return min(limit+2, most)
+	case length > limit:
+		return limit + 2
+	}
+	return length + 1
+}
+
+// room returns how many more bytes than size there should be memory for. Memory is taken as the
+// body comes: a client that declares much and sends nothing gets little.
+func room(size int, length int64) int {
+	left := length + 1 - int64(size) // one byte more, where the body's end shows
+	if left <= 0 {
+		return max(size, peekBytes)
+	}
+	return int(min(left, int64(max(3*size, eagerBytes))))
+}
+
+func tooLarge() error {
+	return refuse(http.StatusRequestEntityTooLarge, "the body exceeds the limit (HOLDPOINT_MAX_REQUEST_BYTES)")
+}

@@ -1,0 +1,87 @@
+package intake
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+)
+
+// TestReadingABody: however it comes and whatever it declares, it is whole, or refused where it is
+// too long.
+func TestReadingABody(t *testing.T) {
+	const limit = 300 << 10
+	in := &Intake{limit: limit, Room: NewBodyRoom(2*limit, 0)}
+	for _, size := range []int{2, 3, 511, 512, 513, 4095, 4096, 4097, 64 << 10, 200 << 10, limit - 1, limit, limit + 1, 2 * limit} {
+		whole := []byte(`{` + strings.Repeat(" ", size-2) + `}`)
+		for _, declared := range []int{size, -1, 7, 10 * limit} {
+			for name, reader := range map[string]func(io.Reader) io.Reader{"at once": func(r io.Reader) io.Reader { return r }, "in halves": iotest.HalfReader, "with its end": iotest.DataErrReader} {
+				req := httptest.NewRequest(http.MethodPost, "/", reader(bytes.NewReader(whole)))
+				req.ContentLength = int64(declared)
+				body, _, err := in.readBody(http.NewResponseController(httptest.NewRecorder()), req, bodyType{})
+				if size > limit {
+					if err == nil || err.Error() != tooLarge().Error() {
+						t.Errorf("%d of %d bytes %s: %v", size, declared, name, err)
+					}
+				} else if err != nil || !bytes.Equal(body, whole) {
+					t.Errorf("%d of %d bytes %s: %d bytes, %v", size, declared, name, len(body), err)
+				}
+			}
+		}
+	}
+	if in.Room.taken != 0 {
+		t.Errorf("%d bytes of room are not given back", in.Room.taken)
+	}
+	for _, size := range []int{512, maxPeekBytes, 1 << 20} {
+		if n := room(size, 1<<30); n > max(3*size, eagerBytes) {
+			t.Errorf("memory for %d bytes more, when %d have come", n, size)
+		}
+	}
+}
+
+// TestLargeBodiesDoNotStarveEachOther: bodies that come at once wait for each other. Each takes all
+// its room or none, so one of them can always go on, and all are read in the end.
+func TestLargeBodiesDoNotStarveEachOther(t *testing.T) {
+	for name, declared := range map[string]bool{"with a length": true, "in chunks": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const limit, clients = 1 << 20, 6
+				// Room for two large bodies and not for three.
+				in := &Intake{limit: limit, Room: NewBodyRoom(3<<20, 0)}
+				whole := `{"x":"` + strings.Repeat("x", 900<<10) + `"}`
+				var done sync.WaitGroup
+				for range clients {
+					done.Go(func() {
+						body, client := io.Pipe()
+						go func() {
+							_, _ = io.WriteString(client, whole[:len(whole)/2])
+							time.Sleep(roomWait / 4)
+							_, _ = io.WriteString(client, whole[len(whole)/2:])
+							client.Close()
+						}()
+						req := httptest.NewRequest(http.MethodPost, "/", body)
+						req.ContentLength = -1
+						if declared {
+							req.ContentLength = int64(len(whole))
+						}
+						read, _, err := in.readBody(http.NewResponseController(httptest.NewRecorder()), req, bodyType{})
+						if err != nil || len(read) != len(whole) {
+							t.Errorf("%d of %d bytes: %v", len(read), len(whole), err)
+						}
+						body.Close()
+					})
+				}
+				done.Wait()
+				if in.Room.taken != 0 {
+					t.Errorf("%d bytes of room are not given back", in.Room.taken)
+				}
+			})
+		})
+	}
+}

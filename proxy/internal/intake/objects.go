@@ -1,0 +1,140 @@
+package intake
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate/kit"
+)
+
+// readObject reads a body that begins as a JSON object.
+func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agui.RunInput, isRun bool, err error) {
+	switch {
+	case agui.ObjectElsewhere(body) == agui.Elsewhere:
+		return in, false, refuse(http.StatusBadRequest, "a JSON body must be UTF-8 without a byte order mark")
+	case !as.charset.takes(body):
+		return in, false, unsupported("a JSON body must be UTF-8")
+	}
+	object := body
+	if !utf8.Valid(body) && (as.json || isObject(body)) {
+		return in, false, refuse(http.StatusBadRequest, "a JSON body must be valid UTF-8")
+	}
+	in, isRun, err = agui.ParseInput(body)
+	if errors.Is(err, agui.ErrNoJSON) {
+		object, err = objectForSomebody(body), nil
+		if object != nil {
+			_, isRun, _ = agui.ParseInput(object)
+		}
+		if as.json || isRun || agui.TooDeep(body) {
+			return in, false, refuse(http.StatusBadRequest, "the body is not valid JSON, or nested too deep")
+		}
+	}
+	if err == nil && object != nil && (isRun || agui.HasMessages(object)) {
+		err = checkKeys(object, &in)
+	}
+	switch {
+	case err != nil:
+		return in, isRun, refuse(http.StatusBadRequest, err.Error())
+	case !isRun && object != nil:
+		if why := t.takenOutsideRun(object, req.URL.Path); why != "" {
+			err = refuse(http.StatusBadRequest, why)
+		}
+	}
+	return in, isRun, err
+}
+
+// checkKeys refuses an object that has a key twice. The object is a run, or has messages, which is
+// enough of one to some backends. What is read of it here would not be what the backend reads. in
+// is what was read of a run. Adapters parse an answer in command.resume that is JSON text.
+func checkKeys(object []byte, in *agui.RunInput) error {
+	if err := agui.CheckKeys(object, agui.KeysOfRun); err != nil {
+		return &agui.InputError{Reason: err.Error()}
+	}
+	if sent, ok := in.CommandResume(); ok {
+		if err := kit.CheckText(gjson.ParseBytes(sent), agui.KeysOfAnswer); err != nil {
+			return &agui.InputError{Reason: err.Error() + ", in the text of forwardedProps.command.resume"}
+		}
+	}
+	return nil
+}
+
+// isObject reports whether a body that is not valid UTF-8 is an object to some reader: to one that
+// takes any bytes for text, or to one that leaves out what is not valid. Jackson reads letters of
+// two bytes (0xC1 0xB4 is a t), so its keys are not known here.
+func isObject(body []byte) bool {
+	for _, one := range [][]byte{body, bytes.ToValidUTF8(body, nil)} {
+		if agui.ValidJSON(one) || objectForSomebody(one) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// takenOutsideRun returns why an object that is not a run must not pass, "" if it may. It holds an
+// approval in a backend's own form, and some endpoint behind Holdpoint may take that. Or it is less
+// than a run to Holdpoint, and enough of one to the backend.
+func (t *Intake) takenOutsideRun(object []byte, path string) string {
+	spoken := t.spoken(RecordPath(path))
+	if t.history != nil {
+		for one := range t.history.Replies(kit.Loose(object), spoken) {
+			if one.Asked || one.AskedUnlessResult || one.AskedUnlessLeft {
+				return "the messages hold an approval, and the body is no run (RunAgentInput)"
+			}
+		}
+	}
+	if t.taker == nil {
+		return ""
+	}
+	return t.taker.Takes(object, spoken)
+}
+
+// objectForSomebody returns the object that some backend finds in a body that is not valid JSON,
+// nil if no backend does. Python's json.loads takes NaN, Infinity and -Infinity for numbers, and
+// Go's json.Decoder reads the first value and leaves the rest. A run in such a body is refused.
+func objectForSomebody(body []byte) []byte {
+	var first json.RawMessage
+	if json.NewDecoder(bytes.NewReader(withoutNaN(body))).Decode(&first) != nil {
+		return nil
+	}
+	return first
+}
+
+// withoutNaN returns the body with a 0 for each of Python's words for numbers.
+func withoutNaN(body []byte) []byte {
+	var out []byte
+	inString := false
+	for i := 0; i < len(body); i++ {
+		c := body[i]
+		switch {
+		case inString && c == '\\' && i+1 < len(body):
+			out = append(out, c)
+			i++
+			c = body[i]
+		case c == '"':
+			inString = !inString
+		case !inString:
+			if n := pythonNumber(body[i:]); n > 0 {
+				out = append(out, '0')
+				i += n - 1
+				continue
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func pythonNumber(b []byte) int {
+	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
+		if bytes.HasPrefix(b, []byte(word)) {
+			return len(word)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,73 @@
+package intake
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"unicode"
+)
+
+// RecordPath returns the path as it goes into a record's key. Spellings that a backend may take for
+// the same path have one record: doubled and closing slashes, percent-encoding, case.
+func RecordPath(p string) string {
+	if strings.HasPrefix(p, "/") && isPlain(p) {
+		return strings.ToLower(path.Clean(p))
+	}
+	segments := strings.Split(p, "/")
+	for i, s := range segments {
+		segments[i], _, _ = strings.Cut(s, ";") // servlet containers route /chat;x as /chat
+	}
+	return strings.ToLower(path.Clean("/" + strings.Join(segments, "/")))
+}
+
+// isPlain reports whether a path has neither escapes nor any sign in it of which a part could be
+// made, as most have.
+func isPlain(path string) bool {
+	for i := range len(path) {
+		switch c := path[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '/', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Misleading reports whether an escaped path holds what some backends read as another path: a
+// segment . or .., escaped or not, or a control character (Starlette's ^/agent$ matches
+// "/agent\n").
+func Misleading(escaped string) bool {
+	if isPlain(escaped) {
+		return false
+	}
+	if plain, err := url.PathUnescape(escaped); err == nil && strings.ContainsFunc(plain, unicode.IsControl) {
+		return true
+	}
+	for segment := range strings.SplitSeq(escaped, "/") {
+		plain, err := url.PathUnescape(segment)
+		if err != nil {
+			plain = segment
+		}
+		// A decoded slash or backslash splits a segment once more at many backends.
+		for part := range strings.FieldsFuncSeq(plain, func(c rune) bool { return c == '/' || c == '\\' }) {
+			if part == "." || part == ".." {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Path refuses a request whose address some backends take for another one, and CONNECT, which has
+// none. Neither is logged.
+func Path(req *http.Request) *Refusal {
+	switch {
+	case req.Method == http.MethodConnect:
+		return &Refusal{Status: http.StatusNotImplemented, Reason: "CONNECT is not taken: behind it a client would talk to the backend itself"}
+	case Misleading(req.URL.EscapedPath()):
+		// The backend would take it for another path. The record of that path was not asked.
+		return &Refusal{Status: http.StatusBadRequest, Reason: "dot segments and control characters in the path are not taken"}
+	}
+	return nil
+}

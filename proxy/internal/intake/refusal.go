@@ -1,0 +1,46 @@
+package intake
+
+import (
+	"log/slog"
+	"net/http"
+)
+
+// A Refusal says how a request is answered that goes neither to a run nor to the backend. It is an
+// error, so that the reader of a body can give it.
+type Refusal struct {
+	Status     int
+	Reason     string   // for the developer of the client
+	Allow      []string // the methods that are taken, of status 405
+	RetryAfter int      // seconds, 0 for none
+	Challenge  string   // WWW-Authenticate, "" for none
+	Close      bool     // the connection ends after the answer
+	Line       Line
+}
+
+// A Line is a line of the log.
+type Line struct {
+	Level   slog.Level
+	Message string // "" for no line
+	Args    []any
+}
+
+func (r *Refusal) Error() string { return r.Reason }
+
+// refusedRequest is the message of the lines about refused requests.
+const refusedRequest = "request refused"
+
+// refuse makes the Refusal of a request for something in its body.
+func refuse(status int, reason string) *Refusal {
+	return &Refusal{Status: status, Reason: reason, Line: Line{Message: refusedRequest, Args: []any{"status", status, "reason", reason}}}
+}
+
+// TurnAway makes the Refusal of a request for something that stands before its body. Its line in
+// the log names the peer.
+func TurnAway(req *http.Request, level slog.Level, status int, reason string) *Refusal {
+	r := refuse(status, reason)
+	r.Line.Level, r.Line.Args = level, append(r.Line.Args, "peer", req.RemoteAddr)
+	return r
+}
+
+// unsupported makes the Refusal of a body in a form that is not taken.
+func unsupported(reason string) *Refusal { return refuse(http.StatusUnsupportedMediaType, reason) }

@@ -1,0 +1,60 @@
+package intake
+
+import (
+	"net/http"
+	"strings"
+
+	"holdpoint/proxy/internal/ids"
+)
+
+// A run has an id of its request, by which the lines of a proxy in front, of Holdpoint and of the
+// backend are found together. It is the X-Request-Id that the request brings. If that is missing,
+// or is nothing that a log should hold, Holdpoint makes one, and the backend gets it in its place.
+// A request that is no run passes as it came.
+
+// RequestIDHeader is the header with the id of a request.
+const RequestIDHeader = "X-Request-Id"
+
+// MaxRequestID bounds an id that is taken. A UUID has 36 characters, and the ids of tracing systems
+// have some more.
+const MaxRequestID = 128
+
+// RequestID returns the id that a request brings, or a new one.
+func RequestID(req *http.Request) string {
+	if list := req.Header[RequestIDHeader]; len(list) == 1 && saneID(list[0]) {
+		return strings.Clone(list[0])
+	}
+	return ids.Random128()
+}
+
+func saneID(id string) bool {
+	if id == "" || len(id) > MaxRequestID {
+		return false
+	}
+	for n := range len(id) {
+		c := id[n]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && strings.IndexByte("-_.:+/=@,~", c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// TraceID returns the trace that a request belongs to, by the traceparent of W3C Trace Context; ""
+// if there is none. The header itself passes untouched.
+func TraceID(header http.Header) string {
+	const none = "00000000000000000000000000000000"
+	values := header["Traceparent"]
+	if len(values) != 1 {
+		return ""
+	}
+	version, rest, _ := strings.Cut(values[0], "-")
+	trace, rest, _ := strings.Cut(rest, "-")
+	parent, _, _ := strings.Cut(rest, "-")
+	if len(version) != 2 || version == "ff" || len(trace) != len(none) || len(parent) != 16 || trace == none ||
+		strings.Trim(version+trace+parent, "0123456789abcdef") != "" {
+		return ""
+	}
+	return strings.Clone(trace)
+}

@@ -1,0 +1,60 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/intake"
+)
+
+// sendID puts the id into the request to the backend.
+func (r *run) sendID(out http.Header) { out[intake.RequestIDHeader] = []string{r.request.id} }
+
+// returnID puts the id into the answer's header, unless the backend has put one there.
+func (r *run) returnID(header http.Header) {
+	if header[intake.RequestIDHeader] == nil {
+		header[intake.RequestIDHeader] = []string{r.request.id}
+	}
+}
+
+// A loggedAnswer is an answer as the log has it: nothing of what it says but yes or no.
+type loggedAnswer struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Says   string `json:"says,omitempty"` // approved or denied, where the dialect knows
+	Edited bool   `json:"edited,omitempty"`
+}
+
+// String is the answer in a log of text.
+func (a loggedAnswer) String() string {
+	if a.Says == "" {
+		return a.ID + "=" + a.Status
+	}
+	if a.Edited {
+		return a.ID + "=" + a.Status + "," + a.Says + ",edited"
+	}
+	return a.ID + "=" + a.Status + "," + a.Says
+}
+
+// maxLoggedAnswers bounds the answers in a line.
+const maxLoggedAnswers = 32
+
+// loggedAnswers are the answers of the request, without what they hold.
+func (r *run) loggedAnswers() []loggedAnswer {
+	named := r.answers.list[:min(len(r.answers.list), maxLoggedAnswers)]
+	if len(named) == 0 {
+		return nil
+	}
+	list, read := make([]loggedAnswer, len(named)), r.readings(named)
+	for n := range named {
+		a := &named[n]
+		list[n] = loggedAnswer{
+			ID: strings.Clone(agui.Cut(a.ID)), Status: string(a.Status), Says: saysOf(a, read[n]), Edited: read[n].Edited,
+		}
+		if a.Status != agui.Cancelled {
+			list[n].Status = string(agui.Resolved)
+		}
+	}
+	return list
+}
