@@ -13,9 +13,9 @@ import (
 // its last message only: a program that puts each answer into a message of its own would never
 // answer all of them in one request. Such an answer stands in the record as a decision, and the
 // application is asked for the rest.
-func (r *run) keepPart() {
+func (r *run) keepPart(v contract.Ruling) {
 	p, answers := r.record.Pause, r.answers.list
-	partial := r.verdict.Do == contract.Refuse && r.verdict.Refusal != nil && r.verdict.Refusal.Code == agui.PartialResume
+	partial := v.Do == contract.Refuse && v.Refusal != nil && v.Refusal.Code == agui.PartialResume
 	if !partial || !r.request.client.OmitsQuestions() || r.record.State != store.Open || contract.JudgeDecisions(r.newCase()) != nil {
 		return
 	}

@@ -189,15 +189,15 @@ func (r *run) tryBegin(answers []agui.Answer) *agui.RunError {
 	in := r.request.input.WithoutResume()
 	r.request.input = &in
 	r.anew()
-	r.verdict = contract.Ruling{Do: contract.Resume, Answers: answers}
+	v := contract.Ruling{Do: contract.Resume, Answers: answers}
 	if err := r.fetchAsked(); err != nil {
 		return storeDown().Refusal
 	}
-	if refused := r.readyResume(); refused != nil {
+	if refused := r.readyResume(v); refused != nil {
 		return refused
 	}
-	if !r.begin(r.record.Pause) && !contract.AllCancelled(answers) { // else it is given up, and nothing is sent
-		return r.verdict.Refusal
+	if refused := r.begin(r.record.Pause, v); refused != nil && !contract.AllCancelled(answers) { // else it is given up, and nothing is sent
+		return refused.Refusal
 	}
 	return nil
 }

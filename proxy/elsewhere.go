@@ -379,12 +379,9 @@ func pauseOf(rec *store.Record, id string) (*agui.Pause, *store.Result) {
 }
 
 // passHere has a request that was judged against the record of another thread go on as an ordinary
-// run of its own thread. The chat may have missed something there, or be locked. It reports whether
-// the request still passes.
-func (r *run) passHere() bool {
-	if r.ownThread == nil {
-		return true
-	}
+// run of its own thread. The chat may have missed something there, or be locked. It returns the
+// ruling there.
+func (r *run) passHere(elsewhere contract.Ruling) contract.Ruling {
 	if p := r.record.Pause; p != nil {
 		r.link([]foundPause{{at: pausePlace{Key: r.ledger.Key, Pause: p.ID}, record: &r.record}})
 	}
@@ -392,8 +389,7 @@ func (r *run) passHere() bool {
 		r.link([]foundPause{{at: pausePlace{Key: r.ledger.Key, Pause: result.PauseID}, record: &r.record}})
 	}
 	r.judgeHere()
-	r.verdict = contract.PassesHere(r.newCase(), r.verdict)
-	return r.verdict.Do == contract.Pass
+	return contract.PassesHere(r.newCase(), elsewhere)
 }
 
 // takesNewThreads reports whether the client is one of .NET's, which take a new thread for each run

@@ -97,11 +97,10 @@ func TestBodyIsWrittenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := loneRun(t.Context(), newRig(t, nil).h, "/", &in)
-	r.verdict.Leave = contract.LeaveArray | contract.LeaveCommand
 	r.replies = history.ReadReplies(r.view())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r.cleanPass()
+	r.cleanPass(contract.LeaveArray | contract.LeaveCommand)
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(body))*5/4 {
 		t.Errorf("%d bytes for a body of %d", took, len(body))

@@ -65,12 +65,12 @@ func (r *run) unasked() string { return history.Unasked(r.view()) }
 
 // cleanPass makes the input of an ordinary run what the dialect gets. The body is written at most
 // once.
-func (r *run) cleanPass() {
+func (r *run) cleanPass(leave contract.Leave) {
 	list := r.cleaned(nil)
 	r.in = r.in.Rewritten(agui.Rewrite{
 		Messages: list, Replaced: history.Changed(list, r.in.Messages),
-		NoResume:  r.verdict.Leave&contract.LeaveArray != 0,
-		NoCommand: r.verdict.Leave&contract.LeaveCommand != 0,
+		NoResume:  leave&contract.LeaveArray != 0,
+		NoCommand: leave&contract.LeaveCommand != 0,
 	})
 }
 

@@ -13,35 +13,35 @@ import (
 )
 
 // judge loads the record, reads the answers and asks the contract.
-func (r *run) judge() error {
+func (r *run) judge() (v contract.Ruling, err error) {
 	if !r.readFor.carries { // the pause that a run carries stands where that run has asked
 		r.judgeHere()
 	}
 	r.anew()
 	if err := r.load(); err != nil {
-		return err
+		return v, err
 	}
 	if err := r.findByID(); err != nil {
-		return err
+		return v, err
 	}
 	if err := r.read(); err != nil {
-		return err
+		return v, err
 	}
 	if found, err := r.findByCalls(); err != nil {
-		return err
+		return v, err
 	} else if found {
 		if err := r.read(); err != nil {
-			return err
+			return v, err
 		}
 	}
 	r.noteNamed()
-	r.rule()
-	if r.notAsked != nil && !r.passesNotAsked() {
-		return r.notAsked
+	v = r.rule()
+	if r.notAsked != nil && !r.passesNotAsked(v) {
+		return v, r.notAsked
 	}
-	answers := len(r.answers.list) > 0 && r.verdict.Do != contract.Pass // else they are of another day
+	answers := len(r.answers.list) > 0 && v.Do != contract.Pass // else they are of another day
 	r.request.answers = r.request.answers || answers || r.record.Pause != nil || r.answers.unread != nil
-	return nil
+	return v, nil
 }
 
 // read has the dialect read the request, and relates it to the record.
@@ -55,11 +55,11 @@ func (r *run) read() error {
 	return r.readReplies(pauseID)
 }
 
-func (r *run) rule() {
+func (r *run) rule() contract.Ruling {
 	c := r.newCase()
 	c.Stray, c.StrayNames = r.replies.EndInStray(&r.in, r.record.Pause)
 	c.Unasked = r.unasked()
-	r.verdict = contract.Judge(c)
+	return contract.Judge(c)
 }
 
 func (r *run) newCase() *contract.Case {

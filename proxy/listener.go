@@ -39,8 +39,8 @@ func (r *run) calledAgain(p *agui.Pause) []agui.Event {
 	return r.listener().CallsAgain(p, &r.knownCalls)
 }
 func (r *run) tellingOf(p *agui.Pause) client.Form { return r.listener().FormOf(p) }
-func (r *run) newKnownCalls(p *agui.Pause) client.KnownCalls {
-	return r.listener().KnownCalls(p, r.verdict.Answers, r.transcript)
+func (r *run) newKnownCalls(p *agui.Pause, answers []agui.Answer) client.KnownCalls {
+	return r.listener().KnownCalls(p, answers, r.transcript)
 }
 
 // questionText returns the events that tell a pause as a text, after the ends of what is open in

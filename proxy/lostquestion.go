@@ -104,7 +104,7 @@ func (r *run) namedByClients() *agui.Pause {
 
 // reopen opens an ended pause once more, under the same ids, for a cancel and nothing else. So the
 // cancel has a claim like any other answer, and goes out once.
-func (r *run) reopen(ended *store.Result) {
+func (r *run) reopen(ended *store.Result) contract.Ruling {
 	p := *ended.Pause
 	p.ID = ids.Random128()
 	p.Interrupts = slices.Clone(p.Interrupts)
@@ -115,8 +115,8 @@ func (r *run) reopen(ended *store.Result) {
 	r.readFor = readFor{} // the answers are for the new pause now
 	switch err := r.ledger.Open(&p); {
 	case err == nil, errors.Is(err, store.ErrExists):
-		r.verdict = contract.Ruling{Do: contract.Wait}
+		return contract.Ruling{Do: contract.Wait}
 	default:
-		r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: r.keepError(err)}
+		return contract.Ruling{Do: contract.Refuse, Refusal: r.keepError(err)}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/history"
+	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -18,14 +19,14 @@ type missedEnd struct {
 	shown   []agui.Event
 }
 
-// catchUp puts what the record knows in the place of the older messages of the request.
-func (r *run) catchUp() {
-	m := r.verdict.Missed
+// catchUp puts what the record knows in the place of the older messages of the request. m is the
+// end that the chat has missed, nil if it has missed none, and fresh are its new messages.
+func (r *run) catchUp(m *store.Result, fresh []agui.Message) {
 	if m == nil {
 		return
 	}
 	shown := endedSnapshots(m).fetch(r)
-	before, all, known := history.CatchUp(shown, r.verdict.New)
+	before, all, known := history.CatchUp(shown, fresh)
 	if !known {
 		r.log.Warn("the chat has missed the end of its question, and what was said then is not kept: its own history goes to the backend")
 		return

@@ -26,9 +26,9 @@ const (
 // passesNotAsked says whether a run whose record could not be read goes to the backend all the
 // same. It was judged by an empty record, as after a restart of a store in memory: it must come to
 // an ordinary run, and must bring nothing that could be an answer to something.
-func (r *run) passesNotAsked() bool {
+func (r *run) passesNotAsked(v contract.Ruling) bool {
 	_, command := r.in.CommandResume()
-	return r.verdict.Do == contract.Pass && len(r.answers.list) == 0 && r.answers.unread == nil &&
+	return v.Do == contract.Pass && len(r.answers.list) == 0 && r.answers.unread == nil &&
 		r.in.ResumeObject == nil && len(r.in.Resume) == 0 && !command
 }
 

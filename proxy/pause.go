@@ -17,7 +17,7 @@ import (
 // and over, after the exchange with the backend is closed. If it waits in vain, because no answer
 // comes, the client leaves or the proxy drains, tellSaved follows. With answers it is a resume
 // like any other: they become the input's resume array, readFor.carry names the pause, and
-// run.attempts judges, prepares and claims. Then the phase is between, and body.next sends. Without
+// run.admit judges, prepares and claims. Then the phase is between, and body.next sends. Without
 // another exchange, the client is told what run.ruled returns, except its RUN_STARTED.
 // settle.MaxExchanges bounds such a run too, and the rest of its Evidence begins anew. Commit
 // 2b85452b had all of it, with tests.
@@ -49,7 +49,11 @@ func (r *run) savePause(o *settle.Outcome) (*savedPause, *agui.RunError) {
 		_ = r.dialectFailed("Replies", o.StoodUnknown) // it is logged, and the question is asked nevertheless
 	}
 	if o.Refused != nil {
-		return nil, r.refusePause(o)
+		r.log.Error("pause not kept", "err", o.Refused)
+		if _, err := r.claim.End(o.End, false); err != nil {
+			return nil, storeDown().Refusal
+		}
+		return nil, o.Refused
 	}
 	if o.Whole {
 		r.transcript = r.wholeTranscript()
@@ -96,17 +100,6 @@ func (r *run) tellSaved(s *savedPause, closing, subagents []agui.Event) []agui.E
 	last := len(events) - 1
 	events[last] = r.withNotTaken(events[last])
 	return events
-}
-
-// refusePause ends a run with an error in place of its question.
-func (r *run) refusePause(o *settle.Outcome) *agui.RunError {
-	r.log.Error("pause not kept", "err", o.Refused)
-	if r.claim.Held() {
-		if err := r.claim.Finish(o.End, nil); err != nil {
-			return storeDown().Refusal
-		}
-	}
-	return o.Refused
 }
 
 // keep saves the pause, with the end of the claim if the run has one. If a pause with the same

@@ -16,70 +16,96 @@ import (
 	"holdpoint/translate"
 )
 
-// prepare does what may still turn a run down or find somebody quicker: Begin and the claim. A
-// verdict of contract.Wait means that the record has changed.
-func (r *run) prepare() {
-	if r.verdict.Ends == store.Withdrawn && !r.giveUp() {
-		return
+// prepare does what may still turn a run down before the claim: it closes or reopens what the
+// ruling ends, makes out what goes to the backend, and begins the exchange. It returns the ruling
+// that stands then; again says that this is another one, which has to be prepared too. A ruling of
+// contract.Wait means that the record has changed.
+func (r *run) prepare(v contract.Ruling) (stands contract.Ruling, again bool) {
+	if v.Ends == store.Withdrawn {
+		if ended := r.giveUp(); ended != nil {
+			return *ended, false
+		}
 	}
-	switch r.verdict.Do {
+	switch v.Do {
 	case contract.Pass:
-		if !r.passHere() {
-			r.prepare()
-			return
-		}
-		if len(r.record.Busy) > 0 {
-			if r.verdict = threadBusy(); r.threadWasBusy && !r.h.lives.busyAlone(r.ledger.Key) {
-				r.verdict = contract.Ruling{Do: contract.Wait} // it was ours, and has ended since
-			}
-			return
-		}
-		r.readyPass()
-		if r.begin(nil) && (r.exchange.Out.ReadOn || r.h.opts.OnDisconnect == DisconnectFinish) {
-			r.readyToReadOn()
-		}
+		return r.preparePass(v)
 	case contract.Resume:
-		answers, brings := r.verdict.Answers, len(r.verdict.New) > 0
-		if err := r.fetchAsked(); err != nil {
-			r.log.Error("the snapshots of the pause cannot be asked for", "err", err)
-			r.verdict = storeDown()
-			return
-		}
-		refused := r.readyResume()
-		if refused == nil {
-			r.toThreadOf(r.record.Pause)
-		}
-		if refused == nil && r.begin(r.record.Pause) {
-			r.claimPause()
-			return
-		}
-		if refused != nil {
-			r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: refused, Reask: true}
-		}
-		switch {
-		case refused == nil && contract.AllCancelled(answers):
-			r.cancelUnsaid()
-			r.prepare()
-		case r.record.Pause.Decided() && brings && !r.readFor.carries:
-			r.giveUpDecided()
-			r.prepare()
-		}
+		return r.prepareResume(v)
 	case contract.Reopen:
-		r.reopen(r.verdict.Replay)
+		return r.reopen(v.Replay), false
 	case contract.Refuse:
-		if r.verdict.Ends == store.Doubtful {
-			r.closeDoubt()
+		if v.Ends == store.Doubtful {
+			v = r.closeDoubt(v)
 		}
-		r.keepPart()
+		r.keepPart(v)
 	}
+	return v, false
+}
+
+// preparePass prepares an ordinary run.
+func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool) {
+	if r.ownThread != nil {
+		if v = r.passHere(v); v.Do != contract.Pass {
+			return v, true
+		}
+	}
+	if len(r.record.Busy) > 0 {
+		if r.threadWasBusy && !r.h.lives.busyAlone(r.ledger.Key) {
+			return contract.Ruling{Do: contract.Wait}, false // it was ours, and has ended since
+		}
+		return threadBusy(), false
+	}
+	r.readyPass(v)
+	if refused := r.begin(nil, v); refused != nil {
+		return *refused, false
+	}
+	if r.exchange.Out.ReadOn || r.h.opts.OnDisconnect == DisconnectFinish {
+		if refused := r.readyToReadOn(); refused != nil {
+			return *refused, false
+		}
+	}
+	return v, false
+}
+
+// prepareResume prepares a run that brings answers. What cannot be handed on is refused. Where the
+// chat could not go on then, the pause is given up.
+func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bool) {
+	if err := r.fetchAsked(); err != nil {
+		r.log.Error("the snapshots of the pause cannot be asked for", "err", err)
+		return storeDown(), false
+	}
+	unready := r.readyResume(v)
+	var refused *contract.Ruling
+	if unready != nil {
+		refused = &contract.Ruling{Do: contract.Refuse, Refusal: unready, Reask: true}
+	} else {
+		r.toThreadOf(r.record.Pause)
+		refused = r.begin(r.record.Pause, v)
+	}
+	switch {
+	case refused == nil:
+		return v, false
+	case unready == nil && contract.AllCancelled(v.Answers):
+		// Nothing is sent, and the thread goes on.
+		r.log.Warn("the backend cannot be told that its question is cancelled", "code", refused.Refusal.Code)
+		return r.givesUpUnsaid(), true
+	case r.record.Pause.Decided() && len(v.New) > 0 && !r.readFor.carries:
+		// The chat can take nothing back of what was decided elsewhere. So its new message goes on
+		// without it: nothing is sent of what was decided, and the person is told so.
+		r.log.Warn("what was decided cannot be handed on with the chat's history: it is given up", "code", refused.Refusal.Code)
+		v = r.givesUpUnsaid()
+		v.NotTaken = refused.Refusal
+		return v, true
+	}
+	return *refused, false
 }
 
 // readyPass makes out what of the input goes to the dialect in an ordinary run.
-func (r *run) readyPass() {
+func (r *run) readyPass(v contract.Ruling) {
 	r.life.plain.Store(true)
-	r.notTaken, r.stands = r.verdict.NotTaken, r.verdict.Stands
-	r.catchUp()
-	r.cleanPass()
+	r.notTaken, r.stands = v.NotTaken, v.Stands
+	r.catchUp(v.Missed, v.New)
+	r.cleanPass(v.Leave)
 	r.disarm() // before the transcript: what a record keeps goes to the backend with the next answer
 	whole := r.in.Messages
 	if r.withheldFrom = nil; r.withholdOpenCalls(nil) != nil {
@@ -88,19 +114,22 @@ func (r *run) readyPass() {
 	r.transcript = transcript.New(r.h.opts.TranscriptBytes, r.in.Messages, r.in.State)
 }
 
-// readyToReadOn has an ordinary run outlive its client.
-func (r *run) readyToReadOn() {
+// readyToReadOn has an ordinary run outlive its client. It returns another ruling if it cannot.
+func (r *run) readyToReadOn() *contract.Ruling {
+	var v contract.Ruling
 	switch {
 	case r.h.lives.busyAlone(r.ledger.Key):
-		r.verdict = threadBusy()
+		v = threadBusy()
 	case r.threadWasBusy:
-		r.verdict = contract.Ruling{Do: contract.Wait} // it has ended since
+		v = contract.Ruling{Do: contract.Wait} // it has ended since
 	default:
 		r.life.occupies = r.ledger.Occupancy()
-		if !r.life.outlive() {
-			r.verdict = clientLeft()
+		if r.life.outlive() {
+			return nil
 		}
+		v = clientLeft()
 	}
+	return &v
 }
 
 // threadBusy refuses a run beside one that goes on without its client. The backend would refuse it
@@ -110,9 +139,9 @@ func threadBusy() contract.Ruling {
 }
 
 // readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.
-func (r *run) readyResume() *agui.RunError {
-	r.notTaken, r.stands = r.verdict.NotTaken, r.verdict.Stands
-	p, answers := r.record.Pause, r.verdict.Answers
+func (r *run) readyResume(v contract.Ruling) *agui.RunError {
+	r.notTaken, r.stands = v.NotTaken, v.Stands
+	p, answers := r.record.Pause, v.Answers
 	list, refused := r.asAsked(p, answers, r.cleaned(p))
 	if refused != nil {
 		return refused
@@ -128,8 +157,8 @@ func (r *run) readyResume() *agui.RunError {
 	edited := r.withholdOpenCalls(p)
 	r.logUnclear(p, answers)
 	r.transcript, r.untold = r.resumeTranscript(p), r.withholds(p)
-	r.knownCalls = r.newKnownCalls(p)
-	r.beside = history.NewAmong(list, r.verdict.New)
+	r.knownCalls = r.newKnownCalls(p, answers)
+	r.beside = history.NewAmong(list, v.New)
 	for n, m := range r.beside {
 		if now, ok := edited[string(m.JSON)]; ok {
 			r.beside[n] = now
@@ -138,37 +167,27 @@ func (r *run) readyResume() *agui.RunError {
 	return nil
 }
 
-// cancelUnsaid: a cancel that cannot be said to the backend. Nothing is sent, and the thread goes
-// on.
-func (r *run) cancelUnsaid() {
-	r.log.Warn("the backend cannot be told that its question is cancelled", "code", r.verdict.Refusal.Code)
+// givesUpUnsaid gives the pause up whose answers are not sent. The replies of the request answer
+// nothing then.
+func (r *run) givesUpUnsaid() contract.Ruling {
 	replies := r.replies.Unanswered()
 	r.anew()
 	r.replies = replies
-	r.verdict = contract.GiveUp(r.newCase())
-}
-
-// giveUpDecided: what was decided elsewhere cannot be handed on with this chat's history, and the
-// chat can take nothing of it back. So its new message goes on without it: nothing is sent of what
-// was decided, and the person is told so.
-func (r *run) giveUpDecided() {
-	why := r.verdict.Refusal
-	r.log.Warn("what was decided cannot be handed on with the chat's history: it is given up", "code", why.Code)
-	replies := r.replies.Unanswered()
-	r.anew()
-	r.replies = replies
-	r.verdict = contract.GiveUp(r.newCase())
-	r.verdict.NotTaken = why
+	return contract.GiveUp(r.newCase())
 }
 
 // begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What
-// the dialect cannot express is refused here, before the claim: false.
-func (r *run) begin(resumed *agui.Pause) bool {
-	err := r.askBegin(r.forDialect(resumed))
-	if err != nil {
-		r.notBegun(err)
+// the dialect cannot express is refused here, before the claim.
+func (r *run) begin(resumed *agui.Pause, v contract.Ruling) (refused *contract.Ruling) {
+	err := r.askBegin(r.forDialect(resumed, v))
+	if err == nil {
+		return nil
 	}
-	return err == nil
+	var told *agui.RunError
+	if !errors.As(err, &told) {
+		told = r.dialectFailed("Begin", err)
+	}
+	return &contract.Ruling{Do: contract.Refuse, Refusal: told, Reask: r.record.Pause != nil}
 }
 
 func (r *run) askBegin(request *translate.Request) (err error) {
@@ -184,10 +203,10 @@ func (r *run) askBegin(request *translate.Request) (err error) {
 	return err
 }
 
-func (r *run) forDialect(resumed *agui.Pause) *translate.Request {
+func (r *run) forDialect(resumed *agui.Pause, v contract.Ruling) *translate.Request {
 	request := &translate.Request{
 		Input: r.in, Came: r.request.input.Messages, Show: r.show, AsksFirst: r.request.client.AsksFirst(), Transcript: r.transcript,
-		Answers: r.verdict.Answers, EndOnly: r.verdict.EndOnly, New: r.beside, Ended: r.endedPauses(resumed), Valid: r.valid,
+		Answers: v.Answers, EndOnly: v.EndOnly, New: r.beside, Ended: r.endedPauses(resumed), Valid: r.valid,
 	}
 	request.Backend, request.NewID = r.backend(), r.h.opts.NewID
 	if request.Backend == "" {
@@ -202,14 +221,6 @@ func (r *run) forDialect(resumed *agui.Pause) *translate.Request {
 	}
 	r.exchange.dialect = request.Pause.Dialect
 	return request
-}
-
-func (r *run) notBegun(err error) {
-	var refused *agui.RunError
-	if !errors.As(err, &refused) {
-		refused = r.dialectFailed("Begin", err)
-	}
-	r.verdict = contract.Ruling{Do: contract.Refuse, Refusal: refused, Reask: r.record.Pause != nil}
 }
 
 // endedPauses are those of the record whose questions are still known, newest first. A plain run
@@ -239,43 +250,41 @@ func (r *run) endedPauses(resumed *agui.Pause) []translate.Ended {
 	return list
 }
 
-// claimPause claims the pause for the answers, or sets another verdict.
-func (r *run) claimPause() {
-	claim, err := r.ledger.Take(r.record.Pause, r.verdict.Answers, r.interpret(r.record.Pause, r.verdict.Answers), r.record.Now)
+// take claims the pause for the answers. It returns another ruling if it cannot.
+func (r *run) take(v contract.Ruling) contract.Ruling {
+	p := r.record.Pause
+	claim, err := r.ledger.Take(p, v.Answers, r.interpret(p, v.Answers), r.record.Now)
 	r.claim = claim
 	switch {
 	case err == nil:
-		if o := r.record.Pause.Origin; r.span != nil && o != nil {
+		if o := p.Origin; r.span != nil && o != nil {
 			r.span.Resumes(o.Trace)
 		}
 	case errors.Is(err, door.ErrNotWritten):
 		r.log.Error("claim not taken: the audit is required and cannot be written", "err", err)
-		r.verdict = refuse(agui.AuditUnavailable, "the answer cannot be written down at the moment, so it is not handed on: try again")
-		r.verdict.Reask = true
-		return
+		v = refuse(agui.AuditUnavailable, "the answer cannot be written down at the moment, so it is not handed on: try again")
+		v.Reask = true
+		return v
 	case ledger.Quicker(err):
-		r.verdict = contract.Ruling{Do: contract.Wait}
-		return
+		return contract.Ruling{Do: contract.Wait}
 	default:
 		r.log.Error("claim not taken by the store", "err", err)
-		r.verdict = storeDown()
-		return
+		return storeDown()
 	}
 	switch free, err := r.occupyOwnThread(); {
 	case err != nil:
 		r.log.Error("the thread that the request names cannot be kept for it", "err", err)
 		_, _ = r.claim.Release()
-		r.verdict = storeDown()
-		return
+		return storeDown()
 	case !free:
 		_, _ = r.claim.Release()
-		r.verdict = threadBusy()
-		return
+		return threadBusy()
 	}
 	if !r.life.outlive() {
 		_, _ = r.claim.Release() // nothing was sent
-		r.verdict = clientLeft()
+		return clientLeft()
 	}
+	return v
 }
 
 // clientLeft refuses a run whose client closed its side before anything was sent to the backend.
@@ -287,8 +296,8 @@ func clientLeft() contract.Ruling {
 }
 
 // closeDoubt closes a doubt that is to be told: the pause ends with it, so that the thread can go
-// on. It sets another verdict if there is none any more.
-func (r *run) closeDoubt() {
+// on. It returns another ruling if there is none any more.
+func (r *run) closeDoubt(v contract.Ruling) contract.Ruling {
 	p := r.record.Pause
 	told := store.Result{How: store.Doubtful}
 	var happened []ledger.Occurrence
@@ -299,15 +308,16 @@ func (r *run) closeDoubt() {
 	switch err := r.ledger.Close(p.ID, told, happened...); {
 	case ledger.Closed(err):
 	case ledger.EndedAlready(err):
-		r.verdict = contract.Ruling{Do: contract.Wait} // another request was told, or the run ended after all
+		return contract.Ruling{Do: contract.Wait} // another request was told, or the run ended after all
 	default: // it may be closed: a doubt is rather told twice than never
 		r.log.Error("doubt not closed by the store", "err", err)
 	}
+	return v
 }
 
-// giveUp closes the open pause: nothing that can be said to it can be handed on. false: another
-// verdict is set.
-func (r *run) giveUp() bool {
+// giveUp closes the open pause: nothing that can be said to it can be handed on. It returns another
+// ruling if it cannot be closed.
+func (r *run) giveUp() *contract.Ruling {
 	p := r.record.Pause
 	var happened []ledger.Occurrence
 	if r.ledger.Voice.Tells() {
@@ -317,14 +327,14 @@ func (r *run) giveUp() bool {
 			happened = []ledger.Occurrence{ledger.Withdrawn(p)}
 		}
 	}
-	err := r.ledger.Close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen}, happened...)
-	switch {
+	switch err := r.ledger.Close(p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen}, happened...); {
 	case err == nil:
+		return nil
 	case ledger.EndedAlready(err):
-		r.verdict = contract.Ruling{Do: contract.Wait}
+		return &contract.Ruling{Do: contract.Wait}
 	default:
 		r.log.Error("pause not given up by the store", "err", err)
-		r.verdict = storeDown()
+		v := storeDown()
+		return &v
 	}
-	return err == nil
 }

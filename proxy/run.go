@@ -82,7 +82,6 @@ type attempt struct {
 	answers       requestAnswers      // that it brings
 	replies       history.Replies     // the decisions in its messages
 	validator     *contract.Validator // of its payloads, nil while there was none
-	verdict       contract.Ruling     // what is to be done
 	beside        messagesBesideAnswers
 	missed        *missedEnd         // what the chat is told first, nil if it has missed nothing
 	notTaken      *agui.RunError     // why the answers beside the message do not count, nil if they do

@@ -26,8 +26,7 @@ func (r *run) serve(w http.ResponseWriter) {
 		r.turnAway(out)
 		return
 	}
-	r.attempts(out)
-	if told := r.ruled(); told != nil {
+	if told := r.ruled(r.admit(out)); told != nil {
 		r.tell(out, told)
 	} else {
 		r.forward(out)
