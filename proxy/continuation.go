@@ -21,7 +21,10 @@ func (r *run) callScope() history.Scope {
 // notes them if the run also left a call of a declared tool open: its result may come after a
 // restart, or to another replica.
 func (r *run) noteOpenCalls() {
-	if len(r.openCalls) == 0 || !r.view().RunsOpenCalls() {
+	if len(r.openCalls) == 0 {
+		return
+	}
+	if v := r.view(); !v.RunsOpenCalls() {
 		return
 	}
 	var calls []agui.AskedCall
@@ -65,7 +68,8 @@ func (r *run) noteAskedCalls(p *agui.Pause) {
 // that the request answers, nil if there is none. It returns the messages that have changed, by
 // their bytes before.
 func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
-	out := history.WithholdOpenCalls(r.view(), p, r.hasLostQuestion())
+	v := r.view()
+	out := history.WithholdOpenCalls(&v, p, r.hasLostQuestion())
 	if out.Failed != nil {
 		r.log.Warn("calls without a result are taken out of the messages: the store cannot say whether a question was about them", "err", out.Failed)
 	}

@@ -4,6 +4,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
 	"holdpoint/proxy/internal/dialect"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -47,7 +48,7 @@ func (r *run) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading {
 // readings returns what answers of the request say to the questions that the record knows.
 func (r *run) readings(answers []agui.Answer) []agui.Reading {
 	list, known := make([]agui.Reading, len(answers)), make([]bool, len(answers))
-	for _, p := range r.pauses() {
+	for _, p := range history.Pauses(&r.record, r.linked) {
 		indexed := p.Indexed() // the request may have very many answers
 		var at []int
 		var of []agui.Answer

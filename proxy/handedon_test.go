@@ -97,7 +97,8 @@ func TestBodyIsWrittenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := loneRun(t.Context(), newRig(t, nil).h, "/", &in)
-	r.replies = history.ReadReplies(r.view())
+	v := r.view()
+	r.replies = history.ReadReplies(&v)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r.cleanPass(contract.LeaveArray | contract.LeaveCommand)

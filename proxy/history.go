@@ -12,18 +12,18 @@ import (
 // knows, and logs what the room has done.
 
 // view returns the request and its record as the room reads them.
-func (r *run) view() *history.View {
-	return &history.View{
+func (r *run) view() history.View {
+	return history.View{
 		Input: &r.in, Record: &r.record, Linked: r.linked, Dialect: history.AbilitiesOf(r.h.opts.Dialect),
 		Spoken: r.spoken(), Backend: r.backend(), Show: r.show,
 		NeedsResult: r.request.client.NeedsResult(), Carries: r.readFor.carries, NotAsked: r.notAsked != nil, InMemory: r.h.opts.StoreInMemory,
 		Thread: r.callsKey(), Scope: r.callScope(),
-		Kept: r.fetchKept, Passed: r.passed, LeftOpen: r.h.leftOpen.Contains, WasAsked: r.wasAsked,
+		Memory: r,
 	}
 }
 
-// fetchKept fetches snapshots for the room. What the store does not say is left out.
-func (r *run) fetchKept(pauseID string, at store.Moment, bytes int) store.Snapshots {
+// Kept implements history.Memory.
+func (r *run) Kept(pauseID string, at store.Moment, bytes int) store.Snapshots {
 	if p := r.record.Pause; at == store.Asked && p != nil && p.ID == pauseID {
 		if r.fetchAsked() != nil {
 			return store.Snapshots{}
@@ -36,7 +36,8 @@ func (r *run) fetchKept(pauseID string, at store.Moment, bytes int) store.Snapsh
 // mendHistory takes results out of the request's messages that no backend told, and puts calls back
 // that they lack.
 func (r *run) mendHistory() {
-	mended := history.Mend(r.view())
+	v := r.view()
+	mended := history.Mend(&v)
 	if mended.MadeUp > 0 {
 		r.log.Warn("results that the client made up are taken out: nobody carried its calls out", "results", mended.MadeUp)
 	}
@@ -53,15 +54,12 @@ func (r *run) withMessages(list []agui.Message) {
 	}
 }
 
-// callsIn returns the ids of the calls of a message.
-func callsIn(m agui.Message) []string { return m.CallIDs() }
-
-// pauses returns those that the request's messages may be about.
-func (r *run) pauses() []*agui.Pause { return r.view().Pauses() }
-
 // unasked returns a call that the request's last messages decide on, although nobody knows that it
 // asked. It is "" if there is no such call.
-func (r *run) unasked() string { return history.Unasked(r.view()) }
+func (r *run) unasked() string {
+	v := r.view()
+	return history.Unasked(&v)
+}
 
 // cleanPass makes the input of an ordinary run what the dialect gets. The body is written at most
 // once.
@@ -77,7 +75,8 @@ func (r *run) cleanPass(leave contract.Leave) {
 // cleaned returns the messages of the request that go to the dialect. resumed is the pause that the
 // request goes on with, nil for an ordinary run.
 func (r *run) cleaned(resumed *agui.Pause) []agui.Message {
-	list, strays := history.Clean(r.view(), r.replies, resumed)
+	v := r.view()
+	list, strays := history.Clean(&v, r.replies, resumed)
 	if strays > 0 {
 		r.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", strays)
 	}
@@ -86,7 +85,8 @@ func (r *run) cleaned(resumed *agui.Pause) []agui.Message {
 
 // disarm makes messages harmless that could be read as decisions and that words follow.
 func (r *run) disarm() {
-	list, count := history.Disarm(r.view())
+	v := r.view()
+	list, count := history.Disarm(&v)
 	if count == 0 {
 		return
 	}
@@ -117,7 +117,8 @@ type requestAnswers struct {
 // onlyAnswers returns a function that reports whether a message of the request answers a question
 // of the thread and says nothing else.
 func (r *run) onlyAnswers() func(agui.Message) bool {
-	return history.OnlyAnswers(r.view(), r.newCase(), r.request.declaredCalls)
+	v := r.view()
+	return history.OnlyAnswers(&v, r.newCase(), r.request.declaredCalls)
 }
 
 // readYesNo reads answers in the agent's own values as the yes or the no that they are.

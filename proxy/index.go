@@ -122,9 +122,8 @@ func (r *run) lookUpCall(kind indexKind, c agui.Call) ([]pausePlace, error) {
 	return r.ledger.Find(r.index().CallKeys(kind, c, r.witnesses())...)
 }
 
-// wasAsked reports whether the index knows a question about the call. here reports that the
-// question is of the request's conversation; somewhere reports that it may be of any.
-func (r *run) wasAsked(c agui.Call) (here, somewhere bool, err error) {
+// WasAsked implements history.Memory.
+func (r *run) WasAsked(c agui.Call) (here, somewhere bool, err error) {
 	list, err := r.lookUpCall(byCall, c)
 	if err != nil || len(list) > 0 || r.who.Known() {
 		return len(list) > 0, len(list) > 0, err

@@ -120,7 +120,8 @@ func (r *run) readAnswers() (pauseID string, err error) {
 // readReplies has the dialect read the messages.
 func (r *run) readReplies(pauseID string) (err error) {
 	defer dialect.Caught("Replies", &err)
-	replies, answers := history.Read(r.view(), history.Answers{List: r.answers.list, Unread: r.answers.unread}, pauseID)
+	v := r.view()
+	replies, answers := history.Read(&v, history.Answers{List: r.answers.list, Unread: r.answers.unread}, pauseID)
 	r.replies, r.answers = replies, requestAnswers{answers.List, answers.Unread}
 	return nil
 }

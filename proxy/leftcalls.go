@@ -140,11 +140,13 @@ func (r *run) callsKey() store.Key {
 	return r.ledger.Key
 }
 
-// passed reports whether this process saw the call on the run's thread, left to the client to
-// answer. own asks for a call of a tool that the request of that run declared.
-func (r *run) passed(call string, own bool) bool {
+// Passed implements history.Memory.
+func (r *run) Passed(call string, own bool) bool {
 	return r.h.passed.Contains(history.NewThreadCall(r.callsKey(), call, own))
 }
+
+// LeftOpen implements history.Memory.
+func (r *run) LeftOpen(key callKey) bool { return r.h.leftOpen.Contains(key) }
 
 // forgetLeft takes back that the calls of a pause's questions were left to the client. Ids of some
 // models repeat, and the record knows the calls of a question for a time only.

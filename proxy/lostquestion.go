@@ -29,7 +29,7 @@ func (r *run) noteNamed() {
 		return
 	}
 	view := r.view()
-	ids := history.UnknownQuestions(view, r.answers.list)
+	ids := history.UnknownQuestions(&view, r.answers.list)
 	if len(ids) == 0 {
 		return
 	}
@@ -41,7 +41,7 @@ func (r *run) noteNamed() {
 	}
 	ids = ids[:min(len(ids), maxNamedIDs)]
 	r.h.named.Add(r.ledger.Key, ids)
-	if calls := history.CallsOfLostQuestions(view, ids); len(calls) > 0 {
+	if calls := history.CallsOfLostQuestions(&view, ids); len(calls) > 0 {
 		r.h.named.Add(r.lostKey(), ids)
 		for _, call := range calls {
 			r.h.named.Add(r.lostKey(call), ids)
@@ -66,14 +66,14 @@ func (r *run) hasLostQuestion() bool {
 		return false
 	}
 	view := r.view()
-	if len(history.CallsOfLostQuestions(view, byText)) > 0 {
+	if len(history.CallsOfLostQuestions(&view, byText)) > 0 {
 		return true
 	}
 	lost := func(key store.Key) bool {
 		named, _ := r.h.named.Get(key)
-		return len(history.CallsOfLostQuestions(view, named)) > 0
+		return len(history.CallsOfLostQuestions(&view, named)) > 0
 	}
-	return lost(r.ledger.Key) || lost(r.lostKey()) && history.HoldsCall(view, func(id string) bool { return lost(r.lostKey(id)) })
+	return lost(r.ledger.Key) || lost(r.lostKey()) && history.HoldsCall(&view, func(id string) bool { return lost(r.lostKey(id)) })
 }
 
 // frees says whether the dialect lets a cancel of the ended pause through.
@@ -99,7 +99,8 @@ func (r *run) namedByClients() *agui.Pause {
 	if len(named) == 0 {
 		return nil
 	}
-	return history.Revive(r.view(), named)
+	view := r.view()
+	return history.Revive(&view, named)
 }
 
 // reopen opens an ended pause once more, under the same ids, for a cancel and nothing else. So the

@@ -32,7 +32,8 @@ func (r *run) catchUp(m *store.Result, fresh []agui.Message) {
 		return
 	}
 	r.in = r.in.WithMessages(all)
-	r.replies = history.ReadReplies(r.view()) // they stand elsewhere now
+	v := r.view()
+	r.replies = history.ReadReplies(&v) // they stand elsewhere now
 	r.missed = &missedEnd{pauseID: m.PauseID}
 	if agui.HasMembers(shown.State) {
 		r.in.State = shown.State

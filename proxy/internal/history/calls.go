@@ -114,7 +114,7 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 		}
 		isNewest = false
 	}
-	for _, p := range v.Pauses() { // the messages may have been too large to be kept
+	for _, p := range v.pauses() { // the messages may have been too large to be kept
 		for _, i := range p.Interrupts {
 			for _, c := range i.Calls {
 				if _, is := known[c.ID]; wanted[c.ID] && !is && c.ID == i.ToolCallID() && !i.CallUnseen && !c.Unknown && c.Name != "" {

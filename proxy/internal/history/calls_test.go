@@ -33,9 +33,9 @@ func TestWhichCallsArePutBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := viewOf(inputOf(t, c.chat, ""))
 			v.Record = recordOf(c.open, c.ended)
-			v.Kept = func(_ string, at store.Moment, _ int) store.Snapshots {
-				return store.Snapshots{Messages: agui.MessageList(inputOf(t, kept[at], "").Messages)}
-			}
+			v.Memory = memory{kept: func(at store.Moment) json.RawMessage {
+				return agui.MessageList(inputOf(t, kept[at], "").Messages)
+			}}
 			if p := v.Record.Pause; p != nil {
 				p.Kept = 1
 			}
@@ -183,12 +183,14 @@ func TestWhichOpenCallsReachTheBackend(t *testing.T) {
 			if c.noted != "" {
 				v.Record.Notes = []store.Note{{ID: history.OpenPrefix + "n", Text: agui.MustMarshal([]string{key(c.noted).Text()})}}
 			}
-			v.LeftOpen = func(k history.CallKey) bool { return k == key("mine") || c.left != "" && k == key(c.left) }
-			v.WasAsked = func(call agui.Call) (bool, bool, error) {
-				if c.down {
-					return false, false, down
-				}
-				return call.ID == c.here, call.ID == c.here || call.ID == c.elsewhere, nil
+			v.Memory = memory{
+				leftOpen: func(k history.CallKey) bool { return k == key("mine") || c.left != "" && k == key(c.left) },
+				wasAsked: func(call agui.Call) (here, somewhere bool, err error) {
+					if c.down {
+						return false, false, down
+					}
+					return call.ID == c.here, call.ID == c.here || call.ID == c.elsewhere, nil
+				},
 			}
 			var answers *agui.Pause
 			if c.answers {

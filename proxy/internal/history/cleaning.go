@@ -42,7 +42,7 @@ func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, 
 		c.repeats = contract.RepeatsOf(resumed, v.Input.Resume)
 	case v.Show != translate.ShowNative: // such a client's history is the backend's own
 		if c.countLeftovers(v.Input.Messages); c.leftovers != nil {
-			c.repeats = contract.RepeatsIn(v.Pauses()...)
+			c.repeats = contract.RepeatsIn(v.pauses()...)
 			c.decides = map[int]bool{}
 			for _, d := range replies {
 				c.decides[d.At] = true

@@ -46,7 +46,7 @@ func (v *View) unjudged(last bool) []unjudged {
 		if claims == nil {
 			// What a message says on a call that a question is about is related to that question
 			// (ReadReplies).
-			claims, known, left = kit.ClaimsOf(*v.Input), askedCalls(v.Pauses()...), leftCalls(v.Record)
+			claims, known, left = kit.ClaimsOf(*v.Input), askedCalls(v.pauses()...), leftCalls(v.Record)
 		}
 		for _, call := range kit.AnsweredCalls(gjson.ParseBytes(m.JSON)) {
 			own, shown := claims.Own(call)
@@ -74,7 +74,7 @@ func (v *View) mayAnswer(call string, own, shown bool, left map[string]bool) boo
 	if !shown {
 		own = len(v.Input.Tools) > 0 // a client need not send the call with its result
 	}
-	return v.Passed(call, false) || own && v.isLeft(call, left)
+	return v.Memory.Passed(call, false) || own && v.isLeft(call, left)
 }
 
 // Unasked returns a call that the request's last messages decide on, although nobody knows that it

@@ -67,7 +67,7 @@ func TestDecisionsOnUnknownCalls(t *testing.T) {
 			v := viewOf(inputOf(t, c.chat, c.more))
 			v.Dialect.Decisions, v.Record, v.Spoken, v.Thread = decider{}, recordOf(c.open, c.ended), c.spoken, "key"
 			v.InMemory, v.NotAsked, v.Carries = c.inMemory, c.down, c.carries
-			v.Passed = func(call string, own bool) bool { return own && call == c.left || !own && call == c.passed }
+			v.Memory = memory{passed: func(call string, own bool) bool { return own && call == c.left || !own && call == c.passed }}
 			if c.noted != "" {
 				v.Record.Notes = []store.Note{{ID: history.LeftPrefix + "n", Text: agui.MustMarshal([]string{history.LeftHash("key", c.noted)})}}
 			}

@@ -1,7 +1,7 @@
 // Package history reads the messages of a request against the record of its thread: which decisions
 // in them answer which question, what of them goes to the backend, and which calls and results are
 // put back or taken out. It gets a View: the request, the record, what the dialect can read, and
-// functions for what the store and this process remember. It changes nothing that it gets, and it
+// a Memory of what the store and this process know besides. It changes nothing that it gets, and it
 // neither logs nor claims; its caller does what is to be done.
 package history
 
@@ -32,17 +32,22 @@ type View struct {
 	Thread store.Key // of the record whose thread the calls of the run's stream are left to
 	Scope  Scope
 
+	Memory Memory
+}
+
+// A Memory says what neither the request nor its record says.
+type Memory interface {
 	// Kept fetches snapshots that the store keeps beside the record. bytes is their size, 0 if there
 	// are none. It returns no snapshots if the store cannot be asked.
-	Kept func(pauseID string, at store.Moment, bytes int) store.Snapshots
+	Kept(pauseID string, at store.Moment, bytes int) store.Snapshots
 	// Passed reports whether this process saw a stream of the thread leave the call to the client.
 	// own asks for a call of a tool that the request of that run declared.
-	Passed func(call string, own bool) bool
+	Passed(call string, own bool) bool
 	// LeftOpen reports whether this process saw a run leave the call open.
-	LeftOpen func(CallKey) bool
+	LeftOpen(key CallKey) bool
 	// WasAsked reports whether the index of the store knows a question about the call. here reports
 	// that the question is of the request's conversation, somewhere that it may be of any.
-	WasAsked func(agui.Call) (here, somewhere bool, err error)
+	WasAsked(c agui.Call) (here, somewhere bool, err error)
 }
 
 // A Dialect is what a dialect can do with a history. A field is nil if the dialect cannot.
@@ -71,23 +76,25 @@ type Linked struct {
 	Result *store.Result // how it ended, nil if it waits
 }
 
-// Pauses returns the pauses that the messages may be about: those of the record, open or ended, the
+// Pauses returns the pauses that messages may be about: those of the record, open or ended, the
 // newest first, and the linked ones.
-func (v *View) Pauses() []*agui.Pause {
+func Pauses(rec *store.Record, linked []Linked) []*agui.Pause {
 	list := []*agui.Pause{}
-	if p := v.Record.Pause; p != nil {
+	if p := rec.Pause; p != nil {
 		list = append(list, p)
 	}
-	for _, result := range v.Record.Results {
+	for _, result := range rec.Results {
 		if result.Pause != nil {
 			list = append(list, result.Pause)
 		}
 	}
-	for _, one := range v.Linked {
+	for _, one := range linked {
 		list = append(list, one.Pause)
 	}
 	return list
 }
+
+func (v *View) pauses() []*agui.Pause { return Pauses(v.Record, v.Linked) }
 
 // askedMessages returns the messages that the store keeps with the open pause.
 func (v *View) askedMessages() []byte {
@@ -98,12 +105,12 @@ func (v *View) askedMessages() []byte {
 	if p.Kept == 0 || p.Messages != nil || p.State != nil {
 		return p.Messages
 	}
-	return v.Kept(p.ID, store.Asked, p.Kept).Messages
+	return v.Memory.Kept(p.ID, store.Asked, p.Kept).Messages
 }
 
 // endedMessages returns the messages that the store keeps with the end of a pause.
 func (v *View) endedMessages(result *store.Result) []byte {
-	return v.Kept(result.PauseID, store.Ended, result.Kept).Messages
+	return v.Memory.Kept(result.PauseID, store.Ended, result.Kept).Messages
 }
 
 // keepsNothing reports whether the backend that made the pause keeps nothing between two runs.

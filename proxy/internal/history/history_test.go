@@ -24,13 +24,33 @@ const (
 
 // viewOf returns the view of a request of which the record knows nothing.
 func viewOf(in *agui.RunInput) *history.View {
-	return &history.View{
-		Input: in, Record: &store.Record{},
-		Kept:     func(string, store.Moment, int) store.Snapshots { return store.Snapshots{} },
-		Passed:   func(string, bool) bool { return false },
-		LeftOpen: func(history.CallKey) bool { return false },
-		WasAsked: func(agui.Call) (bool, bool, error) { return false, false, nil },
+	return &history.View{Input: in, Record: &store.Record{}, Memory: memory{}}
+}
+
+// A memory answers by functions. It knows nothing where it has none.
+type memory struct {
+	kept     func(at store.Moment) json.RawMessage
+	passed   func(call string, own bool) bool
+	leftOpen func(history.CallKey) bool
+	wasAsked func(agui.Call) (here, somewhere bool, err error)
+}
+
+func (m memory) Kept(_ string, at store.Moment, _ int) store.Snapshots {
+	if m.kept == nil {
+		return store.Snapshots{}
 	}
+	return store.Snapshots{Messages: m.kept(at)}
+}
+
+func (m memory) Passed(call string, own bool) bool { return m.passed != nil && m.passed(call, own) }
+
+func (m memory) LeftOpen(key history.CallKey) bool { return m.leftOpen != nil && m.leftOpen(key) }
+
+func (m memory) WasAsked(c agui.Call) (here, somewhere bool, err error) {
+	if m.wasAsked == nil {
+		return false, false, nil
+	}
+	return m.wasAsked(c)
 }
 
 // inputOf returns a request with the messages of a chat, which is written in words:

@@ -60,7 +60,7 @@ func leftCalls(rec *store.Record) map[string]bool {
 // isLeft reports whether a stream of the thread left a call of the client's own tools to it. noted
 // are the leftCalls of the record.
 func (v *View) isLeft(call string, noted map[string]bool) bool {
-	return v.Passed(call, true) || noted[LeftHash(v.Thread, call)]
+	return v.Memory.Passed(call, true) || noted[LeftHash(v.Thread, call)]
 }
 
 // A call that the record knows to have asked is held, whoever claims it. But ids of some models

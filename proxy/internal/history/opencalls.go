@@ -136,7 +136,7 @@ type openCalls struct {
 
 // readAsked reads the calls that the record's questions are about, open or ended.
 func (o *openCalls) readAsked() {
-	for _, p := range o.Pauses() {
+	for _, p := range o.pauses() {
 		for n := range p.Interrupts {
 			i := &p.Interrupts[n]
 			known := false
@@ -160,7 +160,7 @@ func (o *openCalls) readAsked() {
 // an equal call, a run must have left this one open since.
 func (o *openCalls) mayStay(c agui.Call) bool {
 	key := NewCallKey(o.Scope, c)
-	left := o.LeftOpen(key) || IsNotedOpen(o.Record, key)
+	left := o.Memory.LeftOpen(key) || IsNotedOpen(o.Record, key)
 	if o.ids[c.ID] || o.keys[key] || !left && !o.Input.Declares(c.Name) {
 		return false
 	}
@@ -170,7 +170,7 @@ func (o *openCalls) mayStay(c agui.Call) bool {
 	if o.failed != nil || len(o.stays) == MaxOpenCalls {
 		return false // a run leaves no more of them open
 	}
-	here, somewhere, err := o.WasAsked(c)
+	here, somewhere, err := o.Memory.WasAsked(c)
 	if err != nil {
 		o.failed = err // the next call would wait as long
 		return false

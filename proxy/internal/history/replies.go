@@ -196,7 +196,7 @@ func (v *View) markRepeatedEntries(list Replies) {
 		named[e.InterruptID] = true
 	}
 	var repeats []contract.Repeats
-	for _, p := range v.Pauses() {
+	for _, p := range v.pauses() {
 		if slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return named[i.ID] }) {
 			repeats = append(repeats, contract.RepeatsOf(p, v.Input.Resume))
 		}

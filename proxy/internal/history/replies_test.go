@@ -97,7 +97,7 @@ func TestWhichMessagesAnswer(t *testing.T) {
 			}
 			v := viewOf(inputOf(t, c.chat, more))
 			v.Dialect.Reader, v.Record, v.Thread = reader{}, recordOf(c.open, c.ended), "key"
-			v.Passed = func(call string, own bool) bool { return call == "left" && own }
+			v.Memory = memory{passed: func(call string, own bool) bool { return call == "left" && own }}
 			v.Record.Notes = []store.Note{{ID: history.LeftPrefix + "n", Text: agui.MustMarshal([]string{history.LeftHash("key", "noted")})}}
 			switch {
 			case c.open != "":

@@ -30,7 +30,7 @@ func Mend(v *View) Mended {
 	if !slices.ContainsFunc(v.Input.Messages, func(m agui.Message) bool { return m.Role == "tool" }) {
 		return done
 	}
-	pauses := v.Pauses()
+	pauses := v.pauses()
 	done.Messages = v.withoutOwnResults(done.Messages, pauses)
 	if len(pauses) == 0 {
 		return done

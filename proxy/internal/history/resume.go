@@ -122,7 +122,7 @@ func identity(m agui.Message) agui.SeenMessage {
 // of the view and says nothing else. declared are the calls whose tools the request declares: the
 // result of one is not an answer where the record does not know the question.
 func OnlyAnswers(v *View, c *contract.Case, declared func() map[string]bool) func(agui.Message) bool {
-	pauses := v.Pauses()
+	pauses := v.pauses()
 	known := c.OnlyAnswers(pauses...)
 	asked := map[string]bool{}
 	for _, p := range pauses {
