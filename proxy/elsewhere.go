@@ -6,7 +6,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/clients"
 	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/history"
 	"holdpoint/store"
@@ -390,13 +389,6 @@ func (r *run) passHere(elsewhere contract.Ruling) contract.Ruling {
 	}
 	r.judgeHere()
 	return contract.PassesHere(r.newCase(), elsewhere)
-}
-
-// takesNewThreads reports whether the client is one of .NET's, which take a new thread for each run
-// unless the application keeps it.
-func (r *run) takesNewThreads() bool {
-	line := r.request.client
-	return line != nil && line != clients.Official
 }
 
 // toThreadOf has a backend that keeps a conversation by its thread get the answers on the thread

@@ -2,9 +2,11 @@ package proxy
 
 import (
 	"errors"
+	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/dialect"
 	"holdpoint/proxy/internal/history"
 	"holdpoint/store"
@@ -67,7 +69,7 @@ func (r *run) newCase() *contract.Case {
 	return &contract.Case{
 		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
 		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Stranger: r.stranger, Frees: r.frees, Locks: r.locks, Named: r.namedByClients(), Valid: r.valid,
-		InMemory: r.h.opts.StoreInMemory, Elsewhere: r.ownThread != nil, NewThreads: r.takesNewThreads(), GivesUp: r.givesUp(),
+		InMemory: r.h.opts.StoreInMemory, Elsewhere: r.ownThread != nil, NewThreads: r.request.client.TakesNewThreads(), GivesUp: r.givesUp(),
 	}
 }
 
@@ -152,18 +154,8 @@ func (r *run) showFor() translate.Show {
 	case ClientNative:
 		return translate.ShowNative
 	}
-	if !r.request.client.Reads(agui.Custom) {
-		return translate.ShowNative // both other forms are made of events at which it throws
-	}
-	if r.in.ProtocolVersion != "" || r.in.HasResume {
-		return translate.ShowOutcome
-	}
-	for _, result := range r.record.Results {
-		if result.ByArray {
-			return translate.ShowOutcome
-		}
-	}
-	return translate.ShowBoth
+	byArray := slices.ContainsFunc(r.record.Results, func(result *store.Result) bool { return result.ByArray })
+	return client.ShowFor(r.request.client, &r.in, byArray)
 }
 
 // namedPause is the pause whose ids the request names, open or ended; else the open one; else the

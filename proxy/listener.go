@@ -9,7 +9,6 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/history"
-	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -31,26 +30,12 @@ func (r *run) withRunIDs(ev agui.Event) agui.Event     { return r.listener().Wit
 func (r *run) inClientThread(ev agui.Event) agui.Event { return r.listener().InThread(ev) }
 func (r *run) forClient(finish agui.Event) agui.Event  { return r.listener().ForClient(finish) }
 func (r *run) announcement(p *agui.Pause) []agui.Event { return r.listener().Announcement(p) }
-func (r *run) outcomeEvent(p *agui.Pause) agui.Event {
-	return r.listener().Outcome(p, len(r.beside) > 0)
-}
 func (r *run) withRetoldIDs(p *agui.Pause) *agui.Pause { return r.listener().WithRetoldIDs(p) }
 func (r *run) calledAgain(p *agui.Pause) []agui.Event {
 	return r.listener().CallsAgain(p, &r.knownCalls)
 }
-func (r *run) tellingOf(p *agui.Pause) client.Form { return r.listener().FormOf(p) }
 func (r *run) newKnownCalls(p *agui.Pause, answers []agui.Answer) client.KnownCalls {
 	return r.listener().KnownCalls(p, answers, r.transcript)
-}
-
-// questionText returns the events that tell a pause as a text, after the ends of what is open in
-// the stream.
-func (r *run) questionText(p *agui.Pause) []agui.Event {
-	var events []agui.Event
-	if r.transcript != nil {
-		events = r.transcript.Unclosed(false)
-	}
-	return append(events, client.QuestionText(p, r.takesNewThreads())...)
 }
 
 // givesUp reports whether a new message of the person gives the open pause up: the client was told
@@ -124,11 +109,8 @@ func (r *run) holdsSubagent(ev agui.Event) bool {
 }
 
 // appendSnapshots appends the snapshots that a client needs before an outcome.
-func (r *run) appendSnapshots(events []agui.Event, s settle.Snapshots) []agui.Event {
-	events, left := client.AppendSnapshots(events, &client.Snapshots{
-		List: s.List, Whole: s.Whole, Kept: s.Messages, State: s.State, Stateful: s.Stateful,
-		StateSent: s.StateSent, AnyState: s.AnyState, MessagesSent: s.MessagesSent,
-	}, client.Withheld{State: r.untold.state, Messages: r.untold.messages}, len(r.beside) > 0)
+func (r *run) appendSnapshots(events []agui.Event, s client.Snapshots) []agui.Event {
+	events, left := client.AppendSnapshots(events, &s, client.Withheld{State: r.untold.state, Messages: r.untold.messages}, len(r.beside) > 0)
 	for _, o := range left {
 		r.logOmission(o)
 	}

@@ -170,5 +170,5 @@ type body struct {
 type savedPause struct {
 	pause    *agui.Pause
 	announce []agui.Event     // how the backend itself announced it
-	kept     settle.Snapshots // of that moment
+	kept     client.Snapshots // of that moment
 }

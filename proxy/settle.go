@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"holdpoint/internal/agui"
-	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"
@@ -71,7 +70,7 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	f := settle.Facts{
 		Input: &r.in, Came: r.request.input.Messages, Record: &r.record, Answers: r.answers.list,
 		Claimed: r.claim.Held(), Evidence: r.exchange.evidence(), Resumes: r.exchange.Out.Resumes, Calls: calls,
-		Dialect: r.exchange.speaks(o.Dialect), Names: r, Native: r.show == translate.ShowNative, Transcript: r.transcript, Beside: r.beside,
+		Dialect: r.exchange.speaks(o.Dialect), Names: r.listener(), Native: r.show == translate.ShowNative, Transcript: r.transcript, Beside: r.beside,
 		ByArray: r.in.HasResume && !r.readFor.carries, Unseen: r.request.ours,
 	}
 	if len(res.Asked.Interrupts) == 0 {
@@ -86,15 +85,6 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	f.NewID, f.Now, f.Limits = o.NewID, o.Now(), settle.Limits{FrameBytes: o.MaxFrameBytes, InterruptTTL: o.InterruptTTL}
 	return f
 }
-
-// WithIDs implements settle.Names.
-func (r *run) WithIDs(ev agui.Event) agui.Event { return r.withRunIDs(ev) }
-
-// ForClient implements settle.Names.
-func (r *run) ForClient(finish agui.Event) agui.Event { return r.forClient(finish) }
-
-// AsksByText implements settle.Names.
-func (r *run) AsksByText(p *agui.Pause) bool { return r.tellingOf(p) == client.ByText }
 
 // refuses reports whether an HTTP status means that the backend did not take the answers at all.
 func refuses(status int) bool {

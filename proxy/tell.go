@@ -42,26 +42,13 @@ func (r *run) beginStream(out *stream.Writer) {
 }
 
 // tellPause tells an open pause in the form that the client is shown: the backend's announcement
-// (announce), what else there is to tell, the end. Of our own forms the questions are left out that
-// are decided.
+// (announce), what else there is to tell, the end.
 func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event {
-	p = p.Undecided()
-	events := make([]agui.Event, 0, len(announce)+len(more)+2)
-	if r.show != translate.ShowOutcome {
-		events = append(events, announce...)
+	q := client.Question{Pause: p, Announced: announce, More: more, NotTaken: len(r.beside) > 0}
+	if r.transcript != nil {
+		q.Unclosed = r.transcript.Unclosed(false)
 	}
-	if r.show == translate.ShowBoth && len(p.Native) == 0 {
-		events = append(events, client.CustomInterrupt(p))
-	}
-	events = append(events, more...)
-	how := r.tellingOf(p)
-	if how == client.ByText {
-		events = append(events, r.questionText(p)...)
-	}
-	if r.show == translate.ShowNative && p.NativeFinish != nil && how != client.ByOutcome {
-		return append(events, r.listener().OwnEnd(p))
-	}
-	return append(events, r.outcomeEvent(p))
+	return r.listener().Question(q)
 }
 
 // again tells the open pause to a request that brings nothing new: a reloaded page, the same POST

@@ -115,6 +115,10 @@ func (l *Line) ParsesResults() bool { return l != nil && l.parses }
 // TakesOneCall reports whether the client throws at a call that begins while another one is open.
 func (l *Line) TakesOneCall() bool { return l != nil && l.oneCall }
 
+// TakesNewThreads reports whether the client takes a new thread for each run unless the application
+// keeps it, as .NET's do. So it may not come back to the thread of a question.
+func (l *Line) TakesNewThreads() bool { return l != nil && l != Official }
+
 // AnswersCalls reports whether programs around the client are known to answer calls of a server's
 // tool that asks a person, or may do so. The in-tree client has one such program, Agent Framework's
 // sample.

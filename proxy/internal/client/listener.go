@@ -55,6 +55,18 @@ type Transcript interface {
 	AskedCall(callID string) (agui.AskedCall, bool)
 }
 
+// ShowFor returns the form in which a client is shown questions, if the operator names none.
+// byArray reports that an earlier request of its thread answered by a resume array.
+func ShowFor(line *clients.Line, in *agui.RunInput, byArray bool) translate.Show {
+	switch {
+	case !line.Reads(agui.Custom):
+		return translate.ShowNative // both other forms are made of events at which it throws
+	case in.ProtocolVersion != "", in.HasResume, byArray:
+		return translate.ShowOutcome
+	}
+	return translate.ShowBoth
+}
+
 // ownForm reports whether the client is shown the backend's own form, and nothing that is made
 // here.
 func (l Listener) ownForm() bool { return l.Show == translate.ShowNative }

@@ -13,31 +13,34 @@ import (
 	"holdpoint/translate"
 )
 
-// A Form is how a client is told of a pause.
-type Form int
+// A form is how a client is told of a pause.
+type form int
 
-// ByOutcome is the interrupt outcome, perhaps with a CUSTOM event beside it. ByOwnForm is the form
-// of the backend. ByText is a text, because the client can answer neither of the others: LangGraph
+// byOutcome is the interrupt outcome, perhaps with a CUSTOM event beside it. byOwnForm is the form
+// of the backend. byText is a text, because the client can answer neither of the others: LangGraph
 // asks by a CUSTOM event, at which the in-tree client of .NET throws, and AGUI.Server tells no
 // question in a run with declared tools.
 const (
-	ByOutcome Form = iota
-	ByOwnForm
-	ByText
+	byOutcome form = iota
+	byOwnForm
+	byText
 )
 
-// FormOf returns how the client is told the pause.
-func (l Listener) FormOf(p *agui.Pause) Form {
+// formOf returns how the client is told the pause.
+func (l Listener) formOf(p *agui.Pause) form {
 	own := l.ownForm() && p.NativeFinish != nil // nil: it was opened in another form
 	reads := l.Line == nil && !own || l.Line.ReadsOutcome()
 	switch {
 	case own && (asksByOutcome(p) && (l.Line == nil || reads) || asksByEvent(p) && l.Line.Reads(agui.Custom) || asksByCalls(p, l.Line)):
-		return ByOwnForm
+		return byOwnForm
 	case reads || !own && l.Line.Reads(agui.Custom):
-		return ByOutcome
+		return byOutcome
 	}
-	return ByText
+	return byText
 }
+
+// AsksByText reports whether the client is told the pause as a text.
+func (l Listener) AsksByText(p *agui.Pause) bool { return l.formOf(p) == byText }
 
 // asksByOutcome reports whether the backend's own terminal event has the questions.
 func asksByOutcome(p *agui.Pause) bool {
@@ -72,6 +75,43 @@ func asksByCalls(p *agui.Pause, line *clients.Line) bool {
 	return calls && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) == 0 })
 }
 
+// A Question is an open pause as a stream tells it.
+type Question struct {
+	Pause *agui.Pause
+	// Announced are the events by which the backend itself announced it, nil if the stream has
+	// them.
+	Announced []agui.Event
+	// More are other events that go before the end: ends of what is open, snapshots.
+	More []agui.Event
+	// Unclosed are the ends of what is open in the stream, for a question that is told as a text.
+	Unclosed []agui.Event
+	// NotTaken reports that messages of the request did not go to the backend. The outcome says so
+	// by its code.
+	NotTaken bool
+}
+
+// Question returns the events that tell an open pause in the form that the client is shown. The
+// last one ends the run. Forms that are made here leave out the questions that are decided.
+func (l Listener) Question(q Question) []agui.Event {
+	p := q.Pause.Undecided()
+	events := make([]agui.Event, 0, len(q.Announced)+len(q.More)+2)
+	if l.Show != translate.ShowOutcome {
+		events = append(events, q.Announced...)
+	}
+	if l.Show == translate.ShowBoth && len(p.Native) == 0 {
+		events = append(events, customInterrupt(p))
+	}
+	events = append(events, q.More...)
+	how := l.formOf(p)
+	if how == byText {
+		events = append(append(events, q.Unclosed...), l.questionText(p)...)
+	}
+	if l.ownForm() && p.NativeFinish != nil && how != byOutcome {
+		return append(events, l.WithIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, l.In.RunID))))
+	}
+	return append(events, l.outcome(p, q.NotTaken))
+}
+
 // Announcement returns the events by which the backend itself announced the pause. It leaves out
 // calls that the client has in its history, because the client would append their arguments to
 // those that it has.
@@ -96,9 +136,8 @@ func (l Listener) Announcement(p *agui.Pause) []agui.Event {
 
 const outcomeStart = `{"type":"interrupt","interrupts":[`
 
-// Outcome returns the RUN_FINISHED with the interrupt outcome. notTaken reports that messages of
-// the request did not go to the backend, and the event says so by its code.
-func (l Listener) Outcome(p *agui.Pause, notTaken bool) agui.Event {
+// outcome returns the RUN_FINISHED with the interrupt outcome. notTaken: see Question.
+func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 	size := len(outcomeStart)
 	for _, i := range p.Interrupts {
 		size += len(i.Object) + 1
@@ -132,16 +171,11 @@ func (l Listener) Outcome(p *agui.Pause, notTaken bool) agui.Event {
 	return agui.NewEvent(finish)
 }
 
-// OwnEnd returns the terminal event by which the backend itself asked, with the ids of the run.
-func (l Listener) OwnEnd(p *agui.Pause) agui.Event {
-	return l.WithIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, l.In.RunID)))
-}
-
-// CustomInterrupt returns the CUSTOM on_interrupt for clients that know only that. It is for pauses
+// customInterrupt returns the CUSTOM on_interrupt for clients that know only that. It is for pauses
 // whose backend sends none. The value is JSON text, as LangGraph's is. It has the ids, so a client
 // that echoes it (command.interruptEvent) says what it answers. One event tells all questions,
 // because such clients keep the last event only.
-func CustomInterrupt(p *agui.Pause) agui.Event {
+func customInterrupt(p *agui.Pause) agui.Event {
 	value := []byte(p.Interrupts[0].Told())
 	if len(p.Interrupts) > 1 {
 		objects := make([]json.RawMessage, len(p.Interrupts))

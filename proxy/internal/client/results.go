@@ -71,23 +71,17 @@ func ownContents(p *agui.Pause, answers []agui.Answer) map[string]string {
 	return contents
 }
 
-// What store.Given.Says has for a yes and for a no.
-const (
-	saysApproved = "approved"
-	saysDenied   = "denied"
-)
-
 // recordedContent returns what Holdpoint says as the result of a call whose question has ended.
 func recordedContent(result *store.Result, questionID string) string {
 	content := words.Answered
 	for _, g := range result.Given {
 		switch {
 		case g.ID != questionID:
-		case g.Status == agui.Cancelled || g.Says == saysDenied:
+		case g.Status == agui.Cancelled || g.Says == agui.SaysDenied:
 			content = words.Denied
 		case result.How == store.Doubtful:
 			content = words.InDoubt
-		case g.Says == saysApproved:
+		case g.Says == agui.SaysApproved:
 			content = words.Approved
 		}
 	}

@@ -15,9 +15,9 @@ import (
 type Snapshots struct {
 	List  []json.RawMessage // all messages
 	Whole bool              // they are all known
-	// Kept is the JSON list of the messages that the record keeps: those that did not go to the
+	// Messages is the JSON list of the messages that the record keeps: those that did not go to the
 	// backend are missing. nil: they are not known.
-	Kept     json.RawMessage
+	Messages json.RawMessage
 	State    json.RawMessage // nil if it is not known
 	Stateful bool            // it is known
 
@@ -68,7 +68,7 @@ func AppendSnapshots(events []agui.Event, s *Snapshots, w Withheld, untaken bool
 	case untaken:
 		events = append(events, agui.SnapshotEvent(agui.List(s.List)))
 	default:
-		events = append(events, agui.SnapshotEvent(s.Kept))
+		events = append(events, agui.SnapshotEvent(s.Messages))
 	}
 	return events, left
 }

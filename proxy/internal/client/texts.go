@@ -46,10 +46,9 @@ func textID(p *agui.Pause) string { return words.QuestionID(p.Interrupts[0].ID) 
 // maxShownArguments is how many bytes of a call's arguments a text shows.
 const maxShownArguments = 2000
 
-// QuestionText returns the events that tell a pause as a text. The text says what is asked, and
-// where it can be answered. It needs a stream without an open message. newThreads reports that the
-// client may not come back to the thread of the question.
-func QuestionText(p *agui.Pause, newThreads bool) []agui.Event {
+// questionText returns the events that tell a pause as a text. The text says what is asked, and
+// where it can be answered. It needs a stream without an open message.
+func (l Listener) questionText(p *agui.Pause) []agui.Event {
 	var text strings.Builder
 	for n := range p.Interrupts {
 		asked := &p.Interrupts[n]
@@ -72,7 +71,7 @@ func QuestionText(p *agui.Pause, newThreads bool) []agui.Event {
 	}
 	text.WriteString("This program cannot answer that. It can be answered at the desk, or in another client of this conversation. " +
 		"If it is not answered before your next message, that message cancels it.")
-	if newThreads {
+	if l.Line.TakesNewThreads() {
 		text.WriteString(" If this program takes a new thread for each message, the question waits on.")
 	}
 	return textMessage(textID(p), text.String())
@@ -81,7 +80,7 @@ func QuestionText(p *agui.Pause, newThreads bool) []agui.Event {
 // WasToldByText reports whether the client was told the pause as a text and can answer it in no
 // form. A new message of its person gives such a pause up, as a cancel does.
 func (l Listener) WasToldByText(p *agui.Pause) bool {
-	if l.FormOf(p) != ByText {
+	if l.formOf(p) != byText {
 		return false
 	}
 	return p.ByText || slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return m.ID == textID(p) })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -36,16 +37,6 @@ type Transcript interface {
 	KnowsOpen() bool
 }
 
-// Names write a terminal event as the run's client is to read it.
-type Names interface {
-	// WithIDs returns the event with the ids of the client's request.
-	WithIDs(ev agui.Event) agui.Event
-	// ForClient returns the end without what an older client cannot read.
-	ForClient(finish agui.Event) agui.Event
-	// AsksByText reports whether the client is told the pause as a text.
-	AsksByText(p *agui.Pause) bool
-}
-
 // Facts are what is known of a run when its exchange has ended. What they point to is only read.
 type Facts struct {
 	Input   *agui.RunInput // as it went to the dialect
@@ -60,7 +51,7 @@ type Facts struct {
 	Calls []agui.Call
 
 	Dialect    string // what the exchange's backend speaks
-	Names      Names
+	Names      client.Listener
 	Native     bool // the client is shown the backend's own form, and nothing that Holdpoint makes
 	Transcript Transcript
 	// Whole is what would be known of the stream if the backend had got each call of the client's
@@ -98,7 +89,7 @@ type Outcome struct {
 	// Ask is the question that the run ends with, and Shown what is known of the conversation then.
 	// Announced reports that the stream has shown the backend's own announcement already.
 	Ask       *agui.Pause
-	Shown     Snapshots
+	Shown     client.Snapshots
 	Announced bool
 	// Failure is why an exchange has failed behind others, nil if none has: the questions are those
 	// that are open still.

@@ -6,21 +6,13 @@ import (
 	"strings"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/client"
 )
-
-// Snapshots are what is known of messages and state when an exchange has ended.
-type Snapshots struct {
-	List            []json.RawMessage // all messages
-	Whole, Stateful bool              // they are known; so is the state
-	Messages, State json.RawMessage   // what the record keeps of them; nil if they are not known
-
-	StateSent, AnyState, MessagesSent bool // see Transcript.Sent
-}
 
 // snapshots are those of a stream. beside are messages that the backend has not taken: the client
 // holds them, and the record does not.
-func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) Snapshots {
-	var s Snapshots
+func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) client.Snapshots {
+	var s client.Snapshots
 	s.StateSent, s.AnyState, s.MessagesSent = t.Sent()
 	s.List, s.Whole = t.Messages()
 	if s.Whole && len(s.List) > 0 {
