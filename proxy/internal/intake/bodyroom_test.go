@@ -15,7 +15,7 @@ func TestBodyRoom(t *testing.T) {
 		want := func(err error, status int) {
 			t.Helper()
 			var refused *Refusal
-			if got := errors.As(err, &refused); got != (status != 0) || got && refused.Status != status {
+			if got := errors.As(err, &refused); got != (status != 0) || got && (refused.Status != status || refused.RetryAfter != 1) {
 				t.Error(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -115,30 +116,34 @@ func TestRead(t *testing.T) {
 		"a Content-Encoding of identity":  {header: []string{"Content-Encoding", "identity"}, body: "x", want: 415, reason: "Content-Encoding"},
 		"a Content-Encoding, and no body": {method: "GET", header: []string{"Content-Encoding", "gzip"}},
 
-		"a byte order mark":                {body: "\xef\xbb\xbf" + aRun, want: 400, reason: "byte order mark"},
-		"UTF-16":                           {body: "\xff\xfe{\x00\"\x00t\x00", want: 400, reason: "UTF-8"},
-		"bytes that are not UTF-8":         {body: strings.Replace(aRun, `"t"`, "\"\xff\"", 1), want: 400, reason: "valid UTF-8"},
-		"no UTF-8 in what is no object":    {header: []string{"Content-Type", "text/plain"}, body: "\xff\xfe\x01"},
-		"the charset UTF-8":                {header: []string{"Content-Type", "application/json; charset=UTF-8"}, body: aRun, want: isRun},
-		"the charset UTF-7":                {header: []string{"Content-Type", "application/json; charset=utf-7"}, body: aRun, want: 415, reason: "charset"},
-		"the charset UTF-7, of text":       {header: []string{"Content-Type", "text/plain; charset=utf-7"}, body: "x", want: 415, reason: "charset"},
-		"the charset UTF-16, of JSON":      {header: []string{"Content-Type", "application/json; charset=utf-16"}, body: "x", want: 415, reason: "charset"},
-		"the charset UTF-16, of text":      {header: []string{"Content-Type", "text/plain; charset=utf-16"}, body: "x"},
-		"an object in the charset UTF-16":  {header: []string{"Content-Type", "text/plain; charset=utf-16"}, body: `{"a":1}`, want: 415, reason: "UTF-8"},
-		"ASCII in Latin-1":                 {header: []string{"Content-Type", "application/json; charset=iso-8859-1"}, body: aRun, want: isRun},
-		"other letters in Latin-1":         {header: []string{"Content-Type", "application/json; charset=iso-8859-1"}, body: `{"a":"ä"}`, want: 415, reason: "UTF-8"},
-		"two charsets":                     {header: []string{"Content-Type", "application/json; charset=utf-8; charset=utf-7"}, body: aRun, want: 415, reason: "one charset"},
-		"a charset in another spelling":    {header: []string{"Content-Type", "application/json; charset*=utf-8''utf-7"}, body: aRun, want: 415, reason: "one charset"},
-		"two types":                        {header: []string{"Content-Type", jsonType, "Content-Type", formType}, body: aRun, want: 415, reason: "more than one Content-Type"},
-		"a form that is a run":             {header: []string{"Content-Type", formType}, body: "threadId=t&runId=r", want: 415, reason: "a form is not taken"},
-		"a form that is an answer":         {header: []string{"Content-Type", formType}, body: "resume[0][interruptId]=n1", want: 415, reason: "a form is not taken"},
-		"a form of something else":         {header: []string{"Content-Type", formType}, body: "name=a&resume=text"},
-		"the parts of a run":               {header: []string{"Content-Type", "multipart/form-data; boundary=x"}, body: parts("threadId", "runId"), want: 415, reason: "a form is not taken"},
-		"the parts of something else":      {header: []string{"Content-Type", "multipart/form-data; boundary=x"}, body: parts("title", "file")},
-		"a key twice":                      {body: `{"threadId":"t","threadId":"u","runId":"r","messages":[]}`, want: 400, reason: "threadId"},
-		"a key twice, in another spelling": {body: `{"threadId":"t","thread_id":"u","runId":"r","messages":[]}`, want: 400, reason: "thread"},
-		"a key twice in what is no run":    {body: `{"a":1,"a":2}`},
-		"a key twice beside messages":      {body: `{"messages":[],"messages":[]}`, want: 400, reason: "messages"},
+		"a byte order mark":                      {body: "\xef\xbb\xbf" + aRun, want: 400, reason: "byte order mark"},
+		"UTF-16":                                 {body: "\xff\xfe{\x00\"\x00t\x00", want: 400, reason: "UTF-8"},
+		"bytes that are not UTF-8":               {body: strings.Replace(aRun, `"t"`, "\"\xff\"", 1), want: 400, reason: "valid UTF-8"},
+		"an object to who leaves out bytes":      {header: []string{"Content-Type", "text/plain"}, body: strings.Replace(aRun, "{", "{\xff", 1), want: 400, reason: "valid UTF-8"},
+		"an object that is not UTF-8, as text":   {header: []string{"Content-Type", "text/plain"}, body: strings.Replace(aRun, `"t"`, "\"\xff\"", 1), want: 400, reason: "valid UTF-8"},
+		"no UTF-8 in what is no object":          {header: []string{"Content-Type", "text/plain"}, body: "\xff\xfe\x01"},
+		"the charset UTF-8":                      {header: []string{"Content-Type", "application/json; charset=UTF-8"}, body: aRun, want: isRun},
+		"the charset UTF-7":                      {header: []string{"Content-Type", "application/json; charset=utf-7"}, body: aRun, want: 415, reason: "charset"},
+		"the charset UTF-7, of text":             {header: []string{"Content-Type", "text/plain; charset=utf-7"}, body: "x", want: 415, reason: "charset"},
+		"the charset UTF-16, of JSON":            {header: []string{"Content-Type", "application/json; charset=utf-16"}, body: "x", want: 415, reason: "charset"},
+		"the charset UTF-16, of text":            {header: []string{"Content-Type", "text/plain; charset=utf-16"}, body: "x"},
+		"an object in the charset UTF-16":        {header: []string{"Content-Type", "text/plain; charset=utf-16"}, body: `{"a":1}`, want: 415, reason: "UTF-8"},
+		"ASCII in Latin-1":                       {header: []string{"Content-Type", "application/json; charset=iso-8859-1"}, body: aRun, want: isRun},
+		"other letters in Latin-1":               {header: []string{"Content-Type", "application/json; charset=iso-8859-1"}, body: `{"a":"ä"}`, want: 415, reason: "UTF-8"},
+		"two charsets":                           {header: []string{"Content-Type", "application/json; charset=utf-8; charset=utf-7"}, body: aRun, want: 415, reason: "one charset"},
+		"a charset in another spelling":          {header: []string{"Content-Type", "application/json; charset*=utf-8''utf-7"}, body: aRun, want: 415, reason: "one charset"},
+		"two types":                              {header: []string{"Content-Type", jsonType, "Content-Type", formType}, body: aRun, want: 415, reason: "more than one Content-Type"},
+		"a form that is a run":                   {header: []string{"Content-Type", formType}, body: "threadId=t&runId=r", want: 415, reason: "a form is not taken"},
+		"a form that is an answer":               {header: []string{"Content-Type", formType}, body: "resume[0][interruptId]=n1", want: 415, reason: "a form is not taken"},
+		"a form of something else":               {header: []string{"Content-Type", formType}, body: "name=a&resume=text"},
+		"the parts of a run":                     {header: []string{"Content-Type", "multipart/form-data; boundary=x"}, body: parts("threadId", "runId"), want: 415, reason: "a form is not taken"},
+		"the parts of something else":            {header: []string{"Content-Type", "multipart/form-data; boundary=x"}, body: parts("title", "file")},
+		"the parts of a run, begun as an object": {header: []string{"Content-Type", "multipart/form-data; boundary=x"}, body: "{}\r\n" + parts("threadId", "runId"), want: 415, reason: "a form is not taken"},
+		"a form of a run, begun as an object":    {header: []string{"Content-Type", formType}, body: `{"a":1}&threadId=t&runId=r`, want: 415, reason: "a form is not taken"},
+		"a key twice":                            {body: `{"threadId":"t","threadId":"u","runId":"r","messages":[]}`, want: 400, reason: "threadId"},
+		"a key twice, in another spelling":       {body: `{"threadId":"t","thread_id":"u","runId":"r","messages":[]}`, want: 400, reason: "thread"},
+		"a key twice in what is no run":          {body: `{"a":1,"a":2}`},
+		"a key twice beside messages":            {body: `{"messages":[],"messages":[]}`, want: 400, reason: "messages"},
 		"a key twice in an answer's text": {
 			body: `{"threadId":"t","runId":"r","messages":[],"forwardedProps":{"command":{"resume":"{\"approved\":true,\"approved\":false}"}}}`, want: 400, reason: "command.resume",
 		},
@@ -194,6 +199,30 @@ func TestRead(t *testing.T) {
 			}
 			if in.Room.taken != 0 {
 				t.Errorf("%d bytes of room are not given back", in.Room.taken)
+			}
+		})
+	}
+}
+
+// TestPartsThatPass holds that a body of several parts is cut off where it becomes a run, however
+// much of it has passed.
+func TestPartsThatPass(t *testing.T) {
+	file := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n" + strings.Repeat("content-", 2<<10) + "\r\n"
+	for what, c := range map[string]struct {
+		behind string
+		want   error
+	}{
+		"a run":          {parts("threadId", "runId"), errForm},
+		"something else": {parts("title", "text"), nil},
+	} {
+		t.Run(what, func(t *testing.T) {
+			req := requestOf("", "", []string{"Content-Type", "multipart/form-data; boundary=x"}, file+c.behind)
+			if run, refused := newIntake(bareDialect{}).Read(http.NewResponseController(httptest.NewRecorder()), req); run != nil || refused != nil {
+				t.Fatalf("%v, %v", run, refused)
+			}
+			got, err := io.ReadAll(req.Body)
+			if err != c.want || err == nil && string(got) != file+c.behind || strings.Contains(string(got), "runId") {
+				t.Errorf("%d bytes of %d pass, and then %v", len(got), len(file+c.behind), err)
 			}
 		})
 	}

@@ -21,8 +21,7 @@ func RecordPath(p string) string {
 	return strings.ToLower(path.Clean("/" + strings.Join(segments, "/")))
 }
 
-// isPlain reports whether a path has neither escapes nor any sign in it of which a part could be
-// made, as most have.
+// isPlain reports whether a path holds letters, digits, slashes and - _ only, as most do.
 func isPlain(path string) bool {
 	for i := range len(path) {
 		switch c := path[i]; {

@@ -9,8 +9,8 @@ import (
 
 // A run has an id of its request, by which the lines of a proxy in front, of Holdpoint and of the
 // backend are found together. It is the X-Request-Id that the request brings. If that is missing,
-// or is nothing that a log should hold, Holdpoint makes one, and the backend gets it in its place.
-// A request that is no run passes as it came.
+// or a log should not hold it, Holdpoint makes one, and the backend gets it in its place.
+// Other requests pass as they came.
 
 // RequestIDHeader is the header with the id of a request.
 const RequestIDHeader = "X-Request-Id"
