@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/dialect"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -39,10 +40,10 @@ func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
 		result = f.Doubt()
 	}
 	r.report.outcome, r.report.code = "error", told.Code
-	switch givenBack, err := r.claim.End(result, !sent); {
-	case err != nil:
+	switch kept := r.ledger.Keep(r.claim, &settle.Outcome{End: result, Back: !sent}); {
+	case kept.Err != nil:
 		told = storeDown().Refusal
-	case givenBack:
+	case kept.Back:
 		open = r.stillAsked()
 	}
 	return r.lastWords(events, told.Event(), open, after)

@@ -235,3 +235,16 @@ func (b *lives) allEnded() <-chan struct{} {
 	}
 	return b.ended
 }
+
+// beside says whether another run of the thread that may come to a question goes on in this
+// process. Those without their clients at other replicas stand in the record (store.Record.Busy).
+func (b *lives) beside(l *life) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for other := range b.live {
+		if other != l && other.key == l.key && other.plain.Load() {
+			return true
+		}
+	}
+	return false
+}

@@ -50,7 +50,7 @@ func (r *run) savePause(o *settle.Outcome) (*savedPause, *agui.RunError) {
 	}
 	if o.Refused != nil {
 		r.log.Error("pause not kept", "err", o.Refused)
-		if _, err := r.claim.End(o.End, false); err != nil {
+		if kept := r.ledger.Keep(r.claim, o); kept.Err != nil {
 			return nil, storeDown().Refusal
 		}
 		return nil, o.Refused
@@ -62,7 +62,7 @@ func (r *run) savePause(o *settle.Outcome) (*savedPause, *agui.RunError) {
 	r.ownPause = p.ID
 	r.h.noteRoute(r.request.path, p.Dialect, p.Backend)
 	r.enterIndex(p)
-	p, refused := r.keep(p, &o.End)
+	p, refused := r.keep(o)
 	if refused != nil {
 		return nil, refused
 	}
@@ -102,36 +102,15 @@ func (r *run) tellSaved(s *savedPause, closing, subagents []agui.Event) []agui.E
 	return events
 }
 
-// keep saves the pause, with the end of the claim if the run has one. If a pause with the same
-// questions stands already, that one is told.
-func (r *run) keep(p *agui.Pause, end *store.Result) (*agui.Pause, *agui.RunError) {
-	var err error
-	if r.claim.Held() {
-		err = r.claim.Finish(*end, p)
-		if !errors.Is(err, store.ErrStale) {
-			return p, r.keepError(err)
-		}
-		// The claim was given up for lost and something else began; the question is new all the
-		// same.
+// keep saves the outcome of a run that asks. If a pause with the same questions stands already,
+// that one is told.
+func (r *run) keep(o *settle.Outcome) (*agui.Pause, *agui.RunError) {
+	kept := r.ledger.Keep(r.claim, o)
+	if kept.Standing != nil {
+		r.record = *kept.Standing
+		return nil, agui.Errorf(agui.ThreadBusy, "the run asks something, but another question of this thread is open")
 	}
-	if err = r.ledger.Open(p); err == nil {
-		return p, nil
-	}
-	if !errors.Is(err, store.ErrExists) {
-		// It may have been opened after all. The agent waits with it, so it is left to the thread's
-		// next run: somebody may have been told of it already.
-		return p, r.keepError(err)
-	}
-	standing, err := r.ledger.Load()
-	switch {
-	case err != nil:
-		return nil, r.keepError(err)
-	case standing.State == store.Open && standing.Pause.Digest == p.Digest:
-		return standing.Pause, nil
-	}
-	r.record = standing
-	r.contest()
-	return nil, agui.Errorf(agui.ThreadBusy, "the run asks something, but another question of this thread is open")
+	return kept.Pause, r.keepError(kept.Err)
 }
 
 func (r *run) keepError(err error) *agui.RunError {

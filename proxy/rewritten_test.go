@@ -123,7 +123,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 			f := e.facts(&res, nil)
 			o := settle.Settle(&f, &res, &settle.End{}, nil)
 			e.enterIndex(o.Ask)
-			e.keep(o.Ask, &o.End)
+			e.keep(&o)
 		})
 		withMemory, _ := perEnd(memory.New(memory.Options{}), whole, asks)
 		t.Logf("%s: a question: %v allocations, %v of them for the record; %v more in the store", dialect, all, record, withMemory-all)

@@ -114,16 +114,14 @@ func (r *run) end(o *settle.Outcome) (events []agui.Event, doubtful bool) {
 		defer r.noteOpenCalls() // before the other forgets them
 	}
 	after, open := aftermathOf(o.End.How), (*agui.Pause)(nil)
-	if r.claim.Held() {
-		switch givenBack, err := r.claim.End(o.End, o.Back); {
-		case err != nil:
-			finish, after = storeDown().Refusal.Event(), mayHaveRun
-		case givenBack:
-			open, after = r.stillAsked(), nothingDone
-		case o.End.How == store.Doubtful:
-			doubtful = true
-			r.toldDoubt()
-		}
+	switch kept := r.ledger.Keep(r.claim, o); {
+	case kept.Err != nil:
+		finish, after = storeDown().Refusal.Event(), mayHaveRun
+	case kept.Back:
+		open, after = r.stillAsked(), nothingDone
+	case kept.Doubtful:
+		doubtful = true
+		r.toldDoubt()
 	}
 	r.note(finish)
 	before := o.Before

@@ -16,9 +16,9 @@ import (
 	"holdpoint/store"
 )
 
-// A Claim is the right to carry one set of answers to the backend. It renews itself until it ends:
-// the pause has ended then, or is given back. A run without answers has none: its claim is nil, and
-// each method of a nil Claim does what is right for one.
+// A Claim is the right to carry one set of answers to the backend. It renews itself until it ends
+// by Ledger.Keep or Release: the pause has ended then, or is given back. A run without answers has
+// none. Its claim is nil, is not held, stands, and can be stopped.
 type Claim struct {
 	ledger  *Ledger
 	token   string
@@ -156,41 +156,24 @@ func (c *Claim) Stands(ctx context.Context) error {
 	return ErrNotKnown
 }
 
-// End ends the claim: it gives the pause back, or finishes it with the result. It does nothing if
-// there is no claim. givenBack reports that the pause is open again.
-func (c *Claim) End(result store.Result, back bool) (givenBack bool, err error) {
-	switch {
-	case !c.Held():
-		return false, nil
-	case back:
-		return c.Release()
-	}
-	return false, c.Finish(result, nil)
-}
-
-// Finish ends the claim with a result. next is the pause that the run ended in, nil if it did not
-// ask. store.ErrStale: the store has given the claim up for lost. A run that asks nothing is told
-// its end then, too: only the record has gone on.
-func (c *Claim) Finish(result store.Result, next *agui.Pause) error {
+// finish ends the claim with a result. next is the pause that the run ended in, nil if it did not
+// ask. store.ErrStale: the store has given the claim up for lost.
+func (c *Claim) finish(result store.Result, next *agui.Pause) error {
 	if next != nil {
 		result.Next = next.ID
 	}
 	result.Given = c.given
 	c.Stop()
-	err := c.finish(result, next)
+	err := c.finishStep(result, next)
 	c.held.Store(false)
-	if err == nil {
-		return nil
-	}
-	c.ledger.log.Error("end of the resume not taken by the store", "err", err)
-	if errors.Is(err, store.ErrStale) && next == nil {
-		return nil
+	if err != nil {
+		c.ledger.log.Error("end of the resume not taken by the store", "err", err)
 	}
 	return err
 }
 
-// finish is the step of Finish.
-func (c *Claim) finish(result store.Result, next *agui.Pause) error {
+// finishStep is the step of finish.
+func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 	l := c.ledger
 	var ends, raises []Occurrence
 	if c.answers != nil {
@@ -212,8 +195,8 @@ func (c *Claim) finish(result store.Result, next *agui.Pause) error {
 	return err
 }
 
-// Release gives the pause back: the backend did nothing. It returns false if something else began
-// meanwhile, because then there is nothing to give back.
+// Release gives the pause back: nothing was sent, or the backend did nothing. It returns false if
+// something else began meanwhile, because then there is nothing to give back.
 func (c *Claim) Release() (givenBack bool, err error) {
 	c.Stop()
 	err = c.release()

@@ -13,6 +13,7 @@ import (
 	"holdpoint/internal/contract"
 	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 )
 
@@ -68,7 +69,7 @@ func TestTake(t *testing.T) {
 		return func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
 			c, err := take(l, p, list(p))
 			if err == nil {
-				err = c.Finish(store.Result{How: store.Finished}, nil)
+				err = l.Keep(c, &settle.Outcome{End: store.Result{How: store.Finished}}).Err
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -176,110 +177,12 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// The end of a claim: what stands in the record, what is told, and what the run hears of it.
-func TestEndOfAClaim(t *testing.T) {
-	errored := store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_ERROR","code":"X"}`)}
-	finished := store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_FINISHED"}`)}
-	// doubted lets the lease lapse, and has somebody be told of the doubt.
-	doubted := func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
-		lapse(f)
-		if err := l.Close(p.ID, store.Result{How: store.Doubtful}); err != nil {
-			t.Fatal(err)
-		}
-		f.heals()
-	}
-	for situation, c := range map[string]struct {
-		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
-		result store.Result
-		back   bool   // it is given back
-		asks   string // the pause that the run ends in, "" if it asks nothing
-		given  bool   // it is open again
-		err    error
-		state  store.State
-		heard  string
-	}{
-		"the run has ended":                    {result: finished, heard: resolved},
-		"the run has ended with an error":      {result: errored, heard: resolved},
-		"nobody knows what the backend did":    {result: store.Result{How: store.Doubtful}, state: store.InDoubt, heard: inDoubt},
-		"the backend does not know it":         {result: store.Result{How: store.Lost}, heard: "interrupt.lost"},
-		"the run asks something else":          {result: finished, asks: "q", state: store.Open, heard: resolved + " " + raised},
-		"the backend did nothing":              {back: true, given: true, state: store.Open, heard: released},
-		"the reply is lost":                    {before: loses("Finish"), result: finished, heard: resolved},
-		"the reply is lost, and the run asks":  {before: loses("Finish"), result: finished, asks: "q", state: store.Open, heard: resolved + " " + raised},
-		"the reply is lost, of giving it back": {before: loses("Release"), back: true, given: true, state: store.Open, heard: released},
-		"the store is away":                    {before: refuses("Finish"), result: finished, err: errDown, state: store.Claimed, heard: inDoubt},
-		"the store is away, and the run asks":  {before: refuses("Finish"), result: finished, asks: "q", err: errDown, state: store.Claimed, heard: inDoubt},
-		"the store is away, to give it back":   {before: refuses("Release"), back: true, err: errDown, state: store.Claimed},
-		"the claim has lapsed, and nobody came": {before: func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) {
-			lapse(f)
-		}, result: finished, heard: resolved},
-		"the claim has lapsed, and the doubt was told: the run has its end":   {before: doubted, result: finished},
-		"the claim has lapsed, and the doubt was told: its question is kept":  {before: doubted, result: finished, asks: "q", err: store.ErrStale},
-		"the claim has lapsed, and the doubt was told: nothing is given back": {before: doubted, back: true},
-	} {
-		t.Run(situation, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f, h := newFaults(), &hearer{}
-				l := New(f, "t", heardBy(h, false), nil)
-				p := open(t, l, "p")
-				claim, err := take(l, p, yes(p))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if c.before != nil {
-					c.before(t, l, f, p)
-				}
-				h.kinds = nil
-				given := false
-				if c.asks != "" {
-					err = claim.Finish(c.result, pause(c.asks))
-				} else {
-					given, err = claim.End(c.result, c.back)
-				}
-				if given != c.given || err != c.err {
-					t.Errorf("given back %t (%v), want %t (%v)", given, err, c.given, c.err)
-				}
-				if heard := h.heard(); heard != c.heard {
-					t.Errorf("heard %q, want %q", heard, c.heard)
-				}
-				f.heals()
-				rec := f.record(t, "t")
-				if rec.State != c.state {
-					t.Errorf("the record is %q, want %q", rec.State, c.state)
-				}
-				if c.state == store.None && c.err == nil && c.result.Finish != nil && c.heard != "" {
-					if r := rec.Results[0]; len(r.Given) != 1 || r.Given[0].ID != p.Interrupts[0].ID || string(r.Given[0].Payload) != `{"approved":true}` {
-						t.Errorf("the result keeps the answers %+v", r.Given)
-					}
-				}
-				before := f.record(t, "t")
-				if again, err := claim.End(finished, true); claim.Held() || again || err != nil {
-					t.Errorf("a claim that has ended: held %t, given back %t (%v)", claim.Held(), again, err)
-				}
-				time.Sleep(3 * LeaseTime) // nobody renews it
-				if now := f.record(t, "t"); now.State != before.State && now.State != store.InDoubt || len(now.Results) != len(before.Results) {
-					t.Errorf("the record was %+v, and is %+v", before, now)
-				}
-			})
-		})
-	}
-}
-
-func loses(step string) func(*testing.T, *Ledger, *faults, *agui.Pause) {
-	return func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.loses(step, 1) }
-}
-
-func refuses(step string) func(*testing.T, *Ledger, *faults, *agui.Pause) {
-	return func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.refuses(step) }
-}
-
-// A run without answers has no claim, and may ask it all the same.
+// A run without answers has no claim, and asks it like any other.
 func TestNoClaim(t *testing.T) {
 	var c *Claim
 	c.Stop()
-	back, err := c.End(store.Result{How: store.Finished}, true)
-	if c.Held() || back || err != nil || c.Stands(t.Context()) != nil {
-		t.Errorf("held %t, given back %t (%v), stands: %v", c.Held(), back, err, c.Stands(t.Context()))
+	if err := c.Stands(t.Context()); c.Held() || err != nil {
+		t.Errorf("held %t, stands: %v", c.Held(), err)
 	}
 }
 

@@ -145,3 +145,12 @@ func (f *faults) record(t *testing.T, key store.Key) store.Record {
 	}
 	return rec
 }
+
+// loses and refuses are the befores of tables: one reply of a step is lost, or no step is done.
+func loses(step string) func(*testing.T, *Ledger, *faults, *agui.Pause) {
+	return func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.loses(step, 1) }
+}
+
+func refuses(step string) func(*testing.T, *Ledger, *faults, *agui.Pause) {
+	return func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.refuses(step) }
+}

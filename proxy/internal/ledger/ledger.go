@@ -170,20 +170,22 @@ func (l *Ledger) Open(p *agui.Pause) error {
 	return err
 }
 
-// Contest notes that another run of the thread came to another question than the pause's, whoever
-// has claimed the pause meanwhile: it may be given back. A pause that has ended needs no note.
+// contest notes that a run of the thread came to another question than the open pause's, whoever
+// has claimed the pause meanwhile: it may be given back. p is nil if no pause is open.
 //
 // Two ordinary runs of a thread may be at the backend at once: the client of one broke off, and
 // sent again before anybody knew. One question of the two is kept and told. The backend may wait
 // for the other one. Where it takes an answer without an id, a yes to the one could then carry out
 // the other. So a dialect sends for a contested pause (agui.Pause.Contested) what the backend can
 // give to no other question, or refuses the answer.
-func (l *Ledger) Contest(pauseID string) error {
-	err := l.twice(func(ctx context.Context) error { return l.store.Contest(ctx, l.Key, pauseID) }, store.ErrNotFound)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
+func (l *Ledger) contest(p *agui.Pause) {
+	if p == nil {
+		return
 	}
-	return err
+	err := l.twice(func(ctx context.Context) error { return l.store.Contest(ctx, l.Key, p.ID) }, store.ErrNotFound)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		l.log.Error("the record does not know that another run came to another question", "err", err)
+	}
 }
 
 // See notes that the chat has caught up with the end of a pause.

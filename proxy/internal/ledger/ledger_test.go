@@ -162,7 +162,6 @@ func TestDecide(t *testing.T) {
 
 // Steps that nobody is told of: what they return, and how often the store is asked.
 func TestQuietSteps(t *testing.T) {
-	contest := func(l *Ledger, p *agui.Pause) error { return l.Contest(p.ID) }
 	load := func(l *Ledger, _ *agui.Pause) error { _, err := l.Load(); return err }
 	kept := func(bytes int) func(l *Ledger, p *agui.Pause) error {
 		return func(l *Ledger, p *agui.Pause) error {
@@ -176,13 +175,7 @@ func TestQuietSteps(t *testing.T) {
 		err    error
 		steps  string
 	}{
-		"another run asks":                    {nil, contest, nil, "Contest"},
-		"another run asks, the reply is lost": {loses("Contest"), contest, nil, "Contest Contest"},
-		"another run asks, and the pause has ended": {func(_ *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
-			_ = l.Close(p.ID, store.Result{How: store.Withdrawn})
-		}, contest, nil, "Contest"},
-		"another run asks, the store is away": {refuses("Contest"), contest, errDown, "Contest Contest"},
-		"the record is loaded":                {nil, load, nil, "Load"},
+		"the record is loaded": {nil, load, nil, "Load"},
 		"the record is loaded, the reply is lost": {func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) {
 			f.loses("Load", 1)
 		}, load, nil, "Load Load"},

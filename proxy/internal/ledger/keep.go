@@ -1,0 +1,63 @@
+package ledger
+
+import (
+	"errors"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/settle"
+	"holdpoint/store"
+)
+
+// Keep saves what a run came to, before anybody is told of it: its question, and the end of its
+// claim, in one step. claim is nil if the run has none. A claim has ended after that. If a question
+// with the same interrupts is open already, that one counts.
+func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.Kept {
+	if o.Ask != nil {
+		return l.keepQuestion(claim, o)
+	}
+	if !claim.Held() {
+		return settle.Kept{}
+	}
+	var back bool
+	var err error
+	if o.Back {
+		back, err = claim.Release()
+	} else if err = claim.finish(o.End, nil); errors.Is(err, store.ErrStale) {
+		// The store has given the claim up for lost. The run asks nothing, so it is told its end
+		// then, too: only the record has gone on.
+		err = nil
+	}
+	return settle.Kept{Back: back, Doubtful: !back && err == nil && o.End.How == store.Doubtful, Err: err}
+}
+
+// keepQuestion is Keep for a run that asks.
+func (l *Ledger) keepQuestion(claim *Claim, o *settle.Outcome) settle.Kept {
+	if claim.Held() {
+		if err := claim.finish(o.End, o.Ask); err == nil || !errors.Is(err, store.ErrStale) {
+			return keptIf(o.Ask, err)
+		}
+		// The claim was given up for lost, and something else began. The question is new.
+	}
+	err := l.Open(o.Ask)
+	if !errors.Is(err, store.ErrExists) {
+		// It may have been opened despite an error. The agent waits with it, so it is left to the
+		// thread's next run: somebody may have been told of it already.
+		return keptIf(o.Ask, err)
+	}
+	standing, failed := l.Load()
+	switch {
+	case failed != nil:
+		return settle.Kept{Err: failed}
+	case standing.State == store.Open && standing.Pause.Digest == o.Ask.Digest:
+		return settle.Kept{Pause: standing.Pause}
+	}
+	l.contest(standing.Pause)
+	return settle.Kept{Standing: &standing, Err: err}
+}
+
+func keptIf(p *agui.Pause, err error) settle.Kept {
+	if err != nil {
+		return settle.Kept{Err: err}
+	}
+	return settle.Kept{Pause: p}
+}
