@@ -61,6 +61,8 @@ func TestAllow(t *testing.T) {
 		req *http.Request
 		res *http.Response
 	}
+	varying := leave(page)(page)
+	varying.Set("Vary", "Accept, X-Tenant")
 	exposing := leave(page)(page)
 	exposing.Set("Access-Control-Expose-Headers", "X-A")
 	for what, c := range map[string]struct {
@@ -120,7 +122,12 @@ func TestAllow(t *testing.T) {
 		},
 		"the backend has said it of a picture": {
 			backend: &fakeBackend{}, heard: []heard{{asked("GET", "/", page), said(200, leave(page)(page))}},
-			req: asked("POST", "/", page), sent: 1,
+			req: asked("GET", "/", page), sent: 1,
+		},
+		"the backend has said it, by another header of the request": {
+			backend: &fakeBackend{},
+			heard:   []heard{{asked("POST", "/", page, "X-Tenant", "a"), said(200, varying)}},
+			req:     asked("POST", "/", page), sent: 1,
 		},
 		"the backend has taken it back": {
 			backend: &fakeBackend{answer: leave(page)},
@@ -177,6 +184,34 @@ func TestAllow(t *testing.T) {
 				t.Error("what was said to an origin that is no browser's is kept")
 			}
 		})
+	}
+}
+
+// TestAge holds when the backend is asked again: after AllowanceAge for what it has said, and after
+// AskPause for what it did not answer. Where it does not answer, its last word counts.
+func TestAge(t *testing.T) {
+	now := time.Now()
+	backend := &fakeBackend{answer: leave(page)}
+	p := New(nil, func() time.Time { return now }, backend)
+	for n, c := range []struct {
+		passes time.Duration
+		answer func(origin string) http.Header
+		want   string
+		sent   int // in all
+	}{
+		{0, leave(page), page, 1},
+		{AllowanceAge - time.Second, leave(), page, 1},
+		{time.Second, nil, page, 2},
+		{AskPause - time.Second, leave(), page, 2},
+		{time.Second, leave(), "", 3},
+		{AllowanceAge, leave(page), page, 4},
+	} {
+		now, backend.answer = now.Add(c.passes), c.answer
+		header := http.Header{}
+		p.Allow(header, asked("POST", "/", page))
+		if got := header.Get("Access-Control-Allow-Origin"); got != c.want || len(backend.sent) != c.sent {
+			t.Errorf("step %d: %q after %d preflights, want %q after %d", n, got, len(backend.sent), c.want, c.sent)
+		}
 	}
 }
 
