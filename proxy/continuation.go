@@ -3,7 +3,7 @@ package proxy
 import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/history"
-	"holdpoint/translate"
+	"holdpoint/store"
 )
 
 // A backend may run open calls of a history (translate.Continuer). Here a run notes which calls it
@@ -30,9 +30,9 @@ func (r *run) noteOpenCalls() {
 	var calls []agui.AskedCall
 	mixed := false
 	for _, c := range r.openCalls {
-		if c.own {
+		if c.Own {
 			mixed = true
-		} else if call, known := r.transcript.AskedCall(c.id); known {
+		} else if call, known := r.transcript.AskedCall(c.ID); known {
 			calls = append(calls, call)
 		}
 	}
@@ -45,22 +45,8 @@ func (r *run) noteOpenCalls() {
 	if len(keys) == 0 || !mixed || r.h.opts.StoreInMemory {
 		return
 	}
-	if err := r.noteHashes(history.OpenPrefix, texts); err != nil {
+	if err := r.ledger.RememberAt(r.callsKey(), history.NoteOf(history.OpenPrefix, texts), store.MaxNotes); err != nil {
 		r.log.Error("calls that the run left open are not noted by the store: after a restart they are not handed on", "calls", len(keys), "err", err)
-	}
-}
-
-// noteAskedCalls notes the calls that a pause asks about, and takes back that a run left them open:
-// the record knows the calls of a question for a time only.
-func (r *run) noteAskedCalls(p *agui.Pause) {
-	if _, ok := r.h.opts.Dialect.(translate.Continuer); !ok {
-		return
-	}
-	for n := range p.Interrupts {
-		for _, key := range history.CallKeys(r.callScope(), p.Interrupts[n].Calls) {
-			r.h.leftOpen.Remove(key)
-			r.forgetNoted(history.OpenPrefix, key.Text())
-		}
 	}
 }
 

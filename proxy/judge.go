@@ -68,7 +68,7 @@ func (r *run) newCase() *contract.Case {
 	settled, mixed := r.replies.Carriers()
 	return &contract.Case{
 		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
-		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Stranger: r.stranger, Frees: r.frees, Locks: r.locks, Named: r.namedByClients(), Valid: r.valid,
+		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Stranger: r.stranger, Frees: freesOf(r.h.opts.Dialect), Locks: locksOf(r.h.opts.Dialect), Named: r.namedByClients(), Valid: r.valid,
 		InMemory: r.h.opts.StoreInMemory, Elsewhere: r.ownThread != nil, NewThreads: r.request.client.TakesNewThreads(), GivesUp: r.givesUp(),
 	}
 }

@@ -76,16 +76,18 @@ func (r *run) hasLostQuestion() bool {
 	return lost(r.ledger.Key) || lost(r.lostKey()) && history.HoldsCall(&view, func(id string) bool { return lost(r.lostKey(id)) })
 }
 
-// frees says whether the dialect lets a cancel of the ended pause through.
-func (r *run) frees(p *agui.Pause) bool {
-	freer, ok := r.h.opts.Dialect.(translate.Freer)
-	return ok && freer.Frees(p)
+// freesOf returns a function that reports whether the dialect lets a cancel of an ended pause
+// through.
+func freesOf(d translate.Dialect) func(*agui.Pause) bool {
+	freer, ok := d.(translate.Freer)
+	return func(p *agui.Pause) bool { return ok && freer.Frees(p) }
 }
 
-// locks reports whether a message would lock the thread of the ended pause for good.
-func (r *run) locks(p *agui.Pause) bool {
-	locker, ok := r.h.opts.Dialect.(translate.Locker)
-	return ok && locker.Locks(p)
+// locksOf returns a function that reports whether a message would lock the thread of an ended pause
+// for good.
+func locksOf(d translate.Dialect) func(*agui.Pause) bool {
+	locker, ok := d.(translate.Locker)
+	return func(p *agui.Pause) bool { return ok && locker.Locks(p) }
 }
 
 // namedByClients returns a pause of the questions that clients of the thread named and that the

@@ -66,8 +66,7 @@ func (r *run) savePause(o *settle.Outcome) (*savedPause, *agui.RunError) {
 	if refused != nil {
 		return nil, refused
 	}
-	r.forgetLeft(p)
-	r.noteAskedCalls(p)
+	r.forgetCalls(p)
 	s := &savedPause{pause: p, kept: o.Shown}
 	if !o.Announced {
 		s.announce = r.announcement(p)

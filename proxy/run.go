@@ -47,9 +47,9 @@ type run struct {
 	ownThread *ownThread // nil unless it is judged against the record of another thread
 	// pauseElsewhere is the pause of another thread that the request answers, "" if none is known.
 	pauseElsewhere string
-	openCalls      []openCall // calls of the stream without a result so far, see noteCall
-	ownPause       string     // id of the pause that this run opened
-	runID          *runID     // in the handler's books, nil if it is not there
+	openCalls      history.StreamCalls
+	ownPause       string // id of the pause that this run opened
+	runID          *runID // in the handler's books, nil if it is not there
 	subagents      client.Subagents
 
 	readable client.Rewriter // what the client is told, in events that it knows
