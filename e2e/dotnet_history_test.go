@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -124,6 +126,73 @@ func TestOwnResultsAfterARestart(t *testing.T) {
 			thread := fresh("thread")
 			goesOn(t, &handChat{t: t, address: h.address + "/" + c.agent, thread: thread})
 			if l := c.b.ledger(t, thread); len(l.Effects) > 0 {
+				t.Errorf("it ran: %v", l.Effects)
+			}
+		})
+	}
+}
+
+// TestOwnResultsOfAKnownQuestion: a chat holds a result that Holdpoint told in its own words, and
+// Holdpoint knows the question. A backend that takes the conversation out of the request hands each
+// call to its model, whose provider refuses one without a result. It gets neither the result nor
+// the call. The next messages are answered.
+func TestOwnResultsOfAKnownQuestion(t *testing.T) {
+	t.Parallel()
+	const own = `"content":"Holdpoint: this was not approved. The agent told no result of it."`
+	type place struct {
+		b          *backend
+		agent, say string
+	}
+	places := []place{
+		{&backend{name: "pydantic-ai", mode: "stateless", server: need(t, "pydanticai", "2.68.0")}, "agent", "delete a.txt"},
+		{&backend{name: "AG2", mode: "held", server: need(t, "ag2", "1.2.1")}, "agent", "delete a.txt"},
+	}
+	for _, b := range shared.agents {
+		if b.mode == "default" {
+			places = append(places, place{b, "strict", "go"})
+		}
+	}
+	const rest = `"tools":[],"context":[],"state":{},"forwardedProps":{}`
+	for _, p := range places {
+		t.Run(p.b.name, func(t *testing.T) {
+			t.Parallel()
+			c := &handChat{t: t, address: ownHoldpoint(t, p.b.url(), nil).address + "/" + p.agent, thread: fresh("thread")}
+			_, told := c.says(p.say, rest)
+			if len(c.asked) != 1 {
+				t.Fatalf("it asks nothing: %s", told)
+			}
+			call, name, args, message := "", "", "", ""
+			for _, line := range strings.Split(told, "\n") {
+				var ev struct{ Type, ToolCallID, ToolCallName, ParentMessageID, Delta string }
+				if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &ev) != nil {
+					continue
+				}
+				switch {
+				case ev.Type == "TOOL_CALL_START" && call == "":
+					call, name, message = ev.ToolCallID, ev.ToolCallName, cmp.Or(ev.ParentMessageID, fresh("a"))
+				case ev.Type == "TOOL_CALL_ARGS" && ev.ToolCallID == call:
+					args += ev.Delta
+				}
+			}
+			conversation := append(c.messages[:1:1], fmt.Sprintf(`{"id":%q,"role":"assistant","content":"","toolCalls":[{"id":%q,"type":"function","function":{"name":%q,"arguments":%s}}]}`, message, call, name, quoted(args)))
+			c.messages = conversation
+			payload := noEntry
+			if p.b.name == "AG2" {
+				payload = `"status":"resolved","payload":false`
+			}
+			if _, told = c.run(rest + "," + entries(c.asked, payload)); strings.Contains(told, `"RUN_ERROR"`) && !strings.Contains(told, `"UPSTREAM_EOF"`) {
+				t.Fatalf("the answer is not taken: %s", told)
+			}
+			// The backend told the result, or its answer broke off, as that of 1.0.0b251223 with a strict
+			// model. The client has Holdpoint's.
+			c.messages = append(conversation, fmt.Sprintf(`{"id":"result-%s","role":"tool","toolCallId":%q,%s}`, call, call, own))
+			for _, words := range []string{"plain and later", "plain and again"} {
+				status, told := c.says(words, rest)
+				if status != http.StatusOK || !strings.Contains(told, words[6:]) || strings.Contains(told, `"RUN_ERROR"`) || strings.Contains(told, "Holdpoint:") {
+					t.Errorf("the chat does not go on: %d %s\n%s", status, told, strings.Join(c.messages, "\n"))
+				}
+			}
+			if l := p.b.ledger(t, c.thread); len(l.Effects) > 0 {
 				t.Errorf("it ran: %v", l.Effects)
 			}
 		})

@@ -396,6 +396,9 @@ type Stateless interface {
 	// answer out of each request, so it gets an answer on whatever thread the client names. Any other
 	// backend gets it on the thread that asked. It is pure.
 	KeepsNothing(p *agui.Pause) bool
+	// ReadsCalls reports whether the backend that has made the pause hands its model the calls of each
+	// request's messages. That is true of each backend that keeps nothing. It is pure.
+	ReadsCalls(p *agui.Pause) bool
 }
 
 // A DecisionReader is a Dialect whose backends read a decision in a tool message by what the

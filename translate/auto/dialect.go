@@ -242,6 +242,12 @@ func (d *Dialect) KeepsNothing(p *agui.Pause) bool {
 	return ok && stateless.KeepsNothing(p)
 }
 
+// ReadsCalls implements translate.Stateless.
+func (d *Dialect) ReadsCalls(p *agui.Pause) bool {
+	stateless, ok := d.byName(p.Dialect).(translate.Stateless)
+	return ok && stateless.ReadsCalls(p)
+}
+
 // Begin implements translate.Dialect. The dialect that asked handles a resume. An ordinary run goes
 // out as the dialect of its route would send it, if that is known. auto looks at its stream all the
 // same.

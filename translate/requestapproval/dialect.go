@@ -133,6 +133,9 @@ func (*Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
 // KeepsNothing implements translate.Stateless.
 func (*Dialect) KeepsNothing(p *agui.Pause) bool { return p.Dialect == Name }
 
+// ReadsCalls implements translate.Stateless.
+func (*Dialect) ReadsCalls(p *agui.Pause) bool { return p.Dialect == Name }
+
 // Begin implements translate.Dialect.
 func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {

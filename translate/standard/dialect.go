@@ -108,6 +108,11 @@ func (d *Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
 // KeepsNothing implements translate.Stateless. Of a backend that asks by the outcome nobody knows.
 func (*Dialect) KeepsNothing(*agui.Pause) bool { return false }
 
+// ReadsCalls implements translate.Stateless.
+func (d *Dialect) ReadsCalls(p *agui.Pause) bool {
+	return p.Dialect == d.Name() && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return profileOfInterrupt(&i).readsCalls })
+}
+
 // Begin implements translate.Dialect. A plain run goes as it came.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {

@@ -63,6 +63,8 @@ type profile struct {
 	// ends says that a cancel ends the turn that waits, with the outcome cancelled. If nothing
 	// waits, the cancel is passed over, and the run is an ordinary one with all messages.
 	ends bool
+	// readsCalls says that it hands its model the calls of each request's messages.
+	readsCalls bool
 }
 
 // A decision is an object with a yes or a no under key. Clients may use the other keys for it with
@@ -162,7 +164,7 @@ var profiles = []profile{
 	// message is in the turn that goes on with the answer. A second turn would only cost a second
 	// call of the model. An approved call always has a result: of its tool, of arguments that do not
 	// fit it, of a tool that failed.
-	{name: "pydantic-ai", facts: "RAN pydantic-ai-slim 2.0.0, 2.68.0", reason: "tool_call", prefix: "int-", beside: withAll, result: "toolCallId", errors: &ofPydanticAI, cancels: true},
+	{name: "pydantic-ai", facts: "RAN pydantic-ai-slim 2.0.0, 2.68.0", reason: "tool_call", prefix: "int-", beside: withAll, result: "toolCallId", errors: &ofPydanticAI, cancels: true, readsCalls: true},
 	// ag-ui-claude-sdk 0.2.3, a tool that the host defers (READ recovery.py, adapter.py). It
 	// publishes no schema and takes {"behavior":"allow"} or {"behavior":"deny"} only, with a reason
 	// in message and other arguments in updatedInput. Any other payload is a ValueError, and the
@@ -195,8 +197,8 @@ var profiles = []profile{
 	// on with the answer and never sees the messages of the request. A cancel ends the turn. An
 	// approved call always has a result, also of a tool that failed. An answer to a question that it
 	// does not hold any more is passed over, and the run is an ordinary one.
-	{name: "AG2", facts: "RAN ag2 1.2.1", reason: "tool_call", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true, result: "toolCallId", forgets: true},
-	{name: "AG2, a question", facts: "RAN ag2 1.2.1", reason: "input_required", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true},
+	{name: "AG2", facts: "RAN ag2 1.2.1", reason: "tool_call", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true, result: "toolCallId", forgets: true, readsCalls: true},
+	{name: "AG2, a question", facts: "RAN ag2 1.2.1", reason: "input_required", metadata: "ag2", errors: &ofAG2, cancels: true, ends: true, readsCalls: true},
 	// TanStack AI. It keeps nothing, and takes the calls that wait from the request's history. A
 	// cancelled entry leaves the call with a result which says so. It is the last one: a Holdpoint
 	// behind this one writes a binding into other backends' questions too.

@@ -118,6 +118,12 @@ func (v *View) keepsNothing(p *agui.Pause) bool {
 	return v.Dialect.Stateless != nil && v.Dialect.Stateless.KeepsNothing(p)
 }
 
+// readsCalls reports whether the backend that made the pause hands its model the calls of each
+// request's messages.
+func (v *View) readsCalls(p *agui.Pause) bool {
+	return v.Dialect.Stateless != nil && v.Dialect.Stateless.ReadsCalls(p)
+}
+
 // CallsOf returns the ids by which a message may name the call of a question.
 func CallsOf(i *agui.Interrupt) []string {
 	list := append([]string{i.Native, i.ToolCallID()}, i.Keys...)

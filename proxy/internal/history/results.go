@@ -47,16 +47,18 @@ func Mend(v *View) Mended {
 func isOwnResult(m agui.Message) bool { return m.Role == "tool" && words.IsOwn(contentOf(m)) }
 
 // withoutOwnResults returns the messages without Holdpoint's own results. A backend that keeps its
-// thread has what came of the call. Of one that keeps nothing, and where no question about the call
-// is known any more, the nearest call before the result goes too: a provider refuses a call without
-// a result. A result that the record has as the backend's own, or as one that the backend got, is
-// another's with the same text.
+// thread has what came of the call. Of one whose model gets the calls of the request, and where no
+// question about the call is known any more, the nearest call before the result goes too: a
+// provider refuses a call without a result. The call of a question that is open stays, unless the
+// backend keeps nothing: the answer goes with it. A result that the record has as the backend's
+// own, or as one that the backend got, is another's with the same text.
 func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []agui.Message {
 	if !slices.ContainsFunc(list, isOwnResult) {
 		return list
 	}
-	// Calls that a backend with a thread of its own was asked about stay.
-	stays := askedCalls(slices.DeleteFunc(slices.Clone(pauses), v.keepsNothing)...)
+	stays := askedCalls(slices.DeleteFunc(slices.Clone(pauses), func(p *agui.Pause) bool {
+		return v.keepsNothing(p) || p != v.Record.Pause && v.readsCalls(p)
+	})...)
 	others := v.othersResults(list, pauses)
 	in := *v.Input
 	in.Messages = nil

@@ -171,6 +171,49 @@ func TestResultsInHoldpointsWords(t *testing.T) {
 	}
 }
 
+// TestCallOfAnOwnResult: a call goes with Holdpoint's own result of it if the backend hands each
+// call of the request to its model, and the question has ended.
+func TestCallOfAnOwnResult(t *testing.T) {
+	body := `{"threadId":"t","runId":"r","messages":[` + userOne + `,
+		{"id":"a","role":"assistant","content":"","toolCalls":[{"id":"k","type":"function","function":{"name":"f","arguments":"{}"}}]},
+		{"id":"of-k","role":"tool","toolCallId":"k","content":"` + words.Denied + `"},` + userTwo + `]}`
+	for name, c := range map[string]struct {
+		dialect string
+		open    bool
+		stays   bool
+	}{
+		"a backend that keeps its thread":     {"fake", false, true},
+		"it is asked again":                   {"fake", true, true},
+		"one that reads the calls":            {"reads", false, false},
+		"one that reads them, is asked again": {"reads", true, true},
+		"one that keeps nothing":              {"stateless", false, false},
+		"one that keeps nothing, asked again": {"stateless", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, _, err := agui.ParseInput([]byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := viewOf(&in)
+			v.Dialect.Stateless = stateless{}
+			p := &agui.Pause{ID: "p", Dialect: c.dialect, Interrupts: []agui.Interrupt{{ID: "i~id1", Native: "k", Object: json.RawMessage(`{"id":"i~id1","toolCallId":"k"}`)}}}
+			v.Record = &store.Record{Results: []*store.Result{{PauseID: "p", Pause: p, How: store.Finished}}}
+			if c.open {
+				v.Record = &store.Record{State: store.Open, Pause: p}
+			}
+			calls := 0
+			for _, m := range history.Mend(v).Messages {
+				if calls += len(m.CallIDs()); m.Role == "tool" {
+					t.Errorf("the result goes to the backend: %s", m.JSON)
+				}
+			}
+			if stays := calls == 1; stays != c.stays {
+				t.Errorf("the call stays: %v", stays)
+			}
+		})
+	}
+}
+
 // TestOwnResultTakesTheNearestCall: ids of some models repeat. A result of Holdpoint's own takes
 // the nearest call before it along, and no other call of that id.
 func TestOwnResultTakesTheNearestCall(t *testing.T) {

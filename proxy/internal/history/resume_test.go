@@ -190,6 +190,10 @@ func (stateless) AsksUnder(id, _ string) (string, bool) { return strings.CutPref
 
 func (stateless) KeepsNothing(p *agui.Pause) bool { return p.Dialect == "stateless" }
 
+func (stateless) ReadsCalls(p *agui.Pause) bool {
+	return p.Dialect == "stateless" || p.Dialect == "reads"
+}
+
 // reviver is a dialect that tells a backend no by the ids of its questions.
 type reviver struct{}
 
