@@ -1,6 +1,7 @@
 package client
 
 import (
+	"strings"
 	"testing"
 
 	"holdpoint/internal/agui"
@@ -30,5 +31,21 @@ func TestSubagentsOfOneNativeID(t *testing.T) {
 	}
 	if len(got) != 2 || s.Take(nil) != nil {
 		t.Error("not two, or twice")
+	}
+}
+
+// What waits is bounded: later ends pass with the backend's ids.
+func TestWaitingSubagentsAreBounded(t *testing.T) {
+	var s Subagents
+	large := agui.NewEvent([]byte(`{"type":"SUBAGENT_FINISHED","subagentRunId":"s1","result":"` + strings.Repeat("x", maxWaitingSubagents) + `","outcome":{"interruptIds":[]}}`))
+	if !s.Hold(large) || s.Hold(large) {
+		t.Error("the first does not wait, or the second does")
+	}
+	if s.Hold(agui.NewEvent([]byte(`{"type":"STEP_FINISHED"}`))) {
+		t.Error("another event waits")
+	}
+	var none Subagents
+	if none.Hold(agui.NewEvent([]byte(`{"type":"SUBAGENT_FINISHED","subagentRunId":"s1"}`))) {
+		t.Error("the end of a subagent that asks nothing waits")
 	}
 }
