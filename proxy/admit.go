@@ -5,7 +5,6 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
-	"holdpoint/internal/event"
 	"holdpoint/proxy/internal/dialect"
 	"holdpoint/proxy/internal/stream"
 )
@@ -59,23 +58,4 @@ func (r *run) notJudged(err error) contract.Ruling {
 	}
 	r.log.Debug("the store cannot be asked", "err", err) // see outages
 	return storeDown()
-}
-
-// ruled returns what the client is told of a ruling. It is nil if an exchange with the backend is
-// ready to be sent.
-func (r *run) ruled(v contract.Ruling) []agui.Event {
-	switch v.Do {
-	case contract.Pass, contract.Resume:
-		return nil
-	case contract.TellAgain:
-		return r.again()
-	case contract.Quiet:
-		r.report.outcome = "nothing to answer"
-		r.notTaken = v.NotTaken
-		return r.quiet()
-	case contract.Replay:
-		r.tellRuled(event.Replayed, v.Replay.Pause, "")
-		return r.replay(v.Replay)
-	}
-	return r.refusal(v)
 }

@@ -4,6 +4,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/stream"
+	"holdpoint/proxy/internal/tell"
 )
 
 // apart is the goroutine that reads the stream of a claimed run. The goroutine that pulls owns all
@@ -35,7 +36,8 @@ func (b *body) idleWords() []byte {
 		events = append(events, b.r.startEvent())
 	}
 	var made []byte
-	for _, ev := range b.r.lastWords(events, fault(b.r.life.ctx, errIdle).Event(), nil, goesOn) {
+	l := b.r.hearer()
+	for _, ev := range tell.Broken(&l, events, fault(b.r.life.ctx, errIdle).Event(), nil, tell.GoesOn) {
 		made = stream.AppendEvent(made, ev)
 	}
 	return made

@@ -7,6 +7,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/dialect"
 	"holdpoint/proxy/internal/settle"
+	"holdpoint/proxy/internal/tell"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -30,10 +31,10 @@ func (r *run) panicked(p any) {
 // giveUpClaim ends a run that has panicked, and appends how its stream ends: nobody knows what
 // would have become of it. Answers that may have been sent are in doubt, others go back.
 func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
-	told, after, open := internalError(), nothingDone, (*agui.Pause)(nil)
+	told, after, open := internalError(), tell.NothingDone, (*agui.Pause)(nil)
 	sent, result := r.exchange.evidence().Sent(), store.Result{How: store.Doubtful}
 	if sent {
-		after = mayHaveRun
+		after = tell.MayHaveRun
 	}
 	if sent && r.claimedNow() {
 		f := r.facts(&translate.Result{}, nil)
@@ -44,7 +45,8 @@ func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
 	case kept.Err != nil:
 		told = storeDown().Refusal
 	case kept.Back:
-		open = r.stillAsked()
+		open = tell.Open(&r.record)
 	}
-	return r.lastWords(events, told.Event(), open, after)
+	l := r.hearer()
+	return tell.Broken(&l, events, told.Event(), open, after)
 }

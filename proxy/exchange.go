@@ -25,11 +25,11 @@ func (r *run) open(res *http.Response) *body {
 	r.exchange.conn = nil
 	head := r.head(res) // what is cut here is cut for the client too
 	r.hintAtAnswer(res, head)
-	c := r.conclude(settle.End{
+	c := r.concluded(settle.End{
 		End:    translate.End{Status: res.StatusCode, Body: head},
 		Broken: agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode),
 	})
-	// An HTTP error locks a chat as a lone RUN_ERROR does, see lastWords. A redirect is followed.
+	// An HTTP error locks a chat as a lone RUN_ERROR does, see tell. A redirect is followed.
 	locks := res.StatusCode >= http.StatusBadRequest && r.answersSomething()
 	if !c.said && !locks && !r.out.Began() { // else the header went out while the run waited
 		r.report.outcome, r.report.code = "http status", ""

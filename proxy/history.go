@@ -4,6 +4,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/history"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -30,7 +31,7 @@ func (r *run) Kept(pauseID string, at store.Moment, bytes int) store.Snapshots {
 		}
 		return store.Snapshots{Messages: p.Messages, State: p.State}
 	}
-	return keptSnapshots{pauseID, at, bytes}.fetch(r)
+	return r.fetch(settle.Ref{PauseID: pauseID, At: at, Bytes: bytes})
 }
 
 // mendHistory takes results out of the request's messages that no backend told, and puts calls back

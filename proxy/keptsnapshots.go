@@ -1,25 +1,13 @@
 package proxy
 
 import (
-	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 )
 
-// keptSnapshots name snapshots that the store keeps beside the record.
-type keptSnapshots settle.Ref
-
-// askedSnapshots are those of a pause.
-func askedSnapshots(p *agui.Pause) keptSnapshots { return keptSnapshots(settle.AskedRef(p)) }
-
-// endedSnapshots are those of a result.
-func endedSnapshots(result *store.Result) keptSnapshots {
-	return keptSnapshots(settle.EndedRef(result))
-}
-
-// fetch asks the store for them. Without them the client is told the rest.
-func (k keptSnapshots) fetch(r *run) store.Snapshots {
-	shown, err := r.ledger.Snapshots(settle.Ref(k))
+// fetch asks the store for snapshots. Without them the client is told the rest.
+func (r *run) fetch(ref settle.Ref) store.Snapshots {
+	shown, err := r.ledger.Snapshots(ref)
 	if err != nil {
 		r.log.Warn("snapshots left out: the store cannot be asked for them", "err", err)
 	}

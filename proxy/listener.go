@@ -1,39 +1,29 @@
 package proxy
 
 import (
-	"encoding/json"
 	"slices"
-
-	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/client"
-	"holdpoint/proxy/internal/history"
-	"holdpoint/store"
 	"holdpoint/translate"
 )
 
 // What the client of a run is told is made in the room of clients. Here it gets what it needs of
 // the run.
 
-// listener returns the client of the run, as that room has it.
+// listener returns the client of the run, as that room has it. Browsers send Origin with every
+// POST, and a page can neither leave it out nor forge it. Node's fetch sends Sec-Fetch-Mode too,
+// but no Origin.
 func (r *run) listener() client.Listener {
 	return client.Listener{
 		Line: r.request.client, Show: r.show, Thread: r.request.clientThread(), In: &r.in, Came: r.request.input.Messages,
-		Page: r.request.http != nil && r.byPage(), Later: r.body != nil && r.body.laterRuns > 0,
+		Page: r.request.http != nil && r.request.http.Header.Get("Origin") != "", Later: r.body != nil && r.body.laterRuns > 0,
 	}
 }
 
 func (r *run) startEvent() agui.Event                  { return r.listener().Start() }
-func (r *run) finishEvent() agui.Event                 { return r.listener().Finish() }
 func (r *run) withRunIDs(ev agui.Event) agui.Event     { return r.listener().WithIDs(ev) }
 func (r *run) inClientThread(ev agui.Event) agui.Event { return r.listener().InThread(ev) }
-func (r *run) forClient(finish agui.Event) agui.Event  { return r.listener().ForClient(finish) }
-func (r *run) announcement(p *agui.Pause) []agui.Event { return r.listener().Announcement(p) }
-func (r *run) withRetoldIDs(p *agui.Pause) *agui.Pause { return r.listener().WithRetoldIDs(p) }
-func (r *run) calledAgain(p *agui.Pause) []agui.Event {
-	return r.listener().CallsAgain(p, &r.knownCalls)
-}
 func (r *run) newKnownCalls(p *agui.Pause, answers []agui.Answer) client.KnownCalls {
 	return r.listener().KnownCalls(p, answers, r.transcript)
 }
@@ -85,15 +75,6 @@ func (r *run) ownResults(next *agui.Pause, doubtful bool) []agui.Event {
 	return r.listener().OwnResults(&r.knownCalls, r.record.Pause, next, doubtful)
 }
 
-// streamedEnd returns what the request lacks of an end that is told again.
-func (r *run) streamedEnd(result *store.Result) []agui.Event {
-	l := r.listener()
-	if !l.LacksEnd(result) {
-		return nil
-	}
-	return l.EndAgain(result, endedSnapshots(result).fetch(r).Messages)
-}
-
 // endSubagents gives the events that waited. p is what the run asks, nil for nothing.
 func (r *run) endSubagents(p *agui.Pause) []agui.Event {
 	list := r.subagents.Take(p)
@@ -106,15 +87,6 @@ func (r *run) endSubagents(p *agui.Pause) []agui.Event {
 // holdsSubagent reports whether an event waits for the run's end.
 func (r *run) holdsSubagent(ev agui.Event) bool {
 	return r.show != translate.ShowNative && r.subagents.Hold(ev)
-}
-
-// appendSnapshots appends the snapshots that a client needs before an outcome.
-func (r *run) appendSnapshots(events []agui.Event, s client.Snapshots) []agui.Event {
-	events, left := client.AppendSnapshots(events, &s, client.Withheld{State: r.untold.state, Messages: r.untold.messages}, len(r.beside) > 0)
-	for _, o := range left {
-		r.logOmission(o)
-	}
-	return events
 }
 
 // logOmission logs that the client does not get a snapshot.
@@ -131,22 +103,4 @@ func (r *run) logOmission(o client.Omission) {
 	case client.MessagesShareID:
 		r.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
 	}
-}
-
-// storedSnapshots returns snapshots out of the record, for a request that has a message of that
-// run.
-func (r *run) storedSnapshots(kept keptSnapshots, seen []agui.SeenMessage) []agui.Event {
-	if !r.listener().BringsOneOf(seen) {
-		return nil
-	}
-	shown := kept.fetch(r)
-	var list []json.RawMessage
-	for _, m := range gjson.ParseBytes(shown.Messages).Array() {
-		list = append(list, json.RawMessage(m.Raw))
-	}
-	list, whole := history.WithAnswers(list, r.in.Messages, r.onlyAnswers())
-	if !whole {
-		list = nil
-	}
-	return client.StoredSnapshots(list, shown.State)
 }

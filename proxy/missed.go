@@ -4,6 +4,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/history"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -25,7 +26,7 @@ func (r *run) catchUp(m *store.Result, fresh []agui.Message) {
 	if m == nil {
 		return
 	}
-	shown := endedSnapshots(m).fetch(r)
+	shown := r.fetch(settle.EndedRef(m))
 	before, all, known := history.CatchUp(shown, fresh)
 	if !known {
 		r.log.Warn("the chat has missed the end of its question, and what was said then is not kept: its own history goes to the backend")

@@ -6,72 +6,77 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"
+	"holdpoint/proxy/internal/tell"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
-	"holdpoint/translate"
 )
 
 // A run that is held open, so that it goes on in the same stream when its question is answered at
-// another door, does not exist yet. It will enter here. concludePause has three steps: savePause,
-// closeOpen, tellSaved. A held run waits before the third, in a phase of the body between reading
-// and over, after the exchange with the backend is closed. If it waits in vain, because no answer
-// comes, the client leaves or the proxy drains, tellSaved follows. With answers it is a resume
-// like any other: they become the input's resume array, readFor.carry names the pause, and
-// run.admit judges, prepares and claims. Then the phase is between, and body.next sends. Without
-// another exchange, the client is told what run.ruled returns, except its RUN_STARTED.
-// settle.MaxExchanges bounds such a run too, and the rest of its Evidence begins anew. Commit
-// 2b85452b had all of it, with tests.
+// another door, does not exist yet. It will enter in run.concluded, between keep and tell.Ended. A
+// held run waits there, in a phase of the body between reading and over, after the exchange with
+// the backend is closed. If it waits in vain, because no answer comes, the client leaves or the
+// proxy drains, tell.Ended follows. With answers it is a resume like any other: they become the
+// input's resume array, readFor.carry names the pause, and run.admit judges, prepares and claims.
+// Then the phase is between, and body.next sends. Without another exchange, the client is told what
+// run.ruled returns, except its RUN_STARTED. settle.MaxExchanges bounds such a run too, and the
+// rest of its Evidence begins anew. Commit 2b85452b had all of it, with tests.
 
-// concludePause ends an exchange that asks: it saves the pause, closes what is open, and tells it.
-// A resume can arrive before the first step returns.
-func (r *run) concludePause(o *settle.Outcome) conclusion {
+// keep saves what has become of the run, and returns what stands in the record. A resume can arrive
+// before it returns.
+func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
 	defer r.life.plain.Store(false)
 	r.beside = o.Beside
-	s, refused := r.savePause(o)
-	if refused != nil {
-		var standing *agui.Pause // another question that is open
-		if refused.Code == agui.ThreadBusy {
-			standing = r.stillAsked()
-		}
-		r.report.outcome, r.report.code = "error", refused.Code
-		events := append(r.endSubagents(nil), o.Before...)
-		return conclusion{events: r.lastWords(events, refused.Event(), standing, handedOn), said: true}
+	switch {
+	case o.Refused != nil:
+		r.log.Error("pause not kept", "err", o.Refused)
+	case o.Ask != nil:
+		r.beforePause(o)
+	case o.Speaks:
+		r.h.noteRoute(r.request.path, r.exchange.speaks(r.h.opts.Dialect), o.Backend)
 	}
-	r.report.outcome, r.report.paused = "interrupt", s.pause
-	subagents := r.endSubagents(s.pause)
-	closing := append(r.closeOpen(o.Before), r.ownResults(s.pause, false)...)
-	return conclusion{events: r.tellSaved(s, closing, subagents), said: true}
+	k.Kept = r.ledger.Keep(r.claim, o)
+	switch {
+	case k.Standing != nil:
+		r.record = *k.Standing
+		k.Refused = agui.Errorf(agui.ThreadBusy, "the run asks something, but another question of this thread is open")
+		k.Open = tell.Open(&r.record)
+	case k.Err != nil && o.Ask != nil:
+		k.Refused = r.keepError(k.Err)
+	case k.Err != nil:
+		k.Refused = storeDown().Refusal
+	case o.Refused != nil:
+		k.Refused = o.Refused
+	case o.Ask != nil:
+		r.forgetCalls(k.Pause)
+	case k.Back:
+		k.Open = tell.Open(&r.record)
+	case k.Doubtful:
+		r.toldDoubt()
+	}
+	ends := o.Ask == nil && o.Refused == nil
+	k.Subagents = r.endSubagents(k.Pause)
+	if k.Pause != nil || ends && k.Open == nil {
+		k.Own = r.ownResults(k.Pause, ends && (k.Doubtful || k.Aftermath(o) == tell.MayHaveRun))
+	}
+	plainly := ends && o.Finish.Type == agui.RunFinished
+	if plainly {
+		r.noteOpenCalls() // before the other forgets them
+	}
+	r.keepOpenCalls(plainly)
+	return k
 }
 
-// savePause is the first step. If a pause with the same questions stands already, that one counts.
-func (r *run) savePause(o *settle.Outcome) (*savedPause, *agui.RunError) {
+// beforePause notes what must stand before a question is saved, since it may be answered at once.
+func (r *run) beforePause(o *settle.Outcome) {
 	if o.StoodUnknown != nil {
 		_ = r.dialectFailed("Replies", o.StoodUnknown) // it is logged, and the question is asked nevertheless
-	}
-	if o.Refused != nil {
-		r.log.Error("pause not kept", "err", o.Refused)
-		if kept := r.ledger.Keep(r.claim, o); kept.Err != nil {
-			return nil, storeDown().Refusal
-		}
-		return nil, o.Refused
 	}
 	if o.Whole {
 		r.transcript = r.wholeTranscript()
 	}
-	p := o.Ask
-	r.ownPause = p.ID
-	r.h.noteRoute(r.request.path, p.Dialect, p.Backend)
-	r.enterIndex(p)
-	p, refused := r.keep(o)
-	if refused != nil {
-		return nil, refused
-	}
-	r.forgetCalls(p)
-	s := &savedPause{pause: p, kept: o.Shown}
-	if !o.Announced {
-		s.announce = r.announcement(p)
-	}
-	return s, nil
+	r.ownPause = o.Ask.ID
+	r.h.noteRoute(r.request.path, o.Ask.Dialect, o.Ask.Backend)
+	r.enterIndex(o.Ask)
 }
 
 // wholeTranscript is a transcript of the messages before calls were taken out of them. A backend
@@ -79,37 +84,6 @@ func (r *run) savePause(o *settle.Outcome) (*savedPause, *agui.RunError) {
 // waits for.
 func (r *run) wholeTranscript() *transcript.Transcript {
 	return transcript.New(r.h.opts.TranscriptBytes, r.withheldFrom, r.in.State)
-}
-
-// closeOpen is the second step: what was held back, and the ends of what is open.
-func (r *run) closeOpen(before []agui.Event) []agui.Event {
-	if r.show == translate.ShowNative { // nothing is made for such a client
-		return before
-	}
-	return append(before, r.transcript.Unclosed(false)...)
-}
-
-// tellSaved is the last step. closing is what the second step gave, subagents are the ends of
-// subagents that waited (waitingSubagents).
-func (r *run) tellSaved(s *savedPause, closing, subagents []agui.Event) []agui.Event {
-	if r.show != translate.ShowNative {
-		closing = r.appendSnapshots(closing, s.kept)
-	}
-	events := r.tellPause(s.pause, s.announce, append(closing, subagents...))
-	last := len(events) - 1
-	events[last] = r.withNotTaken(events[last])
-	return events
-}
-
-// keep saves the outcome of a run that asks. If a pause with the same questions stands already,
-// that one is told.
-func (r *run) keep(o *settle.Outcome) (*agui.Pause, *agui.RunError) {
-	kept := r.ledger.Keep(r.claim, o)
-	if kept.Standing != nil {
-		r.record = *kept.Standing
-		return nil, agui.Errorf(agui.ThreadBusy, "the run asks something, but another question of this thread is open")
-	}
-	return kept.Pause, r.keepError(kept.Err)
 }
 
 func (r *run) keepError(err error) *agui.RunError {

@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/settle"
+	"holdpoint/proxy/internal/tell"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
@@ -44,8 +45,7 @@ func (b *body) behindRefusal(ev agui.Event) {
 		return
 	case agui.View(finish.JSON).Get("metadata.holdpoint.refusal.mayHaveRun").Bool():
 		end.Inner = translate.InDoubt
-		_, broke := beginnings[agui.Code(ev.Get("code").Str)]
-		end.Errored = !broke // that one keeps snapshots then, too
+		end.Errored = !tell.NeedsAftermath(agui.Code(ev.Get("code").Str)) // that one keeps snapshots then, too
 	}
 	b.conclude(end)
 }

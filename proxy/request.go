@@ -18,7 +18,7 @@ type request struct {
 	client *clients.Line
 	// thread is the client's own id of the thread, if the backend gets another one; else "".
 	thread string
-	// answers says that it answers something, or that its thread waits for answers, see lastWords.
+	// answers says that it answers something, or that its thread waits for answers, see tell.Ended.
 	answers bool
 	id      string // see intake.RequestID
 	trace   string // of its traceparent, "" if it has none

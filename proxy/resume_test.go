@@ -11,6 +11,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
+	"holdpoint/proxy/internal/tell"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -549,7 +550,9 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 		var b []byte
 		f := r.facts(&res, nil)
 		o := settle.Settle(&f, &res, &settle.End{End: translate.End{Event: e}}, nil)
-		for _, ev := range r.concludePause(&o).events {
+		kept := r.keep(&o)
+		l := r.hearer()
+		for _, ev := range tell.Ended(&l, &o, &kept).Events {
 			b = stream.AppendEvent(b, ev)
 		}
 		wantTypes(t, string(b), want)

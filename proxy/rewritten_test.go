@@ -74,7 +74,7 @@ func framed(event string) agui.Event {
 }
 
 func (e *exampleEnd) tell() {
-	events := e.conclude(settle.End{End: translate.End{Event: e.last}}).events
+	events := e.concluded(settle.End{End: translate.End{Event: e.last}}).events
 	for _, ev := range events {
 		e.out = stream.AppendEvent(e.out, ev)
 	}
@@ -122,7 +122,6 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 			res := translate.Result{Finish: end, Asked: translate.Asked{Interrupts: []agui.Interrupt{{Native: "n1", Object: object}}}}
 			f := e.facts(&res, nil)
 			o := settle.Settle(&f, &res, &settle.End{}, nil)
-			e.enterIndex(o.Ask)
 			e.keep(&o)
 		})
 		withMemory, _ := perEnd(memory.New(memory.Options{}), whole, asks)

@@ -165,10 +165,3 @@ type body struct {
 	mute  bool // nothing behind RUN_STARTED has come, and the watch has a limit for that
 	apart apart
 }
-
-// A savedPause is a pause that stands in the record, and has not been told yet.
-type savedPause struct {
-	pause    *agui.Pause
-	announce []agui.Event     // how the backend itself announced it
-	kept     client.Snapshots // of that moment
-}

@@ -35,7 +35,7 @@ func (r *run) serve(w http.ResponseWriter) {
 
 // turnAway refuses a run that comes while the proxy drains.
 func (r *run) turnAway(out *stream.Writer) {
-	r.tell(out, r.refusal(contract.Ruling{Refusal: fault(r.life.ctx, errDraining)}))
+	r.tell(out, r.ruled(contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, errDraining)}))
 }
 
 // enter begins the run's life. It fails when the proxy drains.

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -9,34 +8,28 @@ import (
 	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"
+	"holdpoint/proxy/internal/tell"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
 
-// conclude ends an exchange: it asks the translation what the end means, saves it, and says what
-// the client is to be told, or that the run goes on.
-func (r *run) conclude(e settle.End) conclusion {
+// concluded settles an exchange that has ended, saves what has come of it, and returns what the
+// client is to be told, or that the run goes on.
+//
+// Save before tell: what a client is told stands in the record.
+func (r *run) concluded(e settle.End) conclusion {
 	res, calls, failed := r.ended(&e)
-	if n := r.exchange.counted.Exchanges; res.Next != nil && n >= settle.MaxExchanges {
-		r.log.Error("the run wants one exchange after the other", "exchanges", n)
-	}
 	f := r.facts(&res, calls)
 	o := settle.Settle(&f, &res, &e, failed)
-	switch {
-	case o.Next != nil:
+	if o.Next != nil {
 		r.exchange.Exchange = *o.Next
 		r.beside.takenBy(&o.Next.Out)
 		return conclusion{events: o.Before, next: true, said: true}
-	case o.Ask != nil || o.Refused != nil:
-		return r.concludeAsking(&o)
 	}
-	if res.Spoke != "" || res.Backend != "" {
-		r.h.noteRoute(r.request.path, r.exchange.speaks(r.h.opts.Dialect), res.Backend)
-	}
-	r.life.plain.Store(false)
-	o.Before = append(r.endSubagents(nil), o.Before...)
-	events, doubtful := r.end(&o)
-	return conclusion{events: events, said: o.Said || doubtful || r.report.code == agui.StoreUnavailable}
+	kept := r.keep(&o)
+	l := r.hearer()
+	events := r.note(tell.Ended(&l, &o, &kept))
+	return conclusion{events: events, said: o.Said || kept.Doubtful || r.report.code == agui.StoreUnavailable}
 }
 
 // ended has the dialect end the exchange, and notes what it has held back. calls are the calls of
@@ -70,7 +63,7 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	f := settle.Facts{
 		Input: &r.in, Came: r.request.input.Messages, Record: &r.record, Answers: r.answers.list,
 		Claimed: r.claim.Held(), Evidence: r.exchange.evidence(), Resumes: r.exchange.Out.Resumes, Calls: calls,
-		Dialect: r.exchange.speaks(o.Dialect), Names: r.listener(), Native: r.show == translate.ShowNative, Transcript: r.transcript, Beside: r.beside,
+		Dialect: r.exchange.speaks(o.Dialect), Listener: r.listener(), Transcript: r.transcript, Beside: r.beside,
 		ByArray: r.in.HasResume && !r.readFor.carries, Unseen: r.request.ours,
 	}
 	if len(res.Asked.Interrupts) == 0 {
@@ -103,47 +96,6 @@ func (r *run) translationError(err error) *agui.RunError {
 	}
 	r.log.Error("translation failed", "err", err)
 	return agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
-}
-
-// end ends a run that does not ask, and returns what ends its stream: what the dialect held back
-// stands before it. doubtful says that it tells a doubt.
-func (r *run) end(o *settle.Outcome) (events []agui.Event, doubtful bool) {
-	finish := o.Finish
-	defer r.keepOpenCalls(finish.Type == agui.RunFinished)
-	if finish.Type == agui.RunFinished {
-		defer r.noteOpenCalls() // before the other forgets them
-	}
-	after, open := aftermathOf(o.End.How), (*agui.Pause)(nil)
-	switch kept := r.ledger.Keep(r.claim, o); {
-	case kept.Err != nil:
-		finish, after = storeDown().Refusal.Event(), mayHaveRun
-	case kept.Back:
-		open, after = r.stillAsked(), nothingDone
-	case kept.Doubtful:
-		doubtful = true
-		r.toldDoubt()
-	}
-	r.note(finish)
-	before := o.Before
-	if open == nil {
-		before = append(before, r.ownResults(nil, doubtful || after == mayHaveRun)...)
-	}
-	if finish.Type != agui.RunErrored {
-		return append(before, r.withNotTaken(finish)), doubtful
-	}
-	return r.lastWords(before, finish, open, after), doubtful
-}
-
-// note remembers for the log how the run ended.
-func (r *run) note(finish agui.Event) {
-	r.report.outcome = "finished"
-	switch {
-	case errors.Is(context.Cause(r.life.ctx), context.Canceled):
-		r.report.outcome = "client left"
-	case finish.Type == agui.RunErrored:
-		r.report.outcome = "error"
-		r.report.code = agui.Code(finish.Get("code").Str)
-	}
 }
 
 // toldDoubt closes a doubt that this run tells, if a client is there to be told.

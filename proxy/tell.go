@@ -1,15 +1,21 @@
 package proxy
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
-	"slices"
+
+	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/internal/event"
 	"holdpoint/proxy/internal/client"
+	"holdpoint/proxy/internal/history"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
-	"holdpoint/store"
-	"holdpoint/translate"
+	"holdpoint/proxy/internal/tell"
 )
 
 // tell writes a whole stream that no backend was asked for.
@@ -41,95 +47,99 @@ func (r *run) beginStream(out *stream.Writer) {
 	_ = out.FlushError()
 }
 
-// tellPause tells an open pause in the form that the client is shown: the backend's announcement
-// (announce), what else there is to tell, the end.
-func (r *run) tellPause(p *agui.Pause, announce, more []agui.Event) []agui.Event {
-	q := client.Question{Pause: p, Announced: announce, More: more, NotTaken: len(r.beside) > 0}
+// hearer returns the client of the run, with what this run has for it beside the end.
+func (r *run) hearer() tell.Listener {
+	l := tell.Listener{
+		Listener: r.listener(), Calls: &r.knownCalls, Answers: r.answersSomething(),
+		Withheld: client.Withheld{State: r.untold.state, Messages: r.untold.messages},
+		Left:     errors.Is(context.Cause(r.life.ctx), context.Canceled),
+	}
 	if r.transcript != nil {
-		q.Unclosed = r.transcript.Unclosed(false)
+		l.Stream = r.transcript
 	}
-	return r.listener().Question(q)
+	if r.notTaken != nil {
+		l.NotTaken = r.why(r.notTaken, r.stands)
+	}
+	return l
 }
 
-// again tells the open pause to a request that brings nothing new: a reloaded page, the same POST
-// once more.
-func (r *run) again() []agui.Event {
-	p := r.record.Pause
-	r.report.outcome, r.report.paused = "interrupt again", p
-	var shown []agui.Event
-	if r.show != translate.ShowNative { // to such a client its backend's own stream is told again, and nothing else
-		shown = r.storedSnapshots(askedSnapshots(p), p.Seen)
+// answersSomething reports whether the request at hand answers something, as far as can be known,
+// or its thread waits for answers. A run of the same stream behind the first one answers nothing.
+func (r *run) answersSomething() bool {
+	if r.body != nil && r.body.laterRuns > 0 {
+		return false
 	}
-	events := append([]agui.Event{r.startEvent()}, r.calledAgain(p)...)
-	return append(events, r.tellPause(r.withRetoldIDs(p), r.announcement(p), shown)...)
+	in := r.request.input
+	_, sent := in.CommandResume()
+	return in.HasResume || sent || r.request.answers
 }
 
-func (r *run) quiet() []agui.Event {
-	return []agui.Event{r.startEvent(), r.withNotTaken(r.finishEvent())}
+// why returns why answers of the request do not count. stands is what stands in their place, nil if
+// nothing does.
+func (r *run) why(refused *agui.RunError, stands *contract.Standing) *client.Refusal {
+	answers := make([]tell.Answer, len(r.answers.list))
+	read := r.readings(r.answers.list)
+	for n := range r.answers.list {
+		a := &r.answers.list[n]
+		answers[n] = tell.Answer{Status: a.Status, Says: agui.SaysOf(a, read[n])}
+	}
+	return tell.Why(refused, stands, answers, r.record.Now, r.h.opts.ShowPrincipal)
 }
 
-// replay tells the recorded end of the pause that the same answers ended. If the thread has gone on
-// to another question, that one is told: a client that was told nothing would lose it.
-func (r *run) replay(result *store.Result) []agui.Event {
-	open := r.stillAsked()
-	if failed := agui.PeekType(result.Finish) == agui.RunErrored; open != nil && !failed {
-		return r.again()
+// ruled returns what the client is told of a ruling. It is nil if an exchange with the backend is
+// ready to be sent.
+func (r *run) ruled(v contract.Ruling) []agui.Event {
+	switch v.Do {
+	case contract.Pass, contract.Resume:
+		return nil
+	case contract.Quiet:
+		r.notTaken = v.NotTaken
+	case contract.Refuse:
+		if v.Refusal == nil {
+			v.Refusal = agui.Errorf(agui.ResumeInProgress, "the client left while a resume of this thread was running")
+		}
 	}
-	if result.Next != "" {
-		r.report.outcome = "replay"
-		events := append([]agui.Event{r.startEvent()}, r.streamedEnd(result)...)
-		return append(append(events, r.latestSnapshots()...), r.finishEvent())
+	l := r.hearer()
+	kept := r.fetched(tell.Wants(&l, &r.record, &v))
+	switch v.Do {
+	case contract.TellAgain:
+		return r.note(tell.Again(&l, &r.record, kept))
+	case contract.Quiet:
+		return r.note(tell.Quiet(&l))
+	case contract.Replay:
+		r.tellRuled(event.Replayed, v.Replay.Pause, "")
+		return r.note(tell.Replayed(&l, &r.record, v.Replay, kept))
 	}
-	r.report.outcome = "replay"
-	finish := r.forClient(r.withRunIDs(agui.NewEvent(slices.Clone(result.Finish)))) // another client may have been told it
-	events := append([]agui.Event{r.startEvent()}, r.streamedEnd(result)...)
-	if r.showsEnd(result.Pause) {
-		events = append(events, r.storedSnapshots(endedSnapshots(result), result.Seen)...)
-	}
-	if finish.Type != agui.RunErrored {
-		return append(events, finish)
-	}
-	return r.lastWords(events, finish, open, aftermathOf(result.How))
-}
-
-// refusal is what a refused request is told. What can still be asked is asked again. Where the
-// question has ended, a page that does not know it yet is shown what came of it.
-func (r *run) refusal(v contract.Ruling) []agui.Event {
-	if v.Refusal == nil {
-		v.Refusal = agui.Errorf(agui.ResumeInProgress, "the client left while a resume of this thread was running")
-	}
-	r.report.outcome, r.report.code = "refused", v.Refusal.Code
 	r.tellRefused(v.Refusal.Code)
-	events := []agui.Event{r.startEvent()}
-	var open *agui.Pause
-	if v.Reask {
-		open = r.stillAsked()
-	}
-	if open == nil && r.answersSomething() {
-		events = append(events, r.latestSnapshots()...)
-	}
-	return r.endWith(events, v.Refusal.Event(), open, r.ruledRefusal(v.Refusal, v.Stands))
+	return r.note(tell.Refused(&l, &r.record, v.Refusal, r.why(v.Refusal, v.Stands), v.Reask, kept))
 }
 
-// stillAsked is the pause of the record if it has a question that waits for its answer, else nil.
-func (r *run) stillAsked() *agui.Pause {
-	if p := r.record.Pause; r.record.State == store.Open && !p.Decided() {
-		return p
+// fetched asks the store for snapshots. Without them the client is told the rest.
+func (r *run) fetched(refs []settle.Ref) tell.Fetched {
+	kept := make(tell.Fetched, len(refs))
+	for _, ref := range refs {
+		shown := r.fetch(ref)
+		var list []json.RawMessage
+		for _, m := range gjson.ParseBytes(shown.Messages).Array() {
+			list = append(list, json.RawMessage(m.Raw))
+		}
+		list, whole := history.WithAnswers(list, r.in.Messages, r.onlyAnswers())
+		if !whole {
+			list = nil
+		}
+		kept[ref] = &tell.Snapshots{List: list, Kept: shown.Messages, State: shown.State}
 	}
-	return nil
+	return kept
 }
 
-// tellAgain tells the pause of the record as it stands, whatever this request has brought, and why
-// it is told again.
-func (r *run) tellAgain(p *agui.Pause, why *refusal) []agui.Event {
-	defer func(beside messagesBesideAnswers) { r.beside = beside }(r.beside)
-	r.beside = nil
-	if r.show == translate.ShowNative {
-		return r.tellPause(p, r.announcement(p), nil)
+// note remembers for the log what the client is told, and returns that.
+func (r *run) note(said tell.Said) []agui.Event {
+	r.report.outcome, r.report.code = said.Outcome, said.Code
+	if said.Paused != nil {
+		r.report.paused = said.Paused
 	}
-	told := client.WithRefusal(r.withRetoldIDs(p), why)
-	events := append(r.calledAgain(p), r.tellPause(told, r.announcement(p), nil)...)
-	last := len(events) - 1
-	events[last] = r.explained(events[last], why)
-	return events
+	for _, o := range said.Omitted {
+		r.logOmission(o)
+	}
+	return said.Events
 }

@@ -90,6 +90,7 @@ var places = []place{
 	{"proxy/internal/cors", nil, "who may read an answer has nothing to do with what it says: it knows headers and addresses"},
 	{"proxy/internal/intake", []string{"internal/agui", "internal/front", "internal/principal", "proxy/internal/cors", "proxy/internal/ids", "proxy/internal/stream", "translate", "translate/kit"}, "what a request is must be known before anything is done about it: it knows no record, and answers nothing"},
 	{"proxy/internal/ids", []string{"store"}, "an id is bits, and a key is a digest: what they are for is each room's"},
+	{"proxy/internal/tell", []string{"internal/agui", "internal/contract", "internal/principal", "proxy/internal/client", "proxy/internal/settle", "translate", "store"}, "what a client is told is said from values: it sends nothing, and does not know what the store is"},
 	{"proxy/internal/settle", []string{"internal/agui", "proxy/internal/client", "proxy/internal/ids", "internal/tanstack", "translate", "translate/kit", "translate/yesno", "store"}, "what becomes of a run is said from values: it asks nobody and saves nothing"},
 	{"proxy/internal/dialect", nil, "a panic is one whichever method of a dialect it comes from; what a client is told of it is proxy's"},
 	{"proxy/internal/ledger", []string{"internal/agui", "internal/contract", "internal/door", "internal/event", "internal/principal", "proxy/internal/ids", "proxy/internal/settle", "store"}, "a step of the store is told as what happened to questions; who asks for it, and why, is the run's"},

@@ -27,6 +27,9 @@ const (
 	maxPauseBytes = 32 << 20
 )
 
+// native reports whether the client is shown the backend's own form, and nothing that is made.
+func (f *Facts) native() bool { return f.Listener.Show == translate.ShowNative }
+
 // tooMuch says why a pause cannot be told, so that nobody could answer it. It is nil if it can.
 func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 	p := &res.Asked
@@ -43,7 +46,7 @@ func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 	if limit := min(PauseFrames*f.Limits.FrameBytes, maxPauseBytes); size > limit {
 		return agui.Errorf(agui.PauseTooLarge, "what the run asks is larger than %d bytes (%d times HOLDPOINT_MAX_FRAME_BYTES, at most 32 MiB)", limit, PauseFrames)
 	}
-	if !f.Native && !f.Transcript.KnowsOpen() {
+	if !f.native() && !f.Transcript.KnowsOpen() {
 		return agui.Errorf(agui.PauseTooLarge, "the run asks something while more is open in its stream than can be kept (HOLDPOINT_TRANSCRIPT_BYTES)")
 	}
 	return nil
@@ -72,8 +75,8 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 			p.Interrupts[n].Keys = nil // no message answers it
 		}
 	}
-	p.Finish = slices.Clone(f.Names.WithIDs(res.Finish).JSON)
-	p.ByText = f.Names.AsksByText(&p)
+	p.Finish = slices.Clone(f.Listener.WithIDs(res.Finish).JSON)
+	p.ByText = f.Listener.AsksByText(&p)
 	natives := map[string]int{}
 	for _, i := range p.Interrupts {
 		natives[i.Native]++
@@ -102,7 +105,7 @@ func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int
 	i.Native = strings.Clone(i.Native) // it may lie in the request's body or in an event
 	i.ID = printableID(i.Native)
 	// A client that is shown the backend's own form answers with the backend's own ids.
-	keep := f.Native && i.ID == i.Native
+	keep := f.native() && i.ID == i.Native
 	if !keep || i.Native == "" || natives[i.Native] > 1 {
 		i.ID += "~" + f.NewID()
 	}

@@ -51,8 +51,7 @@ type Facts struct {
 	Calls []agui.Call
 
 	Dialect    string // what the exchange's backend speaks
-	Names      client.Listener
-	Native     bool // the client is shown the backend's own form, and nothing that Holdpoint makes
+	Listener   client.Listener
 	Transcript Transcript
 	// Whole is what would be known of the stream if the backend had got each call of the client's
 	// history; nil if it has. It counts if the backend has refused the run.
@@ -103,6 +102,10 @@ type Outcome struct {
 	Finish agui.Event   // the end of a run that does not ask
 	End    store.Result // what the record keeps of it
 	Back   bool         // a claimed pause is to be open again, in place of that end
+	// Speaks reports that the stream has shown what its path speaks, and Backend which backend it is,
+	// in a word of the dialect's; "" if it has not.
+	Speaks  bool
+	Backend string
 	// Said reports that the dialect has something to say of this end. An answer that is an HTTP error
 	// goes to the client as it is otherwise.
 	Said bool
@@ -159,8 +162,9 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 // end makes the outcome the end of a run that does not ask.
 func (o *Outcome) end(f *Facts, res *translate.Result, e *End, became translate.Fate) {
 	o.Said = res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
+	o.Speaks, o.Backend = res.Spoke != "" || res.Backend != "", res.Backend
 	o.Finish, o.End.How = f.terminal(res, e, became)
-	o.Finish = f.Names.ForClient(f.Names.WithIDs(o.Finish))
+	o.Finish = f.Listener.ForClient(f.Listener.WithIDs(o.Finish))
 	if f.Claimed {
 		o.End.Finish = slices.Clone(o.Finish.JSON)
 		o.Back = GivesBack(f.Evidence, &o.End, became)
@@ -262,5 +266,5 @@ func (f *Facts) failure(res *translate.Result, e *End) *Failure {
 		return &Failure{Event: e.Broken.Event()} // the answers before this one were handed on
 	}
 	finish, how := f.terminal(&translate.Result{Fate: res.Fate}, e, res.Fate)
-	return &Failure{f.Names.WithIDs(finish), how}
+	return &Failure{f.Listener.WithIDs(finish), how}
 }

@@ -1,4 +1,4 @@
-package proxy
+package tell
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // standingText returns what a person is told of an answer that was refused because something else
 // stands: what stands, since when and by whom, and that the answer was not used. said are the
 // answers that were refused. A name is shown only where HOLDPOINT_SHOW_PRINCIPAL says so.
-func standingText(s *contract.Standing, said []saidAnswer, now time.Time, shown principal.Shown) string {
+func standingText(s *contract.Standing, said []Answer, now time.Time, shown principal.Shown) string {
 	notUsed := unused(said)
 	by := func(name string) string {
 		if name == "" || shown != principal.ShowName {
@@ -68,14 +68,14 @@ func standingText(s *contract.Standing, said []saidAnswer, now time.Time, shown 
 	return text + ". " + notUsed
 }
 
-// A saidAnswer is an answer of the request as a person may be told of it.
-type saidAnswer struct {
-	status agui.Status
-	says   string // approved, denied, or "" where that is not known
+// An Answer is an answer of the request as a person may be told of it.
+type Answer struct {
+	Status agui.Status
+	Says   string // approved, denied, or "" where that is not known
 }
 
 // unused says that the answers of the request were not used.
-func unused(said []saidAnswer) string {
+func unused(said []Answer) string {
 	noun := ""
 	for _, one := range said {
 		if is := nounOf(one); noun == "" || is == noun {
@@ -87,13 +87,13 @@ func unused(said []saidAnswer) string {
 	return "Your " + cmp.Or(noun, "answer") + " was not used."
 }
 
-func nounOf(a saidAnswer) string {
+func nounOf(a Answer) string {
 	switch {
-	case a.status == agui.Cancelled:
+	case a.Status == agui.Cancelled:
 		return "cancellation"
-	case a.says == saysApproved:
+	case a.Says == agui.SaysApproved:
 		return "approval"
-	case a.says == saysDenied:
+	case a.Says == agui.SaysDenied:
 		return "denial"
 	}
 	return "answer"

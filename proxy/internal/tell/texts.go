@@ -1,22 +1,22 @@
-package proxy
+package tell
 
 import "holdpoint/internal/agui"
 
-// An aftermath is what became of the answers of a stream that failed.
-type aftermath int
+// An Aftermath is what became of the answers of a stream that failed.
+type Aftermath int
 
 const (
-	handedOn    aftermath = iota // the backend has them, and has ended its run
-	nothingDone                  // the backend did nothing, or was not asked
-	mayHaveRun                   // nobody knows
-	goesOn                       // the backend is at it still
+	HandedOn    Aftermath = iota // the backend has them, and has ended its run
+	NothingDone                  // the backend did nothing, or was not asked
+	MayHaveRun                   // nobody knows
+	GoesOn                       // the backend is at it still
 )
 
 // consequences are the sentences that say it.
-var consequences = map[aftermath]string{
-	nothingDone: " Nothing was done.",
-	mayHaveRun:  " What was approved may or may not have been done. Please check before you ask for it again.",
-	goesOn:      " It may still be at work. Please look again later.",
+var consequences = map[Aftermath]string{
+	NothingDone: " Nothing was done.",
+	MayHaveRun:  " What was approved may or may not have been done. Please check before you ask for it again.",
+	GoesOn:      " It may still be at work. Please look again later.",
 }
 
 // wholeTexts are the texts for refusals that say all that there is to say.
@@ -26,7 +26,7 @@ var wholeTexts = map[agui.Code]string{
 	agui.UnknownInterruptID:   "This question is not open any more. Nothing was done with the answer.",
 	agui.ResumeConflict:       "There is another answer to this question already. Nothing was done with this one.",
 	agui.ResumeInProgress:     "An answer is being carried out. Please wait until that has ended.",
-	agui.ResumeInDoubt:        "The agent got the answer, and nobody knows what became of it." + consequences[mayHaveRun],
+	agui.ResumeInDoubt:        "The agent got the answer, and nobody knows what became of it." + consequences[MayHaveRun],
 	agui.InvalidPayload:       "The answer does not have the form that the question asks for. Nothing was done. Please answer again.",
 	agui.ApprovalAmbiguous:    "One answer could count for several actions here, so nothing was done.",
 	agui.InterruptExpired:     "The time for an answer is over, so nothing was done. The question can only be cancelled.",
@@ -57,8 +57,12 @@ var beginnings = map[agui.Code]string{
 	agui.InternalError:       "Something went wrong between this page and the agent.",
 }
 
+// NeedsAftermath reports whether the text of a code says nothing of what became of the answers by
+// itself.
+func NeedsAftermath(code agui.Code) bool { _, ok := beginnings[code]; return ok }
+
 // textFor is what a person is told of a code. A code that is not known is the backend's own.
-func textFor(code agui.Code, became aftermath) string {
+func textFor(code agui.Code, became Aftermath) string {
 	if text, ok := wholeTexts[code]; ok {
 		return text
 	}

@@ -1,0 +1,129 @@
+package tell
+
+import (
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/client"
+	"holdpoint/proxy/internal/settle"
+	"holdpoint/store"
+)
+
+// A client keeps its list of open questions at a RUN_ERROR, and sends nothing but a resume from
+// then on. CopilotKit and assistant-ui show no card for that list any more, so nobody can send one:
+// the chat is locked. A RUN_FINISHED makes the list anew. So a stream that answers something ends
+// in two events: RUN_FINISHED says what is open now, and a late RUN_ERROR gives the reason. AG-UI
+// 1.0 allows that one event behind the end of a run.
+
+// question tells an open pause in the form that the client is shown: the backend's announcement
+// (announce), what else there is to tell, the end. untaken reports that the backend has not taken
+// messages.
+func (l *Listener) question(p *agui.Pause, announce, more []agui.Event, untaken bool) []agui.Event {
+	q := client.Question{Pause: p, Announced: announce, More: more, NotTaken: untaken}
+	if l.Stream != nil {
+		q.Unclosed = l.Stream.Unclosed(false)
+	}
+	return l.Question(q)
+}
+
+// questionAgain tells the pause of the record as it stands, whatever this request has brought, and
+// why it is told again.
+func (l *Listener) questionAgain(p *agui.Pause, why *client.Refusal) []agui.Event {
+	if l.ownForm() {
+		return l.question(p, l.Announcement(p), nil, false)
+	}
+	told := client.WithRefusal(l.WithRetoldIDs(p), why)
+	events := append(l.CallsAgain(p, l.Calls), l.question(told, l.Announcement(p), nil, false)...)
+	last := len(events) - 1
+	events[last] = l.Explained(events[last], why)
+	return events
+}
+
+// fail appends the end of a stream that fails with a RUN_ERROR. open is the pause that still waits,
+// nil if nothing does. In a stream with more open than is known RUN_ERROR stands alone, because a
+// client fails at a RUN_FINISHED there.
+func (l *Listener) fail(events []agui.Event, failed agui.Event, open *agui.Pause, became Aftermath) []agui.Event {
+	return l.failWith(events, failed, open, RefusalOf(failed, became))
+}
+
+// failWith is fail with the reason for the person.
+func (l *Listener) failWith(events []agui.Event, failed agui.Event, open *agui.Pause, why *client.Refusal) []agui.Event {
+	if !l.Answers {
+		return append(events, failed)
+	}
+	if l.Stream != nil {
+		if !l.Stream.KnowsOpen() {
+			return append(events, failed)
+		}
+		events = append(events, l.Stream.Unclosed(true)...)
+	}
+	if open == nil {
+		return append(events, l.Explained(l.Finish(), why), failed)
+	}
+	again := l.questionAgain(open, why)
+	events = append(events, again...)
+	// The backend's own form has no place for the reason, so there the RUN_ERROR goes if nothing is
+	// asked again.
+	if !l.TakesErrorAfterQuestions(!l.ownForm() || len(again) > 1) {
+		return events
+	}
+	return append(events, failed)
+}
+
+// withNotTaken is the end of a run. It says that the answers beside the message were not taken, if
+// there were any.
+func (l *Listener) withNotTaken(finish agui.Event) agui.Event {
+	if l.NotTaken == nil || finish.Type != agui.RunFinished || !finish.Valid() || l.Later {
+		return finish
+	}
+	return l.Explained(finish, l.NotTaken)
+}
+
+// misses reports whether a page has missed an end, and has not gone on since: then it has a later
+// state than the record, for that is kept of answered runs only.
+func (l *Listener) misses(latest *store.Result) bool {
+	if !l.showsEnd(latest.Pause) {
+		return false
+	}
+	known := map[string]bool{}
+	for _, s := range latest.Seen {
+		known[s.ID] = true
+	}
+	return l.BringsOneOf(latest.Seen) && !slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return m.Role != "tool" && m.ID != "" && !known[m.ID] })
+}
+
+// latest shows what the thread has come to, to a page that has missed it.
+func (l *Listener) latest(kept Fetched, rec *store.Record) []agui.Event {
+	if len(rec.Results) == 0 || !l.misses(rec.Results[0]) {
+		return nil
+	}
+	return l.stored(kept, settle.EndedRef(rec.Results[0]), rec.Results[0].Seen)
+}
+
+// showsEnd reports whether the client is shown what its thread has come to since the pause. A
+// client that is shown its backend's own form is not if it answers by messages: the record has left
+// those out, and a call without its answer would stay in the client's history.
+func (l *Listener) showsEnd(p *agui.Pause) bool {
+	return !l.ownForm() || p != nil && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) > 0 })
+}
+
+// endAgain returns what the request lacks of an end that is told again.
+func (l *Listener) endAgain(kept Fetched, result *store.Result) []agui.Event {
+	if !l.LacksEnd(result) {
+		return nil
+	}
+	var messages []byte
+	if shown := kept[settle.EndedRef(result)]; shown != nil {
+		messages = shown.Kept
+	}
+	return l.EndAgain(result, messages)
+}
+
+// stored returns snapshots out of the record, for a request that has a message of that run.
+func (l *Listener) stored(kept Fetched, ref settle.Ref, seen []agui.SeenMessage) []agui.Event {
+	shown := kept[ref]
+	if shown == nil || !l.BringsOneOf(seen) {
+		return nil
+	}
+	return client.StoredSnapshots(shown.List, shown.State)
+}
