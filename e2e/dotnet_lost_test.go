@@ -81,7 +81,7 @@ func (c *handChat) run(members string) (status int, told string) {
 			results = append(results, fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":%s}`, fresh("result"), ev.ToolCallID, quoted(ev.Content)))
 		case "TOOL_CALL_ARGS":
 			args := quoted(ev.Delta)
-			calls[len(calls)-1] += args[1:len(args)-1] + `"}}`
+			calls[len(calls)-1] += args[1 : len(args)-1]
 		case "RUN_FINISHED":
 			for _, i := range ev.Outcome.Interrupts {
 				c.asked = append(c.asked, i.ID)
@@ -89,7 +89,7 @@ func (c *handChat) run(members string) (status int, told string) {
 		}
 	}
 	if len(calls) > 0 {
-		c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"assistant","content":"","toolCalls":[%s]}`, parent, strings.Join(calls, ",")))
+		c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"assistant","content":"","toolCalls":[%s"}}]}`, parent, strings.Join(calls, `"}},`)))
 	}
 	c.messages = append(c.messages, results...)
 	if c.text != "" {
