@@ -3,8 +3,6 @@ package proxy
 import (
 	"slices"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/history"
@@ -126,18 +124,11 @@ func (r *run) findByCalls() (found bool, err error) {
 	if !r.mayAnswerElsewhere() {
 		return false, nil
 	}
-	said := r.replies.LastSaid(r.in.Messages)
-	var ids []string // of Holdpoint's, that messages name
-	for _, d := range r.replies {
-		if d.Pause == nil && d.At >= said {
-			ids = append(ids, r.publishedIDs(d)...)
-		}
-	}
-	if err := r.findNamed(ids); err != nil || r.ownThread != nil {
+	if err := r.findNamed(r.replies.PublishedIDs(r.in.Messages)); err != nil || r.ownThread != nil {
 		return r.ownThread != nil, err
 	}
 	var open, ended []foundPause
-	for _, c := range r.callsToLookUp(said) {
+	for _, c := range history.WantedCalls(&r.in, &r.record, r.replies, r.answers.list, maxLookups) {
 		isOpen, hasEnded, err := r.findCall(c)
 		if err != nil {
 			return false, err
@@ -162,29 +153,29 @@ func (r *run) findByCalls() (found bool, err error) {
 // findCall returns the pauses that a call leads to, newest first. The arguments of a call in an
 // entry may be edited. If they lead nowhere, its id and its tool do, behind a message with a random
 // id: those of models and of messages repeat.
-func (r *run) findCall(c callToLookUp) (open, ended []foundPause, err error) {
+func (r *run) findCall(c history.WantedCall) (open, ended []foundPause, err error) {
 	list, err := r.lookUpCall(byCall, c.Call)
 	if err != nil {
 		return nil, nil, err
 	}
-	if open, ended, err = r.pausesAt(c, list); err != nil || len(open)+len(ended) > 0 || !c.inEntry {
+	if open, ended, err = r.pausesAt(c, list); err != nil || len(open)+len(ended) > 0 || !c.InEntry {
 		return open, ended, err
 	}
 	if list, err = r.lookUpCall(byEditedCall, c.Call); err != nil {
 		return nil, nil, err
 	}
 	return r.pausesAt(c, slices.DeleteFunc(list, func(at pausePlace) bool {
-		behind := r.placeOf(at.Behind)
+		behind := history.PlaceOf(r.in.Messages, at.Behind)
 		return behind < 0 || !isRandom(at.Behind.ID) || r.in.Messages[behind].ID != at.Behind.ID
 	}))
 }
 
 // pausesAt returns those of some pauses that a call may be about.
-func (r *run) pausesAt(c callToLookUp, list []pausePlace) (open, ended []foundPause, err error) {
+func (r *run) pausesAt(c history.WantedCall, list []pausePlace) (open, ended []foundPause, err error) {
 	looked := 0
 	for _, at := range list {
-		behind := r.placeOf(at.Behind)
-		if at.Key == r.ledger.Key || behind < 0 || c.behind >= 0 && behind != c.behind {
+		behind := history.PlaceOf(r.in.Messages, at.Behind)
+		if at.Key == r.ledger.Key || behind < 0 || c.Follows >= 0 && behind != c.Follows {
 			continue
 		}
 		if looked++; looked > maxCandidates {
@@ -195,7 +186,7 @@ func (r *run) pausesAt(c callToLookUp, list []pausePlace) (open, ended []foundPa
 			return nil, nil, err
 		}
 		switch {
-		case rec == nil || c.behind < 0 && !r.entryNames(rec, at.Pause):
+		case rec == nil || c.Follows < 0 && !r.entryNames(rec, at.Pause):
 		case rec.Pause == nil || rec.Pause.ID != at.Pause:
 			ended = append(ended, foundPause{at, rec, behind})
 		default:
@@ -212,34 +203,6 @@ func (r *run) entryNames(rec *store.Record, pause string) bool {
 	return p == nil || slices.ContainsFunc(r.in.Resume, func(e agui.ResumeEntry) bool {
 		return p.Named(e.InterruptID) != nil
 	})
-}
-
-// placeOf returns the place of the request's last message that is the given one of a user. It is -1
-// if there is none.
-func (r *run) placeOf(wanted agui.SeenMessage) int {
-	if wanted == (agui.SeenMessage{}) {
-		return -1
-	}
-	for at, m := range slices.Backward(r.in.Messages) {
-		if m.Role != "user" || wanted.ID != "" && m.ID != "" && wanted.ID != m.ID {
-			continue
-		}
-		if agui.See(m).Digest == wanted.Digest {
-			return at
-		}
-	}
-	return -1
-}
-
-// lastUserMessage returns the last message of a user in a list, and its place. The place is -1 if
-// there is none.
-func lastUserMessage(list []agui.Message) (agui.SeenMessage, int) {
-	for at, m := range slices.Backward(list) {
-		if m.Role == "user" {
-			return agui.See(m), at
-		}
-	}
-	return agui.SeenMessage{}, -1
 }
 
 // A foundPause is a pause that a call of the request leads to.
@@ -263,91 +226,6 @@ func nearest(list []foundPause) []foundPause {
 		}
 	}
 	return kept
-}
-
-// publishedIDs returns the ids of Holdpoint's that a decision in a message names.
-func (r *run) publishedIDs(d history.Reply) []string {
-	var list []string
-	if contract.IsMinted(d.Key) {
-		list = append(list, d.Key)
-	}
-	if id := gjson.GetBytes(d.Says, "approval_id").Str; contract.IsMinted(id) {
-		list = append(list, id)
-	}
-	return list
-}
-
-// A callToLookUp is a call whose question is looked for.
-type callToLookUp struct {
-	agui.Call
-	// behind is the place of the user's message that the paused run must have been for. It is -1 if
-	// an entry answers the question: the person may have said more beside that.
-	behind int
-	// inEntry reports that the call is in the payload of an entry.
-	inEntry bool
-}
-
-// callsToLookUp returns the calls that the request decides on and that its own record does not
-// know, in the order of the messages. said is the place of the last message before the decisions
-// that count.
-func (r *run) callsToLookUp(said int) []callToLookUp {
-	wanted := map[string]int{}
-	for _, d := range r.replies {
-		if d.Pause == nil && d.Asked && d.At >= said {
-			_, behind := lastUserMessage(r.in.Messages[:d.At])
-			if behind < 0 {
-				continue
-			}
-			for _, id := range append(d.Calls[:len(d.Calls):len(d.Calls)], d.Key) {
-				wanted[id] = behind
-			}
-		}
-	}
-	var list []callToLookUp
-	native := len(r.answers.list) > 0 && slices.ContainsFunc(r.answers.list, func(a agui.Answer) bool {
-		return a.Message == (agui.SeenMessage{}) && !contract.IsMinted(a.ID) && r.record.ResultOf(a.ID) == nil
-	})
-	if native {
-		for _, e := range r.in.Resume[:min(len(r.in.Resume), maxLookups)] {
-			if c := gjson.GetBytes(e.Payload, "toolCall"); c.IsObject() {
-				list = append(list, callToLookUp{agui.Call{ID: c.Get("callId").Str, Name: c.Get("name").Str, Args: c.Get("arguments").Raw}, -1, true})
-			}
-		}
-	}
-	if len(wanted) == 0 && !native {
-		return list
-	}
-	results := map[string]bool{}
-	for _, m := range r.in.Messages {
-		if m.Role == "tool" {
-			results[m.ToolCallID] = true
-		}
-	}
-	for at := len(r.in.Messages) - 1; at >= 0 && len(list) < maxLookups; at-- {
-		m := r.in.Messages[at]
-		if m.Plain {
-			continue
-		}
-		for _, c := range kit.Calls(agui.View(m.JSON)) {
-			id := c.Get("id").Str
-			behind, decided := wanted[id]
-			if id == "" || !decided && !(native && !results[id]) || len(list) >= maxLookups {
-				continue
-			}
-			call := agui.Call{ID: id, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Raw}
-			if args := c.Get("function.arguments"); args.Type == gjson.String {
-				call.Args = args.Str
-			}
-			if !decided {
-				behind = -1
-			}
-			delete(wanted, id) // an earlier call of that id is another one
-			results[id] = true
-			list = append(list, callToLookUp{call, behind, false})
-		}
-	}
-	slices.Reverse(list)
-	return list
 }
 
 // link has the run know the pauses of other threads, as far as their backend keeps nothing: what it

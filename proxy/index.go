@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/store"
 	"holdpoint/translate"
@@ -106,7 +107,7 @@ func (r *run) enterIndex(p *agui.Pause) {
 	} else {
 		trail.Witnesses = r.witnesses()
 	}
-	behind, _ := lastUserMessage(r.request.input.Messages)
+	behind, _ := history.LastUserMessage(r.request.input.Messages)
 	atOnce := 4
 	if r.h.opts.StoreInMemory {
 		atOnce = 1

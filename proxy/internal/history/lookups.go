@@ -1,0 +1,145 @@
+package history
+
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/store"
+	"holdpoint/translate/kit"
+)
+
+// A request may answer a question of another thread than the one that it names. What of it leads to
+// that thread is read here: ids of Holdpoint's own, and calls.
+
+// PublishedIDs returns the ids of Holdpoint's own that decisions name, if their question is unknown
+// and nobody's words follow them.
+func (list Replies) PublishedIDs(messages []agui.Message) []string {
+	said := list.LastSaid(messages)
+	var ids []string
+	for _, d := range list {
+		if d.Pause != nil || d.At < said {
+			continue
+		}
+		if contract.IsMinted(d.Key) {
+			ids = append(ids, d.Key)
+		}
+		if id := gjson.GetBytes(d.Says, "approval_id").Str; contract.IsMinted(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// A WantedCall is a call whose question is looked for.
+type WantedCall struct {
+	agui.Call
+	// Follows is the place of the user's message that the paused run must have been for. It is -1 if
+	// an entry answers the question: the person may have said more beside that.
+	Follows int
+	// InEntry reports that the call is in the payload of an entry.
+	InEntry bool
+}
+
+// WantedCalls returns the calls that the request decides on and that the record of its thread does
+// not know, at most as many as most. They are in the order of the messages, and the calls of one
+// message are in reverse. answers are those of its fields. Words of a person that follow a decision
+// make it one of another day.
+func WantedCalls(in *agui.RunInput, rec *store.Record, replies Replies, answers []agui.Answer, most int) []WantedCall {
+	wanted := replies.wantedCalls(in.Messages)
+	var list []WantedCall
+	native := slices.ContainsFunc(answers, func(a agui.Answer) bool {
+		return a.Message == (agui.SeenMessage{}) && !contract.IsMinted(a.ID) && rec.ResultOf(a.ID) == nil
+	})
+	if native {
+		for _, e := range in.Resume[:min(len(in.Resume), most)] {
+			if c := gjson.GetBytes(e.Payload, "toolCall"); c.IsObject() {
+				list = append(list, WantedCall{agui.Call{ID: c.Get("callId").Str, Name: c.Get("name").Str, Args: c.Get("arguments").Raw}, -1, true})
+			}
+		}
+	}
+	if len(wanted) == 0 && !native {
+		return list
+	}
+	results := map[string]bool{}
+	for _, m := range in.Messages {
+		if m.Role == "tool" {
+			results[m.ToolCallID] = true
+		}
+	}
+	for at := len(in.Messages) - 1; at >= 0 && len(list) < most; at-- {
+		m := in.Messages[at]
+		if m.Plain {
+			continue
+		}
+		for _, c := range kit.Calls(agui.View(m.JSON)) {
+			id := c.Get("id").Str
+			follows, decided := wanted[id]
+			if id == "" || !decided && !(native && !results[id]) || len(list) >= most {
+				continue
+			}
+			call := agui.Call{ID: id, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Raw}
+			if args := c.Get("function.arguments"); args.Type == gjson.String {
+				call.Args = args.Str
+			}
+			if !decided {
+				follows = -1
+			}
+			delete(wanted, id) // an earlier call of that id is another one
+			results[id] = true
+			list = append(list, WantedCall{call, follows, false})
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// wantedCalls returns the calls that decisions on unknown questions name, with the place of the
+// user's message that each follows.
+func (list Replies) wantedCalls(messages []agui.Message) map[string]int {
+	said := list.LastSaid(messages)
+	wanted := map[string]int{}
+	for _, d := range list {
+		if d.Pause != nil || !d.Asked || d.At < said {
+			continue
+		}
+		_, follows := LastUserMessage(messages[:d.At])
+		if follows < 0 {
+			continue
+		}
+		for _, id := range append(d.Calls[:len(d.Calls):len(d.Calls)], d.Key) {
+			wanted[id] = follows
+		}
+	}
+	return wanted
+}
+
+// PlaceOf returns the place of the last message in a list that is the given one of a user. It is -1
+// if there is none.
+func PlaceOf(list []agui.Message, wanted agui.SeenMessage) int {
+	if wanted == (agui.SeenMessage{}) {
+		return -1
+	}
+	for at, m := range slices.Backward(list) {
+		if m.Role != "user" || wanted.ID != "" && m.ID != "" && wanted.ID != m.ID {
+			continue
+		}
+		if agui.See(m).Digest == wanted.Digest {
+			return at
+		}
+	}
+	return -1
+}
+
+// LastUserMessage returns the last message of a user in a list, and its place. The place is -1 if
+// there is none.
+func LastUserMessage(list []agui.Message) (agui.SeenMessage, int) {
+	for at, m := range slices.Backward(list) {
+		if m.Role == "user" {
+			return agui.See(m), at
+		}
+	}
+	return agui.SeenMessage{}, -1
+}
