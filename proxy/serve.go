@@ -22,6 +22,7 @@ func (r *run) serve(w http.ResponseWriter) {
 	out := stream.NewWriter(w, r.h.opts.Heartbeat, stream.LimitsOf(r.request.http, r.h.opts.WriteTimeout))
 	defer out.Close()
 	defer r.returned(out)
+	r.beginSpan()
 	if !r.enter() {
 		r.turnAway(out)
 		return
@@ -73,8 +74,7 @@ func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who
 	r.request.toBackendThread(who)
 	r.anew()
 	r.log = slog.New(runLog{r})
-	r.beginSpan()
-	voice := ledger.Voice{Sinks: &h.sinks, Span: r.span, Who: who, Thread: r.request.clientThread(), Run: in.RunID}
+	voice := ledger.Voice{Sinks: &h.sinks, Who: who, Thread: r.request.clientThread(), Run: in.RunID}
 	r.ledger = ledger.New(h.opts.Store, ids.ThreadKey(who.Tenant, h.opts.Agent, route, in.ThreadID), voice, r.log)
 	r.ledger.Owner = who.Owner().ID()
 	r.life.key, r.life.log = r.ledger.Key, r.log
