@@ -17,6 +17,14 @@ func See(m Message) SeenMessage {
 	return s
 }
 
+// Identity returns what a client tells messages apart by: the id, or the content if there is no id.
+func Identity(m Message) SeenMessage {
+	if m.ID != "" {
+		return SeenMessage{ID: m.ID}
+	}
+	return See(m)
+}
+
 // NewMessages are the messages that seen lacks: by id, for a user message also by content.
 func NewMessages(list []Message, seen []SeenMessage) []Message {
 	known := seenSet(seen)

@@ -121,14 +121,6 @@ func StoredSnapshots(messages []json.RawMessage, state json.RawMessage) []agui.E
 	return events
 }
 
-// identity is what a client tells messages apart by: the id, or the content if there is no id.
-func identity(m agui.Message) agui.SeenMessage {
-	if m.ID != "" {
-		return agui.SeenMessage{ID: m.ID}
-	}
-	return agui.See(m)
-}
-
 // WithMessages returns a MESSAGES_SNAPSHOT of the backend with messages that did not go there. A
 // client deletes what a snapshot leaves out, and they would never come again.
 func WithMessages(ev agui.Event, list []agui.Message) agui.Event {
@@ -138,12 +130,12 @@ func WithMessages(ev agui.Event, list []agui.Message) agui.Event {
 	messages := ev.Get("messages")
 	held := map[agui.SeenMessage]bool{}
 	for _, m := range messages.Array() {
-		held[identity(agui.ParseMessage([]byte(m.Raw)))] = true
+		held[agui.Identity(agui.ParseMessage([]byte(m.Raw)))] = true
 	}
 	// All at once: a client may bring very many small ones.
 	var lacking []agui.Message
 	for _, m := range list {
-		if !held[identity(m)] {
+		if !held[agui.Identity(m)] {
 			lacking = append(lacking, m)
 		}
 	}

@@ -79,7 +79,7 @@ func WithAnswers(list []json.RawMessage, request []agui.Message, onlyAnswers fun
 	held, answered, places := map[agui.SeenMessage]bool{}, map[string]bool{}, map[string]int{}
 	for n, raw := range list {
 		m := agui.ParseMessage(raw)
-		held[identity(m)] = true
+		held[agui.Identity(m)] = true
 		if m.Role == "tool" {
 			answered[m.ToolCallID] = true
 			continue
@@ -90,7 +90,7 @@ func WithAnswers(list []json.RawMessage, request []agui.Message, onlyAnswers fun
 	}
 	after := map[int][]json.RawMessage{} // what is put in, by the place that it follows
 	for _, m := range request {
-		if held[identity(m)] {
+		if held[agui.Identity(m)] {
 			continue
 		}
 		if !onlyAnswers(m) {
@@ -108,14 +108,6 @@ func WithAnswers(list []json.RawMessage, request []agui.Message, onlyAnswers fun
 		with = append(append(with, raw), after[n]...)
 	}
 	return with, true
-}
-
-// identity returns what a client tells messages apart by: the id, or the content if there is no id.
-func identity(m agui.Message) agui.SeenMessage {
-	if m.ID != "" {
-		return agui.SeenMessage{ID: m.ID}
-	}
-	return agui.See(m)
 }
 
 // OnlyAnswers returns a function that reports whether a message of the request answers a question
