@@ -33,7 +33,7 @@ func (b *body) idleWords() []byte {
 	b.apart.ended, b.apart.left = true, true
 	var events []agui.Event
 	if !b.started {
-		events = append(events, b.r.startEvent())
+		events = append(events, b.r.listener().Start())
 	}
 	var made []byte
 	l := b.r.hearer()

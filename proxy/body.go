@@ -80,16 +80,16 @@ func (b *body) start() {
 		return
 	}
 	b.started = true
-	b.give(b.r.startEvent())
+	b.give(b.r.listener().Start())
 }
 
 // give gives the client an event, in the form that it reads.
-func (b *body) give(ev agui.Event) { b.r.readable.Tell(ev, b.outs) }
+func (b *body) give(ev agui.Event) { b.r.told.Tell(ev, b.outs) }
 
 func (b *body) tell(events []agui.Event) {
 	for _, ev := range events {
 		b.started = b.started || ev.Type == agui.RunStarted
-		b.give(b.r.inClientThread(ev))
+		b.give(b.r.listener().InThread(ev))
 		if ev.Type.Terminal() {
 			b.terminal = ev.Type
 		}
@@ -117,20 +117,20 @@ func (b *body) emit(ev agui.Event) {
 			return // the client is in its run already
 		}
 		b.started = true
-		ev = b.r.withRunIDs(ev)
+		ev = b.r.listener().WithIDs(ev)
 	case agui.SubagentStarted:
-		if b.r.subagents.BeginsAgain(ev) {
+		if b.r.told.BeginsAgain(ev) {
 			b.tell(b.r.endSubagents(nil))
 		}
 	case agui.SubagentFinished:
-		if b.r.holdsSubagent(ev) {
+		if b.r.show != translate.ShowNative && b.r.told.Hold(ev) {
 			return
 		}
 	case agui.MessagesSnapshot:
 		ev = client.WithMessages(client.WithWithheld(ev, b.r.exchange.Out.Withheld), b.r.beside)
 	case agui.CallResult:
 		if b.r.show != translate.ShowNative {
-			ev = b.r.results.Distinct(b.r.knownCalls.Separate(ev), b.r.transcript)
+			ev = b.r.told.Distinct(b.r.knownCalls.Separate(ev), b.r.transcript)
 		}
 		for _, own := range b.r.callOf(ev) {
 			b.out.Event(own)
@@ -151,7 +151,7 @@ func (b *body) emit(ev agui.Event) {
 	}
 	b.r.noteCall(ev)
 	if ev.Type == agui.MessagesSnapshot {
-		for _, text := range b.r.readable.SnapshotTexts(ev, b.r.transcript) {
+		for _, text := range b.r.told.SnapshotTexts(ev, b.r.transcript) {
 			b.give(text)
 		}
 	}

@@ -214,7 +214,7 @@ func (b *body) row() bool {
 // passes says whether an event of the type goes to the client as it came, and nobody but the
 // transcript learns of it.
 func (b *body) passes(t agui.Type) bool {
-	if !b.r.readable.Passes(t) {
+	if !b.r.told.Passes(t) {
 		return false
 	}
 	if t == agui.CallArgs && b.r.knownCalls.Resumes() {

@@ -5,7 +5,6 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/client"
-	"holdpoint/translate"
 )
 
 // What the client of a run is told is made in the room of clients. Here it gets what it needs of
@@ -19,13 +18,6 @@ func (r *run) listener() client.Listener {
 		Line: r.request.client, Show: r.show, Thread: r.request.clientThread(), In: &r.in, Came: r.request.input.Messages,
 		Page: r.request.http != nil && r.request.http.Header.Get("Origin") != "", Later: r.body != nil && r.body.laterRuns > 0,
 	}
-}
-
-func (r *run) startEvent() agui.Event                  { return r.listener().Start() }
-func (r *run) withRunIDs(ev agui.Event) agui.Event     { return r.listener().WithIDs(ev) }
-func (r *run) inClientThread(ev agui.Event) agui.Event { return r.listener().InThread(ev) }
-func (r *run) newKnownCalls(p *agui.Pause, answers []agui.Answer) client.KnownCalls {
-	return r.listener().KnownCalls(p, answers, r.transcript)
 }
 
 // givesUp reports whether a new message of the person gives the open pause up: the client was told
@@ -69,24 +61,13 @@ func (r *run) withCalls(events []agui.Event) []agui.Event {
 	return with
 }
 
-// ownResults returns Holdpoint's own results of the calls that the run has told none of. next is
-// the pause that the run ends with, nil if there is none.
-func (r *run) ownResults(next *agui.Pause, doubtful bool) []agui.Event {
-	return r.listener().OwnResults(&r.knownCalls, r.record.Pause, next, doubtful)
-}
-
 // endSubagents gives the events that waited. p is what the run asks, nil for nothing.
 func (r *run) endSubagents(p *agui.Pause) []agui.Event {
-	list := r.subagents.Take(p)
+	list := r.told.Take(p)
 	for _, ev := range list {
 		r.transcript.Add(ev)
 	}
 	return list
-}
-
-// holdsSubagent reports whether an event waits for the run's end.
-func (r *run) holdsSubagent(ev agui.Event) bool {
-	return r.show != translate.ShowNative && r.subagents.Hold(ev)
 }
 
 // logOmission logs that the client does not get a snapshot.

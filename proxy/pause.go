@@ -56,7 +56,7 @@ func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
 	ends := o.Ask == nil && o.Refused == nil
 	k.Subagents = r.endSubagents(k.Pause)
 	if k.Pause != nil || ends && k.Open == nil {
-		k.Own = r.ownResults(k.Pause, ends && (k.Doubtful || k.Aftermath(o) == tell.MayHaveRun))
+		k.Own = r.listener().OwnResults(&r.knownCalls, r.record.Pause, k.Pause, ends && (k.Doubtful || k.Aftermath(o) == tell.MayHaveRun))
 	}
 	plainly := ends && o.Finish.Type == agui.RunFinished
 	if plainly {

@@ -157,7 +157,7 @@ func (r *run) readyResume(v contract.Ruling) *agui.RunError {
 	edited := r.withholdOpenCalls(p)
 	r.logUnclear(p, answers)
 	r.transcript, r.untold = r.resumeTranscript(p), r.withholds(p)
-	r.knownCalls = r.newKnownCalls(p, answers)
+	r.knownCalls = r.listener().KnownCalls(p, answers, r.transcript)
 	r.beside = history.NewAmong(list, v.New)
 	for n, m := range r.beside {
 		if now, ok := edited[string(m.JSON)]; ok {

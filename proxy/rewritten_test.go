@@ -118,7 +118,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 		const bytesOfThePause = 5
 		end, object := framed(otherIDs), []byte(agui.DeleteKey(e.report.paused.Interrupts[0].Object, "id"))
 		record := bytesOfThePause + testing.AllocsPerRun(runs, func() {
-			e.withRunIDs(end)
+			e.listener().WithIDs(end)
 			res := translate.Result{Finish: end, Asked: translate.Asked{Interrupts: []agui.Interrupt{{Native: "n1", Object: object}}}}
 			f := e.facts(&res, nil)
 			o := settle.Settle(&f, &res, &settle.End{}, nil)
@@ -136,7 +136,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 func TestRewrittenBeginningsAllocateLittle(t *testing.T) {
 	e := endings(t, 1, "agui", noStore{}, otherIDs)[0]
 	ev := framed(started)
-	if n := testing.AllocsPerRun(100, func() { e.out = stream.AppendEvent(e.out[:0], e.withRunIDs(ev)) }); n > 1 {
+	if n := testing.AllocsPerRun(100, func() { e.out = stream.AppendEvent(e.out[:0], e.listener().WithIDs(ev)) }); n > 1 {
 		t.Errorf("%v allocations: %s", n, e.out)
 	}
 }

@@ -43,16 +43,14 @@ type run struct {
 	exchange  exchange
 	out       *stream.Writer // to the client
 	body      *body          // what it is to get, nil if the answer passes as it is
-	results   client.ResultIDs
-	ownThread *ownThread // nil unless it is judged against the record of another thread
+	ownThread *ownThread     // nil unless it is judged against the record of another thread
 	// pauseElsewhere is the pause of another thread that the request answers, "" if none is known.
 	pauseElsewhere string
 	openCalls      history.StreamCalls
 	ownPause       string // id of the pause that this run opened
 	runID          *runID // in the handler's books, nil if it is not there
-	subagents      client.Subagents
 
-	readable client.Rewriter // what the client is told, in events that it knows
+	told client.Stream // what the client gets
 
 	life   life
 	span   Span // nil: none is made

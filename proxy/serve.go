@@ -67,9 +67,9 @@ func (r *run) returned(out *stream.Writer) {
 func (h *Handler) newRun(req *http.Request, route string, in *agui.RunInput, who principal.Who) *run {
 	in = client.WithPublishedIDs(in)
 	r := &run{h: h, who: who, request: request{http: req, path: route, input: in, client: clients.Of(in), id: intake.RequestID(req), trace: intake.TraceID(req.Header)}, report: report{started: h.opts.Now()}}
-	r.readable.NewID = h.opts.NewID
+	r.told.NewID = h.opts.NewID
 	if h.opts.Client != ClientNative { // what the operator names is shown as it is
-		r.readable.Line = r.request.client
+		r.told.Line = r.request.client
 	}
 	r.request.toBackendThread(who)
 	r.anew()
@@ -92,7 +92,7 @@ func (r *run) recovered(p any, out *stream.Writer) any {
 	if out.Passing() || r.body != nil && r.body.started {
 		return r.abort() // nobody knows where the client's stream stands
 	}
-	r.tell(out, append([]agui.Event{r.startEvent()}, told...))
+	r.tell(out, append([]agui.Event{r.listener().Start()}, told...))
 	return nil
 }
 

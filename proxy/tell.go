@@ -23,7 +23,7 @@ func (r *run) tell(out *stream.Writer, events []agui.Event) {
 	r.beginStream(out)
 	var b []byte
 	for _, ev := range events {
-		r.readable.Tell(ev, func(ev agui.Event) {
+		r.told.Tell(ev, func(ev agui.Event) {
 			b = stream.AppendEvent(b, ev)
 			r.report.told++
 		})
