@@ -175,7 +175,7 @@ func decisionOf(p *agui.Pause, a agui.Answer, read agui.Reading) agui.Decision {
 		Question: a.ID, Status: a.Status, Payload: slices.Clone(a.Payload), Own: a.Own, Digest: contract.DigestOf(a),
 	}
 	if i := p.Interrupt(a.ID); i != nil {
-		d.Asked, d.Says, d.Edited = p.Origin.AskedDigest(i), saysOf(&a, read), read.Edited
+		d.Asked, d.Says, d.Edited = p.Origin.AskedDigest(i), agui.SaysOf(&a, read), read.Edited
 	}
 	return d
 }

@@ -6,6 +6,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/history"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -46,7 +47,7 @@ func (r *run) judgeHere() {
 }
 
 // judgeAt has the request judged against another record.
-func (r *run) judgeAt(at pausePlace) error {
+func (r *run) judgeAt(at ledger.Place) error {
 	r.ownThread = &ownThread{key: r.ledger.Key, record: r.record, busy: r.threadWasBusy}
 	if r.pauseElsewhere == "" {
 		r.pauseElsewhere, r.readFor = at.Pause, readFor{} // what it was read for on its own thread does not count
@@ -89,12 +90,12 @@ func (r *run) findNamed(ids []string) error {
 		if looked++; looked > maxLookups {
 			return nil
 		}
-		list, err := r.ledger.Find(r.indexKey(byQuestion, id))
+		list, err := r.ledger.Find(r.indexKey(ledger.ByQuestion, id))
 		if err != nil {
 			return err
 		}
 		for _, at := range list {
-			rec, err := r.recordAt(at)
+			rec, err := r.ledger.RecordAt(at, r.who.Owner())
 			if err != nil {
 				return err
 			}
@@ -108,7 +109,7 @@ func (r *run) findNamed(ids []string) error {
 
 // mayBe reports whether the request may answer the pause: one that has waited answers what it has
 // answered at first.
-func (r *run) mayBe(at pausePlace) bool {
+func (r *run) mayBe(at ledger.Place) bool {
 	return r.pauseElsewhere == "" || r.pauseElsewhere == at.Pause
 }
 
@@ -154,24 +155,24 @@ func (r *run) findByCalls() (found bool, err error) {
 // entry may be edited. If they lead nowhere, its id and its tool do, behind a message with a random
 // id: those of models and of messages repeat.
 func (r *run) findCall(c history.WantedCall) (open, ended []foundPause, err error) {
-	list, err := r.lookUpCall(byCall, c.Call)
+	list, err := r.lookUpCall(ledger.ByCall, c.Call)
 	if err != nil {
 		return nil, nil, err
 	}
 	if open, ended, err = r.pausesAt(c, list); err != nil || len(open)+len(ended) > 0 || !c.InEntry {
 		return open, ended, err
 	}
-	if list, err = r.lookUpCall(byEditedCall, c.Call); err != nil {
+	if list, err = r.lookUpCall(ledger.ByEditedCall, c.Call); err != nil {
 		return nil, nil, err
 	}
-	return r.pausesAt(c, slices.DeleteFunc(list, func(at pausePlace) bool {
+	return r.pausesAt(c, slices.DeleteFunc(list, func(at ledger.Place) bool {
 		behind := history.PlaceOf(r.in.Messages, at.Behind)
 		return behind < 0 || !isRandom(at.Behind.ID) || r.in.Messages[behind].ID != at.Behind.ID
 	}))
 }
 
 // pausesAt returns those of some pauses that a call may be about.
-func (r *run) pausesAt(c history.WantedCall, list []pausePlace) (open, ended []foundPause, err error) {
+func (r *run) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended []foundPause, err error) {
 	looked := 0
 	for _, at := range list {
 		behind := history.PlaceOf(r.in.Messages, at.Behind)
@@ -181,7 +182,7 @@ func (r *run) pausesAt(c history.WantedCall, list []pausePlace) (open, ended []f
 		if looked++; looked > maxCandidates {
 			break
 		}
-		rec, err := r.recordAt(at)
+		rec, err := r.ledger.RecordAt(at, r.who.Owner())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -207,7 +208,7 @@ func (r *run) entryNames(rec *store.Record, pause string) bool {
 
 // A foundPause is a pause that a call of the request leads to.
 type foundPause struct {
-	at     pausePlace
+	at     ledger.Place
 	record *store.Record
 	behind int // the place of the user's message that the paused run was for
 }
@@ -260,10 +261,10 @@ func pauseOf(rec *store.Record, id string) (*agui.Pause, *store.Result) {
 // ruling there.
 func (r *run) passHere(elsewhere contract.Ruling) contract.Ruling {
 	if p := r.record.Pause; p != nil {
-		r.link([]foundPause{{at: pausePlace{Key: r.ledger.Key, Pause: p.ID}, record: &r.record}})
+		r.link([]foundPause{{at: ledger.Place{Key: r.ledger.Key, Pause: p.ID}, record: &r.record}})
 	}
 	for _, result := range r.record.Results {
-		r.link([]foundPause{{at: pausePlace{Key: r.ledger.Key, Pause: result.PauseID}, record: &r.record}})
+		r.link([]foundPause{{at: ledger.Place{Key: r.ledger.Key, Pause: result.PauseID}, record: &r.record}})
 	}
 	r.judgeHere()
 	return contract.PassesHere(r.newCase(), elsewhere)

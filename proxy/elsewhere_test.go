@@ -16,6 +16,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 	"holdpoint/translate"
@@ -156,8 +157,8 @@ func TestAnswerOnAnotherThread(t *testing.T) {
 		g := asking(t)
 		g.do(input("t", "r2", resumeWith(yes(id))))
 		h := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t9"})
-		note := store.Note{ID: "gone", Text: agui.MustMarshal(pausePlace{Key: recordKey("/", "t"), Pause: "gone"})}
-		if err := g.store.Remember(t.Context(), h.indexKey(byQuestion, "n1~AAAAAAAAAAAA"), note, 8); err != nil {
+		note := store.Note{ID: "gone", Text: agui.MustMarshal(ledger.Place{Key: recordKey("/", "t"), Pause: "gone"})}
+		if err := g.store.Remember(t.Context(), h.indexKey(ledger.ByQuestion, "n1~AAAAAAAAAAAA"), note, 8); err != nil {
 			t.Fatal(err)
 		}
 		wantTypes(t, g.do(input("t2", "r2", resumeWith(yes("n1~AAAAAAAAAAAA")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UNKNOWN_INTERRUPT_ID")

@@ -68,15 +68,6 @@ func (r *run) readings(answers []agui.Answer) []agui.Reading {
 	return list
 }
 
-// saysOf is agui.SaysOf.
-func saysOf(a *agui.Answer, read agui.Reading) string { return agui.SaysOf(a, read) }
-
-// What an answer says, in events, records and the log.
-const (
-	saysApproved = agui.SaysApproved
-	saysDenied   = agui.SaysDenied
-)
-
 // maxNamedInEvent bounds the questions that a refused request names in its event: it can name very
 // many, and none of them need exist.
 const maxNamedInEvent = 32
@@ -101,7 +92,7 @@ func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
 		if pause != nil {
 			if i := pause.Interrupt(a.ID); i != nil {
 				q.ID, q.Reason, q.Tools = i.ID, i.Reason(), ledger.Question(i).Tools
-				q.Says, q.Edited = saysOf(a, read[n]), read[n].Edited
+				q.Says, q.Edited = agui.SaysOf(a, read[n]), read[n].Edited
 			}
 		}
 		of = append(of, q)

@@ -47,23 +47,14 @@ func isRandom(id string) bool {
 	return len(id) >= 20 && lower && upper && digit
 }
 
-type (
-	indexKind  = ledger.Kind
-	pausePlace = ledger.Place
-)
-
-const (
-	byQuestion   = ledger.ByQuestion
-	byCall       = ledger.ByCall
-	byEditedCall = ledger.ByEditedCall
-)
-
 // index returns the index of the agent's threads on the request's path.
 func (r *run) index() ledger.Index {
 	return ledger.Index{Tenant: r.who.Tenant, Agent: r.h.opts.Agent, Path: r.request.path}
 }
 
-func (r *run) indexKey(kind indexKind, from ...string) store.Key { return r.index().Key(kind, from...) }
+func (r *run) indexKey(kind ledger.Kind, from ...string) store.Key {
+	return r.index().Key(kind, from...)
+}
 
 // witnesses returns what the request shows of the conversation that it belongs to. With a principal
 // that is the principal. Else it is the ids of the first and of the last user's message: the
@@ -119,22 +110,16 @@ func (r *run) enterIndex(p *agui.Pause) {
 
 // lookUpCall returns the pauses that were about a call and are of the request's conversation. Each
 // pause is there once.
-func (r *run) lookUpCall(kind indexKind, c agui.Call) ([]pausePlace, error) {
+func (r *run) lookUpCall(kind ledger.Kind, c agui.Call) ([]ledger.Place, error) {
 	return r.ledger.Find(r.index().CallKeys(kind, c, r.witnesses())...)
 }
 
 // WasAsked implements history.Memory.
 func (r *run) WasAsked(c agui.Call) (here, somewhere bool, err error) {
-	list, err := r.lookUpCall(byCall, c)
+	list, err := r.lookUpCall(ledger.ByCall, c)
 	if err != nil || len(list) > 0 || r.who.Known() {
 		return len(list) > 0, len(list) > 0, err
 	}
 	list, err = r.ledger.Find(r.indexKey(ledger.ByCallAlone, c.Parts()...))
 	return false, len(list) > 0, err
-}
-
-// recordAt returns the record of another thread if it holds the pause, and is not another
-// principal's.
-func (r *run) recordAt(at pausePlace) (*store.Record, error) {
-	return r.ledger.RecordAt(at, r.who.Owner())
 }

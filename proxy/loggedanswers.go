@@ -50,7 +50,7 @@ func (r *run) loggedAnswers() []loggedAnswer {
 	for n := range named {
 		a := &named[n]
 		list[n] = loggedAnswer{
-			ID: strings.Clone(agui.Cut(a.ID)), Status: string(a.Status), Says: saysOf(a, read[n]), Edited: read[n].Edited,
+			ID: strings.Clone(agui.Cut(a.ID)), Status: string(a.Status), Says: agui.SaysOf(a, read[n]), Edited: read[n].Edited,
 		}
 		if a.Status != agui.Cancelled {
 			list[n].Status = string(agui.Resolved)

@@ -7,7 +7,6 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/history"
-	"holdpoint/proxy/internal/ids"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -105,18 +104,10 @@ func (r *run) namedByClients() *agui.Pause {
 	return history.Revive(&view, named)
 }
 
-// reopen opens an ended pause once more, under the same ids, for a cancel and nothing else. So the
-// cancel has a claim like any other answer, and goes out once.
+// reopen opens an ended pause once more, for a cancel and nothing else.
 func (r *run) reopen(ended *store.Result) contract.Ruling {
-	p := *ended.Pause
-	p.ID = ids.Random128()
-	p.Interrupts = slices.Clone(p.Interrupts)
-	for n := range p.Interrupts {
-		p.Interrupts[n].CancelOnly = true
-	}
-	p.Seen = ended.Seen
 	r.readFor = readFor{} // the answers are for the new pause now
-	switch err := r.ledger.Open(&p); {
+	switch err := r.ledger.Reopen(ended); {
 	case err == nil, errors.Is(err, store.ErrExists):
 		return contract.Ruling{Do: contract.Wait}
 	default:

@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 )
@@ -168,6 +169,20 @@ func (l *Ledger) Open(p *agui.Pause) error {
 		l.tellAll(raises)
 	}
 	return err
+}
+
+// Reopen opens an ended pause once more, under the same ids of its questions, for a cancel and
+// nothing else. So the cancel has a claim like any other answer, and goes out once.
+// store.ErrExists: another question is open.
+func (l *Ledger) Reopen(ended *store.Result) error {
+	p := *ended.Pause
+	p.ID = ids.Random128()
+	p.Interrupts = slices.Clone(p.Interrupts)
+	for n := range p.Interrupts {
+		p.Interrupts[n].CancelOnly = true
+	}
+	p.Seen = ended.Seen
+	return l.Open(&p)
 }
 
 // contest notes that a run of the thread came to another question than the open pause's, whoever

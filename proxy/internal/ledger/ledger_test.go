@@ -51,6 +51,40 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// A pause that has ended is opened once more, for a cancel alone.
+func TestReopen(t *testing.T) {
+	ended := func(t *testing.T, f *faults) (*Ledger, *store.Result) {
+		l := New(f, "t", Voice{}, nil)
+		p := open(t, l, "p")
+		if err := l.Close(p.ID, store.Result{How: store.Lost, Seen: []agui.SeenMessage{{ID: "m"}}}); err != nil {
+			t.Fatal(err)
+		}
+		return l, f.record(t, "t").Results[0]
+	}
+	t.Run("nothing is open", func(t *testing.T) {
+		f := newFaults()
+		l, result := ended(t, f)
+		if err := l.Reopen(result); err != nil {
+			t.Fatal(err)
+		}
+		p := f.record(t, "t").Pause
+		if p == nil || p.ID == "p" || p.Interrupts[0].ID != result.IDs[0] || !p.Interrupts[0].CancelOnly || len(p.Seen) != 1 {
+			t.Errorf("open is %+v", p)
+		}
+		if result.Pause.Interrupts[0].CancelOnly {
+			t.Error("the record's own result was changed")
+		}
+	})
+	t.Run("another question is open", func(t *testing.T) {
+		f := newFaults()
+		l, result := ended(t, f)
+		open(t, l, "q")
+		if err := l.Reopen(result); !errors.Is(err, store.ErrExists) || f.record(t, "t").Pause.ID != "q" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // A pause is closed by one of those who come at once. Who may have been that one tells it.
 func TestClose(t *testing.T) {
 	for situation, c := range map[string]struct {

@@ -1,0 +1,131 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+)
+
+// asks returns a pause with questions of these ids. One that begins with "old" has expired at now.
+func asks(ids ...string) *agui.Pause {
+	p := &agui.Pause{ID: "p", Dialect: "agui"}
+	for _, id := range ids {
+		i := agui.Interrupt{ID: id, Object: []byte(`{"id":"` + id + `","reason":"tool_call"}`)}
+		if strings.HasPrefix(id, "old") {
+			i.Object = []byte(`{"id":"` + id + `","reason":"tool_call","expiresAt":"2026-01-01T00:00:00Z"}`)
+		}
+		p.Interrupts = append(p.Interrupts, i)
+	}
+	return p
+}
+
+// inWords returns occurrences as "kind code: ids", one after another.
+func inWords(list []Occurrence) string {
+	var words []string
+	for _, o := range list {
+		var ids []string
+		for _, i := range o.Interrupts {
+			ids = append(ids, i.ID)
+		}
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %s", o.Kind, o.Code))+": "+strings.Join(ids, " "))
+	}
+	return strings.Join(words, ", ")
+}
+
+// What becomes of the questions of a claimed pause, as it is told.
+func TestEndsInWords(t *testing.T) {
+	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+	resolve := func(id string) agui.Answer {
+		return agui.Answer{ID: id, Status: agui.Resolved, Payload: []byte(`true`)}
+	}
+	cancel := func(id string) agui.Answer { return agui.Answer{ID: id, Status: agui.Cancelled} }
+	for situation, c := range map[string]struct {
+		pause   *agui.Pause
+		answers []agui.Answer
+		result  store.Result
+		want    string
+	}{
+		"one answer":                          {asks("x"), []agui.Answer{resolve("x")}, finished, "interrupt.resolved: x"},
+		"the run ended with an error":         {asks("x"), []agui.Answer{resolve("x")}, errored, "interrupt.resolved X: x"},
+		"a cancel":                            {asks("x"), []agui.Answer{cancel("x")}, finished, "interrupt.cancelled: x"},
+		"a cancel of a question that expired": {asks("old"), []agui.Answer{cancel("old")}, finished, "interrupt.expired: old"},
+		"an answer to one that expired":       {asks("old"), []agui.Answer{resolve("old")}, finished, "interrupt.resolved: old"},
+		"of each": {
+			asks("x", "old", "y", "z"), []agui.Answer{cancel("y"), resolve("z"), cancel("old"), resolve("x")}, finished,
+			"interrupt.resolved: x z, interrupt.cancelled: y, interrupt.expired: old",
+		},
+		"the backend does not know it": {
+			asks("x", "y"), []agui.Answer{resolve("x"), cancel("y")}, store.Result{How: store.Lost}, "interrupt.lost BACKEND_LOST_INTERRUPT: x y",
+		},
+		"nobody knows": {asks("x"), []agui.Answer{resolve("x")}, store.Result{How: store.Doubtful}, "resume.in_doubt: x"},
+	} {
+		t.Run(situation, func(t *testing.T) {
+			told := answeredIn(c.pause, c.answers, make([]agui.Reading, len(c.answers)), now)
+			if got := inWords(told.ended(&c.result)); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// What is told of an answer: what it says if the dialect knows, who gave it elsewhere, and nothing
+// of a secret.
+func TestAnswersInEvents(t *testing.T) {
+	p := asks("x", "secret", "open")
+	p.Interrupts[1].Secret = true
+	p.Decisions = []agui.Decision{{Question: "x", Door: string(event.Desk), By: "Maria"}}
+	list := []agui.Answer{
+		{ID: "secret", Status: agui.Resolved, Payload: []byte(`"key"`)},
+		{ID: "x", Status: agui.Resolved, Payload: []byte(`{"approved":true}`)},
+	}
+	read := []agui.Reading{{}, {Says: agui.Approves, Edited: true}}
+	got := answeredIn(p, list, read, time.Time{}).list
+	if q := got[0]; q.ID != "x" || q.Says != "approved" || !q.Edited || q.By != "Maria" || q.Door != event.Desk || string(q.Payload) != `{"approved":true}` || q.Answered == "" {
+		t.Errorf("an answer that was decided at the desk: %+v", q)
+	}
+	if q := got[1]; q.ID != "secret" || q.Status != "resolved" || q.Says != "" || q.Payload != nil || q.Answered != "" {
+		t.Errorf("a secret: %+v", q)
+	}
+	if q := got[2]; q.ID != "open" || q.Status != "" || q.Payload != nil {
+		t.Errorf("a question without an answer: %+v", q)
+	}
+	list[1].Payload[2] = 'X' // the request is given back
+	if !slices.Equal(got[0].Payload, []byte(`{"approved":true}`)) {
+		t.Errorf("the event has the bytes of the request: %s", got[0].Payload)
+	}
+}
+
+// Who is named in an event, by the door that the request came in by.
+func TestVoice(t *testing.T) {
+	for situation, c := range map[string]struct {
+		voice Voice
+		want  string // door, principal
+	}{
+		"the chat":                            {Voice{}, "chat "},
+		"the desk":                            {Voice{Desk: true, Decider: "Maria"}, "desk Maria"},
+		"Holdpoint carries what was decided":  {Voice{Desk: true}, "desk "},
+		"a decider is of no matter to a chat": {Voice{Decider: "Maria"}, "chat "},
+	} {
+		t.Run(situation, func(t *testing.T) {
+			c.voice.Sinks = &Sinks{Now: func() time.Time { return time.Unix(1, 0) }, Agent: "billing"}
+			c.voice.Thread, c.voice.Run = "t", "r"
+			e := c.voice.event(Withdrawn(asks("x")), "key")
+			if got := string(e.Door) + " " + e.Principal; got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if e.Agent != "billing" || e.Thread != "t" || e.Run != "r" || e.Pause != "p" || e.Dialect != "agui" || e.Approval != "key.p" || !e.Time.Equal(time.Unix(1, 0)) {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
+	var silent Voice
+	if silent.Tells() || silent.required() || silent.tell(Withdrawn(asks("x")), "key") != nil {
+		t.Error("the zero Voice tells somebody")
+	}
+}
