@@ -105,6 +105,7 @@ func TestACallThatBeginsAgain(t *testing.T) {
 		"nobody has seen it begin":              {chat: "u w a:1 t:1=yes", more: declared, is: "answer"},
 		"the request does not claim it":         {chat: "u w a:1 t:1=yes", noted: true, is: "answer"},
 		"the run of the question failed":        {chat: "u w a:1 t:1=yes", more: declared, noted: true, change: failed, is: "answer"},
+		"the question was withdrawn":            {chat: "u w a:1 t:1=yes", more: declared, noted: true, change: func(r *store.Result) { r.How = store.Withdrawn }, is: "answer"},
 		"nobody knows how it ended":             {chat: "u w a:1 t:1=yes", more: declared, noted: true, change: func(r *store.Result) { r.How = store.Doubtful }, is: "answer"},
 		"the question about it is open (again)": {chat: "u w a:1 t:1=yes", more: declared, open: "1", noted: true, is: "known"},
 	} {

@@ -56,6 +56,8 @@ func (m memory) WasAsked(c agui.Call) (here, somewhere bool, err error) {
 // inputOf returns a request with the messages of a chat, which is written in words:
 //
 //	u           a message of the user
+//	u:1=yes     one that is a decision on call 1, too; see reader
+//	n           a message of the user without an id
 //	w           words of the assistant
 //	a:1,2       calls of the assistant: 1 and 2, each of the tool rm
 //	t:1         the result of call 1
@@ -68,7 +70,13 @@ func inputOf(t *testing.T, chat, more string) *agui.RunInput {
 	for n, word := range strings.Fields(chat) {
 		kind, rest, _ := strings.Cut(word, ":")
 		switch kind {
+		case "n":
+			list = append(list, `{"role":"user","content":"words without an id"}`)
 		case "u":
+			if call, says, decides := strings.Cut(rest, "="); decides {
+				list = append(list, fmt.Sprintf(`{"id":"m%d","role":"user","toolCallId":%q,"content":%q}`, n, call, says))
+				break
+			}
 			list = append(list, fmt.Sprintf(`{"id":"m%d","role":"user","content":"words %d"}`, n, n))
 		case "w":
 			list = append(list, fmt.Sprintf(`{"id":"m%d","role":"assistant","content":"Well."}`, n))
@@ -103,6 +111,8 @@ func chatOf(list []agui.Message) string {
 	for _, m := range list {
 		says := gjson.GetBytes(m.JSON, "content").Str
 		switch {
+		case m.Role == "user" && m.ID == "":
+			words = append(words, "n")
 		case m.Role == "user":
 			words = append(words, "u")
 		case m.Role == "tool" && says == "gone":
@@ -120,8 +130,8 @@ func chatOf(list []agui.Message) string {
 	return strings.Join(words, " ")
 }
 
-// A reader is a dialect that takes tool messages for decisions. A message says yes or no, and what
-// the reader makes of it follows:
+// A reader is a dialect that takes messages on a call for decisions. A message says yes or no, and
+// what the reader makes of it follows:
 //
 //	+kept +past +replaces +unclear      as translate.Reply has it
 //	+calls      its call goes with it
@@ -132,7 +142,7 @@ type reader struct{}
 func (reader) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for at, m := range in.Messages {
-			if m.Role != "tool" {
+			if m.ToolCallID == "" {
 				continue
 			}
 			says, flags, _ := strings.Cut(gjson.GetBytes(m.JSON, "content").Str, "+")

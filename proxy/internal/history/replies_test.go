@@ -61,6 +61,7 @@ func TestWhichMessagesAnswer(t *testing.T) {
 
 		"settled":                          {chat: "u a:1 t:1=yes u", ended: "1=yes", is: "answer", answers: "1=yes"},
 		"another answer to what has ended": {chat: "u a:1 t:1=no u", ended: "1=yes", is: "answer", answers: "1=no"},
+		"settled, and then contradicted":   {chat: "u a:1 t:1=yes t:1=no u", ended: "1=yes", is: "answer known", answers: "1=yes"},
 		"settled before an open question":  {chat: "u a:1 t:1=yes u a:2 t:2=yes", open: "2", ended: "1=yes", is: "settled answer", answers: "2=yes"},
 		"no answer of before":              {chat: "u a:1 t:1=no u a:2 t:2=yes", open: "2", ended: "1=yes", is: "known answer", answers: "2=yes"},
 		"settled, and last":                {chat: "u a:2 t:1=yes", open: "2", ended: "1=yes", is: "settled", answers: "", stray: true},
@@ -71,6 +72,8 @@ func TestWhichMessagesAnswer(t *testing.T) {
 		"nobody knows the question":            {chat: "u a:1 t:1=yes", is: "stray", stray: true},
 		"nobody knows it, and words follow":    {chat: "u a:1 t:1=yes u", is: "stray"},
 		"nobody knows it, and words before":    {chat: "u a:1 u t:1=yes", is: "stray", stray: true},
+		"words in the same message":            {chat: "u a:1 u:1=yes+rest", is: "stray", stray: true},
+		"a message of the user, and no words":  {chat: "u a:1 t:1=yes u:1=yes", is: "stray stray", stray: true},
 		"it says something else, too":          {chat: "u a:1 t:1=yes+rest", is: "stray", stray: true},
 		"an answer follows it":                 {chat: "u a:1,2 t:1=yes t:2=yes", open: "2", is: "stray answer", answers: "2=yes"},
 		"it follows an answer":                 {chat: "u a:1,2 t:2=yes t:1=yes", open: "2", is: "answer stray", answers: "2=yes", stray: true},

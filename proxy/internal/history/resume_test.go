@@ -31,6 +31,7 @@ func TestWhatAResumeGoesOnWith(t *testing.T) {
 		partial bool // a message is missing that the record knows of
 	}{
 		"the whole history":                {chat: "u a:1 u", kept: 2, want: "u a:1 u"},
+		"a message without an id":          {chat: "n a:1 u", kept: 2, want: "n a:1 u"},
 		"no messages":                      {chat: "u a:1", kept: 2, from: 2, want: "u a:1"},
 		"new messages only":                {chat: "u a:1 u", kept: 2, from: 2, want: "u a:1 u"},
 		"nothing is kept":                  {chat: "u a:1 u", want: "u a:1 u"},
@@ -44,6 +45,9 @@ func TestWhatAResumeGoesOnWith(t *testing.T) {
 			p := pauseOn("open", "1")
 			if c.kept > 0 {
 				p.Messages = agui.MessageList(part(in, 0, c.kept))
+				for _, m := range part(in, 0, c.kept) {
+					p.Seen = append(p.Seen, agui.See(m))
+				}
 			}
 			if c.unseen {
 				p.Seen = []agui.SeenMessage{{ID: "gone"}}
@@ -76,6 +80,7 @@ func TestStoredMessagesAreWhole(t *testing.T) {
 		"all":                               {stored: "u a:1 t:1 w", request: "u a:1", want: "u a:1 t:1 w"},
 		"new words of the person":           {stored: "u a:1", request: "u a:1 u", want: "u a:1", partial: true},
 		"an answer whose call has none":     {stored: "u a:1", request: "u a:1 t:1=yes", want: "u a:1 t:1=yes"},
+		"two answers to one call":           {stored: "u a:1", request: "u a:1 t:1=yes t:1=yes", want: "u a:1 t:1=yes"},
 		"an answer to an earlier call":      {stored: "u a:1 u a:2", request: "u a:1 u a:2 t:1=yes", want: "u a:1 t:1=yes u a:2"},
 		"an answer whose call is not there": {stored: "u", request: "u t:9=yes", want: "u"},
 		"an answer whose call has a result": {stored: "u a:1 w t:1", request: "u a:1 t:1=yes", want: "u a:1 w t:1"},
@@ -121,6 +126,7 @@ func TestRepliesBeforeTheQuestion(t *testing.T) {
 	}{
 		"a reply after it":                 {came: "u", shown: "u a:1", later: "u a:1 t:1=yes", is: "answer"},
 		"a reply before it":                {came: "u a:1 t:1=yes", shown: "u a:1 t:1=yes a:1", later: "u a:1 t:1=yes a:1", is: "stray"},
+		"two before it":                    {came: "u a:1 t:1=yes t:1=yes", shown: "u a:1 t:1=yes t:1=yes a:1", later: "u a:1 t:1=yes t:1=yes a:1", is: "stray stray"},
 		"one before it and one after":      {came: "u a:1 t:1=yes", shown: "u a:1 t:1=yes a:1", later: "u a:1 t:1=yes a:1 t:1=yes", is: "stray answer"},
 		"another one after it":             {came: "u a:1 t:1=yes", shown: "u a:1 t:1=yes a:1", later: "u a:1 t:1=yes a:1 t:1=no", is: "stray answer"},
 		"one that the stream told":         {came: "u", shown: "u a:1 t:1=yes a:1", later: "u a:1 t:1=yes a:1", is: "stray"},
@@ -235,5 +241,32 @@ func TestLostQuestions(t *testing.T) {
 	}
 	if v.Spoken = "another"; history.Revive(v, []string{"lost"}) != nil {
 		t.Error("revived before a backend that nobody knows how to tell no")
+	}
+}
+
+// TestWhatOnlyAnswers: a message that repeats an answer to a known question says nothing else.
+// Where the record does not know the question of an entry, any such message does, but for the
+// result of a tool that the request declares.
+func TestWhatOnlyAnswers(t *testing.T) {
+	const resolved = `{"status":"resolved"}`
+	for name, c := range map[string]struct {
+		entry, message string
+		declared       string // a call whose tool the request declares
+		want           bool
+	}{
+		"an answer to a known question":   {entry: "i1", message: "t:1=" + resolved, want: true},
+		"a result of its call":            {entry: "i1", message: "t:1"},
+		"an answer on another call":       {entry: "i1", message: "t:9=" + resolved},
+		"to a question that is forgotten": {entry: "gone", message: "t:9=" + resolved, want: true},
+		"on a call of a declared tool":    {entry: "gone", message: "t:9=" + resolved, declared: "9"},
+		"on the call of a known question": {entry: "gone", message: "t:1=" + resolved, declared: "1", want: true},
+		"words of the person":             {entry: "gone", message: "u"},
+	} {
+		v := viewOf(inputOf(t, c.message, fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved"}]`, c.entry)))
+		v.Record = recordOf("", "1=yes")
+		only := history.OnlyAnswers(v, &contract.Case{Input: *v.Input, Record: *v.Record}, func() map[string]bool { return map[string]bool{c.declared: true} })
+		if got := only(v.Input.Messages[0]); got != c.want {
+			t.Errorf("%s: only an answer: %v, want %v", name, got, c.want)
+		}
 	}
 }
