@@ -28,7 +28,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 # With it a test that ranges over all backends may test nothing (e2e/README.md).
 unexport E2E_FRAMEWORKS
 
-.PHONY: help demo run-demo test tools modules unit race poison fuzz golden lint fmt cover image release deploy e2e chaos newest bench bench-quick ablation micro update browser
+.PHONY: help demo run-demo test tools modules unit race poison turned fuzz golden lint fmt cover image release deploy e2e chaos newest bench bench-quick ablation micro update browser
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,7 +42,7 @@ run-demo: demo ## the same
 # The servers that stores are tested with are installed by the first test that needs one (internal/servers). Elsewhere such
 # a test is skipped where its server is missing; here it fails.
 test: export TEST_SERVERS := required
-test: tools modules lint race poison deploy e2e bench-quick ## everything; installs what it needs into ignored folders
+test: tools modules lint race poison turned deploy e2e bench-quick ## everything; installs what it needs into ignored folders
 
 tools: # says in one line what is missing on this machine
 	@missing=(); \
@@ -92,6 +92,9 @@ poison: ## the tests of streams, with bytes overwritten as soon as nobody may re
 	$(GO) vet -tags poison ./internal/... ./proxy/... ./translate/...
 	$(GO) test -tags poison -count=1 ./internal/sse ./proxy/internal/... ./translate/requestapproval
 	$(GO) test -tags poison -count=1 -run 'Golden|Stream|Resume|Pause|Foreign|Row|Claim|Exchange|ContractOf' ./proxy
+
+turned: ## turns two orders round in a copy (claim before send, save before tell), and sees the tests fail that hold them
+	$(GO) test -tags turned -count=1 -timeout 20m -run '^TestTurned$$' ./internal/repo
 
 # golang/go#75804: up to Go 1.26 the end of the time can be reported as a failure. A real one names its input.
 # Without the limit most of so short a run goes into making inputs smaller that only reach new code. A failing input is
