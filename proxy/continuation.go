@@ -3,7 +3,6 @@ package proxy
 import (
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/history"
-	"holdpoint/store"
 )
 
 // A backend may run open calls of a history (translate.Continuer). Here a run notes which calls it
@@ -15,39 +14,6 @@ type callKey = history.CallKey
 // callScope is whose threads may hold a call of the run.
 func (r *run) callScope() history.Scope {
 	return history.Scope{Tenant: r.who.Tenant, Agent: r.h.opts.Agent, Path: r.request.path, Owner: r.ledger.Owner}
-}
-
-// noteOpenCalls notes the calls that a run left open which ended well and asked nothing. The record
-// notes them if the run also left a call of a declared tool open: its result may come after a
-// restart, or to another replica.
-func (r *run) noteOpenCalls() {
-	if len(r.openCalls) == 0 {
-		return
-	}
-	if v := r.view(); !v.RunsOpenCalls() {
-		return
-	}
-	var calls []agui.AskedCall
-	mixed := false
-	for _, c := range r.openCalls {
-		if c.Own {
-			mixed = true
-		} else if call, known := r.transcript.AskedCall(c.ID); known {
-			calls = append(calls, call)
-		}
-	}
-	keys := history.CallKeys(r.callScope(), calls)
-	texts := make([]string, len(keys))
-	for n, key := range keys {
-		r.h.leftOpen.Add(key, struct{}{})
-		texts[n] = key.Text()
-	}
-	if len(keys) == 0 || !mixed || r.h.opts.StoreInMemory {
-		return
-	}
-	if err := r.ledger.RememberAt(r.callsKey(), history.NoteOf(history.OpenPrefix, texts), store.MaxNotes); err != nil {
-		r.log.Error("calls that the run left open are not noted by the store: after a restart they are not handed on", "calls", len(keys), "err", err)
-	}
 }
 
 // withholdOpenCalls takes calls out of the messages that must not reach the backend. p is the pause

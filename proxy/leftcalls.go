@@ -38,36 +38,34 @@ func (r *run) noteCall(ev agui.Event) {
 }
 
 // keepOpenCalls remembers the calls that a run left to the client. plainly reports that the run
-// ended well and asked nothing: then a call that the request does not declare is the client's to
-// answer, too. It is called once the claim has ended.
+// ended well and asked nothing. It is called once the claim has ended.
 func (r *run) keepOpenCalls(plainly bool) {
-	r.noteReused()
-	var own []history.StreamCall
-	for _, c := range r.openCalls {
-		if c.Own || plainly {
-			r.h.passed.Add(history.NewThreadCall(r.callsKey(), c.ID, c.Own), struct{}{})
-		}
-		if c.Own {
-			own = append(own, c)
-		}
-	}
-	r.openCalls = nil
-	r.noteLeft(own)
-}
-
-// noteLeft notes in the record which calls of the client's own tools a run has left to it, where a
-// backend could take the answer for a decision.
-func (r *run) noteLeft(own []history.StreamCall) {
-	reader, ok := r.h.opts.Dialect.(translate.DecisionReader)
-	if len(own) == 0 || !ok || r.h.opts.StoreInMemory || !reader.ReadsDecisions(r.spoken()) {
+	if len(r.openCalls) == 0 {
 		return
 	}
-	hashes := make([]string, len(own))
-	for n, c := range own {
-		hashes[n] = history.LeftHash(r.callsKey(), c.ID)
+	v := r.view()
+	left := r.openCalls.Left(&v, r.transcript.AskedCall, plainly)
+	r.openCalls = nil
+	for _, key := range left.Open {
+		r.h.leftOpen.Add(key, struct{}{})
 	}
-	if err := r.ledger.RememberAt(r.callsKey(), history.NoteOf(history.LeftPrefix, hashes), store.MaxNotes); err != nil {
-		r.log.Error("calls of the client's own tools are not noted by the store: after a restart, and at another replica, its answers to them may be refused", "calls", len(own), "err", err)
+	for _, call := range left.Passed {
+		r.h.passed.Add(call, struct{}{})
+	}
+	if left.OpenNote != nil {
+		if err := r.ledger.RememberAt(v.Thread, *left.OpenNote, store.MaxNotes); err != nil {
+			r.log.Error("calls that the run left open are not noted by the store: after a restart they are not handed on", "calls", len(left.Open), "err", err)
+		}
+	}
+	for _, c := range left.Reused {
+		if err := r.ledger.Remember(c.Note, store.MaxNotes); err != nil {
+			r.log.Error("a call that began again is not noted by the store: the client's answer to it may be refused", "call", agui.Cut(c.Call), "err", err)
+		}
+	}
+	if left.OwnNote != nil {
+		if err := r.ledger.RememberAt(v.Thread, *left.OwnNote, store.MaxNotes); err != nil {
+			r.log.Error("calls of the client's own tools are not noted by the store: after a restart, and at another replica, its answers to them may be refused", "calls", left.Own, "err", err)
+		}
 	}
 }
 
@@ -128,20 +126,5 @@ func (r *run) forgetNoted(prefix, hash string) {
 		}
 		r.record.Notes = slices.Clone(r.record.Notes) // it may be the store's own
 		r.record.Notes[n] = note                      // another call of the note may ask, too
-	}
-}
-
-// noteReused notes in the record which of the calls that the stream leaves to the client have the
-// id of one that asked. It is called once the claim has ended. If the store cannot be asked, such a
-// call is held.
-func (r *run) noteReused() {
-	for _, c := range r.openCalls {
-		p, _ := history.AskedBy(&r.record, c.ID)
-		if !c.Own || p == nil {
-			continue
-		}
-		if err := r.ledger.Remember(store.Note{ID: history.ReusedNote(p.ID, c.ID), Text: []byte(`{}`)}, store.MaxNotes); err != nil {
-			r.log.Error("a call that began again is not noted by the store: the client's answer to it may be refused", "call", agui.Cut(c.ID), "err", err)
-		}
 	}
 }

@@ -58,11 +58,7 @@ func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
 	if k.Pause != nil || ends && k.Open == nil {
 		k.Own = r.listener().OwnResults(&r.knownCalls, r.record.Pause, k.Pause, ends && (k.Doubtful || k.Aftermath(o) == tell.MayHaveRun))
 	}
-	plainly := ends && o.Finish.Type == agui.RunFinished
-	if plainly {
-		r.noteOpenCalls() // before the other forgets them
-	}
-	r.keepOpenCalls(plainly)
+	r.keepOpenCalls(ends && o.Finish.Type == agui.RunFinished)
 	return k
 }
 

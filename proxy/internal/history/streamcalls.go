@@ -74,9 +74,69 @@ func (s *StreamCalls) Forget(call string) {
 	*s = slices.DeleteFunc(*s, func(c StreamCall) bool { return c.ID == call })
 }
 
-// NoteOf returns the note of a record that holds calls, by their hashes. Equal ones are one note.
-func NoteOf(prefix string, hashes []string) store.Note {
+// Left is what is to be remembered of the calls that a run has left to its client.
+type Left struct {
+	Passed []ThreadCall // calls that the client may answer
+	Open   []CallKey    // calls that a later request may bring without a result
+	// OpenNote is the note of Open, and OwnNote that of the calls of the client's own tools. They are
+	// for the record of View.Thread. Own counts the calls in OwnNote. A note is nil if none is needed.
+	OpenNote, OwnNote *store.Note
+	Own               int
+	Reused            []ReusedCall // for the record of the view
+}
+
+// A ReusedCall is a call that has the id of one that asked, with the note of that.
+type ReusedCall struct {
+	Call string
+	Note store.Note
+}
+
+// Left returns what is to be remembered of the calls. plainly reports that the run ended well and
+// asked nothing: then a call that the request does not declare is the client's to answer, too, and
+// may come again without a result. asked returns a call as the client was shown it.
+//
+// The record notes the open calls if the run also left one of a declared tool open, because the
+// result of that may come after a restart, or to another replica. It notes the calls of the
+// client's own tools where a backend could take the answer for a decision.
+func (s StreamCalls) Left(v *View, asked func(call string) (agui.AskedCall, bool), plainly bool) Left {
+	var left Left
+	runs := plainly && v.RunsOpenCalls()
+	var own []string
+	var open []agui.AskedCall
+	for _, c := range s {
+		if c.Own || plainly {
+			left.Passed = append(left.Passed, NewThreadCall(v.Thread, c.ID, c.Own))
+		}
+		if !c.Own {
+			if !runs {
+				continue
+			}
+			if call, known := asked(c.ID); known {
+				open = append(open, call)
+			}
+			continue
+		}
+		own = append(own, LeftHash(v.Thread, c.ID))
+		if p, _ := AskedBy(v.Record, c.ID); p != nil {
+			left.Reused = append(left.Reused, ReusedCall{c.ID, store.Note{ID: ReusedNote(p.ID, c.ID), Text: []byte(`{}`)}})
+		}
+	}
+	if left.Open = CallKeys(v.Scope, open); len(left.Open) > 0 && len(own) > 0 && !v.InMemory {
+		texts := make([]string, len(left.Open))
+		for n, key := range left.Open {
+			texts[n] = key.Text()
+		}
+		left.OpenNote = noteOf(OpenPrefix, texts)
+	}
+	if reader := v.Dialect.Decisions; len(own) > 0 && reader != nil && !v.InMemory && reader.ReadsDecisions(v.Spoken) {
+		left.OwnNote, left.Own = noteOf(LeftPrefix, own), len(own)
+	}
+	return left
+}
+
+// noteOf returns the note of a record that holds calls, by their hashes. Equal ones are one note.
+func noteOf(prefix string, hashes []string) *store.Note {
 	text := agui.MustMarshal(hashes)
 	sum := sha256.Sum256(text)
-	return store.Note{ID: prefix + ids.Hex(sum[:16]), Text: text}
+	return &store.Note{ID: prefix + ids.Hex(sum[:16]), Text: text}
 }

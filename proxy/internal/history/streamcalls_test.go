@@ -74,8 +74,80 @@ func TestCallsThatAStreamLeaves(t *testing.T) {
 	if stream.Forget("c2"); stream[0].ID != "c3" {
 		t.Errorf("after c2 is forgotten the first is %s", stream[0].ID)
 	}
-	one, same, other := history.NoteOf("left ", []string{"a", "b"}), history.NoteOf("left ", []string{"a", "b"}), history.NoteOf("left ", []string{"a"})
-	if one.ID != same.ID || one.ID == other.ID || string(one.Text) != `["a","b"]` {
-		t.Errorf("the notes are %s %s, %s and %s", one.ID, one.Text, same.ID, other.ID)
+}
+
+// TestWhatIsRememberedOfLeftCalls: what the process and the record remember of the calls that a run
+// has left to its client.
+func TestWhatIsRememberedOfLeftCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls    string // own:1 one of the client's tools, 1 another
+		plainly  bool   // the run ended well and asked nothing
+		open     string // a call that the record's question is about
+		inMemory bool   // the store loses its records with the process
+		another  bool   // the backend runs no open calls, and reads no decisions
+		passed   string
+		kept     string // calls that may come again without a result
+		notes    string // of the record
+	}{
+		"nothing":                             {plainly: true},
+		"a call":                              {calls: "1", plainly: true, passed: "1", kept: "1"},
+		"of a run that failed":                {calls: "1"},
+		"one of the client's tools":           {calls: "own:2", plainly: true, passed: "own:2", notes: "left"},
+		"of a run that failed, too":           {calls: "own:2", passed: "own:2", notes: "left"},
+		"one of each":                         {calls: "1 own:2", plainly: true, passed: "1 own:2", kept: "1", notes: "open left"},
+		"and the store forgets":               {calls: "1 own:2", plainly: true, inMemory: true, passed: "1 own:2", kept: "1"},
+		"before another backend":              {calls: "1 own:2", plainly: true, another: true, passed: "1 own:2"},
+		"one with the id of a question's":     {calls: "own:2", plainly: true, open: "2", passed: "own:2", notes: "reused:2 left"},
+		"a call that is not the client's own": {calls: "2", plainly: true, open: "2", passed: "2", kept: "2"},
+		"one that is not known in full":       {calls: "large", plainly: true, passed: "large"},
+		"one that the transcript lacks":       {calls: "lost own:2", plainly: true, passed: "lost own:2", notes: "left"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(inputOf(t, "u", ""))
+			v.Record, v.Thread, v.InMemory, v.Spoken = recordOf(c.open, ""), "key", c.inMemory, "fake"
+			if !c.another {
+				v.Dialect.Continuer, v.Dialect.Decisions = continuer{}, decider{}
+			}
+			asked := func(id string) (agui.AskedCall, bool) {
+				return agui.AskedCall{ID: id, Name: "rm", Args: "{}", Unknown: id == "large"}, id != "lost"
+			}
+			var stream history.StreamCalls
+			names, keys := map[history.ThreadCall]string{}, map[history.CallKey]string{}
+			for _, word := range strings.Fields(c.calls) {
+				id, own := strings.CutPrefix(word, "own:")
+				stream = append(stream, history.StreamCall{ID: id, Own: own})
+				names[history.NewThreadCall("key", id, own)] = word
+				keys[history.NewCallKey(v.Scope, agui.Call{ID: id, Name: "rm", Args: "{}"})] = id
+			}
+			left := stream.Left(v, asked, c.plainly)
+			var passed, kept, notes []string
+			for _, call := range left.Passed {
+				passed = append(passed, names[call])
+			}
+			for _, key := range left.Open {
+				kept = append(kept, keys[key])
+			}
+			if left.OpenNote != nil {
+				notes = append(notes, "open")
+				if v.Record.Notes = append(v.Record.Notes, *left.OpenNote); !history.IsNotedOpen(v.Record, left.Open[0]) {
+					t.Error("the note does not hold the call")
+				}
+			}
+			for _, call := range left.Reused {
+				notes = append(notes, "reused:"+call.Call)
+			}
+			if left.OwnNote != nil {
+				if notes = append(notes, "left"); !strings.HasPrefix(left.OwnNote.ID, history.LeftPrefix) || left.Own != 1 {
+					t.Errorf("the note %s is of %d calls", left.OwnNote.ID, left.Own)
+				}
+			}
+			for what, got := range map[string][2]string{
+				"passed": {strings.Join(passed, " "), c.passed}, "kept": {strings.Join(kept, " "), c.kept}, "notes": {strings.Join(notes, " "), c.notes},
+			} {
+				if got[0] != got[1] {
+					t.Errorf("%s: %q, want %q", what, got[0], got[1])
+				}
+			}
+		})
 	}
 }
