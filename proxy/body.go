@@ -133,7 +133,7 @@ func (b *body) emit(ev agui.Event) {
 			ev = b.r.told.Distinct(b.r.knownCalls.Separate(ev), b.r.transcript)
 		}
 		for _, own := range b.r.callOf(ev) {
-			b.out.Event(own)
+			b.give(own)
 		}
 		b.r.knownCalls.Answered(ev)
 	case agui.CallStart, agui.CallArgs, agui.CallEnd, agui.CallChunk:
@@ -144,7 +144,7 @@ func (b *body) emit(ev agui.Event) {
 			c.Begin(ev)
 			if c.Recorded {
 				b.r.transcript.Repeat(ev)
-				b.out.Event(ev)
+				b.give(ev)
 				return
 			}
 		}

@@ -45,18 +45,23 @@ func (r *run) callOf(result agui.Event) []agui.Event {
 	return events
 }
 
-// withCalls returns events that end an exchange, each result after its call.
+// withCalls returns events that end an exchange, each result after its call, and records them. What
+// callOf has recorded already is not recorded again.
 func (r *run) withCalls(events []agui.Event) []agui.Event {
-	if !r.knownCalls.Lacks() {
-		return events
+	with, lacks := events, r.knownCalls.Lacks()
+	if lacks {
+		with = nil
 	}
-	var with []agui.Event
 	for _, ev := range events {
 		if ev.Type == agui.CallResult {
-			with = append(with, r.callOf(ev)...)
+			with = append(with, r.callOf(ev)...) // none if the client lacks none
 			r.knownCalls.Answered(ev)
 		}
-		with = append(with, ev)
+		if lacks {
+			with = append(with, ev)
+		}
+		r.noteCall(ev)
+		r.transcript.Add(ev)
 	}
 	return with
 }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -513,6 +514,67 @@ func TestCallOfALoneResult(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCallOfALoneResultIsRecordedOnce: a call that only the question knows is told in front of its
+// result, also where the dialect holds the result back until the end. The record has its arguments
+// once: they go to the backend with the next message.
+func TestCallOfALoneResultIsRecordedOnce(t *testing.T) {
+	const result = `{"type":"TOOL_CALL_RESULT","messageId":"tm1","toolCallId":"c1","content":"done"}`
+	for name, held := range map[string]bool{"in the stream": false, "held back until the end": true} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				switch {
+				case n == 1:
+					sendStream(w, streamOf(started, asks))
+				case held:
+					sendStream(w, streamOf(started, finished))
+				default:
+					sendStream(w, streamOf(started, result, finished))
+				}
+			})
+			g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
+				res := translate.Result{Finish: agui.NewEvent([]byte(finished))}
+				if e.Event.Get("outcome.type").Str == "interrupt" {
+					res.Spoke = "fake"
+					res.Asked.Interrupts = []agui.Interrupt{{
+						Native: "n1", Object: []byte(`{"reason":"tool_call","toolCallId":"c1"}`), Calls: []agui.AskedCall{{ID: "c1", Name: "rm", Args: `{"path":"a"}`}},
+					}}
+				} else if held {
+					res.Before = []agui.Event{agui.NewEvent([]byte(result))}
+				}
+				return res, nil
+			}
+			g.do(`{"threadId":"t","runId":"r1","messages":[` + oldUser + `]}`)
+			answer := `{"threadId":"t","runId":"r2","messages":[` + oldUser + `]` + resumeWith(yes("n1~id1")) + `}`
+			wantTypes(t, g.do(answer), "RUN_STARTED TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END TOOL_CALL_RESULT RUN_FINISHED")
+			kept := regexp.MustCompile(`"arguments":"[^,]*"`).FindAllString(g.do(strings.Replace(answer, "r2", "r3", 1)), -1)
+			if len(kept) != 1 || kept[0] != `"arguments":"{\"path\":\"a\"}"` {
+				t.Errorf("the record keeps %q", kept)
+			}
+		})
+	}
+}
+
+// TestCallInChunksAgain: a backend that tells the call again in chunks on the resume. AGUI.Client
+// lacks the call, because it leaves out the message that asked, and throws at a chunk.
+func TestCallInChunksAgain(t *testing.T) {
+	const (
+		chunk  = `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"rm","delta":"{\"path\":"}`
+		rest   = `{"type":"TOOL_CALL_CHUNK","delta":"\"a\"}"}`
+		result = `{"type":"TOOL_CALL_RESULT","messageId":"tm1","toolCallId":"c1","content":"done"}`
+		asks   = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"tool_call","toolCallId":"c1"}]}}`
+	)
+	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			sendStream(w, streamOf(append(append([]string{started}, streams("c1", "rm", `{"path":"a"}`, "")...), asks)...))
+			return
+		}
+		sendStream(w, streamOf(started, chunk, rest, result, finished))
+	})
+	g.do(sdkRequest)
+	wantTypes(t, g.do(strings.Replace(sdkRequest, `"messages"`, strings.TrimPrefix(resumeWith(yes("n1~id1")), ",")+`,"messages"`, 1)),
+		"RUN_STARTED TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_ARGS TOOL_CALL_END TOOL_CALL_RESULT RUN_FINISHED")
 }
 
 func TestOpenItemsAreClosedBeforeAPause(t *testing.T) {

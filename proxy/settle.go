@@ -47,10 +47,6 @@ func (r *run) ended(e *settle.End) (res translate.Result, calls []agui.Call, fai
 		res, failed = translate.Result{Fate: res.Fate}, r.translationError(err)
 	}
 	res.Before = r.withCalls(res.Before)
-	for _, ev := range res.Before {
-		r.noteCall(ev)
-		r.transcript.Add(ev)
-	}
 	if res.Spoke != "" {
 		r.exchange.dialect = res.Spoke
 	}
