@@ -101,6 +101,9 @@ func (h *Handler) Lacks(p *agui.Pause) []agui.Lack {
 	if p.Going.Input == nil && !slices.Contains(list, agui.NoInput) {
 		list = append(list, agui.NoInput)
 	}
+	if p.Origin.Wire != "" && !slices.Contains(list, agui.NoForm) {
+		list = append(list, agui.NoForm) // a later Holdpoint has told it in a form that is not known here
+	}
 	if o.Home != "" && p.Going.Home == "" {
 		list = append(list, agui.NoHome)
 	}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,5 +92,23 @@ func TestRequesterAsShown(t *testing.T) {
 		if name := o.Requester == "ann"; name != (shown == principal.ShowName) || (o.RequesterHash != "") != (shown == principal.ShowHash) {
 			t.Errorf("%s: requester %q, hash %q", shown, o.Requester, o.RequesterHash)
 		}
+	}
+}
+
+// TestWireOfARecord: a record names the protocol of its client only if that is not AG-UI, so no
+// record of today changes. A pause of another protocol waits for its own client.
+func TestWireOfARecord(t *testing.T) {
+	d := newDeskRig(t, nil)
+	p := d.record().Pause
+	if text := string(agui.MustMarshal(p.Origin)); strings.Contains(text, "wire") || p.Origin.Wire != "" {
+		t.Errorf("AG-UI is named: %s", text)
+	}
+	if lacks := d.h.Lacks(p); lacks != nil {
+		t.Fatalf("lacks %v", lacks)
+	}
+	origin, other := *p.Origin, *p // the record is the store's own
+	origin.Wire, other.Origin = "ai-sdk", &origin
+	if lacks := d.h.Lacks(&other); !slices.Equal(lacks, []agui.Lack{agui.NoForm}) {
+		t.Errorf("of another wire: lacks %v", lacks)
 	}
 }

@@ -25,6 +25,8 @@ type Origin struct {
 	Trace string `json:"trace,omitempty"`
 	// Shown is the form in which the client was told of the pause: outcome, both or native.
 	Shown string `json:"shown,omitempty"`
+	// Wire is the protocol that the client speaks. "" is AG-UI, the only one so far.
+	Wire string `json:"wire,omitempty"`
 }
 
 // AskedDigest is a digest of exactly what was asked, and of whom: "sha256:" and 64 hex digits. The
