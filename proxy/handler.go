@@ -49,7 +49,7 @@ type Handler struct {
 	routes   routes
 	agents   agentPaths
 	passed   *lru.Cache[passedCall, struct{}] // calls that the client answers past us, see noteCall
-	leftOpen *lru.Cache[callKey, struct{}]    // see continuation.go
+	leftOpen *lru.Cache[callKey, struct{}]    // see leftcalls.go
 	named    *lru.Cache[store.Key, []string]  // by thread: questions that clients named, see noteNamed
 	warned   sync.Map                         // what is logged once
 

@@ -5,6 +5,7 @@ import (
 	"holdpoint/internal/contract"
 	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/settle"
+	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -18,7 +19,7 @@ func (r *run) view() history.View {
 		Input: &r.in, Record: &r.record, Linked: r.linked, Dialect: history.AbilitiesOf(r.h.opts.Dialect),
 		Spoken: r.spoken(), Backend: r.backend(), Show: r.show,
 		NeedsResult: r.request.client.NeedsResult(), Carries: r.readFor.carries, NotAsked: r.notAsked != nil, InMemory: r.h.opts.StoreInMemory,
-		Thread: r.callsKey(), Scope: r.callScope(),
+		Thread: r.callsKey(), Scope: history.Scope{Tenant: r.who.Tenant, Agent: r.h.opts.Agent, Path: r.request.path, Owner: r.ledger.Owner},
 		Memory: r,
 	}
 }
@@ -55,13 +56,6 @@ func (r *run) withMessages(list []agui.Message) {
 	}
 }
 
-// unasked returns a call that the request's last messages decide on, although nobody knows that it
-// asked. It is "" if there is no such call.
-func (r *run) unasked() string {
-	v := r.view()
-	return history.Unasked(&v)
-}
-
 // cleanPass makes the input of an ordinary run what the dialect gets. The body is written at most
 // once.
 func (r *run) cleanPass(leave contract.Leave) {
@@ -95,6 +89,28 @@ func (r *run) disarm() {
 	r.log.Warn("messages that could be read as decisions made harmless: nobody knows that their calls asked", "messages", count)
 }
 
+// withholdOpenCalls takes calls out of the messages that must not reach the backend. p is the pause
+// that the request answers, nil if there is none. It returns the messages that have changed, by
+// their bytes before.
+func (r *run) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
+	v := r.view()
+	out := history.WithholdOpenCalls(&v, p, r.hasLostQuestion())
+	if out.Failed != nil {
+		r.log.Warn("calls without a result are taken out of the messages: the store cannot say whether a question was about them", "err", out.Failed)
+	}
+	if out.Edited == nil {
+		return nil
+	}
+	r.in = out.Input
+	if out.Unknown > 0 {
+		r.log.Warn("calls without a result taken out of the messages: the backend may run them, and no run is known that left them to the client", "calls", out.Unknown)
+	}
+	if out.Abandoned > 0 {
+		r.log.Warn("calls without a result taken out of the messages: their question is lost, and the backend keeps nothing and would refuse the history", "calls", out.Abandoned)
+	}
+	return out.Edited
+}
+
 // stood returns the replies to a pause's questions that are there before it asks.
 func (r *run) stood(p *agui.Pause) ([]agui.StoodReply, error) {
 	reader, ok := r.h.opts.Dialect.(translate.HistoryReader)
@@ -113,6 +129,20 @@ func (r *run) stood(p *agui.Pause) ([]agui.StoodReply, error) {
 type requestAnswers struct {
 	list   []agui.Answer  // nil if it answers nothing
 	unread *agui.RunError // why the answers could not be read
+}
+
+// resumeTranscript returns the transcript that a resumed run begins with.
+func (r *run) resumeTranscript(p *agui.Pause) *transcript.Transcript {
+	list, whole := history.ResumeMessages(&r.in, p, r.replies, r.request.ours)
+	state := history.ResumeState(&r.in, p)
+	t := transcript.New(r.h.opts.TranscriptBytes, list, state)
+	if p.Stripped && !agui.HasMembers(state) {
+		t.ForgetState()
+	}
+	if !whole {
+		t.ForgetMessages() // the record could not keep a message that the request does not bring either
+	}
+	return t
 }
 
 // onlyAnswers returns a function that reports whether a message of the request answers a question

@@ -60,7 +60,8 @@ func (r *run) read() error {
 func (r *run) rule() contract.Ruling {
 	c := r.newCase()
 	c.Stray, c.StrayNames = r.replies.EndInStray(&r.in, r.record.Pause)
-	c.Unasked = r.unasked()
+	v := r.view()
+	c.Unasked = history.Unasked(&v)
 	return contract.Judge(c)
 }
 

@@ -25,6 +25,9 @@ const (
 // A passedCall is a hash of a thread's key and the id of a call.
 type passedCall = history.ThreadCall
 
+// A callKey is a hash of a call and of whose threads may hold it.
+type callKey = history.CallKey
+
 // noteCall notes a call of the stream, and its result. A call of a tool that the request declares
 // is the client's own.
 func (r *run) noteCall(ev agui.Event) {
@@ -89,15 +92,15 @@ func (r *run) LeftOpen(key callKey) bool { return r.h.leftOpen.Contains(key) }
 // forgetCalls takes back that the calls of a pause's questions were left to the client, or left
 // open. Ids of some models repeat, and the record knows the calls of a question for a time only.
 func (r *run) forgetCalls(p *agui.Pause) {
-	thread := r.callsKey()
+	v := r.view()
 	if len(r.openCalls) > 0 || len(r.record.Notes) > 0 || r.h.passed.Len() > 0 {
 		for n := range p.Interrupts {
 			for _, call := range history.CallsOf(&p.Interrupts[n]) {
 				r.openCalls.Forget(call)
-				r.h.passed.Remove(history.NewThreadCall(thread, call, true))
-				r.h.passed.Remove(history.NewThreadCall(thread, call, false))
+				r.h.passed.Remove(history.NewThreadCall(v.Thread, call, true))
+				r.h.passed.Remove(history.NewThreadCall(v.Thread, call, false))
 				if len(r.record.Notes) > 0 {
-					r.forgetNoted(history.LeftPrefix, history.LeftHash(thread, call))
+					r.forgetNoted(history.LeftPrefix, history.LeftHash(v.Thread, call))
 				}
 			}
 		}
@@ -106,7 +109,7 @@ func (r *run) forgetCalls(p *agui.Pause) {
 		return
 	}
 	for n := range p.Interrupts {
-		for _, key := range history.CallKeys(r.callScope(), p.Interrupts[n].Calls) {
+		for _, key := range history.CallKeys(v.Scope, p.Interrupts[n].Calls) {
 			r.h.leftOpen.Remove(key)
 			r.forgetNoted(history.OpenPrefix, key.Text())
 		}
