@@ -16,15 +16,3 @@ func (b *messagesBesideAnswers) takenBy(out *translate.Out) {
 		*b = out.Left
 	}
 }
-
-// seen is the set of them, nil if there are none.
-func (b messagesBesideAnswers) seen() map[agui.SeenMessage]bool {
-	if len(b) == 0 {
-		return nil
-	}
-	set := make(map[agui.SeenMessage]bool, len(b))
-	for _, m := range b {
-		set[agui.See(m)] = true
-	}
-	return set
-}

@@ -25,27 +25,6 @@ type request struct {
 	ours    bool   // nobody reads what it is told, see Handler.Carry
 }
 
-// calls are the ids of the calls in the client's history.
-func (r *request) calls() map[string]bool {
-	ids := map[string]bool{}
-	for _, m := range r.input.Messages {
-		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-			ids[c.Get("id").Str] = true
-		}
-	}
-	return ids
-}
-
-// hasResult says whether the messages hold a result of the call.
-func (r *request) hasResult(call string) bool {
-	for _, m := range r.input.Messages {
-		if m.Role == "tool" && gjson.GetBytes(m.JSON, "toolCallId").Str == call {
-			return true
-		}
-	}
-	return false
-}
-
 // declaredCalls are the ids of the calls in the client's history whose tools the request declares.
 func (r *request) declaredCalls() map[string]bool {
 	ids := map[string]bool{}
