@@ -15,25 +15,14 @@ import (
 // in two events: RUN_FINISHED says what is open now, and a late RUN_ERROR gives the reason. AG-UI
 // 1.0 allows that one event behind the end of a run.
 
-// question tells an open pause in the form that the client is shown: the backend's announcement
-// (announce), what else there is to tell, the end. untaken reports that the backend has not taken
-// messages.
-func (l *Listener) question(p *agui.Pause, announce, more []agui.Event, untaken bool) []agui.Event {
-	q := client.Question{Pause: p, Announced: announce, More: more, NotTaken: untaken}
-	if l.Stream != nil {
-		q.Unclosed = l.Stream.Unclosed(false)
-	}
-	return l.Question(q)
-}
-
 // questionAgain tells the pause of the record as it stands, whatever this request has brought, and
 // why it is told again.
 func (l *Listener) questionAgain(p *agui.Pause, why *client.Refusal) []agui.Event {
 	if l.ownForm() {
-		return l.question(p, l.Announcement(p), nil, false)
+		return l.Question(client.Question{Pause: p, Announced: l.Announcement(p)})
 	}
 	told := client.WithRefusal(l.WithRetoldIDs(p), why)
-	events := append(l.CallsAgain(p, l.Calls), l.question(told, l.Announcement(p), nil, false)...)
+	events := append(l.CallsAgain(p, l.Calls), l.Question(client.Question{Pause: told, Announced: l.Announcement(p)})...)
 	last := len(events) - 1
 	events[last] = l.Explained(events[last], why)
 	return events

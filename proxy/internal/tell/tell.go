@@ -89,18 +89,21 @@ func Ended(l *Listener, o *settle.Outcome, k *Kept) Said {
 // stands the late RUN_ERROR.
 func asked(l *Listener, o *settle.Outcome, k *Kept) Said {
 	said := Said{Outcome: "interrupt", Paused: k.Pause}
-	before, announce := o.Before, []agui.Event(nil)
+	q := client.Question{Pause: k.Pause, More: o.Before, NotTaken: len(o.Beside) > 0}
 	if !o.Announced {
-		announce = l.Announcement(k.Pause)
+		q.Announced = l.Announcement(k.Pause)
 	}
-	if !l.ownForm() { // nothing is made for such a client
-		before = append(before, l.Stream.Unclosed(false)...)
+	if unclosed := l.Stream.Unclosed(false); l.ownForm() {
+		q.Unclosed = unclosed // nothing is made for such a client, but for a question told as a text
+	} else {
+		q.More = append(q.More, unclosed...)
 	}
-	before = append(before, k.Own...)
+	q.More = append(q.More, k.Own...)
 	if !l.ownForm() {
-		before, said.Omitted = client.AppendSnapshots(before, &o.Shown, l.Withheld, len(o.Beside) > 0)
+		q.More, said.Omitted = client.AppendSnapshots(q.More, &o.Shown, l.Withheld, q.NotTaken)
 	}
-	said.Events = l.question(k.Pause, announce, append(before, k.Subagents...), len(o.Beside) > 0)
+	q.More = append(q.More, k.Subagents...)
+	said.Events = l.Question(q)
 	last := &said.Events[len(said.Events)-1]
 	*last = l.withNotTaken(*last)
 	if o.Failure == nil || last.Type != agui.RunFinished {
@@ -111,7 +114,7 @@ func asked(l *Listener, o *settle.Outcome, k *Kept) Said {
 		why := RefusalOf(o.Failure.Event, aftermathOf(o.Failure.How))
 		*last = l.Explained(client.ExplainedQuestions(*last, why), why)
 	}
-	if !l.Page {
+	if l.TakesErrorAfterQuestions(true) {
 		said.Events = append(said.Events, o.Failure.Event)
 	}
 	return said
@@ -202,7 +205,7 @@ func Again(l *Listener, rec *store.Record, kept Fetched) Said {
 		shown = l.stored(kept, settle.AskedRef(p), p.Seen)
 	}
 	events := append([]agui.Event{l.Start()}, l.CallsAgain(p, l.Calls)...)
-	events = append(events, l.question(l.WithRetoldIDs(p), l.Announcement(p), shown, false)...)
+	events = append(events, l.Question(client.Question{Pause: l.WithRetoldIDs(p), Announced: l.Announcement(p), More: shown})...)
 	return Said{Events: events, Outcome: "interrupt again", Paused: p}
 }
 
