@@ -107,13 +107,13 @@ func sameList(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// countLeftovers finds the calls that have several tool messages. Of those the ones go that only
-// repeat an answer, until one is left.
+// countLeftovers finds the calls that have several tool messages, beside those that go anyway. Of
+// those the ones go that only repeat an answer, until one is left.
 func (c *cleaning) countLeftovers(list []agui.Message) {
 	count := map[string]int{}
 	several := false
 	for n := range list {
-		if m := &list[n]; m.Role == "tool" && m.ToolCallID != "" {
+		if m := &list[n]; m.Role == "tool" && m.ToolCallID != "" && !c.goes(n) {
 			count[m.ToolCallID]++
 			several = several || count[m.ToolCallID] > 1
 		}
@@ -122,6 +122,9 @@ func (c *cleaning) countLeftovers(list []agui.Message) {
 		c.countByCall(list)
 	}
 }
+
+// goes reports whether nothing remains of the message at a place, whatever others say.
+func (c *cleaning) goes(at int) bool { return c.out[at] && c.rest[at] == nil }
 
 // A callAt is a call by the place of its message and its id. Ids of some models repeat, and each of
 // their calls needs a result. The place is -1 if there is no such call before.
@@ -136,6 +139,9 @@ func (c *cleaning) countByCall(list []agui.Message) {
 	for n := range list {
 		m := &list[n]
 		if m.Role == "tool" && m.ToolCallID != "" {
+			if c.goes(n) {
+				continue
+			}
 			of := callAt{-1, m.ToolCallID}
 			if place, ok := last[of.id]; ok {
 				of.place = place

@@ -33,6 +33,7 @@ func TestWhatGoesToTheBackend(t *testing.T) {
 		"settled, and kept":                    {chat: "u a:1 t:1=yes+kept u", ended: "1=yes"},
 		"settled, kept, and not in its place":  {chat: "u a:1 u t:1=yes+kept u", ended: "1=yes", want: "u a:1 u u"},
 		"settled, kept, and there twice":       {chat: "u a:1 t:1=yes+kept t:1=yes+kept u", ended: "1=yes", native: native, want: "u a:1 t:1=yes+kept u"},
+		"there twice, another client":          {chat: "u a:1 t:1=yes+kept t:1=yes+kept u", ended: "1=yes", want: "u a:1 t:1=yes+kept u"},
 		"and with its call":                    {chat: "u a:1 u t:1=yes+kept+calls u", ended: "1=yes", want: "u u u"},
 		"twice, and with its call":             {chat: "u a:1 t:1=yes+kept+calls t:1=yes+kept+calls u", ended: "1=yes", native: native, want: "u a:1 t:1=yes+kept+calls u"},
 		"another answer to what has ended":     {chat: "u a:1 t:1=no u", ended: "1=yes", want: "u a:1 u", strays: 1},
