@@ -24,8 +24,11 @@ import (
 // keep saves what has become of the run, and returns what stands in the record. A resume can arrive
 // before it returns.
 func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
+	ends := o.Ask == nil && o.Refused == nil
+	if r.beside = o.Beside; ends {
+		r.life.plain.Store(false) // what it has left is saved below, and may take its time
+	}
 	defer r.life.plain.Store(false)
-	r.beside = o.Beside
 	switch {
 	case o.Refused != nil:
 		r.log.Error("pause not kept", "err", o.Refused)
@@ -53,7 +56,6 @@ func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
 	case k.Doubtful:
 		r.toldDoubt()
 	}
-	ends := o.Ask == nil && o.Refused == nil
 	k.Subagents = r.endSubagents(k.Pause)
 	if k.Pause != nil || ends && k.Open == nil {
 		k.Own = r.listener().OwnResults(&r.knownCalls, r.record.Pause, k.Pause, ends && (k.Doubtful || k.Aftermath(o) == tell.MayHaveRun))

@@ -19,6 +19,9 @@ import (
 // Save before tell: what a client is told stands in the record.
 func (r *run) concluded(e settle.End) conclusion {
 	res, calls, failed := r.ended(&e)
+	if n := r.exchange.counted.Exchanges; failed == nil && res.Next != nil && n >= settle.MaxExchanges {
+		r.log.Error("the run wants one exchange after the other", "exchanges", n)
+	}
 	f := r.facts(&res, calls)
 	o := settle.Settle(&f, &res, &e, failed)
 	if o.Next != nil {
@@ -44,7 +47,7 @@ func (r *run) ended(e *settle.End) (res translate.Result, calls []agui.Call, fai
 		calls = r.transcript.Calls()
 	}
 	if err != nil {
-		res, failed = translate.Result{Fate: res.Fate}, r.translationError(err)
+		res.Before, res.Spoke, failed = nil, "", r.translationError(err)
 	}
 	res.Before = r.withCalls(res.Before)
 	if res.Spoke != "" {

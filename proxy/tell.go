@@ -99,6 +99,12 @@ func (r *run) ruled(v contract.Ruling) []agui.Event {
 			v.Refusal = agui.Errorf(agui.ResumeInProgress, "the client left while a resume of this thread was running")
 		}
 	}
+	switch v.Do { // who is told of it need not wait for the store
+	case contract.Replay:
+		r.tellRuled(event.Replayed, v.Replay.Pause, "")
+	case contract.Refuse:
+		r.tellRefused(v.Refusal.Code)
+	}
 	l := r.hearer()
 	kept := r.fetched(tell.Wants(&l, &r.record, &v))
 	switch v.Do {
@@ -107,10 +113,8 @@ func (r *run) ruled(v contract.Ruling) []agui.Event {
 	case contract.Quiet:
 		return r.note(tell.Quiet(&l))
 	case contract.Replay:
-		r.tellRuled(event.Replayed, v.Replay.Pause, "")
 		return r.note(tell.Replayed(&l, &r.record, v.Replay, kept))
 	}
-	r.tellRefused(v.Refusal.Code)
 	return r.note(tell.Refused(&l, &r.record, v.Refusal, r.why(v.Refusal, v.Stands), v.Reask, kept))
 }
 
@@ -134,7 +138,10 @@ func (r *run) fetched(refs []settle.Ref) tell.Fetched {
 
 // note remembers for the log what the client is told, and returns that.
 func (r *run) note(said tell.Said) []agui.Event {
-	r.report.outcome, r.report.code = said.Outcome, said.Code
+	r.report.outcome = said.Outcome
+	if said.Code != "" { // else that of an earlier run of the stream stays
+		r.report.code = said.Code
+	}
 	if said.Paused != nil {
 		r.report.paused = said.Paused
 	}

@@ -216,7 +216,7 @@ func (o *Outcome) keep(f *Facts, errored bool) {
 
 // Doubt returns what the record keeps of a claim whose run nobody knows the end of.
 func (f *Facts) Doubt() store.Result {
-	o := Outcome{End: store.Result{How: store.Doubtful}}
+	o := Outcome{Beside: f.Beside, End: store.Result{How: store.Doubtful}}
 	o.keep(f, false)
 	return o.End
 }

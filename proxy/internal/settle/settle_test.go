@@ -131,6 +131,18 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 	}
 }
 
+// TestDoubt: what is kept of a run that nobody knows the end of. A message that has not gone out
+// is not known.
+func TestDoubt(t *testing.T) {
+	f := facts()
+	f.Came = append(f.Came, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
+	f.Beside, f.ByArray = f.Came[1:], true
+	end := f.Doubt()
+	if end.How != store.Doubtful || !end.ByArray || end.Messages != nil || len(end.Seen) != 1 || end.Seen[0].ID != "u1" {
+		t.Errorf("%+v", end)
+	}
+}
+
 // TestNextExchange: as long as the dialect wants another exchange, nothing ends.
 func TestNextExchange(t *testing.T) {
 	held, next := event(`{"type":"STEP_FINISHED","stepName":"s"}`), &translate.Exchange{}

@@ -109,6 +109,7 @@ func TestWhatAnEndIsToldAs(t *testing.T) {
 		"it asks":                            {official, nil, asks, Kept{Kept: settle.Kept{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?", "interrupt"},
 		"it asks, and that cannot be kept":   {official, nil, asks, Kept{Refused: down}, "TEXT_MESSAGE_END RUN_FINISHED(STORE_UNAVAILABLE) RUN_ERROR:STORE_UNAVAILABLE", "error"},
 		"it asks, and another question does": {official, nil, asks, Kept{Refused: agui.Errorf(agui.ThreadBusy, "busy"), Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(THREAD_BUSY) RUN_ERROR:THREAD_BUSY", "error"},
+		"failed, and another question asks":  {official, nil, failed, Kept{Refused: agui.Errorf(agui.ThreadBusy, "busy"), Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(THREAD_BUSY) RUN_ERROR:THREAD_BUSY", "error"},
 		"it asks still, for it has failed":   {official, nil, failed, Kept{Kept: settle.Kept{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "interrupt"},
 		"asks still, before TanStack AI":     {tanStack, func(l *Listener) { l.Show = translate.ShowOutcome }, failed, Kept{Kept: settle.Kept{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN)", "interrupt"},
 		"asks a client that reads no form":   {inTree, nil, asks, Kept{Kept: settle.Kept{Pause: p}}, "TEXT_MESSAGE_END TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END RUN_FINISHED?", "interrupt"},

@@ -1,0 +1,110 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// TestMessageBesideAPanic: a message beside answers has not gone out if the run panics. It is new
+// again when it comes with the next request.
+func TestMessageBesideAPanic(t *testing.T) {
+	g := newRig(t, asksOnce)
+	g.do(input("t", "r1", ""))
+	g.dialect.event = func(agui.Event, func(agui.Event)) error { panic("a bug") }
+	messages := `"messages":[` + oldUser + `,` + newUser + `]`
+	again := func(run string) string {
+		return g.do(`{"threadId":"t","runId":"` + run + `",` + messages + resumeWith(yes("n1~id1")) + `}`)
+	}
+	again("r2")
+	g.settled()
+	g.dialect.event = nil
+	if got := types(again("r3")); !strings.HasSuffix(got, "RUN_ERROR:RESUME_IN_DOUBT") {
+		t.Fatal(got)
+	}
+	before := g.called()
+	if got := types(again("r4")); g.called() != before+1 {
+		t.Errorf("the message is lost: %s", got)
+	}
+}
+
+// TestEndlessExchanges: a dialect that always wants one more is a bug, and the log says so.
+func TestEndlessExchanges(t *testing.T) {
+	g := newRig(t, asksOnce)
+	g.do(input("t", "r1", ""))
+	g.dialect.end = func(n int, _ translate.End) (translate.Result, error) {
+		return translate.Result{Next: &translate.Exchange{Out: translate.Out{None: true}, Run: &fakeRun{d: g.dialect, n: n + 1}}}, nil
+	}
+	if got := types(g.do(input("t", "r2", resumeWith(yes("n1~id1"))))); !strings.HasSuffix(got, "RUN_ERROR:UPSTREAM_STATUS") {
+		t.Error(got)
+	}
+	g.settled()
+	if !strings.Contains(g.logs.String(), "the run wants one exchange after the other") {
+		t.Error("the log says nothing of it")
+	}
+}
+
+// TestCodeOfAnEarlierRun: two runs in one stream have one line in the log, with the code that
+// either of them ended with.
+func TestCodeOfAnEarlierRun(t *testing.T) {
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"x","code":"OWN"}`, started, finished))
+	})
+	g.do(input("t", "r1", ""))
+	g.settled()
+	if !slices.ContainsFunc(strings.Split(g.logs.String(), "\n"), func(line string) bool {
+		return strings.Contains(line, "run ended") && strings.Contains(line, "code=OWN")
+	}) {
+		t.Errorf("the line has no code: %s", g.logs)
+	}
+}
+
+// A watcher looks at the runs of a handler while a note of a reused call is saved.
+type watcher struct {
+	store.Store
+	lives func() *lives
+	plain []bool // whether they may still come to a question
+}
+
+func (w *watcher) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
+	if strings.HasPrefix(n.ID, "reused ") {
+		b := w.lives()
+		b.mu.Lock()
+		for l := range b.live {
+			w.plain = append(w.plain, l.plain.Load())
+		}
+		b.mu.Unlock()
+	}
+	return w.Store.Remember(ctx, key, n, most)
+}
+
+// TestRunThatHasEndedComesToNoQuestion: while what a run has left is saved, which may take its
+// time, an answer on its thread is contested by nobody.
+func TestRunThatHasEndedComesToNoQuestion(t *testing.T) {
+	var g *rig
+	w := &watcher{lives: func() *lives { return &g.h.lives }}
+	g = newRig(t, func(rw http.ResponseWriter, _ *http.Request, n int) {
+		switch n {
+		case 1:
+			sendStream(rw, streamOf(started, asks))
+		case 2:
+			sendStream(rw, streamOf(started, hello, finished))
+		default:
+			sendStream(rw, streamOf(started, `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"x"}`, `{"type":"TOOL_CALL_END","toolCallId":"c1"}`, finished))
+		}
+	}, func(o *Options) { w.Store, o.Store = o.Store, w })
+	g.dialect.keys = []string{"c1"}
+	g.do(input("t", "r1", ""))
+	g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+	g.do(input("t", "r3", `,"tools":[{"name":"x","description":"","parameters":{}}]`))
+	g.settled()
+	if !slices.Equal(w.plain, []bool{false}) {
+		t.Errorf("may it still come to a question? %v", w.plain)
+	}
+}
