@@ -95,9 +95,9 @@ const (
 // The store of this test does nothing; memory's work comes on top.
 func TestRewrittenEndsAllocateLittle(t *testing.T) {
 	const runs = 100
-	most := 6.0
+	most, mostOfRecord := 6.0, 66.0
 	if RaceDetector {
-		most += 2 // more escapes to the heap there
+		most, mostOfRecord = most+2, mostOfRecord+4 // more escapes to the heap there
 	}
 	for _, dialect := range []string{"auto", "agui"} {
 		perEnd := func(s store.Store, stream ...string) (float64, *exampleEnd) {
@@ -126,7 +126,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 		})
 		withMemory, _ := perEnd(memory.New(memory.Options{}), whole, asks)
 		t.Logf("%s: a question: %v allocations, %v of them for the record; %v more in the store", dialect, all, record, withMemory-all)
-		if all-record > most || record > 66 || withMemory-all > 16 {
+		if all-record > most || record > mostOfRecord || withMemory-all > 16 {
 			t.Errorf("%s: a question: %v allocations, %v of them for the record; %v more in the store", dialect, all, record, withMemory-all)
 		}
 	}
