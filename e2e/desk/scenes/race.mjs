@@ -122,6 +122,7 @@ export const scenes = {
     await maria.press("c");
     await maria.page.keyboard.type("Looks fine to me");
     await maria.press("Escape");
+    await maria.still(); // her page must not learn of his answer before she has given hers
     await jonas.press("d");
     await jonas.page.keyboard.type("No invoice yet.");
     await jonas.press("Enter");
