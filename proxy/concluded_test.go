@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -106,5 +107,29 @@ func TestRunThatHasEndedComesToNoQuestion(t *testing.T) {
 	g.settled()
 	if !slices.Equal(w.plain, []bool{false}) {
 		t.Errorf("may it still come to a question? %v", w.plain)
+	}
+}
+
+// TestReplayIsHeardBeforeItIsTold: whoever hears of a replay need not wait for the store that is
+// asked for what the client is told.
+func TestReplayIsHeardBeforeItIsTold(t *testing.T) {
+	h := &hearer{}
+	var heard []bool // at each look for snapshots
+	g := newRig(t, asksOnce, func(o *Options) {
+		o.Events = h
+		o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+			if step == "Snapshots" {
+				heard = append(heard, slices.ContainsFunc(h.heard(), func(e string) bool { return strings.HasPrefix(e, string(event.Replayed)) }))
+			}
+			return do()
+		}}
+	})
+	g.do(input("t", "r1", ""))
+	g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
+	heard = nil
+	g.do(input("t", "r3", resumeWith(yes("n1~id1"))))
+	g.settled()
+	if len(heard) == 0 || slices.Contains(heard, false) {
+		t.Errorf("heard before the store was asked: %v", heard)
 	}
 }
