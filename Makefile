@@ -39,7 +39,7 @@ demo: ## a pause and its answer in this terminal; needs nothing but Go
 
 run-demo: demo ## the same
 
-# The servers that stores are tested with are installed by the first test that needs one (internal/servers). Elsewhere such
+# The servers that stores are tested with are installed by the first test that needs one (internal/test/servers). Elsewhere such
 # a test is skipped where its server is missing; here it fails.
 test: export TEST_SERVERS := required
 test: tools modules lint race poison turned deploy e2e bench-quick ## everything; installs what it needs into ignored folders
@@ -94,7 +94,7 @@ poison: ## the tests of streams, with bytes overwritten as soon as nobody may re
 	$(GO) test -tags poison -count=1 -run 'Golden|Stream|Resume|Pause|Foreign|Row|Claim|Exchange|ContractOf' ./proxy
 
 turned: ## turns two orders round in a copy (claim before send, save before tell), and sees the tests fail that hold them
-	$(GO) test -tags turned -count=1 -timeout 20m -run '^TestTurned$$' ./internal/repo
+	$(GO) test -tags turned -count=1 -timeout 20m -run '^TestTurned$$' ./internal/test/repo
 
 # golang/go#75804: up to Go 1.26 the end of the time can be reported as a failure. A real one names its input.
 # Without the limit most of so short a run goes into making inputs smaller that only reach new code. A failing input is
@@ -191,4 +191,4 @@ release: $(CYCLONEDX) ## RELEASE=v0.1.0: binaries for six systems, checksums, bi
 update: ## write anew what tests compare with: golden files, the package comment, the table of variables, the README's example; look at the diff
 	$(GO) test ./proxy -run 'TestGolden$$' -update
 	$(GO) test ./cmd/holdpoint -run 'PackageComment|ConfigurationTable|RouteVariables' -update
-	$(GO) test ./internal/repo -run ReadmeShowsTheExample -update
+	$(GO) test ./internal/test/repo -run ReadmeShowsTheExample -update

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 // TestAegra: Aegra, an open LangGraph Server, on a real PostgreSQL. Its stream of a run that asks

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 // A durableStore outlives the processes that use it.

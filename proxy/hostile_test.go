@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 func copes(t *testing.T, dialect, request, answer string) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 // An Agent Framework that asks about calls of pay, and a client that is shown its own form.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 // A family is how a backend asks n questions at once, as its recordings in testdata have it.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 	"holdpoint/translate/kit"

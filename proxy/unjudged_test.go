@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 // doubling is a schema of which each level refers to the next one twice.

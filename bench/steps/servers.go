@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/rueidis"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 	"holdpoint/store/bolt"
 	"holdpoint/store/engine"
 	"holdpoint/store/postgres"

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 // TestSides: what is measured is what it is said to be, on each kind of store. Fill asks for its

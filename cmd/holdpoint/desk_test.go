@@ -22,7 +22,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"holdpoint/internal/authority"
+	"holdpoint/internal/test/authority"
 	"holdpoint/translate/dialects"
 )
 

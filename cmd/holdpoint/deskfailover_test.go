@@ -17,7 +17,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 const deskStoreKeys = "HOLDPOINT_STORE_KEYS=a:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="

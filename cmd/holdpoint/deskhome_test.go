@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 // TestReplicasOfTheDesk: two processes serve one agent on one store. What is decided at the one

@@ -17,7 +17,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 	"holdpoint/proxy"
 	"holdpoint/translate/dialects"
 )

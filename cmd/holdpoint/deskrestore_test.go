@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 // A deskBackup is a store, with what makes a backup of it and puts that in its place. Holdpoint

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/authority"
+	"holdpoint/internal/test/authority"
 )
 
 // endless is a backend whose streams never end. It tells when one is over.

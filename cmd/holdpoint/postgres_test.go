@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 	"holdpoint/translate/dialects"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 const redisSecret = "secret"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 // A world is a backend, some Holdpoints on one store, and people.

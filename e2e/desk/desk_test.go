@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 // patience bounds every wait for something that must happen. It is no expectation of speed.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 func TestReadCall(t *testing.T) {

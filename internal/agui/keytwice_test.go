@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 // keysCases are texts, and the error of each; "" if every key stands once.

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdpoint/internal/authority"
 	"holdpoint/internal/certificates"
+	"holdpoint/internal/test/authority"
 )
 
 func open(t *testing.T, f *authority.Folder) *certificates.Set {

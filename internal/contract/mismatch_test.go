@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 // TestMismatchInWords: a payload that does not fit is told by the name of the key and by what is

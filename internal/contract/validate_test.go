@@ -12,7 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 // validate judges one payload, as that of a request of its own.

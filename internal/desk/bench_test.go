@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 	"holdpoint/store"
 	"holdpoint/store/engine"
 	"holdpoint/store/memory"

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/hostile"
 	"holdpoint/internal/marks"
+	"holdpoint/internal/test/hostile"
 )
 
 // shown is a layout in short: a line for each field.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 var named = regexp.MustCompile(`holdpoint_[a-z_]+`)

@@ -13,7 +13,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 // A taken frame is a copy of one that a Reader returned, and what its methods made of it.

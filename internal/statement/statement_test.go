@@ -12,7 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 // said is the statements of a question, a line each.

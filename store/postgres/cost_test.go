@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 	"holdpoint/store"
 	"holdpoint/store/engine"
 	"holdpoint/store/storetest"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 	"holdpoint/store"
 	"holdpoint/store/engine"
 	"holdpoint/store/storetest"

@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 	"holdpoint/store"
 	"holdpoint/store/engine"
 	"holdpoint/store/postgres"

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 	"holdpoint/store"
 	"holdpoint/store/engine"
 	"holdpoint/store/postgres"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 	"holdpoint/translate"
 )
 

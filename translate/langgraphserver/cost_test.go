@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 	"holdpoint/translate/dialecttest"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 // TestUploadsThatSpeakOfForms: a script in one line, as bundlers write them, is no header, however

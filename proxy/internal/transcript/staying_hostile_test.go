@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 // Reasoning that stays costs each snapshot what there is of it, and not the square of that. Four

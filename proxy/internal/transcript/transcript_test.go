@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/hostile"
+	"holdpoint/internal/test/hostile"
 )
 
 const oldUser = `{"id":"u1","role":"user","content":"hi"}`

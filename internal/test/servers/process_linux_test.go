@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 // TestServersEndWithAKilledTest: a test process that is killed leaves no server behind, not even

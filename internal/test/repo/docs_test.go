@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the examples of documents: go test ./internal/repo -update")
+var update = flag.Bool("update", false, "rewrite the examples of documents: go test ./internal/test/repo -update")
 
 // between is what stands between two lines that hold marker, and the texts around it.
 func between(t *testing.T, path, marker string) (before, section, after string) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 // An echo answers each line with the same line, and counts lines.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/servers"
+	"holdpoint/internal/test/servers"
 )
 
 func TestRedis(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-const root = "../.."
+const root = "../../.."
 
 // written says whether a folder or file was written and not installed, built or made by an editor.
 // It follows .gitignore.
@@ -106,7 +106,7 @@ func TestNoTraceOfAMachine(t *testing.T) {
 	}
 	for _, path := range files(t, func(string) bool { return true }) {
 		for n, line := range strings.Split(read(t, path), "\n") {
-			if m := somebodysMachine.FindString(line); m != "" && !strings.HasPrefix(path, "internal/repo/") {
+			if m := somebodysMachine.FindString(line); m != "" && !strings.HasPrefix(path, "internal/test/repo/") {
 				t.Errorf("%s:%d holds a path of a machine: %q", path, n+1, strings.TrimSpace(m))
 			}
 			for _, own := range []string{home, here} {
