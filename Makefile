@@ -88,7 +88,7 @@ ifneq ($(RACE),)
 	$(GO) test -count=1 -run '^(TestScaling|TestPayloadsThatAreHardToJudge)$$' ./proxy ./internal/contract
 endif
 
-poison: ## the tests of streams, with bytes overwritten as soon as nobody may read them (internal/poison)
+poison: ## the tests of streams, with bytes overwritten as soon as nobody may read them (internal/build/poison)
 	$(GO) vet -tags poison ./internal/... ./proxy/... ./translate/...
 	$(GO) test -tags poison -count=1 ./internal/sse ./proxy/internal/... ./translate/requestapproval
 	$(GO) test -tags poison -count=1 -run 'Golden|Stream|Resume|Pause|Foreign|Row|Claim|Exchange|ContractOf' ./proxy

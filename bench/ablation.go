@@ -14,7 +14,7 @@ import (
 )
 
 // switches is the file with a constant for each mechanism that a build can leave out.
-const switches = "internal/without/without.go"
+const switches = "internal/build/without/without.go"
 
 const (
 	ablationRounds = 15

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdpoint/internal/front"
+	"holdpoint/internal/edge/front"
 	"holdpoint/internal/principal"
 )
 

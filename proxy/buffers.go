@@ -3,8 +3,8 @@ package proxy
 import (
 	"sync"
 
-	"holdpoint/internal/poison"
-	"holdpoint/internal/without"
+	"holdpoint/internal/build/poison"
+	"holdpoint/internal/build/without"
 )
 
 // copyBuffers are the buffers that ReverseProxy copies with. Without them it makes one for each

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/poison"
+	"holdpoint/internal/build/poison"
 	"holdpoint/internal/sse"
 	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/settle"

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"holdpoint/internal/front"
+	"holdpoint/internal/edge/front"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/store"

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"holdpoint/internal/build/without"
 	"holdpoint/internal/principal"
-	"holdpoint/internal/without"
 	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/cors"
 	"holdpoint/proxy/internal/intake"

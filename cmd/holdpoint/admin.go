@@ -10,9 +10,9 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"holdpoint/internal/admin"
-	"holdpoint/internal/listen"
-	"holdpoint/internal/metrics"
+	"holdpoint/internal/edge/admin"
+	"holdpoint/internal/edge/listen"
+	"holdpoint/internal/observe/metrics"
 	"holdpoint/store"
 	"holdpoint/translate/dialects"
 )

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"holdpoint/internal/certificates"
+	"holdpoint/internal/edge/certificates"
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
 	"holdpoint/translate/dialects"

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"holdpoint/internal/audit"
 	"holdpoint/internal/event"
+	"holdpoint/internal/observe/audit"
 	"holdpoint/proxy"
 	"holdpoint/store"
 )

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"holdpoint/internal/certificates"
-	"holdpoint/internal/front"
+	"holdpoint/internal/edge/certificates"
+	"holdpoint/internal/edge/front"
 )
 
 // checkEdge judges what is said of connections to both sides, and reads the files of TLS.

@@ -21,7 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdpoint/internal/admin"
+	"holdpoint/internal/edge/admin"
 )
 
 // A holder is a backend whose streams stay open after their first events until they are released. A

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
-	"holdpoint/internal/listen"
+	"holdpoint/internal/edge/listen"
 )
 
 // off is the HOLDPOINT_ADMIN_LISTEN without an admin listener.

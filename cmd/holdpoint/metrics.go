@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/audit"
-	"holdpoint/internal/metrics"
+	"holdpoint/internal/observe/audit"
+	"holdpoint/internal/observe/metrics"
 	"holdpoint/store"
 )
 

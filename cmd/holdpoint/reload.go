@@ -6,7 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"holdpoint/internal/audit"
+	"holdpoint/internal/observe/audit"
 	"holdpoint/store/engine"
 )
 

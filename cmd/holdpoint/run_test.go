@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/webhook"
+	"holdpoint/internal/observe/webhook"
 	"holdpoint/store/memory"
 	"holdpoint/translate/dialects"
 )

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"holdpoint/internal/admin"
+	"holdpoint/internal/edge/admin"
 )
 
 // A server is the HTTP server around the proxy. It knows how to end.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"holdpoint/internal/trace"
+	"holdpoint/internal/observe/trace"
 	"holdpoint/proxy"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"holdpoint/internal/event"
+	"holdpoint/internal/observe/webhook"
 	"holdpoint/internal/principal"
-	"holdpoint/internal/webhook"
 	"holdpoint/proxy"
 	"holdpoint/store"
 )

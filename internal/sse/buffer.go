@@ -3,8 +3,8 @@ package sse
 import (
 	"sync"
 
-	"holdpoint/internal/poison"
-	"holdpoint/internal/without"
+	"holdpoint/internal/build/poison"
+	"holdpoint/internal/build/without"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"io"
 	"math"
 
-	"holdpoint/internal/poison"
+	"holdpoint/internal/build/poison"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/poison"
+	"holdpoint/internal/build/poison"
 	"holdpoint/translate"
 	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"syscall"
 
-	"holdpoint/internal/poison"
-	"holdpoint/internal/without"
+	"holdpoint/internal/build/poison"
+	"holdpoint/internal/build/without"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"time"
 
-	"holdpoint/internal/without"
+	"holdpoint/internal/build/without"
 )
 
 // secureBuffer is the buffer that net/http keeps for a connection with TLS. Nobody knows how much

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"net/http"
 
-	"holdpoint/internal/front"
+	"holdpoint/internal/edge/front"
 )
 
 // AddressHash tells clients apart that have shares of what there is. It is a hash of the

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"holdpoint/internal/front"
+	"holdpoint/internal/edge/front"
 	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/cors"
 )

@@ -9,9 +9,9 @@ import (
 	"sync"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/poison"
+	"holdpoint/internal/build/poison"
+	"holdpoint/internal/build/without"
 	"holdpoint/internal/sse"
-	"holdpoint/internal/without"
 )
 
 // An Output is what goes to the client in one write. It has what Holdpoint made, and behind that a

@@ -7,7 +7,7 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"holdpoint/internal/poison"
+	"holdpoint/internal/build/poison"
 	"holdpoint/internal/sse"
 	"holdpoint/translate"
 )

@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/poison"
-	"holdpoint/internal/without"
+	"holdpoint/internal/build/poison"
+	"holdpoint/internal/build/without"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"holdpoint/internal/poison"
-	"holdpoint/internal/without"
+	"holdpoint/internal/build/poison"
+	"holdpoint/internal/build/without"
 )
 
 // records are events that are kept as they came until somebody asks what they come to. Each is its

@@ -2,7 +2,7 @@ package transcript
 
 import (
 	"holdpoint/internal/agui"
-	"holdpoint/internal/without"
+	"holdpoint/internal/build/without"
 )
 
 // TakeRow takes the frames at the beginning of ahead that differ from the last piece of a text in

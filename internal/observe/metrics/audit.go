@@ -3,7 +3,7 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"holdpoint/internal/audit"
+	"holdpoint/internal/observe/audit"
 )
 
 var (

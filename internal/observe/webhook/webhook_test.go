@@ -22,7 +22,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
-	"holdpoint/internal/webhook"
+	"holdpoint/internal/observe/webhook"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 )
@@ -314,7 +314,7 @@ func TestSlowReceiver(t *testing.T) {
 
 // TestRecipes: what an agent writes is text at the receivers, whatever it is, and the body is JSON.
 func TestRecipes(t *testing.T) {
-	files, err := filepath.Glob("../../deploy/webhook/*.tmpl")
+	files, err := filepath.Glob("../../../deploy/webhook/*.tmpl")
 	if err != nil || len(files) != 3 {
 		t.Fatal(files, err)
 	}
@@ -368,7 +368,7 @@ func TestRecipes(t *testing.T) {
 // keeps a question from being seen. The limits are 3,000 characters of a text of Slack, 28 KB of a
 // message of Teams and 4,096 bytes of a message of ntfy.
 func TestRecipesStayShort(t *testing.T) {
-	files, err := filepath.Glob("../../deploy/webhook/*.tmpl")
+	files, err := filepath.Glob("../../../deploy/webhook/*.tmpl")
 	if err != nil || len(files) != 3 {
 		t.Fatal(files, err)
 	}

@@ -21,7 +21,7 @@ var named = regexp.MustCompile(`holdpoint_[a-z_]+`)
 // docs/operations.md. promtool judges the rules, and plays them, where it is installed.
 func TestRulesAndDashboard(t *testing.T) {
 	all := described(t)
-	for _, path := range []string{"../../deploy/prometheus/rules.yaml", "../../deploy/prometheus/rules_test.yaml", "../../deploy/grafana/holdpoint.json"} {
+	for _, path := range []string{"../../../deploy/prometheus/rules.yaml", "../../../deploy/prometheus/rules_test.yaml", "../../../deploy/grafana/holdpoint.json"} {
 		file, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -36,18 +36,18 @@ func TestRulesAndDashboard(t *testing.T) {
 			}
 		}
 	}
-	rules, _ := os.ReadFile("../../deploy/prometheus/rules.yaml")
-	page, _ := os.ReadFile("../../docs/operations.md")
+	rules, _ := os.ReadFile("../../../deploy/prometheus/rules.yaml")
+	page, _ := os.ReadFile("../../../docs/operations.md")
 	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1) {
 		if !strings.Contains(string(page), "### "+m[1]+"\n") {
 			t.Errorf("docs/operations.md does not say what to do at %s", m[1])
 		}
 	}
 	promtool := servers.Promtool(t)
-	queries := queriesOf(t, "../../deploy/grafana/holdpoint.json")
+	queries := queriesOf(t, "../../../deploy/grafana/holdpoint.json")
 	for _, args := range [][]string{{"check", "rules", "rules.yaml"}, {"test", "rules", "rules_test.yaml"}, {"check", "rules", queries}} {
 		cmd := exec.CommandContext(t.Context(), promtool, args...)
-		cmd.Dir = "../../deploy/prometheus"
+		cmd.Dir = "../../../deploy/prometheus"
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, out)
 		}
@@ -62,7 +62,7 @@ func TestRulesAndDashboard(t *testing.T) {
 // TestPanelsOfTheDashboard: no panel is there twice or covers another, and each asks for something
 // of the data source and the job that the dashboard lets one choose.
 func TestPanelsOfTheDashboard(t *testing.T) {
-	file, err := os.ReadFile("../../deploy/grafana/holdpoint.json")
+	file, err := os.ReadFile("../../../deploy/grafana/holdpoint.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"holdpoint/internal/listen"
+	"holdpoint/internal/edge/listen"
 )
 
 // Ask sends a request to the admin listener at the address and returns what it says. It is an error

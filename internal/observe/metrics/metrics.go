@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"holdpoint/internal/audit"
 	"holdpoint/internal/event"
+	"holdpoint/internal/observe/audit"
 )
 
 // Other is the value of a label for what is not in its list.

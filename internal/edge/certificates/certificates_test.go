@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdpoint/internal/certificates"
+	"holdpoint/internal/edge/certificates"
 	"holdpoint/internal/test/authority"
 )
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/audit"
 	"holdpoint/internal/event"
+	"holdpoint/internal/observe/audit"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 )
@@ -137,7 +137,7 @@ func described(t *testing.T) map[string][2]string {
 
 // TestTable: docs/operations.md has a row for each metric, as the registry tells it.
 func TestTable(t *testing.T) {
-	const path, mark = "../../docs/operations.md", "<!-- metrics -->\n"
+	const path, mark = "../../../docs/operations.md", "<!-- metrics -->\n"
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -163,13 +163,13 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if parts[1] != table {
-		t.Errorf("%s is another table: go test ./internal/metrics -update", path)
+		t.Errorf("%s is another table: go test ./internal/observe/metrics -update", path)
 	}
 }
 
 // TestEveryCodeIsCounted: what docs/contract.md lists as codes of all dialects has a label.
 func TestEveryCodeIsCounted(t *testing.T) {
-	page, err := os.ReadFile("../../docs/contract.md")
+	page, err := os.ReadFile("../../../docs/contract.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -388,7 +388,7 @@ func TestWritersAtOnce(t *testing.T) {
 
 // TestSchema: lines of every kind are as docs/audit.schema.json says, with and without payloads.
 func TestSchema(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/audit.schema.json")
+	schema, err := jsonschema.NewCompiler().Compile("../../../docs/audit.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
