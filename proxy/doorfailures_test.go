@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/carry"
+	"holdpoint/internal/desk/carry"
 	"holdpoint/internal/door"
 	"holdpoint/store"
 	"holdpoint/store/memory"

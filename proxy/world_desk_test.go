@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/carry"
-	"holdpoint/internal/desk"
+	"holdpoint/internal/desk/api"
+	"holdpoint/internal/desk/carry"
 	"holdpoint/internal/door"
 	"holdpoint/internal/event"
 	"holdpoint/store"
@@ -218,13 +218,13 @@ func (w *world) frees() {
 	if rec.Pause == nil {
 		return
 	}
-	tokens := &desk.Tokens{}
-	list, err := desk.ParseTokens(strings.Repeat("a", 32))
+	tokens := &api.Tokens{}
+	list, err := api.ParseTokens(strings.Repeat("a", 32))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	tokens.Set(list)
-	d := desk.New(desk.Options{Store: w.store, Tokens: tokens, Events: taker(func(e *event.Event) error {
+	d := api.New(api.Options{Store: w.store, Tokens: tokens, Events: taker(func(e *event.Event) error {
 		if e.Kind == event.InDoubt && rec.Doubt != nil {
 			return nil // the run that came to the doubt has told it; this says who is not told of it any more
 		}

@@ -10,13 +10,13 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"holdpoint/internal/desk"
+	"holdpoint/internal/desk/api"
+	"holdpoint/internal/desk/policy"
 	"holdpoint/internal/edge/certificates"
 	"holdpoint/internal/edge/listen"
 	"holdpoint/internal/observe/audit"
 	"holdpoint/internal/observe/metrics"
 	"holdpoint/internal/observe/trace"
-	"holdpoint/internal/policy"
 	"holdpoint/internal/principal"
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
@@ -128,7 +128,7 @@ type config struct {
 
 	listen, admin, desk listen.Address // of Listen, AdminListen and DeskListen
 	adminGiven          bool           // AdminListen is not the default
-	deskTokens          []desk.Token
+	deskTokens          []api.Token
 	deskMakes           bool         // a token, for there is none
 	policy              *policy.File // of Policy; nil: there is none
 	deskOnly            bool         // it is for `holdpoint desk`

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"holdpoint/internal/desk"
+	"holdpoint/internal/desk/api"
 )
 
 // withoutSessions has next handle requests without the cookies by which a browser is signed in at
@@ -28,7 +28,7 @@ func (c *config) withoutSessions(next http.Handler) http.Handler {
 }
 
 func hasSession(line string) bool {
-	return slices.ContainsFunc(desk.Cookies, func(name string) bool { return strings.Contains(line, name) })
+	return slices.ContainsFunc(api.Cookies, func(name string) bool { return strings.Contains(line, name) })
 }
 
 // withoutSession are the lines of a Cookie header without ours, and the others byte for byte. nil:
@@ -38,7 +38,7 @@ func withoutSession(lines []string) []string {
 	for _, line := range lines {
 		pairs := slices.DeleteFunc(strings.Split(line, ";"), func(pair string) bool {
 			name, _, _ := strings.Cut(pair, "=")
-			return slices.Contains(desk.Cookies, strings.TrimSpace(name))
+			return slices.Contains(api.Cookies, strings.TrimSpace(name))
 		})
 		if rest := strings.TrimLeft(strings.Join(pairs, ";"), " "); rest != "" {
 			kept = append(kept, rest)

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"holdpoint/internal/carry"
-	"holdpoint/internal/desk"
+	"holdpoint/internal/desk/api"
+	"holdpoint/internal/desk/carry"
 	"holdpoint/internal/desk/page"
+	"holdpoint/internal/desk/policy"
 	"holdpoint/internal/edge/front"
 	"holdpoint/internal/edge/listen"
-	"holdpoint/internal/policy"
 	"holdpoint/internal/principal"
 	"holdpoint/proxy"
 	"holdpoint/store"
@@ -180,7 +180,7 @@ func (k *deskCarrier) decided() func(store.Key) {
 }
 
 // readDeskTokens reads the tokens of the variable or of the file. No error has a part of one.
-func (c *config) readDeskTokens() ([]desk.Token, error) {
+func (c *config) readDeskTokens() ([]api.Token, error) {
 	text, err := c.secretOf(c.DeskToken, c.DeskTokenFile)
 	if err != nil {
 		return nil, err
@@ -188,15 +188,15 @@ func (c *config) readDeskTokens() ([]desk.Token, error) {
 	if c.DeskTokenFile == "" {
 		text = strings.ReplaceAll(text, ",", "\n")
 	}
-	return desk.ParseTokens(text)
+	return api.ParseTokens(text)
 }
 
 // A deskServer is the desk's listener. nil: there is none.
 type deskServer struct {
 	http   *http.Server
 	gate   *principal.Gate // nil: tokens say who somebody is
-	tokens *desk.Tokens
-	keys   *desk.Keys // that sessions are signed with
+	tokens *api.Tokens
+	keys   *api.Keys // that sessions are signed with
 }
 
 // The desk's answers are short, and its requests have no bodies.
@@ -216,20 +216,20 @@ func (c *config) startDesk(kept store.Store, agents []served, k *deskCarrier, sc
 	if err != nil {
 		return nil, err
 	}
-	s := &deskServer{tokens: &desk.Tokens{}, keys: &desk.Keys{}, gate: c.newDeskGate(logger)}
+	s := &deskServer{tokens: &api.Tokens{}, keys: &api.Keys{}, gate: c.newDeskGate(logger)}
 	if c.deskMakes {
 		c.makeToken(listener, screen)
 	}
 	s.keys.Set(c.ring.Derive(sessionPurpose))
-	deciders := map[string]desk.Agent{}
+	deciders := map[string]api.Agent{}
 	for _, a := range agents {
 		deciders[a.Name] = a.handler
 	}
 	s.tokens.Set(c.deskTokens)
 	s.http = &http.Server{
-		Handler: page.Over(desk.New(desk.Options{
+		Handler: page.Over(api.New(api.Options{
 			Store: c.metrics.Store(kept), Tokens: s.tokens, Agents: deciders, Others: c.judges(c.metrics.Store(kept), logger), Decided: k.decided(), Events: c.sinks(), EventsRequired: c.AuditRequired, Notices: c.notices(), Posted: c.posted(),
-			Auth: desk.Auth(c.DeskAuth), Gate: s.gate, Access: c.access(), Keys: s.keys, Trusted: c.deskTrusts,
+			Auth: api.Auth(c.DeskAuth), Gate: s.gate, Access: c.access(), Keys: s.keys, Trusted: c.deskTrusts,
 			Refused: front.Refused, Logger: logger,
 		})),
 		ReadTimeout: deskReadTimeout, WriteTimeout: deskWriteTimeout,

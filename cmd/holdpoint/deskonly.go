@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"holdpoint/internal/desk"
+	"holdpoint/internal/desk/api"
 	"holdpoint/proxy"
 	"holdpoint/store"
 	"holdpoint/translate/dialects"
@@ -125,11 +125,11 @@ const maxJudges = 256
 
 // judges are those who judge decisions on questions of agents that other processes serve: by the
 // record alone, with the dialect of the record and the options of this process. They send nothing.
-func (c *config) judges(kept store.Store, logger *slog.Logger) func(agent, dialect string) desk.Agent {
+func (c *config) judges(kept store.Store, logger *slog.Logger) func(agent, dialect string) api.Agent {
 	type of struct{ agent, dialect string }
 	var mu sync.Mutex
 	known := map[of]*proxy.Handler{}
-	return func(agent, dialect string) desk.Agent {
+	return func(agent, dialect string) api.Agent {
 		mu.Lock()
 		defer mu.Unlock()
 		if h := known[of{agent, dialect}]; h != nil {

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"holdpoint/internal/desk"
-	"holdpoint/internal/policy"
+	"holdpoint/internal/desk/api"
+	"holdpoint/internal/desk/policy"
 	"holdpoint/internal/principal"
 )
 
@@ -219,8 +219,8 @@ func (c *config) checkTerminal(environ []string, f *os.File) error {
 
 // makeToken makes the token of a desk that has none, and tells it by w, which is a terminal.
 func (c *config) makeToken(at net.Listener, w io.Writer) {
-	text, token := desk.NewToken(desk.Operator)
-	c.deskTokens = []desk.Token{token}
+	text, token := api.NewToken(api.Operator)
+	c.deskTokens = []api.Token{token}
 	scheme := "http"
 	if c.serverTLS != nil {
 		scheme = "https"

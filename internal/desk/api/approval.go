@@ -1,0 +1,455 @@
+package api
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/desk/fields"
+	"holdpoint/internal/desk/marks"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+)
+
+// The states in which an approval is shown.
+const (
+	waiting  = "waiting"
+	decided  = "decided"
+	carrying = "carrying"
+	doubt    = "doubt"
+	ended    = "ended"
+)
+
+// Who carries an answer: this process, another one on the store, or the chat alone.
+const (
+	byHere  = "here"
+	byOther = "other"
+	byChat  = "chat"
+)
+
+// stateOf says how the desk calls a state of a record that has a pause.
+func stateOf(rec *store.Record) string {
+	switch {
+	case rec.State == store.Claimed:
+		return carrying
+	case rec.State == store.InDoubt:
+		return doubt
+	case rec.Pause.Decided():
+		return decided
+	}
+	return waiting
+}
+
+// An approval is a pause as the API shows it. Empty fields are not known.
+type approval struct {
+	ID    string `json:"id"`
+	State string `json:"state"`
+	// Opened is by the store's clock. Age is in whole seconds, by the same clock.
+	Opened        time.Time `json:"opened,omitzero"`
+	Age           int64     `json:"age"`
+	Expires       time.Time `json:"expires,omitzero"`      // the first of the questions
+	CarriedUntil  time.Time `json:"carriedUntil,omitzero"` // the lease of who carries it; it is renewed
+	Agent         string    `json:"agent,omitempty"`
+	Tenant        string    `json:"tenant,omitempty"`
+	Path          string    `json:"path,omitempty"`
+	Thread        string    `json:"thread,omitempty"`
+	Run           string    `json:"run,omitempty"`
+	Dialect       string    `json:"dialect,omitempty"`
+	Requester     string    `json:"requester,omitempty"`
+	RequesterHash string    `json:"requesterHash,omitempty"`
+	Shown         string    `json:"shown,omitempty"`
+	Contested     bool      `json:"contested,omitempty"`
+
+	Questions []question `json:"questions"`
+	// QuestionsLeft is how many more questions the approval has than the list shows of it.
+	QuestionsLeft int `json:"questionsLeft,omitempty"`
+	size          int // of the questions that are not cut
+	pause         *agui.Pause
+
+	// Carrier is who carries the answer once all is decided, unless the chat is quicker.
+	Carrier string `json:"carrier,omitempty"`
+	// WaitsForChat says why only the chat can carry the answer once all is decided. Without it
+	// Holdpoint does, if the agent is one of this process.
+	WaitsForChat []agui.Lack `json:"waitsForChat,omitempty"`
+
+	// May is what the caller may do. Withheld: he may see that it is there, and not read it.
+	May      *may `json:"may,omitempty"`
+	Withheld bool `json:"withheld,omitempty"`
+
+	// These are in the answer for one approval only.
+	End     *end  `json:"end,omitempty"`
+	History []end `json:"history,omitempty"`
+	// Conversation is its end, for who has the right.
+	Conversation []turn `json:"conversation,omitempty"`
+}
+
+// A question is one interrupt of a pause.
+type question struct {
+	ID           string       `json:"id"`
+	Kind         kind         `json:"kind"`
+	Reason       string       `json:"reason,omitempty"`
+	Message      string       `json:"message,omitempty"` // the agent's words
+	MessageMarks []marks.Mark `json:"messageMarks,omitempty"`
+	// Grave says that a yes is asked for in a way that takes a moment: something in the question
+	// cannot be seen, or looks like something else.
+	Grave bool   `json:"grave,omitempty"`
+	Calls []call `json:"calls,omitempty"`
+	// Statements are what the agent sent with it beside the message, in the interrupt's metadata.
+	Statements     []sent          `json:"statements,omitempty"`
+	Choices        []choice        `json:"choices,omitempty"`
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
+	SchemaRaw      string          `json:"responseSchemaRaw,omitempty"`
+	SchemaNote     string          `json:"responseSchemaNote,omitempty"` // why it is raw
+	Expires        time.Time       `json:"expires,omitzero"`
+	YesKnown       bool            `json:"yesKnown"`
+	NoKnown        bool            `json:"noKnown"`
+	TakesReason    bool            `json:"takesReason,omitempty"`
+	CancelOnly     bool            `json:"cancelOnly,omitempty"`
+	Digest         string          `json:"digest,omitempty"`
+	Decision       *decision       `json:"decision,omitempty"` // that stands
+	May            *may            `json:"may,omitempty"`
+	// Similar are the last decisions on the same tool of the agent, in the answer for one approval
+	// only. Compared is what of this one is as it was approved, and in a list what is not.
+	Similar  []*earlier `json:"similar,omitempty"`
+	Compared []compared `json:"compared,omitempty"`
+	// Cut says that message, schema and arguments are too large for a list.
+	Cut bool `json:"cut,omitempty"`
+
+	at int // its place in the pause
+}
+
+// A payload is the value of an answer, or raw with a note why.
+type payload struct {
+	Payload json.RawMessage `json:"payload,omitempty"`
+	Raw     string          `json:"payloadRaw,omitempty"`
+	Note    string          `json:"payloadNote,omitempty"`
+}
+
+// secretNote stands in the place of a payload that is a secret.
+const secretNote = "a secret, not shown"
+
+// payloadOf returns what is shown of the payload of an answer to a question.
+func payloadOf(i *agui.Interrupt, value json.RawMessage) (p payload) {
+	if i != nil && i.Secret {
+		return payload{Note: secretNote}
+	}
+	p.Payload, p.Raw, p.Note = orRaw(value)
+	return p
+}
+
+// A decision is what somebody has decided at the desk.
+type decision struct {
+	Status string `json:"status"`
+	Says   string `json:"says,omitempty"`
+	Edited bool   `json:"edited,omitempty"` // approved with other arguments than those asked about
+	payload
+	edit
+	By      string    `json:"by,omitempty"`
+	At      time.Time `json:"at"`
+	Comment string    `json:"comment,omitempty"`
+
+	CommentMarks []marks.Mark `json:"commentMarks,omitempty"`
+}
+
+// A call is a tool call that a yes lets run. It has arguments, or raw with a note why.
+type call struct {
+	Name      string          `json:"name,omitempty"`
+	NameMarks []marks.Mark    `json:"nameMarks,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Raw       string          `json:"raw,omitempty"`
+	Note      string          `json:"note,omitempty"`
+	// Fields are the arguments laid out. Rest says that they are more than that. Size is of the
+	// arguments as they were recorded, in bytes.
+	Fields []fields.Field `json:"fields,omitempty"`
+	Rest   bool           `json:"rest,omitempty"`
+	Size   int            `json:"size"`
+}
+
+// An end is how a pause has ended.
+type end struct {
+	ID        string    `json:"id"`
+	How       string    `json:"how"`
+	Door      string    `json:"door"`
+	By        string    `json:"by,omitempty"`
+	At        time.Time `json:"at"`
+	Error     string    `json:"error,omitempty"` // the code of the RUN_ERROR in which the answered run ended
+	Next      string    `json:"next,omitempty"`  // the approval that the run came to next
+	Questions []asked   `json:"questions"`
+	// QuestionsLeft is how many more questions it has than the list shows of it.
+	QuestionsLeft int  `json:"questionsLeft,omitempty"`
+	Forgotten     bool `json:"forgotten,omitempty"` // nothing more is known
+}
+
+// asked is a question of an end, with its answer.
+type asked struct {
+	ID     string   `json:"id"`
+	Tools  []string `json:"tools,omitempty"`
+	Status string   `json:"status,omitempty"`
+	Says   string   `json:"says,omitempty"`
+	Edited bool     `json:"edited,omitempty"` // approved with other arguments than those asked about
+	payload
+	edit
+	Digest string `json:"digest,omitempty"`
+}
+
+// idOf is how the API calls a pause.
+func idOf(key store.Key, pauseID string) string { return event.ApprovalOf(string(key), pauseID) }
+
+// maxListed is how much of an approval stands in a list, in bytes. Questions that are larger, or
+// for which there is no room behind others, are cut.
+const maxListed = 32 << 10
+
+// maxListedQuestions bounds the questions of an approval in a list. One pause may have thousands.
+const maxListedQuestions = 50
+
+// approvalOf shows the open pause of a record. listed says that it stands in a list.
+func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approval {
+	p := rec.Pause
+	a := approvalOf(key, p, stateOf(rec), rec.Now, listed)
+	if a.State == waiting || a.State == decided {
+		agent, served := d.agentOf(p)
+		if agent != nil {
+			a.WaitsForChat = agent.Lacks(p)
+		}
+		switch {
+		case agent == nil || len(a.WaitsForChat) > 0:
+			a.Carrier = byChat
+		case served:
+			a.Carrier = byHere
+		default:
+			a.Carrier = byOther
+		}
+	}
+	return a
+}
+
+// approvalOf shows a pause of a record. listed says that it stands in a list.
+func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, listed bool) *approval {
+	a := &approval{
+		ID: idOf(key, p.ID), State: state, Opened: p.Opened, Dialect: p.Dialect, Contested: p.Contested,
+	}
+	if !p.Opened.IsZero() {
+		a.Age = max(0, int64(now.Sub(p.Opened)/time.Second))
+	}
+	a.Thread, a.Run = threadOf(p)
+	if o := p.Origin; o != nil {
+		a.Agent, a.Tenant, a.Path, a.Shown = o.Agent, o.Tenant, o.Path, o.Shown
+		a.Requester, a.RequesterHash = o.Requester, o.RequesterHash
+	}
+	for n := range p.Interrupts {
+		if at, expires := p.Interrupts[n].Expires(); expires && (a.Expires.IsZero() || at.Before(a.Expires)) {
+			a.Expires = at
+		}
+	}
+	r, places := roomOf(listed), placesOf(p, listed)
+	a.Questions, a.QuestionsLeft = make([]question, len(places)), len(p.Interrupts)-len(places)
+	for n, at := range places {
+		i := &p.Interrupts[at]
+		size := sizeOf(i)
+		cut := listed && a.size+size > maxListed
+		if !cut {
+			a.size += size
+		}
+		q := questionOf(p, i, cut)
+		q.at = at
+		lay(&q, i, r)
+		a.Questions[n] = q
+	}
+	return a
+}
+
+// placesOf returns the places of the questions that are shown of a pause. In a list of a large one
+// those come first that are not decided yet.
+func placesOf(p *agui.Pause, listed bool) []int {
+	var places, decided []int
+	few := !listed || len(p.Interrupts) <= maxListedQuestions
+	for n := range p.Interrupts {
+		if few || p.Decision(p.Interrupts[n].ID) == nil {
+			places = append(places, n)
+		} else {
+			decided = append(decided, n)
+		}
+	}
+	if few {
+		return places
+	}
+	places = append(places, decided...)[:maxListedQuestions]
+	slices.Sort(places)
+	return places
+}
+
+// threadOf are thread and run of a pause as its client knows them. A record of before has them in
+// the terminal event of the run.
+func threadOf(p *agui.Pause) (thread, run string) {
+	if p.Origin != nil {
+		return p.Origin.Thread, p.Origin.Run
+	}
+	return gjson.GetBytes(p.Finish, "threadId").Str, gjson.GetBytes(p.Finish, "runId").Str
+}
+
+// sizeOf is how large a question is, in bytes.
+func sizeOf(i *agui.Interrupt) int {
+	size := len(i.Object)
+	for _, c := range i.Calls {
+		size += len(c.Args)
+	}
+	return size
+}
+
+func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
+	q := question{
+		ID: i.ID, Reason: i.Reason(), YesKnown: i.Yes != nil, NoKnown: i.No != nil, TakesReason: i.Because != "", CancelOnly: i.CancelOnly, Cut: cut,
+	}
+	q.Expires, _ = i.Expires()
+	if p.Origin != nil {
+		q.Digest = p.Origin.AskedDigest(i)
+	}
+	if d := p.Decision(i.ID); d != nil {
+		q.Decision = &decision{Status: string(d.Status), Says: d.Says, Edited: d.Edited, payload: payloadOf(i, d.Payload), By: d.By, At: d.At, Comment: d.Comment}
+	}
+	if !cut {
+		q.Message = gjson.GetBytes(i.Object, "message").Str
+		q.ResponseSchema, q.SchemaRaw, q.SchemaNote = orRaw(i.Schema())
+	}
+	for n := range i.Calls {
+		c := call{Name: i.Calls[n].Name}
+		if !cut {
+			c = callOf(&i.Calls[n])
+		}
+		q.Calls = append(q.Calls, c)
+	}
+	return q
+}
+
+// The notes of arguments that are shown as they came.
+const (
+	noteUnknown = "the call is not known in full: nobody can say what a yes lets run"
+	noteNoJSON  = "the arguments are no JSON object"
+	noteTwice   = "a key stands there twice, and backends do not agree which one counts"
+	noteBroken  = "it is not valid UTF-8: the broken bytes are replaced here"
+	noteDeep    = "it is nested so deep that some programs cannot read it as JSON"
+)
+
+func callOf(c *agui.AskedCall) call {
+	shown := call{Name: c.Name}
+	switch {
+	case c.Unknown:
+		shown.Raw, shown.Note = c.Args, noteUnknown
+	case c.Args == "":
+		shown.Note = noteNoJSON
+	case !agui.ValidJSON([]byte(c.Args)) || !agui.View([]byte(c.Args)).IsObject():
+		shown.Raw, shown.Note = c.Args, noteNoJSON
+	case agui.CheckKeysIn(c.Args, agui.KeysOfData) != nil:
+		shown.Raw, shown.Note = c.Args, noteTwice
+	default:
+		shown.Arguments, shown.Raw, shown.Note = orRaw(json.RawMessage(c.Args))
+	}
+	return shown
+}
+
+// endOf shows a result.
+func endOf(key store.Key, r *store.Result) *end {
+	e := &end{
+		ID: idOf(key, r.PauseID), How: string(r.How), Door: r.Door, By: r.By, At: r.At, Forgotten: r.Tombstone,
+		Questions: make([]asked, len(r.IDs)),
+	}
+	switch {
+	case e.Door != "":
+	case r.How == store.Retired:
+		e.Door = string(event.Retention)
+	default:
+		e.Door = string(event.Chat)
+	}
+	if r.Next != "" {
+		e.Next = idOf(key, r.Next)
+	}
+	if agui.PeekType(r.Finish) == agui.RunErrored {
+		e.Error = gjson.GetBytes(r.Finish, "code").Str
+	}
+	room := endRoom()
+	given := make(map[string]*store.Given, len(r.Given))
+	for n := range r.Given {
+		given[r.Given[n].ID] = &r.Given[n]
+	}
+	for n, id := range r.IDs {
+		q := asked{ID: id}
+		var i *agui.Interrupt
+		if r.Pause != nil && n < len(r.Pause.Interrupts) {
+			i = &r.Pause.Interrupts[n]
+			q.Tools = tools(i)
+		}
+		if g := given[id]; g != nil {
+			q.Status, q.Says, q.Edited, q.payload, q.Digest = string(g.Status), g.Says, g.Edited, payloadOf(i, g.Payload), g.Digest
+		}
+		q.edit = editOf(q.Edited, q.Payload, q.Tools, room)
+		e.Questions[n] = q
+	}
+	return e
+}
+
+// inList leaves of an end what a list shows.
+func (e *end) inList() *end {
+	if left := len(e.Questions) - maxListedQuestions; left > 0 {
+		e.Questions, e.QuestionsLeft = e.Questions[:maxListedQuestions], left
+	}
+	for n := range e.Questions {
+		e.Questions[n].Arguments = nil
+	}
+	return e
+}
+
+// tools are the names of the calls that a yes lets run.
+func tools(i *agui.Interrupt) []string {
+	var names []string
+	for _, c := range i.Calls {
+		if c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// inRecord is what a record has of the pause with the id, nil if it has nothing: in full, with its
+// end and those before it.
+func (d *Desk) inRecord(key store.Key, rec *store.Record, pauseID string) *approval {
+	if p := rec.Pause; p != nil && p.ID == pauseID {
+		a := d.approvalOf(key, rec, false)
+		if rec.State == store.Claimed {
+			a.CarriedUntil = rec.Lease
+		}
+		if rec.Doubt != nil {
+			// It was stamped when the doubt began, and says what was answered.
+			a.End = endOf(key, rec.Doubt)
+		}
+		a.History = history(key, rec.Results)
+		return a
+	}
+	for n, r := range rec.Results {
+		if r.PauseID != pauseID {
+			continue
+		}
+		p := r.Pause
+		if p == nil || r.Tombstone {
+			p = &agui.Pause{ID: r.PauseID}
+			for _, id := range r.IDs {
+				p.Interrupts = append(p.Interrupts, agui.Interrupt{ID: id})
+			}
+		}
+		a := approvalOf(key, p, ended, rec.Now, false)
+		a.End = endOf(key, r)
+		a.History = history(key, rec.Results[n+1:])
+		return a
+	}
+	return nil
+}
+
+func history(key store.Key, results []*store.Result) []end {
+	var list []end
+	for _, r := range results {
+		list = append(list, *endOf(key, r))
+	}
+	return list
+}

@@ -1,0 +1,265 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"holdpoint/internal/desk/policy"
+	"holdpoint/store"
+)
+
+// A Caller is who asks.
+type Caller struct {
+	Name   string
+	Groups []string
+
+	access *policy.Access // nil: he has all rights
+	// ambient: a browser says by itself who it is, by a cookie or through a proxy that knows
+	// it. A page of another origin could make it do so.
+	ambient bool
+	session *session // nil: he has not signed in
+}
+
+// rights are those that he has there. Nobody has none.
+func (c *Caller) rights(at policy.Where) policy.Rights {
+	switch {
+	case c == nil:
+		return policy.None
+	case c.access == nil:
+		return policy.All
+	}
+	return c.access.For(c.Name, c.Groups, at)
+}
+
+// anywhere are those that he has for any question.
+func (c *Caller) anywhere() policy.Rights {
+	switch {
+	case c == nil:
+		return policy.None
+	case c.access == nil:
+		return policy.All
+	}
+	return c.access.Anywhere(c.Name, c.Groups)
+}
+
+// whereOf is the agent and the tenant of a record. All its pauses have the same: they are a part of
+// its key.
+func whereOf(rec *store.Record) policy.Where {
+	if p := rec.Pause; p != nil && p.Origin != nil {
+		return policy.Where{Agent: p.Origin.Agent, Tenant: p.Origin.Tenant, Known: true}
+	}
+	for _, r := range rec.Results {
+		if p := r.Pause; p != nil && p.Origin != nil {
+			return policy.Where{Agent: p.Origin.Agent, Tenant: p.Origin.Tenant, Known: true}
+		}
+	}
+	return policy.Where{}
+}
+
+type callerKey struct{}
+
+// callerIn is who asks in a context that known made; nil: nobody does.
+func callerIn(ctx context.Context) *Caller {
+	c, _ := ctx.Value(callerKey{}).(*Caller)
+	return c
+}
+
+// known lets those through of whom it is known who they are. A right token counts at any time: an
+// agent that shares the address of its operator must not be able to shut him out by wrong ones.
+func (d *Desk) known(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		caller := d.identify(w, req)
+		if caller == nil {
+			return
+		}
+		if d.opts.Access != nil {
+			access := d.opts.Access()
+			caller.access = &access
+		}
+		if caller.ambient && !ownPage(req, d.secure(req)) {
+			refuse(w, http.StatusForbidden, codeCrossOrigin, "want Sec-Fetch-Site: same-origin or the Origin of this page: a browser is signed in here, and another page could have sent this")
+			return
+		}
+		if !caller.isWhom(req.Header.Values(callerHeader)) {
+			refuse(w, http.StatusPreconditionFailed, codeAnother, "somebody else is signed in here than "+callerHeader+" says: nothing was done")
+			return
+		}
+		next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
+	})
+}
+
+// callerHeader is by whom a request believes to be sent, percent-encoded. It proves nothing. What
+// somebody has decided on a page must not be sent in the name of whoever has signed in in the same
+// browser since.
+const callerHeader = "Holdpoint-Caller"
+
+// isWhom says whether the caller is whom the request names, if it names anybody.
+func (c *Caller) isWhom(named []string) bool {
+	if len(named) == 0 {
+		return true
+	}
+	name, err := url.PathUnescape(named[0])
+	return err == nil && len(named) == 1 && name == c.Name
+}
+
+// identify is who asks; nil: nobody knows, and that is answered.
+func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
+	if d.opts.Gate != nil {
+		return d.fromGate(w, req)
+	}
+	if authorization := req.Header.Values("Authorization"); len(authorization) > 0 {
+		token := d.opts.Tokens.bearer(authorization)
+		if token == nil {
+			d.unknown(w, req, true)
+			return nil
+		}
+		return token.caller()
+	}
+	cookie := d.cookieOf(req)
+	if cookie == "" {
+		d.unknown(w, req, false)
+		return nil
+	}
+	s, token := d.sessions.find(cookie, d.opts.Tokens, d.opts.Now())
+	if s == nil {
+		d.signedOut(w, req)
+		return nil
+	}
+	switch over, err := d.signedOutAnywhere(req.Context(), s); {
+	case req.Context().Err() != nil:
+		return nil
+	case err != nil:
+		d.refuseStore(w, err)
+		return nil
+	case over:
+		d.signedOut(w, req)
+		return nil
+	}
+	c := token.caller()
+	c.session, c.ambient = s, true
+	return c
+}
+
+// fromGate is who asks by the header of a trusted proxy, or by a token of an issuer.
+func (d *Desk) fromGate(w http.ResponseWriter, req *http.Request) *Caller {
+	who, refused := d.opts.Gate.Ask(req, false)
+	if refused == nil && (who.Name() == "" || !utf8.ValidString(who.Name()) || strings.ContainsFunc(who.Name(), unicode.IsControl)) {
+		refuse(w, http.StatusBadRequest, codeParameter, "the name has control characters, or is no UTF-8")
+		return nil
+	}
+	if refused == nil {
+		return &Caller{Name: who.Name(), Groups: who.Groups(), ambient: d.opts.Auth == AuthHeader}
+	}
+	switch {
+	case refused.Forged:
+		d.log.Warn("desk: somebody says who he is who is not believed", "peer", req.RemoteAddr, "reason", refused.Reason)
+		refuse(w, http.StatusForbidden, codeForged, refused.Reason)
+	case refused.Status == http.StatusUnauthorized && d.opts.Auth == AuthJWT:
+		d.unknown(w, req, len(req.Header.Values("Authorization")) > 0)
+	case refused.Status == http.StatusUnauthorized:
+		d.refuseUnknown(w, "the proxy in front says who asks, and this has not come through it: "+refused.Reason)
+	case refused.Status == http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "1")
+		refuse(w, refused.Status, codeKeys, refused.Reason)
+	default:
+		refuse(w, refused.Status, codeParameter, refused.Reason)
+	}
+	return nil
+}
+
+// slowness is how long the answer to a wrong token takes when there were too many: who guesses
+// needs a connection for each guess of that time.
+const slowness = time.Second
+
+// unknown answers who shows no token, or a wrong one.
+func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
+	challenge := `Bearer realm="holdpoint desk"`
+	if shown {
+		challenge += `, error="invalid_token"`
+		if !d.mayTry(w, req) {
+			return
+		}
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	d.refuseUnknown(w, "want Authorization: Bearer and a token of the desk")
+}
+
+// mayTry notes a wrong token. false: there were too many from this address, and that is answered.
+func (d *Desk) mayTry(w http.ResponseWriter, req *http.Request) bool {
+	wait := d.tries.take(networkOf(req.RemoteAddr))
+	if wait == 0 {
+		d.log.Warn("desk: a wrong token", "peer", req.RemoteAddr)
+		return true
+	}
+	timer := time.NewTimer(slowness)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-req.Context().Done():
+	}
+	w.Header().Set("Retry-After", seconds(wait))
+	refuse(w, http.StatusTooManyRequests, codeTries, "too many wrong tokens came from this address, and this is another one")
+	return false
+}
+
+// refuseUnknown says that nobody knows who asks, and how a caller says it.
+func (d *Desk) refuseUnknown(w http.ResponseWriter, detail string) {
+	refuseAs(w, problem{Status: http.StatusUnauthorized, Code: codeUnauthenticated, Detail: detail, Auth: string(d.opts.Auth)})
+}
+
+// mayChange notes that the caller changes something. false: he does so too often, and that is
+// answered.
+func (d *Desk) mayChange(w http.ResponseWriter, who *Caller) bool {
+	wait := d.changes.take(who.Name)
+	if wait > 0 {
+		w.Header().Set("Retry-After", seconds(wait))
+		refuse(w, http.StatusTooManyRequests, codeChanges, "you have decided too much in too short a time: nothing was done this time")
+	}
+	return wait == 0
+}
+
+// An Auth is how a caller says who he is.
+type Auth string
+
+// AuthToken: by a token of a file, and a browser by a session that it got for one. AuthHeader: by
+// the header of a trusted proxy. AuthJWT: by a token of an issuer. The zero Auth is AuthToken.
+const (
+	AuthToken  Auth = "token"
+	AuthHeader Auth = "header"
+	AuthJWT    Auth = "jwt"
+)
+
+// me is GET /v1/me.
+func (d *Desk) me(w http.ResponseWriter, req *http.Request) {
+	c := callerIn(req.Context())
+	answer(w, http.StatusOK, struct {
+		Name    string    `json:"name"`
+		Groups  []string  `json:"groups"`
+		Auth    Auth      `json:"auth"`
+		Session bool      `json:"session"`
+		Until   time.Time `json:"until,omitzero"` // the session's end
+		Rights  []string  `json:"rights"`
+	}{c.Name, append([]string{}, c.Groups...), d.opts.Auth, c.session != nil, c.session.until(), c.anywhere().Names()})
+}
+
+// trusts says whether the headers of a proxy are believed that say how the client has come.
+func (d *Desk) trusts(req *http.Request) bool { return d.opts.Trusted != nil && d.opts.Trusted(req) }
+
+// secure says whether the browser speaks TLS: to this process, or to a trusted proxy.
+func (d *Desk) secure(req *http.Request) bool {
+	if req.TLS != nil {
+		return true
+	}
+	proto := req.Header.Values("X-Forwarded-Proto")
+	return len(proto) == 1 && strings.EqualFold(proto[0], "https") && d.trusts(req)
+}
+
+func safe(method string) bool {
+	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, method)
+}

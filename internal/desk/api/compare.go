@@ -1,0 +1,164 @@
+package api
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdpoint/internal/desk/fields"
+)
+
+// A compared is a field beside what was approved lately.
+type compared struct {
+	Path string `json:"path"`
+	// Usual is what the field said in all that was approved, and Same that it says so again.
+	Usual *string `json:"usual,omitempty"`
+	Same  bool    `json:"same,omitempty"`
+	// Least and Most are the numbers that were approved, as they were written. Times is how many
+	// times the most this one is, or which part of the least, if it lies outside.
+	Least string  `json:"least,omitempty"`
+	Most  string  `json:"most,omitempty"`
+	Times float64 `json:"times,omitempty"`
+	Of    int     `json:"of"` // how many were approved, in the currency
+	// Currency is that of an amount. It is compared with amounts of the same currency only. Others are
+	// the currencies that were approved, if none was in this one.
+	Currency string   `json:"currency,omitempty"`
+	Others   []string `json:"others,omitempty"`
+}
+
+// enough is how many approvals make something usual.
+const enough = 2
+
+// compare says of fields what is as usual, and what is not. Ids and prose are not compared: they
+// always differ.
+func compare(now []fields.Field, before []*earlier) (list []compared) {
+	var yes []map[string]earlierField
+	for _, e := range before {
+		if e.Outcome != approved {
+			continue
+		}
+		said := map[string]earlierField{}
+		for _, f := range e.Fields {
+			said[f.Path] = f
+		}
+		yes = append(yes, said)
+	}
+	if len(yes) < enough {
+		return nil
+	}
+	for n := range now {
+		f := &now[n]
+		if f.Twice || f.Truncated || !canCompare(f) {
+			continue
+		}
+		if c, ok := compareOne(f, yes); ok {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func compareOne(f *fields.Field, yes []map[string]earlierField) (compared, bool) {
+	c := compared{Path: f.Path, Of: len(yes), Currency: f.Currency}
+	for _, said := range yes {
+		if _, has := said[f.Path]; !has {
+			return c, false
+		}
+	}
+	if f.Salient {
+		alike, others := inCurrency(f, yes)
+		if c.Of = len(alike); c.Of == 0 && f.Currency != "" && others != nil {
+			c.Others = others
+			return c, true
+		}
+		if yes = alike; c.Of < enough {
+			return c, false
+		}
+	}
+	equal := true
+	first := yes[0][f.Path].Text
+	for _, said := range yes {
+		equal = equal && said[f.Path].Text == first
+	}
+	if !equal || f.Kind == fields.Number && first != f.Text {
+		return c, c.number(f, yes)
+	}
+	c.Usual, c.Same = &first, first == f.Text
+	return c, true
+}
+
+// inCurrency returns the approvals in which an amount has the currency of this one, and the other
+// currencies.
+func inCurrency(f *fields.Field, yes []map[string]earlierField) (alike []map[string]earlierField, others []string) {
+	for _, said := range yes {
+		switch currency := said[f.Path].Currency; {
+		case currency == f.Currency:
+			alike = append(alike, said)
+		case currency != "" && !slices.Contains(others, currency):
+			others = append(others, currency)
+		}
+	}
+	return alike, others
+}
+
+// number compares numbers that are not all the same.
+func (c *compared) number(f *fields.Field, yes []map[string]earlierField) bool {
+	now, ok := number(f.Text)
+	if !ok || f.Kind != fields.Number && !f.Salient {
+		return false
+	}
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, said := range yes {
+		text := said[f.Path].Text
+		v, ok := number(text)
+		if !ok {
+			return false
+		}
+		if v < least {
+			least, c.Least = v, text
+		}
+		if v > most {
+			most, c.Most = v, text
+		}
+	}
+	switch {
+	case now > most && most > 0:
+		c.Times = round(now / most)
+	case now < least && least > 0 && now > 0:
+		c.Times = round(now / least)
+	}
+	return true
+}
+
+// round to two digits: nobody reads more.
+func round(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) || v > 1e15 {
+		return 0
+	}
+	scale := math.Pow(10, 1-math.Floor(math.Log10(v)))
+	return math.Round(v*scale) / scale
+}
+
+// number is the number that a text is, if that can be said without a doubt: 1,200 may be 1.2.
+func number(text string) (float64, bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "xXpP_")
+}
+
+// canCompare says whether a field is one that usually says the same, or a number that says how
+// much.
+func canCompare(f *fields.Field) bool {
+	switch f.Kind {
+	case fields.String, fields.Number, fields.Boolean, fields.Null, fields.Empty:
+	default:
+		return false
+	}
+	for word := range fields.Words(f.Key) {
+		switch word {
+		case "id", "ids", "uuid", "guid", "key", "token", "hash", "number", "no", "nr", "phone", "zip", "timestamp":
+			return false
+		}
+	}
+	return f.Key != ""
+}

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/desk/marks"
+	"holdpoint/internal/desk/policy"
+	"holdpoint/store"
+)
+
+// Bounds of what is shown of a conversation: its last messages, and of each the beginning.
+const (
+	maxTurns    = 10
+	maxTurnText = 2 << 10
+)
+
+// A turn is a message of a conversation that has a text. Calls are not among them: those that wait
+// are the question.
+type turn struct {
+	Role  string       `json:"role"`
+	Text  string       `json:"text"`
+	Marks []marks.Mark `json:"marks,omitempty"`
+	Cut   bool         `json:"cut,omitempty"` // the text goes on
+}
+
+// addConversation adds the end of the conversation to an open approval, for who has the right.
+// Where it is not known, or cannot be read, there is none.
+func (d *Desk) addConversation(ctx context.Context, key store.Key, rec *store.Record, a *approval) {
+	p := rec.Pause
+	if p == nil || a.State == ended || p.Kept == 0 || !callerIn(ctx).rights(whereOf(rec)).Has(policy.Conversation) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	shown, err := d.opts.Store.Snapshots(ctx, key, p.ID, store.Asked)
+	if err != nil {
+		d.log.Debug("desk: the conversation cannot be read", "pause", p.ID, "err", err)
+		return
+	}
+	a.Conversation = turns(shown.Messages)
+}
+
+// turns are the last messages with a text, the oldest first.
+func turns(messages []byte) (list []turn) {
+	all := gjson.ParseBytes(messages)
+	if !all.IsArray() {
+		return nil
+	}
+	var last []gjson.Result // with a text, at most maxTurns of them
+	all.ForEach(func(_, m gjson.Result) bool {
+		if textOf(m) == "" {
+			return true
+		}
+		if len(last) == maxTurns {
+			last = slices.Delete(last, 0, 1)
+		}
+		last = append(last, m)
+		return true
+	})
+	for _, m := range last {
+		t := turn{Role: m.Get("role").Str, Text: textOf(m)}
+		if len(t.Text) > maxTurnText {
+			t.Text, t.Cut = t.Text[:maxTurnText], true
+		}
+		if t.Text = strings.ToValidUTF8(t.Text, ""); t.Cut {
+			t.Text = strings.TrimRight(t.Text, "\uFFFD")
+		}
+		t.Marks = marks.Find(t.Text, marks.Text)
+		list = append(list, t)
+	}
+	return list
+}
+
+// textOf is the text of a message: its content, or the texts among its parts.
+func textOf(m gjson.Result) string {
+	content := m.Get("content")
+	if !content.IsArray() {
+		return content.Str
+	}
+	var texts []string
+	content.ForEach(func(_, part gjson.Result) bool {
+		if text := part.Get("text"); part.Get("type").Str == "text" && text.Str != "" {
+			texts = append(texts, text.Str)
+		}
+		return true
+	})
+	return strings.Join(texts, "\n")
+}

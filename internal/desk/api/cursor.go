@@ -1,0 +1,94 @@
+package api
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"holdpoint/store"
+)
+
+// A cursor says where a list goes on: behind a row of the store's page that begins at After.
+type cursor struct {
+	After  string    `json:"a,omitempty"`
+	Opened time.Time `json:"o,omitzero"`
+	Key    store.Key `json:"k,omitempty"`
+}
+
+// cursorFor is what the caller gets of a cursor. The row may be one that he may not list, so with a
+// policy it is sealed. The same cursor is sealed to the same text, because the list's ETag has it.
+func (d *Desk) cursorFor(who *Caller, c cursor) string {
+	text, _ := json.Marshal(c) // it can be
+	if who.access != nil {
+		key := (*d.sessions.keys.list.Load())[0]
+		nonce := derived(key, "cursor's nonce", text)[:cursorNonce]
+		text = append(nonce, cursorSeal(key).Seal(nil, nonce, text, nil)...)
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// cursorOf reads what cursorFor has given. Processes that take each other's sessions can read the
+// sealed ones of each other.
+func (d *Desk) cursorOf(who *Caller, text string) (c cursor, err error) {
+	if text == "" {
+		return c, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil && who.access != nil {
+		raw, err = d.unsealed(raw)
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &c)
+	}
+	return c, err
+}
+
+const cursorNonce = 12 // bytes
+
+func (d *Desk) unsealed(raw []byte) ([]byte, error) {
+	if len(raw) < cursorNonce {
+		return nil, errSealed
+	}
+	for _, key := range *d.sessions.keys.list.Load() {
+		if text, err := cursorSeal(key).Open(nil, raw[:cursorNonce], raw[cursorNonce:], nil); err == nil {
+			return text, nil
+		}
+	}
+	return nil, errSealed
+}
+
+var errSealed = errors.New("desk: a cursor that no key of this process has sealed")
+
+// cursorSeal seals cursors, with a key for them alone.
+func cursorSeal(key []byte) cipher.AEAD {
+	block, _ := aes.NewCipher(derived(key, "cursor", nil)) // the key has the right size
+	gcm, _ := cipher.NewGCM(block)                         // and the block too
+	return gcm
+}
+
+// derived is made of a key for one purpose, and of a text.
+func derived(key []byte, purpose string, text []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("holdpoint desk " + purpose + " 1\x00"))
+	mac.Write(text)
+	return mac.Sum(nil)
+}
+
+// precision is that of the times by which the store's list is sorted.
+const precision = time.Microsecond
+
+// passed says whether the row stands at the cursor or before it.
+func (c cursor) passed(r store.Row) bool {
+	if c.Key == "" {
+		return false
+	}
+	if at := r.Opened.Truncate(precision).Compare(c.Opened); at != 0 {
+		return at < 0
+	}
+	return r.Key <= c.Key
+}

@@ -1,0 +1,365 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/desk/policy"
+	"holdpoint/internal/door"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+)
+
+// An Agent takes decisions on its questions, and says whether it can go on with them without the
+// chat. It is a proxy.Handler.
+type Agent interface {
+	Decide(ctx context.Context, key store.Key, pauseID string, who door.Who, words []door.Word) (store.Record, error)
+	Lacks(p *agui.Pause) []agui.Lack
+}
+
+// What one request to decide may have.
+const (
+	maxBody    = 1 << 20
+	maxComment = 4 << 10
+	maxReason  = 4 << 10
+)
+
+// The decisions that a caller can send.
+const (
+	approve = "approve"
+	deny    = "deny"
+	cancel  = "cancel"
+	say     = "answer"
+)
+
+// A word is what a caller says to one question.
+type word struct {
+	Question string          `json:"question"`
+	Decision string          `json:"decision"`
+	Payload  json.RawMessage `json:"payload"`
+	Comment  string          `json:"comment"`
+	Reason   string          `json:"reason"`
+	Digest   string          `json:"digest"`
+}
+
+// decideOne is POST /v1/approvals/{id}/questions/{question}.
+func (d *Desk) decideOne(w http.ResponseWriter, req *http.Request) {
+	var one word
+	if !d.read(w, req, &one) {
+		return
+	}
+	name := req.PathValue("question")
+	if one.Question != "" && one.Question != name {
+		refuse(w, http.StatusBadRequest, codeParameter, "the body names another question than the path")
+		return
+	}
+	one.Question = name
+	d.decide(w, req, []word{one})
+}
+
+// decideAll is POST /v1/approvals/{id}.
+func (d *Desk) decideAll(w http.ResponseWriter, req *http.Request) {
+	var all struct {
+		Decisions []word `json:"decisions"`
+	}
+	if !d.read(w, req, &all) {
+		return
+	}
+	if len(all.Decisions) == 0 {
+		refuse(w, http.StatusBadRequest, codeParameter, "decisions: want one for each question that is decided")
+		return
+	}
+	d.decide(w, req, all.Decisions)
+}
+
+// read reads the body. false: it cannot be read, and that is answered.
+func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
+	if media, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		refuse(w, http.StatusUnsupportedMediaType, codeMediaType, "want Content-Type: application/json")
+		return false
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		refuse(w, http.StatusRequestEntityTooLarge, codeParameter, fmt.Sprintf("the body has more than %d bytes", maxBody))
+		return false
+	} else if err != nil {
+		return false // the caller is gone
+	}
+	if !utf8.Valid(text) { // no backend could read it
+		refuse(w, http.StatusBadRequest, codeParameter, "the body is not valid UTF-8")
+		return false
+	}
+	// A key that stands twice could be read in two ways, also in another case. One that is not
+	// known could be meant.
+	if agui.ValidJSON(text) {
+		if err := agui.CheckKeys(text, agui.KeysOfAnswer); err != nil {
+			refuse(w, http.StatusBadRequest, codeParameter, "the body has a key twice: "+err.Error())
+			return false
+		}
+		if why := misspelled(gjson.ParseBytes(text), bodyKeys); why != "" {
+			refuse(w, http.StatusBadRequest, codeParameter, why)
+			return false
+		}
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err = dec.Decode(into); err == nil {
+		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is something behind it")
+		}
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, codeParameter, "the body cannot be read: "+err.Error())
+		return false
+	}
+	return true
+}
+
+// Keys of the bodies and of the words in them.
+var (
+	wordKeys = []string{"question", "decision", "payload", "comment", "reason", "digest"}
+	bodyKeys = append([]string{"decisions"}, wordKeys...)
+)
+
+// misspelled returns why a body cannot be read, "" if it can: Go reads a key in any case, and
+// somebody in between may not.
+func misspelled(object gjson.Result, keys []string) (why string) {
+	object.ForEach(func(key, value gjson.Result) bool {
+		at := slices.IndexFunc(keys, func(name string) bool { return agui.SameKey(name, key.Str) })
+		switch {
+		case at >= 0 && key.Raw != strconv.Quote(keys[at]):
+			why = fmt.Sprintf("key %q must be spelled %q", agui.Cut(key.Str), keys[at])
+		case key.Str == "decisions" && value.IsArray():
+			value.ForEach(func(_, one gjson.Result) bool {
+				why = misspelled(one, wordKeys)
+				return why == ""
+			})
+		}
+		return why == ""
+	})
+	return why
+}
+
+// decide takes the words to an approval's questions, all of them or none. It goes on if the caller
+// leaves: what was decided is written down as well.
+func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
+	key, pauseID, ok := named(w, req)
+	if !ok {
+		return
+	}
+	ctx := context.WithoutCancel(req.Context())
+	rec, err := d.load(ctx, key)
+	if err != nil {
+		d.refuseStore(w, err)
+		return
+	}
+	p := pauseIn(&rec, pauseID)
+	if p == nil {
+		noApproval(w)
+		return
+	}
+	caller := callerIn(ctx)
+	if !d.mayDo(w, caller, &rec, policy.Decide) {
+		return
+	}
+	words := make([]door.Word, len(said))
+	for n := range said {
+		one, refused := wordOf(p, &said[n])
+		if refused != nil {
+			refuse(w, refused.Status, refused.Code, refused.Detail)
+			return
+		}
+		if slices.ContainsFunc(words[:n], func(o door.Word) bool { return o.Question == one.Question }) {
+			refuse(w, http.StatusBadRequest, codeParameter, "a question stands there twice")
+			return
+		}
+		words[n] = one
+	}
+	agent, _ := d.agentOf(p)
+	if agent == nil {
+		refuse(w, http.StatusConflict, codeElsewhere, "the agent of this question is served by another process, or was asked before there was a desk: decide it there")
+		return
+	}
+	rec, err = agent.Decide(ctx, key, pauseID, door.Who{Door: event.Desk, Name: caller.Name}, words)
+	var refused *agui.RunError
+	switch {
+	case err == nil:
+	case errors.As(err, &refused):
+		refuse(w, http.StatusUnprocessableEntity, string(refused.Code), refused.Message)
+		return
+	case errors.Is(err, store.ErrNotFound):
+		noApproval(w)
+		return
+	case errors.Is(err, store.ErrConflict):
+		d.otherwise(ctx, w, key, pauseID)
+		return
+	case errors.Is(err, door.ErrNotWritten):
+		refuse(w, http.StatusServiceUnavailable, string(agui.AuditUnavailable), "the decision cannot be written down at the moment, so it is not taken: try again")
+		return
+	default:
+		d.refuseStore(w, err)
+		return
+	}
+	d.log.Info("decided", "by", caller.Name, "agent", p.Origin.Agent, "thread", agui.Cut(p.Origin.Thread), "pause", pauseID, "questions", len(words))
+	if rec.Pause != nil && rec.Pause.ID == pauseID && rec.Pause.Decided() && d.opts.Decided != nil {
+		d.opts.Decided(key)
+	}
+	a := d.found(ctx, key, &rec, pauseID)
+	if a == nil {
+		noApproval(w)
+		return
+	}
+	answer(w, http.StatusOK, a)
+	_ = http.NewResponseController(w).Flush() // whoever asked is gone, or waits no more
+	d.remember(ctx, key, pauseIn(&rec, pauseID), questionsOf(words))
+}
+
+func questionsOf(words []door.Word) []string {
+	ids := make([]string, len(words))
+	for n, w := range words {
+		ids[n] = w.Question
+	}
+	return ids
+}
+
+// mayDo says whether the caller has a right, and does not change too much at once. false: it is
+// answered.
+func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, right policy.Rights) bool {
+	if !who.rights(whereOf(rec)).Has(right) {
+		refuse(w, http.StatusForbidden, codeForbidden, "you may see this, and not "+strings.Join((right&^(policy.List|policy.Read)).Names(), " or ")+" it")
+		return false
+	}
+	return d.mayChange(w, who)
+}
+
+// mayRead says whether the caller may read what is asked. false: it is answered.
+func mayRead(w http.ResponseWriter, who *Caller, rec *store.Record) bool {
+	if who.rights(whereOf(rec)).Has(policy.Read) {
+		return true
+	}
+	refuse(w, http.StatusForbidden, codeForbidden, "you may see that this waits, and not read it")
+	return false
+}
+
+// agentOf is who judges decisions on a pause, nil if nobody does here. served says that this
+// process serves the agent.
+func (d *Desk) agentOf(p *agui.Pause) (agent Agent, served bool) {
+	if p.Origin == nil {
+		return nil, false
+	}
+	if agent = d.opts.Agents[p.Origin.Agent]; agent != nil {
+		return agent, true
+	}
+	if d.opts.Others != nil {
+		agent = d.opts.Others(p.Origin.Agent, p.Dialect)
+	}
+	return agent, false
+}
+
+func (d *Desk) decides(p *agui.Pause) bool {
+	agent, _ := d.agentOf(p)
+	return agent != nil
+}
+
+// otherwise says by whom it was decided, and how.
+func (d *Desk) otherwise(ctx context.Context, w http.ResponseWriter, key store.Key, pauseID string) {
+	rec, err := d.load(ctx, key)
+	if err != nil {
+		d.refuseStore(w, err)
+		return
+	}
+	a := d.found(ctx, key, &rec, pauseID)
+	switch {
+	case a == nil:
+		noApproval(w)
+	case a.State == ended:
+		refuseWith(w, http.StatusConflict, codeEnded, "it has ended already: approval.end says how, when and by whom", a)
+	case a.State == waiting || a.State == decided:
+		refuseWith(w, http.StatusConflict, codeDecided, "it was decided otherwise: approval.questions say by whom and when", a)
+	default:
+		refuseWith(w, http.StatusConflict, codeInProgress, "somebody has answered it, and the answer is being carried", a)
+	}
+}
+
+// pauseIn is the pause with the id, open or ended; nil: the record does not know it.
+func pauseIn(rec *store.Record, pauseID string) *agui.Pause {
+	if rec.Pause != nil && rec.Pause.ID == pauseID {
+		return rec.Pause
+	}
+	for _, r := range rec.Results {
+		if r.PauseID == pauseID && !r.Tombstone {
+			return r.Pause
+		}
+	}
+	return nil
+}
+
+// wordOf reads what was said to a question of the pause.
+func wordOf(p *agui.Pause, said *word) (w door.Word, refused *problem) {
+	no := func(status int, code, detail string) (door.Word, *problem) {
+		return door.Word{}, &problem{Status: status, Code: code, Detail: detail}
+	}
+	i := p.Interrupt(said.Question)
+	if i == nil {
+		return no(http.StatusNotFound, codeNoQuestion, "the approval has no such question")
+	}
+	switch {
+	case said.Digest == "":
+		return no(http.StatusPreconditionRequired, codeNoDigest, "digest: want the one of the question that was read, so that nobody decides what he has not seen")
+	case p.Origin == nil || said.Digest != p.Origin.AskedDigest(i):
+		return no(http.StatusPreconditionFailed, codeDigest, "the digest is not that of this question: read it again")
+	case said.Reason != "" && said.Decision != deny:
+		return no(http.StatusBadRequest, codeParameter, "reason: it goes to the agent with a deny; a comment stays here")
+	case len(said.Reason) > maxReason:
+		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf("reason: it has more than %d bytes", maxReason))
+	case len(said.Comment) > maxComment:
+		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf("comment: it has more than %d bytes", maxComment))
+	}
+	hasPayload := len(said.Payload) > 0 && string(said.Payload) != "null"
+	w = door.Word{Question: i.ID, Status: agui.Resolved, Comment: said.Comment}
+	switch said.Decision {
+	case approve, deny:
+		known := i.Yes
+		if said.Decision == deny {
+			known = i.No
+		}
+		switch {
+		case known == nil:
+			return no(http.StatusUnprocessableEntity, codeNotKnown, fmt.Sprintf("%s: nobody knows which answer to this question means that; send answer with its payload, or cancel", said.Decision))
+		case hasPayload:
+			return no(http.StatusBadRequest, codeParameter, "payload: "+said.Decision+" has the question's own; send answer for another")
+		}
+		w.Payload = known
+		if said.Reason != "" && said.Decision == deny {
+			if i.Because == "" {
+				return no(http.StatusUnprocessableEntity, codeNoPlace, "reason: this agent has no place for it; a comment stays here")
+			}
+			w.Payload = agui.SetString(slices.Clone(known), i.Because, said.Reason)
+		}
+	case cancel:
+		if hasPayload {
+			return no(http.StatusBadRequest, codeParameter, "payload: a cancel has none")
+		}
+		w.Status = agui.Cancelled
+	case say:
+		if hasPayload {
+			w.Payload = said.Payload
+		}
+	default:
+		return no(http.StatusBadRequest, codeParameter, "decision: want approve, deny, cancel or answer")
+	}
+	return w, nil
+}

@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"holdpoint/store"
+)
+
+// endedPage lists what has ended lately. There is one page of it.
+func (d *Desk) endedPage(ctx context.Context, f *filter, _ cursor, limit int) (*listing, error) {
+	type place struct {
+		id string
+		at time.Time
+	}
+	var places []place
+	for n := range uint32(endShards) {
+		rec, err := d.note(ctx, shardKey(n))
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range rec.Notes {
+			places = append(places, place{one.ID, one.At})
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return b.at.Compare(a.at) })
+	l, began := &listing{Approvals: []*approval{}}, d.opts.Now()
+	for _, p := range places {
+		if len(l.Approvals) == limit || d.opts.Now().Sub(began) > maxLooking {
+			break
+		}
+		parts := anID.FindStringSubmatch(p.id)
+		if parts == nil {
+			continue
+		}
+		a, err := d.endedOf(ctx, f, store.Key(parts[1]), parts[2])
+		switch {
+		case errors.Is(err, store.ErrUnread):
+			l.Unread++
+		case err != nil:
+			return nil, err
+		case a != nil:
+			l.Approvals = append(l.Approvals, a)
+		}
+	}
+	return l, nil
+}
+
+// note is a small record, which is of no thread.
+func (d *Desk) note(ctx context.Context, key store.Key) (store.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	return d.opts.Store.Load(ctx, key, "")
+}
+
+// endedOf is an approval as a list of what has ended has it, nil if that does not have it.
+func (d *Desk) endedOf(ctx context.Context, f *filter, key store.Key, pauseID string) (*approval, error) {
+	rec, err := d.load(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rec.Results {
+		if r.PauseID != pauseID || r.Pause == nil || r.Tombstone || !f.takes(r.Pause, ended) {
+			continue
+		}
+		a := approvalOf(key, r.Pause, ended, rec.Now, true)
+		a.End = endOf(key, r).inList()
+		d.forCaller(ctx, &rec, a)
+		return a, nil
+	}
+	return nil, nil
+}

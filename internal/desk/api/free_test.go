@@ -1,0 +1,196 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+	"holdpoint/store/memory"
+)
+
+// TestFreeBesideAClaim: of who claims a pause and who frees it at the same moment, one gets it.
+func TestFreeBesideAClaim(t *testing.T) {
+	r := inMemory(t)
+	const times = 300
+	claimed := 0
+	for n := range times {
+		r.clock.advance(changeEvery)
+		r.open(n, pause(n, "refund", `{}`))
+		var err error
+		status := 0
+		var both sync.WaitGroup
+		both.Go(func() {
+			err = r.store.Claim(t.Context(), keyOf(n), pauseOf(n), "token", "digest", time.Minute)
+		})
+		both.Go(func() { status = r.send("DELETE", "/v1/approvals/"+id(n)).StatusCode })
+		both.Wait()
+		switch {
+		case err == nil && status == 409:
+			claimed++
+			r.must(r.store.Finish(t.Context(), keyOf(n), "token", store.Result{How: store.Finished}, nil))
+		case err != nil && status == 200:
+			if !errors.Is(err, store.ErrConflict) {
+				t.Errorf("the claim of what was freed: %v", err)
+			}
+		default:
+			t.Fatalf("claimed: %v, freed: status %d", err, status)
+		}
+	}
+	if got := len(r.events.list); got != times-claimed {
+		t.Errorf("%d events, want %d", got, times-claimed)
+	}
+}
+
+// TestFreeIsPosted: what is to be sent stands in the record, once and by the step that frees the
+// thread, also if its reply is lost.
+func TestFreeIsPosted(t *testing.T) {
+	for name, lost := range map[string]bool{"as usual": false, "a lost reply": true} {
+		t.Run(name, func(t *testing.T) {
+			c := newClock()
+			r := newRig(t, memory.New(memory.Options{Now: c.now}), c)
+			if lost {
+				times := 0
+				r.desk.opts.Store = &broken{Store: r.store, close: func(do func() error) error {
+					if err := do(); err != nil {
+						return err
+					}
+					times++
+					return errDown
+				}}
+			}
+			var posted []store.Key
+			r.desk.opts.Posted = func(key store.Key) { posted = append(posted, key) }
+			made := 0
+			r.desk.opts.Notices = func(e *event.Event) (store.Notice, bool) {
+				made++
+				body, _ := json.Marshal(e.Principal)
+				return store.Notice{ID: fmt.Sprint(e.Kind), Body: body}, true
+			}
+			r.open(1, pause(1, "refund", `{}`))
+			r.ask(200, "DELETE", "/v1/approvals/"+id(1))
+			r.ask(409, "DELETE", "/v1/approvals/"+id(1))
+			taken, err := r.store.Take(t.Context(), keyOf(1), time.Minute)
+			r.must(err)
+			if len(taken.Notices) != 1 || taken.Notices[0].ID != "interrupt.withdrawn" || string(taken.Notices[0].Body) != `"operator"` {
+				t.Errorf("to be sent: %+v", taken.Notices)
+			}
+			if made != 1 || !slices.Equal(posted, []store.Key{keyOf(1)}) {
+				t.Errorf("made %d times, posted %q", made, posted)
+			}
+		})
+	}
+}
+
+// TestFreeWhatCameToBeInDoubt: a pause waits when it is looked at. Until it is freed it is claimed,
+// and in doubt then. So it ends as a doubt, and not as if nobody had answered.
+func TestFreeWhatCameToBeInDoubt(t *testing.T) {
+	r := inMemory(t)
+	r.open(1, pause(1, "refund", `{}`))
+	answered := false
+	r.desk.opts.Store = &broken{Store: r.store, close: func(do func() error) error {
+		if !answered {
+			answered = true
+			r.must(r.store.Claim(t.Context(), keyOf(1), pauseOf(1), "token", "digest", time.Minute))
+			r.must(r.store.Finish(t.Context(), keyOf(1), "token", store.Result{How: store.Doubtful}, nil))
+		}
+		return do()
+	}}
+	if how := r.ask(200, "DELETE", "/v1/approvals/"+id(1)).Get("end.how").Str; how != "in doubt" {
+		t.Errorf("it ended as %q", how)
+	}
+	if len(r.events.list) != 1 || r.events.list[0].Kind != event.InDoubt {
+		t.Errorf("events: %+v", r.events.list)
+	}
+}
+
+// TestForgottenEndHasItsDoor: who freed a thread is known as long as the pause's id is.
+func TestForgottenEndHasItsDoor(t *testing.T) {
+	r := inMemory(t)
+	r.open(1, pause(1, "refund", `{}`))
+	r.ask(200, "DELETE", "/v1/approvals/"+id(1))
+	r.clock.advance(2 * time.Hour)
+	if e := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("end"); !e.Get("forgotten").Bool() || e.Get("door").Str != "desk" || e.Get("by").Str != "operator" {
+		t.Errorf("the end is %s", e)
+	}
+}
+
+// TestPagesWhileItMoves: whatever ends or is opened between two pages, the list goes on behind the
+// last one, ends, and leaves out nothing that waited all the time.
+func TestPagesWhileItMoves(t *testing.T) {
+	r := inMemory(t)
+	const all = 300
+	for n := range all {
+		r.open(n, pause(n, "refund", `{}`))
+		if n%7 == 6 {
+			r.clock.advance(time.Microsecond)
+		}
+	}
+	seen, next, opened := map[string]int{}, "", all
+	for page := 0; ; page++ {
+		l := r.ask(200, "GET", "/v1/approvals?limit=10"+next)
+		got := ids(l)
+		for _, one := range got {
+			seen[one]++
+		}
+		if !l.Get("next").Exists() {
+			break
+		}
+		next = "&cursor=" + l.Get("next").Str
+		if page%2 == 0 { // the last one, to which the cursor points, and one of what is to come
+			r.ask(200, "DELETE", "/v1/approvals/"+got[len(got)-1])
+			if to := (page+1)*10 + 5; to < all {
+				r.send("DELETE", "/v1/approvals/"+id(to))
+			}
+		}
+		if opened < all+20 {
+			r.open(opened, pause(opened, "refund", `{}`))
+			opened++
+		}
+		if page > all {
+			t.Fatal("the pages do not end")
+		}
+	}
+	for n, times := range seen {
+		if times != 1 {
+			t.Errorf("%s is there %d times", n, times)
+		}
+	}
+	for _, one := range ids(r.ask(200, "GET", "/v1/approvals?limit=200")) {
+		if seen[one] == 0 {
+			t.Errorf("%s waits, and was in no page", one)
+		}
+	}
+}
+
+// TestSlowStore: a page is cut short if its records take long, and the next one goes on.
+func TestSlowStore(t *testing.T) {
+	r := inMemory(t)
+	for n := range 3 * atOnce {
+		p := pause(n, "refund", `{}`)
+		p.Origin = &agui.Origin{Agent: []string{"a", "b"}[n/(2*atOnce)], Thread: "t"}
+		r.open(n, p)
+	}
+	var mu sync.Mutex // records are loaded at once
+	now := r.clock.now()
+	r.desk.opts.Now = func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(maxLooking / 2)
+		return now
+	}
+	l := r.ask(200, "GET", "/v1/approvals?agent=b")
+	pages := 1
+	for ; len(ids(l)) == 0 && l.Get("next").Exists(); pages++ {
+		l = r.ask(200, "GET", "/v1/approvals?agent=b&cursor="+l.Get("next").Str)
+	}
+	if pages < 3 || len(ids(l)) == 0 {
+		t.Errorf("%d pages: %s", pages, l)
+	}
+}

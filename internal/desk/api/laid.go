@@ -1,0 +1,246 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/desk/fields"
+	"holdpoint/internal/desk/marks"
+)
+
+// A kind says how a question is answered.
+type kind string
+
+// tool: by a yes or a no, for it is about calls, or has a known yes. text: by words. choice: by one
+// of a few values. form: by what its schema describes.
+const (
+	kindTool   kind = "tool"
+	kindText   kind = "text"
+	kindChoice kind = "choice"
+	kindForm   kind = "form"
+)
+
+// A choice is one of the values that a question takes.
+type choice struct {
+	Value jsonText     `json:"value"`
+	Text  string       `json:"text"`
+	Marks []marks.Mark `json:"marks,omitempty"`
+}
+
+// A jsonText is JSON in the bytes in which it came.
+type jsonText string
+
+// MarshalJSON implements json.Marshaler.
+func (t jsonText) MarshalJSON() ([]byte, error) { return []byte(t), nil }
+
+// Bounds of choices. A question that has more is a form.
+const (
+	maxChoices    = 50
+	maxChoiceText = 500
+)
+
+// A room is what may be laid out of the questions of one approval yet.
+type room struct {
+	call         fields.Bounds
+	fields, text int
+	whole        bool // arguments are given in full besides
+}
+
+// roomOf returns the room for an approval. In a list that is a line for each question of most
+// approvals.
+func roomOf(listed bool) *room {
+	if listed {
+		return lineRoom(false)
+	}
+	return &room{call: fields.Whole, fields: 10 * fields.Whole.Fields, text: 10 * fields.Whole.All, whole: true}
+}
+
+// endRoom returns the room for an end: a line for each edit, and its arguments in full.
+func endRoom() *room { return lineRoom(true) }
+
+// lineRoom returns the room for a line of each question of most approvals.
+func lineRoom(whole bool) *room {
+	return &room{call: fields.Line, fields: 4 * fields.Line.Fields, text: 4 * fields.Line.All, whole: whole}
+}
+
+// layout lays out the arguments of one call.
+func (r *room) layout(args string) fields.Layout {
+	b := r.call
+	b.Fields, b.All = min(b.Fields, r.fields), min(b.All, r.text)
+	l := fields.Of(args, b)
+	r.fields -= len(l.Fields)
+	r.text -= l.Text
+	return l
+}
+
+// lay sets what of a question is laid out to be read.
+func lay(q *question, i *agui.Interrupt, r *room) {
+	q.Kind = kindForm
+	switch schema := gjson.GetBytes(i.Object, "responseSchema"); {
+	case len(i.Calls) > 0 || i.Yes != nil:
+		q.Kind = kindTool
+	case isText(schema):
+		q.Kind = kindText
+	default:
+		if list := choices(schema); len(list) > 0 {
+			q.Kind, q.Choices = kindChoice, list
+		}
+	}
+	if q.Cut {
+		q.Choices = nil
+	}
+	for n := range i.Calls {
+		laid := r.layout(i.Calls[n].Args)
+		c := &q.Calls[n]
+		c.Fields, c.Rest, c.Size = laid.Fields, laid.Rest, len(i.Calls[n].Args)
+		c.NameMarks = marks.Find(c.Name, marks.Identifier)
+	}
+	if q.Message = strings.ToValidUTF8(q.Message, "\uFFFD"); q.Message != "" {
+		q.MessageMarks = marks.Find(q.Message, marks.Text)
+	}
+	if d := q.Decision; d != nil {
+		d.CommentMarks = marks.Find(d.Comment, marks.Text)
+		d.edit = editOf(d.Edited, d.Payload, tools(i), r)
+	}
+	q.Grave = grave(q, i)
+	laySent(q, i, r)
+}
+
+// grave says whether anything of a question cannot be seen, or looks like something else: also what
+// is not laid out.
+func grave(q *question, i *agui.Interrupt) bool {
+	if marks.Grave(gjson.GetBytes(i.Object, "message").Str, marks.Text) {
+		return true
+	}
+	for _, c := range q.Choices {
+		if marks.AnyGrave(c.Marks) {
+			return true
+		}
+	}
+	for n, c := range q.Calls {
+		if marks.AnyGrave(c.NameMarks) || marks.Grave(i.Calls[n].Args, marks.JSON) {
+			return true
+		}
+		for _, f := range c.Fields {
+			if marks.AnyGrave(f.Marks) || marks.AnyGrave(f.KeyMarks) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isText says whether a schema takes any text, and nothing else.
+func isText(schema gjson.Result) bool {
+	if !schema.IsObject() {
+		return true // nothing is known of the answer
+	}
+	free := schema.Get("type").Str == "string"
+	schema.ForEach(func(key, _ gjson.Result) bool {
+		switch key.Str {
+		case "type", "title", "description", "minLength", "maxLength", "default", "examples", "$schema", "$id":
+		default:
+			free = false
+		}
+		return free
+	})
+	return free
+}
+
+// choices are the values that a schema lists, nil if it does not, or too many.
+func choices(schema gjson.Result) (list []choice) {
+	add := func(value gjson.Result, text string) bool {
+		if text == "" {
+			text = value.Str
+		}
+		if value.Type != gjson.String && text == "" {
+			text = value.Raw
+		}
+		if len(list) == maxChoices || len(text) > maxChoiceText || !utf8.ValidString(value.Raw) || value.IsObject() || value.IsArray() {
+			list = nil
+			return false
+		}
+		text = strings.ToValidUTF8(text, "\uFFFD")
+		list = append(list, choice{jsonText(value.Raw), text, marks.Find(text, marks.Text)})
+		return true
+	}
+	if values := schema.Get("enum"); values.IsArray() {
+		values.ForEach(func(_, value gjson.Result) bool { return add(value, "") })
+		return list
+	}
+	for _, name := range []string{"oneOf", "anyOf"} {
+		parts := schema.Get(name)
+		if !parts.IsArray() {
+			continue
+		}
+		parts.ForEach(func(_, part gjson.Result) bool {
+			value := part.Get("const")
+			if !value.Exists() {
+				list = nil
+				return false
+			}
+			return add(value, part.Get("title").Str)
+		})
+		return list
+	}
+	if schema.Get("type").Str == "boolean" {
+		return []choice{{Value: "true", Text: "true"}, {Value: "false", Text: "false"}}
+	}
+	return nil
+}
+
+// raw is GET /v1/approvals/{id}/raw/{question}/{call}: the arguments as they were recorded, as a
+// file. Nothing runs in it, wherever it is opened.
+func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
+	i, ok := d.readQuestion(w, req)
+	if !ok {
+		return
+	}
+	n, err := strconv.Atoi(req.PathValue("call"))
+	if err != nil || n < 0 || n >= len(i.Calls) {
+		refuse(w, http.StatusNotFound, codeNoCall, "the question has no such call; they are counted from 0")
+		return
+	}
+	serveFile(w, "arguments.txt", i.Calls[n].Args)
+}
+
+// readQuestion returns the question that the path names, if the caller may read it. If not, that is
+// answered.
+func (d *Desk) readQuestion(w http.ResponseWriter, req *http.Request) (*agui.Interrupt, bool) {
+	key, pauseID, ok := named(w, req)
+	if !ok {
+		return nil, false
+	}
+	rec, err := d.load(req.Context(), key)
+	if err != nil {
+		d.refuseStore(w, err)
+		return nil, false
+	}
+	p := pauseIn(&rec, pauseID)
+	if p == nil {
+		noApproval(w)
+		return nil, false
+	}
+	if !mayRead(w, callerIn(req.Context()), &rec) {
+		return nil, false
+	}
+	i := p.Interrupt(req.PathValue("question"))
+	if i == nil {
+		refuse(w, http.StatusNotFound, codeNoQuestion, "the approval has no such question")
+		return nil, false
+	}
+	return i, true
+}
+
+func serveFile(w http.ResponseWriter, name, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = w.Write([]byte(text)) // whoever asked is gone
+}

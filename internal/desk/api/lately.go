@@ -1,0 +1,265 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/desk/fields"
+	"holdpoint/store"
+)
+
+// What was decided at the desk lately stands in small records of their own, beside the threads: one
+// for each tool of an agent and a tenant, and some that say what has ended. They are written behind
+// the answer to a decision, and may lag, or be lost: nothing is decided by them.
+//
+// What a chat answers by itself is not among them. A question is compared with what approvers have
+// decided: whoever chats with an agent could make the unusual usual by his own answers. And to note
+// each answer of a chat would cost every run beside a desk steps of the store.
+
+const (
+	maxEarlier   = 5  // decisions that are remembered of a tool
+	endShards    = 16 // records that say what has ended, each with the newest
+	maxShardEnds = store.MaxNotes
+	noteTimeout  = 5 * time.Second
+	maxNoted     = 400 // bytes of a comment that is remembered
+)
+
+// noted is how much of arguments is remembered.
+var noted = fields.Bounds{Fields: 24, Text: 120, All: 2 << 10}
+
+// An earlier is a decision on a call of the same tool of the same agent.
+type earlier struct {
+	At      time.Time      `json:"at"`
+	By      string         `json:"by,omitempty"`
+	Door    string         `json:"door"`
+	Outcome string         `json:"outcome"`
+	Changed []string       `json:"changed,omitempty"` // paths of what was edited
+	Comment string         `json:"comment,omitempty"`
+	Fields  []earlierField `json:"fields,omitempty"` // of the arguments, as they were decided
+}
+
+type earlierField struct {
+	Path string      `json:"path"`
+	Kind fields.Kind `json:"kind"`
+	Text string      `json:"text"`
+	// Currency is what a currency beside an amount said.
+	Currency string `json:"currency,omitempty"`
+}
+
+// The outcomes.
+const (
+	approved  = "approved"
+	denied    = "denied"
+	cancelled = "cancelled"
+	answered  = "answered"
+)
+
+// noteKey is the key of a small record. No thread has it: a thread's is a hash with a secret, or of
+// other words.
+func noteKey(parts ...string) store.Key {
+	h := sha256.New()
+	fmt.Fprint(h, "holdpoint desk")
+	for _, p := range parts {
+		fmt.Fprintf(h, "\x00%d:%s", len(p), p)
+	}
+	return store.Key(hex.EncodeToString(h.Sum(nil)))
+}
+
+func toolKey(o *agui.Origin, tool string) store.Key { return noteKey("tool", o.Tenant, o.Agent, tool) }
+
+func shardKey(n uint32) store.Key { return noteKey("ended", fmt.Sprint(n)) }
+
+// shardOf deals agents and tenants out, so that a busy one pushes out few others.
+func shardOf(o *agui.Origin) uint32 {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%d:%s%s", len(o.Tenant), o.Tenant, o.Agent)
+	return h.Sum32() % endShards
+}
+
+// remember writes down what has become of the questions of a pause at the desk.
+func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, questions []string) {
+	if p == nil || p.Origin == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
+	note := func(key store.Key, id string, v any, most int) {
+		text, err := json.Marshal(v)
+		if err == nil {
+			err = d.opts.Store.Remember(ctx, key, store.Note{ID: id, Text: text}, most)
+		}
+		if err != nil {
+			d.log.Debug("desk: what was decided is not remembered for later questions", "pause", p.ID, "err", err)
+		}
+	}
+	for _, id := range questions {
+		i, said := p.Interrupt(id), p.Decision(id)
+		if i == nil || said == nil || len(i.Calls) == 0 || i.Calls[0].Name == "" {
+			continue
+		}
+		note(toolKey(p.Origin, i.Calls[0].Name), p.ID+"/"+id, earlierOf(i, said), maxEarlier)
+	}
+	note(shardKey(shardOf(p.Origin)), idOf(key, p.ID), map[string]string{}, maxShardEnds)
+}
+
+// earlierOf is what is remembered of a decision.
+func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlier {
+	e := &earlier{At: said.At, By: said.By, Door: said.Door, Outcome: said.Says}
+	if e.Comment = said.Comment; len(e.Comment) > maxNoted {
+		e.Comment = strings.ToValidUTF8(e.Comment[:maxNoted], "") + "…"
+	}
+	asked := fields.Of(i.Calls[0].Args, noted).Fields
+	decided := asked
+	yes := gjson.GetBytes(said.Payload, "approved")
+	switch {
+	case said.Status == agui.Cancelled:
+		e.Outcome = cancelled
+	case e.Outcome != "":
+	case yes.Type == gjson.True:
+		e.Outcome = approved
+	case yes.Type == gjson.False:
+		e.Outcome = denied
+	default:
+		e.Outcome = answered
+	}
+	edited := editedArguments(said.Payload, i.Calls[0].Name)
+	if edited != "" && !i.Secret && e.Outcome == approved {
+		decided = fields.Of(edited, noted).Fields
+		e.Changed = changed(asked, decided)
+	}
+	if e.Changed == nil && (said.Edited || edited != "" && i.Secret && e.Outcome == approved) {
+		// What ran was not what was asked. It is a secret, or not known in the form in which arguments
+		// are compared.
+		e.Outcome, decided = answered, nil
+	}
+	for _, f := range decided {
+		if f.Kind != fields.Object && f.Kind != fields.Array && !f.Truncated {
+			e.Fields = append(e.Fields, earlierField{f.Path, f.Kind, f.Text, f.Currency})
+		}
+	}
+	return e
+}
+
+// changed are the paths of what differs, or is in one of them only.
+func changed(asked, decided []fields.Field) (paths []string) {
+	had := map[string]fields.Field{}
+	for _, f := range asked {
+		had[f.Path] = f
+	}
+	for _, f := range decided {
+		if was, ok := had[f.Path]; !ok || was.Text != f.Text || was.Kind != f.Kind {
+			paths = append(paths, f.Path)
+		}
+		delete(had, f.Path)
+	}
+	for _, f := range asked {
+		if _, left := had[f.Path]; left {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}
+
+// earlierAt are the last decisions on a tool, the newest first. What cannot be read is not there.
+func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlier) {
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	rec, err := d.opts.Store.Load(ctx, tool, "")
+	if err != nil {
+		d.log.Debug("desk: earlier decisions cannot be read", "err", err)
+		return nil
+	}
+	for _, n := range rec.Notes {
+		e := &earlier{}
+		if err := json.Unmarshal(n.Text, e); err == nil {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// addEarlier adds to an approval what was decided before on the same tools, and compares.
+func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
+	if p == nil || p.Origin == nil || len(a.Questions) != len(p.Interrupts) {
+		return
+	}
+	known := map[string][]*earlier{}
+	for n := range a.Questions {
+		q, i := &a.Questions[n], &p.Interrupts[n]
+		if len(i.Calls) == 0 || i.Calls[0].Name == "" || len(q.Calls) == 0 {
+			continue
+		}
+		tool := i.Calls[0].Name
+		list, ok := known[tool]
+		if !ok {
+			if len(known) == maxTools {
+				continue
+			}
+			list = d.earlierAt(ctx, toolKey(p.Origin, tool))
+			known[tool] = list
+		}
+		// The decision on this question is none of the earlier ones.
+		list = slices.DeleteFunc(slices.Clone(list), func(e *earlier) bool {
+			return q.Decision != nil && e.At.Equal(q.Decision.At)
+		})
+		q.Similar, q.Compared = list, compare(q.Calls[0].Fields, list)
+	}
+}
+
+// maxTools is how many tools of one answer are looked up.
+const maxTools = 8
+
+// maxListTools is how many tools a list looks up.
+const maxListTools = 32
+
+// compareListed says of the questions of a list what is different from those that were approved.
+// What stands there of their arguments is a line, so they are laid out anew.
+func (d *Desk) compareListed(ctx context.Context, l *listing) {
+	of := map[store.Key][]*question{}
+	args := map[*question]string{}
+	for _, a := range l.Approvals {
+		if a.Withheld || a.pause == nil || a.pause.Origin == nil {
+			continue
+		}
+		for n := range a.Questions {
+			q := &a.Questions[n]
+			i := &a.pause.Interrupts[q.at]
+			if q.Cut || q.Decision != nil || len(i.Calls) == 0 || i.Calls[0].Name == "" {
+				continue
+			}
+			key := toolKey(a.pause.Origin, i.Calls[0].Name)
+			if of[key] == nil && len(of) == maxListTools {
+				continue
+			}
+			of[key] = append(of[key], q)
+			args[q] = i.Calls[0].Args
+		}
+	}
+	var all sync.WaitGroup
+	free := make(chan struct{}, atOnce)
+	for key, questions := range of {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			before := d.earlierAt(ctx, key)
+			if len(before) < enough {
+				return
+			}
+			for _, q := range questions {
+				q.Compared = slices.DeleteFunc(compare(fields.Of(args[q], noted).Fields, before), func(c compared) bool { return c.Same || c.Usual == nil && c.Times == 0 && c.Others == nil })
+			}
+		})
+	}
+	all.Wait()
+}

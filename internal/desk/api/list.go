@@ -1,0 +1,322 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/desk/policy"
+	"holdpoint/store"
+)
+
+// What one request for a list costs at most.
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+	maxLooked    = 2000 // records that are looked at for one answer
+	maxLooking   = 20 * time.Second
+	maxPageBytes = 2 << 20 // of questions in one answer, but for those of one approval
+	maxAgentPart = 16      // with perAgent: the questions of one agent have this part of the bytes
+	atOnce       = 8       // loads at a time
+	loadTimeout  = 10 * time.Second
+)
+
+// A listing is the answer to a request for a list.
+type listing struct {
+	Approvals []*approval `json:"approvals"`
+	// Next is the cursor of the next page, "" on the last one. A page can have less than limit,
+	// or nothing, and a next one all the same.
+	Next string `json:"next,omitempty"`
+	// Left names the agents of which the answer passes over approvals, as perAgent asks for it.
+	Left []string `json:"left,omitempty"`
+	// Unread is how many records of this page's part of the list could not be read. What they
+	// ask is not known.
+	Unread int `json:"unread,omitempty"`
+}
+
+// A filter is what a list is to have. Empty fields take everything.
+type filter struct {
+	state, agent, tool, requester, thread string
+	perAgent                              int // how many approvals of one agent; 0: as many as there are
+}
+
+// takes says whether the list is to have the pause. It is asked before anything is made of that.
+func (f *filter) takes(p *agui.Pause, state string) bool {
+	o := p.Origin
+	if o == nil {
+		o = &agui.Origin{}
+	}
+	thread, _ := threadOf(p)
+	return state == f.state &&
+		(f.agent == "" || o.Agent == f.agent) &&
+		(f.thread == "" || thread == f.thread) &&
+		(f.requester == "" || o.Requester == f.requester || o.RequesterHash == f.requester) &&
+		(f.tool == "" || slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
+			return slices.ContainsFunc(i.Calls, func(c agui.AskedCall) bool { return c.Name == f.tool })
+		}))
+}
+
+// query reads the parameters of a list. read reads a cursor.
+func query(values url.Values, read func(string) (cursor, error)) (f filter, c cursor, limit int, refused *problem) {
+	wrong := func(code, detail string) (filter, cursor, int, *problem) {
+		return filter{}, cursor{}, 0, &problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
+	}
+	f.state, limit = waiting, defaultLimit
+	for name, list := range values {
+		if len(list) > 1 {
+			return wrong(codeParameter, strconv.Quote(cut(name))+" stands there twice")
+		}
+		value := list[0]
+		var err error
+		switch name {
+		case "state":
+			switch value {
+			case waiting, decided, carrying, doubt, ended:
+				f.state = value
+			default:
+				return wrong(codeParameter, "state: want waiting, decided, carrying, doubt or ended")
+			}
+		case "agent":
+			f.agent = value
+		case "tool":
+			f.tool = value
+		case "requester":
+			f.requester = value
+		case "thread":
+			f.thread = value
+		case "cursor":
+			if c, err = read(value); err != nil {
+				return wrong(codeParameter, "cursor: it is none that this API has given")
+			}
+		case "limit":
+			if limit, err = strconv.Atoi(value); err != nil || limit < 1 || limit > maxLimit {
+				return wrong(codeParameter, "limit: want 1 to "+strconv.Itoa(maxLimit))
+			}
+		case "perAgent":
+			if f.perAgent, err = strconv.Atoi(value); err != nil || f.perAgent < 1 || f.perAgent > maxLimit {
+				return wrong(codeParameter, "perAgent: want 1 to "+strconv.Itoa(maxLimit))
+			}
+		default:
+			return wrong(codeParameter, strconv.Quote(cut(name))+" is no parameter of this list")
+		}
+	}
+	return f, c, limit, nil
+}
+
+func cut(s string) string { return s[:min(len(s), 64)] }
+
+// list is GET /v1/approvals.
+func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
+	values, err := url.ParseQuery(req.URL.RawQuery)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, codeParameter, "the query cannot be read")
+		return
+	}
+	caller := callerIn(req.Context())
+	f, c, limit, refused := query(values, func(text string) (cursor, error) { return d.cursorOf(caller, text) })
+	if refused != nil {
+		refuse(w, refused.Status, refused.Code, refused.Detail)
+		return
+	}
+	look := d.page
+	if f.state == ended {
+		look = d.endedPage
+	}
+	l, err := look(req.Context(), &f, c, limit)
+	if err == nil && f.state == waiting {
+		d.compareListed(req.Context(), l)
+	}
+	switch {
+	case req.Context().Err() != nil:
+		return
+	case err != nil && c.After != "" && d.lists(req.Context()):
+		refuse(w, http.StatusBadRequest, codeParameter, "cursor: it is none that this API has given")
+		return
+	case err != nil:
+		d.refuseStore(w, err)
+		return
+	}
+	tag := tagOf(l)
+	w.Header().Set("ETag", tag)
+	if matches(req.Header.Values("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	answer(w, http.StatusOK, l)
+}
+
+// page reads the store's list from the cursor on, until it has limit approvals that the filter
+// takes, has looked at enough, or its time is over. What the caller may not list counts nowhere:
+// the answer is the same as if it were not there, unless the time is over. Then there is a next
+// page, and that says no more than that this one did not come to the end of the list.
+func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listing, error) {
+	l, until, size := &listing{Approvals: []*approval{}}, d.opts.Now().Add(maxLooking), 0
+	s := d.newShares(callerIn(ctx), f)
+	var unread error
+	defer func() {
+		if l.Left = s.left(); unread != nil {
+			d.log.Warn("desk: records of the list cannot be read", "records", l.Unread, "err", unread)
+		}
+	}()
+	if !callerIn(ctx).anywhere().Has(policy.List) {
+		return l, nil
+	}
+	for looked := 0; ; {
+		p, err := d.opts.Store.Waiting(ctx, store.Query{After: c.After, Limit: store.MaxPage})
+		if err != nil {
+			return nil, err
+		}
+		rows := slices.DeleteFunc(p.Rows, c.passed)
+		for len(rows) > 0 {
+			var part []store.Row
+			part, rows = s.nextPart(rows)
+			shown, err := d.loadAll(ctx, f, part)
+			if err != nil {
+				return nil, err
+			}
+			for n, one := range shown {
+				if one.hidden || s.passesOver(part[n].Key) {
+					continue
+				}
+				if len(l.Approvals) == limit || size >= maxPageBytes || looked == maxLooked {
+					l.Next = d.cursorFor(callerIn(ctx), c)
+					return l, nil
+				}
+				looked++
+				c.Opened, c.Key = part[n].Opened.Truncate(precision), part[n].Key
+				switch {
+				case one.unread != nil:
+					l.Unread++
+					unread = one.unread
+				case one.approval != nil:
+					l.Approvals = append(l.Approvals, one.approval)
+					took := one.approval.size + len(one.approval.Questions)*restBytes
+					size += took
+					s.took(part[n].Key, took)
+				}
+			}
+			if len(rows) > 0 && d.opts.Now().After(until) {
+				last := part[len(part)-1]
+				c.Opened, c.Key = last.Opened.Truncate(precision), last.Key
+				l.Next = d.cursorFor(callerIn(ctx), c)
+				return l, nil
+			}
+		}
+		if p.Next == "" {
+			return l, nil
+		}
+		if c = (cursor{After: p.Next}); d.opts.Now().After(until) {
+			l.Next = d.cursorFor(callerIn(ctx), c)
+			return l, nil
+		}
+	}
+}
+
+// lists says whether the store's list can be read at all: a cursor may be wrong instead.
+func (d *Desk) lists(ctx context.Context) bool {
+	_, err := d.opts.Store.Waiting(ctx, store.Query{Limit: 1})
+	return err == nil
+}
+
+// restBytes is what a question takes beside what it asks, roughly.
+const restBytes = 256
+
+// A row as it is shown; neither, if the filter does not take it, or the thread waits no more.
+// hidden: the caller may not list it.
+type row struct {
+	approval *approval
+	unread   error
+	hidden   bool
+}
+
+// loadAll loads the records of rows at once.
+func (d *Desk) loadAll(ctx context.Context, f *filter, rows []store.Row) ([]row, error) {
+	shown, errs := make([]row, len(rows)), make([]error, len(rows))
+	var all sync.WaitGroup
+	for n := range rows {
+		all.Go(func() { shown[n], errs[n] = d.loadRow(ctx, f, rows[n].Key) })
+	}
+	all.Wait()
+	return shown, errors.Join(errs...)
+}
+
+func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, error) {
+	rec, hidden, err := d.look(ctx, key)
+	switch {
+	case hidden:
+		return row{hidden: true}, nil
+	case errors.Is(err, store.ErrUnread):
+		return row{unread: err}, nil
+	case err != nil:
+		return row{}, err
+	case rec.Pause == nil || !f.takes(rec.Pause, stateOf(&rec)):
+		return row{}, nil
+	}
+	a := d.approvalOf(key, &rec, true)
+	if rec.State == store.Claimed {
+		a.CarriedUntil = rec.Lease
+	}
+	d.forCaller(ctx, &rec, a)
+	a.pause = rec.Pause
+	return row{approval: a}, nil
+}
+
+// load is the record as it stands. It gives the thread to nobody. One that the caller may not list
+// is as one that is not there.
+func (d *Desk) load(ctx context.Context, key store.Key) (store.Record, error) {
+	rec, _, err := d.look(ctx, key)
+	return rec, err
+}
+
+// look is load, and reports whether the caller may not list a record that is there.
+func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidden bool, err error) {
+	step, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	rec, err = d.opts.Store.Load(step, key, "")
+	if err == nil {
+		d.ahead.Store(int64(rec.Now.Sub(d.opts.Now())))
+		d.places.note(key, whereOf(&rec))
+	}
+	// Whose record it is that cannot be read, nobody knows: it could be anybody's.
+	known := err == nil || errors.Is(err, store.ErrUnread)
+	if known && !callerIn(ctx).rights(whereOf(&rec)).Has(policy.List) {
+		return store.Record{Now: rec.Now}, true, nil
+	}
+	return rec, false, err
+}
+
+// tagOf is the list's ETag. Ages and leases, which move by themselves, are not in it: it is a weak
+// one.
+func tagOf(l *listing) string {
+	still := listing{Next: l.Next, Left: l.Left, Unread: l.Unread}
+	for _, a := range l.Approvals {
+		same := *a
+		same.Age, same.CarriedUntil = 0, time.Time{}
+		still.Approvals = append(still.Approvals, &same)
+	}
+	text, _ := json.Marshal(still) // the answer itself can be
+	sum := sha256.Sum256(text)
+	return `W/"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// matches says whether the client has that list.
+func matches(headers []string, tag string) bool {
+	for _, header := range headers {
+		for one := range strings.SplitSeq(header, ",") {
+			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,172 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/desk/policy"
+	"holdpoint/store"
+)
+
+// A may is what the caller may do, as far as it is known before he does it.
+type may struct {
+	Approve bool `json:"approve"`
+	Deny    bool `json:"deny"`
+	Answer  bool `json:"answer"`
+	Edit    bool `json:"edit"` // answer with other arguments of the call
+	Cancel  bool `json:"cancel"`
+	Operate bool `json:"operate"` // give the whole approval up
+	// Why has for what he may not do the code of the problem that he would get.
+	Why map[string]string `json:"why,omitempty"`
+}
+
+// found is what a record has of the pause with the id, as the caller may see it; nil if it has
+// nothing.
+func (d *Desk) found(ctx context.Context, key store.Key, rec *store.Record, pauseID string) *approval {
+	a := d.inRecord(key, rec, pauseID)
+	if a != nil {
+		d.forCaller(ctx, rec, a)
+	}
+	return a
+}
+
+// forCaller writes into an approval what the caller may do, and takes out what he may not read.
+func (d *Desk) forCaller(ctx context.Context, rec *store.Record, a *approval) {
+	rights := callerIn(ctx).rights(whereOf(rec))
+	p := rec.Pause
+	if a.State == ended {
+		p = nil
+	}
+	a.May = &may{Why: map[string]string{}}
+	operate := mayOperate(a.State, rights)
+	for n := range a.Questions {
+		m := d.mayDecide(a, p, a.Questions[n].at, rights, rec.Now)
+		m.grant("operate", &m.Operate, operate)
+		a.Questions[n].May = m
+		a.May.add(m)
+	}
+	a.May.grant("operate", &a.May.Operate, operate)
+	if !rights.Has(policy.Read) {
+		a.withhold()
+	}
+}
+
+// grant gives a right, unless there is a code why not.
+func (m *may) grant(what string, right *bool, why string) {
+	if why == "" {
+		*right = true
+		delete(m.Why, what)
+	} else if !*right {
+		m.Why[what] = why
+	}
+}
+
+// add gives the approval what one of its questions has.
+func (m *may) add(of *may) {
+	m.grant("approve", &m.Approve, of.Why["approve"])
+	m.grant("deny", &m.Deny, of.Why["deny"])
+	m.grant("answer", &m.Answer, of.Why["answer"])
+	m.grant("edit", &m.Edit, of.Why["edit"])
+	m.grant("cancel", &m.Cancel, of.Why["cancel"])
+}
+
+// mayOperate is why the caller may not give it up, "" if he may.
+func mayOperate(state string, rights policy.Rights) string {
+	switch {
+	case !rights.Has(policy.Operate):
+		return codeForbidden
+	case state == ended:
+		return codeEnded
+	case state == carrying:
+		return codeInProgress
+	}
+	return ""
+}
+
+// mayDecide is what the caller may say to a question of the open pause; nil: it is not open.
+func (d *Desk) mayDecide(a *approval, p *agui.Pause, n int, rights policy.Rights, now time.Time) *may {
+	m := &may{Why: map[string]string{}}
+	var decide string
+	switch {
+	case !rights.Has(policy.Decide):
+		decide = codeForbidden
+	case p == nil:
+		decide = codeEnded
+	case a.State == carrying || a.State == doubt:
+		decide = codeInProgress
+	case !d.decides(p):
+		decide = codeElsewhere
+	case p.Decision(p.Interrupts[n].ID) != nil:
+		decide = codeDecided
+	}
+	m.grant("cancel", &m.Cancel, decide)
+	approve, deny, edit := decide, decide, decide
+	if decide == "" {
+		i := &p.Interrupts[n]
+		expires, has := i.Expires()
+		switch expired := has && !now.Before(expires); {
+		case i.CancelOnly:
+			decide = string(agui.InvalidPayload)
+		case expired:
+			decide = string(agui.InterruptExpired)
+		}
+		approve, deny, edit = decide, decide, decide
+		if decide == "" && i.Yes == nil {
+			approve = codeNotKnown
+		}
+		if decide == "" && i.No == nil {
+			deny = codeNotKnown
+		}
+		if decide == "" && !editable(i) {
+			edit = codeNotKnown
+		}
+	}
+	m.grant("answer", &m.Answer, decide)
+	m.grant("approve", &m.Approve, approve)
+	m.grant("deny", &m.Deny, deny)
+	m.grant("edit", &m.Edit, edit)
+	return m
+}
+
+// withhold leaves of an approval what somebody sees who may list it and not read it: that a tool
+// waits, and not what for. Digests go too: whoever can guess arguments would find them by theirs.
+// Fields that are added to an approval are withheld until they stand here.
+func (a *approval) withhold() {
+	listed := approval{
+		ID: a.ID, State: a.State, Opened: a.Opened, Age: a.Age, Expires: a.Expires, CarriedUntil: a.CarriedUntil,
+		Agent: a.Agent, Tenant: a.Tenant, Path: a.Path, Thread: a.Thread, Run: a.Run, Dialect: a.Dialect,
+		Requester: a.Requester, RequesterHash: a.RequesterHash, Shown: a.Shown, Contested: a.Contested,
+		Carrier: a.Carrier, WaitsForChat: a.WaitsForChat, May: a.May, Withheld: true, Questions: make([]question, len(a.Questions)),
+		QuestionsLeft: a.QuestionsLeft,
+	}
+	for n := range a.Questions {
+		q := &a.Questions[n]
+		shown := question{
+			ID: q.ID, Kind: q.Kind, Reason: q.Reason, Expires: q.Expires, YesKnown: q.YesKnown, NoKnown: q.NoKnown, CancelOnly: q.CancelOnly, May: q.May,
+		}
+		for _, c := range q.Calls {
+			shown.Calls = append(shown.Calls, call{Name: c.Name})
+		}
+		if d := q.Decision; d != nil {
+			shown.Decision = &decision{Status: d.Status, Says: d.Says, Edited: d.Edited, By: d.By, At: d.At}
+		}
+		listed.Questions[n] = shown
+	}
+	if a.End != nil {
+		end := a.End.withheld()
+		listed.End = &end
+	}
+	for n := range a.History {
+		listed.History = append(listed.History, a.History[n].withheld())
+	}
+	*a = listed
+}
+
+func (e *end) withheld() end {
+	listed := end{ID: e.ID, How: e.How, Door: e.Door, By: e.By, At: e.At, Error: e.Error, Next: e.Next, Forgotten: e.Forgotten, QuestionsLeft: e.QuestionsLeft, Questions: make([]asked, len(e.Questions))}
+	for n, q := range e.Questions {
+		listed.Questions[n] = asked{ID: q.ID, Tools: q.Tools, Status: q.Status, Says: q.Says, Edited: q.Edited}
+	}
+	return listed
+}

@@ -1,0 +1,227 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/desk/policy"
+	"holdpoint/internal/event"
+	"holdpoint/store"
+)
+
+// anID is <record key>.<pause id>.
+var anID = regexp.MustCompile(`^([0-9a-f]{64})\.([0-9a-f]{32})$`)
+
+// named are the record and the pause that the path names. If it names none, that is answered.
+func named(w http.ResponseWriter, req *http.Request) (key store.Key, pauseID string, ok bool) {
+	parts := anID.FindStringSubmatch(req.PathValue("id"))
+	if parts == nil {
+		noApproval(w)
+		return "", "", false
+	}
+	return store.Key(parts[1]), parts[2], true
+}
+
+func noApproval(w http.ResponseWriter) {
+	refuse(w, http.StatusNotFound, codeNoApproval, "there is no such approval, or it is forgotten")
+}
+
+// show is GET /v1/approvals/{id}.
+func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
+	key, pauseID, ok := named(w, req)
+	if !ok {
+		return
+	}
+	rec, err := d.load(req.Context(), key)
+	switch {
+	case req.Context().Err() != nil:
+		return
+	case err != nil:
+		d.refuseStore(w, err)
+		return
+	}
+	if a := d.found(req.Context(), key, &rec, pauseID); a != nil {
+		if !a.Withheld {
+			d.addEarlier(req.Context(), pauseIn(&rec, pauseID), a)
+		}
+		d.addConversation(req.Context(), key, &rec, a)
+		answer(w, http.StatusOK, a)
+		return
+	}
+	noApproval(w)
+}
+
+// freeTries is how often a pause is looked at anew that was claimed, and came to be in doubt or
+// open again, while it was about to be freed.
+const freeTries = 3
+
+// free is DELETE /v1/approvals/{id}: the pause ends, and nothing is sent to the backend. It goes on
+// if the caller leaves, so that whoever is freed is also written down.
+func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
+	key, pauseID, ok := named(w, req)
+	if !ok {
+		return
+	}
+	ctx := context.WithoutCancel(req.Context())
+	who := callerIn(ctx)
+	rec, err := d.load(ctx, key)
+	if err == nil && pauseIn(&rec, pauseID) != nil && !d.mayDo(w, who, &rec, policy.Operate) {
+		return
+	}
+	for tries := 1; err == nil && canBeFreed(&rec, pauseID); tries++ {
+		var closed bool
+		if closed, err = d.freePause(ctx, key, rec.Pause, rec.State, who); err != nil {
+			break
+		}
+		if rec, err = d.load(ctx, key); err != nil || !closed && tries < freeTries {
+			continue
+		}
+		if a := d.found(ctx, key, &rec, pauseID); closed && a != nil {
+			answer(w, http.StatusOK, a)
+			_ = http.NewResponseController(w).Flush() // whoever asked is gone, or waits no more
+			d.remember(ctx, key, pauseIn(&rec, pauseID), nil)
+			return
+		}
+		break
+	}
+	switch {
+	case errors.Is(err, errNotWritten):
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, codeAudit, "it cannot be written down at the moment, so the thread is not freed")
+	case err != nil:
+		d.refuseStore(w, err)
+	default:
+		d.notFreed(ctx, w, key, &rec, pauseID)
+	}
+}
+
+func canBeFreed(rec *store.Record, pauseID string) bool {
+	return rec.Pause != nil && rec.Pause.ID == pauseID && rec.State != store.Claimed
+}
+
+// freePause ends the pause, and writes down who did. It is false if its state has changed.
+func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, state store.State, by *Caller) (bool, error) {
+	kind, how := event.Withdrawn, store.Withdrawn
+	if state == store.InDoubt {
+		kind, how = event.InDoubt, store.Doubtful // the answer may have been carried out
+	}
+	e := d.freeing(by, key, p, kind)
+	if err := d.announce(e); err != nil {
+		d.log.Error("desk: a thread is not freed, for the audit does not take it", "pause", p.ID, "by", by.Name, "err", err)
+		return false, errNotWritten
+	}
+	closed, err := d.close(d.noticing(ctx, e), key, p.ID, store.Result{How: how, Seen: p.Seen, Door: string(event.Desk), By: by.Name})
+	if closed {
+		d.freed(key, e)
+	}
+	return closed, err
+}
+
+var errNotWritten = errors.New("desk: the audit cannot be written")
+
+// notFreed says why a pause is not there to be freed.
+func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {
+	a := d.found(ctx, key, rec, pauseID)
+	switch {
+	case a == nil:
+		noApproval(w)
+	case a.State == ended:
+		refuseWith(w, http.StatusConflict, codeEnded, "it has ended already: approval.end says how, when and by whom", a)
+	default:
+		refuseWith(w, http.StatusConflict, codeInProgress, "somebody has answered it, and the answer is being carried: it ends with that run, or is in doubt when approval.carriedUntil has passed", a)
+	}
+}
+
+// close ends the pause. It is false if somebody was quicker. A step whose reply was lost is done
+// once more.
+func (d *Desk) close(ctx context.Context, key store.Key, pauseID string, r store.Result) (bool, error) {
+	var err error
+	for try := range 2 {
+		step, cancel := context.WithTimeout(ctx, loadTimeout)
+		err = d.opts.Store.Close(step, key, pauseID, r)
+		cancel()
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, store.ErrExists), errors.Is(err, store.ErrNotFound) && try == 0:
+			return false, nil
+		case errors.Is(err, store.ErrNotFound):
+			return d.closedBefore(ctx, key, pauseID, r)
+		}
+	}
+	return false, err
+}
+
+// closedBefore says whether the pause was closed by the step whose reply was lost.
+func (d *Desk) closedBefore(ctx context.Context, key store.Key, pauseID string, by store.Result) (bool, error) {
+	rec, err := d.load(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range rec.Results {
+		if r.PauseID == pauseID {
+			return r.Door == by.Door && r.By == by.By, nil
+		}
+	}
+	return false, nil
+}
+
+// freeing is the event of a thread that is about to be freed.
+func (d *Desk) freeing(by *Caller, key store.Key, p *agui.Pause, kind event.Kind) *event.Event {
+	thread, run := threadOf(p)
+	e := &event.Event{
+		Kind: kind, Time: d.opts.Now(), Thread: thread, Run: agui.Cut(run),
+		Pause: p.ID, Approval: idOf(key, p.ID), Dialect: p.Dialect, Door: event.Desk, Principal: by.Name,
+	}
+	if p.Origin != nil {
+		e.Agent, e.Tenant = p.Origin.Agent, p.Origin.Tenant
+	}
+	for n := range p.Interrupts {
+		i := &p.Interrupts[n]
+		q := event.Interrupt{ID: i.ID, Reason: i.Reason(), Tools: tools(i)}
+		if p.Origin != nil {
+			q.Asked = p.Origin.AskedDigest(i)
+		}
+		e.Interrupts = append(e.Interrupts, q)
+	}
+	return e
+}
+
+// announce writes down what is about to be done, where that is required.
+func (d *Desk) announce(e *event.Event) error {
+	if !d.opts.EventsRequired || d.opts.Events == nil {
+		return nil
+	}
+	about := *e
+	about.Kind = event.Freeing
+	return d.opts.Events.Take(&about)
+}
+
+// noticing has the step of the context write what is to be sent of the event.
+func (d *Desk) noticing(ctx context.Context, e *event.Event) context.Context {
+	if d.opts.Notices == nil {
+		return ctx
+	}
+	n, ok := d.opts.Notices(e)
+	if !ok {
+		return ctx
+	}
+	return store.WithNotices(ctx, n)
+}
+
+// freed writes down who has freed a thread.
+func (d *Desk) freed(key store.Key, e *event.Event) {
+	d.log.Info("thread freed by hand", "by", e.Principal, "agent", e.Agent, "thread", agui.Cut(e.Thread), "pause", e.Pause, "event", string(e.Kind))
+	if d.opts.Posted != nil {
+		d.opts.Posted(key)
+	}
+	if d.opts.Events == nil {
+		return
+	}
+	if err := d.opts.Events.Take(e); err != nil {
+		d.log.Error("desk: a thread was freed, and the audit did not take it", "pause", e.Pause, "by", e.Principal, "err", err)
+	}
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// The codes of problem documents.
+const (
+	codeUnauthenticated = "UNAUTHENTICATED"
+	codeTries           = "TOO_MANY_TRIES"
+	codeConnection      = "CONNECTION_REFUSED"
+	codeCrossOrigin     = "CROSS_ORIGIN"
+	codeNotFound        = "NOT_FOUND"
+	codeMethod          = "METHOD_NOT_ALLOWED"
+	codeParameter       = "INVALID_PARAMETER"
+	codeNoApproval      = "APPROVAL_NOT_FOUND"
+	codeInProgress      = "RESUME_IN_PROGRESS"
+	codeEnded           = "APPROVAL_ENDED"
+	codeNoCall          = "CALL_NOT_FOUND"
+	codeNoQuestion      = "QUESTION_NOT_FOUND"
+	codeNoDigest        = "DIGEST_REQUIRED"
+	codeDigest          = "QUESTION_CHANGED"
+	codeNotKnown        = "DECISION_NOT_KNOWN"
+	codeNoPlace         = "REASON_NOT_TAKEN"
+	codeDecided         = "DECIDED_OTHERWISE"
+	codeElsewhere       = "AGENT_ELSEWHERE"
+	codeMediaType       = "UNSUPPORTED_MEDIA_TYPE"
+	codeStore           = "STORE_UNAVAILABLE"
+	codeAudit           = "AUDIT_UNAVAILABLE"
+	codeUnread          = "RECORD_UNREADABLE"
+	codeForbidden       = "FORBIDDEN"
+	codeForged          = "HEADER_NOT_TRUSTED"
+	codeKeys            = "KEYS_UNAVAILABLE"
+	codeChanges         = "TOO_MANY_DECISIONS"
+	codeNoSessions      = "NO_SESSIONS"
+	codeNoTLS           = "TLS_REQUIRED"
+	codeAnother         = "ANOTHER_CALLER"
+)
+
+// A problem is a problem document (RFC 9457).
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Code   string `json:"code"`
+	// Auth is how a caller says who he is, where nobody knows it.
+	Auth string `json:"auth,omitempty"`
+	// Approval is what the problem is about, as it stands.
+	Approval *approval `json:"approval,omitempty"`
+}
+
+func refuse(w http.ResponseWriter, status int, code, detail string) {
+	refuseWith(w, status, code, detail, nil)
+}
+
+func refuseWith(w http.ResponseWriter, status int, code, detail string, a *approval) {
+	refuseAs(w, problem{Status: status, Detail: detail, Code: code, Approval: a})
+}
+
+func refuseAs(w http.ResponseWriter, p problem) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
+	answer(w, p.Status, p)
+}
+
+// refuseStore says that the store could not tell.
+func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
+	d.log.Error("desk: the store did not answer", "err", err)
+	if errors.Is(err, store.ErrUnread) {
+		refuse(w, http.StatusInternalServerError, codeUnread, "the record cannot be read: it is damaged, sealed with a key that is not known, or of a newer version; the log says more")
+		return
+	}
+	w.Header().Set("Retry-After", "1")
+	refuse(w, http.StatusServiceUnavailable, codeStore, "the store cannot be asked at the moment; the log says more")
+}
+
+// timed has the time in each answer: pages count ages and times that are left from it, for their
+// own clocks may be wrong.
+type timed struct {
+	http.ResponseWriter
+	now func() time.Time
+}
+
+// Unwrap is http.ResponseController's.
+func (t timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// storeTime is the time by the store's clock, as well as it is known without asking.
+func (d *Desk) storeTime() time.Time { return d.opts.Now().Add(time.Duration(d.ahead.Load())) }
+
+// answer writes v, an object, as JSON.
+func answer(w http.ResponseWriter, status int, v any) {
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	text, err := json.Marshal(v)
+	if err != nil { // what is made here can be marshalled
+		status, text = http.StatusInternalServerError, []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"","code":"`+codeUnread+`"}`)
+	}
+	if t, ok := w.(timed); ok {
+		stamp := append([]byte(`{"now":`), agui.MustMarshal(t.now().UTC())...)
+		if text[1] != '}' {
+			stamp = append(stamp, ',')
+		}
+		text = append(stamp, text[1:]...)
+	}
+	// With its length the answer is whole before its handler is: what is remembered behind it takes
+	// nobody's time.
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // whoever asked is gone
+}

@@ -1,0 +1,36 @@
+package api
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// TestSecretsAreNotShown: what was decided on a question for a secret is not shown, before it is
+// carried and behind its end.
+func TestSecretsAreNotShown(t *testing.T) {
+	r := inMemory(t)
+	p := pause(1, "refund", `{"amount":1}`)
+	p.Interrupts = append(p.Interrupts, agui.Interrupt{ID: "i2", Object: json.RawMessage(`{"id":"i2"}`), Secret: true})
+	r.open(1, p)
+	given := json.RawMessage(`"k-given"`)
+	r.must(r.store.Decide(t.Context(), keyOf(1), pauseOf(1), []agui.Decision{{Question: "i2", Status: agui.Resolved, Payload: given, Digest: "d"}}))
+	for _, path := range []string{"/v1/approvals", "/v1/approvals/" + id(1)} {
+		l := r.ask(200, "GET", path)
+		a := l
+		if path == "/v1/approvals" {
+			a = l.Get("approvals.0")
+		}
+		if strings.Contains(l.Raw, "k-given") || a.Get("questions.1.decision.payloadNote").Str != secretNote {
+			t.Errorf("%s shows %s", path, l.Raw)
+		}
+	}
+	r.must(r.store.Claim(t.Context(), keyOf(1), pauseOf(1), "t", store.MarshalAnswers([]store.AnswerDigest{{Question: "i2", Digest: "d"}}), 1e9))
+	r.must(r.store.Finish(t.Context(), keyOf(1), "t", store.Result{How: store.Finished, Given: []store.Given{{ID: "i2", Status: agui.Resolved, Payload: given}}}, nil))
+	if end := r.ask(200, "GET", "/v1/approvals/"+id(1)); strings.Contains(end.Raw, "k-given") || end.Get("end.questions.1.payloadNote").Str != secretNote {
+		t.Errorf("its end is %s", end.Raw)
+	}
+}

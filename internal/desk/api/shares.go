@@ -1,0 +1,121 @@
+package api
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"holdpoint/internal/desk/policy"
+	"holdpoint/store"
+)
+
+// Places keep the agent and the tenant of records, which never change: both are a part of the
+// record's key. A list passes over what its caller may not list, and over more of an agent than it
+// is to have, without a step of the store for each.
+type places struct {
+	mu    sync.Mutex
+	known map[store.Key]policy.Where
+}
+
+// maxPlaces bounds the records whose places are known, some 10 MB.
+const maxPlaces = 1 << 16
+
+// note keeps the place of a record, if it is known.
+func (p *places) note(key store.Key, at policy.Where) {
+	if !at.Known {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, has := p.known[key]; has {
+		return
+	}
+	if p.known == nil || len(p.known) >= maxPlaces {
+		p.known = make(map[store.Key]policy.Where)
+	}
+	at.Agent, at.Tenant = strings.Clone(at.Agent), strings.Clone(at.Tenant)
+	p.known[store.Key(strings.Clone(string(key)))] = at
+}
+
+// of returns the place of a record, and whether it is known.
+func (p *places) of(key store.Key) (policy.Where, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, has := p.known[key]
+	return at, has
+}
+
+// Shares deal the room of one answer out to the agents.
+type shares struct {
+	places *places
+	caller *Caller
+	f      *filter
+	hides  map[policy.Where]bool
+	count  map[string]int // approvals in the answer, by agent
+	bytes  map[string]int
+	passed map[string]bool // agents with more than their share
+}
+
+func (d *Desk) newShares(caller *Caller, f *filter) *shares {
+	return &shares{
+		places: &d.places, caller: caller, f: f,
+		hides: map[policy.Where]bool{}, count: map[string]int{}, bytes: map[string]int{}, passed: map[string]bool{},
+	}
+}
+
+// nextPart takes the next rows that are to be loaded at once, and returns the rest.
+func (s *shares) nextPart(rows []store.Row) (part, rest []store.Row) {
+	for n, row := range rows {
+		if len(part) == atOnce {
+			return part, rows[n:]
+		}
+		if !s.leavesOut(row.Key) {
+			part = append(part, row)
+		}
+	}
+	return part, nil
+}
+
+// leavesOut reports whether a row is known not to be in the answer.
+func (s *shares) leavesOut(key store.Key) bool {
+	at, known := s.places.of(key)
+	if !known {
+		return false
+	}
+	hides, asked := s.hides[at]
+	if !asked {
+		hides = !s.caller.rights(at).Has(policy.List)
+		s.hides[at] = hides
+	}
+	return hides || s.f.agent != "" && at.Agent != s.f.agent || s.passesOver(key)
+}
+
+// passesOver reports whether the agent of a record that the caller may list has its share already.
+func (s *shares) passesOver(key store.Key) bool {
+	if s.f.perAgent == 0 {
+		return false
+	}
+	at, known := s.places.of(key)
+	if !known || s.count[at.Agent] < s.f.perAgent && s.bytes[at.Agent] < maxPageBytes/maxAgentPart {
+		return false
+	}
+	s.passed[at.Agent] = true
+	return true
+}
+
+// took counts an approval of the answer.
+func (s *shares) took(key store.Key, size int) {
+	if at, known := s.places.of(key); known {
+		s.count[at.Agent]++
+		s.bytes[at.Agent] += size
+	}
+}
+
+// left returns the agents of which something is passed over.
+func (s *shares) left() (agents []string) {
+	for agent := range s.passed {
+		agents = append(agents, agent)
+	}
+	slices.Sort(agents)
+	return agents
+}

@@ -1,0 +1,161 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/desk/fields"
+	"holdpoint/internal/desk/marks"
+	"holdpoint/internal/desk/statement"
+)
+
+// A sent is something that the agent sent with a question, beside its message. It is the agent's
+// word: also a name and arguments do not say what a yes lets run.
+type sent struct {
+	Path string `json:"path"` // its place in the interrupt's metadata
+	call
+}
+
+// laySent lays out what the agent sent with a question.
+func laySent(q *question, i *agui.Interrupt, r *room) {
+	list, more := statement.Of(i)
+	for _, s := range list {
+		q.Grave = q.Grave || marks.Grave(s.Value, marks.JSON) || marks.Grave(s.Name, marks.Identifier)
+		if q.Cut {
+			continue
+		}
+		one := sent{Path: strings.ToValidUTF8(s.Path, "\uFFFD")}
+		one.Name = strings.ToValidUTF8(s.Name, "\uFFFD")
+		one.NameMarks = marks.Find(one.Name, marks.Identifier)
+		laid := r.layout(s.Value)
+		one.Fields, one.Rest, one.Size = laid.Fields, laid.Rest, len(s.Value)
+		if s.Name != "" && r.whole {
+			if arguments, ok := plainArguments(s.Value); ok {
+				one.Arguments = arguments
+			}
+		}
+		q.Statements = append(q.Statements, one)
+	}
+	if n := len(q.Statements); more && n > 0 {
+		q.Statements[n-1].Rest = true
+	}
+}
+
+// plainArguments returns arguments that everybody reads alike: an object in which no key stands
+// twice.
+func plainArguments(text string) (json.RawMessage, bool) {
+	c := callOf(&agui.AskedCall{Args: text})
+	return c.Arguments, c.Arguments != nil
+}
+
+// editable reports whether the answer to a question can have other arguments: the schema takes
+// them, and it is known with which ones an edit begins.
+func editable(i *agui.Interrupt) bool {
+	_, yes := agui.FormOfEdits(i.Schema())
+	switch {
+	case i.Yes == nil || yes == "" || len(i.Calls) > 1:
+		return false
+	case len(i.Calls) == 1:
+		return callOf(&i.Calls[0]).Arguments != nil
+	}
+	named := 0
+	list, _ := statement.Of(i)
+	for _, s := range list {
+		if s.Name == "" {
+			continue
+		}
+		if _, ok := plainArguments(s.Value); !ok {
+			return false
+		}
+		named++
+	}
+	return named == 1
+}
+
+// editedArguments returns the arguments that an edited approval of a tool brings, "" if they are
+// not found, if they are for another tool, or if more than one place has arguments: backends do not
+// agree which one counts. It knows the words of usual answers: editedArgs, and those of LangChain
+// and Agent Inbox. The tool may be "", if it is not known.
+func editedArguments(payload []byte, tool string) string {
+	answer := gjson.ParseBytes(payload)
+	parts := []gjson.Result{answer}
+	for _, list := range append(membersOf(answer, "decisions"), answer) {
+		if !list.IsArray() {
+			continue
+		}
+		decisions := list.Array()
+		if len(decisions) != 1 {
+			return ""
+		}
+		parts = append(parts, decisions[0])
+	}
+	var found []gjson.Result
+	for _, part := range parts {
+		found = append(found, membersOf(part, "editedArgs")...)
+		actions := membersOf(part, "editedAction")
+		if part.Get("type").Str == "edit" {
+			actions = append(actions, membersOf(part, "args")...)
+		}
+		for _, action := range actions {
+			for _, name := range append(membersOf(action, "name"), membersOf(action, "action")...) {
+				if tool != "" && name.Str != tool {
+					return ""
+				}
+			}
+			found = append(found, membersOf(action, "args")...)
+			found = append(found, membersOf(action, "arguments")...)
+		}
+	}
+	if len(found) != 1 || !found[0].IsObject() {
+		return ""
+	}
+	return found[0].Raw
+}
+
+// membersOf returns the members of an object by their name in any spelling, except null.
+func membersOf(object gjson.Result, name string) (list []gjson.Result) {
+	if !object.IsObject() {
+		return nil
+	}
+	object.ForEach(func(key, value gjson.Result) bool {
+		if value.Type != gjson.Null && agui.SameKey(key.Str, name) {
+			list = append(list, value)
+		}
+		return true
+	})
+	return list
+}
+
+// An edit is the arguments that were sent in place of those asked about.
+type edit struct {
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Fields    []fields.Field  `json:"fields,omitempty"`
+}
+
+// editOf lays out the arguments of an edited approval of tools.
+func editOf(edited bool, payload json.RawMessage, tools []string, r *room) (e edit) {
+	if !edited || len(tools) > 1 {
+		return e
+	}
+	raw := editedArguments(payload, strings.Join(tools, ""))
+	if raw == "" {
+		return e
+	}
+	e.Fields = r.layout(raw).Fields
+	if r.whole {
+		e.Arguments, _ = plainArguments(raw)
+	}
+	return e
+}
+
+// sentFile is GET /v1/approvals/{id}/sent/{question}: what the agent sent with a question, as it
+// was recorded, as a file.
+func (d *Desk) sentFile(w http.ResponseWriter, req *http.Request) {
+	if i, ok := d.readQuestion(w, req); ok {
+		serveFile(w, "sent.txt", statement.Text(i))
+	}
+}

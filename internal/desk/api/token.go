@@ -1,0 +1,151 @@
+package api
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"unicode"
+)
+
+// Operator is the name of whoever shows a token that was given without a name.
+const Operator = "operator"
+
+// A Token is what a Desk keeps of one.
+type Token struct {
+	Name   string
+	Groups []string
+	hash   [sha256.Size]byte
+}
+
+// NewToken makes a token, for a caller of this name.
+func NewToken(name string) (text string, _ Token) {
+	text = rand.Text() + rand.Text()
+	return text, Token{Name: name, hash: sha256.Sum256([]byte(text))}
+}
+
+// caller is who shows it.
+func (t *Token) caller() *Caller { return &Caller{Name: t.Name, Groups: t.Groups} }
+
+// Tokens are those that are taken at the moment. The zero Tokens are none.
+type Tokens struct{ list atomic.Pointer[[]Token] }
+
+// Set takes these tokens from now on, and no others.
+func (t *Tokens) Set(list []Token) { t.list.Store(&list) }
+
+// all are those that are taken.
+func (t *Tokens) all() iter.Seq2[int, *Token] {
+	list := t.list.Load()
+	return func(yield func(int, *Token) bool) {
+		for n := 0; list != nil && n < len(*list); n++ {
+			if !yield(n, &(*list)[n]) {
+				return
+			}
+		}
+	}
+}
+
+// bearer is the token that the values of Authorization show, nil if it is none of these.
+func (t *Tokens) bearer(authorization []string) *Token {
+	scheme, token, ok := strings.Cut(authorization[0], " ")
+	if len(authorization) > 1 || !ok || !strings.EqualFold(scheme, "bearer") {
+		return nil
+	}
+	return t.find(strings.TrimLeft(token, " "))
+}
+
+// find is the token with this text, nil if it is none of these.
+func (t *Tokens) find(text string) *Token {
+	if text == "" {
+		return nil
+	}
+	// The hash is compared, so that the time tells nothing of a token. All are looked at.
+	hash := sha256.Sum256([]byte(text))
+	var found *Token
+	for _, one := range t.all() {
+		if subtle.ConstantTimeCompare(hash[:], one.hash[:]) == 1 {
+			found = one
+		}
+	}
+	return found
+}
+
+// MinToken is how short a token may be, in characters. MaxName bounds a name, in bytes.
+const (
+	MinToken = 32
+	MaxName  = 100
+)
+
+// bearer are the signs of a bearer token (RFC 6750, section 2.1).
+const bearer = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="
+
+// ParseTokens reads tokens, one a line: a token by itself is the operator's, and a name with
+// sha256: and the hash of a token in hex is that caller's. His groups can stand between the two.
+// Lines that begin with # are skipped. An error never has a part of a token.
+func ParseTokens(text string) ([]Token, error) {
+	var list []Token
+	var errs []error
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		n++
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		t, err := parseToken(line)
+		if err == nil && slices.ContainsFunc(list, func(o Token) bool { return o.hash == t.hash }) {
+			err = errors.New("the token stands there twice")
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("line %d: %w", n, err))
+			continue
+		}
+		list = append(list, t)
+	}
+	if len(list) == 0 && errs == nil {
+		errs = append(errs, errors.New("there is no token in it, such as openssl rand -hex 32 makes"))
+	}
+	return list, errors.Join(errs...)
+}
+
+func parseToken(line string) (Token, error) {
+	fields := strings.Fields(line)
+	if len(fields) == 1 {
+		return oneToken(line)
+	}
+	last := len(fields) - 1
+	digits, ok := strings.CutPrefix(fields[last], "sha256:")
+	hash, err := hex.DecodeString(digits)
+	if !ok || err != nil || len(hash) != sha256.Size {
+		return Token{}, errors.New("the last word is no hash, want sha256: and 64 hex digits, such as printf %s TOKEN | sha256sum makes")
+	}
+	t := Token{Name: fields[0], hash: [sha256.Size]byte(hash)}
+	for _, word := range fields[1:last] {
+		for group := range strings.SplitSeq(word, ",") {
+			if group != "" {
+				t.Groups = append(t.Groups, group)
+			}
+		}
+	}
+	for n, word := range append([]string{t.Name}, t.Groups...) {
+		if len(word) > MaxName || strings.ContainsFunc(word, unicode.IsControl) {
+			return Token{}, fmt.Errorf("the %s has control characters, or more than %d bytes", map[bool]string{true: "name", false: "group"}[n == 0], MaxName)
+		}
+	}
+	return t, nil
+}
+
+func oneToken(token string) (Token, error) {
+	switch {
+	case strings.Trim(token, bearer) != "":
+		return Token{}, errors.New("the token has other signs than letters, digits and - . _ ~ + / =, want one such as openssl rand -hex 32 makes")
+	case len(token) < MinToken:
+		return Token{}, fmt.Errorf("the token has %d characters, want at least %d, such as openssl rand -hex 32 makes", len(token), MinToken)
+	}
+	return Token{Name: Operator, hash: sha256.Sum256([]byte(token))}, nil
+}

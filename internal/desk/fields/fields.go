@@ -1,0 +1,273 @@
+// Package fields lays the arguments of a call out for somebody who reads them: one field for each
+// value, from the bytes as they were recorded. A number keeps its digits, and a key that stands
+// there twice is there twice. What reads JSON into values loses both.
+//
+// It deliberately decides nothing by what it reads, and draws nothing: where a line breaks is for
+// the page. The cost is linear in the bytes, and the result is bounded.
+package fields
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/desk/marks"
+)
+
+// A Kind says what a value is, and how it is best read.
+type Kind string
+
+// The kinds. Empty is a text, an object or an array without anything in it. Prose, Code and Diff
+// are texts. Code is also what is nested too deep to be laid out, and what is no JSON.
+const (
+	String  Kind = "string"
+	Prose   Kind = "prose"
+	Code    Kind = "code"
+	Diff    Kind = "diff"
+	Number  Kind = "number"
+	Boolean Kind = "boolean"
+	Null    Kind = "null"
+	Empty   Kind = "empty"
+	Object  Kind = "object"
+	Array   Kind = "array"
+)
+
+// A Field is one value of the arguments. The fields within an object or an array follow it, one
+// deeper.
+type Field struct {
+	// Path is as in items[0].price. Key is the last part of it: the key of a member, "" for an
+	// element of an array. Both are cut if they are long.
+	Path  string `json:"path"`
+	Key   string `json:"key,omitempty"`
+	Depth int    `json:"depth"`
+	Kind  Kind   `json:"kind"`
+	// Text is what a text says, the JSON of anything else, and "" of an object or array that is laid
+	// out.
+	Text string `json:"text"`
+	// JSON says that Text is JSON as it was recorded, and not what a text says.
+	JSON bool `json:"json,omitempty"`
+	// Twice: the object has the key more than once.
+	Twice bool `json:"twice,omitempty"`
+	// Salient: it is how much, or how many. Currency is what a currency beside it says.
+	Salient  bool   `json:"salient,omitempty"`
+	Currency string `json:"currency,omitempty"`
+	// Marks are what is hidden in the text, or looks like something else. KeyMarks is that of Key.
+	Marks    []marks.Mark `json:"marks,omitempty"`
+	KeyMarks []marks.Mark `json:"keyMarks,omitempty"`
+	// Truncated: Text is only the beginning. Size is how many bytes all of it has.
+	Truncated bool `json:"truncated,omitempty"`
+	Size      int  `json:"size"`
+}
+
+// Bounds of a layout.
+type Bounds struct {
+	Fields int // at most so many
+	Text   int // bytes of text in one field
+	All    int // bytes of text in all of them
+}
+
+// Whole is for who reads one question, Line for who reads a list.
+var (
+	Whole = Bounds{Fields: 400, Text: 100 << 10, All: 100 << 10}
+	Line  = Bounds{Fields: 12, Text: 160, All: 1 << 10}
+)
+
+// A Layout is all that is shown of the arguments.
+type Layout struct {
+	Fields []Field
+	// Rest says that there is more: fields, or text of a field.
+	Rest bool
+	Text int // bytes of text in the fields
+}
+
+// deepest is the depth from which an object or an array is shown as JSON. Each level costs a pass
+// over the bytes.
+const deepest = 3
+
+// maxKey is how much of a key is shown.
+const maxKey = 96
+
+// Of lays out arguments. What is no JSON object is one field without a key.
+func Of(args string, b Bounds) Layout {
+	l := layout{bounds: b}
+	switch {
+	case args == "" || l.full():
+	case !agui.ValidText(args):
+		l.text("", "", 0, Code, args, false)
+	case gjson.Parse(args).IsObject():
+		l.members("", 0, strings.TrimSpace(args))
+	default:
+		l.value("", "", 0, strings.TrimSpace(args))
+	}
+	return l.Layout
+}
+
+type layout struct {
+	Layout
+	bounds Bounds
+}
+
+// full notes that nothing more goes in.
+func (l *layout) full() bool {
+	full := len(l.Fields) >= l.bounds.Fields
+	l.Rest = l.Rest || full
+	return full
+}
+
+// members lays out those of an object, which is valid JSON.
+func (l *layout) members(path string, depth int, object string) {
+	times, currency := map[string]int{}, ""
+	for m := agui.MembersIn(object); m.Next(); {
+		name := textOf(m.Key)
+		if times[name]++; currency == "" && isCurrency(name) && len(m.Value) < maxCurrency {
+			currency = textOf(m.Value)
+		}
+	}
+	for m := agui.MembersIn(object); m.Next(); {
+		if l.full() {
+			return
+		}
+		name, at := textOf(m.Key), len(l.Fields)
+		key := cut(name, maxKey)
+		l.value(member(path, key), key, depth, m.Value)
+		f := &l.Fields[at]
+		f.Twice = times[name] > 1
+		f.KeyMarks = marks.Find(key, marks.Identifier)
+		if f.Salient = isAmount(name, f); f.Salient {
+			f.Currency = currency
+		}
+	}
+}
+
+func (l *layout) elements(path string, depth int, array string) {
+	n := 0
+	gjson.Parse(array).ForEach(func(_, value gjson.Result) bool {
+		if l.full() {
+			return false
+		}
+		l.value(element(path, n), "", depth, value.Raw)
+		n++
+		return true
+	})
+}
+
+// value lays out one value, which is valid JSON.
+func (l *layout) value(path, key string, depth int, raw string) {
+	switch raw[0] {
+	case '"':
+		if text := textOf(raw); text == "" {
+			l.text(path, key, depth, Empty, raw, true)
+		} else {
+			l.text(path, key, depth, kindOf(key, text), text, false)
+		}
+	case '{', '[':
+		kind := Object
+		if raw[0] == '[' {
+			kind = Array
+		}
+		switch {
+		case strings.TrimSpace(raw[1:len(raw)-1]) == "":
+			l.text(path, key, depth, Empty, raw[:1]+raw[len(raw)-1:], true)
+		case depth >= deepest:
+			l.text(path, key, depth, Code, indented(raw), true)
+		default:
+			l.Fields = append(l.Fields, Field{Path: path, Key: key, Depth: depth, Kind: kind, Size: len(raw)})
+			if kind == Object {
+				l.members(path, depth+1, raw)
+			} else {
+				l.elements(path, depth+1, raw)
+			}
+		}
+	case 't', 'f':
+		l.text(path, key, depth, Boolean, raw, true)
+	case 'n':
+		l.text(path, key, depth, Null, raw, true)
+	default:
+		l.text(path, key, depth, Number, raw, true)
+	}
+}
+
+// text adds a field that has a text, as much of it as there is room for.
+func (l *layout) text(path, key string, depth int, kind Kind, text string, isJSON bool) {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	f := Field{Path: path, Key: key, Depth: depth, Kind: kind, Text: text, JSON: isJSON, Size: len(text)}
+	f.Marks = marks.Find(text, howOf(kind, text, isJSON))
+	if room := min(l.bounds.Text, max(l.bounds.All-l.Text, 0)); len(text) > room {
+		f.Text, f.Truncated, l.Rest = head(text, room), true, true
+		f.Marks = marks.Before(f.Marks, utf8.RuneCountInString(f.Text))
+	}
+	l.Text += len(f.Text)
+	l.Fields = append(l.Fields, f)
+}
+
+// howOf says how marks of a text are looked for. A name, such as an address or an id, is more than
+// letters of one script.
+func howOf(kind Kind, text string, isJSON bool) marks.How {
+	switch {
+	case isJSON:
+		return marks.JSON
+	case kind == String && !strings.ContainsAny(text, " \t\n") && strings.ContainsFunc(text, isASCIILetter):
+		return marks.Identifier
+	}
+	return marks.Text
+}
+
+func isASCIILetter(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' }
+
+// indented is JSON as it is read, with its tokens as they are. Where indenting would cost more than
+// it helps, it is left.
+func indented(raw string) string {
+	if len(raw) <= short || len(raw) > judged {
+		return raw
+	}
+	depth, deepest := 0, 0
+	for _, c := range []byte(raw) {
+		switch c { // also in texts: it is only to be bounded
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	var out bytes.Buffer
+	if deepest > 16 || json.Indent(&out, []byte(raw), "", "  ") != nil {
+		return raw
+	}
+	return out.String()
+}
+
+// textOf is the text of a JSON string, "" of anything else. Half of a pair of surrogates is U+FFFD,
+// and takes nothing else with it.
+func textOf(raw string) (text string) {
+	if raw[0] != '"' {
+		return ""
+	}
+	if strings.IndexByte(raw, '\\') < 0 {
+		return strings.ToValidUTF8(raw[1:len(raw)-1], "\uFFFD")
+	}
+	_ = json.Unmarshal([]byte(raw), &text) // it is valid
+	return text
+}
+
+// head are the first bytes of a text, up to the beginning of a character.
+func head(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return head(text, most) + "…"
+}
