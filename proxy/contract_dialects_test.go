@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
+	"holdpoint/internal/event/door"
 	"holdpoint/proxy"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"

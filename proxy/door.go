@@ -11,7 +11,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
-	"holdpoint/internal/door"
+	"holdpoint/internal/event/door"
 	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"

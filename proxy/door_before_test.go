@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdpoint/internal/door"
+	"holdpoint/internal/event/door"
 	"holdpoint/store"
 )
 

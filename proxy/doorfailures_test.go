@@ -15,7 +15,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/desk/carry"
-	"holdpoint/internal/door"
+	"holdpoint/internal/event/door"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 	"holdpoint/store/storetest"

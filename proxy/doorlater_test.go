@@ -12,7 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
+	"holdpoint/internal/event/door"
 	"holdpoint/store"
 	"holdpoint/translate"
 )

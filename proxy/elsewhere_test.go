@@ -14,8 +14,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/internal/event/door"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/store"
 	"holdpoint/store/memory"

@@ -6,7 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
-	"holdpoint/internal/door"
+	"holdpoint/internal/event/door"
 	"holdpoint/internal/tanstack"
 	"holdpoint/proxy/internal/dialect"
 	"holdpoint/proxy/internal/history"

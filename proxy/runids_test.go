@@ -13,7 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
+	"holdpoint/internal/event/door"
 	"holdpoint/translate"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/internal/event/door"
 )
 
 // TestSecretsOfAnswers: what answers a question for a secret goes to the backend, and into no event

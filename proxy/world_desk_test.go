@@ -14,8 +14,8 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/desk/api"
 	"holdpoint/internal/desk/carry"
-	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/internal/event/door"
 	"holdpoint/store"
 )
 

@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"time"
 
+	"holdpoint/cmd/holdpoint/internal/doctor"
 	"holdpoint/internal/agui"
 	"holdpoint/internal/clients"
-	"holdpoint/internal/doctor"
 	"holdpoint/internal/tanstack"
 )
 

@@ -18,8 +18,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/desk/policy"
-	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/internal/event/door"
 	"holdpoint/store"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
+	"holdpoint/internal/event/door"
 	"holdpoint/store"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
+	"holdpoint/internal/event/door"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 )

@@ -11,8 +11,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
-	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/internal/event/door"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 )

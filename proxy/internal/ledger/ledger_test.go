@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/internal/event/door"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/store"
 )

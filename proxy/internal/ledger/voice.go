@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"holdpoint/internal/agui"
-	"holdpoint/internal/door"
 	"holdpoint/internal/event"
+	"holdpoint/internal/event/door"
 	"holdpoint/internal/principal"
 	"holdpoint/store"
 )

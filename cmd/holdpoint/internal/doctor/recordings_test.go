@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-const recordings = "../../testdata"
+const recordings = "../../../../testdata"
 
 // A recording is one answer of a backend in the scenarios of testdata.
 type recording struct {
