@@ -5,8 +5,8 @@
 // decides by a pause's id, its published interrupt ids, its times and Sticky. It only keeps the
 // rest.
 //
-// Every method is one atomic step on one key, so an engine needs a compare-and-set and no
-// transaction. The steps do the same to a record in every engine; store/internal/rules has them. An
+// Each Step is atomic, and on one key, so an engine needs a compare-and-set and no transaction. The
+// steps do the same to a record in every engine: rules.Apply of store/internal/rules does them. An
 // engine adds storage, a clock and its bounds.
 package store
 
@@ -85,9 +85,13 @@ type Store interface {
 	// Load returns the record, and never one from a client-side cache. Without a record it returns
 	// a zero Record with Now, and with the owner if one is given. If owner is not "", it becomes
 	// the owner of a thread that has none, in the same step, with or without a record. Of several
-	// callers that come at once, one becomes the owner. All are told who it is. An open pause that it
-	// returns is as safe as one that Open has returned for, so it may be told.
+	// callers that come at once, one becomes the owner. All are told who it is. An open pause that
+	// it returns is as safe as one that Open has returned for, so it may be told.
 	Load(ctx context.Context, key Key, owner string) (Record, error)
+
+	// Do does a step, and returns what it came to, also with an error. The comments of the steps
+	// say which errors there are.
+	Do(ctx context.Context, key Key, step Step) (Done, error)
 
 	// Open creates the pause for owner, the one that Load was called with. The store sets p.Opened.
 	// A second call with the id of the open pause is the same Open: it returns nil and changes
@@ -119,8 +123,8 @@ type Store interface {
 	//
 	//   - ErrConflict: a question is decided otherwise, or the pause is claimed, in doubt or has
 	//     ended, and not all of these stand in it;
-	//   - ErrNotFound: the store does not know the pause, or only its tombstone, or the pause has no
-	//     such question.
+	//   - ErrNotFound: the store does not know the pause, or only its tombstone, or the pause has
+	//     no such question.
 	//
 	// Decide returns before anybody is told that the decision counts, and is as safe then as Claim.
 	Decide(ctx context.Context, key Key, pauseID string, list []agui.Decision) error
@@ -132,8 +136,8 @@ type Store interface {
 	//   - ErrReplay: the pause is claimed or has ended with the same digest;
 	//   - ErrConflict: it is claimed or has ended with another digest, or has ended without an
 	//     answer, or is in doubt, with whatever digest, because nobody knows what the backend did;
-	//   - ErrStale: a decision stands that the digest, see MarshalAnswers, does not have. It may have
-	//     come a moment ago. Nothing is claimed;
+	//   - ErrStale: a decision stands that the digest, see MarshalAnswers, does not have. It may
+	//     have come a moment ago. Nothing is claimed;
 	//   - ErrNotFound: the store does not know the pause, or only its tombstone.
 	//
 	// Claim returns before the backend is sent anything. Of two equal clicks only one may reach it.
@@ -177,9 +181,10 @@ type Store interface {
 	Occupy(ctx context.Context, key Key, token string, lease time.Duration) error
 
 	// Contest notes in the pause that another run of the thread came to another question meanwhile:
-	// agui.Pause.Contested. It holds until the pause ends, and for the pause that Finish opens next:
-	// the other run may have asked before or behind that. A call for a pause that has it already
-	// returns nil. ErrNotFound: it is not the record's pause any more. It changes nothing else.
+	// agui.Pause.Contested. It holds until the pause ends, and for the pause that Finish opens
+	// next: the other run may have asked before or behind that. A call for a pause that has it
+	// already returns nil. ErrNotFound: it is not the record's pause any more. It changes nothing
+	// else.
 	Contest(ctx context.Context, key Key, pauseID string) error
 
 	// See notes that the chat has caught up with what it has missed: Result.Unseen is no more. A
@@ -187,14 +192,14 @@ type Store interface {
 	See(ctx context.Context, key Key, pauseID string) error
 
 	// Remember notes something under a key that is of no thread: what is worth to know of earlier
-	// threads, or which thread holds a question. Load returns the notes. The store sets n.At. A note
-	// with the same id gives way, and of all the newest are kept: most, which is 1 to MaxNotes. It is
-	// no error if the key is of a thread, and changes nothing else of that. The record is forgotten
-	// when nothing has been noted in it, and nobody has loaded it, for as long as a thread that has
-	// ended is known, and for NoteAge. If a note leads to a pause (n.Leads), it is known for as long
-	// as that pause and its result can be, and for at least nine tenths of that since it was loaded.
-	// A store without room may forget it sooner. Remember returns when the note is as safe as a pause
-	// that Open has returned for.
+	// threads, or which thread holds a question. Load returns the notes. The store sets n.At. A
+	// note with the same id gives way, and of all the newest are kept: most, which is 1 to
+	// MaxNotes. It is no error if the key is of a thread, and changes nothing else of that. The
+	// record is forgotten when nothing has been noted in it, and nobody has loaded it, for as long
+	// as a thread that has ended is known, and for NoteAge. If a note leads to a pause (n.Leads),
+	// it is known for as long as that pause and its result can be, and for at least nine tenths of
+	// that since it was loaded. A store without room may forget it sooner. Remember returns when
+	// the note is as safe as a pause that Open has returned for.
 	Remember(ctx context.Context, key Key, n Note, most int) error
 
 	// Snapshots returns what is kept of the thread at a moment of the pause with this id. It is

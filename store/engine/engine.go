@@ -23,7 +23,6 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/internal/rules"
 )
@@ -52,8 +51,8 @@ type Change struct {
 	// Gone is when the row may be forgotten, zero if it waits. Until it has been forgotten it is
 	// read and written as any other.
 	Gone time.Time
-	// Notify moves the row's place in the list of what is to be sent; nil: as it is. The zero time is
-	// no place. The list changes as the others do.
+	// Notify moves the row's place in the list of what is to be sent; nil: as it is. The zero time
+	// is no place. The list changes as the others do.
 	Notify *time.Time
 	// Guard says that the change counts only when it is as safe as the table was told to make it.
 	Guard bool
@@ -94,17 +93,17 @@ type Options struct {
 	PauseRetention time.Duration // a pause that nobody answers, and one in doubt that nobody asks about
 	RecordBytes    int           // how large a record may be with its snapshots; over it they go
 	Entries        int           // how many threads may wait; 0: no bound
-	// LongestLease is the longest that a caller gives. By it a lease is known that a clock gave which
-	// was ahead. 0: not known.
+	// LongestLease is the longest that a caller gives. By it a lease is known that a clock gave
+	// which was ahead. 0: not known.
 	LongestLease time.Duration
 	Keys         Ring // what records are sealed with
 	Logger       *slog.Logger
-	// Ended is called with each pause that nobody ended but time, or a question that it gave way to:
-	// Retired, or Doubtful without anybody having said so. It is called behind the step, by whoever's
-	// step it was. If the reply to that step is lost, nobody is called. nil: nobody is.
+	// Ended is called with each pause that nobody ended but time, or a question that it gave way
+	// to: Retired, or Doubtful without anybody having said so. It is called behind the step, by
+	// whoever's step it was. If the reply to that step is lost, nobody is called. nil: nobody is.
 	Ended func(store.Key, *store.Result)
-	// Notices are those of a pause that Ended is called with. The step writes them that ends it. nil:
-	// there are none, and no step brings any.
+	// Notices are those of a pause that Ended is called with. The step writes them that ends it.
+	// nil: there are none, and no step brings any.
 	Notices func(store.Key, *store.Result) []store.Notice
 	// NoticesLost is called with how many were given up; see store.MaxNotices. nil: nobody is.
 	NoticesLost func(int)
@@ -181,124 +180,23 @@ func (s *Store) Stop() error {
 // Load is store.Store's. Whoever loads a pause may tell it, so it is made safe first if nobody here
 // knows that it is: see Row.Guards.
 func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
-	var loaded store.Record
-	err := s.step(ctx, key, step{body: true, tells: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-		rules.Own(rec, owner)
-		loaded = rules.View(*rec, now)
-		return nil, nil
-	}})
+	done, err := s.do(ctx, key, rules.Load(owner))
 	if err != nil {
-		return store.Record{}, err
+		return store.Record{Now: done.Now}, err
 	}
-	return loaded, nil
+	return *done.Standing, nil
 }
 
-// Open is store.Store's. A pause that is not safe stays: the agent waits with it, so the thread's
-// next run may tell it, once it is safe.
-func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
-	full, err := s.bound.full(ctx)
-	if err != nil {
-		return err
+// Do is store.Store's. The pause of an Ask that is not safe stays: the agent waits with it, so the
+// thread's next run may tell it, once it is safe. The next pause of a Finish that is not safe yet
+// must not be told, and nothing can be undone: the caller may call again.
+func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	st := rules.Of(step)
+	done, err := s.do(ctx, key, st)
+	if undoing, is := st.Undo(); is && errors.Is(err, ErrNotGuarded) {
+		s.undo(key, undoing)
 	}
-	err = s.step(ctx, key, step{body: true, guard: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-		before := rec.Pause
-		if err := rules.Open(rec, now, owner, p); err != nil {
-			return nil, err
-		}
-		if full && before == nil {
-			return nil, fmt.Errorf("%w: %d threads wait (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.bound.most)
-		}
-		return rules.Asked(&p), nil
-	}})
-	if err == nil {
-		s.bound.opened()
-	}
-	return err
-}
-
-// Claim is store.Store's.
-func (s *Store) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
-	err := s.step(ctx, key, step{body: true, guard: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-		return nil, rules.Claim(rec, now, pauseID, token, digest, lease)
-	}})
-	if errors.Is(err, ErrNotGuarded) {
-		s.undo(key, step{body: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-			rules.Unpost(rec, now, store.NoticesOf(ctx))
-			return nil, rules.Release(rec, token)
-		}})
-	}
-	return err
-}
-
-// Renew is store.Store's.
-func (s *Store) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
-	return s.step(ctx, key, step{do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-		return nil, rules.Renew(rec, now, token, lease)
-	}})
-}
-
-// Finish is store.Store's. A next pause that is not safe yet must not be told, and nothing can be
-// undone: the caller may call again.
-func (s *Store) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
-	receipt := rules.Receipt(token, r, next)
-	return s.step(ctx, key, step{body: true, guard: next != nil, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-		var puts []rules.Put
-		if rec.Pause != nil {
-			puts = append(rules.Ended(rec.Pause.ID, &r), rules.Asked(next)...)
-		}
-		return puts, rules.Finish(rec, now, token, receipt, r, next)
-	}})
-}
-
-// Release is store.Store's.
-func (s *Store) Release(ctx context.Context, key store.Key, token string) error {
-	// With the body, because a decided pause is due again at once.
-	return s.step(ctx, key, step{body: true, do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
-		return nil, rules.Release(rec, token)
-	}})
-}
-
-// Close is store.Store's.
-func (s *Store) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
-	return s.step(ctx, key, step{body: true, closes: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-		return rules.Ended(pauseID, &r), rules.Close(rec, now, pauseID, r)
-	}})
-}
-
-// Occupy is store.Store's.
-func (s *Store) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) error {
-	return s.step(ctx, key, step{do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-		return nil, rules.Occupy(rec, now, token, lease)
-	}})
-}
-
-// Decide is store.Store's.
-func (s *Store) Decide(ctx context.Context, key store.Key, pauseID string, list []agui.Decision) error {
-	return s.step(ctx, key, step{body: true, guard: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-		return nil, rules.Decide(rec, now, pauseID, list)
-	}})
-}
-
-// Remember is store.Store's.
-func (s *Store) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
-	return s.step(ctx, key, step{body: true, guard: true, do: func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-		return nil, rules.Remember(rec, now, n, most)
-	}})
-}
-
-// See is store.Store's.
-func (s *Store) See(ctx context.Context, key store.Key, pauseID string) error {
-	return s.step(ctx, key, step{body: true, do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
-		rules.See(rec, pauseID)
-		return nil, nil
-	}})
-}
-
-// Contest is store.Store's.
-func (s *Store) Contest(ctx context.Context, key store.Key, pauseID string) error {
-	return s.step(ctx, key, step{body: true, guard: true, do: func(rec *store.Record, _ time.Time) ([]rules.Put, error) {
-		return nil, rules.Contest(rec, pauseID)
-	}})
+	return done, err
 }
 
 // Snapshots is store.Store's.
@@ -329,10 +227,10 @@ const undoTimeout = 5 * time.Second
 
 // undo takes a change back that did not count. If that fails too, time does it: the claim's lease
 // lapses.
-func (s *Store) undo(key store.Key, st step) {
+func (s *Store) undo(key store.Key, st rules.Step) {
 	ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
 	defer cancel()
-	if err := s.step(ctx, key, st); err != nil {
+	if _, err := s.do(ctx, key, st); err != nil {
 		s.log.Warn("a change that did not count could not be taken back", "err", err)
 	}
 }

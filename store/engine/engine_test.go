@@ -327,6 +327,9 @@ func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 				if rec, err := s.Load(ctx, "k", ""); !errors.Is(err, ErrNotGuarded) {
 					t.Errorf("told before the replicas have it: %v, %s", err, asJSON(t, rec))
 				}
+				if done, err := s.Do(ctx, "k", store.Ask{Pause: asking("later")}); !errors.Is(err, ErrNotGuarded) || done.Standing != nil {
+					t.Errorf("told to another question before the replicas have it: %v, %s", err, asJSON(t, done))
+				}
 			}
 			u.table.unguarded = false
 			for _, s := range []*Store{u.Store, other} {
@@ -335,6 +338,9 @@ func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 					t.Errorf("with the replicas: %v, %s", err, asJSON(t, rec))
 				}
 				writes := u.table.rows["k"].headWrites
+				if done, err := s.Do(ctx, "k", store.Ask{Pause: asking("later")}); !errors.Is(err, store.ErrExists) || asJSON(t, done.Standing) != asJSON(t, rec) {
+					t.Errorf("another question finds %v, %s", err, asJSON(t, done))
+				}
 				if _, err := s.Load(ctx, "k", ""); err != nil || u.table.rows["k"].headWrites != writes {
 					t.Errorf("it was made safe once more (%v)", err)
 				}

@@ -9,21 +9,7 @@ import (
 
 	"holdpoint/store"
 	"holdpoint/store/internal/rules"
-	"holdpoint/store/internal/used"
 )
-
-// A step is what a method does to a record.
-type step struct {
-	body  bool // it looks at the pause or the results
-	guard bool // it counts only when it is safe; so it is written even if it changes nothing
-	tells bool // what it reads may be told, so an open pause must be safe
-	// closes says that the caller ends a pause, so that nobody else need be told.
-	closes bool
-	// reseal says that the record is sealed with an older key, so all of it is sealed anew.
-	reseal bool
-	// do changes the record, and returns the snapshots that it brings.
-	do func(rec *store.Record, now time.Time) ([]rules.Put, error)
-}
 
 // maxTries bounds how often a step is begun again because another one was quicker. A thread has few
 // callers at once, and each round of tries lets one of them through.
@@ -31,21 +17,30 @@ const maxTries = 200
 
 var errBusy = errors.New("store: the record changed too often at once")
 
-// step does st on the record of key. Without a record, st gets a zero one.
-func (s *Store) step(ctx context.Context, key store.Key, st step) error {
-	for try := range maxTries {
-		if err := ctx.Err(); err != nil {
-			return notAsked(err)
-		}
-		done, err := s.try(ctx, key, st)
-		if done || err != nil {
-			return err
-		}
-		if err := pauseBetween(ctx, try); err != nil {
-			return err
+// do does the step on the record of key. Without a record, it gets a zero one.
+func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done store.Done, err error) {
+	full := false
+	if step.Opens {
+		if full, err = s.bound.full(ctx); err != nil {
+			return done, err
 		}
 	}
-	return errBusy
+	for try := range maxTries {
+		if err := ctx.Err(); err != nil {
+			return done, notAsked(err)
+		}
+		over, err := s.try(ctx, key, step, full, &done)
+		if over || err != nil {
+			if step.Opens && err == nil {
+				s.bound.opened()
+			}
+			return done, err
+		}
+		if err := pauseBetween(ctx, try); err != nil {
+			return done, err
+		}
+	}
+	return done, errBusy
 }
 
 // pauseBetween waits a little, and longer the more often others were quicker.
@@ -63,44 +58,56 @@ func pauseBetween(ctx context.Context, try int) error {
 	}
 }
 
-// try does the step once. false: another one was quicker.
-func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
-	row, err := s.table.Read(ctx, key, st.body)
+// try does the step once. false: another one was quicker. full says that no more threads may wait.
+func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bool, done *store.Done) (bool, error) {
+	row, err := s.table.Read(ctx, key, step.Body)
 	if err != nil {
 		return false, err
 	}
-	used.Tell(ctx, row.Now)
-	was, err := s.open(key, row, st.body)
+	done.Now = row.Now
+	was, err := s.open(key, row, step.Body)
 	if err != nil {
 		return false, err
 	}
 	rec := was.Record
-	if !st.body && s.timely(&was, row.Now) {
-		st.body = true
-		return s.try(ctx, key, st)
+	if !step.Body && s.timely(&was, row.Now) {
+		step.Body = true
+		return s.try(ctx, key, step, full, done)
 	}
-	st.guard = st.guard || st.tells && row.Guards && rec.State == store.Open && !s.safe.Contains(rec.Pause.ID)
-	settled := st.body && rules.Settle(&rec, row.Now, s.policy)
+	step.Guard = step.Guard || step.Tells && s.unsafe(row, &rec)
+	settled := step.Body && rules.Settle(&rec, row.Now, s.policy)
 	lost := rules.Overdue(&rec, row.Now)
 	before := rec
-	puts, err := st.do(&rec, row.Now)
-	if err != nil {
+	var puts []rules.Put
+	*done, puts, err = rules.Apply(&rec, row.Now, &step)
+	switch {
+	case err != nil && done.Standing != nil && s.unsafe(row, done.Standing):
+		standing, failed := s.Load(ctx, key, "") // the caller may tell its question
+		if done.Standing = &standing; failed != nil {
+			done.Standing, err = nil, failed
+		}
+		return true, err
+	case err != nil:
 		// What time has done is seen again by whoever asks next.
 		return true, err
+	case full && before.Pause == nil:
+		return true, fmt.Errorf("%w: %d threads wait (HOLDPOINT_STORE_ENTRIES)", store.ErrFull, s.bound.most)
+	case step.Takes && row.Revision == 0: // a key without a record leaves the list
+		return true, s.table.Unlist(ctx, key)
 	}
-	if st.body {
+	if step.Body {
 		rules.Fit(&rec, s.policy)
 	}
-	lost += s.post(ctx, key, &was.Record, &before, &rec, row.Now, st)
+	lost += s.post(key, &was.Record, &before, &rec, row.Now, step)
 	// Without the body nobody knows whether an open pause is decided, which makes it due at once.
-	known := st.body || rec.State != store.Open
+	known := step.Body || rec.State != store.Open
 	overdue := known && was.State != store.None && !row.Now.Before(was.due) && row.Now.Before(rules.Due(&rec, was.opened, row.Now, s.policy))
-	same := rules.SameHead(&was.Record, &rec) && (!st.body || rules.SameBody(&was.Record, &rec))
-	st.reseal = st.body && s.sealedBefore(row, &was)
-	if same && !settled && !st.guard && !overdue && !st.reseal && !s.stale(&was, st.body, row.Now) {
+	same := rules.SameHead(&was.Record, &rec) && (!step.Body || rules.SameBody(&was.Record, &rec))
+	reseal := step.Body && s.sealedBefore(row, &was)
+	if same && !settled && !step.Guard && !overdue && !reseal && !s.stale(&was, step.Body, row.Now) {
 		return true, nil
 	}
-	change, err := s.change(key, row, &was, &rec, puts, st)
+	change, err := s.change(key, row, &was, &rec, puts, step, reseal)
 	if err != nil {
 		return false, err
 	}
@@ -117,12 +124,18 @@ func (s *Store) try(ctx context.Context, key store.Key, st step) (bool, error) {
 	if ok && lost > 0 {
 		s.lost(lost)
 	}
-	if ok && s.ended != nil && !st.closes {
+	if ok && s.ended != nil && !step.Closes {
 		if r := rules.EndedByTime(&was.Record, &rec); r != nil {
 			s.ended(key, r)
 		}
 	}
 	return ok, nil
+}
+
+// unsafe says whether the record's open pause may be lost: the table guards, and nobody here knows
+// that it is safe.
+func (s *Store) unsafe(row Row, rec *store.Record) bool {
+	return row.Guards && rec.State == store.Open && !s.safe.Contains(rec.Pause.ID)
 }
 
 // timely says of a record without its body that time may have ended its pause: only with the body
@@ -158,9 +171,10 @@ func (s *Store) sealedBefore(row Row, was *opened) bool {
 	return row.Revision != 0 && (!keys.newest(row.Head) || was.bodyAt != 0 && !keys.newest(row.Body))
 }
 
-// change is what the step has made of the row.
-func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, puts []rules.Put, st step) (Change, error) {
-	c := Change{From: row.Revision, To: row.Revision + 1, Guard: st.guard}
+// change is what the step has made of the row. reseal says that the record is sealed with an older
+// key, so all of it is sealed anew.
+func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, puts []rules.Put, step rules.Step, reseal bool) (Change, error) {
+	c := Change{From: row.Revision, To: row.Revision + 1, Guard: step.Guard}
 	if row.Revision == 0 {
 		c.To = firstRevision()
 	}
@@ -169,7 +183,7 @@ func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, p
 	if rec.Outbox != was.Outbox {
 		c.Notify = rules.Notify(rec)
 	}
-	unseen := !st.body && was.bodyAt != 0 // there is more of the record than the step has looked at
+	unseen := !step.Body && was.bodyAt != 0 // there is more of the record than the step has looked at
 	if unseen {
 		next.Version = store.Version
 	}
@@ -187,7 +201,7 @@ func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, p
 			next.opened = rec.Pause.Opened
 		}
 		next.due = rules.Due(rec, next.opened, row.Now, s.policy)
-		if !st.body && rec.State == store.Open {
+		if !step.Body && rec.State == store.Open {
 			next.due = was.due
 		}
 		if was.State != store.None && row.Now.Before(was.due) && was.due.Before(next.due) {
@@ -195,7 +209,7 @@ func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, p
 		}
 		c.Opened, c.Due = next.opened, next.due
 	}
-	if st.body && (!rules.SameBody(&was.Record, rec) || row.Revision == 0 || st.reseal && was.bodyAt != 0) {
+	if step.Body && (!rules.SameBody(&was.Record, rec) || row.Revision == 0 || reseal && was.bodyAt != 0) {
 		next.bodyAt = c.To
 		body, err := s.sealBody(key, &next)
 		if err != nil {

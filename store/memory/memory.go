@@ -18,10 +18,8 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/internal/rules"
-	"holdpoint/store/internal/used"
 )
 
 // Defaults for what Options leaves zero.
@@ -212,109 +210,16 @@ func newLRU[K comparable, V any]() *simplelru.LRU[K, V] {
 
 // Load is store.Store's.
 func (s *Store) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
-	var loaded store.Record
-	err := s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
-		rules.Own(rec, owner)
-		loaded = rules.View(*rec, now)
-		return nil
-	})
-	return loaded, err
-}
-
-// Open is store.Store's.
-func (s *Store) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
-	return s.step(ctx, key, rules.Asked(&p), func(rec *store.Record, now time.Time) error {
-		was := *rec
-		if err := rules.Open(rec, now, owner, p); err != nil || rec.Pause == was.Pause {
-			return err
-		}
-		if err := s.admits(rec.Pause, portionOf(was.Pause, nil), now); err != nil {
-			return err
-		}
-		s.noteEnded(key, &was, rec)
-		s.postEnded(key, &was, rec, now)
-		return nil
-	})
-}
-
-// Claim is store.Store's.
-func (s *Store) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
-	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
-		return rules.Claim(rec, now, pauseID, token, digest, lease)
-	})
-}
-
-// Renew is store.Store's.
-func (s *Store) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
-	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
-		return rules.Renew(rec, now, token, lease)
-	})
-}
-
-// Finish is store.Store's.
-func (s *Store) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
-	receipt := rules.Receipt(token, r, next)
-	return s.stepOf(ctx, key, func(rec *store.Record, now time.Time) ([]rules.Put, error) {
-		puts := append(rules.Ended(idOf(rec.Pause), &r), rules.Asked(next)...)
-		return puts, rules.Finish(rec, now, token, receipt, r, next)
-	})
-}
-
-// Release is store.Store's.
-func (s *Store) Release(ctx context.Context, key store.Key, token string) error {
-	return s.step(ctx, key, nil, func(rec *store.Record, _ time.Time) error {
-		return rules.Release(rec, token)
-	})
-}
-
-// Close is store.Store's.
-func (s *Store) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
-	return s.step(ctx, key, rules.Ended(pauseID, &r), func(rec *store.Record, now time.Time) error {
-		return rules.Close(rec, now, pauseID, r)
-	})
-}
-
-// Occupy is store.Store's.
-func (s *Store) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) error {
-	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
-		return rules.Occupy(rec, now, token, lease)
-	})
-}
-
-// Decide is store.Store's.
-func (s *Store) Decide(ctx context.Context, key store.Key, pauseID string, list []agui.Decision) error {
-	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
-		return rules.Decide(rec, now, pauseID, list)
-	})
-}
-
-// Remember is store.Store's.
-func (s *Store) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
-	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
-		return rules.Remember(rec, now, n, most)
-	})
-}
-
-// See is store.Store's.
-func (s *Store) See(ctx context.Context, key store.Key, pauseID string) error {
-	return s.step(ctx, key, nil, func(rec *store.Record, _ time.Time) error {
-		rules.See(rec, pauseID)
-		return nil
-	})
-}
-
-// Contest is store.Store's.
-func (s *Store) Contest(ctx context.Context, key store.Key, pauseID string) error {
-	return s.step(ctx, key, nil, func(rec *store.Record, _ time.Time) error {
-		return rules.Contest(rec, pauseID)
-	})
-}
-
-func idOf(p *agui.Pause) string {
-	if p == nil {
-		return ""
+	done, err := s.do(ctx, key, rules.Load(owner))
+	if err != nil {
+		return store.Record{}, err
 	}
-	return p.ID
+	return *done.Standing, nil
+}
+
+// Do is store.Store's.
+func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	return s.do(ctx, key, rules.Of(step))
 }
 
 // Snapshots is store.Store's.
@@ -336,15 +241,10 @@ func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at
 
 func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
 
-// step runs f on the settled record of key. Without a record it runs f on a zero one. It keeps what
-// f made of it, and what puts has for that, unless f failed.
-func (s *Store) step(ctx context.Context, key store.Key, puts []rules.Put, f func(*store.Record, time.Time) error) error {
-	return s.stepOf(ctx, key, func(rec *store.Record, now time.Time) ([]rules.Put, error) { return puts, f(rec, now) })
-}
-
-func (s *Store) stepOf(ctx context.Context, key store.Key, f func(*store.Record, time.Time) ([]rules.Put, error)) error {
+// do does the step on the settled record of key. Without a record, it gets a zero one.
+func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done store.Done, err error) {
 	if err := ctx.Err(); err != nil {
-		return notAsked(err)
+		return done, notAsked(err)
 	}
 	var ended []untold
 	lost := 0
@@ -361,7 +261,6 @@ func (s *Store) stepOf(ctx context.Context, key store.Key, f func(*store.Record,
 	defer func() { ended, lost, s.untold, s.lost = s.untold, s.lost, nil, 0 }()
 	defer s.shrink()
 	now := s.now()
-	used.Tell(ctx, now)
 	e := s.use(key)
 	rec := e.rec
 	changed := rules.Settle(&rec, now, s.policy)
@@ -372,12 +271,19 @@ func (s *Store) stepOf(ctx context.Context, key store.Key, f func(*store.Record,
 		s.post(key, &e.rec, &rec, now)
 		s.set(e, rec, nil)
 	}
-	puts, err := f(&rec, now)
+	done, puts, err := rules.Apply(&rec, now, &step)
+	if err == nil && step.Opens && rec.Pause != e.rec.Pause {
+		err = s.admits(rec.Pause, portionOf(e.rec.Pause, nil), now)
+	}
 	if err != nil {
-		return err
+		return done, err
+	}
+	if !step.Closes {
+		s.noteEnded(key, &e.rec, &rec)
+		s.postEnded(key, &e.rec, &rec, now)
 	}
 	rules.Fit(&rec, s.policy)
-	s.postBrought(ctx, &e.rec, &rec, now)
+	s.postBrought(step.Notices, &e.rec, &rec, now)
 	s.set(e, rec, puts)
-	return nil
+	return done, nil
 }

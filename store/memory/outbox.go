@@ -22,7 +22,8 @@ func (s *Store) post(key store.Key, was, rec *store.Record, now time.Time) {
 	s.postEnded(key, was, rec, now)
 }
 
-// postEnded is the part of post that Open needs too: a pause in doubt gives way to its own.
+// postEnded is the part of post that a step needs too: a pause in doubt gives way to that of an
+// Ask.
 func (s *Store) postEnded(key store.Key, was, rec *store.Record, now time.Time) {
 	if s.notices != nil {
 		if r := rules.EndedByTime(was, rec); r != nil {
@@ -32,8 +33,7 @@ func (s *Store) postEnded(key store.Key, was, rec *store.Record, now time.Time) 
 }
 
 // postBrought puts the notices of a step into the record, if the step has changed it.
-func (s *Store) postBrought(ctx context.Context, was, rec *store.Record, now time.Time) {
-	brought := store.NoticesOf(ctx)
+func (s *Store) postBrought(brought []store.Notice, was, rec *store.Record, now time.Time) {
 	switch {
 	case brought == nil || rules.SameHead(was, rec) && rules.SameBody(was, rec):
 	case s.sends >= maxSends:
@@ -77,21 +77,4 @@ func (s *Store) Unsent(ctx context.Context, q store.Query) (store.Page, error) {
 		return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
 	})
 	return cursor.Page(q, rows), nil
-}
-
-// Take is store.Store's.
-func (s *Store) Take(ctx context.Context, key store.Key, hold time.Duration) (taken store.Taken, err error) {
-	err = s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
-		taken = rules.Take(rec, now, hold)
-		return nil
-	})
-	return taken, err
-}
-
-// Sent is store.Store's.
-func (s *Store) Sent(ctx context.Context, key store.Key, ids []string, wait time.Duration, failed bool) error {
-	return s.step(ctx, key, nil, func(rec *store.Record, now time.Time) error {
-		rules.Sent(rec, now, ids, wait, failed)
-		return nil
-	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/agui"
 	"holdpoint/internal/test/servers"
 	"holdpoint/store"
 	"holdpoint/store/engine"
@@ -45,8 +44,9 @@ func linearizable(t *testing.T, server *servers.Postgres, bouncer *servers.Bounc
 
 // alternating gives each call to the next store.
 type alternating struct {
-	stores []store.Store
-	n      atomic.Int64
+	store.Store // its steps by name are not asked for
+	stores      []store.Store
+	n           atomic.Int64
 }
 
 func (a *alternating) next() store.Store { return a.stores[a.n.Add(1)%int64(len(a.stores))] }
@@ -55,48 +55,8 @@ func (a *alternating) Load(ctx context.Context, k store.Key, owner string) (stor
 	return a.next().Load(ctx, k, owner)
 }
 
-func (a *alternating) Open(ctx context.Context, k store.Key, owner string, p agui.Pause) error {
-	return a.next().Open(ctx, k, owner, p)
-}
-
-func (a *alternating) Claim(ctx context.Context, k store.Key, pauseID, token, digest string, lease time.Duration) error {
-	return a.next().Claim(ctx, k, pauseID, token, digest, lease)
-}
-
-func (a *alternating) Renew(ctx context.Context, k store.Key, token string, lease time.Duration) error {
-	return a.next().Renew(ctx, k, token, lease)
-}
-
-func (a *alternating) Finish(ctx context.Context, k store.Key, token string, r store.Result, next *agui.Pause) error {
-	return a.next().Finish(ctx, k, token, r, next)
-}
-
-func (a *alternating) Release(ctx context.Context, k store.Key, token string) error {
-	return a.next().Release(ctx, k, token)
-}
-
-func (a *alternating) Close(ctx context.Context, k store.Key, pauseID string, r store.Result) error {
-	return a.next().Close(ctx, k, pauseID, r)
-}
-
-func (a *alternating) Occupy(ctx context.Context, k store.Key, token string, lease time.Duration) error {
-	return a.next().Occupy(ctx, k, token, lease)
-}
-
-func (a *alternating) Contest(ctx context.Context, k store.Key, pauseID string) error {
-	return a.next().Contest(ctx, k, pauseID)
-}
-
-func (a *alternating) Decide(ctx context.Context, k store.Key, pauseID string, list []agui.Decision) error {
-	return a.next().Decide(ctx, k, pauseID, list)
-}
-
-func (a *alternating) See(ctx context.Context, k store.Key, pauseID string) error {
-	return a.next().See(ctx, k, pauseID)
-}
-
-func (a *alternating) Remember(ctx context.Context, k store.Key, n store.Note, most int) error {
-	return a.next().Remember(ctx, k, n, most)
+func (a *alternating) Do(ctx context.Context, k store.Key, step store.Step) (store.Done, error) {
+	return a.next().Do(ctx, k, step)
 }
 
 func (a *alternating) Snapshots(ctx context.Context, k store.Key, pauseID string, at store.Moment) (store.Snapshots, error) {
@@ -109,12 +69,4 @@ func (a *alternating) Waiting(ctx context.Context, q store.Query) (store.Page, e
 
 func (a *alternating) Unsent(ctx context.Context, q store.Query) (store.Page, error) {
 	return a.next().Unsent(ctx, q)
-}
-
-func (a *alternating) Take(ctx context.Context, k store.Key, hold time.Duration) (store.Taken, error) {
-	return a.next().Take(ctx, k, hold)
-}
-
-func (a *alternating) Sent(ctx context.Context, k store.Key, ids []string, wait time.Duration, failed bool) error {
-	return a.next().Sent(ctx, k, ids, wait, failed)
 }

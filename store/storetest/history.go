@@ -13,10 +13,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/internal/rules"
-	"holdpoint/store/internal/used"
 )
 
 // A history is what several callers did to one thread, and what they were told. It is judged as
@@ -74,8 +72,9 @@ func (h *history) play(ctx context.Context, caller, calls int, random *rand.Rand
 	for n := range calls {
 		a := asked{call: drawn(random, caller, n)}
 		began := time.Since(h.start)
-		stepped := used.Time(ctx, &a.used)
-		err := h.do(stepped, &a)
+		loaded, used, err := a.do(ctx, h.store, h.key, h.start)
+		loaded.Version = 0 // which a step need not bring up to date
+		a.used, a.loaded = used, asJSON(loaded)
 		ended := int64(time.Since(h.start))
 		if a.err = err; err != nil && !known(err) {
 			a.err, a.lost = nil, true
@@ -91,19 +90,6 @@ func (h *history) play(ctx context.Context, caller, calls int, random *rand.Rand
 			caller += 1000 // to the checker one that still waits begins nothing new
 		}
 	}
-}
-
-func (h *history) do(ctx context.Context, a *asked) error {
-	switch a.op {
-	case "Load":
-		rec, err := h.store.Load(ctx, h.key, a.owner)
-		rec.Version = 0 // which a step need not bring up to date
-		a.loaded = asJSON(rec)
-		return err
-	case "Occupy":
-		return h.store.Occupy(ctx, h.key, a.token, a.lease)
-	}
-	return a.on(ctx, h.store, h.key, h.start)
 }
 
 func known(err error) bool {
@@ -188,33 +174,11 @@ func applied(state string, a asked) (next, loaded string, err error) {
 	}
 	now := a.used
 	rules.Settle(&rec, now, rules.Policy{ReplayTTL: time.Hour, PauseRetention: time.Hour})
-	r := result(a.mark)
-	r.How = a.how
-	switch a.op {
-	case "Load":
-		rules.Own(&rec, a.owner)
-	case "Open":
-		err = rules.Open(&rec, now, a.owner, pause(a.pause))
-	case "Claim":
-		err = rules.Claim(&rec, now, a.pause, a.token, a.digest, a.lease)
-	case "Decide":
-		err = rules.Decide(&rec, now, a.pause, []agui.Decision{{Question: a.question, Status: agui.Resolved, Digest: a.mark}})
-	case "Renew":
-		err = rules.Renew(&rec, now, a.token, a.lease)
-	case "Finish":
-		if a.next == "" {
-			err = rules.Finish(&rec, now, a.token, rules.Receipt(a.token, r, nil), r, nil)
-			break
-		}
-		p := pause(a.next)
-		err = rules.Finish(&rec, now, a.token, rules.Receipt(a.token, r, &p), r, &p)
-	case "Release":
-		err = rules.Release(&rec, a.token)
-	case "Close":
-		err = rules.Close(&rec, now, a.pause, r)
-	case "Occupy":
-		err = rules.Occupy(&rec, now, a.token, a.lease)
+	step := rules.Load(a.owner)
+	if a.op != "Load" {
+		step = rules.Of(a.step(time.Time{}))
 	}
+	_, _, err = rules.Apply(&rec, now, &step)
 	if err != nil {
 		return state, "", err
 	}

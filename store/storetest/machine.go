@@ -124,7 +124,7 @@ func (m *machine) key(thread string) store.Key { return m.x.key(m.prefix + threa
 // do makes the call on both.
 func (m *machine) do(rt *rapid.T, c call) {
 	th := m.threads[c.thread]
-	got := c.do(m.x, m.key(c.thread), m.start)
+	_, _, got := c.do(m.x.Context(), m.x.Store, m.key(c.thread), m.start)
 	want := th.do(c, m.x.clock.Now())
 	m.calls = append(m.calls, c)
 	if !is(got, want) {

@@ -25,12 +25,19 @@ type call struct {
 	expires              time.Duration // of the opened pause, from the start of the test; 0 if it does not
 }
 
-// do makes the call on a store.
-func (c call) do(x *fixture, key store.Key, start time.Time) error {
-	return c.on(x.Context(), x.Store, key, start)
+// do makes the call on a store. It returns what a Load loaded, and the time of the call by the
+// store's clock, if the store was asked.
+func (c call) do(ctx context.Context, s store.Store, key store.Key, start time.Time) (loaded store.Record, at time.Time, err error) {
+	if c.op == "Load" {
+		loaded, err = s.Load(ctx, key, c.owner)
+		return loaded, loaded.Now, err
+	}
+	done, err := s.Do(ctx, key, c.step(start))
+	return loaded, done.Now, err
 }
 
-func (c call) on(ctx context.Context, x store.Store, key store.Key, start time.Time) error {
+// step is what the call does, unless it is a Load.
+func (c call) step(start time.Time) store.Step {
 	open := pause(c.pause)
 	if c.expires != 0 {
 		open = expiring(c.pause, start.Add(c.expires))
@@ -38,27 +45,26 @@ func (c call) on(ctx context.Context, x store.Store, key store.Key, start time.T
 	r := result(c.mark)
 	r.How = c.how
 	switch c.op {
-	case "Load":
-		_, err := x.Load(ctx, key, c.owner)
-		return err
 	case "Open":
-		return x.Open(ctx, key, c.owner, open)
+		return store.Ask{Owner: c.owner, Pause: open}
 	case "Claim":
-		return x.Claim(ctx, key, c.pause, c.token, c.digest, c.lease)
+		return store.Claim{PauseID: c.pause, Token: c.token, Digest: c.digest, Lease: c.lease}
 	case "Decide":
-		return x.Decide(ctx, key, c.pause, []agui.Decision{{Question: c.question, Status: agui.Resolved, Digest: c.mark}})
+		return store.Decide{PauseID: c.pause, Decisions: []agui.Decision{{Question: c.question, Status: agui.Resolved, Digest: c.mark}}}
 	case "Renew":
-		return x.Renew(ctx, key, c.token, c.lease)
+		return store.Renew{Token: c.token, Lease: c.lease}
 	case "Finish":
 		if c.next == "" {
-			return x.Finish(ctx, key, c.token, r, nil)
+			return store.Finish{Token: c.token, Result: r}
 		}
 		next := pause(c.next)
-		return x.Finish(ctx, key, c.token, r, &next)
+		return store.Finish{Token: c.token, Result: r, Next: &next}
 	case "Release":
-		return x.Release(ctx, key, c.token)
+		return store.Release{Token: c.token}
 	case "Close":
-		return x.Close(ctx, key, c.pause, r)
+		return store.Close{PauseID: c.pause, Result: r}
+	case "Occupy":
+		return store.Occupy{Token: c.token, Lease: c.lease}
 	}
 	panic("no such call: " + c.op)
 }

@@ -36,10 +36,18 @@ func openCases() []testCase {
 		{name: "a pause that is open or claimed is never replaced", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
-			x.want(store.ErrExists, x.Open(x.Context(), k, "", pause("q")))
+			refused := func() {
+				x.Helper()
+				done, err := x.Do(x.Context(), k, store.Ask{Pause: pause("q")})
+				x.want(store.ErrExists, err)
+				want, err := x.Load(x.Context(), k, "")
+				x.must(err)
+				x.same("the standing record", done.Standing, &want)
+			}
+			refused()
 			x.state(k, store.Open, "p")
 			x.claim(k, "p", "t", "d")
-			x.want(store.ErrExists, x.Open(x.Context(), k, "", pause("q")))
+			refused()
 			x.state(k, store.Claimed, "p")
 		}},
 		{name: "an id that was used is not opened again", run: func(x *fixture) {

@@ -12,8 +12,8 @@ import (
 
 var errNoDecision = errors.New("store: a decision must name its question and have a digest, one for each question")
 
-// Decide is the step of store.Store.Decide.
-func Decide(rec *store.Record, now time.Time, pauseID string, list []agui.Decision) error {
+// decide does a store.Decide.
+func decide(rec *store.Record, now time.Time, pauseID string, list []agui.Decision) error {
 	if pauseID == "" {
 		return errNoPauseID
 	}
@@ -82,8 +82,8 @@ func says(digest string, p *agui.Pause) bool {
 	return !slices.ContainsFunc(p.Decisions, func(d agui.Decision) bool { return answers[d.Question] != d.Digest })
 }
 
-// See is the step of store.Store.See.
-func See(rec *store.Record, pauseID string) {
+// see does a store.See.
+func see(rec *store.Record, pauseID string) {
 	at := slices.IndexFunc(rec.Results, func(r *store.Result) bool { return r.PauseID == pauseID && r.Unseen })
 	if at < 0 {
 		return

@@ -12,8 +12,8 @@ import (
 
 var errNoNote = errors.New("store: a note must have an id and a text, and a number of those that are kept")
 
-// Remember is the step of store.Store.Remember.
-func Remember(rec *store.Record, now time.Time, n store.Note, most int) error {
+// remember does a store.Remember.
+func remember(rec *store.Record, now time.Time, n store.Note, most int) error {
 	switch {
 	case n.ID == "" || len(n.Text) == 0 || most < 1 || most > store.MaxNotes:
 		return errNoNote

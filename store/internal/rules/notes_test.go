@@ -33,7 +33,7 @@ func TestNotesAreKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rec := store.Record{Owner: c.owner}
 			for n, note := range []store.Note{{ID: "a", Text: json.RawMessage("{}"), Leads: c.leads}, {ID: "b", Text: json.RawMessage("{}")}} {
-				if err := Remember(&rec, now, note, 2); err != nil {
+				if err := remember(&rec, now, note, 2); err != nil {
 					t.Fatal(n, err)
 				}
 			}

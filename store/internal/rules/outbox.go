@@ -41,11 +41,11 @@ func Post(rec *store.Record, now time.Time, notices []store.Notice) (lost int) {
 	return lost
 }
 
-// Unpost takes notices back of a step that does not count. One that was sent by then is not known
+// unpost takes notices back of a step that does not count. One that was sent by then is not known
 // any more.
-func Unpost(rec *store.Record, now time.Time, notices []store.Notice) {
+func unpost(rec *store.Record, now time.Time, notices []store.Notice) {
 	for _, n := range notices {
-		Sent(rec, now, []string{n.ID}, 0, false)
+		sent(rec, now, store.Sent{IDs: []string{n.ID}})
 	}
 }
 
@@ -62,32 +62,32 @@ func Overdue(rec *store.Record, now time.Time) int {
 	return before - len(rec.Outbox.Notices)
 }
 
-// Take is the step of store.Store.Take.
-func Take(rec *store.Record, now time.Time, hold time.Duration) store.Taken {
+// take does a store.Take.
+func take(rec *store.Record, now time.Time, hold time.Duration) (notices []store.Notice, tries int) {
 	if rec.Outbox == nil || now.Before(rec.Outbox.Due) {
-		return store.Taken{Now: now}
+		return nil, 0
 	}
 	o := *rec.Outbox
 	o.Due = now.Add(hold)
 	rec.Outbox = &o
-	return store.Taken{Notices: slices.Clone(o.Notices), Tries: o.Tries, Now: now}
+	return slices.Clone(o.Notices), o.Tries
 }
 
-// Sent is the step of store.Store.Sent.
-func Sent(rec *store.Record, now time.Time, ids []string, wait time.Duration, failed bool) {
+// sent does a store.Sent.
+func sent(rec *store.Record, now time.Time, s store.Sent) {
 	if rec.Outbox == nil {
 		return
 	}
-	struck := keep(rec, func(n store.Notice) bool { return !slices.Contains(ids, n.ID) })
+	struck := keep(rec, func(n store.Notice) bool { return !slices.Contains(s.IDs, n.ID) })
 	if rec.Outbox == nil {
 		return
 	}
 	o := *rec.Outbox
-	o.Due = now.Add(wait)
+	o.Due = now.Add(s.Wait)
 	if struck {
 		o.Tries = 0
 	}
-	if failed {
+	if s.Failed {
 		o.Tries++
 	}
 	rec.Outbox = &o

@@ -25,16 +25,16 @@ func TestOutbox(t *testing.T) {
 	}
 	// Nobody writes into what a loaded record refers to.
 	loaded := rec
-	if taken := Take(&rec, now, time.Minute); len(taken.Notices) != 2 {
+	if taken, _ := take(&rec, now, time.Minute); len(taken) != 2 {
 		t.Errorf("took %v", taken)
 	}
-	if taken := Take(&rec, now.Add(time.Minute-1), time.Minute); taken.Notices != nil {
+	if taken, _ := take(&rec, now.Add(time.Minute-1), time.Minute); taken != nil {
 		t.Errorf("took %v within the hold", taken)
 	}
-	if taken := Take(&rec, now.Add(time.Minute), time.Minute); len(taken.Notices) != 2 {
+	if taken, _ := take(&rec, now.Add(time.Minute), time.Minute); len(taken) != 2 {
 		t.Errorf("took %v after the hold", taken)
 	}
-	Sent(&rec, now, []string{"one"}, time.Hour, false)
+	sent(&rec, now, store.Sent{IDs: []string{"one"}, Wait: time.Hour})
 	Post(&rec, now, []store.Notice{{ID: "three"}})
 	if len(rec.Outbox.Notices) != 2 || !rec.Outbox.Due.Equal(now.Add(time.Hour)) {
 		t.Errorf("after a new notice: %+v", rec.Outbox)

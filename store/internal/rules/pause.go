@@ -110,11 +110,11 @@ func cloneResult(r store.Result) store.Result {
 	return r
 }
 
-// Receipt is a digest of the arguments of Finish. It recognises a repeated call even if the result
-// has become a tombstone. The next pause is known by its id, which is random.
-func Receipt(token string, r store.Result, next *agui.Pause) string {
-	h := sha256.New()
-	put(h, []byte(token))
+// makeReceipt returns a digest of a Finish. It recognises a repeated one even if the result has
+// become a tombstone. The next pause is known by its id, which is random.
+func makeReceipt(f store.Finish) string {
+	h, r := sha256.New(), &f.Result
+	put(h, []byte(f.Token))
 	put(h, []byte(r.How))
 	if r.ByArray {
 		put(h, []byte{1})
@@ -131,8 +131,8 @@ func Receipt(token string, r store.Result, next *agui.Pause) string {
 		put(h, []byte(m.ID))
 		put(h, []byte(m.Digest))
 	}
-	if next != nil {
-		put(h, []byte(next.ID))
+	if f.Next != nil {
+		put(h, []byte(f.Next.ID))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

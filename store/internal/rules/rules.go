@@ -37,9 +37,8 @@ func Own(rec *store.Record, owner string) bool {
 	return true
 }
 
-// Open is the step of store.Store.Open, except for ErrFull: afterwards a record waits that did not
-// wait before.
-func Open(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
+// ask does a store.Ask, except for ErrFull and ErrShare.
+func ask(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 	switch {
 	case p.ID == "":
 		return errNoPauseID
@@ -60,38 +59,38 @@ func Open(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 	return nil
 }
 
-// Claim is the step of store.Store.Claim.
-func Claim(rec *store.Record, now time.Time, pauseID, token, digest string, lease time.Duration) error {
-	if token == "" || digest == "" {
+// claim does a store.Claim.
+func claim(rec *store.Record, now time.Time, c store.Claim) error {
+	if c.Token == "" || c.Digest == "" {
 		return errNoToken
 	}
-	if pauseID == "" {
+	if c.PauseID == "" {
 		return errNoPauseID
 	}
-	if rec.Pause != nil && rec.Pause.ID == pauseID {
-		same := rec.State == store.Claimed && rec.Token == token && rec.Digest == digest
+	if rec.Pause != nil && rec.Pause.ID == c.PauseID {
+		same := rec.State == store.Claimed && rec.Token == c.Token && rec.Digest == c.Digest
 		switch {
-		case rec.State == store.Open && !says(digest, rec.Pause):
-			return fmt.Errorf("%w: %q has decisions that these answers do not say", store.ErrStale, pauseID)
+		case rec.State == store.Open && !says(c.Digest, rec.Pause):
+			return fmt.Errorf("%w: %q has decisions that these answers do not say", store.ErrStale, c.PauseID)
 		case rec.State == store.Open, same:
 			rec.State = store.Claimed
-			rec.Token, rec.Digest, rec.Lease = token, digest, now.Add(lease)
+			rec.Token, rec.Digest, rec.Lease = c.Token, c.Digest, now.Add(c.Lease)
 			return nil
 		case Doubtful(rec, now):
-			return fmt.Errorf("%w: %q is in doubt", store.ErrConflict, pauseID)
+			return fmt.Errorf("%w: %q is in doubt", store.ErrConflict, c.PauseID)
 		}
-		return judge(pauseID, digest, rec.Digest)
+		return judge(c.PauseID, c.Digest, rec.Digest)
 	}
 	for _, r := range rec.Results {
 		switch {
-		case r.PauseID != pauseID:
+		case r.PauseID != c.PauseID:
 		case r.Tombstone:
-			return fmt.Errorf("%w: only the tombstone of %q is left", store.ErrNotFound, pauseID)
+			return fmt.Errorf("%w: only the tombstone of %q is left", store.ErrNotFound, c.PauseID)
 		default:
-			return judge(pauseID, digest, r.Digest)
+			return judge(c.PauseID, c.Digest, r.Digest)
 		}
 	}
-	return fmt.Errorf("%w: %q", store.ErrNotFound, pauseID)
+	return fmt.Errorf("%w: %q", store.ErrNotFound, c.PauseID)
 }
 
 // judge tells a replay from a conflict. had is "" if the pause ended without an answer.
@@ -102,8 +101,8 @@ func judge(pauseID, digest, had string) error {
 	return fmt.Errorf("%w: %q", store.ErrConflict, pauseID)
 }
 
-// Renew is the step of store.Store.Renew.
-func Renew(rec *store.Record, now time.Time, token string, lease time.Duration) error {
+// renew does a store.Renew.
+func renew(rec *store.Record, now time.Time, token string, lease time.Duration) error {
 	if !holds(rec, token) {
 		return store.ErrStale
 	}
@@ -111,9 +110,9 @@ func Renew(rec *store.Record, now time.Time, token string, lease time.Duration) 
 	return nil
 }
 
-// Finish is the step of store.Store.Finish. receipt is Receipt of the same arguments. It can take a
-// while, so the caller makes it before it takes the engine's lock or begins its transaction.
-func Finish(rec *store.Record, now time.Time, token, receipt string, r store.Result, next *agui.Pause) error {
+// finish does a store.Finish. receipt is makeReceipt of the same step.
+func finish(rec *store.Record, now time.Time, f store.Finish, receipt string) error {
+	r, next := f.Result, f.Next
 	switch {
 	case r.How == "":
 		return errNoHow
@@ -123,7 +122,7 @@ func Finish(rec *store.Record, now time.Time, token, receipt string, r store.Res
 		return errNoPauseID
 	case finished(rec, receipt):
 		return nil
-	case !holds(rec, token):
+	case !holds(rec, f.Token):
 		return store.ErrStale
 	case next != nil && used(rec, next.ID):
 		return fmt.Errorf("store: the id %q of the next pause was used before", next.ID)
@@ -146,8 +145,8 @@ func Finish(rec *store.Record, now time.Time, token, receipt string, r store.Res
 	return nil
 }
 
-// Release is the step of store.Store.Release.
-func Release(rec *store.Record, token string) error {
+// release does a store.Release.
+func release(rec *store.Record, token string) error {
 	if rec.State == store.Open && token != "" && rec.Token == token {
 		return nil
 	}
@@ -159,8 +158,9 @@ func Release(rec *store.Record, token string) error {
 	return nil
 }
 
-// Close is the step of store.Store.Close.
-func Close(rec *store.Record, now time.Time, pauseID string, r store.Result) error {
+// closePause does a store.Close.
+func closePause(rec *store.Record, now time.Time, c store.Close) error {
+	pauseID, r := c.PauseID, c.Result
 	switch {
 	case r.How == "":
 		return errNoHow
@@ -202,8 +202,8 @@ func fill(r, d store.Result) store.Result {
 	return r
 }
 
-// Occupy is the step of store.Store.Occupy.
-func Occupy(rec *store.Record, now time.Time, token string, lease time.Duration) error {
+// occupy does a store.Occupy.
+func occupy(rec *store.Record, now time.Time, token string, lease time.Duration) error {
 	if token == "" {
 		return errNoToken
 	}
@@ -224,8 +224,8 @@ func Occupy(rec *store.Record, now time.Time, token string, lease time.Duration)
 	return nil
 }
 
-// Contest is the step of store.Store.Contest.
-func Contest(rec *store.Record, pauseID string) error {
+// contest does a store.Contest.
+func contest(rec *store.Record, pauseID string) error {
 	switch {
 	case pauseID == "":
 		return errNoPauseID

@@ -1,0 +1,124 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"holdpoint/store"
+)
+
+// A Step is a store.Step with what an engine goes by before it reads the record.
+type Step struct {
+	Body  bool // it looks at the pause, the results or the notes
+	Guard bool // it counts only when it is safe; so it is written even if it changes nothing
+	Tells bool // the pause that it reads may be told
+	Opens bool // a record waits after it that did not wait before
+	// Closes reports that its caller ends a pause, and tells of it.
+	Closes bool
+	Takes  bool // it takes notices
+
+	Notices []store.Notice // that it brings
+
+	do      store.Step
+	receipt string // of a Finish
+}
+
+// A load is the step of store.Store.Load. It is in Done.Standing.
+type load struct {
+	store.Step
+	owner string
+}
+
+// An undo takes a claim back that does not count, with its notices.
+type undo struct{ store.Claim }
+
+// Of returns the step. It takes a while for a Finish with large snapshots, so the caller makes it
+// before it takes the engine's lock or begins its transaction.
+func Of(step store.Step) Step {
+	s := Step{do: step}
+	switch do := step.(type) {
+	case store.Ask:
+		s.Body, s.Guard, s.Opens, s.Notices = true, true, true, do.Notices
+	case store.Decide:
+		s.Body, s.Guard, s.Notices = true, true, do.Notices
+	case store.Claim:
+		s.Body, s.Guard, s.Notices = true, true, do.Notices
+	case store.Finish:
+		s.Body, s.Guard, s.Notices = true, do.Next != nil, do.Notices
+		s.receipt = makeReceipt(do)
+	case store.Release: // with the body, because a decided pause is due again at once
+		s.Body, s.Notices = true, do.Notices
+	case store.Close:
+		s.Body, s.Closes, s.Notices = true, true, do.Notices
+	case store.Contest, store.Remember:
+		s.Body, s.Guard = true, true
+	case store.See, undo:
+		s.Body = true
+	case load:
+		s.Body, s.Tells = true, true
+	case store.Take:
+		s.Takes = true
+	}
+	return s
+}
+
+// Load returns the step of store.Store.Load. Done.Standing has the record.
+func Load(owner string) Step { return Of(load{owner: owner}) }
+
+// Undo returns the step that takes back a claim which does not count.
+func (s *Step) Undo() (undoing Step, is bool) {
+	claim, is := s.do.(store.Claim)
+	return Of(undo{claim}), is
+}
+
+// Apply does the step on a settled record. It returns the snapshots that the step brings, and the
+// Done of the step's caller, also with an error. It knows no bound over several records.
+func Apply(rec *store.Record, now time.Time, step *Step) (done store.Done, puts []Put, err error) {
+	done.Now = now
+	switch do := step.do.(type) {
+	case store.Ask:
+		puts, err = Asked(&do.Pause), ask(rec, now, do.Owner, do.Pause)
+		if errors.Is(err, store.ErrExists) {
+			standing := View(*rec, now)
+			done.Standing = &standing
+		}
+	case store.Decide:
+		err = decide(rec, now, do.PauseID, do.Decisions)
+	case store.Claim:
+		err = claim(rec, now, do)
+	case store.Renew:
+		err = renew(rec, now, do.Token, do.Lease)
+	case store.Finish:
+		if rec.Pause != nil {
+			puts = append(Ended(rec.Pause.ID, &do.Result), Asked(do.Next)...)
+		}
+		err = finish(rec, now, do, step.receipt)
+	case store.Release:
+		err = release(rec, do.Token)
+	case store.Close:
+		puts, err = Ended(do.PauseID, &do.Result), closePause(rec, now, do)
+	case store.Occupy:
+		err = occupy(rec, now, do.Token, do.Lease)
+	case store.Contest:
+		err = contest(rec, do.PauseID)
+	case store.See:
+		see(rec, do.PauseID)
+	case store.Remember:
+		err = remember(rec, now, do.Note, do.Most)
+	case store.Take:
+		done.Notices, done.Tries = take(rec, now, do.Hold)
+	case store.Sent:
+		sent(rec, now, do)
+	case undo:
+		unpost(rec, now, do.Notices)
+		err = release(rec, do.Token)
+	case load:
+		Own(rec, do.owner)
+		standing := View(*rec, now)
+		done.Standing = &standing
+	default:
+		err = fmt.Errorf("store: no such step: %T", do)
+	}
+	return done, puts, err
+}

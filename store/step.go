@@ -1,0 +1,200 @@
+package store
+
+import (
+	"time"
+
+	"holdpoint/internal/agui"
+)
+
+// A Step is what a caller does to a record: Ask, Decide, Claim, Renew, Finish, Release, Close,
+// Occupy, Contest, See, Remember, Take or Sent. Store.Do does it. A step is a value: it can be done
+// again, and whoever wraps a Store sees each step in one place.
+//
+// A step that begins or ends something has Notices, which tell others of that. The record gets them
+// with the step's change, or not at all. A step that changes nothing writes none.
+type Step interface {
+	step() string // its name
+}
+
+// NameOf returns the name of a step, as metrics have it: "open" for an Ask, else its type's in
+// lower case.
+func NameOf(s Step) string { return s.step() }
+
+// A Done is what a step came to.
+type Done struct {
+	Now time.Time // the store's clock at the time of the step; zero if the store was not asked
+	// Standing is the record, as Load returns it, if an Ask failed with ErrExists. nil otherwise.
+	Standing *Record
+	// Notices are what a Take took. Tries is how often in a row the first of them was not taken.
+	Notices []Notice
+	Tries   int
+}
+
+// Ask opens Pause for Owner, the one that Load was called with. The store sets Pause.Opened. A
+// second call with the id of the open pause is the same Ask: it returns nil and changes nothing.
+// The errors:
+//
+//   - ErrExists: another pause is open or claimed, or Pause.ID was used before;
+//   - ErrFull: there is no room without giving up a pause;
+//   - ErrShare: the pauses from Pause.From have their share of the room;
+//   - ErrOwner: the thread belongs to another owner.
+//
+// The store may give up the Messages and the State of an open pause for room, now or later. The
+// pause is Stripped then. A pause in doubt gives way to the new one, and its result stays, as
+// Doubtful.
+//
+// A thread without an owner is given to Owner in the same step. Load alone is not enough: a run may
+// last for hours, and until it pauses nothing keeps its owner from being evicted. A stranger who
+// fills the store with threads and asks first would then get the question.
+//
+// An Ask is done before the client is told of the pause. A resume can arrive within a millisecond
+// after that. If the store could not be asked, the pause may be open all the same, and a later Load
+// may return it.
+type Ask struct {
+	Owner   string
+	Pause   agui.Pause
+	Notices []Notice
+}
+
+// Decide notes Decisions on questions of the open pause, all of them or none. The store sets their
+// At. The first one on a question stands: nothing takes it back while the pause is open, and Claim
+// holds to it. A decision that stands already, with the same Digest, is the same one: it is no
+// error, and what stands of it is left as it is. That is told also of a pause that is claimed, in
+// doubt or ended. The errors:
+//
+//   - ErrConflict: a question is decided otherwise, or the pause is claimed, in doubt or has ended,
+//     and not all of these stand in it;
+//   - ErrNotFound: the store does not know the pause, or only its tombstone, or the pause has no
+//     such question.
+//
+// A Decide is done before anybody is told that the decision counts, and is as safe then as a Claim.
+type Decide struct {
+	PauseID   string
+	Decisions []agui.Decision
+	Notices   []Notice
+}
+
+// Claim takes the open pause to resume it. The caller makes Token for this one claim, of 128 random
+// bits. Digest is that of the answers, see MarshalAnswers. A second call with the same token and
+// digest is the same claim: it returns nil with a new lease, also if the lease had lapsed. The
+// errors:
+//
+//   - ErrReplay: the pause is claimed or has ended with the same digest;
+//   - ErrConflict: it is claimed or has ended with another digest, or has ended without an answer,
+//     or is in doubt, with whatever digest, because nobody knows what the backend did;
+//   - ErrStale: a decision stands that the digest does not have. It may have come a moment ago.
+//     Nothing is claimed;
+//   - ErrNotFound: the store does not know the pause, or only its tombstone.
+//
+// A Claim is done before the backend is sent anything. Of two equal clicks only one may reach it.
+type Claim struct {
+	PauseID, Token, Digest string
+	Lease                  time.Duration
+	Notices                []Notice
+}
+
+// Renew prolongs the claim while the exchange with the backend lives. The lease runs from now. A
+// lapsed lease is renewed too if nobody has acted on it. ErrStale: the token is not the claim any
+// more.
+type Renew struct {
+	Token string
+	Lease time.Duration
+}
+
+// Finish ends the claimed pause in one step. In the result the store sets PauseID, IDs, Digest,
+// Next, Pause, At and Receipt. If the run paused again, Next is that pause, with a fresh id, and is
+// opened in the same step. It is nil otherwise.
+//
+// Finish also works after the lease has lapsed, unless something else began. ErrStale says that it
+// did: the doubt was told and closed, or gave way, or another Finish or a Release was first. A
+// second call with the same token, the same result and the same Next.ID returns nil, however much
+// has happened since. With another result it is ErrStale.
+//
+// A result whose How is Doubtful has no next pause. It leaves the pause InDoubt, to be told once,
+// and waits in Record.Doubt. The claim is over then.
+type Finish struct {
+	Token   string
+	Result  Result
+	Next    *agui.Pause
+	Notices []Notice
+}
+
+// Release makes the claimed pause open again, with its old Opened. ErrStale is as for Finish. A
+// second call after a success returns nil, as long as nobody claimed the pause since.
+type Release struct {
+	Token   string
+	Notices []Notice
+}
+
+// Close ends an open or in-doubt pause without an answer. The store sets PauseID, IDs, Digest (of
+// the answers in doubt), Pause and At. It takes what Result leaves empty from Record.Doubt.
+// ErrExists: the pause is claimed, or it is Withdrawn and was answered meanwhile: it is in doubt,
+// and nobody takes an answer back that the backend may have acted on. ErrNotFound: it is not the
+// record's pause any more. Of several callers that close it at once, one gets nil, and that one
+// tells the client.
+type Close struct {
+	PauseID string
+	Result  Result
+	Notices []Notice
+}
+
+// Occupy notes that a run of the thread goes on without its client, so that no replica begins
+// another one beside it. The caller makes Token for this run. The same token again renews the
+// lease; a Lease of 0 or less says that the run has ended. Whatever has become of a token, that is
+// no error. ErrFull: MaxBusy runs go on already. It changes nothing but Record.Busy, and gives the
+// thread to nobody.
+type Occupy struct {
+	Token string
+	Lease time.Duration
+}
+
+// Contest notes in the pause that another run of the thread came to another question meanwhile:
+// agui.Pause.Contested. It holds until the pause ends, and for the pause that Finish opens next:
+// the other run may have asked before or behind that. A call for a pause that has it already
+// returns nil. ErrNotFound: it is not the record's pause any more. It changes nothing else.
+type Contest struct{ PauseID string }
+
+// See notes that the chat has caught up with what it has missed: Result.Unseen is no more. A second
+// call, or one for a result that is not known, is no error.
+type See struct{ PauseID string }
+
+// Remember notes something under a key that is of no thread: what is worth to know of earlier
+// threads, or which thread holds a question. Load returns the notes. The store sets Note.At. A note
+// with the same id gives way, and of all the newest are kept: Most, which is 1 to MaxNotes. It is
+// no error if the key is of a thread, and changes nothing else of that. The record is forgotten
+// when nothing has been noted in it, and nobody has loaded it, for as long as a thread that has
+// ended is known, and for NoteAge. If a note leads to a pause (Note.Leads), it is known for as long
+// as that pause and its result can be, and for at least nine tenths of that since it was loaded. A
+// store without room may forget it sooner. A Remember is done when the note is as safe as the pause
+// of an Ask that is done.
+type Remember struct {
+	Note Note
+	Most int
+}
+
+// Take gives the notices of a thread to its caller, to be sent within Hold; see Done.Notices. It
+// gives none if there are none, or if they are not due: somebody else has them, or they wait after
+// a failure.
+type Take struct{ Hold time.Duration }
+
+// Sent strikes off the notices with these ids; one that is not there is no error. What is left is
+// due after Wait. Failed says that the first of it was not taken, and counts that.
+type Sent struct {
+	IDs    []string
+	Wait   time.Duration
+	Failed bool
+}
+
+func (Ask) step() string      { return "open" }
+func (Decide) step() string   { return "decide" }
+func (Claim) step() string    { return "claim" }
+func (Renew) step() string    { return "renew" }
+func (Finish) step() string   { return "finish" }
+func (Release) step() string  { return "release" }
+func (Close) step() string    { return "close" }
+func (Occupy) step() string   { return "occupy" }
+func (Contest) step() string  { return "contest" }
+func (See) step() string      { return "see" }
+func (Remember) step() string { return "remember" }
+func (Take) step() string     { return "take" }
+func (Sent) step() string     { return "sent" }
