@@ -160,7 +160,7 @@ func TestPause(t *testing.T) {
 // Of the words of an answer only a clear yes or no is sent.
 func TestWhatIsSent(t *testing.T) {
 	d := newDialect(t, "ask_*")
-	pauses := map[kind]agui.Pause{
+	pauses := map[*kind]agui.Pause{
 		confirm: pausedBy(t, d, stream(call("A", "delete_file", `{}`), confirms("B", "A"), finished)...),
 		changes: pausedBy(t, d, stream(state, call("P", confirmChanges, `{}`), finished)...),
 		job:     pausedBy(t, d, stream(call("J", "ask_human", `{}`), finished)...),
@@ -171,7 +171,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 	const given = `{"authScheme":{"type":"apiKey","in":"header","name":"X-Key"},"rawAuthCredential":{"authType":"apiKey","apiKey":"own-secret"},"exchangedAuthCredential":`
 	for _, c := range []struct {
-		kind          kind
+		kind          *kind
 		payload, want string // "": refused
 	}{
 		{confirm, `true`, `{"confirmed":true}`},
@@ -219,24 +219,24 @@ func TestWhatIsSent(t *testing.T) {
 		out, _, err := dialecttest.Resume(d, p, in, dialecttest.NewLog(in.Messages))
 		if c.want == "" {
 			if dialecttest.Code(err) != agui.InvalidPayload {
-				t.Errorf("%s %s: %v, sent %s", c.kind, c.payload, err, out.Body)
+				t.Errorf("%s %s: %v, sent %s", c.kind.Name, c.payload, err, out.Body)
 			}
 			continue
 		}
 		list := gjson.GetBytes(out.Body, "messages").Array()
 		if err != nil || len(list) != 2 || list[1].Get("content").Str != c.want || list[0].Get("toolCalls.0.id").Str != list[1].Get("toolCallId").Str {
-			t.Errorf("%s %s: %v %s", c.kind, c.payload, err, out.Body)
+			t.Errorf("%s %s: %v %s", c.kind.Name, c.payload, err, out.Body)
 			continue
 		}
 		if c.kind == credential {
 			continue // nobody is told it, and what is sent has more than the answer
 		}
 		// What is told reads back as what was sent.
-		back, ok := read(c.kind, c.want)
+		back, ok := c.kind.Read(c.want)
 		answers, _ := d.Answers(in, p)
 		if !ok || back.Status != answers[0].Status || string(agui.Canonical(back.Payload)) != string(agui.Canonical(answers[0].Payload)) {
 			if c.kind != confirm || c.payload != "" { // nobody is told a confirmation
-				t.Errorf("%s %s reads back as %s %s", c.kind, c.payload, back.Status, back.Payload)
+				t.Errorf("%s %s reads back as %s %s", c.kind.Name, c.payload, back.Status, back.Payload)
 			}
 		}
 	}
@@ -485,7 +485,7 @@ func TestWordsThatAreNoDecision(t *testing.T) {
 		for _, content := range []string{"hello", "no", `{}`, `{"confirmed":"false"}`, `[false]`} {
 			m := agui.ParseMessage([]byte(`{"id":"t1","role":"tool","toolCallId":"B","content":` + dialecttest.Quoted(content) + `}`))
 			a, ok := d.AnswerIn(m, translate.Reply{}, p.Interrupts[0])
-			if _, fits := decision(confirm, a.Payload); !ok || fits || a.Status != agui.Resolved {
+			if _, fits := confirm.Words.Clear(a.Payload); !ok || fits || a.Status != agui.Resolved {
 				t.Errorf("%s: %q is read as %v %s", name, content, ok, a.Payload)
 			}
 		}

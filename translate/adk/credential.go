@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/calls"
 	"holdpoint/translate/kit"
 )
 
@@ -22,25 +23,17 @@ const (
 	textSchema       = `{"anyOf":[{"type":"string","minLength":1},` + credentialSchema + `]}`
 )
 
-// credentialQuestion returns the question of a call of adk_request_credential.
-func credentialQuestion(c protocolCall, args gjson.Result) agui.Interrupt {
+// credentialQuestion returns what adk_request_credential asks.
+func credentialQuestion(args gjson.Result) calls.Question {
 	config := args.Get("authConfig")
-	o := kit.AppendText([]byte{'{'}, "reason", "input_required")
-	if message := args.Get("message"); message.Type == gjson.String && message.Str != "" {
-		o = kit.AppendText(o, "message", message.Str)
-	} else {
-		o = kit.AppendText(o, "message", "The agent asks for a credential.")
+	q := calls.Question{
+		Kind: credential, Reason: "input_required", Message: textOr(args.Get("message"), "The agent asks for a credential."),
+		Schema: credentialSchema, Metadata: `{"adk":{"authConfig":` + string(withoutSecrets(config)) + `}}`,
 	}
-	schema := credentialSchema
 	if takesText(config) {
-		schema = textSchema
+		q.Schema = textSchema
 	}
-	o = kit.AppendMember(o, `"responseSchema"`, schema)
-	o = append(kit.AppendMember(o, `"metadata"`, `{"adk":{"authConfig":`+string(withoutSecrets(config))+`}}`), '}')
-	return agui.Interrupt{
-		Native: c.id, Object: o, Keys: []string{c.id}, Secret: true,
-		Private: agui.MustMarshal(kept{Kind: credential, Call: c.id, Name: requestCredential, Args: c.args, Twice: c.twice}),
-	}
+	return q
 }
 
 // takesText reports whether the credential is an API key.
@@ -80,8 +73,8 @@ func withoutSecrets(config gjson.Result) []byte {
 
 // credentialValue returns the content that hands a credential to ADK. The payload is an API key, an
 // AuthCredential or an AuthConfig.
-func credentialValue(args string, a agui.Answer) (string, error) {
-	config := gjson.Get(args, "authConfig")
+func credentialValue(asked calls.Kept, a agui.Answer) (string, error) {
+	config := gjson.Get(asked.Args, "authConfig")
 	given := gjson.ParseBytes(a.Payload)
 	if whole := given.Get("exchangedAuthCredential"); given.IsObject() && whole.Exists() {
 		given = whole
@@ -127,18 +120,18 @@ func overlaid(under, over gjson.Result) []byte {
 
 // hides reports whether a call of the name holds secrets that the client is not shown.
 func (run *run) hides(name string) bool {
-	return name == requestCredential && !run.native && !run.r.Input.Declares(name)
+	return name == requestCredential && !run.Native && !run.Request.Input.Declares(name)
 }
 
 // dropCredentials drops the held events of calls for credentials, and returns how many calls that
 // are. Their questions are taken out before.
-func (run *run) dropCredentials() (calls int) {
+func (run *run) dropCredentials() (dropped int) {
 	for _, a := range run.asking {
 		if run.hides(a.name) && a.mayHoldSecrets() && run.held.Release(a.id) != nil {
-			calls++
+			dropped++
 		}
 	}
-	return calls
+	return dropped
 }
 
 // mayHoldSecrets reports whether the arguments have an AuthConfig, or are not known whole.
@@ -152,7 +145,7 @@ func (run *run) isCredential(id string) bool {
 	if a := run.latest[id]; a != nil && a.name == requestCredential {
 		return true
 	}
-	return run.resume != nil && slices.ContainsFunc(run.resume.asked, func(k kept) bool { return k.Kind == credential && k.Call == id })
+	return run.Answered != nil && slices.ContainsFunc(run.Answered.Asked, func(k calls.Kept) bool { return k.Kind == credential.Name && k.Call == id })
 }
 
 // tooLarge is the error of a run whose call for a credential is more than can be held.

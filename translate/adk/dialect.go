@@ -46,9 +46,11 @@ package adk
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/calls"
 	"holdpoint/translate/kit"
 )
 
@@ -64,14 +66,44 @@ var (
 )
 
 // A Dialect implements translate.Dialect.
-type Dialect struct{ ask kit.Names }
+type Dialect struct {
+	calls.Table
+	ask kit.Names
+}
 
 // New makes the dialect. It warns of nothing.
 func New(o Options, _ translate.Warn) (*Dialect, error) {
 	if err := errors.Join(o.Check()...); err != nil {
 		return nil, fmt.Errorf("adk: %w", err)
 	}
-	return &Dialect{ask: o.Ask}, nil
+	d := &Dialect{ask: o.Ask}
+	d.Table = calls.Table{
+		Dialect: Name, Backend: "ADK",
+		Ask:    d.question,
+		Kinds:  []*kind{confirm, changes, job, input, confirmNode, credential},
+		Resume: calls.WithCalls,
+		// ADK refuses runs until its confirmations are answered. It does not wait for a value.
+		Skip: func(p agui.Pause, k *kind, a agui.Answer) bool {
+			return calls.KeptIn(p).Outcome && a.Status == agui.Cancelled && k.Cancel == ""
+		},
+		Errors: []calls.Error{
+			{Code: "INTERRUPT_RESUME_REQUIRED", Fate: translate.Untouched},
+			{Code: "INTERRUPT_RESUME_INCOMPLETE", Fate: translate.Untouched},
+			{Code: "SESSION_LOOKUP_ERROR", Fate: translate.Untouched},
+			{Code: "PENDING_TOOL_CALLS", Fate: translate.Untouched},
+			{Prefix: "Maximum concurrent executions", Fate: translate.Untouched},
+			{Code: "UNKNOWN_INTERRUPT", Fate: translate.Lost},
+			{Part: "unction call not found for function response", Fate: translate.Lost},
+			{Part: "No function call event found for function responses", Fate: translate.Lost},
+			{Prefix: "Validation failed for interrupt ", Fate: translate.Lost}, // ADK has dropped the question
+		},
+		Plain: func(r *translate.Request) translate.Run { return d.newRun(d.Table.New(r)) },
+		Own:   protocolPrefix, OwnRare: 'k',
+		Owner:   d.owner,
+		Decides: func(m *calls.ToolMessage) bool { _, ok := confirm.Read(m.Object.Get("content").Str); return ok },
+		Judge:   judge,
+	}
+	return d, nil
 }
 
 // Name implements translate.Dialect.
@@ -80,14 +112,14 @@ func (*Dialect) Name() string { return Name }
 // SignCall implements translate.CallSigner. It waits for the end of a run with one of ADK's own
 // calls. If the run ends with an interrupt outcome, it belongs to the dialect agui. A call for a
 // credential is claimed at once: however the run ends, its secrets are not to pass.
-func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
+func (d *Dialect) SignCall(ev agui.Event, c agui.Call, r *translate.Request) translate.Verdict {
 	switch {
 	case c.Name == requestCredential && ev.Type == agui.CallStart:
 		return translate.Mine
 	case !isProtocolCall(c.Name) || ev.Type == agui.RunErrored:
 		return translate.No
 	case ev.Type == agui.RunFinished:
-		if protocolCallOf(c).asks() && plainEnd(ev) {
+		if _, asks := d.question(c, r); asks && calls.PlainEnd(ev) {
 			return translate.Mine
 		}
 		return translate.No
@@ -98,32 +130,24 @@ func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) trans
 // Sign implements translate.Signer. It signs the plain end of a run that left a call of a
 // configured tool without a result, or the confirm_changes of ADK.
 func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
-	if ev.Type != agui.RunFinished || !plainEnd(ev) || r.Transcript == nil {
-		return false
-	}
-	for _, c := range r.Transcript.Calls() {
-		if c.Fresh && !c.Answered && !r.Input.Declares(c.Name) && (d.kindOf(c, r) != "" || protocolCallOf(c).asks()) {
-			return true
-		}
-	}
-	return false
-}
-
-// plainEnd says whether a RUN_FINISHED has no interrupt outcome.
-func plainEnd(ev agui.Event) bool {
-	outcome := agui.View(ev.JSON).Get("outcome")
-	return ev.Valid() && (!outcome.Exists() || outcome.Get("type").Str == "success")
+	return calls.PlainEnd(ev) && d.Asks(r)
 }
 
 // Early implements translate.Early. What is said behind a call of a long-running tool tells whether
 // the run waits for it.
-func (d *Dialect) Early(r *translate.Request) translate.Run { return newRun(d, r) }
+func (d *Dialect) Early(r *translate.Request) translate.Run { return d.newRun(d.New(r)) }
 
-// Begin implements translate.Dialect. A run without answers goes as it came: ADK keeps the history
-// itself, and looks at the messages that it has not seen.
+// Begin implements translate.Dialect. ADK looks at the messages that it has not seen. With the
+// outcome it wants the answers in the resume array, and the calls in the messages.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
-	if r.Pause.ID == "" {
-		return translate.Out{}, newRun(d, r), nil
+	out, begun, err := d.Table.Begin(r)
+	if err != nil {
+		return translate.Out{}, nil, err
 	}
-	return d.resume(r)
+	if a := begun.Answered; a != nil && calls.KeptIn(r.Pause).Outcome {
+		list := d.Messages(r, a)
+		out.Body = agui.SetKey(out.Body, "messages", agui.MessageList(slices.Delete(list, 1, 1+len(a.Replies))))
+		out.Body = agui.SetKey(out.Body, "resume", resumeArray(a.Replies))
+	}
+	return out, d.newRun(begun), nil
 }

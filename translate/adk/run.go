@@ -1,11 +1,11 @@
 package adk
 
 import (
-	"encoding/json"
 	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/calls"
 	"holdpoint/translate/kit"
 )
 
@@ -18,17 +18,16 @@ var _ translate.Passer = (*run)(nil)
 // A run translates one exchange. It holds the calls of ADK's own protocol. A client that is
 // shown the backend's own form gets everything as it comes.
 type run struct {
-	d      *Dialect
-	r      *translate.Request
-	native bool
-	resume *resumed // nil in a run without answers
+	calls.Run
+	d *Dialect
 
-	held   kit.Held[string]   // by the id of the call
-	asking []*asking          // the protocol calls that are held, in their order
-	latest map[string]*asking // the last of each id
-	full   bool               // too much was held: nothing is held any more
-	talked []string           // calls of configured tools behind which something was said
-	opened []string           // those behind which nothing was said yet
+	held    kit.Held[string]   // by the id of the call
+	asking  []*asking          // the protocol calls that are held, in their order
+	latest  map[string]*asking // the last of each id
+	full    bool               // too much was held: nothing is held any more
+	talked  []string           // calls of configured tools behind which something was said
+	opened  []string           // those behind which nothing was said yet
+	started bool               // RUN_STARTED was seen
 }
 
 // asking is a protocol call that is held.
@@ -38,30 +37,22 @@ type asking struct {
 	twice    bool // another one has its id
 }
 
-func (a *asking) call() protocolCall {
-	return protocolCall{id: a.id, name: a.name, args: string(a.args), twice: a.twice}
-}
-
-func newRun(d *Dialect, r *translate.Request) *run {
-	return &run{d: d, r: r, native: r.Show == translate.ShowNative, held: kit.Held[string]{Max: maxHeld}}
+func (d *Dialect) newRun(begun calls.Run) *run {
+	return &run{Run: begun, d: d, held: kit.Held[string]{Max: maxHeld}}
 }
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
-	if run.resume != nil {
-		run.resume.see(ev)
-	}
+	run.Note(ev)
+	run.started = run.started || ev.Type == agui.RunStarted
+	run.Worked = run.Worked || ev.Type != agui.RunStarted
 	switch ev.Type {
-	case agui.RunStarted:
-		emit(ev)
-		run.resume.tell(emit)
-		return nil
 	case agui.CallStart:
 		name := agui.View(ev.JSON).Get("toolCallName").Str
 		switch {
 		case run.hides(name) && run.full:
 			return tooLarge()
-		case isProtocolCall(name) && !run.full && ev.Valid() && !run.r.Input.Declares(name):
+		case isProtocolCall(name) && !run.full && ev.Valid() && !run.Request.Input.Declares(name):
 			a := &asking{id: ev.Get("toolCallId").Str, name: ev.Get("toolCallName").Str}
 			if a.id == "" { // no answer could name it
 				if run.hides(name) {
@@ -88,34 +79,34 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			return run.hold(a.id, ev, emit)
 		}
 	case agui.CallResult:
-		if !run.native && (len(run.asking) > 0 || run.resume != nil) && run.isCredential(ev.Get("toolCallId").Str) {
+		if !run.Native && (len(run.asking) > 0 || run.Answered != nil) && run.isCredential(ev.Get("toolCallId").Str) {
 			return nil
 		}
 	case agui.MessagesSnapshot:
-		if !run.native && !run.r.Input.Declares(requestCredential) {
+		if !run.Native && !run.Request.Input.Declares(requestCredential) {
 			ev = withoutCredentials(ev)
 		}
 	case agui.TextStart, agui.TextChunk:
 		run.talked, run.opened = append(run.talked, run.opened...), nil
 	}
-	emit(ev)
+	run.Emit(ev, emit)
 	return nil
 }
 
 // Passes implements translate.Passer.
 func (run *run) Passes(t agui.Type) bool {
-	if run.resume != nil && !run.resume.passes(t) {
+	if run.Answered != nil && !run.Worked || !run.Run.Passes(t) {
 		return false
 	}
 	switch t {
 	case agui.CallStart:
 		return false
 	case agui.MessagesSnapshot:
-		return run.native
+		return run.Native
 	case agui.CallArgs, agui.CallEnd:
 		return len(run.asking) == 0
 	case agui.CallResult:
-		return run.native || len(run.asking) == 0 && run.resume == nil
+		return run.Native || len(run.asking) == 0 && run.Answered == nil
 	case agui.TextStart, agui.TextChunk:
 		return len(run.opened) == 0
 	}
@@ -137,7 +128,7 @@ func (run *run) askingOf(ev agui.Event) *asking {
 // secrets.
 func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) error {
 	run.held.Add(id, ev)
-	if run.native {
+	if run.Native {
 		emit(ev)
 	}
 	if run.full = run.held.Full(); run.full {
@@ -145,7 +136,7 @@ func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) error {
 			return tooLarge()
 		}
 		for _, waited := range run.held.ReleaseAll() {
-			if !run.native {
+			if !run.Native {
 				emit(waited)
 			}
 		}
@@ -157,21 +148,42 @@ func (run *run) hold(id string, ev agui.Event, emit func(agui.Event)) error {
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
-	if e.Event.Type == agui.RunFinished && (plainEnd(e.Event) || run.announces(e.Event)) {
+	if e.Event.Type == agui.RunFinished && (calls.PlainEnd(e.Event) || run.announces(e.Event)) {
 		res = run.asked(e.Event)
 	}
 	if run.dropCredentials() > 0 && e.Event.Type == agui.RunFinished {
 		return res, unreadable()
 	}
 	for _, ev := range run.held.ReleaseAll() {
-		if !run.native {
+		if !run.Native {
 			res.Before = append(res.Before, ev)
 		}
 	}
-	if run.resume != nil && len(res.Asked.Interrupts) == 0 {
-		run.resume.end(&res, e)
-	}
+	run.become(&res, e)
 	return res, nil
+}
+
+// become adds what became of the answers. An empty run says that nothing was taken. 0.6.5 ends so
+// at every answer to confirm_changes, or sends nothing at all.
+func (run *run) become(res *translate.Result, e translate.End) {
+	if run.Answered == nil || run.Worked || len(res.Asked.Interrupts) > 0 {
+		run.Become(res, e)
+		return
+	}
+	onlyChanges := !slices.ContainsFunc(run.Answered.Kinds, func(k *kind) bool { return k != changes })
+	switch e.Event.Type {
+	case agui.Unknown:
+		if onlyChanges && !run.started && !e.Cut && e.Status == 0 && !e.None {
+			res.Finish = agui.FinishedEvent(run.Request.Input.ThreadID, run.Request.Input.RunID)
+		}
+	case agui.RunFinished:
+		if res.Fate = translate.Lost; onlyChanges {
+			res.Fate = translate.Finished
+			run.Become(res, e)
+		}
+	default:
+		run.Become(res, e)
+	}
 }
 
 // announces reports whether a RUN_FINISHED has an interrupt outcome about calls that are held. An
@@ -190,73 +202,14 @@ func (run *run) announces(finish agui.Event) bool {
 	return about
 }
 
-// asked is the result of a run that ended, with what it asks.
+// asked returns the result of a run that ended, with what it asks.
 func (run *run) asked(finish agui.Event) translate.Result {
-	res := translate.Result{Finish: finish}
-	var calls []agui.Call
-	if run.r.Transcript != nil {
-		calls = run.r.Transcript.Calls()
-	}
-	shown := make(map[string]bool, len(calls))
-	for _, c := range calls {
-		shown[c.ID] = c.ID != ""
-	}
-	isShown := func(id string) bool { return shown[id] }
-	var p translate.Asked
-	done := map[string]bool{}
+	var hidden []calls.HiddenCall
 	for _, a := range run.asking {
-		question, ok := a.call().question(isShown)
-		if !ok || done[a.id] {
-			continue
-		}
-		done[a.id] = true
-		p.Interrupts = append(p.Interrupts, question)
-		for _, ev := range run.held.Release(a.id) {
-			if run.native {
-				p.Own = append(p.Own, ev.JSON)
-			}
-		}
+		hidden = append(hidden, calls.HiddenCall{
+			Call: agui.Call{ID: a.id, Name: a.name, Args: string(a.args)}, Twice: a.twice,
+			Frames: func() []agui.Event { return run.held.Release(a.id) },
+		})
 	}
-	var clients []string
-	for _, c := range calls {
-		if !c.Fresh || c.Answered || done[c.ID] {
-			continue
-		}
-		if run.r.Input.Declares(c.Name) {
-			clients = append(clients, c.ID)
-			continue
-		}
-		k := run.d.kindOf(c, run.r)
-		question, own := protocolCallOf(c).question(isShown)
-		switch {
-		case own: // more than can be held
-			p.Interrupts = append(p.Interrupts, question)
-		case k == "", k == job && (slices.Contains(run.talked, c.ID)):
-			continue
-		default:
-			p.Interrupts = append(p.Interrupts, asks(k, c))
-		}
-		done[c.ID] = true
-		if run.native {
-			p.Own = append(p.Own, kit.CallFrames(c)...)
-		}
-	}
-	if len(p.Interrupts) == 0 {
-		return res
-	}
-	p.Private = agui.MustMarshal(keptOfPause{clients, !plainEnd(finish)})
-	if run.native {
-		p.OwnFinish, p.Shown = slices.Clone(finish.JSON), true
-	}
-	res.Asked, res.Finish = p, kit.WithoutOutcome(finish)
-	return res
-}
-
-// keptOf is what was kept of the whole pause.
-func keptOfWhole(p agui.Pause) keptOfPause {
-	var k keptOfPause
-	if json.Unmarshal(p.Private, &k) != nil {
-		return keptOfPause{}
-	}
-	return k
+	return run.Ask(finish, hidden, func(c agui.Call, k *kind) bool { return k == job && slices.Contains(run.talked, c.ID) })
 }

@@ -1,0 +1,219 @@
+package adk
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/calls"
+	"holdpoint/translate/kit"
+)
+
+// The names of the calls by which ADK and the package themselves ask.
+const (
+	requestConfirmation = "adk_request_confirmation"
+	requestInput        = "adk_request_input"
+	requestCredential   = "adk_request_credential"
+	confirmChanges      = "confirm_changes"
+
+	protocolPrefix = "adk_request_" // of those by which ADK itself asks
+)
+
+// isProtocolCall reports whether ADK itself asks by a call of that name. The dialect does not show
+// such calls to a client.
+func isProtocolCall(name string) bool {
+	return name == requestConfirmation || name == requestInput || name == requestCredential
+}
+
+// confirmSchema and changesSchema are what ADK reads. It takes anything else for a yes.
+const (
+	confirmSchema = `{"type":"object","properties":{"confirmed":{"type":"boolean"},"payload":{}},"required":["confirmed"],"additionalProperties":false}`
+	changesSchema = `{"type":"object","properties":{"accepted":{"type":"boolean"}},"required":["accepted"],"additionalProperties":false}`
+)
+
+// cancelled is what a long-running tool is told of a cancelled question. The words are ADK's own
+// (ag_ui_adk adk_agent.py _CANCELLED_TOOL_RESULT).
+const cancelled = `{"status":"cancelled","cancelled":true}`
+
+// noCancel is said of a cancel that ADK has no word for. If all is cancelled, proxy gives the pause
+// up.
+const noCancel = "cannot be cancelled alone: ADK would take the cancel for the answer. Answer it, or cancel all that is open"
+
+type kind = calls.Kind
+
+var (
+	confirmWords = &calls.Words{Key: "confirmed", Aliases: []string{"approved"}, Beside: "payload"}
+	changesWords = &calls.Words{Key: "accepted", Aliases: []string{"confirmed", "approved"}}
+)
+
+// confirm: may that call run. changes: may the predicted state stay. job: a long-running tool wants
+// its result from a person. input: a node or a model wants a value. confirmNode: may that node of a
+// workflow run. credential: a tool or a node wants a credential.
+var (
+	confirm     = &kind{Name: "confirm", Words: confirmWords, Wrong: wrong("confirmed"), Cancel: `{"confirmed":false}`, Hidden: true}
+	changes     = &kind{Name: "changes", Words: changesWords, Wrong: wrong("accepted"), Cancel: `{"accepted":false,"cancelled":true}`, Told: calls.Always}
+	job         = &kind{Name: "job", Value: jobResult, Unwrap: unwrapped, Cancel: cancelled, Told: calls.Always}
+	input       = &kind{Name: "input", Value: inputValue, Unwrap: unwrappedInput, NoCancel: noCancel, Hidden: true}
+	confirmNode = &kind{Name: "confirm-node", Words: confirmWords, Wrong: wrong("confirmed"), NoCancel: noCancel, Hidden: true}
+	credential  = &kind{Name: "credential", Value: credentialValue, Unwrap: unwrapped, NoCancel: noCancel, Hidden: true, Secret: true}
+)
+
+func wrong(word string) string {
+	return `no {"` + word + `": true or false}, and ADK takes anything else for a yes`
+}
+
+// question returns what a call asks, and false if it asks nothing.
+func (d *Dialect) question(c agui.Call, r *translate.Request) (calls.Question, bool) {
+	if isProtocolCall(c.Name) {
+		args := gjson.Parse(c.Args)
+		switch {
+		case !agui.ValidJSON([]byte(c.Args)):
+		case c.Name == requestConfirmation:
+			return confirmation(args)
+		case c.Name == requestInput && args.IsObject():
+			return inputQuestion(args), true
+		case c.Name == requestCredential && args.Get("authConfig").IsObject():
+			return credentialQuestion(args), true
+		}
+		return calls.Question{}, false
+	}
+	switch {
+	case c.Name == confirmChanges && (c.Args == "" || c.Args == "{}") && isADKs(r.Transcript):
+		return calls.Question{Kind: changes, Reason: "confirm_changes", Message: "Accept the proposed changes?", Call: c.ID, Schema: changesSchema}, true
+	case d.ask.Match(c.Name):
+		return calls.Question{Kind: job, Reason: "input_required", Message: calls.WaitsFor(c.Name), Call: c.ID}, true
+	}
+	return calls.Question{}, false
+}
+
+// isADKs reports whether the state is one that the package keeps. confirm_changes is a call of
+// other backends too.
+func isADKs(t agui.Transcript) bool {
+	state, known := t.State()
+	if !known || state == nil {
+		return false
+	}
+	return gjson.GetBytes(state, "_ag_ui_thread_id").Type == gjson.String && gjson.GetBytes(state, "_ag_ui_app_name").Type == gjson.String
+}
+
+// confirmation returns what adk_request_confirmation asks. ADK tells a result of each call that
+// ran, or failed, or was denied.
+func confirmation(args gjson.Result) (calls.Question, bool) {
+	original, details := args.Get("originalFunctionCall"), args.Get("toolConfirmation")
+	name := original.Get("name")
+	if name.Type != gjson.String || !details.IsObject() {
+		return calls.Question{}, false
+	}
+	about := asked(name.Str, original.Get("args"))
+	about.ID = original.Get("id").Str
+	q := calls.Question{
+		Kind: confirm, Reason: "confirmation", Message: textOr(details.Get("hint"), calls.AsksToCall(name.Str)),
+		Call: about.ID, Schema: confirmSchema, About: []agui.AskedCall{about}, Runs: about.ID,
+	}
+	q.Metadata = `{"adk":{"originalFunctionCall":` + original.Raw + `,"toolConfirmation":` + details.Raw + `}}`
+	return q, true
+}
+
+func asked(name string, args gjson.Result) agui.AskedCall {
+	if !args.IsObject() {
+		return agui.AskedCall{Name: name, Args: "{}"}
+	}
+	return agui.AskedCall{Name: name, Args: args.Raw}
+}
+
+func textOr(said gjson.Result, text string) string {
+	if said.Type != gjson.String || said.Str == "" {
+		return text
+	}
+	return said.Str
+}
+
+// inputQuestion returns what adk_request_input asks. ADK 2 asks for a value so (RAN google-adk
+// 2.13.0): a node of a workflow that yields a RequestInput, and a model with the tool of that name.
+// A node with require_confirmation asks so too, with the schema of a ToolConfirmation.
+func inputQuestion(args gjson.Result) calls.Question {
+	q := calls.Question{Kind: input, Reason: "input_required", Message: textOr(args.Get("message"), "The agent asks for input.")}
+	schema := args.Get("response_schema")
+	if schema.IsObject() {
+		q.Schema = schema.Raw
+	}
+	if schema.Get("title").Str == "ToolConfirmation" && schema.Get("properties.confirmed").Exists() {
+		q.Kind, q.Reason, q.Schema = confirmNode, "confirmation", confirmSchema
+		if node := args.Get("payload.tool_name").Str; node != "" {
+			q.About = []agui.AskedCall{asked(node, args.Get("payload.args"))}
+		}
+	}
+	if payload := args.Get("payload"); payload.Exists() && payload.Type != gjson.Null {
+		q.Metadata = `{"adk":{"payload":` + payload.Raw + `}}`
+	}
+	return q
+}
+
+// result returns a payload as ADK takes the result of a tool, which must be an object. A lone
+// member result is what another value is put into, so it is put in too.
+func result(payload json.RawMessage) string {
+	value := gjson.ParseBytes(payload)
+	if value.IsObject() && (len(value.Map()) != 1 || !value.Get("result").Exists()) {
+		return string(agui.AppendCompact(nil, payload))
+	}
+	if !value.Exists() {
+		return `{"result":null}`
+	}
+	return `{"result":` + string(agui.AppendCompact(nil, payload)) + `}`
+}
+
+func jobResult(_ calls.Kept, a agui.Answer) (string, error) { return result(a.Payload), nil }
+
+// unwrapped returns the payload that result was made of.
+func unwrapped(text string) json.RawMessage {
+	value := gjson.Parse(text)
+	if inner := value.Get("result"); value.IsObject() && len(value.Map()) == 1 && inner.Exists() {
+		return json.RawMessage(inner.Raw)
+	}
+	return json.RawMessage(value.Raw)
+}
+
+// inputValue returns the content that hands a payload to ADK. ADK takes a lone member result for
+// the value, and a text there for JSON if it can be read so.
+func inputValue(_ calls.Kept, a agui.Answer) (string, error) {
+	payload, value := a.Payload, gjson.ParseBytes(a.Payload)
+	if value.Type == gjson.String && readsAsJSON(value.Str) {
+		payload = agui.MustMarshal(string(agui.MustMarshal(value.Str)))
+	}
+	return result(payload), nil
+}
+
+// unwrappedInput returns the payload that inputValue was made of, as ADK reads it.
+func unwrappedInput(text string) json.RawMessage {
+	payload := unwrapped(text)
+	if inner := gjson.ParseBytes(payload); len(payload) < len(strings.TrimSpace(text)) && inner.Type == gjson.String && readsAsJSON(inner.Str) {
+		return json.RawMessage(inner.Str)
+	}
+	return payload
+}
+
+// readsAsJSON reports whether Python reads a text as JSON.
+func readsAsJSON(text string) bool {
+	switch text {
+	case "NaN", "Infinity", "-Infinity":
+		return true
+	}
+	return agui.ValidJSON([]byte(text))
+}
+
+// resumeArray returns the answers for an agent with emit_interrupt_outcome.
+func resumeArray(replies []kit.ToolReply) json.RawMessage {
+	type entry struct {
+		ID      string          `json:"interruptId"`
+		Status  string          `json:"status"`
+		Payload json.RawMessage `json:"payload"`
+	}
+	list := make([]entry, len(replies))
+	for n, r := range replies {
+		list[n] = entry{r.Call, string(agui.Resolved), json.RawMessage(r.Content)}
+	}
+	return agui.MustMarshal(list)
+}

@@ -1,0 +1,153 @@
+package calls
+
+import (
+	"iter"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/internal/microsoft"
+	"holdpoint/translate/kit"
+)
+
+// Owner is whose call one of the history is, and how it asks.
+type Owner int
+
+const (
+	// Clients: the request declares the tool.
+	Clients Owner = iota - 1
+	// Others: the call does not ask.
+	Others
+	// Asks: the call asks, and the client was shown it and told the answer.
+	Asks
+	// AsksHidden: the call asks, and the client was not shown it.
+	AsksHidden
+)
+
+// owners are the calls of a history by their ids. Of several calls of one id, and of several names,
+// the greatest counts.
+type owners map[string]Owner
+
+// ownersOf reads keys in any spelling, because a backend may read them so. Where the backend is not
+// known to speak the dialect, it knows the calls of the dialect's own tools only.
+func (t *Table) ownersOf(in agui.RunInput, known bool) owners {
+	list := owners{}
+	owner := func(tool string) Owner {
+		switch {
+		case in.Declares(tool):
+			return Clients
+		case t.Owner == nil:
+			return Others
+		}
+		return t.Owner(tool, known)
+	}
+	for _, m := range in.Messages {
+		if m.Plain || !known && !kit.MaySay(m.JSON, t.Own, t.OwnRare) {
+			continue
+		}
+		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
+			names := kit.Texts(c, "function", "name")
+			if len(names) == 0 {
+				names = []string{""}
+			}
+			for _, id := range kit.Members(c, "id") {
+				for _, name := range names {
+					is := owner(name)
+					if before, has := list[id.String()]; !has && known || is > before {
+						list[id.String()] = is
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// A ToolMessage is a tool message of a request, on one call.
+type ToolMessage struct {
+	Object   gjson.Result
+	Contents []gjson.Result // of every member content
+	Last     bool           // only tool messages follow
+	Owner    Owner          // of the call
+	// Strange reports that the call can be none of the client's tools: the history lacks it, and
+	// the request declares no tool.
+	Strange bool
+	// Decides reports that the backend may read a decision in the message, see Table.Decides.
+	Decides bool
+}
+
+// Replies implements translate.HistoryReader. Where the backend is known to speak the dialect, it
+// names each tool message on each call that the message may be on. One is a decision for sure if
+// the history shows that the call asks. One that Decides is a decision too if the call is not the
+// client's. A client need not send the call, so then it depends on what the streams have left to
+// the client. If nobody knows what the backend speaks, Replies names the messages on calls of the
+// dialect's own tools.
+func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	return func(yield func(translate.Reply) bool) {
+		for one := range microsoft.Strays(in, spoken == t.Dialect) {
+			if !yield(one) {
+				return
+			}
+		}
+		known := spoken == t.Dialect
+		if !known && (spoken != "" || t.Own == "") {
+			return
+		}
+		last := lastTools(in.Messages)
+		var owners owners // nil until it is needed
+		for at, m := range in.Messages {
+			if m.ToolCallID == "" && m.Plain || !kit.IsTool(agui.View(m.JSON)) {
+				continue
+			}
+			if owners == nil {
+				if owners = t.ownersOf(in, known); !known && len(owners) == 0 {
+					return
+				}
+			}
+			object := gjson.ParseBytes(m.JSON)
+			ids := kit.Members(object, "toolCallId")
+			read := ToolMessage{Object: object, Contents: kit.Members(object, "content"), Last: at >= last}
+			plain := m.Role == "tool" && len(ids) == 1 && len(read.Contents) == 1 && len(kit.Members(object, "role")) == 1 &&
+				object.Get("toolCallId").Exists() && object.Get("content").Type == gjson.String &&
+				(t.DenialError == "" || len(kit.Members(object, "error")) == 0)
+			read.Decides = t.Decides(&read)
+			for _, id := range ids {
+				call := id.String()
+				owner, held := owners[call]
+				if !known && owner <= Others {
+					continue
+				}
+				unsent := !held && plain && len(in.Tools) > 0 // the client's, or nobody's
+				read.Owner, read.Strange = owner, !held && len(in.Tools) == 0
+				one := translate.Reply{Dialect: t.Dialect, At: at, Key: call, Unclear: !plain, Names: call, Calls: []string{call}}
+				one.Asked = owner > Others || read.Decides && owner != Clients && !unsent
+				one.AskedUnlessLeft = read.Decides && unsent
+				t.Judge(&one, &read)
+				if !yield(one) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// lastTools returns where the tool messages begin that stand at the end.
+func lastTools(list []agui.Message) int {
+	last := len(list)
+	for last > 0 && kit.IsTool(agui.View(list[last-1].JSON)) {
+		last--
+	}
+	return last
+}
+
+// Answer returns what a tool message says to a question, and false if the question cannot be read
+// or the message does not answer it.
+func (t *Table) Answer(m agui.Message, i agui.Interrupt) (a agui.Answer, asked, ok bool) {
+	k, _ := t.keptOf(i)
+	if k == nil {
+		return agui.Answer{}, false, false
+	}
+	a, ok = k.Read(gjson.GetBytes(m.JSON, "content").Str)
+	return a, true, ok
+}

@@ -1,0 +1,115 @@
+package calls
+
+import (
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// Answered is what a run with answers knows of them, in the order in which they are sent.
+type Answered struct {
+	Asked   []Kept
+	Kinds   []*Kind
+	Denied  []bool
+	Replies []kit.ToolReply
+	Results []agui.Message // of the client's own calls
+	Beside  []agui.Message // what the client said beside: a second exchange takes it
+}
+
+// Denies reports whether every answer denies or cancels.
+func (a *Answered) Denies() bool { return !slices.Contains(a.Denied, false) }
+
+// answer says the answers of a request.
+func (t *Table) answer(r *translate.Request) (*Answered, error) {
+	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
+		return nil, kit.Unreadable()
+	}
+	a := &Answered{}
+	for n, i := range r.Pause.Interrupts {
+		k, kept := t.keptOf(i)
+		if k == nil {
+			return nil, kit.Unreadable()
+		}
+		if t.Skip != nil && t.Skip(r.Pause, k, r.Answers[n]) {
+			continue
+		}
+		content, no, err := k.say(kept, r.Answers[n])
+		if err != nil {
+			return nil, err
+		}
+		if kept.Twice && !no {
+			return nil, agui.Errorf(agui.ApprovalAmbiguous, "several calls have the id %q of interrupt %q, and %s would give all of them this answer. Deny or cancel it", kept.Call, i.ID, t.Backend)
+		}
+		reply := kit.ToolReply{ID: i.ID, Call: kept.Call, Content: content}
+		if k.Hidden {
+			reply.ID = "answer-" + i.ID // a backend may pass over one of two messages with the id of a call
+		}
+		a.Asked, a.Kinds, a.Denied, a.Replies = append(a.Asked, kept), append(a.Kinds, k), append(a.Denied, no), append(a.Replies, reply)
+	}
+	if len(a.Replies) == 0 { // each was cancelled, and there is no word for that
+		k, kept := t.keptOf(r.Pause.Interrupts[0])
+		_, _, err := k.say(kept, r.Answers[0])
+		return nil, err
+	}
+	var err error
+	a.Results, err = kit.ClientResults(r, KeptIn(r.Pause).Clients, !a.Denies())
+	a.Beside = kit.WithoutMessages(kit.NotOn(r.New, kit.CallsOf(a.Replies)), a.Results)
+	return a, err
+}
+
+// Messages returns the messages of a resume. Only the answers, with the results of the client's own
+// calls, are in it: a backend that keeps the history would take other messages for new ones.
+func (t *Table) Messages(r *translate.Request, a *Answered) []agui.Message {
+	var list []agui.Message
+	if t.Resume == WithCalls {
+		list = append(list, callsMessage(r.Pause.Interrupts[0].ID, a))
+	}
+	for n, m := range kit.ToolMessages(a.Replies) {
+		if a.Denied[n] && t.DenialError != "" {
+			m = agui.ParseMessage(agui.SetString(m.JSON, "error", t.DenialError))
+		}
+		list = append(list, m)
+	}
+	return append(list, a.Results...)
+}
+
+// callsMessage returns the message with the calls that ask. The backend reads the name of the tool
+// in it.
+func callsMessage(id string, a *Answered) agui.Message {
+	type function struct {
+		Name string `json:"name"`
+		Args string `json:"arguments"`
+	}
+	type call struct {
+		ID       string   `json:"id"`
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	m := struct {
+		ID    string `json:"id"`
+		Role  string `json:"role"`
+		Calls []call `json:"toolCalls"`
+	}{"asked-" + id, "assistant", nil}
+	for n, kept := range a.Asked {
+		if a.Kinds[n].Secret { // the backend has its own secrets
+			kept.Args = "{}"
+		}
+		m.Calls = append(m.Calls, call{kept.Call, "function", function{kept.Name, kept.Args}})
+	}
+	return agui.ParseMessage(agui.MustMarshal(m))
+}
+
+// body returns the client's request with other messages, and without its answers.
+func body(in agui.RunInput, messages []agui.Message) []byte {
+	return agui.SetKey(kit.BodyWithoutCommand(in, agui.DeleteKey(in.Raw, "resume")), "messages", agui.MessageList(messages))
+}
+
+// next returns the exchange for the messages beside the answers. There each answer stands behind
+// its call, because a model refuses a call without one.
+func (run *Run) next() *translate.Exchange {
+	r, replies := run.Request, run.Answered.Replies
+	list := kit.After(r, kit.CallsOf(replies)).Behind(kit.ToolMessages(replies))
+	return &translate.Exchange{Out: translate.Out{Body: body(r.Input, list), TakesNew: true}, Run: run.Table.Plain(r.Plain())}
+}

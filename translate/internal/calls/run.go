@@ -1,0 +1,95 @@
+package calls
+
+import (
+	"slices"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A Run is the part of a dialect's run that all share. The dialect calls Note and Emit for each
+// event, Ask at a plain end, and Become at every end.
+type Run struct {
+	Table    *Table
+	Request  *translate.Request
+	Native   bool      // the client is shown the backend's own form
+	Answered *Answered // nil in a run without answers
+
+	Starts   Starts // of a dialect that calls its Note
+	Worked   bool   // the backend has done something, so its error tells nothing of the answers
+	Unproved bool   // results do not prove what ran
+	told     bool
+	results  []string
+}
+
+// New returns the run of an exchange without answers.
+func (t *Table) New(r *translate.Request) Run {
+	return Run{Table: t, Request: r, Native: r.Show == translate.ShowNative}
+}
+
+// Begin returns the request of a run, and the run. A run without answers goes as it came, because
+// the backend keeps the history itself.
+func (t *Table) Begin(r *translate.Request) (translate.Out, Run, error) {
+	if r.Pause.ID == "" {
+		return translate.Out{}, t.New(r), nil
+	}
+	a, err := t.answer(r)
+	if err != nil {
+		return translate.Out{}, Run{}, err
+	}
+	run := t.New(r.With(r.Input, a.Beside))
+	run.Answered = a
+	return translate.Out{Body: body(r.Input, t.Messages(r, a)), Resumes: true, TakesNew: true, Left: a.Beside}, run, nil
+}
+
+// Note looks at an event. It does nothing for an event that Passes.
+func (run *Run) Note(ev agui.Event) {
+	if run.Answered != nil && ev.Type == agui.CallResult {
+		run.Worked = true
+		run.results = append(run.results, ev.Get("toolCallId").Str)
+	}
+}
+
+// Emit emits an event, and behind the first RUN_STARTED the answers of which the backend tells no
+// result.
+func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
+	emit(ev)
+	if ev.Type != agui.RunStarted || run.Answered == nil || run.Native || run.told {
+		return
+	}
+	run.told = true
+	for n, reply := range run.Answered.Replies {
+		if told := run.Answered.Kinds[n].Told; told == Always || told == Denials && run.Answered.Denied[n] {
+			emit(reply.Event())
+		}
+	}
+}
+
+// Passes reports whether Note and Emit do nothing for events of the type but emit them.
+func (run *Run) Passes(t agui.Type) bool {
+	return run.Answered == nil || t != agui.CallResult && t != agui.RunStarted
+}
+
+// Become adds to a result what became of the answers.
+func (run *Run) Become(res *translate.Result, e translate.End) {
+	switch {
+	case run.Answered == nil || len(res.Asked.Interrupts) > 0:
+	case e.Event.Type == agui.RunErrored && !run.Worked:
+		res.Fate = run.Table.fate(e.Event)
+	case e.Event.Type != agui.RunFinished:
+	case !run.Unproved && run.lacksResult():
+		res.Fate = translate.InDoubt
+	case len(run.Request.New) > 0:
+		res.Next = run.next()
+	}
+}
+
+// lacksResult reports whether a call that was approved has no result.
+func (run *Run) lacksResult() bool {
+	for n, kept := range run.Answered.Asked {
+		if kept.Runs != "" && !run.Answered.Denied[n] && !slices.Contains(run.results, kept.Runs) {
+			return true
+		}
+	}
+	return false
+}
