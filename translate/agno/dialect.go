@@ -29,10 +29,13 @@ package agno
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/calls"
 )
 
 // Name of the dialect.
@@ -46,6 +49,7 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
+	calls.Table
 	o    Options
 	warn translate.Warn
 	once sync.Once // of warn
@@ -59,7 +63,30 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
 	}
-	return &Dialect{o: o, warn: warn}, nil
+	d := &Dialect{o: o, warn: warn}
+	d.Table = calls.Table{
+		Dialect: Name, Backend: "agno",
+		Ask:         func(c agui.Call, _ *translate.Request) (calls.Question, bool) { return d.question(c), true },
+		Kinds:       []*kind{confirm, input, fields, feedback, external},
+		Resume:      calls.Alone,
+		DenialError: denied,
+		Refuse:      refuseRepeated,
+		Errors: []calls.Error{
+			{Prefix: "No paused run matching", Fate: translate.Lost},
+			{Prefix: "Session ", Suffix: "not found", Fate: translate.Lost},
+			// It could not bind the answers to a run, and looks for the runs of all answers before
+			// it goes on with one (RAN 3.1.10 with a team in a team; team/_run.py).
+			{Prefix: "Cannot continue run ", Suffix: "The run remains paused.", Fate: translate.Untouched},
+			// The errors that agno's resume.py raises before anything runs.
+			{Prefix: "user_input expects ", Fate: translate.Untouched},
+			{Prefix: "user_feedback expects ", Fate: translate.Untouched},
+			{Prefix: "Frontend tool resume requires ", Fate: translate.Untouched},
+		},
+		Plain:   func(r *translate.Request) translate.Run { return &run{Run: d.New(r), d: d} },
+		Decides: decides,
+		Judge:   judge,
+	}
+	return d, nil
 }
 
 // Name implements translate.Dialect.
@@ -70,11 +97,76 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return ev.Type == agui.Raw && agui.View(ev.JSON).Get("source").Str == "agno" && ev.Valid()
 }
 
-// Begin implements translate.Dialect. A run without answers goes as it came: agno keeps the history
-// itself.
+// Begin implements translate.Dialect.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
-	if r.Pause.ID == "" {
-		return translate.Out{}, &run{d: d, r: r}, nil
+	out, begun, err := d.Table.Begin(r)
+	if err != nil {
+		return translate.Out{}, nil, err
 	}
-	return d.resume(r)
+	return out, &run{Run: begun, d: d}, nil
+}
+
+// refuseRepeated refuses a yes to a call of the id of an earlier question with other arguments. The
+// run of that one may wait at agno still.
+func refuseRepeated(r *translate.Request, i agui.Interrupt) error {
+	for _, p := range r.Ended {
+		for _, before := range p.Interrupts {
+			if before.Native == i.Native && !slices.Equal(before.Calls, i.Calls) {
+				return agui.Errorf(agui.ApprovalAmbiguous, "call %q of interrupt %q has the id of an earlier call with other arguments, and agno may run that one. Deny or cancel it", i.Native, i.ID)
+			}
+		}
+	}
+	return nil
+}
+
+var _ translate.Passer = (*run)(nil)
+
+// A run translates one exchange. All that it asks stands in the transcript. The calls that ask
+// stand at the end of the stream, behind the last words of the model.
+type run struct {
+	calls.Run
+	d *Dialect
+}
+
+// Event implements translate.Run.
+func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	run.Emit(ev, emit)
+	run.Starts.Note(ev)
+	run.Note(ev)
+	if ev.Type == agui.Raw && run.Answered != nil {
+		event := agui.View(ev.JSON).Get("event.event").Str
+		run.Unproved = run.Unproved || strings.HasPrefix(event, "Team")
+		run.Worked = run.Worked || strings.HasSuffix(event, "RunContinued")
+	}
+	return nil
+}
+
+// Passes implements translate.Passer.
+func (run *run) Passes(t agui.Type) bool {
+	return run.Starts.Passes(t) && run.Run.Passes(t) && (t != agui.Raw || run.Answered == nil)
+}
+
+// End implements translate.Run.
+func (run *run) End(e translate.End) (translate.Result, error) {
+	res := translate.Result{Finish: e.Event}
+	if calls.PlainEnd(e.Event) {
+		res = run.Ask(e.Event, nil, run.goesOn)
+	}
+	run.Become(&res, e)
+	if e.Event.Type == agui.RunErrored && run.Answered != nil && run.Answered.Denies() {
+		res.Fate = translate.Finished // a no ends the pause: nobody could answer it otherwise
+	}
+	if res.Fate == translate.Untouched && strings.Contains(e.Event.Get("message").Str, "requires a database") {
+		run.d.once.Do(func() {
+			run.d.warn("agno cannot go on with a paused run of an agent without a database: give it one (Agent(db=..))")
+		})
+	}
+	return res, nil
+}
+
+// goesOn reports whether a call without a result is one that this resume answered, and does not ask
+// again. agno begins the calls again that it carries out, and not those that were denied. Ids of
+// some models repeat, and then a call of the same id asks at the end.
+func (run *run) goesOn(c agui.Call, _ *kind) bool {
+	return run.Answered != nil && slices.ContainsFunc(run.Answered.Asked, func(k calls.Kept) bool { return k.Call == c.ID }) && !run.Starts.Last(c.ID)
 }

@@ -42,6 +42,11 @@ func (t *Table) answer(r *translate.Request) (*Answered, error) {
 		if kept.Twice && !no {
 			return nil, agui.Errorf(agui.ApprovalAmbiguous, "several calls have the id %q of interrupt %q, and %s would give all of them this answer. Deny or cancel it", kept.Call, i.ID, t.Backend)
 		}
+		if t.Refuse != nil && !no {
+			if err := t.Refuse(r, i); err != nil {
+				return nil, err
+			}
+		}
 		reply := kit.ToolReply{ID: i.ID, Call: kept.Call, Content: content}
 		if k.Hidden {
 			reply.ID = "answer-" + i.ID // a backend may pass over one of two messages with the id of a call

@@ -29,6 +29,8 @@ type Table struct {
 	DenialError string
 	// Skip reports whether nothing is sent for an answer. nil: each answer is sent.
 	Skip func(p agui.Pause, k *Kind, a agui.Answer) bool
+	// Refuse returns an error if an answer that does not deny must not be sent. nil: each may.
+	Refuse func(r *translate.Request, i agui.Interrupt) error
 	// Errors are what the backend's errors say of the answers, if nothing ran before.
 	Errors []Error
 	// Plain begins an exchange without answers.

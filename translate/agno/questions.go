@@ -1,23 +1,11 @@
 package agno
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/calls"
 	"holdpoint/translate/kit"
-)
-
-// A kind is what agno wants for a call.
-type kind string
-
-const (
-	confirm  kind = "confirm"
-	input    kind = "input"
-	feedback kind = "feedback"
-	external kind = "external"
 )
 
 // The tools of agno's own toolkits, UserControlFlowTools and UserFeedbackTools.
@@ -26,79 +14,93 @@ const (
 	askUser      = "ask_user"
 )
 
-func (d *Dialect) kindOf(tool string) kind {
-	switch {
-	case tool == askUser:
-		return feedback
-	case tool == getUserInput, d.o.Input.Match(tool):
-		return input
-	case d.o.External.Match(tool):
-		return external
+// confirmSchema is that of a confirmation. It may have a note, which the model reads.
+const confirmSchema = `{"type":"object","properties":{"accepted":{"type":"boolean"},"note":{"type":"string"}},"required":["accepted"],"additionalProperties":false}`
+
+// denied is what the model reads of a no without a note, and what a tool that was no confirmation
+// is told in the message's error: an external execution fails then, and user input is refused.
+const denied = "rejected by the user"
+
+const noCancel = "cannot be cancelled: agno would run the tool with the model's arguments. Answer it, or cancel all that is open"
+
+type kind = calls.Kind
+
+var inputWords = &calls.Words{Key: "values", Is: gjson.Result.IsObject}
+
+// What agno wants for a call. fields is an input by agno's own tool, which has no result of its
+// own.
+var (
+	confirm = &kind{
+		Name: "confirm", Words: &calls.Words{Key: "accepted", Aliases: []string{"approved", "confirmed"}, Beside: "note", BesideIs: isText},
+		Wrong: wants(`{"accepted":true} or {"accepted":false,"note":".."}`), Cancel: `{"accepted":false,"cancelled":true}`, Told: calls.Denials,
 	}
-	return confirm
-}
-
-// kept is Interrupt.Private.
-type kept struct {
-	Kind kind   `json:"kind"`
-	Call string `json:"call"`
-	Tool string `json:"tool"`
-	// Twice says that several calls of the turn have the id. agno gives all of them one answer.
-	Twice bool `json:"twice,omitempty"`
-}
-
-// keptOfPause is Asked.Private: the calls of the turn that the client answers itself.
-type keptOfPause struct {
-	Clients []string `json:"clients,omitempty"`
-}
-
-func keptOf(i agui.Interrupt) (kept, bool) {
-	var k kept
-	ok := json.Unmarshal(i.Private, &k) == nil && k.Call != ""
-	return k, ok
-}
-
-// The schemas of answers. A confirmation may have a note, which the model reads.
-const (
-	confirmSchema = `{"type":"object","properties":{"accepted":{"type":"boolean"},"note":{"type":"string"}},"required":["accepted"],"additionalProperties":false}`
+	input    = &kind{Name: "input", Words: inputWords, Wrong: wants(`{"values":{..}}`), NoCancel: noCancel}
+	fields   = &kind{Name: "fields", Words: inputWords, Wrong: wants(`{"values":{..}}`), NoCancel: noCancel, Told: calls.Always}
+	feedback = &kind{Name: "feedback", Words: &calls.Words{Key: "selections", Is: isSelection}, Wrong: wants(`{"selections":{"question":["label"]}}`), NoCancel: noCancel, Told: calls.Always}
+	external = &kind{Name: "external", Value: result, Cancel: `{"cancelled":true}`, Told: calls.Always}
 )
 
-// interrupt is the question of a call. twice says that another call of the turn has its id.
-func interrupt(k kind, c agui.Call, twice bool) agui.Interrupt {
+func wants(form string) string { return "none that agno takes: want " + form }
+
+func isText(v gjson.Result) bool { return v.Type == gjson.String }
+
+func isSelection(v gjson.Result) bool {
+	if !v.IsObject() {
+		return false
+	}
+	ok := true
+	v.ForEach(func(_, labels gjson.Result) bool {
+		ok = labels.IsArray()
+		return ok
+	})
+	return ok
+}
+
+// result returns the result of an external execution: a text as it is, any other value as JSON.
+func result(_ calls.Kept, a agui.Answer) (string, error) {
+	value := gjson.ParseBytes(a.Payload)
+	switch {
+	case !value.Exists():
+		return "null", nil
+	case value.Type == gjson.String && !agui.ValidJSON([]byte(value.Str)):
+		return value.Str, nil
+	}
+	return string(agui.AppendCompact(nil, a.Payload)), nil
+}
+
+// question returns what a call asks.
+func (d *Dialect) question(c agui.Call) calls.Question {
 	args := gjson.Result{}
 	if agui.ValidJSON([]byte(c.Args)) {
 		args = gjson.Parse(c.Args)
 	}
-	reason, message, schema := "tool_call", fmt.Sprintf("The agent asks to call the tool %s.", c.Name), confirmSchema
-	switch k {
-	case input:
-		reason, message, schema = "input_required", fmt.Sprintf("The agent wants input for the tool %s.", c.Name), inputSchema(c.Name, args)
-	case feedback:
-		reason, message, schema = "input_required", questions(args), feedbackSchema(args)
-	case external:
-		reason, message, schema = "input_required", fmt.Sprintf("The agent waits for the result of the tool %s.", c.Name), ""
+	q := calls.Question{Kind: confirm, Reason: "input_required", Call: c.ID}
+	switch {
+	case c.Name == askUser:
+		q.Kind, q.Message, q.Schema = feedback, questions(args), feedbackSchema(args)
+	case c.Name == getUserInput, d.o.Input.Match(c.Name):
+		if q.Kind = input; c.Name == getUserInput {
+			q.Kind = fields
+		}
+		q.Message, q.Schema = "The agent wants input for the tool "+c.Name+".", inputSchema(c.Name, args)
+	case d.o.External.Match(c.Name):
+		q.Kind, q.Message = external, calls.WaitsFor(c.Name)
+	default:
+		q.Reason, q.Message, q.Schema, q.Runs = "tool_call", calls.AsksToCall(c.Name), confirmSchema, c.ID
 	}
-	o := kit.AppendText([]byte{'{'}, "reason", reason)
-	o = kit.AppendText(kit.AppendText(o, "message", message), "toolCallId", c.ID)
-	if schema != "" {
-		o = kit.AppendMember(o, `"responseSchema"`, schema)
-	}
-	return agui.Interrupt{
-		Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID},
-		Private: agui.MustMarshal(kept{Kind: k, Call: c.ID, Tool: c.Name, Twice: twice}),
-	}
+	return q
 }
 
 // inputSchema is that of {"values":{..}}. get_user_input says its fields; another tool has those of
 // its arguments, and agno takes others too.
 func inputSchema(tool string, args gjson.Result) string {
-	fields := []byte{'{'}
+	list := []byte{'{'}
 	field := func(name, description string) {
 		one := []byte{'{'}
 		if description != "" {
 			one = kit.AppendText(one, "description", description)
 		}
-		fields = kit.AppendMember(fields, string(agui.AppendString(nil, name)), string(append(one, '}')))
+		list = kit.AppendMember(list, string(agui.AppendString(nil, name)), string(append(one, '}')))
 	}
 	seen := map[string]bool{}
 	if tool == getUserInput {
@@ -117,7 +119,7 @@ func inputSchema(tool string, args gjson.Result) string {
 			return true
 		})
 	}
-	return `{"type":"object","properties":{"values":{"type":"object","properties":` + string(append(fields, '}')) + `}},"required":["values"],"additionalProperties":false}`
+	return `{"type":"object","properties":{"values":{"type":"object","properties":` + string(append(list, '}')) + `}},"required":["values"],"additionalProperties":false}`
 }
 
 // feedbackSchema returns the schema of {"selections":{..}}: the labels that each question of
