@@ -88,11 +88,11 @@ func TestStrippedPauseIsResumed(t *testing.T) {
 	key := recordKey("/", "t")
 	rec, _ := g.store.Load(t.Context(), key, "")
 	p := *rec.Pause
-	if err := g.store.Close(t.Context(), key, p.ID, store.Result{How: store.Withdrawn}); err != nil {
+	if _, err := g.store.Do(t.Context(), key, store.Close{PauseID: p.ID, Result: store.Result{How: store.Withdrawn}}); err != nil {
 		t.Fatal(err)
 	}
 	p.ID, p.Messages, p.State, p.Stripped = "stripped", nil, nil, true
-	if err := g.store.Open(t.Context(), key, "", p); err != nil {
+	if _, err := g.store.Do(t.Context(), key, store.Ask{Pause: p}); err != nil {
 		t.Fatal(err)
 	}
 	wantTypes(t, g.do(`{"threadId":"t","runId":"r2","messages":[`+oldUser+`],"resume":[`+yes("n1~id1")+`]}`), "RUN_STARTED STATE_DELTA MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")

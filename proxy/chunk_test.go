@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/translate"
 )
@@ -104,20 +103,15 @@ type heldStore struct {
 	free chan struct{}
 }
 
-func (s heldStore) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
-	select {
-	case <-s.free:
-	case <-ctx.Done():
+func (s heldStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	switch step.(type) {
+	case store.Ask, store.Finish:
+		select {
+		case <-s.free:
+		case <-ctx.Done():
+		}
 	}
-	return s.Store.Open(ctx, key, owner, p)
-}
-
-func (s heldStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
-	select {
-	case <-s.free:
-	case <-ctx.Done():
-	}
-	return s.Store.Finish(ctx, key, token, r, next)
+	return s.Store.Do(ctx, key, step)
 }
 
 // begun sends a run and reads the first line of its answer that is one.

@@ -244,37 +244,32 @@ type scriptedStore struct {
 	finish  func() error
 }
 
-func (s *scriptedStore) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
-	err := s.Store.Claim(ctx, key, pauseID, token, digest, lease)
-	if s.claim != nil {
-		return s.claim(err)
-	}
-	return err
-}
-
-func (s *scriptedStore) Release(ctx context.Context, key store.Key, token string) error {
-	if s.release != nil {
-		return s.release()
-	}
-	return s.Store.Release(ctx, key, token)
-}
-
-func (s *scriptedStore) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
-	if s.renew != nil {
-		if err := s.renew(ctx); err != nil {
-			return err
+func (s *scriptedStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	var instead error
+	switch step.(type) {
+	case store.Claim:
+		done, err := s.Store.Do(ctx, key, step)
+		if s.claim != nil {
+			err = s.claim(err)
+		}
+		return done, err
+	case store.Release:
+		if s.release != nil {
+			return store.Done{}, s.release()
+		}
+	case store.Renew:
+		if s.renew != nil {
+			instead = s.renew(ctx)
+		}
+	case store.Finish:
+		if s.finish != nil {
+			instead = s.finish()
 		}
 	}
-	return s.Store.Renew(ctx, key, token, lease)
-}
-
-func (s *scriptedStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
-	if s.finish != nil {
-		if err := s.finish(); err != nil {
-			return err
-		}
+	if instead != nil {
+		return store.Done{}, instead
 	}
-	return s.Store.Finish(ctx, key, token, r, next)
+	return s.Store.Do(ctx, key, step)
 }
 
 // TestClaimIsNotRenewedAfterItsRun: the store hangs while the run ends, so a Renew is under way; it
@@ -459,12 +454,13 @@ type racing struct {
 	first func()
 }
 
-func (s *racing) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
-	if do := s.first; do != nil {
+func (s *racing) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	if _, claims := step.(store.Claim); claims && s.first != nil {
+		do := s.first
 		s.first = nil
 		do()
 	}
-	return s.Store.Claim(ctx, key, pauseID, token, digest, lease)
+	return s.Store.Do(ctx, key, step)
 }
 
 // TestRunThatLostTheClaimIsJudgedAfresh: nothing of the resume that it was going to be stays with

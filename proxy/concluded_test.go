@@ -73,8 +73,8 @@ type watcher struct {
 	plain []bool // whether they may still come to a question
 }
 
-func (w *watcher) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
-	if strings.HasPrefix(n.ID, "reused ") {
+func (w *watcher) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	if remember, is := step.(store.Remember); is && strings.HasPrefix(remember.Note.ID, "reused ") {
 		b := w.lives()
 		b.mu.Lock()
 		for l := range b.live {
@@ -82,7 +82,7 @@ func (w *watcher) Remember(ctx context.Context, key store.Key, n store.Note, mos
 		}
 		b.mu.Unlock()
 	}
-	return w.Store.Remember(ctx, key, n, most)
+	return w.Store.Do(ctx, key, step)
 }
 
 // TestRunThatHasEndedComesToNoQuestion: while what a run has left is saved, which may take its

@@ -303,7 +303,7 @@ func (c *chatter) reply(n int, yes, words bool, end string) {
 
 // open is the record of the thread that waits, and its key.
 func (c *chatter) open() (store.Key, *agui.Pause) {
-	page, err := c.store.Waiting(c.t.Context(), store.Query{Limit: store.MaxPage})
+	page, err := c.store.List(c.t.Context(), store.Query{Limit: store.MaxPage})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -6,9 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -25,44 +23,9 @@ func (c *stepped) did(name string) {
 	c.steps = append(c.steps, name)
 }
 
-func (c *stepped) Open(ctx context.Context, k store.Key, owner string, p agui.Pause) error {
-	c.did("open")
-	return c.Store.Open(ctx, k, owner, p)
-}
-
-func (c *stepped) Decide(ctx context.Context, k store.Key, pauseID string, list []agui.Decision) error {
-	c.did("decide")
-	return c.Store.Decide(ctx, k, pauseID, list)
-}
-
-func (c *stepped) Claim(ctx context.Context, k store.Key, pauseID, token, digest string, lease time.Duration) error {
-	c.did("claim")
-	return c.Store.Claim(ctx, k, pauseID, token, digest, lease)
-}
-
-func (c *stepped) Finish(ctx context.Context, k store.Key, token string, r store.Result, next *agui.Pause) error {
-	c.did("finish")
-	return c.Store.Finish(ctx, k, token, r, next)
-}
-
-func (c *stepped) Release(ctx context.Context, k store.Key, token string) error {
-	c.did("release")
-	return c.Store.Release(ctx, k, token)
-}
-
-func (c *stepped) Close(ctx context.Context, k store.Key, pauseID string, r store.Result) error {
-	c.did("close")
-	return c.Store.Close(ctx, k, pauseID, r)
-}
-
-func (c *stepped) Occupy(ctx context.Context, k store.Key, token string, lease time.Duration) error {
-	c.did("occupy")
-	return c.Store.Occupy(ctx, k, token, lease)
-}
-
-func (c *stepped) Remember(ctx context.Context, k store.Key, n store.Note, most int) error {
-	c.did("remember")
-	return c.Store.Remember(ctx, k, n, most)
+func (c *stepped) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	c.did(store.NameOf(step))
+	return c.Store.Do(ctx, key, step)
 }
 
 // TestStepsOfADecision: a desk costs a run that its chat answers no step of the store, and one that

@@ -158,7 +158,7 @@ func TestAnswerOnAnotherThread(t *testing.T) {
 		g.do(input("t", "r2", resumeWith(yes(id))))
 		h := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t9"})
 		note := store.Note{ID: "gone", Text: agui.MustMarshal(ledger.Place{Key: recordKey("/", "t"), Pause: "gone"})}
-		if err := g.store.Remember(t.Context(), h.indexKey(ledger.ByQuestion, "n1~AAAAAAAAAAAA"), note, 8); err != nil {
+		if _, err := g.store.Do(t.Context(), h.indexKey(ledger.ByQuestion, "n1~AAAAAAAAAAAA"), store.Remember{Note: note, Most: 8}); err != nil {
 			t.Fatal(err)
 		}
 		wantTypes(t, g.do(input("t2", "r2", resumeWith(yes("n1~AAAAAAAAAAAA")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
@@ -597,7 +597,7 @@ func TestOneQuestionOnTwoThreads(t *testing.T) {
 	})
 	g.do(input("t", "r1", ""))
 	waiting := func() []store.Row {
-		page, err := g.store.Waiting(t.Context(), store.Query{})
+		page, err := g.store.List(t.Context(), store.Query{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1028,9 +1028,11 @@ type noting struct {
 	note func(store.Note)
 }
 
-func (s *noting) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
-	s.note(n)
-	return s.Store.Remember(ctx, key, n, most)
+func (s *noting) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	if remember, is := step.(store.Remember); is {
+		s.note(remember.Note)
+	}
+	return s.Store.Do(ctx, key, step)
 }
 
 // TestWordsBesideAnOldAnswerOnALockedThread: beside words a client repeats its answer to an older

@@ -426,65 +426,58 @@ func (c *tally) ended(p *agui.Pause, token string) {
 	}
 }
 
+// finished counts what a Finish of the pause has done.
+func (c *tally) finished(step store.Finish, p *agui.Pause) {
+	switch step.Result.How {
+	case store.Doubtful:
+		c.did("doubt", p.ID, "")
+	case store.Lost:
+		c.did("lost", p.ID, "")
+	default:
+		c.ended(p, step.Token)
+	}
+	if step.Next != nil {
+		c.did("opened", step.Next.ID, "")
+	}
+}
+
 // A countedStore tells a tally of the steps that it has done.
 type countedStore struct {
 	store.Store
 	tally *tally
 }
 
-func (s countedStore) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
-	err := s.Store.Open(ctx, key, owner, p)
-	if err == nil {
-		s.tally.did("opened", p.ID, "")
+func (s countedStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	var before store.Record
+	switch step.(type) {
+	case store.Finish, store.Close:
+		before = s.load(ctx, key)
 	}
-	return err
-}
-
-func (s countedStore) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
-	err := s.Store.Claim(ctx, key, pauseID, token, digest, lease)
-	if err == nil {
-		s.tally.did("claimed", pauseID, token)
+	done, err := s.Store.Do(ctx, key, step)
+	if err != nil {
+		return done, err
 	}
-	return err
-}
-
-func (s countedStore) Release(ctx context.Context, key store.Key, token string) error {
-	err := s.Store.Release(ctx, key, token)
-	if rec := s.load(ctx, key); err == nil && rec.Pause != nil {
-		s.tally.did("released", rec.Pause.ID, token)
+	switch step := step.(type) {
+	case store.Ask:
+		s.tally.did("opened", step.Pause.ID, "")
+	case store.Claim:
+		s.tally.did("claimed", step.PauseID, step.Token)
+	case store.Release:
+		if rec := s.load(ctx, key); rec.Pause != nil {
+			s.tally.did("released", rec.Pause.ID, step.Token)
+		}
+	case store.Finish:
+		if before.Pause != nil && before.Token == step.Token { // a repeated one was counted
+			s.tally.finished(step, before.Pause)
+		}
+	case store.Close:
+		if step.Result.How == store.Doubtful {
+			s.tally.did("doubt", step.PauseID, "") // once, also if a Finish has said so
+		} else {
+			s.tally.ended(before.Pause, "closed")
+		}
 	}
-	return err
-}
-
-func (s countedStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
-	before := s.load(ctx, key)
-	err := s.Store.Finish(ctx, key, token, r, next)
-	if err != nil || before.Pause == nil || before.Token != token {
-		return err // a repeated one was counted
-	}
-	switch r.How {
-	case store.Doubtful:
-		s.tally.did("doubt", before.Pause.ID, "")
-	case store.Lost:
-		s.tally.did("lost", before.Pause.ID, "")
-	default:
-		s.tally.ended(before.Pause, token)
-	}
-	if next != nil {
-		s.tally.did("opened", next.ID, "")
-	}
-	return nil
-}
-
-func (s countedStore) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
-	before := s.load(ctx, key)
-	err := s.Store.Close(ctx, key, pauseID, r)
-	if err == nil && r.How == store.Doubtful {
-		s.tally.did("doubt", pauseID, "") // once, also if a Finish has said so
-	} else if err == nil {
-		s.tally.ended(before.Pause, "closed")
-	}
-	return err
+	return done, nil
 }
 
 func (s countedStore) load(ctx context.Context, key store.Key) store.Record {

@@ -3,10 +3,9 @@ package proxy
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
-	"time"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -33,48 +32,11 @@ func (f *faults) Load(ctx context.Context, key store.Key, owner string) (rec sto
 	return rec, nil
 }
 
-func (f *faults) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
-	return f.step("Open", func() error { return f.Store.Open(ctx, key, owner, p) })
-}
-
-func (f *faults) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
-	return f.step("Remember", func() error { return f.Store.Remember(ctx, key, n, most) })
-}
-
-func (f *faults) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
-	return f.step("Claim", func() error { return f.Store.Claim(ctx, key, pauseID, token, digest, lease) })
-}
-
-func (f *faults) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
-	return f.step("Renew", func() error { return f.Store.Renew(ctx, key, token, lease) })
-}
-
-func (f *faults) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
-	return f.step("Finish", func() error { return f.Store.Finish(ctx, key, token, r, next) })
-}
-
-func (f *faults) Release(ctx context.Context, key store.Key, token string) error {
-	return f.step("Release", func() error { return f.Store.Release(ctx, key, token) })
-}
-
-func (f *faults) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
-	return f.step("Close", func() error { return f.Store.Close(ctx, key, pauseID, r) })
-}
-
-func (f *faults) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) error {
-	return f.step("Occupy", func() error { return f.Store.Occupy(ctx, key, token, lease) })
-}
-
-func (f *faults) Contest(ctx context.Context, key store.Key, pauseID string) error {
-	return f.step("Contest", func() error { return f.Store.Contest(ctx, key, pauseID) })
-}
-
-func (f *faults) Decide(ctx context.Context, key store.Key, pauseID string, list []agui.Decision) error {
-	return f.step("Decide", func() error { return f.Store.Decide(ctx, key, pauseID, list) })
-}
-
-func (f *faults) See(ctx context.Context, key store.Key, pauseID string) error {
-	return f.step("See", func() error { return f.Store.See(ctx, key, pauseID) })
+func (f *faults) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	var done store.Done
+	name := store.NameOf(step)
+	err := f.step(strings.ToUpper(name[:1])+name[1:], func() (err error) { done, err = f.Store.Do(ctx, key, step); return err })
+	return done, err
 }
 
 func (f *faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {

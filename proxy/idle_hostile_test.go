@@ -85,13 +85,19 @@ func TestEndAtTheMomentOfSilence(t *testing.T) {
 // A goneOn store has given a claim up for lost when its run ends: another question is open.
 type goneOn struct{ store.Store }
 
-func (g goneOn) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
+func (g goneOn) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	finish, is := step.(store.Finish)
+	if !is {
+		return g.Store.Do(ctx, key, step)
+	}
 	other := agui.Pause{ID: "other", Dialect: "fake", Digest: "d", Finish: []byte(finished)}
 	other.Interrupts = []agui.Interrupt{{ID: "o1", Native: "o1", Object: []byte(`{"id":"o1","reason":"confirmation"}`)}}
-	if err := g.Store.Finish(ctx, key, token, store.Result{How: store.Finished, Finish: []byte(finished)}, &other); err != nil {
-		return fmt.Errorf("in the test: %w", err)
+	finish.Result, finish.Next = store.Result{How: store.Finished, Finish: []byte(finished)}, &other
+	done, err := g.Store.Do(ctx, key, finish)
+	if err != nil {
+		return done, fmt.Errorf("in the test: %w", err)
 	}
-	return store.ErrStale
+	return done, store.ErrStale
 }
 
 // TestQuestionThatStandsAlreadyIsTold: a run asks, but another question is open by then.

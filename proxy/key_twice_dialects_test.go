@@ -183,7 +183,7 @@ func (c *chatter) free() {
 	if p == nil {
 		return // auto does not know that it asks (Mastra)
 	}
-	if err := c.store.Close(c.t.Context(), key, p.ID, store.Result{How: store.Withdrawn, Seen: p.Seen}); err != nil {
+	if _, err := c.store.Do(c.t.Context(), key, store.Close{PauseID: p.ID, Result: store.Result{How: store.Withdrawn, Seen: p.Seen}}); err != nil {
 		c.t.Fatal(err)
 	}
 	c.pending = ""

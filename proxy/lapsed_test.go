@@ -179,24 +179,18 @@ type unheard struct {
 	first *sync.Once
 }
 
-func (h unheard) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
-	defer time.Sleep(2 * time.Second)
-	return h.Store.Claim(ctx, key, pauseID, token, digest, lease)
-}
-
-func (h unheard) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) error {
-	if h.away.Load() {
-		<-ctx.Done()
-		return ctx.Err()
+func (h unheard) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	switch step.(type) {
+	case store.Claim:
+		defer time.Sleep(2 * time.Second)
+	case store.Renew, store.Occupy:
+		if h.away.Load() {
+			<-ctx.Done()
+			return store.Done{}, ctx.Err()
+		}
+		if store.NameOf(step) == "occupy" {
+			defer h.first.Do(func() { time.Sleep(2 * time.Second) })
+		}
 	}
-	return h.Store.Renew(ctx, key, token, lease)
-}
-
-func (h unheard) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) error {
-	if h.away.Load() {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	defer h.first.Do(func() { time.Sleep(2 * time.Second) })
-	return h.Store.Occupy(ctx, key, token, lease)
+	return h.Store.Do(ctx, key, step)
 }

@@ -123,14 +123,14 @@ func TestAnothersThread(t *testing.T) {
 		"in doubt": func(g *rig, id string) {
 			key := recordKey("/", "t")
 			rec, _ := g.store.Load(g.t.Context(), key, "")
-			if err := g.store.Claim(g.t.Context(), key, rec.Pause.ID, "token", "digest", 0); err != nil {
+			if _, err := g.store.Do(g.t.Context(), key, store.Claim{PauseID: rec.Pause.ID, Token: "token", Digest: "digest"}); err != nil {
 				g.t.Fatal(err)
 			}
 		},
 		"claimed": func(g *rig, id string) {
 			key := recordKey("/", "t")
 			rec, _ := g.store.Load(g.t.Context(), key, "")
-			if err := g.store.Claim(g.t.Context(), key, rec.Pause.ID, "token", "digest", LeaseTime); err != nil {
+			if _, err := g.store.Do(g.t.Context(), key, store.Claim{PauseID: rec.Pause.ID, Token: "token", Digest: "digest", Lease: LeaseTime}); err != nil {
 				g.t.Fatal(err)
 			}
 		},

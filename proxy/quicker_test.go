@@ -33,7 +33,7 @@ func TestClaimThatIsAlwaysRefused(t *testing.T) {
 				s.claim = func(err error) error {
 					if err == nil {
 						if rec, _ := s.Load(t.Context(), recordKey("/", "t"), ""); rec.Token != "" {
-							_ = s.Store.Release(t.Context(), recordKey("/", "t"), rec.Token)
+							_, _ = s.Store.Do(t.Context(), recordKey("/", "t"), store.Release{Token: rec.Token})
 						}
 					}
 					return refused

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -21,9 +20,11 @@ type notedStore struct {
 	finished chan struct{}
 }
 
-func (s notedStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
-	defer close(s.finished)
-	return s.Store.Finish(ctx, key, token, r, next)
+func (s notedStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	if _, ends := step.(store.Finish); ends {
+		defer close(s.finished)
+	}
+	return s.Store.Do(ctx, key, step)
 }
 
 // A stalledClient reads nothing any more: the first heartbeat waits for it.

@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/memory"
 	"holdpoint/store/storetest"
@@ -391,9 +390,12 @@ func TestDrainWhileTheStoreHangs(t *testing.T) {
 // hangs is a store that takes no end of a claim and says nothing.
 type hangs struct{ store.Store }
 
-func (h hangs) Finish(ctx context.Context, _ store.Key, _ string, _ store.Result, _ *agui.Pause) error {
-	<-ctx.Done()
-	return ctx.Err()
+func (h hangs) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	if _, ends := step.(store.Finish); ends {
+		<-ctx.Done()
+		return store.Done{}, ctx.Err()
+	}
+	return h.Store.Do(ctx, key, step)
 }
 
 func TestStoreDown(t *testing.T) {
@@ -443,28 +445,22 @@ func (d *downStore) Load(ctx context.Context, key store.Key, owner string) (stor
 	return d.Store.Load(ctx, key, owner)
 }
 
-func (d *downStore) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
-	switch {
-	case d.open:
-		return errDown
-	case d.full:
-		return store.ErrFull
+func (d *downStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	var fails bool
+	switch step.(type) {
+	case store.Ask:
+		if fails = d.open; !fails && d.full {
+			return store.Done{}, store.ErrFull
+		}
+	case store.Claim:
+		fails = d.claim
+	case store.Finish:
+		fails = d.finish
 	}
-	return d.Store.Open(ctx, key, owner, p)
-}
-
-func (d *downStore) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) error {
-	if d.claim {
-		return errDown
+	if fails {
+		return store.Done{}, errDown
 	}
-	return d.Store.Claim(ctx, key, pauseID, token, digest, lease)
-}
-
-func (d *downStore) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) error {
-	if d.finish {
-		return errDown
-	}
-	return d.Store.Finish(ctx, key, token, r, next)
+	return d.Store.Do(ctx, key, step)
 }
 
 // A stuckLog is a log of which somebody holds up the lines that begin so.

@@ -123,7 +123,7 @@ func (f callFamily) ends(now *time.Time) map[string]func(g *rig, asked string) {
 			if err != nil || rec.Pause == nil {
 				g.t.Fatal(err, rec)
 			}
-			if err := g.store.Close(g.t.Context(), recordKey("/", "t"), rec.Pause.ID, store.Result{How: how, Seen: rec.Pause.Seen, Door: "desk"}); err != nil {
+			if _, err := g.store.Do(g.t.Context(), recordKey("/", "t"), store.Close{PauseID: rec.Pause.ID, Result: store.Result{How: how, Seen: rec.Pause.Seen, Door: "desk"}}); err != nil {
 				g.t.Fatal(err)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -14,8 +13,13 @@ type openingStore struct {
 	open func(done func() error) error
 }
 
-func (s *openingStore) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) error {
-	return s.open(func() error { return s.Store.Open(ctx, key, owner, p) })
+func (s *openingStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	if _, asks := step.(store.Ask); !asks {
+		return s.Store.Do(ctx, key, step)
+	}
+	var done store.Done
+	err := s.open(func() (err error) { done, err = s.Store.Do(ctx, key, step); return err })
+	return done, err
 }
 
 // TestQuestionWithoutAReplyOfTheStore: the store was not heard, so the question is not told. It may

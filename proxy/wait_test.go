@@ -260,7 +260,7 @@ func TestDoubtIsToldThoughItsCloseHasNoReply(t *testing.T) {
 				})
 				b.post(input("t", "r1", ""))
 				rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")
-				if err := b.store.Claim(t.Context(), recordKey("/", "t"), rec.Pause.ID, "token", "digest", time.Second); err != nil {
+				if _, err := b.store.Do(t.Context(), recordKey("/", "t"), store.Claim{PauseID: rec.Pause.ID, Token: "token", Digest: "digest", Lease: time.Second}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Minute)

@@ -65,7 +65,7 @@ type Result struct {
 	Door string `json:"door,omitempty"`
 	By   string `json:"by,omitempty"`
 	// Unseen: the run that ended so had no client, and the chat has not caught up with it; see
-	// Store.See.
+	// See.
 	Unseen bool `json:"unseen,omitempty"`
 	// Receipt is a digest of the arguments of Finish. By it the store recognises a repeated call.
 	// Nobody else reads it.
@@ -84,8 +84,8 @@ type Given struct {
 	Status agui.Status `json:"status"`
 	Says   string      `json:"says,omitempty"`   // approved or denied, where the dialect knew
 	Edited bool        `json:"edited,omitempty"` // the yes was to other arguments than those asked about
-	// Payload is the answer's value; nil if there was none, or if it was too large to keep. Digest is
-	// that of the answer all the same, see agui.Answer.AnsweredDigest.
+	// Payload is the answer's value; nil if there was none, or if it was too large to keep. Digest
+	// is that of the answer all the same, see agui.Answer.AnsweredDigest.
 	Payload json.RawMessage `json:"payload,omitempty"`
 	Digest  string          `json:"digest,omitempty"`
 }
@@ -114,9 +114,9 @@ type Record struct {
 	// the lease has lapsed.
 	Doubt   *Result   `json:"doubt,omitempty"`
 	Results []*Result `json:"results,omitempty"` // newest first, bounded
-	Busy    []Busy    `json:"busy,omitempty"`    // runs that go on without their clients, see Store.Occupy
+	Busy    []Busy    `json:"busy,omitempty"`    // runs that go on without their clients, see Occupy
 	Outbox  *Outbox   `json:"outbox,omitempty"`
-	// Notes are those of a key that is of no thread, newest first; see Store.Remember. A thread has
+	// Notes are those of a key that is of no thread, newest first; see Remember. A thread has
 	// them for calls that its streams left to the client, and for calls whose ids began again.
 	Notes []Note `json:"notes,omitempty"`
 	// Now is the store's clock at the time of the Load; it is not stored.
@@ -135,8 +135,8 @@ type Note struct {
 	ID   string          `json:"id"`
 	Text json.RawMessage `json:"text"`
 	At   time.Time       `json:"at"` // by the store's clock
-	// Leads reports that the note leads to a pause. It is known for as long as a pause that was opened
-	// then can be, with what becomes of it.
+	// Leads reports that the note leads to a pause. It is known for as long as a pause that was
+	// opened then can be, with what becomes of it.
 	Leads bool `json:"leads,omitempty"`
 }
 

@@ -185,6 +185,25 @@ type Sent struct {
 	Failed bool
 }
 
+// NoticesOf returns the notices of a step.
+func NoticesOf(s Step) []Notice {
+	switch s := s.(type) {
+	case Ask:
+		return s.Notices
+	case Decide:
+		return s.Notices
+	case Claim:
+		return s.Notices
+	case Finish:
+		return s.Notices
+	case Release:
+		return s.Notices
+	case Close:
+		return s.Notices
+	}
+	return nil
+}
+
 func (Ask) step() string      { return "open" }
 func (Decide) step() string   { return "decide" }
 func (Claim) step() string    { return "claim" }

@@ -14,8 +14,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"holdpoint/internal/agui"
 )
 
 // Key names a record: a hash over tenant, route, path and thread, made by proxy.
@@ -52,8 +50,8 @@ const DefaultRecordBytes = 1 << 20
 // engine allows that.
 //
 // An error that is not one of the above means that the store could not be asked. Nobody then knows
-// whether the step was done. A caller may make the same call again: Open, Claim, Finish and Release
-// recognise a repeated call and return nil, as the comments say. These are such errors too, and do
+// whether the step was done. A caller may do the same step again: Ask, Claim, Finish and Release
+// recognise a repeated one and return nil, as their comments say. These are such errors too, and do
 // nothing:
 //
 //   - a context that is already done; whoever must write although the client has left passes a
@@ -86,149 +84,31 @@ type Store interface {
 	// a zero Record with Now, and with the owner if one is given. If owner is not "", it becomes
 	// the owner of a thread that has none, in the same step, with or without a record. Of several
 	// callers that come at once, one becomes the owner. All are told who it is. An open pause that
-	// it returns is as safe as one that Open has returned for, so it may be told.
+	// it returns is as safe as that of an Ask that is done, so it may be told.
 	Load(ctx context.Context, key Key, owner string) (Record, error)
 
 	// Do does a step, and returns what it came to, also with an error. The comments of the steps
 	// say which errors there are.
 	Do(ctx context.Context, key Key, step Step) (Done, error)
 
-	// Open creates the pause for owner, the one that Load was called with. The store sets p.Opened.
-	// A second call with the id of the open pause is the same Open: it returns nil and changes
-	// nothing. The errors:
-	//
-	//   - ErrExists: another pause is open or claimed, or p.ID was used before;
-	//   - ErrFull: there is no room without giving up a pause;
-	//   - ErrShare: the pauses from p.From have their share of the room;
-	//   - ErrOwner: the thread belongs to another owner.
-	//
-	// The store may give up the Messages and the State of an open pause for room, now or later. The
-	// pause is Stripped then. A pause in doubt gives way to the new one, and its result stays, as
-	// Doubtful.
-	//
-	// A thread without an owner is given to owner in the same step. Load alone is not enough: a run
-	// may last for hours, and until it pauses nothing keeps its owner from being evicted. A
-	// stranger who fills the store with threads and asks first would then get the question.
-	//
-	// Open returns before the client is told of the pause. A resume can arrive within a millisecond
-	// after that. If the store could not be asked, the pause may be open all the same, and a later
-	// Load may return it.
-	Open(ctx context.Context, key Key, owner string, p agui.Pause) error
-
-	// Decide notes decisions on questions of the open pause, all of them or none. The store sets
-	// their At. The first one on a question stands: nothing takes it back while the pause is open,
-	// and Claim holds to it. A decision that stands already, with the same Digest, is the same one:
-	// it is no error, and what stands of it is left as it is. That is told also of a pause that is
-	// claimed, in doubt or ended. The errors:
-	//
-	//   - ErrConflict: a question is decided otherwise, or the pause is claimed, in doubt or has
-	//     ended, and not all of these stand in it;
-	//   - ErrNotFound: the store does not know the pause, or only its tombstone, or the pause has
-	//     no such question.
-	//
-	// Decide returns before anybody is told that the decision counts, and is as safe then as Claim.
-	Decide(ctx context.Context, key Key, pauseID string, list []agui.Decision) error
-
-	// Claim takes the open pause to resume it. The caller makes token for this one claim, of 128
-	// random bits. A second call with the same token and digest is the same claim: it returns nil
-	// with a new lease, also if the lease had lapsed. The errors:
-	//
-	//   - ErrReplay: the pause is claimed or has ended with the same digest;
-	//   - ErrConflict: it is claimed or has ended with another digest, or has ended without an
-	//     answer, or is in doubt, with whatever digest, because nobody knows what the backend did;
-	//   - ErrStale: a decision stands that the digest, see MarshalAnswers, does not have. It may
-	//     have come a moment ago. Nothing is claimed;
-	//   - ErrNotFound: the store does not know the pause, or only its tombstone.
-	//
-	// Claim returns before the backend is sent anything. Of two equal clicks only one may reach it.
-	Claim(ctx context.Context, key Key, pauseID, token, digest string, lease time.Duration) error
-
-	// Renew prolongs the claim while the exchange with the backend lives. The lease runs from now.
-	// A lapsed lease is renewed too if nobody has acted on it. ErrStale: the token is not the claim
-	// any more.
-	Renew(ctx context.Context, key Key, token string, lease time.Duration) error
-
-	// Finish ends the claimed pause in one step. In the result the store sets PauseID, IDs, Digest,
-	// Next, Pause, At and Receipt. If the run paused again, next is that pause, with a fresh id,
-	// and is opened in the same step.
-	//
-	// Finish also works after the lease has lapsed, unless something else began. ErrStale says that
-	// it did: the doubt was told and closed, or gave way, or another Finish or a Release was first.
-	// A second call with the same token, the same result and the same next.ID returns nil, however
-	// much has happened since. With another result it is ErrStale.
-	//
-	// A result whose How is Doubtful has no next. It leaves the pause InDoubt, to be told once, and
-	// waits in Record.Doubt. The claim is over then.
-	Finish(ctx context.Context, key Key, token string, r Result, next *agui.Pause) error
-
-	// Release makes the claimed pause open again, with its old Opened. ErrStale is as for Finish. A
-	// second call after a success returns nil, as long as nobody claimed the pause since.
-	Release(ctx context.Context, key Key, token string) error
-
-	// Close ends an open or in-doubt pause without an answer. The store sets PauseID, IDs, Digest
-	// (of the answers in doubt), Pause and At. It takes what r leaves empty from Record.Doubt.
-	// ErrExists: the pause is claimed, or it is Withdrawn and was answered meanwhile: it is in
-	// doubt, and nobody takes an answer back that the backend may have acted on. ErrNotFound: it is
-	// not the record's pause any more. Of several callers that close it at once, one gets nil, and
-	// that one tells the client.
-	Close(ctx context.Context, key Key, pauseID string, r Result) error
-
-	// Occupy notes that a run of the thread goes on without its client, so that no replica begins
-	// another one beside it. The caller makes token for this run. The same token again renews the
-	// lease; a lease of 0 or less says that the run has ended. Whatever has become of a token, that
-	// is no error. ErrFull: MaxBusy runs go on already. It changes nothing but Record.Busy, and
-	// gives the thread to nobody.
-	Occupy(ctx context.Context, key Key, token string, lease time.Duration) error
-
-	// Contest notes in the pause that another run of the thread came to another question meanwhile:
-	// agui.Pause.Contested. It holds until the pause ends, and for the pause that Finish opens
-	// next: the other run may have asked before or behind that. A call for a pause that has it
-	// already returns nil. ErrNotFound: it is not the record's pause any more. It changes nothing
-	// else.
-	Contest(ctx context.Context, key Key, pauseID string) error
-
-	// See notes that the chat has caught up with what it has missed: Result.Unseen is no more. A
-	// second call, or one for a result that is not known, is no error.
-	See(ctx context.Context, key Key, pauseID string) error
-
-	// Remember notes something under a key that is of no thread: what is worth to know of earlier
-	// threads, or which thread holds a question. Load returns the notes. The store sets n.At. A
-	// note with the same id gives way, and of all the newest are kept: most, which is 1 to
-	// MaxNotes. It is no error if the key is of a thread, and changes nothing else of that. The
-	// record is forgotten when nothing has been noted in it, and nobody has loaded it, for as long
-	// as a thread that has ended is known, and for NoteAge. If a note leads to a pause (n.Leads),
-	// it is known for as long as that pause and its result can be, and for at least nine tenths of
-	// that since it was loaded. A store without room may forget it sooner. Remember returns when
-	// the note is as safe as a pause that Open has returned for.
-	Remember(ctx context.Context, key Key, n Note, most int) error
-
 	// Snapshots returns what is kept of the thread at a moment of the pause with this id. It is
 	// empty if nothing is kept, or not any more: a record that was loaded just before may have
 	// moved on.
 	Snapshots(ctx context.Context, key Key, pauseID string, at Moment) (Snapshots, error)
 
-	// Waiting lists the threads that wait: with an open, claimed or in-doubt pause. It returns a
-	// page at a time. The list may hold too much, never too little: it changes with the record or
-	// before it, and who acts on a row loads the record. A thread that is opened or ends while the
-	// pages are read may be missing or be there twice.
-	Waiting(ctx context.Context, q Query) (Page, error)
-
-	// Unsent lists the threads that have notices to send, by when they are due: q.Due is required,
-	// and Row.Opened is not set. The list may hold too much, never too little.
-	Unsent(ctx context.Context, q Query) (Page, error)
-
-	// Take gives the notices of a thread to its caller, to be sent within hold. It gives none if
-	// there are none, or if they are not due: somebody else has them, or they wait after a failure.
-	Take(ctx context.Context, key Key, hold time.Duration) (Taken, error)
-
-	// Sent strikes off the notices with these ids; one that is not there is no error. What is left
-	// is due after wait. failed says that the first of it was not taken, and counts that.
-	Sent(ctx context.Context, key Key, ids []string, wait time.Duration, failed bool) error
+	// List returns a page of the threads that wait: with an open, claimed or in-doubt pause. With
+	// q.Unsent it returns those that have notices to send. The list may hold too much, never too
+	// little: it changes with the record or before it, and who acts on a row loads the record. A
+	// thread that is opened or ends while the pages are read may be missing or be there twice.
+	List(ctx context.Context, q Query) (Page, error)
 }
 
 // A Query asks for a page of what waits. The zero value asks for the first hundred, the longest
 // waiting first.
 type Query struct {
+	// Unsent asks for the threads that have notices to send, by when they are due. Due is required
+	// then, and Row.Opened is not set.
+	Unsent bool
 	// Due, if it is not zero, asks for what is due by then, what is due first coming first: the end
 	// of a lease, or of the retention, or a pause from its last decision on. It may be earlier than
 	// the record says, never later.

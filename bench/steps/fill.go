@@ -26,7 +26,7 @@ func (s *Side) Fill(ctx context.Context, finished, open int) error {
 	if err := s.answered(ctx, ended, filledBytes); err != nil {
 		return err
 	}
-	if err := s.Store.Open(ctx, waits, "", pause(filledBytes)); err != nil {
+	if _, err := s.Store.Do(ctx, waits, store.Ask{Pause: pause(filledBytes)}); err != nil {
 		return err
 	}
 	if err := s.clone(ctx, ended, keys("ended", finished)); err != nil {
@@ -71,7 +71,7 @@ func (s *Side) filled(ctx context.Context, finished, open int) error {
 	}
 	waits := 0
 	for q := (store.Query{Limit: store.MaxPage}); ; {
-		page, err := s.Store.Waiting(ctx, q)
+		page, err := s.Store.List(ctx, q)
 		if err != nil {
 			return err
 		}

@@ -99,13 +99,13 @@ func seen() []agui.SeenMessage {
 // answered has a thread ask, and the answer carried out.
 func (s *Side) answered(ctx context.Context, key store.Key, bytes int) error {
 	p, t := pause(bytes), token()
-	if err := s.Store.Open(ctx, key, "", p); err != nil {
+	if _, err := s.Store.Do(ctx, key, store.Ask{Pause: p}); err != nil {
 		return err
 	}
-	if err := s.Store.Claim(ctx, key, p.ID, t, digest, lease); err != nil {
+	if _, err := s.Store.Do(ctx, key, store.Claim{PauseID: p.ID, Token: t, Digest: digest, Lease: lease}); err != nil {
 		return err
 	}
-	return s.Store.Finish(ctx, key, t, result(bytes), nil)
+	return do(ctx, s.Store, key, store.Finish{Token: t, Result: result(bytes)})
 }
 
 // Asking makes a thread with so many results, each with so many bytes of snapshots, that waits for
@@ -118,7 +118,7 @@ func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (loa
 		}
 	}
 	p := pause(bytes)
-	if err := s.Store.Open(ctx, key, "", p); err != nil {
+	if _, err := s.Store.Do(ctx, key, store.Ask{Pause: p}); err != nil {
 		return load, claim, err
 	}
 	rec, err := s.Store.Load(ctx, key, "")
@@ -138,11 +138,13 @@ func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (loa
 	}}
 	claim = Step{"Claim", func(ctx context.Context) (time.Duration, error) {
 		t := token()
-		took, err := timed(func() error { return s.Store.Claim(ctx, key, p.ID, t, digest, lease) })
+		took, err := timed(func() error {
+			return do(ctx, s.Store, key, store.Claim{PauseID: p.ID, Token: t, Digest: digest, Lease: lease})
+		})
 		if err != nil {
 			return 0, err
 		}
-		return took, s.Store.Release(ctx, key, t)
+		return took, do(ctx, s.Store, key, store.Release{Token: t})
 	}}
 	return load, claim, nil
 }
@@ -173,4 +175,10 @@ func (s *Side) Strange(ctx context.Context, results int) (Step, error) {
 		}
 		return took, err
 	}}, nil
+}
+
+// do does a step and returns its error alone.
+func do(ctx context.Context, s store.Store, key store.Key, step store.Step) error {
+	_, err := s.Do(ctx, key, step)
+	return err
 }

@@ -48,39 +48,47 @@ var stages = []struct {
 		_, err := s.Store.Load(ctx, KeyOf("new", rand.Int()), "")
 		return err
 	}},
-	{"Open", func(ctx context.Context, s *Side, v *visit) error { return s.Store.Open(ctx, v.key, "", v.pause) }},
+	{"Open", func(ctx context.Context, s *Side, v *visit) error {
+		return do(ctx, s.Store, v.key, store.Ask{Pause: v.pause})
+	}},
 	{"Snapshots", func(ctx context.Context, s *Side, v *visit) error {
 		_, err := s.Store.Snapshots(ctx, v.key, v.pause.ID, store.Asked)
 		return err
 	}},
 	{"Claim", claim},
-	{"Renew", func(ctx context.Context, s *Side, v *visit) error { return s.Store.Renew(ctx, v.key, v.token, lease) }},
-	{"Release", func(ctx context.Context, s *Side, v *visit) error { return s.Store.Release(ctx, v.key, v.token) }},
+	{"Renew", func(ctx context.Context, s *Side, v *visit) error {
+		return do(ctx, s.Store, v.key, store.Renew{Token: v.token, Lease: lease})
+	}},
+	{"Release", func(ctx context.Context, s *Side, v *visit) error {
+		return do(ctx, s.Store, v.key, store.Release{Token: v.token})
+	}},
 	{"", claim},
 	{"Finish", func(ctx context.Context, s *Side, v *visit) error {
-		return s.Store.Finish(ctx, v.key, v.token, result(filledBytes), nil)
+		return do(ctx, s.Store, v.key, store.Finish{Token: v.token, Result: result(filledBytes)})
 	}},
 	{"", func(ctx context.Context, s *Side, v *visit) error {
 		v.pause = pause(filledBytes)
-		return s.Store.Open(ctx, v.key, "", v.pause)
+		return do(ctx, s.Store, v.key, store.Ask{Pause: v.pause})
 	}},
 	{"Close", func(ctx context.Context, s *Side, v *visit) error {
-		return s.Store.Close(ctx, v.key, v.pause.ID, store.Result{How: store.Withdrawn})
+		return do(ctx, s.Store, v.key, store.Close{PauseID: v.pause.ID, Result: store.Result{How: store.Withdrawn}})
 	}},
 	{"Occupy", func(ctx context.Context, s *Side, v *visit) error {
-		return s.Store.Occupy(ctx, v.key, v.token, lease)
+		return do(ctx, s.Store, v.key, store.Occupy{Token: v.token, Lease: lease})
 	}},
-	{"", func(ctx context.Context, s *Side, v *visit) error { return s.Store.Occupy(ctx, v.key, v.token, 0) }},
-	{"Waiting", func(ctx context.Context, s *Side, _ *visit) error { return full(s.Store.Waiting(ctx, store.Query{})) }},
+	{"", func(ctx context.Context, s *Side, v *visit) error {
+		return do(ctx, s.Store, v.key, store.Occupy{Token: v.token})
+	}},
+	{"Waiting", func(ctx context.Context, s *Side, _ *visit) error { return full(s.Store.List(ctx, store.Query{})) }},
 	{"Waiting, by due", func(ctx context.Context, s *Side, _ *visit) error {
-		return full(s.Store.Waiting(ctx, store.Query{Due: time.Now().Add(10 * store.DefaultPauseRetention)}))
+		return full(s.Store.List(ctx, store.Query{Due: time.Now().Add(10 * store.DefaultPauseRetention)}))
 	}},
 	{"the sweep", func(ctx context.Context, s *Side, _ *visit) error { s.Store.Sweep(ctx); return ctx.Err() }},
 }
 
 func claim(ctx context.Context, s *Side, v *visit) error {
 	v.token = token()
-	return s.Store.Claim(ctx, v.key, v.pause.ID, v.token, digest, lease)
+	return do(ctx, s.Store, v.key, store.Claim{PauseID: v.pause.ID, Token: v.token, Digest: digest, Lease: lease})
 }
 
 func full(page store.Page, err error) error {

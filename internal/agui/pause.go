@@ -180,7 +180,7 @@ type Pause struct {
 	// backend may wait for that one now, so an answer without an id may meet it.
 	Contested bool `json:"contested,omitempty"`
 	// Decisions are those that stand, in the order in which they were given, at most one for each
-	// question. The store sets them, see store.Store.Decide.
+	// question. The store sets them, see store.Decide.
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Going is what it takes to go on without the client, nil where nobody decides elsewhere.
 	Going *Going `json:"going,omitempty"`

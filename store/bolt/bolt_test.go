@@ -50,14 +50,17 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := store.WithNotices(t.Context(), store.Notice{ID: "n", Body: []byte("{}")})
-	err = errors.Join(s.Open(ctx, "k", "", agui.Pause{ID: "p"}), s.Close(t.Context(), "k", "p", store.Result{How: store.Withdrawn}), s.Stop())
+	notices := []store.Notice{{ID: "n", Body: []byte("{}")}}
+	err = errors.Join(
+		storetest.Do(t.Context(), s, "k", store.Ask{Pause: agui.Pause{ID: "p"}, Notices: notices}),
+		storetest.Do(t.Context(), s, "k", store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}), s.Stop(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, path, o)
 	for n, want := range []int{1, 1, 0} {
-		if page, err := s.Unsent(t.Context(), store.Query{Due: now}); err != nil || len(page.Rows) != want {
+		if page, err := s.List(t.Context(), store.Query{Unsent: true, Due: now}); err != nil || len(page.Rows) != want {
 			t.Errorf("%d: %v, %v", n, page.Rows, err)
 		}
 		switch n {
@@ -65,7 +68,7 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 			now = now.Add(store.DefaultPauseRetention)
 			s.Sweep(t.Context())
 		case 1:
-			if taken, err := s.Take(t.Context(), "k", time.Minute); err != nil || taken.Notices != nil {
+			if taken, err := s.Do(t.Context(), "k", store.Take{Hold: time.Minute}); err != nil || taken.Notices != nil {
 				t.Errorf("took %v, %v", taken, err)
 			}
 		}

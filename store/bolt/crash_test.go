@@ -57,9 +57,9 @@ func child(path string) int {
 		switch { // of the round before
 		case err != nil || rec.State == store.None:
 		case rec.State == store.Claimed:
-			err = s.Finish(ctx, key, rec.Token, store.Result{How: store.Finished}, nil)
+			_, err = s.Do(ctx, key, store.Finish{Token: rec.Token, Result: store.Result{How: store.Finished}})
 		default:
-			err = s.Close(ctx, key, rec.Pause.ID, store.Result{How: store.Withdrawn})
+			_, err = s.Do(ctx, key, store.Close{PauseID: rec.Pause.ID, Result: store.Result{How: store.Withdrawn}})
 		}
 		step := func(name string, f func() error) {
 			if err != nil {
@@ -70,10 +70,12 @@ func child(path string) int {
 				fmt.Println("done", key, name, id)
 			}
 		}
-		step("open", func() error { return s.Open(ctx, key, "", bigPause(id)) })
-		step("claim", func() error { return s.Claim(ctx, key, id, "token of "+id, "d", time.Hour) })
+		step("open", func() error { return storetest.Do(ctx, s, key, store.Ask{Pause: bigPause(id)}) })
+		step("claim", func() error {
+			return storetest.Do(ctx, s, key, store.Claim{PauseID: id, Token: "token of " + id, Digest: "d", Lease: time.Hour})
+		})
 		step("finish", func() error {
-			return s.Finish(ctx, key, "token of "+id, store.Result{How: store.Finished, Messages: json.RawMessage(`["` + id + `"]`)}, nil)
+			return storetest.Do(ctx, s, key, store.Finish{Token: "token of " + id, Result: store.Result{How: store.Finished, Messages: json.RawMessage(`["` + id + `"]`)}})
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

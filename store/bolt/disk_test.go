@@ -17,6 +17,7 @@ import (
 	"holdpoint/store"
 	"holdpoint/store/bolt"
 	"holdpoint/store/engine"
+	"holdpoint/store/storetest"
 )
 
 // diskFile is set in the process of TestDiskWithoutRoom.
@@ -48,13 +49,13 @@ func withoutRoom(path string) error {
 	}
 	defer s.Stop()
 	ctx := context.Background()
-	if err := errors.Join(s.Open(ctx, "first", "", bigPause("p")), limit(256<<10)); err != nil {
+	if err := errors.Join(storetest.Do(ctx, s, "first", store.Ask{Pause: bigPause("p")}), limit(256<<10)); err != nil {
 		return err
 	}
 	var full error
 	told := 0
 	for ; full == nil && told < 10_000; told++ {
-		full = s.Open(ctx, store.Key(fmt.Sprint("k", told)), "", bigPause("p"))
+		_, full = s.Do(ctx, store.Key(fmt.Sprint("k", told)), store.Ask{Pause: bigPause("p")})
 	}
 	told-- // the last one was not saved
 	if full == nil || errors.Is(full, store.ErrFull) {
@@ -72,7 +73,7 @@ func withoutRoom(path string) error {
 	if err := limit(was.Cur); err != nil {
 		return err
 	}
-	if err := s.Open(ctx, store.Key(fmt.Sprint("k", told)), "", bigPause("p")); err != nil {
+	if _, err := s.Do(ctx, store.Key(fmt.Sprint("k", told)), store.Ask{Pause: bigPause("p")}); err != nil {
 		return fmt.Errorf("with room again: %w", err)
 	}
 	return nil

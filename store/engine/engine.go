@@ -212,10 +212,13 @@ func (s *Store) Snapshots(ctx context.Context, key store.Key, pauseID string, at
 	return s.openSnapshots(key, name, sealed)
 }
 
-// Waiting is store.Store's.
-func (s *Store) Waiting(ctx context.Context, q store.Query) (store.Page, error) {
+// List is store.Store's.
+func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Page{}, notAsked(err)
+	}
+	if q.Unsent {
+		return s.table.Unsent(ctx, q)
 	}
 	return s.table.Waiting(ctx, q)
 }

@@ -63,23 +63,23 @@ func asking(id string) agui.Pause {
 func TestRecordIsReadWithoutLoss(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
-	u.must(t, u.Open(ctx, "k", "hmac of alice", asking("p1")))
-	u.must(t, u.Claim(ctx, "k", "p1", "t1", "d1", time.Minute))
+	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Owner: "hmac of alice", Pause: asking("p1")}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Claim{PauseID: "p1", Token: "t1", Digest: "d1", Lease: time.Minute}))
 	next := asking("p2")
 	end := store.Result{How: store.Finished, ByArray: true, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`), Messages: json.RawMessage(`[{"id":"m2"}]`)}
-	u.must(t, u.Finish(ctx, "k", "t1", end, &next))
-	u.must(t, u.Claim(ctx, "k", "p2", "t2", "d2", time.Minute))
-	u.must(t, u.Finish(ctx, "k", "t2", store.Result{How: store.Doubtful, Messages: json.RawMessage(`[{"id":"m3"}]`)}, nil))
-	u.must(t, u.Occupy(ctx, "k", "run", time.Minute))
+	u.must(t, storetest.Do(ctx, u, "k", store.Finish{Token: "t1", Result: end, Next: &next}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Claim{PauseID: "p2", Token: "t2", Digest: "d2", Lease: time.Minute}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Finish{Token: "t2", Result: store.Result{How: store.Doubtful, Messages: json.RawMessage(`[{"id":"m3"}]`)}}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Occupy{Token: "run", Lease: time.Minute}))
 	u.isGolden(t, "in-doubt")
-	u.must(t, u.Close(ctx, "k", "p2", store.Result{How: store.Doubtful}))
-	u.must(t, u.Open(ctx, "k", "hmac of alice", asking("p3")))
-	u.must(t, u.Contest(ctx, "k", "p3"))
-	u.must(t, u.Decide(ctx, "k", "p3", []agui.Decision{{
+	u.must(t, storetest.Do(ctx, u, "k", store.Close{PauseID: "p2", Result: store.Result{How: store.Doubtful}}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Owner: "hmac of alice", Pause: asking("p3")}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Contest{PauseID: "p3"}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Decide{PauseID: "p3", Decisions: []agui.Decision{{
 		Question: "p3~1", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true,"big":12345678901234567890}`), Own: true,
 		Says: "approved", Digest: "d3", Asked: "asked", Door: "desk", By: "Maria <&>", Comment: "fine",
-	}}))
-	u.must(t, u.Remember(ctx, "k", store.Note{ID: "n", Text: json.RawMessage(`{"tool":"refund","amount":1.10}`)}, 5))
+	}}}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Remember{Note: store.Note{ID: "n", Text: json.RawMessage(`{"tool":"refund","amount":1.10}`)}, Most: 5}))
 	u.isGolden(t, "decided")
 }
 
@@ -140,13 +140,13 @@ func asJSON(t testing.TB, v any) string {
 func TestRecordWithALowerNumberIsRead(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
-	u.must(t, u.Open(ctx, "k", "", asking("p")))
+	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Pause: asking("p")}))
 	row := u.table.rows["k"]
 	row.Head = bytes.Replace(row.Head, version, []byte(`"version":1`), 1)
 	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.Open || rec.Pause.ID != "p" {
 		t.Fatalf("%+v, %v", rec, err)
 	}
-	u.must(t, u.Claim(ctx, "k", "p", "t", "d", time.Minute))
+	u.must(t, storetest.Do(ctx, u, "k", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}))
 	if row := u.table.rows["k"]; !bytes.Contains(row.Head, version) {
 		t.Errorf("written as %s", row.Head)
 	}
@@ -166,17 +166,17 @@ func TestNewerRecordIsLeftAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
 			u := newUnder(t, Options{})
-			u.must(t, u.Open(ctx, "k", "", asking("p")))
+			u.must(t, storetest.Do(ctx, u, "k", store.Ask{Pause: asking("p")}))
 			row := u.table.rows["k"]
 			change(row)
 			before := *row
 			if _, err := u.Load(ctx, "k", "alice"); !errors.Is(err, ErrNewer) {
 				t.Errorf("Load: %v", err)
 			}
-			if err := u.Claim(ctx, "k", "p", "t", "d", time.Minute); !errors.Is(err, ErrNewer) {
+			if _, err := u.Do(ctx, "k", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}); !errors.Is(err, ErrNewer) {
 				t.Errorf("Claim: %v", err)
 			}
-			if err := u.Open(ctx, "k", "", asking("q")); !errors.Is(err, ErrNewer) {
+			if _, err := u.Do(ctx, "k", store.Ask{Pause: asking("q")}); !errors.Is(err, ErrNewer) {
 				t.Errorf("Open: %v", err)
 			}
 			if row.Revision != before.Revision || !bytes.Equal(row.Head, before.Head) || !bytes.Equal(row.Body, before.Body) {
@@ -196,7 +196,7 @@ func TestDamagedRecordIsAnError(t *testing.T) {
 		"a head from a backup": func(r *mapRow) { r.Head = []byte(`{"version":1,"body":1}`) },
 	} {
 		u := newUnder(t, Options{})
-		u.must(t, u.Open(t.Context(), "k", "", asking("p")))
+		u.must(t, storetest.Do(t.Context(), u, "k", store.Ask{Pause: asking("p")}))
 		change(u.table.rows["k"])
 		if rec, err := u.Load(t.Context(), "k", ""); err == nil {
 			t.Errorf("%s: read as %s", name, asJSON(t, rec))
@@ -211,13 +211,13 @@ func TestKeysAreRotated(t *testing.T) {
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
 	u := newUnder(t, Options{})
 	with := func(keys string) *Store { return New(u.table, Options{Keys: ringOf(t, keys), Sweep: -1}) }
-	u.must(t, with(k1).Open(ctx, "k", "", asking("p")))
-	if err := with(k2).Claim(ctx, "k", "p", "t", "d", time.Minute); err == nil || !strings.Contains(err.Error(), `"k1"`) {
+	u.must(t, storetest.Do(ctx, with(k1), "k", store.Ask{Pause: asking("p")}))
+	if _, err := with(k2).Do(ctx, "k", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}); err == nil || !strings.Contains(err.Error(), `"k1"`) {
 		t.Fatalf("without its key: %v", err)
 	}
 	both := with(k2 + "," + k1)
-	u.must(t, both.Claim(ctx, "k", "p", "t", "d", time.Minute))
-	u.must(t, both.Finish(ctx, "k", "t", store.Result{How: store.Finished, Messages: json.RawMessage(`[]`)}, nil))
+	u.must(t, storetest.Do(ctx, both, "k", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}))
+	u.must(t, storetest.Do(ctx, both, "k", store.Finish{Token: "t", Result: store.Result{How: store.Finished, Messages: json.RawMessage(`[]`)}}))
 	rec, err := storetest.Whole(ctx, with(k2), "k")
 	if err != nil || len(rec.Results) != 1 || string(rec.Results[0].Messages) != `[]` {
 		t.Errorf("with the new one alone: %v, %s", err, asJSON(t, rec))
@@ -238,10 +238,10 @@ func TestLoadSealsWithTheNewestKey(t *testing.T) {
 				u := newUnder(t, Options{})
 				with := func(keys string) *Store { return New(u.table, Options{Keys: ringOf(t, keys), Sweep: -1}) }
 				before, both, after := with(tt.before), with(tt.both), with(k2)
-				u.must(t, before.Open(ctx, "k", "alice", asking("p")))
+				u.must(t, storetest.Do(ctx, before, "k", store.Ask{Owner: "alice", Pause: asking("p")}))
 				if state == store.None {
-					u.must(t, before.Claim(ctx, "k", "p", "t", "d", time.Minute))
-					u.must(t, before.Finish(ctx, "k", "t", store.Result{How: store.Finished}, nil))
+					u.must(t, storetest.Do(ctx, before, "k", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}))
+					u.must(t, storetest.Do(ctx, before, "k", store.Finish{Token: "t", Result: store.Result{How: store.Finished}}))
 				}
 				want, err := both.Load(ctx, "k", "alice")
 				u.must(t, err)
@@ -267,16 +267,16 @@ func TestUnguardedChanges(t *testing.T) {
 	u := newUnder(t, Options{})
 	u.table.guards, u.table.unguarded = true, true
 	for range 2 {
-		if err := u.Open(ctx, "k", "", asking("p")); !errors.Is(err, ErrNotGuarded) {
+		if _, err := u.Do(ctx, "k", store.Ask{Pause: asking("p")}); !errors.Is(err, ErrNotGuarded) {
 			t.Fatalf("Open: %v", err)
 		}
 	}
 	u.table.unguarded = false
-	u.must(t, u.Open(ctx, "k", "", asking("p")))
-	u.must(t, u.Close(ctx, "k", "p", store.Result{How: store.Withdrawn}))
-	u.must(t, u.Open(ctx, "k", "", asking("q")))
+	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Pause: asking("p")}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Pause: asking("q")}))
 	u.table.unguarded = true
-	if err := u.Claim(ctx, "k", "q", "t", "d", time.Minute); !errors.Is(err, ErrNotGuarded) {
+	if _, err := u.Do(ctx, "k", store.Claim{PauseID: "q", Token: "t", Digest: "d", Lease: time.Minute}); !errors.Is(err, ErrNotGuarded) {
 		t.Fatalf("Claim: %v", err)
 	}
 	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.Open {
@@ -284,17 +284,17 @@ func TestUnguardedChanges(t *testing.T) {
 	}
 	// The same call again is not taken for done because the first one had written it.
 	u.table.unguarded = false
-	u.must(t, u.Claim(ctx, "k", "q", "t", "d", time.Minute))
+	u.must(t, storetest.Do(ctx, u, "k", store.Claim{PauseID: "q", Token: "t", Digest: "d", Lease: time.Minute}))
 	next := asking("r")
 	end := store.Result{How: store.Finished}
 	u.table.unguarded = true
 	for range 2 {
-		if err := u.Finish(ctx, "k", "t", end, &next); !errors.Is(err, ErrNotGuarded) {
+		if _, err := u.Do(ctx, "k", store.Finish{Token: "t", Result: end, Next: &next}); !errors.Is(err, ErrNotGuarded) {
 			t.Errorf("Finish: %v", err)
 		}
 	}
 	u.table.unguarded = false
-	u.must(t, u.Finish(ctx, "k", "t", end, &next))
+	u.must(t, storetest.Do(ctx, u, "k", store.Finish{Token: "t", Result: end, Next: &next}))
 	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.Open || rec.Pause.ID != "r" {
 		t.Errorf("after Finish: %v, %s", err, asJSON(t, rec))
 	}
@@ -305,14 +305,16 @@ func TestUnguardedChanges(t *testing.T) {
 func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 	finished := store.Result{How: store.Finished}
 	for name, ask := range map[string]func(u *under, s *Store, p string) error{
-		"Open": func(u *under, s *Store, p string) error { return s.Open(t.Context(), "k", "", asking(p)) },
+		"Open": func(u *under, s *Store, p string) error {
+			return storetest.Do(t.Context(), s, "k", store.Ask{Pause: asking(p)})
+		},
 		"Finish": func(u *under, s *Store, p string) error {
 			u.table.unguarded = false
-			u.must(t, s.Open(t.Context(), "k", "", asking("first")))
-			u.must(t, s.Claim(t.Context(), "k", "first", "t", "d", time.Minute))
+			u.must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: asking("first")}))
+			u.must(t, storetest.Do(t.Context(), s, "k", store.Claim{PauseID: "first", Token: "t", Digest: "d", Lease: time.Minute}))
 			u.table.unguarded = true
 			next := asking(p)
-			return s.Finish(t.Context(), "k", "t", finished, &next)
+			return storetest.Do(t.Context(), s, "k", store.Finish{Token: "t", Result: finished, Next: &next})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -366,13 +368,13 @@ func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
 	u := newUnder(t, Options{})
 	p := asking("p")
 	p.Messages = json.RawMessage(`["` + strings.Repeat("x", 500<<10) + `"]`)
-	u.must(t, u.Open(ctx, "k", "", p))
-	u.must(t, u.Claim(ctx, "k", "p", "t", "d", time.Minute))
+	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Pause: p}))
+	u.must(t, storetest.Do(ctx, u, "k", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}))
 	row := u.table.rows["k"]
 	bodies, heads, due := row.bodies, row.headWrites, row.due
 	for range 5 {
 		u.now = u.now.Add(10 * time.Second)
-		u.must(t, u.Renew(ctx, "k", "t", time.Minute))
+		u.must(t, storetest.Do(ctx, u, "k", store.Renew{Token: "t", Lease: time.Minute}))
 	}
 	if row.bodies != bodies || row.headWrites != heads+5 || len(row.Head) > 1000 {
 		t.Errorf("%d bodies and %d heads were written, the head has %d bytes", row.bodies-bodies, row.headWrites-heads, len(row.Head))
@@ -381,7 +383,7 @@ func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
 		t.Error("the place in the list moved with each renewal")
 	}
 	u.now = u.now.Add(20 * time.Second) // the place has passed
-	u.must(t, u.Renew(ctx, "k", "t", time.Minute))
+	u.must(t, storetest.Do(ctx, u, "k", store.Renew{Token: "t", Lease: time.Minute}))
 	if !row.due.Equal(u.now.Add(time.Minute)) {
 		t.Errorf("due %v, want a minute after %v", row.due, u.now)
 	}
@@ -395,9 +397,9 @@ func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
 func TestSweep(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
-	u.must(t, u.Open(ctx, "retired", "", asking("p")))
-	u.must(t, u.Open(ctx, "lapsed", "", asking("p")))
-	u.must(t, u.Claim(ctx, "lapsed", "p", "t", "d", time.Minute))
+	u.must(t, storetest.Do(ctx, u, "retired", store.Ask{Pause: asking("p")}))
+	u.must(t, storetest.Do(ctx, u, "lapsed", store.Ask{Pause: asking("p")}))
+	u.must(t, storetest.Do(ctx, u, "lapsed", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}))
 	if _, err := u.Load(ctx, "owned", "alice"); err != nil {
 		t.Fatal(err)
 	}
@@ -430,12 +432,12 @@ func TestSweepPassesWhatCannotBeRead(t *testing.T) {
 	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
 	for n := range store.MaxPage + 1 { // more than a sweep looks at, and due before the others
 		key := store.Key(fmt.Sprintf("newer-%d", n))
-		u.must(t, u.Open(ctx, key, "", asking("p")))
+		u.must(t, storetest.Do(ctx, u, key, store.Ask{Pause: asking("p")}))
 		row := u.table.rows[key]
 		row.Head = bytes.Replace(row.Head, version, []byte(`"version":99`), 1)
 	}
 	u.now = u.now.Add(time.Minute)
-	u.must(t, u.Open(ctx, "retired", "", asking("p")))
+	u.must(t, storetest.Do(ctx, u, "retired", store.Ask{Pause: asking("p")}))
 	if _, err := u.Load(ctx, "owned", "alice"); err != nil {
 		t.Fatal(err)
 	}
@@ -477,16 +479,16 @@ func TestFull(t *testing.T) {
 	u := newUnder(t, Options{Entries: 3})
 	other := New(u.table, Options{Entries: 3, Sweep: -1})
 	for _, key := range []store.Key{"a", "b", "c"} {
-		u.must(t, u.Open(ctx, key, "", asking("p")))
+		u.must(t, storetest.Do(ctx, u, key, store.Ask{Pause: asking("p")}))
 	}
 	for _, s := range []*Store{u.Store, other} {
-		if err := s.Open(ctx, "d", "", asking("p")); !errors.Is(err, store.ErrFull) {
+		if _, err := s.Do(ctx, "d", store.Ask{Pause: asking("p")}); !errors.Is(err, store.ErrFull) {
 			t.Errorf("a fourth: %v", err)
 		}
-		u.must(t, s.Open(ctx, "a", "", asking("p"))) // the same again
+		u.must(t, storetest.Do(ctx, s, "a", store.Ask{Pause: asking("p")})) // the same again
 	}
-	u.must(t, u.Close(ctx, "b", "p", store.Result{How: store.Withdrawn}))
-	u.must(t, other.Open(ctx, "d", "", asking("p")))
+	u.must(t, storetest.Do(ctx, u, "b", store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}))
+	u.must(t, storetest.Do(ctx, other, "d", store.Ask{Pause: asking("p")}))
 }
 
 // A table that cannot be asked is no thread without a pause.
@@ -496,13 +498,13 @@ func TestBrokenTable(t *testing.T) {
 	if _, err := u.Load(t.Context(), "k", ""); err == nil {
 		t.Error("Load: no error")
 	}
-	if err := u.Open(t.Context(), "k", "", asking("p")); err == nil || errors.Is(err, store.ErrFull) {
+	if _, err := u.Do(t.Context(), "k", store.Ask{Pause: asking("p")}); err == nil || errors.Is(err, store.ErrFull) {
 		t.Errorf("Open: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	u.table.broken = nil
-	if err := u.Open(ctx, "k", "", asking("p")); err == nil || len(u.table.rows) != 0 {
+	if _, err := u.Do(ctx, "k", store.Ask{Pause: asking("p")}); err == nil || len(u.table.rows) != 0 {
 		t.Errorf("Open with a context that is done: %v", err)
 	}
 }
@@ -514,9 +516,9 @@ func TestClockThatGoesBack(t *testing.T) {
 	for _, dead := range []bool{true, false} {
 		ctx := t.Context()
 		u := newUnder(t, Options{LongestLease: lease})
-		u.must(t, u.Open(ctx, "claimed", "", asking("p")))
-		u.must(t, u.Claim(ctx, "claimed", "p", "t", "d", lease))
-		u.must(t, u.Occupy(ctx, "busy", "run", lease))
+		u.must(t, storetest.Do(ctx, u, "claimed", store.Ask{Pause: asking("p")}))
+		u.must(t, storetest.Do(ctx, u, "claimed", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: lease}))
+		u.must(t, storetest.Do(ctx, u, "busy", store.Occupy{Token: "run", Lease: lease}))
 		u.now = u.now.Add(-time.Hour)
 		want := func(state store.State, busy int) {
 			t.Helper()
@@ -535,8 +537,8 @@ func TestClockThatGoesBack(t *testing.T) {
 		u.now = u.now.Add(lease - 1)
 		want(store.Claimed, 1)
 		if !dead {
-			u.must(t, u.Renew(ctx, "claimed", "t", lease))
-			u.must(t, u.Occupy(ctx, "busy", "run", lease))
+			u.must(t, storetest.Do(ctx, u, "claimed", store.Renew{Token: "t", Lease: lease}))
+			u.must(t, storetest.Do(ctx, u, "busy", store.Occupy{Token: "run", Lease: lease}))
 			u.now = u.now.Add(lease - 1)
 			want(store.Claimed, 1)
 		}

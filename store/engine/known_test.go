@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 )
 
 // What the table returns counts, whatever was decoded before: bytes that were changed, that stand
@@ -21,8 +22,8 @@ func TestBytesOfTheTableCount(t *testing.T) {
 	}
 	for _, keys := range []Ring{{}, ring} {
 		u := newUnder(t, Options{Keys: keys})
-		u.must(t, u.Open(t.Context(), "a", "", asking("p")))
-		u.must(t, u.Open(t.Context(), "b", "", asking("q")))
+		u.must(t, storetest.Do(t.Context(), u, "a", store.Ask{Pause: asking("p")}))
+		u.must(t, storetest.Do(t.Context(), u, "b", store.Ask{Pause: asking("q")}))
 		for range 2 {
 			for key, id := range map[store.Key]string{"a": "p", "b": "q"} {
 				rec, err := u.Load(t.Context(), key, "")
@@ -97,8 +98,8 @@ func TestKnownBodiesAreShared(t *testing.T) {
 		wait.Go(func() {
 			for i := range 20 {
 				id := fmt.Sprint(n, "-", i)
-				if u.Open(t.Context(), "k", "", asking(id)) == nil && u.Claim(t.Context(), "k", id, "t"+id, "d", time.Hour) == nil {
-					_ = u.Finish(t.Context(), "k", "t"+id, store.Result{How: store.Finished, Finish: json.RawMessage(`{}`)}, nil)
+				if storetest.Do(t.Context(), u, "k", store.Ask{Pause: asking(id)}) == nil && storetest.Do(t.Context(), u, "k", store.Claim{PauseID: id, Token: "t" + id, Digest: "d", Lease: time.Hour}) == nil {
+					_, _ = u.Do(t.Context(), "k", store.Finish{Token: "t" + id, Result: store.Result{How: store.Finished, Finish: json.RawMessage(`{}`)}})
 				}
 				if rec, err := u.Load(t.Context(), "k", ""); err == nil {
 					for _, r := range rec.Results {
@@ -117,9 +118,9 @@ func BenchmarkRead(b *testing.B) {
 	u := newUnder(b, Options{})
 	for n := range store.MaxReplayable {
 		id := fmt.Sprint(n)
-		u.must(b, u.Open(b.Context(), "k", "", asking(id)))
-		u.must(b, u.Claim(b.Context(), "k", id, "t"+id, "d", time.Hour))
-		u.must(b, u.Finish(b.Context(), "k", "t"+id, store.Result{How: store.Finished, Finish: json.RawMessage(`{}`)}, nil))
+		u.must(b, storetest.Do(b.Context(), u, "k", store.Ask{Pause: asking(id)}))
+		u.must(b, storetest.Do(b.Context(), u, "k", store.Claim{PauseID: id, Token: "t" + id, Digest: "d", Lease: time.Hour}))
+		u.must(b, storetest.Do(b.Context(), u, "k", store.Finish{Token: "t" + id, Result: store.Result{How: store.Finished, Finish: json.RawMessage(`{}`)}}))
 	}
 	b.Run("known", func(b *testing.B) {
 		for b.Loop() {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"time"
 
 	"holdpoint/store"
@@ -21,12 +20,4 @@ func (s *Store) post(key store.Key, was, settled, rec *store.Record, now time.Ti
 		lost += rules.Post(rec, now, step.Notices)
 	}
 	return lost
-}
-
-// Unsent is store.Store's.
-func (s *Store) Unsent(ctx context.Context, q store.Query) (store.Page, error) {
-	if err := ctx.Err(); err != nil {
-		return store.Page{}, notAsked(err)
-	}
-	return s.table.Unsent(ctx, q)
 }

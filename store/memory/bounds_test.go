@@ -53,12 +53,12 @@ func TestListsAgreeWithRecords(t *testing.T) {
 				p.From = rapid.Uint64Range(0, 2).Draw(rt, "from")
 				p.Messages = []byte(strings.Repeat("x", rapid.IntRange(0, 2000).Draw(rt, "messages")))
 				p.Private = []byte(strings.Repeat("x", rapid.IntRange(0, 2000).Draw(rt, "private")))
-				_ = s.Open(t.Context(), thread.Draw(rt, "key"), "alice", p)
+				_, _ = s.Do(t.Context(), thread.Draw(rt, "key"), store.Ask{Owner: "alice", Pause: p})
 			},
 			"claim": func(rt *rapid.T) {
 				k := thread.Draw(rt, "key")
 				p, _ := current(k)
-				_ = s.Claim(t.Context(), k, p, "t "+p, "d", 5*time.Second)
+				_, _ = s.Do(t.Context(), k, store.Claim{PauseID: p, Token: "t " + p, Digest: "d", Lease: 5 * time.Second})
 			},
 			"finish": func(rt *rapid.T) {
 				k := thread.Draw(rt, "key")
@@ -70,12 +70,12 @@ func TestListsAgreeWithRecords(t *testing.T) {
 					n++
 					next = &agui.Pause{ID: fmt.Sprint("p", n)}
 				}
-				_ = s.Finish(t.Context(), k, token, r, next)
+				_, _ = s.Do(t.Context(), k, store.Finish{Token: token, Result: r, Next: next})
 			},
 			"close": func(rt *rapid.T) {
 				k := thread.Draw(rt, "key")
 				p, _ := current(k)
-				_ = s.Close(t.Context(), k, p, store.Result{How: store.Withdrawn})
+				_, _ = s.Do(t.Context(), k, store.Close{PauseID: p, Result: store.Result{How: store.Withdrawn}})
 			},
 			"time": func(rt *rapid.T) {
 				now = now.Add(time.Duration(rapid.SampledFrom([]int{1, 5, 10, 30}).Draw(rt, "seconds")) * time.Second)
@@ -171,30 +171,30 @@ func TestCountedBytesAreThoseOfTheHeap(t *testing.T) {
 	text := func(n, size int) string { return fmt.Sprintf("%0*d", size, n) }
 	for name, fill := range map[string]func(s *Store, n int) error{
 		"small pauses": func(s *Store, n int) error {
-			return s.Open(t.Context(), store.Key(text(n, 64)), "", agui.Pause{ID: text(n, 32), Interrupts: []agui.Interrupt{{ID: text(n, 40), Object: []byte(text(n, 200))}}})
+			return storetest.Do(t.Context(), s, store.Key(text(n, 64)), store.Ask{Pause: agui.Pause{ID: text(n, 32), Interrupts: []agui.Interrupt{{ID: text(n, 40), Object: []byte(text(n, 200))}}}})
 		},
 		"many interrupts": func(s *Store, n int) error {
 			p := agui.Pause{ID: text(n, 32)}
 			for i := range 50 {
 				p.Interrupts = append(p.Interrupts, agui.Interrupt{ID: text(i, 40), Native: text(n, 32), Object: []byte(text(n, 60)), Calls: []agui.AskedCall{{ID: text(n, 20), Name: text(n, 4), Args: text(n, 30)}}})
 			}
-			return s.Open(t.Context(), store.Key(text(n, 64)), "", p)
+			return storetest.Do(t.Context(), s, store.Key(text(n, 64)), store.Ask{Pause: p})
 		},
 		"many seen messages": func(s *Store, n int) error {
 			p := agui.Pause{ID: text(n, 32)}
 			for i := range 300 {
 				p.Seen = append(p.Seen, agui.SeenMessage{ID: text(i, 36), Digest: text(n, 24)})
 			}
-			return s.Open(t.Context(), store.Key(text(n, 64)), "", p)
+			return storetest.Do(t.Context(), s, store.Key(text(n, 64)), store.Ask{Pause: p})
 		},
 		"snapshots": func(s *Store, n int) error {
-			return s.Open(t.Context(), store.Key(text(n, 64)), "", agui.Pause{ID: text(n, 32), Messages: []byte(text(n, 20<<10)), State: []byte(text(n, 3000))})
+			return storetest.Do(t.Context(), s, store.Key(text(n, 64)), store.Ask{Pause: agui.Pause{ID: text(n, 32), Messages: []byte(text(n, 20<<10)), State: []byte(text(n, 3000))}})
 		},
 		"results": func(s *Store, n int) error {
 			k := store.Key(text(n, 64))
-			_ = s.Open(t.Context(), k, "", agui.Pause{ID: text(n, 32), Interrupts: []agui.Interrupt{{ID: text(n, 40), Object: []byte(text(n, 200))}}})
-			_ = s.Claim(t.Context(), k, text(n, 32), text(n, 32), text(n, 64), time.Minute)
-			return s.Finish(t.Context(), k, text(n, 32), store.Result{How: store.Finished, Finish: []byte(text(n, 100)), Messages: []byte(text(n, 2000))}, nil)
+			_, _ = s.Do(t.Context(), k, store.Ask{Pause: agui.Pause{ID: text(n, 32), Interrupts: []agui.Interrupt{{ID: text(n, 40), Object: []byte(text(n, 200))}}}})
+			_, _ = s.Do(t.Context(), k, store.Claim{PauseID: text(n, 32), Token: text(n, 32), Digest: text(n, 64), Lease: time.Minute})
+			return storetest.Do(t.Context(), s, k, store.Finish{Token: text(n, 32), Result: store.Result{How: store.Finished, Finish: []byte(text(n, 100)), Messages: []byte(text(n, 2000))}})
 		},
 	} {
 		s := New(Options{Entries: 1 << 20, Bytes: 1 << 30, ReplayBytes: 1 << 30})

@@ -1,13 +1,9 @@
 package memory
 
 import (
-	"cmp"
-	"context"
-	"slices"
 	"time"
 
 	"holdpoint/store"
-	"holdpoint/store/internal/cursor"
 	"holdpoint/store/internal/rules"
 )
 
@@ -53,28 +49,4 @@ func (s *Store) list(e *entry) {
 	} else if len(s.unsent) > 0 {
 		delete(s.unsent, e.key)
 	}
-}
-
-// Unsent is store.Store's. It looks at all that is to be sent, which is bounded as the threads are.
-func (s *Store) Unsent(ctx context.Context, q store.Query) (store.Page, error) {
-	if err := ctx.Err(); err != nil {
-		return store.Page{}, notAsked(err)
-	}
-	after, err := cursor.Parse(q.After)
-	if err != nil {
-		return store.Page{}, err
-	}
-	var rows []store.Row
-	s.mu.Lock()
-	for key, e := range s.unsent {
-		row := store.Row{Key: key, Due: e.rec.Outbox.Due}
-		if !row.Due.After(q.Due) && after.Before(cursor.Of(q, row)) {
-			rows = append(rows, row)
-		}
-	}
-	s.mu.Unlock()
-	slices.SortFunc(rows, func(a, b store.Row) int {
-		return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
-	})
-	return cursor.Page(q, rows), nil
 }

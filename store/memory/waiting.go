@@ -10,8 +10,8 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// Waiting is store.Store's. It looks at all that waits, which is bounded.
-func (s *Store) Waiting(ctx context.Context, q store.Query) (store.Page, error) {
+// List is store.Store's. It looks at all that waits, or has notices to send, which is bounded.
+func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Page{}, notAsked(err)
 	}
@@ -24,9 +24,17 @@ func (s *Store) Waiting(ctx context.Context, q store.Query) (store.Page, error) 
 	var last cursor.Cursor // once there are enough rows: those behind it are of a later page
 	most := q.Size() + 1
 	s.mu.Lock()
-	now := s.now()
-	for key, e := range s.waiting {
-		row := store.Row{Key: key, Opened: e.rec.Pause.Opened, Due: rules.Due(&e.rec, e.rec.Pause.Opened, now, s.policy)}
+	now, listed := s.now(), s.waiting
+	if q.Unsent {
+		listed = s.unsent
+	}
+	for key, e := range listed {
+		row := store.Row{Key: key}
+		if q.Unsent {
+			row.Due = e.rec.Outbox.Due
+		} else {
+			row.Opened, row.Due = e.rec.Pause.Opened, rules.Due(&e.rec, e.rec.Pause.Opened, now, s.policy)
+		}
 		at := cursor.Of(q, row)
 		if !q.Due.IsZero() && row.Due.After(q.Due) || !after.Before(at) || last != (cursor.Cursor{}) && last.Before(at) {
 			continue

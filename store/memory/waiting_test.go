@@ -19,7 +19,7 @@ func TestPagesOfMany(t *testing.T) {
 	for n := range 500 {
 		key := fmt.Sprintf("%03d", n)
 		p := agui.Pause{ID: "p" + key, Interrupts: []agui.Interrupt{{ID: "i" + key, Object: []byte(`{"id":"i"}`)}}}
-		if err := s.Open(t.Context(), store.Key(key), "", p); err != nil {
+		if _, err := s.Do(t.Context(), store.Key(key), store.Ask{Pause: p}); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, key)
@@ -31,7 +31,7 @@ func TestPagesOfMany(t *testing.T) {
 		for _, due := range []time.Time{{}, at.Add(10000 * time.Hour)} {
 			var got []string
 			for q := (store.Query{Limit: limit, Due: due}); ; {
-				p, err := s.Waiting(t.Context(), q)
+				p, err := s.List(t.Context(), q)
 				if err != nil || len(p.Rows) > limit {
 					t.Fatalf("%d rows, %v", len(p.Rows), err)
 				}

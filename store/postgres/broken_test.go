@@ -17,6 +17,7 @@ import (
 	"holdpoint/internal/test/servers"
 	"holdpoint/store"
 	"holdpoint/store/engine"
+	"holdpoint/store/storetest"
 )
 
 func ask(id string) agui.Pause {
@@ -43,9 +44,11 @@ type step struct {
 }
 
 func steps() []step {
-	opened := func(ctx context.Context, s store.Store, k store.Key) error { return s.Open(ctx, k, "alice", ask("p")) }
+	opened := func(ctx context.Context, s store.Store, k store.Key) error {
+		return storetest.Do(ctx, s, k, store.Ask{Owner: "alice", Pause: ask("p")})
+	}
 	claimed := func(ctx context.Context, s store.Store, k store.Key) error {
-		return errors.Join(opened(ctx, s, k), s.Claim(ctx, k, "p", "t", "d", time.Minute))
+		return errors.Join(opened(ctx, s, k), storetest.Do(ctx, s, k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}))
 	}
 	is := func(state store.State) func(store.Record) bool {
 		return func(r store.Record) bool { return r.State == state && r.Owner == "alice" }
@@ -57,24 +60,32 @@ func steps() []step {
 		}, is(store.None), nil},
 		{"Open", nil, opened, is(store.Open), nil},
 		{"Claim", opened, func(ctx context.Context, s store.Store, k store.Key) error {
-			return s.Claim(ctx, k, "p", "t", "d", long)
+			return storetest.Do(ctx, s, k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: long})
 		}, is(store.Claimed), nil},
-		{"Renew", claimed, func(ctx context.Context, s store.Store, k store.Key) error { return s.Renew(ctx, k, "t", long) },
+		{"Renew", claimed, func(ctx context.Context, s store.Store, k store.Key) error {
+			return storetest.Do(ctx, s, k, store.Renew{Token: "t", Lease: long})
+		},
 			func(r store.Record) bool { return r.State == store.Claimed && r.Lease.After(r.Now.Add(long/2)) }, nil},
 		{"Finish", claimed, func(ctx context.Context, s store.Store, k store.Key) error {
 			next := ask("q")
-			return s.Finish(ctx, k, "t", ended(), &next)
+			return storetest.Do(ctx, s, k, store.Finish{Token: "t", Result: ended(), Next: &next})
 		}, func(r store.Record) bool { return r.State == store.Open && r.Pause.ID == "q" && len(r.Results) == 1 }, nil},
-		{"Release", claimed, func(ctx context.Context, s store.Store, k store.Key) error { return s.Release(ctx, k, "t") }, is(store.Open), nil},
+		{"Release", claimed, func(ctx context.Context, s store.Store, k store.Key) error {
+			return storetest.Do(ctx, s, k, store.Release{Token: "t"})
+		}, is(store.Open), nil},
 		{"Close", opened, func(ctx context.Context, s store.Store, k store.Key) error {
-			return s.Close(ctx, k, "p", store.Result{How: store.Withdrawn})
+			return storetest.Do(ctx, s, k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}})
 		}, func(r store.Record) bool { return r.State == store.None && len(r.Results) == 1 }, store.ErrNotFound},
-		{"Occupy", opened, func(ctx context.Context, s store.Store, k store.Key) error { return s.Occupy(ctx, k, "run", long) },
+		{"Occupy", opened, func(ctx context.Context, s store.Store, k store.Key) error {
+			return storetest.Do(ctx, s, k, store.Occupy{Token: "run", Lease: long})
+		},
 			func(r store.Record) bool { return len(r.Busy) == 1 }, nil},
-		{"Contest", opened, func(ctx context.Context, s store.Store, k store.Key) error { return s.Contest(ctx, k, "p") },
+		{"Contest", opened, func(ctx context.Context, s store.Store, k store.Key) error {
+			return storetest.Do(ctx, s, k, store.Contest{PauseID: "p"})
+		},
 			func(r store.Record) bool { return r.State == store.Open && r.Pause.Contested }, nil},
 		{"Decide", opened, func(ctx context.Context, s store.Store, k store.Key) error {
-			return s.Decide(ctx, k, "p", []agui.Decision{{Question: "p~1", Status: agui.Cancelled, Digest: "d"}})
+			return storetest.Do(ctx, s, k, store.Decide{PauseID: "p", Decisions: []agui.Decision{{Question: "p~1", Status: agui.Cancelled, Digest: "d"}}})
 		}, func(r store.Record) bool { return r.State == store.Open && len(r.Pause.Decisions) == 1 }, nil},
 	}
 }
@@ -151,13 +162,13 @@ func twoRoundTrips(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 func serverIsSilent(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	proxy := servers.StartProxy(t, server.Addr())
 	s := open(t, with(server.URLAt(proxy.Addr()), "pool_max_conns=2"), engine.Options{})
-	if err := s.Open(t.Context(), "silent", "", ask("p")); err != nil {
+	if _, err := s.Do(t.Context(), "silent", store.Ask{Pause: ask("p")}); err != nil {
 		t.Fatal(err)
 	}
 	proxy.Freeze()
 	for range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if err := s.Claim(ctx, "silent", "p", "t", "d", long); err == nil || !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := s.Do(ctx, "silent", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: long}); err == nil || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a silent server: %v", err)
 		}
 		cancel()
@@ -165,7 +176,9 @@ func serverIsSilent(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) 
 	proxy.Thaw()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	untilDone(ctx, func() error { return s.Claim(ctx, "silent", "p", "t", "d", long) })
+	untilDone(ctx, func() error {
+		return storetest.Do(ctx, s, "silent", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: long})
+	})
 	if r, err := s.Load(ctx, "silent", ""); err != nil || r.State != store.Claimed {
 		t.Errorf("error %v, state %q", err, r.State)
 	}
@@ -210,7 +223,9 @@ func endsUnderLoad(t *testing.T, server *servers.Postgres) {
 				return err
 			})
 		}
-		if err := call(func(ctx context.Context) error { return s.Open(ctx, k, "alice", ask("p")) }); err != nil {
+		if err := call(func(ctx context.Context) error {
+			return storetest.Do(ctx, s, k, store.Ask{Owner: "alice", Pause: ask("p")})
+		}); err != nil {
 			t.Errorf("%s: Open: %v", k, err)
 			return
 		}
@@ -219,12 +234,14 @@ func endsUnderLoad(t *testing.T, server *servers.Postgres) {
 		for i, s := range replicas {
 			both.Go(func() {
 				token := fmt.Sprint("token ", i)
-				switch err := call(func(ctx context.Context) error { return s.Claim(ctx, k, "p", token, token, long) }); {
+				switch err := call(func(ctx context.Context) error {
+					return storetest.Do(ctx, s, k, store.Claim{PauseID: "p", Token: token, Digest: token, Lease: long})
+				}); {
 				case err == nil:
 					winners.Add(1)
 					err := call(func(ctx context.Context) error {
 						next := ask("q")
-						return s.Finish(ctx, k, token, ended(), &next)
+						return storetest.Do(ctx, s, k, store.Finish{Token: token, Result: ended(), Next: &next})
 					})
 					if err != nil {
 						t.Errorf("%s: Finish: %v", k, err)
@@ -290,11 +307,11 @@ func serializable(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 		var winners atomic.Int64
 		for i := range 8 {
 			all.Go(func() {
-				if err := s.Open(t.Context(), k, "", ask("p")); err != nil && !errors.Is(err, store.ErrExists) {
+				if _, err := s.Do(t.Context(), k, store.Ask{Pause: ask("p")}); err != nil && !errors.Is(err, store.ErrExists) {
 					t.Errorf("Open: %v", err)
 				}
 				token := fmt.Sprint(i)
-				switch err := s.Claim(t.Context(), k, "p", token, token, long); {
+				switch _, err := s.Do(t.Context(), k, store.Claim{PauseID: "p", Token: token, Digest: token, Lease: long}); {
 				case err == nil:
 					winners.Add(1)
 				case !errors.Is(err, store.ErrConflict):

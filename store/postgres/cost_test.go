@@ -23,10 +23,10 @@ func renewalWritesLittle(t *testing.T, server *servers.Postgres) {
 	p := ask("p")
 	p.Interrupts[0].Object = json.RawMessage(`"` + strings.Repeat("b", 1<<20) + `"`)
 	p.Messages = json.RawMessage(`["` + strings.Repeat("m", 1<<20) + `"]`)
-	if err := s.Open(t.Context(), "k", "", p); err != nil {
+	if _, err := s.Do(t.Context(), "k", store.Ask{Pause: p}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Claim(t.Context(), "k", "p", "t", "d", long); err != nil {
+	if _, err := s.Do(t.Context(), "k", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: long}); err != nil {
 		t.Fatal(err)
 	}
 	lsn := func() int64 {
@@ -39,7 +39,7 @@ func renewalWritesLittle(t *testing.T, server *servers.Postgres) {
 	const renewals = 300
 	before := lsn()
 	for range renewals {
-		if err := s.Renew(t.Context(), "k", "t", long); err != nil {
+		if _, err := s.Do(t.Context(), "k", store.Renew{Token: "t", Lease: long}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,17 +63,17 @@ func listsAndForgetting(t *testing.T, server *servers.Postgres, _ *servers.Bounc
 	for i := range 5 {
 		k := store.Key(fmt.Sprintf("%d/ü %s", i, strings.Repeat("x", i)))
 		keys = append(keys, k)
-		if err := s.Open(t.Context(), k, "", ask("p")); err != nil {
+		if _, err := s.Do(t.Context(), k, store.Ask{Pause: ask("p")}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Open(t.Context(), "one more", "", ask("p")); err == nil {
+	if _, err := s.Do(t.Context(), "one more", store.Ask{Pause: ask("p")}); err == nil {
 		t.Error("no bound")
 	}
 	for _, q := range []store.Query{{Limit: 2}, {Limit: 2, Due: time.Now().Add(2 * long)}} {
 		var got []store.Key
 		for {
-			page, err := s.Waiting(t.Context(), q)
+			page, err := s.List(t.Context(), q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func listsAndForgetting(t *testing.T, server *servers.Postgres, _ *servers.Bounc
 			t.Errorf("listed %q, want %q", got, keys)
 		}
 	}
-	if page, err := s.Waiting(t.Context(), store.Query{Due: time.Now()}); err != nil || len(page.Rows) != 0 {
+	if page, err := s.List(t.Context(), store.Query{Due: time.Now()}); err != nil || len(page.Rows) != 0 {
 		t.Errorf("due: %v, error %v", page.Rows, err)
 	}
 	server.ExecIn(servers.PostgresDatabase, "ANALYZE")
@@ -100,7 +100,7 @@ func listsAndForgetting(t *testing.T, server *servers.Postgres, _ *servers.Bounc
 		t.Errorf("counting reads the table:\n%s", plan)
 	}
 	for _, k := range keys {
-		if err := s.Close(t.Context(), k, "p", store.Result{How: store.Withdrawn, Messages: json.RawMessage(`[]`)}); err != nil {
+		if _, err := s.Do(t.Context(), k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn, Messages: json.RawMessage(`[]`)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +134,7 @@ func sizes(t *testing.T, server *servers.Postgres) {
 		}
 		return n
 	}
-	if err := s.Open(t.Context(), "the tables are there", "", ask("p")); err != nil {
+	if _, err := s.Do(t.Context(), "the tables are there", store.Ask{Pause: ask("p")}); err != nil {
 		t.Fatal(err)
 	}
 	waiting, ended := storetest.Measure(t, s, n, func() int64 {

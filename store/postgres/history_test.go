@@ -44,9 +44,8 @@ func linearizable(t *testing.T, server *servers.Postgres, bouncer *servers.Bounc
 
 // alternating gives each call to the next store.
 type alternating struct {
-	store.Store // its steps by name are not asked for
-	stores      []store.Store
-	n           atomic.Int64
+	stores []store.Store
+	n      atomic.Int64
 }
 
 func (a *alternating) next() store.Store { return a.stores[a.n.Add(1)%int64(len(a.stores))] }
@@ -63,10 +62,6 @@ func (a *alternating) Snapshots(ctx context.Context, k store.Key, pauseID string
 	return a.next().Snapshots(ctx, k, pauseID, at)
 }
 
-func (a *alternating) Waiting(ctx context.Context, q store.Query) (store.Page, error) {
-	return a.next().Waiting(ctx, q)
-}
-
-func (a *alternating) Unsent(ctx context.Context, q store.Query) (store.Page, error) {
-	return a.next().Unsent(ctx, q)
+func (a *alternating) List(ctx context.Context, q store.Query) (store.Page, error) {
+	return a.next().List(ctx, q)
 }

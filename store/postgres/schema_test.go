@@ -17,6 +17,7 @@ import (
 	"holdpoint/store"
 	"holdpoint/store/engine"
 	"holdpoint/store/postgres"
+	"holdpoint/store/storetest"
 )
 
 func sqlOf(t *testing.T, address string) string {
@@ -32,7 +33,7 @@ func sqlOf(t *testing.T, address string) string {
 func usable(s store.Store, id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	return s.Open(ctx, store.Key("usable "+id), "", ask(id))
+	return storetest.Do(ctx, s, store.Key("usable "+id), store.Ask{Pause: ask(id)})
 }
 
 // refused ends the test unless a step fails with the text.
@@ -107,16 +108,16 @@ func schemas(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 		}
 		none := func(store.Key, *store.Result) []store.Notice { return nil }
 		s := open(t, address, engine.Options{Notices: none})
-		ctx := store.WithNotices(t.Context(), store.Notice{ID: "n", Body: []byte("{}")})
-		if err := s.Open(ctx, "k", "", ask("q")); err != nil {
+		notices := []store.Notice{{ID: "n", Body: []byte("{}")}}
+		if _, err := s.Do(t.Context(), "k", store.Ask{Pause: ask("q"), Notices: notices}); err != nil {
 			t.Fatal(err)
 		}
-		page, err := s.Unsent(t.Context(), store.Query{Due: time.Now().Add(time.Minute)})
+		page, err := s.List(t.Context(), store.Query{Unsent: true, Due: time.Now().Add(time.Minute)})
 		if err != nil || len(page.Rows) != 1 {
 			t.Errorf("listed are %v, %v", page.Rows, err)
 		}
 		sql("DELETE FROM before.holdpoint_threads WHERE key = 'k'")
-		if _, err := s.Take(t.Context(), "k", time.Minute); err != nil {
+		if _, err := s.Do(t.Context(), "k", store.Take{Hold: time.Minute}); err != nil {
 			t.Error(err)
 		}
 		if n := server.ExecIn(servers.PostgresDatabase, "SELECT count(*) FROM before.holdpoint_unsent"); n != "0" {
@@ -265,7 +266,9 @@ func TestFailover(t *testing.T) {
 	standby.Promote()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if err := untilDone(ctx, func() error { return s.Claim(ctx, "usable p", "p", "t", "d", long) }); err != nil {
+	if err := untilDone(ctx, func() error {
+		return storetest.Do(ctx, s, "usable p", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: long})
+	}); err != nil {
 		t.Error(err)
 	}
 	for _, key := range cutOff {
@@ -309,7 +312,7 @@ func safeBeforeItIsTold(t *testing.T, primary *servers.Postgres) (told []store.K
 			c.by(cancel)
 			return <-ended
 		}
-		if err := within(func(ctx context.Context) error { return opens.Open(ctx, c.key, "", ask("p")) }); err == nil {
+		if err := within(func(ctx context.Context) error { return storetest.Do(ctx, opens, c.key, store.Ask{Pause: ask("p")}) }); err == nil {
 			t.Errorf("%s: a question counts that no standby has", c.key)
 		}
 		for ctx := t.Context(); ctx.Err() == nil && strings.TrimSpace(primary.Exec(waits)) != "0"; {

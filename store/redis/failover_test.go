@@ -15,6 +15,7 @@ import (
 	"holdpoint/internal/test/servers"
 	"holdpoint/store"
 	"holdpoint/store/redis"
+	"holdpoint/store/storetest"
 )
 
 // TestNameMoves: the connections to a primary that has become a replica are given up, and steps go
@@ -37,7 +38,7 @@ func TestNameMoves(t *testing.T) {
 			next := servers.StartRedis(t, o)
 			p := servers.StartProxy(t, old.Addr())
 			s := open(t, old.URLAt(p.Addr()), redis.Options{Replicas: c.replicas, ReplicaTimeout: 5 * time.Second})
-			must(t, s.Open(t.Context(), "before", "", pause("p")))
+			must(t, storetest.Do(t.Context(), s, "before", store.Ask{Pause: pause("p")}))
 			next.InStep()
 			next.Promote()
 			if c.replicas > 0 {
@@ -45,15 +46,15 @@ func TestNameMoves(t *testing.T) {
 				servers.StartRedis(t, o)
 			}
 			old.Do("REPLICAOF", "127.0.0.1", "1") // it gets nothing from the new one
-			must(t, open(t, next.URL(), redis.Options{}).Open(t.Context(), "after", "", pause("p")))
+			must(t, storetest.Do(t.Context(), open(t, next.URL(), redis.Options{}), "after", store.Ask{Pause: pause("p")}))
 			p.Turn(next.Addr())
 			rec, err := s.Load(t.Context(), "after", "")
 			if err != nil || rec.State != store.Open {
 				t.Errorf("a question of the new primary: error %v, the state is %q", err, rec.State)
 			}
-			must(t, s.Claim(t.Context(), "before", "p", "token", "digest", time.Hour))
-			must(t, s.Open(t.Context(), "new", "", pause("p")))
-			must(t, s.Renew(t.Context(), "before", "token", time.Hour))
+			must(t, storetest.Do(t.Context(), s, "before", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
+			must(t, storetest.Do(t.Context(), s, "new", store.Ask{Pause: pause("p")}))
+			must(t, storetest.Do(t.Context(), s, "before", store.Renew{Token: "token", Lease: time.Hour}))
 		})
 	}
 }
@@ -64,7 +65,7 @@ func TestNameMovesLate(t *testing.T) {
 	t.Parallel()
 	old := servers.StartRedis(t, servers.RedisOptions{})
 	s := open(t, old.URL(), redis.Options{})
-	must(t, s.Open(t.Context(), "k", "", pause("p")))
+	must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause("p")}))
 	old.Do("REPLICAOF", "127.0.0.1", "1")
 	connections := func() int {
 		for line := range strings.SplitSeq(old.Do("INFO", "stats").(string), "\r\n") {
@@ -94,7 +95,7 @@ func TestNameMovesLate(t *testing.T) {
 		t.Errorf("%d connections were made, want %d at most", made, most)
 	}
 	old.Do("REPLICAOF", "NO", "ONE")
-	must(t, s.Claim(t.Context(), "k", "p", "token", "digest", time.Hour))
+	must(t, storetest.Do(t.Context(), s, "k", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 }
 
 // TestSlotMoves: questions go on being opened and answered while a cluster moves their slot to a
@@ -113,10 +114,10 @@ func TestSlotMoves(t *testing.T) {
 			var turn atomic.Int64
 			step := func() {
 				key := keyIn(7, turn.Add(1))
-				if err := s.Open(t.Context(), key, "", pause("p")); err != nil {
+				if _, err := s.Do(t.Context(), key, store.Ask{Pause: pause("p")}); err != nil {
 					t.Errorf("Open: %v", err)
 				}
-				if err := s.Claim(t.Context(), key, "p", "token", "digest", time.Hour); err != nil {
+				if _, err := s.Do(t.Context(), key, store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}); err != nil {
 					t.Errorf("Claim: %v", err)
 				}
 			}
@@ -186,7 +187,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 				var all sync.WaitGroup
 				for n := range 16 {
 					all.Go(func() {
-						if err := s.Open(t.Context(), store.Key(fmt.Sprint(round, " ", n)), "", pause("p")); err != nil {
+						if _, err := s.Do(t.Context(), store.Key(fmt.Sprint(round, " ", n)), store.Ask{Pause: pause("p")}); err != nil {
 							t.Errorf("Open: %v", err)
 						}
 					})
@@ -198,7 +199,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 				}
 				p.Sever()
 				for n := range 16 { // the newest connection of the pool is taken first
-					must(t, s.Claim(t.Context(), store.Key(fmt.Sprint(round, " ", n)), "p", "token", "digest", time.Hour))
+					must(t, storetest.Do(t.Context(), s, store.Key(fmt.Sprint(round, " ", n)), store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 				}
 			}
 		})

@@ -202,10 +202,10 @@ type step struct {
 
 func steps() map[string]step {
 	opens := func(t *testing.T, s *engine.Store, k store.Key) error {
-		return s.Open(t.Context(), k, "owner", pause("p"))
+		return storetest.Do(t.Context(), s, k, store.Ask{Owner: "owner", Pause: pause("p")})
 	}
 	claims := func(t *testing.T, s *engine.Store, k store.Key) error {
-		return s.Claim(t.Context(), k, "p", "token", "digest", time.Hour)
+		return storetest.Do(t.Context(), s, k, store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour})
 	}
 	claimed := func(t *testing.T, s *engine.Store, k store.Key) error {
 		must(t, opens(t, s, k))
@@ -222,17 +222,17 @@ func steps() map[string]step {
 		"Open":  {do: opens, state: store.Open},
 		"Claim": {before: opens, do: claims, state: store.Claimed},
 		"Renew": {before: claimed, state: store.Claimed, do: func(t *testing.T, s *engine.Store, k store.Key) error {
-			return s.Renew(t.Context(), k, "token", time.Hour)
+			return storetest.Do(t.Context(), s, k, store.Renew{Token: "token", Lease: time.Hour})
 		}},
 		"Finish": {before: claimed, state: store.Open, do: func(t *testing.T, s *engine.Store, k store.Key) error {
 			next := pause("next")
-			return s.Finish(t.Context(), k, "token", ended(), &next)
+			return storetest.Do(t.Context(), s, k, store.Finish{Token: "token", Result: ended(), Next: &next})
 		}},
 		"Release": {before: claimed, state: store.Open, do: func(t *testing.T, s *engine.Store, k store.Key) error {
-			return s.Release(t.Context(), k, "token")
+			return storetest.Do(t.Context(), s, k, store.Release{Token: "token"})
 		}},
 		"Close": {before: opens, do: func(t *testing.T, s *engine.Store, k store.Key) error {
-			return s.Close(t.Context(), k, "p", store.Result{How: store.Withdrawn})
+			return storetest.Do(t.Context(), s, k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}})
 		}, again: func(err error) error {
 			if strings.Contains(err.Error(), store.ErrNotFound.Error()) {
 				return nil
@@ -240,7 +240,7 @@ func steps() map[string]step {
 			return err
 		}},
 		"Occupy": {do: func(t *testing.T, s *engine.Store, k store.Key) error {
-			return s.Occupy(t.Context(), k, "token", time.Hour)
+			return storetest.Do(t.Context(), s, k, store.Occupy{Token: "token", Lease: time.Hour})
 		}},
 		"Snapshots": {before: opens, state: store.Open, do: func(t *testing.T, s *engine.Store, k store.Key) error {
 			got, err := s.Snapshots(t.Context(), k, "p", store.Asked)

@@ -30,26 +30,26 @@ func TestReplicaIsStopped(t *testing.T) {
 	replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary})
 	s := open(t, primary.URL(), redis.Options{Replicas: 1, ReplicaTimeout: 30 * time.Second, Timeout: time.Minute})
 	quick := open(t, primary.URL(), redis.Options{Replicas: 1, ReplicaTimeout: 100 * time.Millisecond})
-	must(t, s.Open(t.Context(), "asked", "", pause("p")))
-	must(t, s.Open(t.Context(), "claimed", "", pause("p")))
-	must(t, s.Claim(t.Context(), "claimed", "p", "token", "digest", time.Hour))
+	must(t, storetest.Do(t.Context(), s, "asked", store.Ask{Pause: pause("p")}))
+	must(t, storetest.Do(t.Context(), s, "claimed", store.Ask{Pause: pause("p")}))
+	must(t, storetest.Do(t.Context(), s, "claimed", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 	for _, end := range []struct {
 		name     string
 		how, end func()
 	}{{"frozen", replica.Freeze, replica.Thaw}, {"stopped", replica.Stop, replica.Restart}} {
 		end.how()
 		key := store.Key("new, " + end.name)
-		if err := quick.Open(t.Context(), key, "", pause("p")); !errors.Is(err, engine.ErrNotGuarded) {
+		if _, err := quick.Do(t.Context(), key, store.Ask{Pause: pause("p")}); !errors.Is(err, engine.ErrNotGuarded) {
 			t.Errorf("%s: Open: %v", end.name, err)
 		}
-		if err := quick.Claim(t.Context(), "asked", "p", "token "+end.name, "digest", time.Hour); !errors.Is(err, engine.ErrNotGuarded) {
+		if _, err := quick.Do(t.Context(), "asked", store.Claim{PauseID: "p", Token: "token " + end.name, Digest: "digest", Lease: time.Hour}); !errors.Is(err, engine.ErrNotGuarded) {
 			t.Errorf("%s: Claim: %v", end.name, err)
 		}
 		next := pause("next")
-		if err := quick.Finish(t.Context(), "claimed", "token", ended(), &next); !errors.Is(err, engine.ErrNotGuarded) {
+		if _, err := quick.Do(t.Context(), "claimed", store.Finish{Token: "token", Result: ended(), Next: &next}); !errors.Is(err, engine.ErrNotGuarded) {
 			t.Errorf("%s: Finish with a next pause: %v", end.name, err)
 		}
-		must(t, s.Occupy(t.Context(), key, "token", time.Hour)) // counts without a replica
+		must(t, storetest.Do(t.Context(), s, key, store.Occupy{Token: "token", Lease: time.Hour})) // counts without a replica
 		// The answers were not sent, so they can be given again. The question stays, and is told to
 		// nobody before the replica has it.
 		if rec, err := s.Load(t.Context(), "asked", ""); err != nil || rec.State != store.Open {
@@ -63,9 +63,9 @@ func TestReplicaIsStopped(t *testing.T) {
 		if rec, err := s.Load(t.Context(), key, ""); err != nil || rec.State != store.Open {
 			t.Errorf("%s: with the replica the state is %q (%v)", end.name, rec.State, err)
 		}
-		must(t, s.Finish(t.Context(), "claimed", "token", ended(), &next))
+		must(t, storetest.Do(t.Context(), s, "claimed", store.Finish{Token: "token", Result: ended(), Next: &next}))
 	}
-	must(t, s.Claim(t.Context(), "asked", "p", "token", "digest", time.Hour))
+	must(t, storetest.Do(t.Context(), s, "asked", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 }
 
 // TestSentinelFailover: when the primary is gone the store goes on at the replica, with all that it
@@ -77,7 +77,7 @@ func TestSentinelFailover(t *testing.T) {
 	sentinels := servers.StartSentinels(t, primary, 3, 1)
 	before := open(t, sentinelURL(sentinels), redis.Options{Replicas: 1, ReplicaTimeout: 5 * time.Second})
 	after := open(t, sentinelURL(sentinels), redis.Options{})
-	must(t, before.Open(t.Context(), "k", "", pause("p")))
+	must(t, storetest.Do(t.Context(), before, "k", store.Ask{Pause: pause("p")}))
 	primary.Kill()
 	if _, err := before.Load(t.Context(), "k", ""); err == nil {
 		t.Error("the store that is gone answers")
@@ -85,7 +85,7 @@ func TestSentinelFailover(t *testing.T) {
 	sentinels.Promoted(replica)
 	var err error
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if err = after.Claim(t.Context(), "k", "p", "token", "digest", time.Hour); err == nil {
+		if _, err = after.Do(t.Context(), "k", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}); err == nil {
 			break
 		}
 	}
@@ -97,7 +97,7 @@ func TestRestartedServer(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
 	s := open(t, r.URL(), redis.Options{Timeout: time.Second})
-	must(t, s.Open(t.Context(), "k", "", pause("p")))
+	must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause("p")}))
 	r.Freeze()
 	if _, err := s.Load(t.Context(), "k", ""); err == nil {
 		t.Error("a frozen server answers")
@@ -107,7 +107,7 @@ func TestRestartedServer(t *testing.T) {
 		t.Error("a killed server answers")
 	}
 	r.Restart()
-	must(t, s.Claim(t.Context(), "k", "p", "token", "digest", time.Hour))
+	must(t, storetest.Do(t.Context(), s, "k", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 }
 
 func TestServersThatAreRefused(t *testing.T) {
@@ -207,12 +207,12 @@ func TestStartWithoutServer(t *testing.T) {
 	r.Configure("maxmemory-policy allkeys-lfu")
 	r.Restart()
 	eventually(t, "the log does not say why", func() bool { return strings.Contains(log.String(), "level=ERROR") })
-	if err := s.Open(t.Context(), "k", "", pause("p")); err == nil || !strings.Contains(err.Error(), "allkeys-lfu, which drops open questions") {
+	if _, err := s.Do(t.Context(), "k", store.Ask{Pause: pause("p")}); err == nil || !strings.Contains(err.Error(), "allkeys-lfu, which drops open questions") {
 		t.Errorf("with a refused setting: %v", err)
 	}
 	r.Do("CONFIG", "SET", "maxmemory-policy", "noeviction")
 	eventually(t, "the store is not there", func() bool { return strings.Contains(log.String(), "the store is there") })
-	must(t, s.Open(t.Context(), "k", "", pause("p")))
+	must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause("p")}))
 	if n := strings.Count(log.String(), "\n"); n != 3 {
 		t.Errorf("%d lines in the log: %s", n, log.String())
 	}
@@ -251,7 +251,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{Conf: []string{"enable-debug-command yes", "enable-protected-configs yes"}})
 	s := open(t, r.URL(), redis.Options{})
-	must(t, s.Open(t.Context(), "k", "", pause("p")))
+	must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause("p")}))
 	set := func(name, value, back string) (func(), func()) {
 		return func() { r.Do("CONFIG", "SET", name, value) }, func() { r.Do("CONFIG", "SET", name, back) }
 	}
@@ -288,8 +288,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	} {
 		c.make()
 		for name, do := range map[string]func() error{
-			"Open":  func() error { return s.Open(t.Context(), store.Key("new "+c.name), "", pause("p")) },
-			"Claim": func() error { return s.Claim(t.Context(), "k", "p", "token", "digest", time.Hour) },
+			"Open": func() error {
+				return storetest.Do(t.Context(), s, store.Key("new "+c.name), store.Ask{Pause: pause("p")})
+			},
+			"Claim": func() error {
+				return storetest.Do(t.Context(), s, "k", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour})
+			},
 		} {
 			if err := do(); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %s: %v, want %q", c.name, name, err, c.want)
@@ -305,7 +309,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		if rec.State != store.Open {
 			t.Errorf("%s: the state is %q", c.name, rec.State)
 		}
-		page, err := s.Waiting(t.Context(), store.Query{})
+		page, err := s.List(t.Context(), store.Query{})
 		must(t, err)
 		if len(page.Rows) != 1 {
 			t.Errorf("%s: %d rows wait, want 1", c.name, len(page.Rows))
@@ -355,7 +359,7 @@ func TestRights(t *testing.T) {
 	}
 	c = servers.StartRedisCluster(t, 1, with(rights+" +cluster"))
 	s = open(t, "redis+cluster://holdpoint:secret@"+c.Addrs()[0], redis.Options{})
-	must(t, s.Open(t.Context(), "k", "", pause("p")))
+	must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause("p")}))
 	slot, _ := c.Nodes[0].Do("CLUSTER", "KEYSLOT", "{07}").(int64)
 	c.Nodes[0].Do("CLUSTER", "DELSLOTS", fmt.Sprint(slot))
 	if _, err := s.Load(t.Context(), keyIn(7, 1), ""); err == nil || !strings.Contains(err.Error(), "the Redis cluster has slots that no server has") {
@@ -386,15 +390,15 @@ func TestRowsThatWaitStay(t *testing.T) {
 	}
 	for round := range 2 {
 		id := fmt.Sprint("p", round)
-		must(t, s.Open(t.Context(), "k", "", pause(id)))
+		must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause(id)}))
 		if ttl, lists := live(); ttl != -1 || lists != 2 {
 			t.Errorf("open: it lives for %d ms and is in %d lists", ttl, lists)
 		}
-		must(t, s.Claim(t.Context(), "k", id, "token of "+id, "digest", time.Hour))
+		must(t, storetest.Do(t.Context(), s, "k", store.Claim{PauseID: id, Token: "token of " + id, Digest: "digest", Lease: time.Hour}))
 		if ttl, lists := live(); ttl != -1 || lists != 2 {
 			t.Errorf("claimed: it lives for %d ms and is in %d lists", ttl, lists)
 		}
-		must(t, s.Finish(t.Context(), "k", "token of "+id, ended(), nil))
+		must(t, storetest.Do(t.Context(), s, "k", store.Finish{Token: "token of " + id, Result: ended()}))
 		if ttl, lists := live(); ttl <= 0 || lists != 0 {
 			t.Errorf("ended: it lives for %d ms and is in %d lists", ttl, lists)
 		}
@@ -407,9 +411,9 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
 	s := open(t, r.URL()+"?prefix=mine:", redis.Options{})
-	must(t, s.Open(store.WithNotices(t.Context(), store.Notice{ID: "n", Body: []byte("{}")}), "k", "", pause("p")))
+	must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause("p"), Notices: []store.Notice{store.Notice{ID: "n", Body: []byte("{}")}}}))
 	listed := func() int {
-		page, err := s.Unsent(t.Context(), store.Query{Due: time.Now().Add(time.Minute)})
+		page, err := s.List(t.Context(), store.Query{Unsent: true, Due: time.Now().Add(time.Minute)})
 		must(t, err)
 		return len(page.Rows)
 	}
@@ -421,7 +425,7 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 	if n := listed(); n != 1 {
 		t.Fatalf("%d listed", n)
 	}
-	_, err := s.Take(t.Context(), "k", time.Minute)
+	_, err := s.Do(t.Context(), "k", store.Take{Hold: time.Minute})
 	must(t, err)
 	if n := listed(); n != 0 {
 		t.Errorf("%d listed", n)
@@ -436,7 +440,7 @@ func TestPagesOfWhatWaits(t *testing.T) {
 	s := open(t, r.URL(), redis.Options{})
 	const n = 500
 	for i := range n {
-		must(t, s.Open(t.Context(), store.Key(fmt.Sprintf("k%03d", i)), "", pause("p")))
+		must(t, storetest.Do(t.Context(), s, store.Key(fmt.Sprintf("k%03d", i)), store.Ask{Pause: pause("p")}))
 	}
 	waiting := int64(0) // as docs/state.md says to count it
 	for part := range 64 {
@@ -462,7 +466,7 @@ func TestPagesOfWhatWaits(t *testing.T) {
 			seen := map[store.Key]bool{}
 			var last store.Row
 			for q := (store.Query{Limit: limit, Due: due}); ; {
-				page, err := s.Waiting(t.Context(), q)
+				page, err := s.List(t.Context(), q)
 				must(t, err)
 				for _, row := range page.Rows {
 					at, before := row.Opened, last.Opened

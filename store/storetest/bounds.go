@@ -17,7 +17,7 @@ func boundCases() []testCase {
 		var keys []store.Key
 		for i := range x.opts.Entries {
 			k := x.key(fmt.Sprint("full", i))
-			x.must(x.Open(x.Context(), k, "owner", pause("p")))
+			x.must(x.do(k, store.Ask{Owner: "owner", Pause: pause("p")}))
 			keys = append(keys, k)
 		}
 		x.claim(keys[1], "p", "t", "d")
@@ -44,7 +44,7 @@ func boundCases() []testCase {
 		{name: "full of pauses, a further one is refused and none is evicted", entries: 5, run: func(x *fixture) {
 			keys := fill(x)
 			for i := range 20 {
-				x.want(store.ErrFull, x.Open(x.Context(), x.key(fmt.Sprint("more", i)), "", pause("p")))
+				x.want(store.ErrFull, x.do(x.key(fmt.Sprint("more", i)), store.Ask{Pause: pause("p")}))
 			}
 			intact(x, keys)
 		}},
@@ -52,8 +52,8 @@ func boundCases() []testCase {
 			x.end(x.key("ended"), pause("p"))
 			fill(x)
 			before := x.load(x.key("ended"))
-			x.want(store.ErrFull, x.Open(x.Context(), x.key("ended"), "owner", pause("q")))
-			x.want(store.ErrFull, x.Open(x.Context(), x.key("new"), "owner", pause("q")))
+			x.want(store.ErrFull, x.do(x.key("ended"), store.Ask{Owner: "owner", Pause: pause("q")}))
+			x.want(store.ErrFull, x.do(x.key("new"), store.Ask{Owner: "owner", Pause: pause("q")}))
 			x.same("the ended thread", x.load(x.key("ended")), before)
 			x.same("the new thread", x.load(x.key("new")), store.Record{})
 		}},
@@ -61,16 +61,16 @@ func boundCases() []testCase {
 			_, err := x.Load(x.Context(), x.key("a"), "alice")
 			x.must(err)
 			fill(x)
-			x.want(store.ErrOwner, x.Open(x.Context(), x.key("a"), "bob", pause("p")))
+			x.want(store.ErrOwner, x.do(x.key("a"), store.Ask{Owner: "bob", Pause: pause("p")}))
 		}},
 		{name: "a pause that ends makes room", entries: 5, run: func(x *fixture) {
 			keys := fill(x)
 			x.finish(keys[1], "t", result("r"), nil)
 			x.open(x.key("b"), pause("p"))
-			x.want(store.ErrFull, x.Open(x.Context(), x.key("c"), "", pause("p")))
+			x.want(store.ErrFull, x.do(x.key("c"), store.Ask{Pause: pause("p")}))
 			x.close(keys[0], "p", store.Withdrawn)
 			x.open(x.key("c"), pause("p"))
-			x.want(store.ErrFull, x.Open(x.Context(), x.key("d"), "", pause("p")))
+			x.want(store.ErrFull, x.do(x.key("d"), store.Ask{Pause: pause("p")}))
 			x.close(keys[2], "p", store.Doubtful)
 			x.open(x.key("d"), pause("p"))
 		}},
@@ -78,16 +78,16 @@ func boundCases() []testCase {
 			keys := fill(x)
 			next := pause("q")
 			x.finish(keys[1], "t", result("r"), &next)
-			x.must(x.Open(x.Context(), keys[2], "owner", pause("q")))
-			x.must(x.Open(x.Context(), keys[3], "owner", pause("q")))
-			x.must(x.Open(x.Context(), keys[0], "owner", pause("p"))) // a lost reply
-			x.want(store.ErrFull, x.Open(x.Context(), x.key("more"), "", pause("p")))
+			x.must(x.do(keys[2], store.Ask{Owner: "owner", Pause: pause("q")}))
+			x.must(x.do(keys[3], store.Ask{Owner: "owner", Pause: pause("q")}))
+			x.must(x.do(keys[0], store.Ask{Owner: "owner", Pause: pause("p")})) // a lost reply
+			x.want(store.ErrFull, x.do(x.key("more"), store.Ask{Pause: pause("p")}))
 		}},
 		{name: "a full store still takes the answers", entries: 5, run: func(x *fixture) {
 			keys := fill(x)
 			x.claim(keys[0], "p", "t0", "d")
-			x.must(x.Renew(x.Context(), keys[0], "t0", x.long))
-			x.must(x.Release(x.Context(), keys[0], "t0"))
+			x.must(x.do(keys[0], store.Renew{Token: "t0", Lease: x.long}))
+			x.must(x.do(keys[0], store.Release{Token: "t0"}))
 			x.claim(keys[0], "p", "t1", "d")
 			x.finish(keys[0], "t1", result("r"), nil)
 		}},
@@ -123,7 +123,7 @@ func boundCases() []testCase {
 		}},
 		{name: "retention makes room in a full store, looked at or not", entries: 5, elapses: true, run: func(x *fixture) {
 			keys := fill(x)
-			x.want(store.ErrFull, x.Open(x.Context(), x.key("new"), "", pause("p")))
+			x.want(store.ErrFull, x.do(x.key("new"), store.Ask{Pause: pause("p")}))
 			x.clock.advance(x.retention + x.unit)
 			x.open(x.key("new"), pause("p"))
 			for i, want := range []store.How{store.Retired, "", store.Doubtful, store.Doubtful, store.Retired} {
@@ -142,8 +142,8 @@ func boundCases() []testCase {
 			x.open(x.key("a"), pause("p"))
 			x.claim(x.key("a"), "p", "t", "d")
 			x.clock.advance(x.retention + x.unit)
-			x.want(store.ErrFull, x.Open(x.Context(), x.key("b"), "", pause("p")))
-			x.must(x.Release(x.Context(), x.key("a"), "t"))
+			x.want(store.ErrFull, x.do(x.key("b"), store.Ask{Pause: pause("p")}))
+			x.must(x.do(x.key("a"), store.Release{Token: "t"}))
 			x.open(x.key("b"), pause("p"))
 		}},
 		{name: "the thread used least recently loses its replay first, and keeps its owner and ids", entries: 3, run: func(x *fixture) {
@@ -151,7 +151,7 @@ func boundCases() []testCase {
 			for _, k := range []store.Key{a, b, c} {
 				_, err := x.Load(x.Context(), k, "owner")
 				x.must(err)
-				x.must(x.Open(x.Context(), k, "owner", pause("p")))
+				x.must(x.do(k, store.Ask{Owner: "owner", Pause: pause("p")}))
 				x.close(k, "p", store.Withdrawn)
 			}
 			x.load(a) // now b is the one
@@ -226,7 +226,7 @@ func boundCases() []testCase {
 		{name: "full of bytes, a further pause is refused and none is evicted", all: 64 << 10, run: func(x *fixture) {
 			open := 0
 			for ; open < 20; open++ {
-				err := x.Open(x.Context(), x.key(fmt.Sprint(open)), "", heavy("p", 10<<10))
+				_, err := x.Do(x.Context(), x.key(fmt.Sprint(open)), store.Ask{Pause: heavy("p", 10<<10)})
 				if err != nil {
 					x.want(store.ErrFull, err)
 					break
@@ -236,14 +236,14 @@ func boundCases() []testCase {
 				x.Fatalf("%d pauses of 10 KiB within 64 KiB", open)
 			}
 			for range 3 {
-				x.want(store.ErrFull, x.Open(x.Context(), x.key("more"), "", heavy("p", 10<<10)))
+				x.want(store.ErrFull, x.do(x.key("more"), store.Ask{Pause: heavy("p", 10<<10)}))
 			}
 			for i := range open {
 				rec := x.state(x.key(fmt.Sprint(i)), store.Open, "p")
 				x.same("Private", rec.Pause.Private, heavy("p", 10<<10).Private)
 			}
 			x.close(x.key("0"), "p", store.Withdrawn)
-			x.must(x.Open(x.Context(), x.key("more"), "", heavy("p", 10<<10)))
+			x.must(x.do(x.key("more"), store.Ask{Pause: heavy("p", 10<<10)}))
 		}},
 		{name: "snapshots go before a pause is refused, the oldest first", all: 256 << 10, run: func(x *fixture) {
 			for i := range 8 {
@@ -299,7 +299,7 @@ func boundCases() []testCase {
 		{name: "what a resumed run asks next is taken, however full the store is of bytes", all: 64 << 10, run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
-			for i := 0; x.Open(x.Context(), x.key(fmt.Sprint(i)), "", heavy("p", 10<<10)) == nil; i++ {
+			for i := 0; x.do(x.key(fmt.Sprint(i)), store.Ask{Pause: heavy("p", 10<<10)}) == nil; i++ {
 			}
 			x.claim(k, "p", "t", "d")
 			next := heavy("next", 100<<10)
@@ -310,7 +310,7 @@ func boundCases() []testCase {
 			from := func(address uint64, name string) error {
 				p := pause("p")
 				p.From = address
-				return x.Open(x.Context(), x.key(name), "", p)
+				return x.do(x.key(name), store.Ask{Pause: p})
 			}
 			for _, name := range []string{"a", "b", "c"} {
 				x.must(from(1, name))
@@ -334,12 +334,12 @@ func boundCases() []testCase {
 		{name: "and of the bytes", entries: 100, all: 100 << 10, share: 20, run: func(x *fixture) {
 			p := heavy("p", 8<<10)
 			p.From = 1
-			x.must(x.Open(x.Context(), x.key("a"), "", p))
+			x.must(x.do(x.key("a"), store.Ask{Pause: p}))
 			for _, name := range []string{"b", "c", "d"} {
-				if err := x.Open(x.Context(), x.key(name), "", p); err != nil {
+				if _, err := x.Do(x.Context(), x.key(name), store.Ask{Pause: p}); err != nil {
 					x.want(store.ErrShare, err)
 					p.From = 2
-					x.must(x.Open(x.Context(), x.key(name), "", p))
+					x.must(x.do(x.key(name), store.Ask{Pause: p}))
 					return
 				}
 			}

@@ -28,7 +28,7 @@ func claimCases() []testCase {
 		{name: "a lease has lapsed at its end, not before", exact: true, run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
-			x.must(x.Claim(x.Context(), k, "p", "t", "d", x.lease))
+			x.must(x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.lease}))
 			x.clock.advance(x.lease - 1)
 			x.state(k, store.Claimed, "p")
 			x.clock.advance(1)
@@ -37,9 +37,9 @@ func claimCases() []testCase {
 		{name: "a lost reply: the same claim again has a new lease", exact: true, run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
-			x.must(x.Claim(x.Context(), k, "p", "t", "d", x.lease))
+			x.must(x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.lease}))
 			x.clock.advance(x.lease - 1)
-			x.must(x.Claim(x.Context(), k, "p", "t", "d", x.lease))
+			x.must(x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.lease}))
 			x.clock.advance(x.lease - 1)
 			x.state(k, store.Claimed, "p")
 		}},
@@ -54,13 +54,13 @@ func claimCases() []testCase {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
-			x.want(store.ErrConflict, x.Claim(x.Context(), k, "p", "t", "others", x.long))
+			x.want(store.ErrConflict, x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "others", Lease: x.long}))
 		}},
 		{name: "a renewed claim lives on", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
-			x.must(x.Claim(x.Context(), k, "p", "t", "d", x.lease))
-			x.must(x.Renew(x.Context(), k, "t", x.long))
+			x.must(x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.lease}))
+			x.must(x.do(k, store.Renew{Token: "t", Lease: x.long}))
 			x.clock.advance(x.lease)
 			rec := x.state(k, store.Claimed, "p")
 			x.near("Lease", rec.Lease, x.clock.Now().Add(x.long-x.lease))
@@ -69,7 +69,7 @@ func claimCases() []testCase {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
-			x.must(x.Renew(x.Context(), k, "t", x.lease))
+			x.must(x.do(k, store.Renew{Token: "t", Lease: x.lease}))
 			x.clock.advance(x.lease)
 			x.state(k, store.InDoubt, "p")
 		}},
@@ -77,7 +77,7 @@ func claimCases() []testCase {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.lapse(k, "p", "t", "d")
-			x.must(x.Renew(x.Context(), k, "t", x.long))
+			x.must(x.do(k, store.Renew{Token: "t", Lease: x.long}))
 			x.state(k, store.Claimed, "p")
 		}},
 		{name: "a released pause is as it was opened", run: func(x *fixture) {
@@ -86,7 +86,7 @@ func claimCases() []testCase {
 			before := x.load(k)
 			x.clock.advance(x.unit)
 			x.claim(k, "p", "t", "d")
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			rec := x.load(k)
 			rec.Token = "" // may name the released claim
 			x.same("the record", rec, before)
@@ -95,28 +95,28 @@ func claimCases() []testCase {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.lapse(k, "p", "t", "d")
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			x.claim(k, "p", "t2", "others")
-			x.want(store.ErrReplay, x.Claim(x.Context(), k, "p", "t3", "others", x.long))
+			x.want(store.ErrReplay, x.do(k, store.Claim{PauseID: "p", Token: "t3", Digest: "others", Lease: x.long}))
 		}},
 		{name: "a lost reply: the same release again is nil until the next claim", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
-			x.must(x.Release(x.Context(), k, "t"))
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			x.claim(k, "p", "t2", "d")
-			x.want(store.ErrStale, x.Release(x.Context(), k, "t"))
-			x.must(x.Release(x.Context(), k, "t2"))
-			x.want(store.ErrStale, x.Release(x.Context(), k, "t"))
+			x.want(store.ErrStale, x.do(k, store.Release{Token: "t"}))
+			x.must(x.do(k, store.Release{Token: "t2"}))
+			x.want(store.ErrStale, x.do(k, store.Release{Token: "t"}))
 		}},
 		{name: "a released claim neither renews nor finishes", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
-			x.must(x.Release(x.Context(), k, "t"))
-			x.want(store.ErrStale, x.Renew(x.Context(), k, "t", x.long))
-			x.want(store.ErrStale, x.Finish(x.Context(), k, "t", result("r"), nil))
+			x.must(x.do(k, store.Release{Token: "t"}))
+			x.want(store.ErrStale, x.do(k, store.Renew{Token: "t", Lease: x.long}))
+			x.want(store.ErrStale, x.do(k, store.Finish{Token: "t", Result: result("r")}))
 			x.state(k, store.Open, "p")
 		}},
 	}

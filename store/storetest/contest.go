@@ -7,7 +7,7 @@ import (
 func contestCases() []testCase {
 	contest := func(x *fixture, k store.Key, pauseID string) {
 		x.Helper()
-		x.must(x.Contest(x.Context(), k, pauseID))
+		x.must(x.do(k, store.Contest{PauseID: pauseID}))
 	}
 	is := func(x *fixture, k store.Key, state store.State, want bool) {
 		x.Helper()
@@ -45,11 +45,11 @@ func contestCases() []testCase {
 			contest(x, k, "p")
 			x.claim(k, "p", "t", "d")
 			is(x, k, store.Claimed, true)
-			x.must(x.Renew(x.Context(), k, "t", x.long))
-			x.must(x.Occupy(x.Context(), k, "run", x.long))
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Renew{Token: "t", Lease: x.long}))
+			x.must(x.do(k, store.Occupy{Token: "run", Lease: x.long}))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			is(x, k, store.Open, true)
-			x.want(store.ErrExists, x.Open(x.Context(), k, "", pause("q")))
+			x.want(store.ErrExists, x.do(k, store.Ask{Pause: pause("q")}))
 			is(x, k, store.Open, true)
 		}},
 		{name: "a claimed pause is contested: it may be given back", run: func(x *fixture) {
@@ -57,7 +57,7 @@ func contestCases() []testCase {
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
 			contest(x, k, "p")
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			is(x, k, store.Open, true)
 		}},
 		{name: "what the resumed run asks is contested too", run: func(x *fixture) {
@@ -82,17 +82,17 @@ func contestCases() []testCase {
 			if rec.Pause.Contested {
 				x.Errorf("the record is %s", asJSON(rec))
 			}
-			x.want(store.ErrNotFound, x.Contest(x.Context(), k, "p"))
+			x.want(store.ErrNotFound, x.do(k, store.Contest{PauseID: "p"}))
 			if rec := x.load(k); rec.Results[0].Pause == nil || rec.Results[0].Pause.Contested || rec.Pause.Contested {
 				x.Errorf("the record is %s", asJSON(rec))
 			}
 		}},
 		{name: "no pause, another pause and no id", run: func(x *fixture) {
 			k := x.key("a")
-			x.want(store.ErrNotFound, x.Contest(x.Context(), k, "p"))
+			x.want(store.ErrNotFound, x.do(k, store.Contest{PauseID: "p"}))
 			x.open(k, pause("p"))
-			x.want(store.ErrNotFound, x.Contest(x.Context(), k, "q"))
-			if err := x.Contest(x.Context(), k, ""); err == nil {
+			x.want(store.ErrNotFound, x.do(k, store.Contest{PauseID: "q"}))
+			if _, err := x.Do(x.Context(), k, store.Contest{}); err == nil {
 				x.Error("no error for a pause without an id")
 			}
 			is(x, k, store.Open, false)

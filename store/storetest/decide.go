@@ -31,7 +31,7 @@ func saying(answers ...string) string {
 
 func (x *fixture) decide(k store.Key, pauseID string, list ...agui.Decision) {
 	x.Helper()
-	x.must(x.Decide(x.Context(), k, pauseID, list))
+	x.must(x.do(k, store.Decide{PauseID: pauseID, Decisions: list}))
 }
 
 func decideCases() []testCase {
@@ -57,7 +57,7 @@ func decideCases() []testCase {
 	fails := func(x *fixture, k store.Key, want error, list ...agui.Decision) {
 		x.Helper()
 		before := x.load(k)
-		x.want(want, x.Decide(x.Context(), k, "p", list))
+		x.want(want, x.do(k, store.Decide{PauseID: "p", Decisions: list}))
 		x.same("the record", x.load(k), before)
 	}
 	return []testCase{
@@ -88,7 +88,7 @@ func decideCases() []testCase {
 			if !x.load(k).Pause.Decided() {
 				x.Error("it is not decided")
 			}
-			x.want(store.ErrExists, x.Open(x.Context(), k, "", pause("q")))
+			x.want(store.ErrExists, x.do(k, store.Ask{Pause: pause("q")}))
 		}},
 		{name: "all of a list or none of it", run: func(x *fixture) {
 			k := x.key("a")
@@ -116,7 +116,7 @@ func decideCases() []testCase {
 			x.decide(k, "p", yes)
 			before := x.load(k)
 			for _, digest := range []string{"d", saying("p~1 no", "p~2 other"), saying("p~2 other"), saying("p~1 yes2"), saying("xp~1 yes")} {
-				x.want(store.ErrStale, x.Claim(x.Context(), k, "p", "t", digest, x.long))
+				x.want(store.ErrStale, x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: digest, Lease: x.long}))
 			}
 			x.same("the record", x.load(k), before)
 			x.claim(k, "p", "t", saying("p~1 yes", "p~2 whatever"))
@@ -131,19 +131,19 @@ func decideCases() []testCase {
 			first, second := decision("a\nb c~1", "yes"), decision("a\nb", "no")
 			x.decide(k, "p", first, second)
 			for _, digest := range []string{saying("a\nb c~1 no", "a\nb no"), saying("b yes", "a no"), "a\nb c~1 yes\na\nb no"} {
-				x.want(store.ErrStale, x.Claim(x.Context(), k, "p", "t", digest, x.long))
+				x.want(store.ErrStale, x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: digest, Lease: x.long}))
 			}
 			x.claim(k, "p", "t", saying("a\nb c~1 yes", "a\nb no"))
-			x.want(store.ErrReplay, x.Claim(x.Context(), k, "p", "t2", saying("a\nb no", "a\nb c~1 yes"), x.long))
-			x.want(store.ErrConflict, x.Claim(x.Context(), k, "p", "t2", saying("a\nb no", "a\nb c~1 no"), x.long))
+			x.want(store.ErrReplay, x.do(k, store.Claim{PauseID: "p", Token: "t2", Digest: saying("a\nb no", "a\nb c~1 yes"), Lease: x.long}))
+			x.want(store.ErrConflict, x.do(k, store.Claim{PauseID: "p", Token: "t2", Digest: saying("a\nb no", "a\nb c~1 no"), Lease: x.long}))
 		}},
 		{name: "a digest of an earlier record, with a line for each answer, is read", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.decide(k, "p", yes)
 			x.claim(k, "p", "t", "p~1 yes\np~2 other")
-			x.want(store.ErrReplay, x.Claim(x.Context(), k, "p", "t2", saying("p~2 other", "p~1 yes"), x.long))
-			x.want(store.ErrConflict, x.Claim(x.Context(), k, "p", "t2", saying("p~2 other2", "p~1 yes"), x.long))
+			x.want(store.ErrReplay, x.do(k, store.Claim{PauseID: "p", Token: "t2", Digest: saying("p~2 other", "p~1 yes"), Lease: x.long}))
+			x.want(store.ErrConflict, x.do(k, store.Claim{PauseID: "p", Token: "t2", Digest: saying("p~2 other2", "p~1 yes"), Lease: x.long}))
 		}},
 		{name: "what is claimed is not decided any more, but for what stands", run: func(x *fixture) {
 			k := x.key("a")
@@ -153,7 +153,7 @@ func decideCases() []testCase {
 			x.decide(k, "p", yes)
 			fails(x, k, store.ErrConflict, other)
 			fails(x, k, store.ErrConflict, no)
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			stand(x, k, yes)
 			x.decide(k, "p", other)
 			stand(x, k, yes, other)
@@ -219,7 +219,7 @@ func decideCases() []testCase {
 			fails(x, k, store.ErrNotFound, yes)
 			x.open(k, pause("q"))
 			fails(x, k, store.ErrNotFound, yes)
-			x.want(store.ErrNotFound, x.Decide(x.Context(), k, "q", []agui.Decision{yes}))
+			x.want(store.ErrNotFound, x.do(k, store.Decide{PauseID: "q", Decisions: []agui.Decision{yes}}))
 		}},
 		{name: "a new question begins without decisions", run: func(x *fixture) {
 			k := x.key("a")
@@ -231,8 +231,8 @@ func decideCases() []testCase {
 		{name: "they tell others of it in the same step", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
-			ctx := store.WithNotices(x.Context(), store.Notice{ID: "n", Body: json.RawMessage(`{}`)})
-			x.must(x.Decide(ctx, k, "p", []agui.Decision{yes}))
+			n := store.Notice{ID: "n", Body: json.RawMessage(`{}`)}
+			x.must(x.do(k, store.Decide{PauseID: "p", Decisions: []agui.Decision{yes}, Notices: []store.Notice{n}}))
 			if rec := x.load(k); rec.Outbox == nil || rec.Outbox.Notices[0].ID != "n" {
 				x.Errorf("the record is %s", asJSON(rec))
 			}
@@ -243,7 +243,7 @@ func decideCases() []testCase {
 				x.Helper()
 				found := false
 				for q := (store.Query{Due: x.clock.Now().Add(5 * time.Second), Limit: 100}); ; {
-					page, err := x.Waiting(x.Context(), q)
+					page, err := x.List(x.Context(), q)
 					x.must(err)
 					found = found || slices.ContainsFunc(page.Rows, func(r store.Row) bool { return r.Key == k })
 					if q.After = page.Next; q.After == "" {
@@ -259,14 +259,14 @@ func decideCases() []testCase {
 			x.decide(k, "p", yes)
 			x.decide(k, "p", other)
 			due(true)
-			x.must(x.Occupy(x.Context(), k, "run", x.long))
+			x.must(x.do(k, store.Occupy{Token: "run", Lease: x.long}))
 			x.load(k)
 			due(true)
-			x.must(x.Occupy(x.Context(), k, "run", 0))
+			x.must(x.do(k, store.Occupy{Token: "run"}))
 			due(true)
 			x.claim(k, "p", "t", saying("p~1 yes", "p~2 other"))
 			due(false)
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			due(true)
 			x.claim(k, "p", "t2", saying("p~1 yes", "p~2 other"))
 			x.finish(k, "t2", result("r"), nil)
@@ -274,7 +274,7 @@ func decideCases() []testCase {
 		}},
 		{name: "what the chat has missed is noted until it has caught up", run: func(x *fixture) {
 			k := x.key("a")
-			x.must(x.See(x.Context(), k, "p"))
+			x.must(x.do(k, store.See{PauseID: "p"}))
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
 			r := result("r")
@@ -284,10 +284,10 @@ func decideCases() []testCase {
 				x.Fatalf("the record is %s", asJSON(rec))
 			}
 			before := x.load(k)
-			x.must(x.See(x.Context(), k, "q"))
+			x.must(x.do(k, store.See{PauseID: "q"}))
 			x.same("the record", x.load(k).Results, before.Results)
 			for range 2 {
-				x.must(x.See(x.Context(), k, "p"))
+				x.must(x.do(k, store.See{PauseID: "p"}))
 				if rec := x.load(k); rec.Results[0].Unseen {
 					x.Fatalf("the record is %s", asJSON(rec))
 				}
@@ -301,7 +301,7 @@ func decideCases() []testCase {
 				k := x.key(fmt.Sprint(round))
 				x.open(k, pause("p"))
 				errs := race(16, func(i int) error {
-					return x.Decide(x.Context(), k, "p", []agui.Decision{decision("p~1", fmt.Sprint("d", i))})
+					return x.do(k, store.Decide{PauseID: "p", Decisions: []agui.Decision{decision("p~1", fmt.Sprint("d", i))}})
 				})
 				if n := winners(x, "Decide", errs, store.ErrConflict); n != 1 {
 					x.Fatalf("%d were heard: %v", n, errs)
@@ -318,9 +318,9 @@ func decideCases() []testCase {
 				x.open(k, pause("p"))
 				errs := race(2, func(i int) error {
 					if i == 0 {
-						return x.Decide(x.Context(), k, "p", []agui.Decision{no})
+						return x.do(k, store.Decide{PauseID: "p", Decisions: []agui.Decision{no}})
 					}
-					return x.Claim(x.Context(), k, "p", "t", saying("p~1 yes", "p~2 other"), x.long)
+					return x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: saying("p~1 yes", "p~2 other"), Lease: x.long})
 				})
 				switch {
 				case errs[0] == nil && is(errs[1], store.ErrStale):

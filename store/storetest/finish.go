@@ -117,13 +117,13 @@ func finishCases() []testCase {
 			for what, change := range changes {
 				r := result("r")
 				change(&r)
-				if err := x.Finish(x.Context(), k, "t", r, nil); !is(err, store.ErrStale) {
+				if _, err := x.Do(x.Context(), k, store.Finish{Token: "t", Result: r}); !is(err, store.ErrStale) {
 					x.Errorf("with another %s: got error %v", what, err)
 				}
 			}
 			next := pause("q")
-			x.want(store.ErrStale, x.Finish(x.Context(), k, "t", result("r"), &next))
-			x.want(store.ErrStale, x.Finish(x.Context(), k, "t2", result("r"), nil))
+			x.want(store.ErrStale, x.do(k, store.Finish{Token: "t", Result: result("r"), Next: &next}))
+			x.want(store.ErrStale, x.do(k, store.Finish{Token: "t2", Result: result("r")}))
 			x.same("the record", x.load(k), before)
 		}},
 		{name: "a lost reply: the same finish with a next pause, whatever became of it", run: func(x *fixture) {
@@ -134,11 +134,11 @@ func finishCases() []testCase {
 			again := func(when string) {
 				x.Helper()
 				before := x.load(k)
-				if err := x.Finish(x.Context(), k, "t", result("r"), &next); err != nil {
+				if _, err := x.Do(x.Context(), k, store.Finish{Token: "t", Result: result("r"), Next: &next}); err != nil {
 					x.Errorf("%s: %v", when, err)
 				}
-				x.want(store.ErrStale, x.Finish(x.Context(), k, "t", result("r"), &other))
-				x.want(store.ErrStale, x.Finish(x.Context(), k, "t", result("r"), nil))
+				x.want(store.ErrStale, x.do(k, store.Finish{Token: "t", Result: result("r"), Next: &other}))
+				x.want(store.ErrStale, x.do(k, store.Finish{Token: "t", Result: result("r")}))
 				x.same("the record", x.load(k), before)
 			}
 			x.finish(k, "t", result("r"), &next)
@@ -194,17 +194,17 @@ func doubtCases() []testCase {
 			k := x.key("a")
 			r := doubt(x, k)
 			x.finish(k, "t", r, nil) // a lost reply
-			x.want(store.ErrStale, x.Renew(x.Context(), k, "t", x.long))
-			x.want(store.ErrStale, x.Release(x.Context(), k, "t"))
-			x.want(store.ErrStale, x.Finish(x.Context(), k, "t", result("r"), nil))
-			x.want(store.ErrConflict, x.Claim(x.Context(), k, "p", "t", "d", x.long))
+			x.want(store.ErrStale, x.do(k, store.Renew{Token: "t", Lease: x.long}))
+			x.want(store.ErrStale, x.do(k, store.Release{Token: "t"}))
+			x.want(store.ErrStale, x.do(k, store.Finish{Token: "t", Result: result("r")}))
+			x.want(store.ErrConflict, x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long}))
 			x.state(k, store.InDoubt, "p")
 		}},
 		{name: "told once, it is closed, with what Finish left", run: func(x *fixture) {
 			k := x.key("a")
 			r := doubt(x, k)
-			x.must(x.Close(x.Context(), k, "p", store.Result{How: store.Doubtful}))
-			x.want(store.ErrNotFound, x.Close(x.Context(), k, "p", store.Result{How: store.Doubtful}))
+			x.must(x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Doubtful}}))
+			x.want(store.ErrNotFound, x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Doubtful}}))
 			rec := x.state(k, store.None, "")
 			if rec.Doubt != nil || len(rec.Results) != 1 {
 				x.Fatalf("got %s", asJSON(rec))
@@ -213,7 +213,7 @@ func doubtCases() []testCase {
 			r.PauseID, r.IDs, r.Digest = "p", []string{"p~1", "p~2"}, "d"
 			r.At, r.Pause, r.Receipt = got.At, got.Pause, got.Receipt
 			x.same("the result", got, r)
-			x.want(store.ErrReplay, x.Claim(x.Context(), k, "p", "t2", "d", x.long))
+			x.want(store.ErrReplay, x.do(k, store.Claim{PauseID: "p", Token: "t2", Digest: "d", Lease: x.long}))
 			r.How = store.Doubtful
 			x.finish(k, "t", r, nil) // a lost reply, later still
 		}},
@@ -221,7 +221,7 @@ func doubtCases() []testCase {
 			k := x.key("a")
 			r := doubt(x, k)
 			own := store.Result{How: store.Lost, Finish: json.RawMessage(`{"own":1}`), Seen: []agui.SeenMessage{{ID: "own"}}}
-			x.must(x.Close(x.Context(), k, "p", own))
+			x.must(x.do(k, store.Close{PauseID: "p", Result: own}))
 			got := x.load(k).Results[0]
 			if got.How != store.Lost || !got.ByArray {
 				x.Errorf("got %s", asJSON(got))
@@ -239,9 +239,9 @@ func doubtCases() []testCase {
 			if got := x.load(k).Results[0]; got.How != store.Doubtful || got.Digest != "d" {
 				x.Errorf("got %s", asJSON(got))
 			}
-			x.want(store.ErrStale, x.Finish(x.Context(), k, "t", result("r"), nil))
-			x.want(store.ErrStale, x.Release(x.Context(), k, "t"))
-			x.want(store.ErrStale, x.Renew(x.Context(), k, "t", x.long))
+			x.want(store.ErrStale, x.do(k, store.Finish{Token: "t", Result: result("r")}))
+			x.want(store.ErrStale, x.do(k, store.Release{Token: "t"}))
+			x.want(store.ErrStale, x.do(k, store.Renew{Token: "t", Lease: x.long}))
 		}},
 	}
 }
@@ -256,7 +256,7 @@ func closeCases() []testCase {
 				r := result("r")
 				r.How = how
 				r.Digest, r.Receipt, r.Next = "x", "x", "x"
-				x.must(x.Close(x.Context(), k, "p", r))
+				x.must(x.do(k, store.Close{PauseID: "p", Result: r}))
 				rec := x.state(k, store.None, "")
 				got := rec.Results[0]
 				x.near("At", got.At, x.clock.Now())
@@ -270,19 +270,19 @@ func closeCases() []testCase {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
-			x.want(store.ErrExists, x.Close(x.Context(), k, "p", store.Result{How: store.Withdrawn}))
+			x.want(store.ErrExists, x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}))
 			x.finish(k, "t", result("r"), nil)
 		}},
 		{name: "a released pause ends without a digest", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			x.close(k, "p", store.Withdrawn)
 			if got := x.load(k).Results[0].Digest; got != "" {
 				x.Errorf("digest %q of answers that never arrived", got)
 			}
-			x.want(store.ErrConflict, x.Claim(x.Context(), k, "p", "t", "d", x.long))
+			x.want(store.ErrConflict, x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long}))
 		}},
 	}
 }

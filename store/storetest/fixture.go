@@ -68,6 +68,9 @@ func knownErrors() []error {
 	}
 }
 
+// do does a step and returns its error alone.
+func (x *fixture) do(key store.Key, step store.Step) error { return Do(x.Context(), x, key, step) }
+
 // load returns the whole record without giving the thread to anybody.
 func (x *fixture) load(key store.Key) store.Record {
 	x.Helper()
@@ -78,12 +81,12 @@ func (x *fixture) load(key store.Key) store.Record {
 
 func (x *fixture) open(key store.Key, p agui.Pause) {
 	x.Helper()
-	x.must(x.Open(x.Context(), key, "", p))
+	x.must(x.do(key, store.Ask{Pause: p}))
 }
 
 func (x *fixture) claim(key store.Key, pauseID, token, digest string) {
 	x.Helper()
-	x.must(x.Claim(x.Context(), key, pauseID, token, digest, x.long))
+	x.must(x.do(key, store.Claim{PauseID: pauseID, Token: token, Digest: digest, Lease: x.long}))
 }
 
 // sweep has an engine that forgets by the time forget what is due.
@@ -99,7 +102,7 @@ func (x *fixture) sweep() bool {
 // lapse claims the pause and lets the lease lapse.
 func (x *fixture) lapse(key store.Key, pauseID, token, digest string) {
 	x.Helper()
-	x.must(x.Claim(x.Context(), key, pauseID, token, digest, x.lease))
+	x.must(x.do(key, store.Claim{PauseID: pauseID, Token: token, Digest: digest, Lease: x.lease}))
 	x.clock.advance(x.lease)
 	if x.ownClock {
 		x.clock.advance(x.unit) // it may be coarse
@@ -108,12 +111,12 @@ func (x *fixture) lapse(key store.Key, pauseID, token, digest string) {
 
 func (x *fixture) finish(key store.Key, token string, r store.Result, next *agui.Pause) {
 	x.Helper()
-	x.must(x.Finish(x.Context(), key, token, r, next))
+	x.must(x.do(key, store.Finish{Token: token, Result: r, Next: next}))
 }
 
 func (x *fixture) close(key store.Key, pauseID string, how store.How) {
 	x.Helper()
-	x.must(x.Close(x.Context(), key, pauseID, store.Result{How: how}))
+	x.must(x.do(key, store.Close{PauseID: pauseID, Result: store.Result{How: how}}))
 }
 
 // end opens a pause and finishes it.

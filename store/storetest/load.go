@@ -51,11 +51,11 @@ func loadCases() []testCase {
 		{name: "threads do not see each other", run: func(x *fixture) {
 			x.open(x.key("a"), pause("p"))
 			x.same("the other's record", x.load(x.key("b")), store.Record{})
-			x.want(store.ErrNotFound, x.Claim(x.Context(), x.key("b"), "p", "t", "d", x.long))
-			x.want(store.ErrNotFound, x.Close(x.Context(), x.key("b"), "p", store.Result{How: store.Lost}))
+			x.want(store.ErrNotFound, x.do(x.key("b"), store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long}))
+			x.want(store.ErrNotFound, x.do(x.key("b"), store.Close{PauseID: "p", Result: store.Result{How: store.Lost}}))
 			x.open(x.key("b"), pause("p"))
 			x.claim(x.key("b"), "p", "t", "d")
-			x.want(store.ErrStale, x.Release(x.Context(), x.key("a"), "t"))
+			x.want(store.ErrStale, x.do(x.key("a"), store.Release{Token: "t"}))
 			x.state(x.key("a"), store.Open, "p")
 		}},
 	}
@@ -66,35 +66,41 @@ func misuseCases() []testCase {
 		name string
 		do   func(x *fixture, k store.Key) error
 	}{
-		{"Open without an id", func(x *fixture, k store.Key) error { return x.Open(x.Context(), k, "", agui.Pause{}) }},
-		{"Claim without an id", func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, "", "t", "d", x.long) }},
-		{"Claim without a token", func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, "p", "", "d", x.long) }},
-		{"Claim without a digest", func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, "p", "t", "", x.long) }},
-		{"Decide without an id", func(x *fixture, k store.Key) error {
-			return x.Decide(x.Context(), k, "", []agui.Decision{decision("p~1", "d")})
+		{"Open without an id", func(x *fixture, k store.Key) error { return x.do(k, store.Ask{}) }},
+		{"Claim without an id", func(x *fixture, k store.Key) error {
+			return x.do(k, store.Claim{Token: "t", Digest: "d", Lease: x.long})
 		}},
-		{"Decide without a decision", func(x *fixture, k store.Key) error { return x.Decide(x.Context(), k, "p", nil) }},
+		{"Claim without a token", func(x *fixture, k store.Key) error {
+			return x.do(k, store.Claim{PauseID: "p", Digest: "d", Lease: x.long})
+		}},
+		{"Claim without a digest", func(x *fixture, k store.Key) error {
+			return x.do(k, store.Claim{PauseID: "p", Token: "t", Lease: x.long})
+		}},
+		{"Decide without an id", func(x *fixture, k store.Key) error {
+			return x.do(k, store.Decide{Decisions: []agui.Decision{decision("p~1", "d")}})
+		}},
+		{"Decide without a decision", func(x *fixture, k store.Key) error { return x.do(k, store.Decide{PauseID: "p"}) }},
 		{"Decide without a question", func(x *fixture, k store.Key) error {
-			return x.Decide(x.Context(), k, "p", []agui.Decision{decision("", "d")})
+			return x.do(k, store.Decide{PauseID: "p", Decisions: []agui.Decision{decision("", "d")}})
 		}},
 		{"Decide without a digest", func(x *fixture, k store.Key) error {
-			return x.Decide(x.Context(), k, "p", []agui.Decision{decision("p~1", "")})
+			return x.do(k, store.Decide{PauseID: "p", Decisions: []agui.Decision{decision("p~1", "")}})
 		}},
 		{"Decide with a question twice", func(x *fixture, k store.Key) error {
-			return x.Decide(x.Context(), k, "p", []agui.Decision{decision("p~1", "d"), decision("p~1", "d")})
+			return x.do(k, store.Decide{PauseID: "p", Decisions: []agui.Decision{decision("p~1", "d"), decision("p~1", "d")}})
 		}},
 		{"Close without an id", func(x *fixture, k store.Key) error {
-			return x.Close(x.Context(), k, "", store.Result{How: store.Lost})
+			return x.do(k, store.Close{Result: store.Result{How: store.Lost}})
 		}},
-		{"Close without how", func(x *fixture, k store.Key) error { return x.Close(x.Context(), k, "p", store.Result{}) }},
+		{"Close without how", func(x *fixture, k store.Key) error { return x.do(k, store.Close{PauseID: "p", Result: store.Result{}}) }},
 		{"Finish without how", func(x *fixture, k store.Key) error {
-			return x.Finish(x.Context(), k, "t", store.Result{}, nil)
+			return x.do(k, store.Finish{Token: "t", Result: store.Result{}})
 		}},
 		{"Finish in doubt with a next pause", func(x *fixture, k store.Key) error {
-			return x.Finish(x.Context(), k, "t", store.Result{How: store.Doubtful}, &agui.Pause{ID: "q"})
+			return x.do(k, store.Finish{Token: "t", Result: store.Result{How: store.Doubtful}, Next: &agui.Pause{ID: "q"}})
 		}},
 		{"Finish with a next pause without an id", func(x *fixture, k store.Key) error {
-			return x.Finish(x.Context(), k, "t", result("r"), &agui.Pause{})
+			return x.do(k, store.Finish{Token: "t", Result: result("r"), Next: &agui.Pause{}})
 		}},
 	}
 	var cases []testCase
@@ -122,15 +128,15 @@ func misuseCases() []testCase {
 			before := x.load(k)
 			for _, used := range []string{"o", "p"} {
 				next := pause(used)
-				unlisted(x, used, x.Finish(x.Context(), k, "t", result("r"), &next))
+				unlisted(x, used, x.do(k, store.Finish{Token: "t", Result: result("r"), Next: &next}))
 			}
 			x.same("the record", x.load(k), before)
 		}},
 		testCase{name: "no token is nobody's claim", run: func(x *fixture) {
 			x.open(x.key("a"), pause("p"))
-			x.want(store.ErrStale, x.Renew(x.Context(), x.key("a"), "", x.long))
-			x.want(store.ErrStale, x.Release(x.Context(), x.key("a"), ""))
-			x.want(store.ErrStale, x.Finish(x.Context(), x.key("a"), "", result("r"), nil))
+			x.want(store.ErrStale, x.do(x.key("a"), store.Renew{Lease: x.long}))
+			x.want(store.ErrStale, x.do(x.key("a"), store.Release{}))
+			x.want(store.ErrStale, x.do(x.key("a"), store.Finish{Result: result("r")}))
 		}},
 		testCase{name: "a context that is done fails and does nothing", run: func(x *fixture) {
 			done, cancel := context.WithCancel(x.Context())
@@ -141,12 +147,12 @@ func misuseCases() []testCase {
 			before := x.load(k)
 			_, err := x.Load(done, free, "owner")
 			unlisted(x, "Load", err)
-			unlisted(x, "Open", x.Open(done, free, "owner", pause("p")))
-			unlisted(x, "Claim", x.Claim(done, k, "p", "t2", "d", x.long))
-			unlisted(x, "Renew", x.Renew(done, k, "t", x.long))
-			unlisted(x, "Finish", x.Finish(done, k, "t", result("r"), nil))
-			unlisted(x, "Release", x.Release(done, k, "t"))
-			unlisted(x, "Close", x.Close(done, k, "p", store.Result{How: store.Lost}))
+			unlisted(x, "Open", Do(done, x, free, store.Ask{Owner: "owner", Pause: pause("p")}))
+			unlisted(x, "Claim", Do(done, x, k, store.Claim{PauseID: "p", Token: "t2", Digest: "d", Lease: x.long}))
+			unlisted(x, "Renew", Do(done, x, k, store.Renew{Token: "t", Lease: x.long}))
+			unlisted(x, "Finish", Do(done, x, k, store.Finish{Token: "t", Result: result("r")}))
+			unlisted(x, "Release", Do(done, x, k, store.Release{Token: "t"}))
+			unlisted(x, "Close", Do(done, x, k, store.Close{PauseID: "p", Result: store.Result{How: store.Lost}}))
 			x.same("the record", x.load(k), before)
 			x.same("the other record", x.load(free), store.Record{})
 		}},
@@ -185,7 +191,7 @@ func copyCases() []testCase {
 			r = result("r2")
 			x.close(k, "q", store.Withdrawn)
 			x.open(k, pause("s"))
-			x.must(x.Close(x.Context(), k, "s", r))
+			x.must(x.do(k, store.Close{PauseID: "s", Result: r}))
 			r.Seen[0].ID = "scribbled"
 			if s := asJSON(x.load(k)); strings.Contains(s, "scribbled") {
 				x.Errorf("the store sees what the caller did later: %s", s)

@@ -269,7 +269,7 @@ func (s suite) runFull(t *testing.T) {
 				case len(waits) == entries:
 					want = store.ErrFull
 				}
-				if err := x.Open(x.Context(), x.key(th), "owner of "+th, pause(p)); !is(err, want) {
+				if _, err := x.Do(x.Context(), x.key(th), store.Ask{Owner: "owner of " + th, Pause: pause(p)}); !is(err, want) {
 					rt.Fatalf("Open with %d of %d waiting: got error %v, want %v", len(waits), entries, err, want)
 				} else if err == nil {
 					waits[th] = p
@@ -281,9 +281,9 @@ func (s suite) runFull(t *testing.T) {
 				if p == "" {
 					rt.Skip("it does not wait")
 				}
-				err := x.Claim(x.Context(), x.key(th), p, "t "+p, "d", x.long)
+				_, err := x.Do(x.Context(), x.key(th), store.Claim{PauseID: p, Token: "t " + p, Digest: "d", Lease: x.long})
 				if err == nil {
-					err = x.Finish(x.Context(), x.key(th), "t "+p, result("r"), nil)
+					_, err = x.Do(x.Context(), x.key(th), store.Finish{Token: "t " + p, Result: result("r")})
 				}
 				if err != nil {
 					rt.Fatalf("the answer to %s: %v", p, err)

@@ -10,7 +10,7 @@ import (
 func occupyCases() []testCase {
 	occupy := func(x *fixture, k store.Key, token string, lease time.Duration) {
 		x.Helper()
-		x.must(x.Occupy(x.Context(), k, token, lease))
+		x.must(x.do(k, store.Occupy{Token: token, Lease: lease}))
 	}
 	busy := func(x *fixture, k store.Key, want ...string) {
 		x.Helper()
@@ -60,10 +60,10 @@ func occupyCases() []testCase {
 		{name: "it stands beside everything else", run: func(x *fixture) {
 			k := x.key("a")
 			occupy(x, k, "t", x.long)
-			x.must(x.Open(x.Context(), k, "alice", pause("p")))
+			x.must(x.do(k, store.Ask{Owner: "alice", Pause: pause("p")}))
 			x.claim(k, "p", "c", "d")
 			occupy(x, k, "t", x.long)
-			x.must(x.Renew(x.Context(), k, "c", x.long))
+			x.must(x.do(k, store.Renew{Token: "c", Lease: x.long}))
 			busy(x, k, "t")
 			next := pause("q")
 			x.finish(k, "c", result("r"), &next)
@@ -84,13 +84,13 @@ func occupyCases() []testCase {
 			for i := range store.MaxBusy {
 				occupy(x, k, fmt.Sprint("t", i), x.long)
 			}
-			x.want(store.ErrFull, x.Occupy(x.Context(), k, "one more", x.long))
+			x.want(store.ErrFull, x.do(k, store.Occupy{Token: "one more", Lease: x.long}))
 			occupy(x, k, "t3", x.long)
 			occupy(x, k, "t3", 0)
 			occupy(x, k, "one more", x.long)
 		}},
 		{name: "a run without a token is no run", run: func(x *fixture) {
-			if err := x.Occupy(x.Context(), x.key("a"), "", x.long); err == nil {
+			if _, err := x.Do(x.Context(), x.key("a"), store.Occupy{Lease: x.long}); err == nil {
 				x.Error("no error")
 			}
 		}},

@@ -55,8 +55,8 @@ func openCases() []testCase {
 			x.end(k, pause("p"))
 			x.open(k, pause("q"))
 			x.close(k, "q", store.Withdrawn)
-			x.want(store.ErrExists, x.Open(x.Context(), k, "", pause("p")))
-			x.want(store.ErrExists, x.Open(x.Context(), k, "", pause("q")))
+			x.want(store.ErrExists, x.do(k, store.Ask{Pause: pause("p")}))
+			x.want(store.ErrExists, x.do(k, store.Ask{Pause: pause("q")}))
 			x.state(k, store.None, "")
 		}},
 		{name: "the next pause opens after the end of the last", run: func(x *fixture) {

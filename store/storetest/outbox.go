@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,12 +13,11 @@ func outboxCases() []testCase {
 	notice := func(id string) store.Notice {
 		return store.Notice{ID: id, Body: json.RawMessage(`{"n":"<&>"}`)}
 	}
-	with := func(x *fixture, ids ...string) context.Context {
-		var list []store.Notice
+	with := func(ids ...string) (list []store.Notice) {
 		for _, id := range ids {
 			list = append(list, notice(id))
 		}
-		return store.WithNotices(x.Context(), list...)
+		return list
 	}
 	// has ends the test unless the thread has these to send.
 	has := func(x *fixture, k store.Key, want ...string) *store.Outbox {
@@ -39,9 +37,9 @@ func outboxCases() []testCase {
 	// listed are this test's threads that are due in d.
 	listed := func(x *fixture, d time.Duration) (names []string) {
 		x.Helper()
-		q := store.Query{Due: x.clock.Now().Add(d), Limit: 3}
+		q := store.Query{Unsent: true, Due: x.clock.Now().Add(d), Limit: 3}
 		for range 10_000 {
-			page, err := x.Unsent(x.Context(), q)
+			page, err := x.List(x.Context(), q)
 			x.must(err)
 			for _, r := range page.Rows {
 				if name, own := strings.CutPrefix(string(r.Key), x.prefix); own {
@@ -63,9 +61,9 @@ func outboxCases() []testCase {
 	}
 	// soon is later than the engine's own clock can be by now.
 	soon := 5 * time.Second
-	take := func(x *fixture, k store.Key, want ...string) store.Taken {
+	take := func(x *fixture, k store.Key, want ...string) store.Done {
 		x.Helper()
-		taken, err := x.Take(x.Context(), k, x.long)
+		taken, err := x.Do(x.Context(), k, store.Take{Hold: x.long})
 		x.must(err)
 		var ids []string
 		for _, n := range taken.Notices {
@@ -79,14 +77,14 @@ func outboxCases() []testCase {
 	return []testCase{
 		{name: "each step writes its notices, and they outlive the pause", run: func(x *fixture) {
 			k := x.key("a")
-			x.must(x.Open(with(x, "raised"), k, "alice", pause("p")))
-			x.must(x.Claim(with(x, "claimed"), k, "p", "t", "d", x.long))
-			x.must(x.Release(with(x, "released"), k, "t"))
-			x.must(x.Claim(with(x, "claimed again"), k, "p", "t2", "d", x.long))
-			x.must(x.Renew(x.Context(), k, "t2", x.long))
+			x.must(x.do(k, store.Ask{Owner: "alice", Pause: pause("p"), Notices: with("raised")}))
+			x.must(x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long, Notices: with("claimed")}))
+			x.must(x.do(k, store.Release{Token: "t", Notices: with("released")}))
+			x.must(x.do(k, store.Claim{PauseID: "p", Token: "t2", Digest: "d", Lease: x.long, Notices: with("claimed again")}))
+			x.must(x.do(k, store.Renew{Token: "t2", Lease: x.long}))
 			next := pause("q")
-			x.must(x.Finish(with(x, "resolved", "next"), k, "t2", result("r"), &next))
-			x.must(x.Close(with(x, "withdrawn"), k, "q", store.Result{How: store.Withdrawn}))
+			x.must(x.do(k, store.Finish{Token: "t2", Result: result("r"), Next: &next, Notices: with("resolved", "next")}))
+			x.must(x.do(k, store.Close{PauseID: "q", Result: store.Result{How: store.Withdrawn}, Notices: with("withdrawn")}))
 			o := has(x, k, "raised", "claimed", "released", "claimed again", "resolved", "next", "withdrawn")
 			if got, want := o.Notices[0], notice("raised"); string(got.Body) != string(want.Body) {
 				x.Errorf("the body is %s, want %s", got.Body, want.Body)
@@ -96,31 +94,31 @@ func outboxCases() []testCase {
 		}},
 		{name: "a step that fails, or that was done already, writes none", run: func(x *fixture) {
 			k := x.key("a")
-			x.must(x.Open(with(x, "raised"), k, "", pause("p")))
+			x.must(x.do(k, store.Ask{Pause: pause("p"), Notices: with("raised")}))
 			take(x, k, "raised")
-			x.must(x.Sent(x.Context(), k, []string{"raised"}, 0, false))
-			x.must(x.Open(with(x, "raised"), k, "", pause("p")))
-			x.want(store.ErrExists, x.Open(with(x, "no"), k, "", pause("q")))
-			x.want(store.ErrStale, x.Release(with(x, "no"), k, "t"))
-			x.want(store.ErrNotFound, x.Close(with(x, "no"), k, "q", store.Result{How: store.Withdrawn}))
+			x.must(x.do(k, store.Sent{IDs: []string{"raised"}}))
+			x.must(x.do(k, store.Ask{Pause: pause("p"), Notices: with("raised")}))
+			x.want(store.ErrExists, x.do(k, store.Ask{Pause: pause("q"), Notices: with("no")}))
+			x.want(store.ErrStale, x.do(k, store.Release{Token: "t", Notices: with("no")}))
+			x.want(store.ErrNotFound, x.do(k, store.Close{PauseID: "q", Result: store.Result{How: store.Withdrawn}, Notices: with("no")}))
 			has(x, k)
 			wantListed(x, soon)
 			x.claim(k, "p", "t", "d")
-			x.must(x.Finish(with(x, "resolved"), k, "t", result("r"), nil))
-			x.must(x.Finish(with(x, "other"), k, "t", result("r"), nil))
+			x.must(x.do(k, store.Finish{Token: "t", Result: result("r"), Notices: with("resolved")}))
+			x.must(x.do(k, store.Finish{Token: "t", Result: result("r"), Notices: with("other")}))
 			has(x, k, "resolved")
 		}},
 		{name: "the same notice twice is one", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
-			x.must(x.Claim(with(x, "claimed"), k, "p", "t", "d", x.lease))
+			x.must(x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.lease, Notices: with("claimed")}))
 			x.clock.advance(x.unit)
-			x.must(x.Claim(with(x, "claimed"), k, "p", "t", "d", x.long))
+			x.must(x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long, Notices: with("claimed")}))
 			has(x, k, "claimed")
 		}},
 		{name: "who takes them has them until the hold is over", run: func(x *fixture) {
 			k := x.key("a")
-			x.must(x.Open(with(x, "one"), k, "", pause("p")))
+			x.must(x.do(k, store.Ask{Pause: pause("p"), Notices: with("one")}))
 			wantListed(x, soon, "a")
 			if taken := take(x, k, "one"); taken.Tries != 0 {
 				x.Errorf("%d tries, want none", taken.Tries)
@@ -131,31 +129,31 @@ func outboxCases() []testCase {
 			}
 			wantListed(x, x.long+soon, "a")
 			x.claim(k, "p", "t", "d")
-			x.must(x.Finish(with(x, "two"), k, "t", result("r"), nil))
+			x.must(x.do(k, store.Finish{Token: "t", Result: result("r"), Notices: with("two")}))
 			take(x, k)
-			x.must(x.Sent(x.Context(), k, nil, 0, true))
+			x.must(x.do(k, store.Sent{Failed: true}))
 			if taken := take(x, k, "one", "two"); taken.Tries != 1 {
 				x.Errorf("%d tries, want 1", taken.Tries)
 			}
-			x.must(x.Sent(x.Context(), k, []string{"one", "unknown"}, x.long, false))
+			x.must(x.do(k, store.Sent{IDs: []string{"one", "unknown"}, Wait: x.long}))
 			take(x, k)
 			if o := has(x, k, "two"); o.Tries != 0 {
 				x.Errorf("%d tries, want none after one was taken", o.Tries)
 			}
-			x.must(x.Sent(x.Context(), k, []string{"two"}, x.long, false))
+			x.must(x.do(k, store.Sent{IDs: []string{"two"}, Wait: x.long}))
 			has(x, k)
 			wantListed(x, x.long+soon)
-			x.must(x.Sent(x.Context(), k, []string{"two"}, 0, true))
+			x.must(x.do(k, store.Sent{IDs: []string{"two"}, Failed: true}))
 			has(x, k)
 		}},
 		{name: "one of many takes them", run: func(x *fixture) {
 			k := x.key("a")
-			x.must(x.Open(with(x, "one"), k, "", pause("p")))
+			x.must(x.do(k, store.Ask{Pause: pause("p"), Notices: with("one")}))
 			const takers = 8
 			got := make(chan int, takers)
 			for range takers {
 				go func() {
-					taken, err := x.Take(x.Context(), k, x.long)
+					taken, err := x.Do(x.Context(), k, store.Take{Hold: x.long})
 					if err != nil {
 						x.Error(err)
 					}
@@ -172,7 +170,7 @@ func outboxCases() []testCase {
 		}},
 		{name: "nothing is taken where there is nothing", run: func(x *fixture) {
 			take(x, x.key("none"))
-			x.must(x.Sent(x.Context(), x.key("none"), []string{"one"}, 0, true))
+			x.must(x.do(x.key("none"), store.Sent{IDs: []string{"one"}, Failed: true}))
 			if rec := x.load(x.key("none")); rec.Version != 0 {
 				x.Error("a record was made")
 			}
@@ -185,15 +183,15 @@ func outboxCases() []testCase {
 			}
 			large := notice("large")
 			large.Body = json.RawMessage(`"` + strings.Repeat("x", store.MaxNoticeBytes) + `"`)
-			ctx := store.WithNotices(x.Context(), append(store.NoticesOf(with(x, want...)), large)...)
-			x.must(x.Open(ctx, k, "", pause("p")))
+			list := append(with(want...), large)
+			x.must(x.do(k, store.Ask{Pause: pause("p"), Notices: list}))
 			has(x, k, want[3:]...)
 		}},
 		{name: "after their age they are given up", exact: true, run: func(x *fixture) {
 			k := x.key("a")
-			x.must(x.Open(with(x, "old"), k, "alice", pause("p")))
+			x.must(x.do(k, store.Ask{Owner: "alice", Pause: pause("p"), Notices: with("old")}))
 			x.clock.advance(store.NoticeAge - time.Nanosecond)
-			x.must(x.Open(with(x, "new"), k, "alice", pause("q")))
+			x.must(x.do(k, store.Ask{Owner: "alice", Pause: pause("q"), Notices: with("new")}))
 			has(x, k, "old", "new")
 			x.clock.advance(time.Nanosecond)
 			has(x, k, "new")
@@ -203,10 +201,10 @@ func outboxCases() []testCase {
 		}},
 		{name: "the list is sorted by when they are due", run: func(x *fixture) {
 			for _, name := range []string{"c", "a", "b", "d"} {
-				x.must(x.Open(with(x, "one"), x.key(name), "", pause("p")))
+				x.must(x.do(x.key(name), store.Ask{Pause: pause("p"), Notices: with("one")}))
 				x.clock.advance(x.unit)
 			}
-			x.must(x.Sent(x.Context(), x.key("a"), nil, soon/2, true))
+			x.must(x.do(x.key("a"), store.Sent{Wait: soon / 2, Failed: true}))
 			wantListed(x, soon, "c", "b", "d", "a")
 		}},
 	}

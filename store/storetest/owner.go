@@ -35,23 +35,23 @@ func ownerCases() []testCase {
 		}},
 		{name: "Open gives the thread as Load does", run: func(x *fixture) {
 			k := x.key("a")
-			x.must(x.Open(x.Context(), k, "alice", pause("p")))
+			x.must(x.do(k, store.Ask{Owner: "alice", Pause: pause("p")}))
 			owner(x, k, "bob", "alice")
 		}},
 		{name: "Open for another owner fails and leaves no trace", run: func(x *fixture) {
 			k := x.key("a")
 			owner(x, k, "alice", "alice")
 			for _, who := range []string{"bob", ""} {
-				x.want(store.ErrOwner, x.Open(x.Context(), k, who, pause("p")))
+				x.want(store.ErrOwner, x.do(k, store.Ask{Owner: who, Pause: pause("p")}))
 			}
 			x.state(k, store.None, "")
-			x.must(x.Open(x.Context(), k, "alice", pause("p")))
+			x.must(x.do(k, store.Ask{Owner: "alice", Pause: pause("p")}))
 			// Also where the stranger knows the open pause's id.
-			x.want(store.ErrOwner, x.Open(x.Context(), k, "bob", pause("p")))
+			x.want(store.ErrOwner, x.do(k, store.Ask{Owner: "bob", Pause: pause("p")}))
 		}},
 		{name: "the owner outlives pauses", run: func(x *fixture) {
 			k := x.key("a")
-			x.must(x.Open(x.Context(), k, "alice", pause("p")))
+			x.must(x.do(k, store.Ask{Owner: "alice", Pause: pause("p")}))
 			x.claim(k, "p", "t", "d")
 			owner(x, k, "bob", "alice")
 			next := pause("q")
@@ -64,7 +64,7 @@ func ownerCases() []testCase {
 		}},
 		{name: "the owner outlives the retention and the replay time", elapses: true, run: func(x *fixture) {
 			k := x.key("a")
-			x.must(x.Open(x.Context(), k, "alice", pause("p")))
+			x.must(x.do(k, store.Ask{Owner: "alice", Pause: pause("p")}))
 			x.clock.advance(x.retention)
 			owner(x, k, "bob", "alice")
 			x.clock.advance(x.replay)

@@ -62,7 +62,7 @@ func raceCases() []testCase {
 			token := func(thread, caller int) string { return fmt.Sprint("t", thread, ".", caller) }
 			errs := race(threads*callers, func(i int) error {
 				thread, caller := i/callers, i%callers
-				return x.Claim(x.Context(), x.key(fmt.Sprint(thread)), "p", token(thread, caller), digest(caller), x.long)
+				return x.do(x.key(fmt.Sprint(thread)), store.Claim{PauseID: "p", Token: token(thread, caller), Digest: digest(caller), Lease: x.long})
 			})
 			for thread := range threads {
 				errs := errs[thread*callers : (thread+1)*callers]
@@ -91,7 +91,7 @@ func raceCases() []testCase {
 		{name: "one claim made 16 times is one claim", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))
-			for i, err := range race(callers, func(int) error { return x.Claim(x.Context(), k, "p", "t", "d", x.long) }) {
+			for i, err := range race(callers, func(int) error { return x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long}) }) {
 				if err != nil {
 					x.Errorf("call %d: %v", i, err)
 				}
@@ -120,7 +120,7 @@ func raceCases() []testCase {
 			for round := range 20 {
 				k := x.key(fmt.Sprint(round))
 				errs := race(callers, func(i int) error {
-					return x.Open(x.Context(), k, fmt.Sprint("owner", i%2), pause(fmt.Sprint("p", i)))
+					return x.do(k, store.Ask{Owner: fmt.Sprint("owner", i%2), Pause: pause(fmt.Sprint("p", i))})
 				})
 				one(x, "Open", errs, store.ErrExists, store.ErrOwner)
 				rec := x.load(k)
@@ -138,7 +138,7 @@ func raceCases() []testCase {
 				x.claim(k, "p", "t", "d")
 				x.finish(k, "t", store.Result{How: store.Doubtful}, nil)
 				one(x, "Close", race(callers, func(int) error {
-					return x.Close(x.Context(), k, "p", store.Result{How: store.Doubtful})
+					return x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Doubtful}})
 				}), store.ErrNotFound)
 				if n := len(x.state(k, store.None, "").Results); n != 1 {
 					x.Errorf("%d results", n)
@@ -151,7 +151,7 @@ func raceCases() []testCase {
 				x.open(k, pause("p"))
 				x.claim(k, "p", "t", "d")
 				next := pause("q")
-				for i, err := range race(callers, func(int) error { return x.Finish(x.Context(), k, "t", result("r"), &next) }) {
+				for i, err := range race(callers, func(int) error { return x.do(k, store.Finish{Token: "t", Result: result("r"), Next: &next}) }) {
 					if err != nil {
 						x.Errorf("call %d: %v", i, err)
 					}
@@ -168,9 +168,9 @@ func raceCases() []testCase {
 				x.claim(k, "p", "t", "d")
 				errs := race(callers, func(i int) error {
 					if i == 0 {
-						return x.Release(x.Context(), k, "t")
+						return x.do(k, store.Release{Token: "t"})
 					}
-					return x.Finish(x.Context(), k, "t", result(fmt.Sprint("r", i)), nil)
+					return x.do(k, store.Finish{Token: "t", Result: result(fmt.Sprint("r", i))})
 				})
 				one(x, "Finish or Release", errs, store.ErrStale)
 				if rec := x.load(k); (errs[0] == nil) != (rec.State == store.Open) || len(rec.Results) > 1 {
@@ -186,9 +186,9 @@ func raceCases() []testCase {
 					if i == 0 {
 						p := fmt.Sprint("p", round)
 						err := errors.Join(
-							x.Open(x.Context(), k, "", pause(p)),
-							x.Claim(x.Context(), k, p, "t", "d", x.long),
-							x.Finish(x.Context(), k, "t", result(p), nil),
+							x.do(k, store.Ask{Pause: pause(p)}),
+							x.do(k, store.Claim{PauseID: p, Token: "t", Digest: "d", Lease: x.long}),
+							x.do(k, store.Finish{Token: "t", Result: result(p)}),
 						)
 						if err != nil {
 							return err
@@ -227,11 +227,11 @@ func raceCases() []testCase {
 				errs := race(3, func(i int) error {
 					switch i {
 					case 0:
-						return x.Claim(x.Context(), k, "p", "t", "d", x.long)
+						return x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long})
 					case 1:
-						return x.Close(x.Context(), k, "p", store.Result{How: store.Withdrawn})
+						return x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}})
 					}
-					return x.Open(x.Context(), k, "", pause("q"))
+					return x.do(k, store.Ask{Pause: pause("q")})
 				})
 				one(x, "Claim or Close", errs[:2], store.ErrConflict, store.ErrExists)
 				opened := winners(x, "Open", errs[2:], store.ErrExists) == 1
@@ -252,7 +252,7 @@ func raceCases() []testCase {
 			for round := range rounds {
 				k := x.key(fmt.Sprint(round))
 				x.open(k, pause("p"))
-				x.must(x.Claim(x.Context(), k, "p", "t", "d", x.lease))
+				x.must(x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.lease}))
 			}
 			x.clock.advance(x.lease + x.unit)
 			for round := range rounds {
@@ -260,11 +260,11 @@ func raceCases() []testCase {
 				errs := race(3, func(i int) error {
 					switch i {
 					case 0:
-						return x.Finish(x.Context(), k, "t", result("r"), nil)
+						return x.do(k, store.Finish{Token: "t", Result: result("r")})
 					case 1:
-						return x.Close(x.Context(), k, "p", store.Result{How: store.Lost})
+						return x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Lost}})
 					}
-					return x.Open(x.Context(), k, "", pause("q"))
+					return x.do(k, store.Ask{Pause: pause("q")})
 				})
 				x.must(errs[2])
 				rec := x.state(k, store.Open, "q")

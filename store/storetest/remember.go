@@ -22,7 +22,7 @@ func leading(pauseID string) store.Note {
 func rememberCases() []testCase {
 	remember := func(x *fixture, k store.Key, n store.Note, most int) {
 		x.Helper()
-		x.must(x.Remember(x.Context(), k, n, most))
+		x.must(x.do(k, store.Remember{Note: n, Most: most}))
 	}
 	// has ends the test unless the notes of a key have these ids, in this order.
 	has := func(x *fixture, k store.Key, want ...string) {
@@ -87,15 +87,15 @@ func rememberCases() []testCase {
 			after := x.load(k)
 			after.Notes, after.Now = nil, before.Now
 			x.same("the record", after, before)
-			x.must(x.Claim(x.Context(), k, "p", "token", "digest", x.lease))
-			x.must(x.Renew(x.Context(), k, "token", x.lease))
-			x.must(x.Finish(x.Context(), k, "token", result("r"), nil))
+			x.must(x.do(k, store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: x.lease}))
+			x.must(x.do(k, store.Renew{Token: "token", Lease: x.lease}))
+			x.must(x.do(k, store.Finish{Token: "token", Result: result("r")}))
 			has(x, k, "a")
 		}},
 		{name: "it does not wait, and is not listed", run: func(x *fixture) {
 			k := x.key("a")
 			remember(x, k, note("a"), 5)
-			page, err := x.Waiting(x.Context(), store.Query{Limit: store.MaxPage})
+			page, err := x.List(x.Context(), store.Query{Limit: store.MaxPage})
 			x.must(err)
 			for _, row := range page.Rows {
 				if row.Key == k {
@@ -108,7 +108,7 @@ func rememberCases() []testCase {
 			var all sync.WaitGroup
 			for n := range 10 {
 				all.Go(func() {
-					if err := x.Remember(x.Context(), k, note(fmt.Sprint(n)), store.MaxNotes); err != nil {
+					if _, err := x.Do(x.Context(), k, store.Remember{Note: note(fmt.Sprint(n)), Most: store.MaxNotes}); err != nil {
 						x.Error(err)
 					}
 				})
@@ -252,12 +252,12 @@ func rememberCases() []testCase {
 			k := x.key("a")
 			large := store.Note{ID: "a", Text: json.RawMessage(`"` + strings.Repeat("x", store.MaxNoteBytes) + `"`)}
 			for _, n := range []store.Note{{}, {ID: "a"}, {Text: note("a").Text}, large} {
-				if err := x.Remember(x.Context(), k, n, 5); err == nil {
+				if _, err := x.Do(x.Context(), k, store.Remember{Note: n, Most: 5}); err == nil {
 					x.Errorf("the note %q of %d bytes was taken", n.ID, len(n.Text))
 				}
 			}
 			for _, most := range []int{0, -1, store.MaxNotes + 1} {
-				if err := x.Remember(x.Context(), k, note("a"), most); err == nil {
+				if _, err := x.Do(x.Context(), k, store.Remember{Note: note("a"), Most: most}); err == nil {
 					x.Errorf("%d notes were taken", most)
 				}
 			}

@@ -23,11 +23,11 @@ func TestSealed(t *testing.T) {
 		s := storetest.Sealed(tb, memory.New(memory.Options{}))
 		for _, id := range []string{"p", "q"} {
 			p := agui.Pause{ID: id, Interrupts: []agui.Interrupt{{ID: id, Native: "n", Object: []byte(`{"reason":"r"}`)}}}
-			if err := s.Open(t.Context(), "k", "", p); err != nil {
+			if _, err := s.Do(t.Context(), "k", store.Ask{Pause: p}); err != nil {
 				t.Fatal(err)
 			}
 			if id == "p" {
-				s.Close(t.Context(), "k", "p", store.Result{How: store.Withdrawn})
+				storetest.Do(t.Context(), s, "k", store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}})
 			}
 		}
 		rec, err := s.Load(context.Background(), "k", "")

@@ -45,18 +45,18 @@ func Measure(t *testing.T, s store.Store, n int, size func() int64) (waiting, en
 	}
 	before := size()
 	asked := all(func(key store.Key, id string) error {
-		return s.Open(t.Context(), key, "", agui.Pause{
+		return Do(t.Context(), s, key, store.Ask{Pause: agui.Pause{
 			ID: id, Dialect: "agui", Interrupts: []agui.Interrupt{{ID: id + "~1", Native: id, Object: text(objectBytes)}},
 			Seen: []agui.SeenMessage{{ID: id}}, Messages: text(messagesBytes), State: text(stateBytes),
-		})
+		}})
 	})
 	answered := all(func(key store.Key, id string) error {
-		if err := s.Claim(t.Context(), key, id, "token of "+id, "digest", time.Hour); err != nil {
+		if _, err := s.Do(t.Context(), key, store.Claim{PauseID: id, Token: "token of " + id, Digest: "digest", Lease: time.Hour}); err != nil {
 			return err
 		}
-		return s.Finish(t.Context(), key, "token of "+id, store.Result{
+		return Do(t.Context(), s, key, store.Finish{Token: "token of " + id, Result: store.Result{
 			How: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`), Messages: text(messagesBytes), State: text(stateBytes),
-		}, nil)
+		}})
 	})
 	waiting, ended = (asked-before)/int64(n), (answered-before)/int64(n)
 	t.Logf("a thread that waits takes %d bytes, and %d after its end", waiting, ended)

@@ -33,7 +33,7 @@ func snapshotCases() []testCase {
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
 			x.same("claimed", kept(x, k, "p", store.Asked), asked)
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			x.same("released", kept(x, k, "p", store.Asked), asked)
 			x.claim(k, "p", "t2", "d")
 			next := pause("q")
@@ -62,7 +62,7 @@ func snapshotCases() []testCase {
 					r.Messages, r.State = json.RawMessage(`[{"id":"other"}]`), nil
 					want = store.Snapshots{Messages: r.Messages}
 				}
-				x.must(x.Close(x.Context(), k, "p", r))
+				x.must(x.do(k, store.Close{PauseID: "p", Result: r}))
 				x.same("once it was told", kept(x, k, "p", store.Ended), want)
 				x.same("of the pause", kept(x, k, "p", store.Asked), store.Snapshots{})
 			}

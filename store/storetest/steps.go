@@ -51,12 +51,12 @@ func stepCases() []testCase {
 		{"released", false, func(x *fixture, k store.Key) {
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
 		}, [3]error{ok, ok, ok}, stale, stale, ok, ok, ok, exists},
 		{"released, claimed by another", false, func(x *fixture, k store.Key) {
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			x.claim(k, "p", "another", "others")
 		}, [3]error{conflict, conflict, conflict}, stale, stale, stale, exists, exists, exists},
 		{"finished", false, func(x *fixture, k store.Key) {
@@ -83,10 +83,12 @@ func stepCases() []testCase {
 	}
 
 	claim := func(pauseID, token, digest string) func(*fixture, store.Key) error {
-		return func(x *fixture, k store.Key) error { return x.Claim(x.Context(), k, pauseID, token, digest, x.long) }
+		return func(x *fixture, k store.Key) error {
+			return x.do(k, store.Claim{PauseID: pauseID, Token: token, Digest: digest, Lease: x.long})
+		}
 	}
 	open := func(p agui.Pause) func(*fixture, store.Key) error {
-		return func(x *fixture, k store.Key) error { return x.Open(x.Context(), k, "", p) }
+		return func(x *fixture, k store.Key) error { return x.do(k, store.Ask{Pause: p}) }
 	}
 	var cases []testCase
 	for _, row := range rows {
@@ -103,29 +105,29 @@ func stepCases() []testCase {
 			{"the same answers", claim("p", "new", "d"), row.claim[1]},
 			{"other answers", claim("p", "new", "new answers"), row.claim[2]},
 			{"a claim of an unknown pause", claim("unknown", "new", "d"), notFound},
-			{"renew", func(x *fixture, k store.Key) error { return x.Renew(x.Context(), k, "t", x.long) }, row.renew},
-			{"renew by a stranger", func(x *fixture, k store.Key) error { return x.Renew(x.Context(), k, "x", x.long) }, stale},
+			{"renew", func(x *fixture, k store.Key) error { return x.do(k, store.Renew{Token: "t", Lease: x.long}) }, row.renew},
+			{"renew by a stranger", func(x *fixture, k store.Key) error { return x.do(k, store.Renew{Token: "x", Lease: x.long}) }, stale},
 			{"finish", func(x *fixture, k store.Key) error {
-				return x.Finish(x.Context(), k, "t", result("other"), nil)
+				return x.do(k, store.Finish{Token: "t", Result: result("other")})
 			}, row.finish},
 			{"finish in doubt, with content", func(x *fixture, k store.Key) error {
 				r := result("other")
 				r.How = store.Doubtful
-				return x.Finish(x.Context(), k, "t", r, nil)
+				return x.do(k, store.Finish{Token: "t", Result: r})
 			}, row.finish},
 			{"finish by a stranger", func(x *fixture, k store.Key) error {
-				return x.Finish(x.Context(), k, "x", result("r"), nil)
+				return x.do(k, store.Finish{Token: "x", Result: result("r")})
 			}, stale},
-			{"release", func(x *fixture, k store.Key) error { return x.Release(x.Context(), k, "t") }, row.release},
-			{"release by a stranger", func(x *fixture, k store.Key) error { return x.Release(x.Context(), k, "x") }, stale},
+			{"release", func(x *fixture, k store.Key) error { return x.do(k, store.Release{Token: "t"}) }, row.release},
+			{"release by a stranger", func(x *fixture, k store.Key) error { return x.do(k, store.Release{Token: "x"}) }, stale},
 			{"close", func(x *fixture, k store.Key) error {
-				return x.Close(x.Context(), k, "p", store.Result{How: store.Doubtful})
+				return x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Doubtful}})
 			}, row.close},
 			{"withdraw", func(x *fixture, k store.Key) error {
-				return x.Close(x.Context(), k, "p", store.Result{How: store.Withdrawn})
+				return x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}})
 			}, withdraw},
 			{"close of an unknown pause", func(x *fixture, k store.Key) error {
-				return x.Close(x.Context(), k, "unknown", store.Result{How: store.Withdrawn})
+				return x.do(k, store.Close{PauseID: "unknown", Result: store.Result{How: store.Withdrawn}})
 			}, notFound},
 			{"the same open", open(pause("p")), row.openP},
 			{"another open", open(pause("q")), row.openQ},

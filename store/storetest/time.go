@@ -32,8 +32,8 @@ func timeCases() []testCase {
 			k := x.key("a")
 			x.open(k, pause("p"))
 			x.clock.advance(x.retention + x.unit)
-			x.want(store.ErrConflict, x.Claim(x.Context(), k, "p", "t", "d", x.long))
-			x.want(store.ErrNotFound, x.Close(x.Context(), k, "p", store.Result{How: store.Withdrawn}))
+			x.want(store.ErrConflict, x.do(k, store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.long}))
+			x.want(store.ErrNotFound, x.do(k, store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}))
 			x.open(k, pause("q"))
 			if rec := x.state(k, store.Open, "q"); len(rec.Results) != 1 || rec.Results[0].How != store.Retired {
 				x.Errorf("results %s", asJSON(rec.Results))
@@ -52,7 +52,7 @@ func timeCases() []testCase {
 			x.open(k, pause("p"))
 			x.claim(k, "p", "t", "d")
 			x.clock.advance(x.retention + x.unit)
-			x.must(x.Release(x.Context(), k, "t"))
+			x.must(x.do(k, store.Release{Token: "t"}))
 			if rec := x.state(k, store.None, ""); rec.Results[0].How != store.Retired {
 				x.Errorf("results %s", asJSON(rec.Results))
 			}
@@ -74,9 +74,9 @@ func timeCases() []testCase {
 				if got.How != store.Doubtful || got.Digest != "d" || got.ByArray != (k == told) {
 					x.Errorf("got %s", asJSON(got))
 				}
-				x.want(store.ErrReplay, x.Claim(x.Context(), k, "p", "t2", "d", x.long))
+				x.want(store.ErrReplay, x.do(k, store.Claim{PauseID: "p", Token: "t2", Digest: "d", Lease: x.long}))
 			}
-			x.want(store.ErrStale, x.Finish(x.Context(), lapsed, "t", result("r"), nil))
+			x.want(store.ErrStale, x.do(lapsed, store.Finish{Token: "t", Result: result("r")}))
 		}},
 		{name: "a result is a tombstone at the end of the replay time", elapses: true, exact: true, run: func(x *fixture) {
 			k := x.key("a")

@@ -14,7 +14,7 @@ func waitingCases() []testCase {
 	list := func(x *fixture, q store.Query) (names []string, rows []store.Row) {
 		x.Helper()
 		for range 10_000 {
-			page, err := x.Waiting(x.Context(), q)
+			page, err := x.List(x.Context(), q)
 			x.must(err)
 			if q.Limit > 0 && len(page.Rows) > q.Limit {
 				x.Fatalf("a page of %d, want at most %d", len(page.Rows), q.Limit)
@@ -73,7 +73,7 @@ func waitingCases() []testCase {
 			waiting(x, store.Query{}, "b", "a")
 			x.clock.advance(x.unit)
 			x.claim(x.key("b"), "p", "t", "d")
-			x.must(x.Release(x.Context(), x.key("b"), "t"))
+			x.must(x.do(x.key("b"), store.Release{Token: "t"}))
 			waiting(x, store.Query{}, "b", "a")
 		}},
 		{name: "pages go on where the last one ended", run: func(x *fixture) {
@@ -104,11 +104,11 @@ func waitingCases() []testCase {
 			if x.ownClock {
 				lease = x.long / 4
 			}
-			x.must(x.Claim(x.Context(), x.key("lapsed"), "p", "t", "d", lease))
+			x.must(x.do(x.key("lapsed"), store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: lease}))
 			waiting(x, due(lease/2))
 			waiting(x, due(lease+time.Second), "lapsed")
-			x.must(x.Claim(x.Context(), x.key("renewed"), "p", "t", "d", lease))
-			x.must(x.Renew(x.Context(), x.key("renewed"), "t", 2*lease))
+			x.must(x.do(x.key("renewed"), store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: lease}))
+			x.must(x.do(x.key("renewed"), store.Renew{Token: "t", Lease: 2 * lease}))
 			if names, _ := list(x, due(2*lease+time.Second)); !slices.Contains(names, "renewed") {
 				x.Errorf("%v are due, and renewed is not among them", names)
 			}
@@ -131,7 +131,7 @@ func waitingCases() []testCase {
 			waiting(x, store.Query{})
 		}},
 		{name: "a place that is none is an error", run: func(x *fixture) {
-			if _, err := x.Waiting(x.Context(), store.Query{After: "nonsense"}); err == nil {
+			if _, err := x.List(x.Context(), store.Query{After: "nonsense"}); err == nil {
 				x.Error("no error")
 			}
 		}},

@@ -6,6 +6,12 @@ import (
 	"holdpoint/store"
 )
 
+// Do does a step and returns its error alone.
+func Do(ctx context.Context, s store.Store, key store.Key, step store.Step) error {
+	_, err := s.Do(ctx, key, step)
+	return err
+}
+
 // Whole is the record with the snapshots in their places, as they went in.
 func Whole(ctx context.Context, s store.Store, key store.Key) (store.Record, error) {
 	rec, err := s.Load(ctx, key, "")

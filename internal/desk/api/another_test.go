@@ -100,9 +100,9 @@ func (s *awayStore) Load(ctx context.Context, key store.Key, owner string) (stor
 	return s.Store.Load(ctx, key, owner)
 }
 
-func (s *awayStore) Remember(ctx context.Context, key store.Key, n store.Note, most int) error {
-	if s.notes {
-		return errAway
+func (s *awayStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	if _, notes := step.(store.Remember); notes && s.notes {
+		return store.Done{}, errAway
 	}
-	return s.Store.Remember(ctx, key, n, most)
+	return s.Store.Do(ctx, key, step)
 }

@@ -92,7 +92,7 @@ func deskOf(b *testing.B, kept store.Store, threads int) *Desk {
 	for first := range 16 {
 		all.Go(func() {
 			for n := first; n < threads; n += 16 {
-				if err := kept.Open(b.Context(), keyOf(n), "", pause(n, "refund", `{"amount":1}`)); err != nil {
+				if _, err := kept.Do(b.Context(), keyOf(n), store.Ask{Pause: pause(n, "refund", `{"amount":1}`)}); err != nil {
 					b.Error(err)
 					return
 				}

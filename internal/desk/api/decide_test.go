@@ -39,7 +39,7 @@ func (a *agent) Decide(ctx context.Context, key store.Key, pauseID string, who d
 			Door: string(who.Door), By: who.Name, Comment: w.Comment,
 		})
 	}
-	if err := a.store.Decide(ctx, key, pauseID, list); err != nil {
+	if _, err := a.store.Do(ctx, key, store.Decide{PauseID: pauseID, Decisions: list}); err != nil {
 		return store.Record{}, err
 	}
 	return a.store.Load(ctx, key, "")

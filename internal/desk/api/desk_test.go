@@ -25,6 +25,7 @@ import (
 	"holdpoint/store/bolt"
 	"holdpoint/store/engine"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -144,7 +145,7 @@ func (r *rig) must(err error) {
 
 func (r *rig) open(n int, p agui.Pause) {
 	r.Helper()
-	r.must(r.store.Open(r.Context(), keyOf(n), "", p))
+	r.must(storetest.Do(r.Context(), r.store, keyOf(n), store.Ask{Pause: p}))
 }
 
 // ids are those of a list.
@@ -204,7 +205,7 @@ func (r *rig) lives() {
 		r.Errorf("the digest is %q, want %q", got, want)
 	}
 
-	r.must(r.store.Claim(r.Context(), keyOf(1), pauseOf(1), "token", "digest", time.Minute))
+	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Claim{PauseID: pauseOf(1), Token: "token", Digest: "digest", Lease: time.Minute}))
 	if got := ids(r.ask(200, "GET", "/v1/approvals")); got != nil {
 		r.Errorf("while it is claimed, what waits is %q", got)
 	}
@@ -215,10 +216,10 @@ func (r *rig) lives() {
 		r.Errorf("to free what is carried: %s", code)
 	}
 	next := pause(2, "mail", `{}`)
-	r.must(r.store.Finish(r.Context(), keyOf(1), "token", store.Result{
+	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{
 		How: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`),
 		Given: []store.Given{{ID: "i1", Status: agui.Resolved, Says: "approved", Payload: json.RawMessage(`{"approved":true}`), Digest: "sha256:x"}},
-	}, &next))
+	}, Next: &next}))
 
 	after := idOf(keyOf(1), pauseOf(2))
 	if got := ids(r.ask(200, "GET", "/v1/approvals")); !slices.Equal(got, []string{after}) {
@@ -282,11 +283,11 @@ func TestFreeADoubt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := inMemory(t)
 			r.open(1, pause(1, "refund", `{}`))
-			r.must(r.store.Claim(t.Context(), keyOf(1), pauseOf(1), "token", "digest", time.Minute))
+			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Claim{PauseID: pauseOf(1), Token: "token", Digest: "digest", Lease: time.Minute}))
 			if lapse {
 				r.clock.advance(time.Minute)
 			} else {
-				r.must(r.store.Finish(t.Context(), keyOf(1), "token", store.Result{How: store.Doubtful, Given: []store.Given{{ID: "i1", Status: agui.Resolved}}}, nil))
+				r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{How: store.Doubtful, Given: []store.Given{{ID: "i1", Status: agui.Resolved}}}}))
 			}
 			if got := ids(r.ask(200, "GET", "/v1/approvals?state=doubt")); !slices.Equal(got, []string{id(1)}) {
 				t.Errorf("in doubt: %q", got)
@@ -318,19 +319,22 @@ func (b *broken) Load(ctx context.Context, key store.Key, owner string) (store.R
 	return b.Store.Load(ctx, key, owner)
 }
 
-func (b *broken) Waiting(ctx context.Context, q store.Query) (store.Page, error) {
+func (b *broken) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if b.waiting != nil {
 		return store.Page{}, b.waiting
 	}
-	return b.Store.Waiting(ctx, q)
+	return b.Store.List(ctx, q)
 }
 
-func (b *broken) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) error {
-	do := func() error { return b.Store.Close(ctx, key, pauseID, r) }
-	if b.close != nil {
-		return b.close(do)
+func (b *broken) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	var done store.Done
+	do := func() (err error) { done, err = b.Store.Do(ctx, key, step); return err }
+	if _, closes := step.(store.Close); closes && b.close != nil {
+		err := b.close(do)
+		return done, err
 	}
-	return do()
+	err := do()
+	return done, err
 }
 
 var errDown = errors.New("dial tcp 10.0.0.3:6379: connection refused")

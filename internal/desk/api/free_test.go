@@ -13,6 +13,7 @@ import (
 	"holdpoint/internal/event"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 )
 
 // TestFreeBesideAClaim: of who claims a pause and who frees it at the same moment, one gets it.
@@ -27,14 +28,14 @@ func TestFreeBesideAClaim(t *testing.T) {
 		status := 0
 		var both sync.WaitGroup
 		both.Go(func() {
-			err = r.store.Claim(t.Context(), keyOf(n), pauseOf(n), "token", "digest", time.Minute)
+			_, err = r.store.Do(t.Context(), keyOf(n), store.Claim{PauseID: pauseOf(n), Token: "token", Digest: "digest", Lease: time.Minute})
 		})
 		both.Go(func() { status = r.send("DELETE", "/v1/approvals/"+id(n)).StatusCode })
 		both.Wait()
 		switch {
 		case err == nil && status == 409:
 			claimed++
-			r.must(r.store.Finish(t.Context(), keyOf(n), "token", store.Result{How: store.Finished}, nil))
+			r.must(storetest.Do(t.Context(), r.store, keyOf(n), store.Finish{Token: "token", Result: store.Result{How: store.Finished}}))
 		case err != nil && status == 200:
 			if !errors.Is(err, store.ErrConflict) {
 				t.Errorf("the claim of what was freed: %v", err)
@@ -76,7 +77,7 @@ func TestFreeIsPosted(t *testing.T) {
 			r.open(1, pause(1, "refund", `{}`))
 			r.ask(200, "DELETE", "/v1/approvals/"+id(1))
 			r.ask(409, "DELETE", "/v1/approvals/"+id(1))
-			taken, err := r.store.Take(t.Context(), keyOf(1), time.Minute)
+			taken, err := r.store.Do(t.Context(), keyOf(1), store.Take{Hold: time.Minute})
 			r.must(err)
 			if len(taken.Notices) != 1 || taken.Notices[0].ID != "interrupt.withdrawn" || string(taken.Notices[0].Body) != `"operator"` {
 				t.Errorf("to be sent: %+v", taken.Notices)
@@ -97,8 +98,8 @@ func TestFreeWhatCameToBeInDoubt(t *testing.T) {
 	r.desk.opts.Store = &broken{Store: r.store, close: func(do func() error) error {
 		if !answered {
 			answered = true
-			r.must(r.store.Claim(t.Context(), keyOf(1), pauseOf(1), "token", "digest", time.Minute))
-			r.must(r.store.Finish(t.Context(), keyOf(1), "token", store.Result{How: store.Doubtful}, nil))
+			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Claim{PauseID: pauseOf(1), Token: "token", Digest: "digest", Lease: time.Minute}))
+			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{How: store.Doubtful}}))
 		}
 		return do()
 	}}

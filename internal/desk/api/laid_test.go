@@ -12,6 +12,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 )
 
 // TestEveryAnswerHasTheTime: also a problem has it, by the store's clock once that is known.
@@ -126,7 +127,7 @@ func TestArgumentsAsAFile(t *testing.T) {
 		t.Errorf("the field has %d bytes", len(f.Get("text").Str))
 	}
 	// It is there when the approval has ended, too.
-	r.must(r.store.Close(r.Context(), keyOf(1), pauseOf(1), store.Result{How: store.Withdrawn}))
+	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Close{PauseID: pauseOf(1), Result: store.Result{How: store.Withdrawn}}))
 	if res := r.send("GET", path); res.StatusCode != http.StatusOK {
 		t.Errorf("ended: %d", res.StatusCode)
 	}

@@ -97,7 +97,7 @@ func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, quest
 	note := func(key store.Key, id string, v any, most int) {
 		text, err := json.Marshal(v)
 		if err == nil {
-			err = d.opts.Store.Remember(ctx, key, store.Note{ID: id, Text: text}, most)
+			_, err = d.opts.Store.Do(ctx, key, store.Remember{Note: store.Note{ID: id, Text: text}, Most: most})
 		}
 		if err != nil {
 			d.log.Debug("desk: what was decided is not remembered for later questions", "pause", p.ID, "err", err)

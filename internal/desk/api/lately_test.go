@@ -16,6 +16,7 @@ import (
 	"holdpoint/internal/desk/fields"
 	"holdpoint/internal/desk/policy"
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 )
 
 // refund opens a question, and decides it.
@@ -179,8 +180,8 @@ func TestEndedAreListed(t *testing.T) {
 	}
 	for n := range 2 {
 		p := r.load(n).Pause
-		r.must(r.store.Claim(r.Context(), keyOf(n), pauseOf(n), "token", p.Decisions[0].Question+" "+p.Decisions[0].Digest, time.Minute))
-		r.must(r.store.Finish(r.Context(), keyOf(n), "token", store.Result{How: store.Finished}, nil))
+		r.must(storetest.Do(r.Context(), r.store, keyOf(n), store.Claim{PauseID: pauseOf(n), Token: "token", Digest: p.Decisions[0].Question + " " + p.Decisions[0].Digest, Lease: time.Minute}))
+		r.must(storetest.Do(r.Context(), r.store, keyOf(n), store.Finish{Token: "token", Result: store.Result{How: store.Finished}}))
 	}
 	r.open(5, pause(5, "delete", `{}`))
 	r.clock.advance(time.Second)
@@ -215,8 +216,8 @@ func TestEndedInTwoPlaces(t *testing.T) {
 		t.Errorf("before it has ended: %q", got)
 	}
 	d := r.load(1).Pause.Decisions[0]
-	r.must(r.store.Claim(r.Context(), keyOf(1), pauseOf(1), "token", "i1 "+d.Digest+"\nother x", time.Minute))
-	r.must(r.store.Finish(r.Context(), keyOf(1), "token", store.Result{How: store.Finished}, nil))
+	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Claim{PauseID: pauseOf(1), Token: "token", Digest: "i1 " + d.Digest + "\nother x", Lease: time.Minute}))
+	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{How: store.Finished}}))
 	if got := ids(r.ask(200, "GET", "/v1/approvals?state=ended")); len(got) != 1 || got[0] != id(1) {
 		t.Errorf("when it has ended: %q", got)
 	}

@@ -172,7 +172,7 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 		return l, nil
 	}
 	for looked := 0; ; {
-		p, err := d.opts.Store.Waiting(ctx, store.Query{After: c.After, Limit: store.MaxPage})
+		p, err := d.opts.Store.List(ctx, store.Query{After: c.After, Limit: store.MaxPage})
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +224,7 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 
 // lists says whether the store's list can be read at all: a cursor may be wrong instead.
 func (d *Desk) lists(ctx context.Context) bool {
-	_, err := d.opts.Store.Waiting(ctx, store.Query{Limit: 1})
+	_, err := d.opts.Store.List(ctx, store.Query{Limit: 1})
 	return err == nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/desk/policy"
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 )
 
 const rightsFile = `access:
@@ -319,11 +320,11 @@ func TestMay(t *testing.T) {
 	}
 	r.open(51, pause(51, "refund", `{}`))
 	path = "/v1/approvals/" + id(51)
-	r.must(r.store.Claim(t.Context(), keyOf(51), pauseOf(51), "token", "digest", time.Minute))
+	r.must(storetest.Do(t.Context(), r.store, keyOf(51), store.Claim{PauseID: pauseOf(51), Token: "token", Digest: "digest", Lease: time.Minute}))
 	if why("approve") != codeInProgress || why("operate") != codeInProgress {
 		t.Errorf("carried: %s", r.ask(200, "GET", path))
 	}
-	r.must(r.store.Finish(t.Context(), keyOf(51), "token", store.Result{How: store.Doubtful}, nil))
+	r.must(storetest.Do(t.Context(), r.store, keyOf(51), store.Finish{Token: "token", Result: store.Result{How: store.Doubtful}}))
 	if why("approve") != codeInProgress || why("operate") != "" {
 		t.Errorf("in doubt: %s", r.ask(200, "GET", path))
 	}

@@ -113,7 +113,10 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 		d.log.Error("desk: a thread is not freed, for the audit does not take it", "pause", p.ID, "by", by.Name, "err", err)
 		return false, errNotWritten
 	}
-	closed, err := d.close(d.noticing(ctx, e), key, p.ID, store.Result{How: how, Seen: p.Seen, Door: string(event.Desk), By: by.Name})
+	closed, err := d.close(ctx, key, store.Close{
+		PauseID: p.ID, Notices: d.notices(e),
+		Result: store.Result{How: how, Seen: p.Seen, Door: string(event.Desk), By: by.Name},
+	})
 	if closed {
 		d.freed(key, e)
 	}
@@ -137,11 +140,11 @@ func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Ke
 
 // close ends the pause. It is false if somebody was quicker. A step whose reply was lost is done
 // once more.
-func (d *Desk) close(ctx context.Context, key store.Key, pauseID string, r store.Result) (bool, error) {
+func (d *Desk) close(ctx context.Context, key store.Key, end store.Close) (bool, error) {
 	var err error
 	for try := range 2 {
 		step, cancel := context.WithTimeout(ctx, loadTimeout)
-		err = d.opts.Store.Close(step, key, pauseID, r)
+		_, err = d.opts.Store.Do(step, key, end)
 		cancel()
 		switch {
 		case err == nil:
@@ -149,7 +152,7 @@ func (d *Desk) close(ctx context.Context, key store.Key, pauseID string, r store
 		case errors.Is(err, store.ErrExists), errors.Is(err, store.ErrNotFound) && try == 0:
 			return false, nil
 		case errors.Is(err, store.ErrNotFound):
-			return d.closedBefore(ctx, key, pauseID, r)
+			return d.closedBefore(ctx, key, end.PauseID, end.Result)
 		}
 	}
 	return false, err
@@ -200,16 +203,16 @@ func (d *Desk) announce(e *event.Event) error {
 	return d.opts.Events.Take(&about)
 }
 
-// noticing has the step of the context write what is to be sent of the event.
-func (d *Desk) noticing(ctx context.Context, e *event.Event) context.Context {
+// notices returns what is to be sent of the event.
+func (d *Desk) notices(e *event.Event) []store.Notice {
 	if d.opts.Notices == nil {
-		return ctx
+		return nil
 	}
 	n, ok := d.opts.Notices(e)
 	if !ok {
-		return ctx
+		return nil
 	}
-	return store.WithNotices(ctx, n)
+	return []store.Notice{n}
 }
 
 // freed writes down who has freed a thread.

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 )
 
 // nested is valid JSON with so many objects in each other.
@@ -43,9 +44,9 @@ func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 				agui.Interrupt{ID: "i3", Object: json.RawMessage(`{"id":"i3"}`)})
 			r.open(1, p)
 			r.open(2, pause(2, "mail", `{"to":"bob"}`))
-			r.must(r.store.Decide(t.Context(), keyOf(1), pauseOf(1), []agui.Decision{{
+			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Decide{PauseID: pauseOf(1), Decisions: []agui.Decision{{
 				Question: "i3", Status: agui.Resolved, Payload: json.RawMessage(c.text), Digest: "d", Comment: "no\xffted",
-			}}))
+			}}}))
 			for _, path := range []string{"/v1/approvals", "/v1/approvals/" + id(1)} {
 				l := r.ask(200, "GET", path)
 				if !utf8.ValidString(l.Raw) || nestedDeeper([]byte(l.Raw), 63) {
@@ -74,8 +75,8 @@ func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 			if got := r.file("/v1/approvals/" + id(1) + "/raw/i1/0"); got != c.text {
 				t.Errorf("the file has %.100q", got)
 			}
-			r.must(r.store.Claim(t.Context(), keyOf(1), pauseOf(1), "t", store.MarshalAnswers([]store.AnswerDigest{{Question: "i3", Digest: "d"}}), 1e9))
-			r.must(r.store.Finish(t.Context(), keyOf(1), "t", store.Result{How: store.Finished, Given: []store.Given{{ID: "i3", Status: agui.Resolved, Payload: json.RawMessage(c.text)}}}, nil))
+			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Claim{PauseID: pauseOf(1), Token: "t", Digest: store.MarshalAnswers([]store.AnswerDigest{{Question: "i3", Digest: "d"}}), Lease: 1e9}))
+			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "t", Result: store.Result{How: store.Finished, Given: []store.Given{{ID: "i3", Status: agui.Resolved, Payload: json.RawMessage(c.text)}}}}))
 			end := r.ask(200, "GET", "/v1/approvals/"+id(1))
 			if got := end.Get("end.questions.2.payloadNote").Str; !utf8.ValidString(end.Raw) || nestedDeeper([]byte(end.Raw), 63) || got != c.note {
 				t.Errorf("its end: %q", got)

@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 )
 
 // TestSecretsAreNotShown: what was decided on a question for a secret is not shown, before it is
@@ -17,7 +18,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	p.Interrupts = append(p.Interrupts, agui.Interrupt{ID: "i2", Object: json.RawMessage(`{"id":"i2"}`), Secret: true})
 	r.open(1, p)
 	given := json.RawMessage(`"k-given"`)
-	r.must(r.store.Decide(t.Context(), keyOf(1), pauseOf(1), []agui.Decision{{Question: "i2", Status: agui.Resolved, Payload: given, Digest: "d"}}))
+	r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Decide{PauseID: pauseOf(1), Decisions: []agui.Decision{{Question: "i2", Status: agui.Resolved, Payload: given, Digest: "d"}}}))
 	for _, path := range []string{"/v1/approvals", "/v1/approvals/" + id(1)} {
 		l := r.ask(200, "GET", path)
 		a := l
@@ -28,8 +29,8 @@ func TestSecretsAreNotShown(t *testing.T) {
 			t.Errorf("%s shows %s", path, l.Raw)
 		}
 	}
-	r.must(r.store.Claim(t.Context(), keyOf(1), pauseOf(1), "t", store.MarshalAnswers([]store.AnswerDigest{{Question: "i2", Digest: "d"}}), 1e9))
-	r.must(r.store.Finish(t.Context(), keyOf(1), "t", store.Result{How: store.Finished, Given: []store.Given{{ID: "i2", Status: agui.Resolved, Payload: given}}}, nil))
+	r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Claim{PauseID: pauseOf(1), Token: "t", Digest: store.MarshalAnswers([]store.AnswerDigest{{Question: "i2", Digest: "d"}}), Lease: 1e9}))
+	r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "t", Result: store.Result{How: store.Finished, Given: []store.Given{{ID: "i2", Status: agui.Resolved, Payload: given}}}}))
 	if end := r.ask(200, "GET", "/v1/approvals/"+id(1)); strings.Contains(end.Raw, "k-given") || end.Get("end.questions.1.payloadNote").Str != secretNote {
 		t.Errorf("its end is %s", end.Raw)
 	}

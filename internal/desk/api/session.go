@@ -151,7 +151,8 @@ func (d *Desk) signOutEverywhere(ctx context.Context, s *session) error {
 	d.sessions.end(s, d.opts.Now())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	return d.opts.Store.Remember(ctx, outKey(s), store.Note{ID: "out", Text: json.RawMessage("{}")}, 1)
+	_, err := d.opts.Store.Do(ctx, outKey(s), store.Remember{Note: store.Note{ID: "out", Text: json.RawMessage("{}")}, Most: 1})
+	return err
 }
 
 // cookieOf is the cookie by which a browser is signed in, "" if it shows none, or two.

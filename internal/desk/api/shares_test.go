@@ -12,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 )
 
 // asksAlot makes a pause of very many questions.
@@ -38,7 +39,7 @@ func TestPausesOfVeryManyQuestions(t *testing.T) {
 	last.Origin.Agent = "hr"
 	r.open(99, last)
 	for n := range 60 {
-		r.must(r.store.Decide(t.Context(), keyOf(0), pauseOf(0), []agui.Decision{{Question: fmt.Sprint("q", n*2), Status: agui.Cancelled, Digest: "d"}}))
+		r.must(storetest.Do(t.Context(), r.store, keyOf(0), store.Decide{PauseID: pauseOf(0), Decisions: []agui.Decision{{Question: fmt.Sprint("q", n*2), Status: agui.Cancelled, Digest: "d"}}}))
 	}
 	l := r.ask(200, "GET", "/v1/approvals?limit=200")
 	if got := ids(l); len(got) != 11 || got[10] != id(99) || l.Get("next").Exists() {

@@ -7,6 +7,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/desk/fields"
+	"holdpoint/store"
+	"holdpoint/store/storetest"
 )
 
 // interrupt opens a question that knows no call.
@@ -132,10 +134,10 @@ func TestEditedDecision(t *testing.T) {
 	p.Interrupts = append(p.Interrupts, p.Interrupts[0])
 	p.Interrupts[1].ID = "other"
 	r.open(1, p)
-	r.must(r.store.Decide(t.Context(), keyOf(1), pauseOf(1), []agui.Decision{{
+	r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Decide{PauseID: pauseOf(1), Decisions: []agui.Decision{{
 		Question: "i1", Status: agui.Resolved, Says: approved, Edited: true, Digest: "d",
 		Payload: json.RawMessage(`{"approved":true,"editedArgs":{"amount":125000,"currency":"JPY"}}`),
-	}}))
+	}}}))
 	for path, at := range map[string]string{"/v1/approvals": "approvals.0.", "/v1/approvals/" + id(1): ""} {
 		d := r.ask(200, "GET", path).Get(at + "questions.0.decision")
 		if f := d.Get("fields.0"); f.Get("text").Str != "125000" || f.Get("currency").Str != "JPY" || !f.Get("salient").Bool() || d.Get("arguments").Exists() == (at != "") {

@@ -126,7 +126,7 @@ func (c *Carrier) Run(ctx context.Context) {
 func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
 	q := store.Query{Due: c.storeTime(ctx), Limit: store.MaxPage}
 	for {
-		page, err := c.o.Store.Waiting(ctx, q)
+		page, err := c.o.Store.List(ctx, q)
 		if err != nil {
 			c.o.Log.Debug("what is decided cannot be asked for", "err", err)
 			return

@@ -15,6 +15,7 @@ import (
 	"holdpoint/internal/event/door"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 )
 
 // A world is a store with pauses, and an agent that does with them what the test says.
@@ -59,20 +60,20 @@ func (w *world) must(err error) {
 func (w *world) decided(key store.Key, agent string) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	w.must(w.store.Open(ctx, key, "", agui.Pause{
+	w.must(storetest.Do(ctx, w.store, key, store.Ask{Pause: agui.Pause{
 		ID: "p " + string(key), Origin: &agui.Origin{Agent: agent},
 		Interrupts: []agui.Interrupt{{ID: "q", Object: json.RawMessage(`{}`)}},
-	}))
-	w.must(w.store.Decide(ctx, key, "p "+string(key), []agui.Decision{{Question: "q", Status: agui.Cancelled, Digest: "d"}}))
+	}}))
+	w.must(storetest.Do(ctx, w.store, key, store.Decide{PauseID: "p " + string(key), Decisions: []agui.Decision{{Question: "q", Status: agui.Cancelled, Digest: "d"}}}))
 }
 
 // end ends the thread's pause, as a run does.
 func (w *world) end(key store.Key) error {
 	ctx := context.Background()
-	if err := w.store.Claim(ctx, key, "p "+string(key), "t", "q d", time.Minute); err != nil {
+	if _, err := w.store.Do(ctx, key, store.Claim{PauseID: "p " + string(key), Token: "t", Digest: "q d", Lease: time.Minute}); err != nil {
 		return err
 	}
-	return w.store.Finish(ctx, key, "t", store.Result{How: store.Finished}, nil)
+	return storetest.Do(ctx, w.store, key, store.Finish{Token: "t", Result: store.Result{How: store.Finished}})
 }
 
 // run runs the carrier for so long, and returns how often each thread was tried.
@@ -135,16 +136,16 @@ func TestCarrier(t *testing.T) {
 			func(w *world, key store.Key) error { return w.end(key) },
 			func(w *world) {
 				two := []agui.Interrupt{{ID: "q", Object: json.RawMessage(`{}`)}, {ID: "q2", Object: json.RawMessage(`{}`)}}
-				w.must(w.store.Open(t.Context(), "a", "", agui.Pause{ID: "p a", Origin: &agui.Origin{Agent: "ours"}, Interrupts: two}))
-				w.must(w.store.Decide(t.Context(), "a", "p a", []agui.Decision{{Question: "q", Status: agui.Resolved, Digest: "d"}}))
+				w.must(storetest.Do(t.Context(), w.store, "a", store.Ask{Pause: agui.Pause{ID: "p a", Origin: &agui.Origin{Agent: "ours"}, Interrupts: two}}))
+				w.must(storetest.Do(t.Context(), w.store, "a", store.Decide{PauseID: "p a", Decisions: []agui.Decision{{Question: "q", Status: agui.Resolved, Digest: "d"}}}))
 				time.Sleep(time.Hour)
-				w.must(w.store.Decide(t.Context(), "a", "p a", []agui.Decision{{Question: "q2", Status: agui.Resolved, Digest: "d"}}))
+				w.must(storetest.Do(t.Context(), w.store, "a", store.Decide{PauseID: "p a", Decisions: []agui.Decision{{Question: "q2", Status: agui.Resolved, Digest: "d"}}}))
 			}, time.Hour, map[string]int{},
 		},
 		"what is not decided": {
 			func(w *world, key store.Key) error { return w.end(key) },
 			func(w *world) {
-				w.must(w.store.Open(t.Context(), "a", "", agui.Pause{ID: "p", Origin: &agui.Origin{Agent: "ours"}, Interrupts: []agui.Interrupt{{ID: "q"}}}))
+				w.must(storetest.Do(t.Context(), w.store, "a", store.Ask{Pause: agui.Pause{ID: "p", Origin: &agui.Origin{Agent: "ours"}, Interrupts: []agui.Interrupt{{ID: "q"}}}}))
 			}, time.Hour, map[string]int{},
 		},
 	} {

@@ -18,6 +18,7 @@ import (
 	"holdpoint/internal/observe/audit"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 )
 
 var update = flag.Bool("update", false, "write the table of metrics anew")
@@ -46,9 +47,9 @@ func used(t *testing.T) *Metrics {
 	m.Evicted("results")
 	s := m.Store(failing{memory.New(memory.Options{})})
 	s.Load(t.Context(), "k", "")
-	s.Open(t.Context(), "k", "", agui.Pause{ID: "p"})
-	s.Claim(t.Context(), "k", "other", "t", "d", time.Minute)
-	s.Renew(t.Context(), "k", "t", time.Minute)
+	storetest.Do(t.Context(), s, "k", store.Ask{Pause: agui.Pause{ID: "p"}})
+	storetest.Do(t.Context(), s, "k", store.Claim{PauseID: "other", Token: "t", Digest: "d", Lease: time.Minute})
+	storetest.Do(t.Context(), s, "k", store.Renew{Token: "t", Lease: time.Minute})
 	m.look(t.Context(), s)
 	m.StoreAnswers(true)
 	return m
@@ -57,8 +58,11 @@ func used(t *testing.T) *Metrics {
 // failing cannot renew.
 type failing struct{ store.Store }
 
-func (failing) Renew(context.Context, store.Key, string, time.Duration) error {
-	return errors.New("no connection")
+func (f failing) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	if _, renews := step.(store.Renew); renews {
+		return store.Done{}, errors.New("no connection")
+	}
+	return f.Store.Do(ctx, key, step)
 }
 
 func text(t *testing.T, m *Metrics) string {

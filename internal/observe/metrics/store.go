@@ -3,9 +3,9 @@ package metrics
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
-	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -50,59 +50,11 @@ func (s measured) Load(ctx context.Context, key store.Key, owner string) (rec st
 	return s.Store.Load(ctx, key, owner)
 }
 
-func (s measured) Open(ctx context.Context, key store.Key, owner string, p agui.Pause) (err error) {
-	defer func(began time.Time) { s.did("open", began, err) }(time.Now())
-	return s.Store.Open(ctx, key, owner, p)
-}
-
-func (s measured) Decide(ctx context.Context, key store.Key, pauseID string, list []agui.Decision) (err error) {
-	defer func(began time.Time) { s.did("decide", began, err) }(time.Now())
-	return s.Store.Decide(ctx, key, pauseID, list)
-}
-
-func (s measured) Contest(ctx context.Context, key store.Key, pauseID string) (err error) {
-	defer func(began time.Time) { s.did("contest", began, err) }(time.Now())
-	return s.Store.Contest(ctx, key, pauseID)
-}
-
-func (s measured) See(ctx context.Context, key store.Key, pauseID string) (err error) {
-	defer func(began time.Time) { s.did("see", began, err) }(time.Now())
-	return s.Store.See(ctx, key, pauseID)
-}
-
-func (s measured) Claim(ctx context.Context, key store.Key, pauseID, token, digest string, lease time.Duration) (err error) {
-	defer func(began time.Time) { s.did("claim", began, err) }(time.Now())
-	return s.Store.Claim(ctx, key, pauseID, token, digest, lease)
-}
-
-func (s measured) Renew(ctx context.Context, key store.Key, token string, lease time.Duration) (err error) {
-	defer func(began time.Time) { s.did("renew", began, err) }(time.Now())
-	return s.Store.Renew(ctx, key, token, lease)
-}
-
-func (s measured) Finish(ctx context.Context, key store.Key, token string, r store.Result, next *agui.Pause) (err error) {
-	defer func(began time.Time) { s.did("finish", began, err) }(time.Now())
-	return s.Store.Finish(ctx, key, token, r, next)
-}
-
-func (s measured) Release(ctx context.Context, key store.Key, token string) (err error) {
-	defer func(began time.Time) { s.did("release", began, err) }(time.Now())
-	return s.Store.Release(ctx, key, token)
-}
-
-func (s measured) Close(ctx context.Context, key store.Key, pauseID string, r store.Result) (err error) {
-	defer func(began time.Time) { s.did("close", began, err) }(time.Now())
-	return s.Store.Close(ctx, key, pauseID, r)
-}
-
-func (s measured) Occupy(ctx context.Context, key store.Key, token string, lease time.Duration) (err error) {
-	defer func(began time.Time) { s.did("occupy", began, err) }(time.Now())
-	return s.Store.Occupy(ctx, key, token, lease)
-}
-
-func (s measured) Remember(ctx context.Context, key store.Key, n store.Note, most int) (err error) {
-	defer func(began time.Time) { s.did("remember", began, err) }(time.Now())
-	return s.Store.Remember(ctx, key, n, most)
+func (s measured) Do(ctx context.Context, key store.Key, step store.Step) (done store.Done, err error) {
+	if name := store.NameOf(step); slices.Contains(stepsOf, name) {
+		defer func(began time.Time) { s.did(name, began, err) }(time.Now())
+	}
+	return s.Store.Do(ctx, key, step)
 }
 
 func (s measured) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
@@ -110,9 +62,9 @@ func (s measured) Snapshots(ctx context.Context, key store.Key, pauseID string, 
 	return s.Store.Snapshots(ctx, key, pauseID, at)
 }
 
-func (s measured) Waiting(ctx context.Context, q store.Query) (p store.Page, err error) {
+func (s measured) List(ctx context.Context, q store.Query) (p store.Page, err error) {
 	defer func(began time.Time) { s.did("waiting", began, err) }(time.Now())
-	return s.Store.Waiting(ctx, q)
+	return s.Store.List(ctx, q)
 }
 
 const (
@@ -144,7 +96,7 @@ func (m *Metrics) look(ctx context.Context, s store.Store) {
 	n, q := 0, store.Query{Limit: store.MaxPage}
 	var oldest time.Time
 	for range maxPages {
-		page, err := s.Waiting(ctx, q)
+		page, err := s.List(ctx, q)
 		if err != nil {
 			return
 		}

@@ -149,7 +149,7 @@ func (s *Sender) look(ctx context.Context, kept store.Store) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	now := s.storeTime(ctx, kept)
-	page, err := kept.Unsent(ctx, store.Query{Due: now.Add(2 * s.opts.Poll), Limit: queued / 2})
+	page, err := kept.List(ctx, store.Query{Unsent: true, Due: now.Add(2 * s.opts.Poll), Limit: queued / 2})
 	if err != nil {
 		s.opts.Logger.Debug("the list of what is to be sent cannot be read", "err", err)
 		return
@@ -240,7 +240,7 @@ func backoff(tries int, first, longest time.Duration) time.Duration {
 func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.Key) {
 	for ctx.Err() == nil {
 		step, cancel := context.WithTimeout(ctx, stepTimeout)
-		taken, err := kept.Take(step, key, hold)
+		taken, err := kept.Do(step, key, store.Take{Hold: hold})
 		cancel()
 		if err != nil {
 			s.opts.Logger.Debug("what is to be sent cannot be taken", "err", err)
@@ -266,7 +266,7 @@ func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.
 			}
 			s.log(result, notice.ID, taken.Tries, waited, wait, err)
 			step, cancel := context.WithTimeout(steps, stepTimeout)
-			err = kept.Sent(step, key, sent, wait, failed)
+			_, err = kept.Do(step, key, store.Sent{IDs: sent, Wait: wait, Failed: failed})
 			cancel()
 			if err != nil {
 				s.opts.Logger.Warn("what was sent cannot be struck off, and is sent again", "id", notice.ID, "err", err)

@@ -120,7 +120,7 @@ func post(t *testing.T, s store.Store, key store.Key, m *webhook.Maker, e *event
 	if !ok {
 		t.Fatal("it is not to be sent")
 	}
-	if err := s.Open(store.WithNotices(t.Context(), n), key, "", agui.Pause{ID: "p"}); err != nil {
+	if _, err := s.Do(t.Context(), key, store.Ask{Pause: agui.Pause{ID: "p"}, Notices: []store.Notice{n}}); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -306,7 +306,7 @@ func TestSlowReceiver(t *testing.T) {
 	sender.Wake("k")
 	<-came
 	end() // it would be the test's own time that is over
-	taken, err := s.Take(context.Background(), "k", time.Minute)
+	taken, err := s.Do(context.Background(), "k", store.Take{Hold: time.Minute})
 	if err != nil || len(taken.Notices) != 1 || taken.Notices[0].ID != n.ID || taken.Tries != 0 {
 		t.Errorf("took %+v, %v", taken, err)
 	}

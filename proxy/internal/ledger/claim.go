@@ -72,9 +72,8 @@ func (c *Claim) take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now
 			}
 		}
 	}
-	err := l.posting(claims, func(ctx context.Context) error {
-		return l.store.Claim(ctx, l.Key, p.ID, c.token, digest, LeaseTime)
-	}, store.ErrReplay, store.ErrConflict, store.ErrNotFound, store.ErrStale)
+	step := store.Claim{PauseID: p.ID, Token: c.token, Digest: digest, Lease: LeaseTime, Notices: l.notices(claims)}
+	err := l.do(step, store.ErrReplay, store.ErrConflict, store.ErrNotFound, store.ErrStale)
 	if err == nil && told != nil {
 		if err = l.Tell(claims[0]); err == nil {
 			c.answers = told
@@ -115,7 +114,7 @@ func (c *Claim) prolong(ctx context.Context) error {
 	asked := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	err := c.ledger.store.Renew(ctx, c.ledger.Key, c.token, LeaseTime)
+	_, err := c.ledger.store.Do(ctx, c.ledger.Key, store.Renew{Token: c.token, Lease: LeaseTime})
 	switch {
 	case err == nil:
 		c.lasts(asked)
@@ -182,9 +181,8 @@ func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 	if next != nil {
 		raises = l.raised(next)
 	}
-	err := l.posting(slices.Concat(ends, raises), func(ctx context.Context) error {
-		return l.store.Finish(ctx, l.Key, c.token, result, next)
-	}, store.ErrStale)
+	notices := l.notices(slices.Concat(ends, raises))
+	err := l.do(store.Finish{Token: c.token, Result: result, Next: next, Notices: notices}, store.ErrStale)
 	switch {
 	case err == nil:
 		l.tellAll(ends)
@@ -218,7 +216,7 @@ func (c *Claim) release() error {
 	if c.answers != nil {
 		releases = []Occurrence{{event.Released, c.answers.pause, "", c.answers.list}}
 	}
-	err := l.posting(releases, func(ctx context.Context) error { return l.store.Release(ctx, l.Key, c.token) }, store.ErrStale)
+	err := l.do(store.Release{Token: c.token, Notices: l.notices(releases)}, store.ErrStale)
 	if err == nil {
 		l.tellAll(releases)
 	}

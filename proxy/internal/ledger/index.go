@@ -124,6 +124,7 @@ func (l *Ledger) Enter(keys []store.Key, p *agui.Pause, behind agui.SeenMessage,
 func (l *Ledger) rememberUnder(keys []store.Key, n store.Note, most, atOnce int) error {
 	ctx, cancel := l.step()
 	defer cancel()
+	step := store.Remember{Note: n, Most: most}
 	waiting := make(chan store.Key, len(keys))
 	for _, key := range keys {
 		waiting <- key
@@ -136,9 +137,9 @@ func (l *Ledger) rememberUnder(keys []store.Key, n store.Note, most, atOnce int)
 			if ctx.Err() != nil {
 				return
 			}
-			err := l.store.Remember(ctx, key, n, most)
+			_, err := l.store.Do(ctx, key, step)
 			if err != nil && ctx.Err() == nil {
-				err = l.store.Remember(ctx, key, n, most) // the reply may have been lost
+				_, err = l.store.Do(ctx, key, step) // the reply may have been lost
 			}
 			if err != nil {
 				fail.Do(func() { failure = err })

@@ -205,10 +205,10 @@ type silentIndex struct {
 	asked atomic.Int32
 }
 
-func (h *silentIndex) Remember(ctx context.Context, _ store.Key, _ store.Note, _ int) error {
+func (h *silentIndex) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
 	h.asked.Add(1)
 	<-ctx.Done()
-	return ctx.Err()
+	return store.Done{}, ctx.Err()
 }
 
 // TestIndexThatFails: however many keys a question has in the index, it waits for them as long as

@@ -38,21 +38,17 @@ func (l *Ledger) keepQuestion(claim *Claim, o *settle.Outcome) settle.Kept {
 		}
 		// The claim was given up for lost, and something else began. The question is new.
 	}
-	err := l.Open(o.Ask)
+	standing, err := l.ask(o.Ask)
 	if !errors.Is(err, store.ErrExists) {
 		// It may have been opened despite an error. The agent waits with it, so it is left to the
 		// thread's next run: somebody may have been told of it already.
 		return keptIf(o.Ask, err)
 	}
-	standing, failed := l.Load()
-	switch {
-	case failed != nil:
-		return settle.Kept{Err: failed}
-	case standing.State == store.Open && standing.Pause.Digest == o.Ask.Digest:
+	if standing.State == store.Open && standing.Pause.Digest == o.Ask.Digest {
 		return settle.Kept{Pause: standing.Pause}
 	}
 	l.contest(standing.Pause)
-	return settle.Kept{Standing: &standing, Err: err}
+	return settle.Kept{Standing: standing, Err: err}
 }
 
 func keptIf(p *agui.Pause, err error) settle.Kept {

@@ -138,16 +138,19 @@ func TestKeepWithoutAClaim(t *testing.T) {
 		"the reply is lost": {before: loses("Open"), asks: pause("q"), kept: "q", steps: "Open Open", heard: raised},
 		"the store is away": {before: refuses("Open"), asks: pause("q"), kept: errDown.Error(), steps: "Open Open"},
 		"the same question is open already": {
-			open: pause("p"), asks: same("q", pause("p")), kept: "p", steps: "Open Load",
+			open: pause("p"), asks: same("q", pause("p")), kept: "p", steps: "Open",
 		},
 		"another question is open": {
-			open: pause("p"), asks: pause("q"), kept: "stands: p", contested: true, steps: "Open Load Contest",
+			open: pause("p"), asks: pause("q"), kept: "stands: p", contested: true, steps: "Open Contest",
 		},
 		"another question is open, and the reply of the note is lost": {
-			open: pause("p"), before: loses("Contest"), asks: pause("q"), kept: "stands: p", contested: true, steps: "Open Load Contest Contest",
+			open: pause("p"), before: loses("Contest"), asks: pause("q"), kept: "stands: p", contested: true, steps: "Open Contest Contest",
 		},
-		"another question is open, and the store does not say which": {
-			open: pause("p"), before: refuses("Load"), asks: pause("q"), kept: errDown.Error(), steps: "Open Load Load",
+		"another question is open, and the reply that says which is lost": {
+			open: pause("p"), before: loses("Open"), asks: pause("q"), kept: "stands: p", contested: true, steps: "Open Open Contest",
+		},
+		"another question is open, and the store reads nothing else": {
+			open: pause("p"), before: refuses("Load"), asks: pause("q"), kept: "stands: p", contested: true, steps: "Open Contest",
 		},
 	} {
 		t.Run(situation, func(t *testing.T) {

@@ -109,19 +109,29 @@ func (l *Ledger) twice(do func(ctx context.Context) error, known ...error) error
 	return err
 }
 
-// posting is twice with the notices of what the step is about to make true. They are made once, so
-// that a step done twice writes them once.
-func (l *Ledger) posting(list []Occurrence, do func(ctx context.Context) error, known ...error) error {
-	notices := l.Voice.notices(list, l.Key)
-	if len(notices) == 0 {
-		return l.twice(do, known...)
-	}
-	err := l.twice(func(ctx context.Context) error { return do(store.WithNotices(ctx, notices...)) }, known...)
-	if err == nil && l.Voice.Sinks.Posted != nil {
-		l.Voice.Sinks.Posted(l.Key)
-	}
+// do does a step, and does it again if its reply was lost. The step is a value, so it writes its
+// notices once.
+func (l *Ledger) do(step store.Step, known ...error) error {
+	_, _, err := l.done(step, known...)
 	return err
 }
+
+// done is do. It returns what the step came to, and reports whether it was done again.
+func (l *Ledger) done(step store.Step, known ...error) (done store.Done, again bool, err error) {
+	tries := 0
+	err = l.twice(func(ctx context.Context) (err error) {
+		tries++
+		done, err = l.store.Do(ctx, l.Key, step)
+		return err
+	}, known...)
+	if err == nil && len(store.NoticesOf(step)) > 0 && l.Voice.Sinks.Posted != nil {
+		l.Voice.Sinks.Posted(l.Key)
+	}
+	return done, tries > 1, err
+}
+
+// notices returns what a step is to write of what it makes true.
+func (l *Ledger) notices(list []Occurrence) []store.Notice { return l.Voice.notices(list, l.Key) }
 
 // Tell tells the voice what happened. It returns an error only if events are required.
 func (l *Ledger) Tell(o Occurrence) error { return l.Voice.tell(o, l.Key) }
@@ -162,13 +172,19 @@ func (l *Ledger) Snapshots(ref settle.Ref) (kept store.Snapshots, err error) {
 
 // Open keeps a pause of a run without a claim. store.ErrExists: another question is open.
 func (l *Ledger) Open(p *agui.Pause) error {
+	_, err := l.ask(p)
+	return err
+}
+
+// ask is Open. standing is the record if another question is open.
+func (l *Ledger) ask(p *agui.Pause) (standing *store.Record, err error) {
 	raises := l.raised(p)
-	err := l.posting(raises, func(ctx context.Context) error { return l.store.Open(ctx, l.Key, l.Owner, *p) },
+	done, _, err := l.done(store.Ask{Owner: l.Owner, Pause: *p, Notices: l.notices(raises)},
 		store.ErrExists, store.ErrFull, store.ErrShare, store.ErrOwner)
 	if err == nil {
 		l.tellAll(raises)
 	}
-	return err
+	return done.Standing, err
 }
 
 // Reopen opens an ended pause once more, under the same ids of its questions, for a cancel and
@@ -197,7 +213,7 @@ func (l *Ledger) contest(p *agui.Pause) {
 	if p == nil {
 		return
 	}
-	err := l.twice(func(ctx context.Context) error { return l.store.Contest(ctx, l.Key, p.ID) }, store.ErrNotFound)
+	err := l.do(store.Contest{PauseID: p.ID}, store.ErrNotFound)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		l.log.Error("the record does not know that another run came to another question", "err", err)
 	}
@@ -205,7 +221,7 @@ func (l *Ledger) contest(p *agui.Pause) {
 
 // See notes that the chat has caught up with the end of a pause.
 func (l *Ledger) See(pauseID string) error {
-	return l.twice(func(ctx context.Context) error { return l.store.See(ctx, l.Key, pauseID) })
+	return l.do(store.See{PauseID: pauseID})
 }
 
 // Remember notes something of the thread's calls. most is how many notes are kept.
@@ -213,7 +229,7 @@ func (l *Ledger) Remember(n store.Note, most int) error { return l.RememberAt(l.
 
 // RememberAt notes something of the calls of another thread. It gives the thread to nobody.
 func (l *Ledger) RememberAt(key store.Key, n store.Note, most int) error {
-	return l.twice(func(ctx context.Context) error { return l.store.Remember(ctx, key, n, most) })
+	return l.at(key).do(store.Remember{Note: n, Most: most})
 }
 
 // Decide writes down what was decided at another door than the chat, or of a part of the questions.
@@ -230,7 +246,7 @@ func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
 			}
 		}
 	}
-	err := l.posting(decides, func(ctx context.Context) error { return l.store.Decide(ctx, l.Key, p.ID, list) },
+	err := l.do(store.Decide{PauseID: p.ID, Decisions: list, Notices: l.notices(decides)},
 		store.ErrConflict, store.ErrNotFound)
 	if err == nil {
 		l.tellAll(decides)
@@ -241,12 +257,9 @@ func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
 // Close ends a pause that nobody has claimed, or that is in doubt; see Closed and EndedAlready. It
 // tells what happened if the pause may have been closed by it.
 func (l *Ledger) Close(pauseID string, result store.Result, happened ...Occurrence) error {
-	tries := 0
-	err := l.posting(happened, func(ctx context.Context) error {
-		tries++
-		return l.store.Close(ctx, l.Key, pauseID, result)
-	}, store.ErrNotFound, store.ErrExists)
-	if tries > 1 && errors.Is(err, store.ErrNotFound) {
+	_, again, err := l.done(store.Close{PauseID: pauseID, Result: result, Notices: l.notices(happened)},
+		store.ErrNotFound, store.ErrExists)
+	if again && errors.Is(err, store.ErrNotFound) {
 		err = errClosed
 	}
 	if Closed(err) {

@@ -97,5 +97,6 @@ func (o *Occupancy) End() {
 func (o *Occupancy) lasts(ctx context.Context, lease time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	return o.ledger.store.Occupy(ctx, o.ledger.Key, o.token, lease)
+	_, err := o.ledger.store.Do(ctx, o.ledger.Key, store.Occupy{Token: o.token, Lease: lease})
+	return err
 }

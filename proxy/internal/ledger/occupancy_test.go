@@ -73,7 +73,7 @@ func TestOccupy(t *testing.T) {
 			New(f, "other", Voice{}, nil).Occupancy().Begin()
 		}, false, nil},
 		"another run has gone on there, and its replica died": {func(t *testing.T, f *faults) {
-			if err := f.Store.Occupy(t.Context(), "other", "token", LeaseTime); err != nil {
+			if _, err := f.Store.Do(t.Context(), "other", store.Occupy{Token: "token", Lease: LeaseTime}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(LeaseTime)

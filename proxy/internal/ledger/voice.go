@@ -18,8 +18,8 @@ type Sinks struct {
 	Required bool       // no answer is handed on unless its event was taken before
 
 	// Notices makes of an event what is to be sent of it, if anything is. It then stands in the
-	// record until it is sent. Posted is told of each record that has something to send. nil: nothing
-	// is sent.
+	// record until it is sent. Posted is told of each record that has something to send. nil:
+	// nothing is sent.
 	Notices func(*event.Event) (store.Notice, bool)
 	Posted  func(store.Key)
 

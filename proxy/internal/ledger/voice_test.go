@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
 	"holdpoint/store"
 )
@@ -40,6 +41,54 @@ func (h *hearer) heard() string {
 // heardBy returns a Voice whose events somebody hears.
 func heardBy(h *hearer, required bool) Voice {
 	return Voice{Sinks: &Sinks{Events: h, Required: required, Now: time.Now}, Thread: "t", Run: "r"}
+}
+
+// TestEachStepBringsItsNotices: what a step makes true, and who hears of events is told, is to be
+// sent too.
+func TestEachStepBringsItsNotices(t *testing.T) {
+	f, h := newFaults(), &hearer{}
+	l := New(f, "t", heardBy(h, false), nil)
+	l.Voice.Sinks.Notices = func(e *event.Event) (store.Notice, bool) {
+		return store.Notice{ID: string(e.Kind) + " " + e.Pause, Body: []byte(`{}`)}, true
+	}
+	p, next := pause("p"), pause("q")
+	var claim *Claim
+	taking := func() (err error) { claim, err = take(l, p, yes(p)); return err }
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want string
+	}{
+		{"Open", func() error { return l.Open(p) }, raised},
+		{"Claim", taking, "resume.claimed"},
+		{"Release", func() error { _, err := claim.Release(); return err }, released},
+		{"Claim again", taking, "resume.claimed"},
+		{"Finish", func() error { return claim.finish(finished, next) }, resolved + " " + raised},
+		{"Decide", func() error { return l.Decide(next, []agui.Decision{{Question: next.Interrupts[0].ID, Digest: "d"}}) }, "interrupt.decided"},
+		{"Close", func() error { return l.Close("q", store.Result{How: store.Withdrawn}, Withdrawn(next)) }, "interrupt.withdrawn"},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(step.name, err)
+		}
+		if heard := h.heard(); heard != step.want {
+			t.Errorf("%s: heard %q, want %q", step.name, heard, step.want)
+		}
+		done, err := f.Do(t.Context(), "t", store.Take{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent, ids []string
+		for _, n := range done.Notices {
+			kind, _, _ := strings.Cut(n.ID, " ")
+			sent, ids = append(sent, kind), append(ids, n.ID)
+		}
+		if got := strings.Join(sent, " "); got != step.want {
+			t.Errorf("%s: %q is to be sent, want %q", step.name, got, step.want)
+		}
+		if _, err := f.Do(t.Context(), "t", store.Sent{IDs: ids}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestNotices: what is to be sent of a step stands in the record with the step, and once, however
