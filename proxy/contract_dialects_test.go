@@ -133,6 +133,8 @@ type chatter struct {
 	now   time.Time
 	ids   int
 
+	sessions bool // the operator says that the backend keeps the conversation
+
 	// The client's view.
 	runs     int
 	history  []agui.Message
@@ -152,6 +154,7 @@ type chatter struct {
 	told                map[int]int  // how often it was told something of a question
 	doubtful, cancelled map[int]bool // the end of the last answer was not seen; the client has cancelled it
 	seen                []byte       // the body of the last request
+	bodies              [][]byte     // those of all requests
 	got                 string       // the last stream
 
 	approved  map[int]bool // questions that the client has ever approved
@@ -181,7 +184,7 @@ func (c *chatter) restart() {
 	}
 	c.h, err = proxy.New(proxy.Options{
 		Upstream: &url.URL{Scheme: "http", Host: "backend", Path: "/"}, Dialect: d, Store: c.store,
-		Client: proxy.ClientOutcome, Transport: c, Now: func() time.Time { return c.now },
+		Client: proxy.ClientOutcome, Sessions: c.sessions, Transport: c, Now: func() time.Time { return c.now },
 		NewID:     func() string { c.ids++; return fmt.Sprint("id", c.ids) },
 		Elsewhere: &proxy.Elsewhere{KeepsInput: true},
 	})
@@ -201,7 +204,7 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 			return answerOf(req, "application/json", beside), nil
 		}
 	}
-	c.seen = body
+	c.seen, c.bodies = body, append(c.bodies, body)
 	answer := c.b.Ends
 	for n := 1; n <= c.asked; n++ {
 		switch c.b.Reads(body, n, n == c.waits) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -211,6 +212,8 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			name = v
 		case "HOLDPOINT_CLIENT":
 			o.Client = proxy.Client(v)
+		case "HOLDPOINT_SESSIONS":
+			o.Sessions, err = strconv.ParseBool(v)
 		case "HOLDPOINT_ANSWERS":
 			err = o.Answers.UnmarshalText([]byte(v))
 		case "HOLDPOINT_TRANSCRIPT_BYTES":

@@ -60,6 +60,8 @@ type Options struct {
 
 	Answers yesno.Rules // a yes and a no of agents that take any value; nil: nothing is known of them
 
+	Sessions bool // the backend keeps the conversation of each thread, and its clients send new messages only
+
 	StoreInMemory bool         // the store loses its records with the process; said where one is missed
 	StoreOutage   Outage       // "": refuse
 	OnDisconnect  OnDisconnect // "": cancel

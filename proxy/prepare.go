@@ -213,6 +213,9 @@ func (r *run) forDialect(resumed *agui.Pause, v contract.Ruling) *translate.Requ
 		request.SharedRunID = r.sharesRunID()
 	}
 	if resumed != nil {
+		if request.Sessions = r.h.opts.Sessions; request.Sessions {
+			request.Input = r.in.WithMessages(r.beside) // the backend has the others
+		}
 		request.Pause = *resumed
 		request.Pause.Contested = resumed.Contested || len(r.record.Busy) > 0 || r.h.lives.beside(&r.life)
 	} else {

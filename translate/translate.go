@@ -118,6 +118,11 @@ type Request struct {
 	// New are the messages beside the answers that the record does not have. It is empty except on
 	// a resume.
 	New []agui.Message
+	// Sessions reports that the backend keeps the conversation of each thread. The operator says it:
+	// nothing tells a client that sends new messages only from a chat that begins anew. It is set on a
+	// resume only, and then Input has no messages but New. A dialect whose backends do not know
+	// messages by their ids sends no others.
+	Sessions bool
 	// Ended are the earlier pauses of the thread that the record still keeps, newest first, however
 	// they ended. What they asked may stand in the history without an answer. A Foreign is also
 	// told of failed pauses whose questions the record does not keep. Those have no Interrupts.

@@ -258,6 +258,7 @@ func (c *config) newHandlerOf(a *Agent, kept store.Store, logger *slog.Logger) (
 		Recognizer:      recognizer,
 		Client:          a.Client,
 		Answers:         a.Answers,
+		Sessions:        a.Sessions,
 		UpstreamHeaders: a.headers,
 		PreserveHost:    a.PreserveHost,
 		AllowOrigins:    a.CORSOrigins,

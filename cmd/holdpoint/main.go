@@ -64,6 +64,9 @@
 //     answer, such as interrupt() of LangGraph: names of what it asks about, the yes and the no as
 //     JSON, for each. Globs, name;name. $arguments in the yes is what the call is to run with,
 //     $reason in the no why (docs/answers.md)
+//   - HOLDPOINT_SESSIONS (false): true: the backend keeps the conversation of each thread, and its
+//     clients send new messages only. An answer goes to it without the conversation
+//     (docs/contract.md#a-backend-that-keeps-the-conversation)
 //   - HOLDPOINT_CORS_ORIGINS (none): origins whose pages may read the answers: origin;origin, such
 //     as https://app.example.com or https://*.example.com, or * for all pages without credentials.
 //     Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows

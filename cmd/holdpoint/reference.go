@@ -102,7 +102,7 @@ type topic struct {
 // topics are the headings of `holdpoint -h`, each with how the names below it begin, without the
 // prefix. A variable stands under the first topic that fits.
 var topics = []topic{
-	{"The agent", []string{"UPSTREAM", "PRESERVE_HOST", "NAME", "DIALECT", "CLIENT", "ANSWERS", "ROUTES"}},
+	{"The agent", []string{"UPSTREAM", "PRESERVE_HOST", "NAME", "DIALECT", "CLIENT", "ANSWERS", "SESSIONS", "ROUTES"}},
 	{"Pages of other origins", []string{"CORS_"}},
 	{"Listeners", []string{"LISTEN", "TLS_", "H2C", "ADMIN_", "PPROF"}},
 	{"Where questions are kept, and for how long", []string{"STORE", "INTERRUPT_TTL", "PAUSE_RETENTION", "REPLAY_TTL"}},

@@ -155,7 +155,9 @@ func TestReferenceIsComplete(t *testing.T) {
 // Where the desk is for a person's browser is one, and what else reaches the own servers of
 // LangGraph and of superagent are two.
 // What a yes and a no are to an agent that takes any value is one. Nothing on the wire says it.
-const most = 38 + 11 + 4 + 4 + 16 + 1 + 7 + 7 + 1 + 6 + 1 + 2 + 1 + 2 + 3 + 2 + 3 + 1
+// Whether a backend keeps the conversation is one. Nothing on the wire says it: a client of new
+// messages only and a chat that begins anew send the same.
+const most = 38 + 11 + 4 + 4 + 16 + 1 + 7 + 7 + 1 + 6 + 1 + 2 + 1 + 2 + 3 + 2 + 3 + 1 + 1
 
 func TestVariablesGetFewer(t *testing.T) {
 	switch n := len(all()); {

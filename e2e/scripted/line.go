@@ -35,29 +35,44 @@ const (
 
 // server returns a server of the line.
 func (l Line) server(ledger *Ledger, m *model, tools map[string]tool, wrapping Wrapping) *Server {
-	p := &pipeline{meai: meai105, model: m, tools: tools}
+	p := &pipeline{meai: l.meai(), model: m, tools: tools}
 	name := of(string(wrapping))
+	if l == LineHead || l == LineNew {
+		p.author, p.bound = name, true
+	}
+	return l.serving(ledger, name, p.wrapped(wrapping))
+}
+
+func (l Line) meai() meai {
+	switch l {
+	case Line1208:
+		return meai910
+	case LineNew:
+		return meai1011
+	}
+	return meai105
+}
+
+// serving returns a server of the line's host before an agent. Agent Framework's newer hosts tell
+// the agent's name.
+func (l Line) serving(ledger *Ledger, name *string, ask agent) *Server {
 	var host interface {
 		serve(w http.ResponseWriter, body []byte, ask agent)
 	}
 	ownID := func(u *update, _ functionResult) string { return *u.message }
 	callID := func(_ *update, r functionResult) string { return "result-" + r.callID }
 	switch l {
-	case Line1208:
-		p.meai, host = meai910, inTree{resultID: ownID}
-	case Line0413:
+	case Line1208, Line0413:
 		host = inTree{resultID: ownID}
 	case Line0603, Line0707:
 		host = inTree{coalesce: true, reasoning: true, resultID: callID}
 	case LineHead:
-		p.author, p.bound, host = name, true, aguiServer{agent: name}
+		host = aguiServer{agent: name}
 	case LineNew:
-		p.author, p.bound, host = name, true, aguiServer{agent: name, nulls: true, newest: true}
-		p.meai = meai1011
+		host = aguiServer{agent: name, nulls: true, newest: true}
 	case LineSDK:
 		host = aguiServer{newest: true}
 	}
-	ask := p.wrapped(wrapping)
 	return newServer(ledger, func(w http.ResponseWriter, body []byte) { host.serve(w, body, ask) })
 }
 

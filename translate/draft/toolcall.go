@@ -68,6 +68,6 @@ func (d *Dialect) withoutAbandoned(r *translate.Request) agui.RunInput {
 // next returns the exchange for the messages beside the answers. The first exchange could not carry
 // them, because the answers have to be the last there.
 func (run *run) next() *translate.Exchange {
-	out := translate.Out{Body: kit.Unanswered(run.r.Input, plaincalls.Next(run.r, run.answers.Replies)), TakesNew: true}
+	out := translate.Out{Body: kit.Unanswered(run.r.Input, kit.MessagesBehind(run.r, run.answers.Replies)), TakesNew: true}
 	return &translate.Exchange{Out: out, Run: run.d.plainRun(run.r)}
 }

@@ -1,6 +1,9 @@
 package kit
 
-import "holdpoint/internal/agui"
+import (
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
 
 // A ToolReply is what a backend is told of a call, as a tool message. ID is the message's.
 //
@@ -46,4 +49,15 @@ func ToolMessages(replies []ToolReply) []agui.Message {
 		list[n] = t.Message()
 	}
 	return list
+}
+
+// MessagesBehind returns the messages of a second exchange, for what was said beside the replies of
+// the first one. Each reply follows its call, because a model refuses a call without one. A backend
+// that keeps the conversation gets the new messages alone.
+func MessagesBehind(r *translate.Request, replies []ToolReply) []agui.Message {
+	calls := CallsOf(replies)
+	if r.Sessions {
+		return HistoryOf(r.New, calls).Without()
+	}
+	return After(r, calls).Behind(ToolMessages(replies))
 }

@@ -115,8 +115,11 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	before, _ := kit.MessagesBefore(r)
-	before, _ = d.history(kit.WithResults(r, before, results), r.Ended)
+	before := kit.WithoutMessages(r.New, kit.BesideResults(r, results)) // the new results
+	if !r.Sessions {
+		before, _ = kit.MessagesBefore(r)
+		before, _ = d.history(kit.WithResults(r, before, results), r.Ended)
+	}
 	r = r.With(r.Input, kit.BesideResults(r, results))
 	out := translate.Out{Resumes: true, TakesNew: !slices.ContainsFunc(r.New, said)}
 	if out.TakesNew {

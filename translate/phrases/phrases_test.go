@@ -118,6 +118,44 @@ func TestClientsResultGoesWithTheAnswer(t *testing.T) {
 	}
 }
 
+// TestBackendWithSessions: a backend that keeps the conversation gets the answer and the new
+// results alone, whatever the client sends of the conversation, and what was said beside alone
+// behind them.
+func TestBackendWithSessions(t *testing.T) {
+	call := `{"id":"a0","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"pick","arguments":"{}"}}]}`
+	red, typed, instruction := `{"id":"t1","role":"tool","toolCallId":"c","content":"red"}`, say("u2", "user", "yes"), say("s2", "system", "Be brief.")
+	d, p := newDialect(t), pause(t)
+	p.Seen = logOf(asks + "," + call + "," + asked).Seen()
+	for _, before := range []string{"", asks + "," + call + "," + asked + ","} {
+		for beside, want := range map[string][2]string{
+			"":                {"confirm-a1~x", ""},
+			red:               {"t1 confirm-a1~x", ""},
+			typed:             {"confirm-a1~x", "u2"},
+			typed + "," + red: {"t1 confirm-a1~x", "u2"},
+			instruction:       {"s2 confirm-a1~x", ""},
+		} {
+			in := input(t, strings.TrimSuffix(before+beside, ","), `"tools":[{"name":"pick"}],`+resume("false"))
+			l := logOf(asks + "," + call + "," + asked)
+			fresh := agui.NewMessages(in.Messages, p.Seen)
+			r := &translate.Request{
+				Input: in.WithMessages(fresh), Came: in.Messages, Sessions: true, Transcript: l, Pause: p, Answers: []agui.Answer{{ID: "a1~x", Status: agui.Cancelled}}, New: fresh,
+			}
+			out, run, err := d.Begin(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			played := dialecttest.Play(run, l, started, finished)
+			next := ""
+			if played.Result.Next != nil {
+				next = told(gjson.GetBytes(played.Result.Next.Out.Body, "messages"))
+			}
+			if got := told(gjson.GetBytes(out.Body, "messages")); got != want[0] || next != want[1] {
+				t.Errorf("%s beside %q: sent %q, then %q, want %q", before, beside, got, next, want)
+			}
+		}
+	}
+}
+
 // A "yes" that was typed while the question was open, and refused, comes beside every answer from
 // then on. The backend must have replied to the answer before it reads it.
 func TestWhatIsSaidBesideTheAnswer(t *testing.T) {

@@ -99,14 +99,17 @@ func (run *run) ended(res translate.Result) translate.Result {
 	if !run.saidBeside() {
 		return res
 	}
-	known, ok := kit.KnownMessages(r)
-	if !ok {
-		return run.left(res) // without the reply to the answer they would be the last word on the question
+	var known []agui.Message // the backend has the others
+	if !r.Sessions {
+		var ok bool
+		if known, ok = kit.KnownMessages(r); !ok {
+			return run.left(res) // without the reply to the answer they would be the last word on the question
+		}
+		if !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {
+			known = append(known, *run.answer)
+		}
+		known, _ = run.d.history(known, r.Ended)
 	}
-	if !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {
-		known = append(known, *run.answer)
-	}
-	known, _ = run.d.history(known, r.Ended)
 	out := translate.Out{Body: kit.Unanswered(r.Input, append(slices.Clone(known), r.New...)), TakesNew: true}
 	res.Next = &translate.Exchange{Out: out, Run: run.d.plainRun(r.Plain())}
 	return res

@@ -198,7 +198,11 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 // the resumed run left it, because the state of the request would undo what that run changed.
 func (d *Dialect) afterwards(r *translate.Request) *translate.Exchange {
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
-	body = agui.SetKey(body, "messages", agui.MessageList(kit.WithNewMessages(r)))
+	messages := r.New
+	if !r.Sessions {
+		messages = kit.WithNewMessages(r)
+	}
+	body = agui.SetKey(body, "messages", agui.MessageList(messages))
 	if state, known := r.Transcript.State(); known && state != nil {
 		body = agui.SetKey(body, "state", state)
 	}

@@ -14,8 +14,9 @@
 //   - The call waits for the answer and runs then. The backend tells its result itself.
 //
 // The backend is taken to know its calls by their ids, to take all answers of a turn in one
-// request, and to look for them behind the history. Whether it knows the call still is not on the
-// wire: a resume whose run ends well has been taken.
+// request, and to look for them behind the history, or alone if it keeps the conversation
+// (translate.Request.Sessions). Whether it knows the call still is not on the wire: a resume whose
+// run ends well has been taken.
 //
 // It does not know how one framework or another does so; each that is known has a dialect of its
 // own. The protocol is AG-UI's, of tools that the front end runs.
@@ -173,6 +174,6 @@ func asksNothing(ev agui.Event) bool {
 
 // next is the exchange for what was said beside the answers.
 func (run *run) next() *translate.Exchange {
-	out := translate.Out{Body: body(run.r.Input, plaincalls.Next(run.r, run.answers.Replies)), TakesNew: true}
+	out := translate.Out{Body: body(run.r.Input, kit.MessagesBehind(run.r, run.answers.Replies)), TakesNew: true}
 	return &translate.Exchange{Out: out, Run: run.d.plainRun(run.r)}
 }

@@ -211,6 +211,61 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestBackendWithSessions: a backend that keeps the conversation gets the answers alone, whatever
+// the client sends of the conversation, and what was said beside alone behind them.
+func TestBackendWithSessions(t *testing.T) {
+	d, err := New(Options{Ask: kit.Names{"delete_*"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"x"}`), call("F", "show", `{}`), finished)...)
+	const (
+		asked  = `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{\"path\":\"x\"}"}},{"id":"F","type":"function","function":{"name":"show","arguments":"{}"}}]}`
+		result = `{"id":"f1","role":"tool","toolCallId":"F","content":"shown"}`
+		more   = `{"id":"u2","role":"user","content":"and more"}`
+		own    = `{"id":"x","role":"tool","toolCallId":"A","content":"{\"approved\":true}"}`
+		yes    = `{"id":"A~r1","role":"tool","toolCallId":"A","content":"{\"approved\":true}"}`
+	)
+	p.Seen = dialecttest.LogOf(user, asked).Seen()
+	for name, c := range map[string]struct{ messages, want, next string }{
+		"new messages only":      {result, result + "," + yes, ""},
+		"words beside":           {result + "," + more, result + "," + yes, more},
+		"a yes of its own":       {result + "," + own + "," + more, result + "," + yes, more},
+		"the whole conversation": {user + "," + asked + "," + result + "," + more, result + "," + yes, more},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+c.messages+`],`+dialecttest.ResumeArray(dialecttest.Entry("A~r1", `{"approved":true}`))+`}`)
+			l := dialecttest.LogOf(user, asked)
+			for _, m := range agui.NewMessages(in.Messages, p.Seen) {
+				l.Say(m)
+			}
+			answers, err := d.Answers(in, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fresh := agui.NewMessages(in.Messages, p.Seen)
+			out, run, err := d.Begin(&translate.Request{Input: in.WithMessages(fresh), Came: in.Messages, Sessions: true, Pause: p, Answers: answers, Transcript: l, New: fresh})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := gjson.GetBytes(out.Body, "messages").Raw; got != "["+c.want+"]" {
+				t.Errorf("sent %s, want %s", got, c.want)
+			}
+			res := dialecttest.Play(run, l, started, ran("A"), finished).Result
+			next := ""
+			if res.Next != nil {
+				next = gjson.GetBytes(res.Next.Out.Body, "messages").Raw
+			}
+			if c.next != "" {
+				c.next = "[" + c.next + "]"
+			}
+			if next != c.next {
+				t.Errorf("then %s, want %s", next, c.next)
+			}
+		})
+	}
+}
+
 // The answer is told as the call's result, once and in its place, unless the backend tells one. A
 // call that was answered does not ask again, though the backend begins it again.
 func TestWhatIsTold(t *testing.T) {

@@ -115,6 +115,6 @@ func body(in agui.RunInput, messages []agui.Message) []byte {
 // its call, because a model refuses a call without one.
 func (run *Run) next() *translate.Exchange {
 	r, replies := run.Request, run.Answered.Replies
-	list := kit.After(r, kit.CallsOf(replies)).Behind(kit.ToolMessages(replies))
+	list := kit.MessagesBehind(r, replies)
 	return &translate.Exchange{Out: translate.Out{Body: body(r.Input, list), TakesNew: true}, Run: run.Table.Plain(r.Plain())}
 }

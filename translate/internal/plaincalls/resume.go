@@ -51,7 +51,10 @@ func (p *Protocol) Resume(r *translate.Request) (Resume, error) {
 		return Resume{}, err
 	}
 	calls := kit.CallsOf(replies)
-	list := callsLast(p.withoutEarlier(r.Input, kit.Before(r, calls).Last(nil)), calls)
+	var list []agui.Message
+	if !r.Sessions {
+		list = callsLast(p.withoutEarlier(r.Input, kit.Before(r, calls).Last(nil)), calls)
+	}
 	parents := make(map[string]string, len(calls))
 	for call := range calls {
 		parents[call] = ""
@@ -166,13 +169,6 @@ func (p *Protocol) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.
 	}
 	slices.Reverse(end)
 	return slices.Concat(list, end)
-}
-
-// Next are the messages of the exchange for what was said beside the answers. Here each answer
-// stands behind its call, because a model refuses a call without one. r is the request of the
-// answers, whose New are what was said beside.
-func Next(r *translate.Request, replies []kit.ToolReply) []agui.Message {
-	return kit.After(r, kit.CallsOf(replies)).Behind(kit.ToolMessages(replies))
 }
 
 // Without is the input without calls that asked in an earlier pause and have no result. Such a

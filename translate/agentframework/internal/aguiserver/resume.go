@@ -46,7 +46,7 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	if _, sent := in.CommandResume(); sent {
 		in = in.WithoutCommand()
 	}
-	if len(in.Messages) == 0 { // legal for a client, but the host has nothing of its own
+	if len(in.Messages) == 0 && !r.Sessions { // legal for a client, but the host has nothing of its own
 		if known, ok := kit.KnownMessages(r); ok && len(known) > 0 {
 			in = in.WithMessages(known)
 		}

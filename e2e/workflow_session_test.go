@@ -1,0 +1,173 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"holdpoint/e2e/scripted"
+)
+
+// workflowEnv is what an operator says of the workflows here.
+var workflowEnv = map[string]string{
+	"HOLDPOINT_TOOL_CALL_ASK": "ConfirmDelete", "HOLDPOINT_TOOL_CALL_YES": "yes", "HOLDPOINT_TOOL_CALL_NO": "no", "HOLDPOINT_SESSIONS": "true",
+}
+
+// TestBackendWithSessions: a workflow asks by a call named after its port, and its host keeps a
+// session for each thread. Its clients send new messages only. With an answer the session is sent
+// no message that it has, so the workflow does not ask again, and each approval runs once.
+func TestBackendWithSessions(t *testing.T) {
+	t.Parallel()
+	type turn struct{ say, answer string }
+	scenes := map[string]struct {
+		turns []turn
+		want  map[string]int
+	}{
+		"yes":                   {[]turn{{say: "delete a.txt"}, {answer: yesEntry}}, map[string]int{"delete a.txt": 1}},
+		"no":                    {[]turn{{say: "delete a.txt"}, {answer: noEntry}}, nil},
+		"cancel":                {[]turn{{say: "delete a.txt"}, {answer: cancelEntry}}, nil},
+		"after words":           {[]turn{{say: "plain hello"}, {say: "delete a.txt"}, {answer: yesEntry}}, map[string]int{"delete a.txt": 1}},
+		"one after the other":   {[]turn{{say: "delete a.txt"}, {answer: yesEntry}, {say: "delete b.txt"}, {answer: noEntry}, {say: "delete c.txt"}, {answer: yesEntry}}, map[string]int{"delete a.txt": 1, "delete c.txt": 1}},
+		"words beside":          {[]turn{{say: "delete a.txt"}, {say: "plain more", answer: yesEntry}}, map[string]int{"delete a.txt": 1}},
+		"a question beside it":  {[]turn{{say: "delete a.txt"}, {say: "delete b.txt", answer: yesEntry}, {answer: yesEntry}}, map[string]int{"delete a.txt": 1, "delete b.txt": 1}},
+		"the same answer twice": {[]turn{{say: "delete a.txt"}, {answer: yesEntry}, {answer: "again"}}, map[string]int{"delete a.txt": 1}},
+	}
+	for _, line := range []scripted.Line{scripted.Line0413, scripted.Line0707, scripted.LineHead} {
+		for _, dialect := range []string{"tool-call", "auto"} {
+			t.Run(string(line)+"/"+dialect, func(t *testing.T) {
+				t.Parallel()
+				ledger := scripted.NewLedger()
+				host := httptest.NewServer(line.Workflow(ledger))
+				t.Cleanup(host.Close)
+				env := maps.Clone(workflowEnv)
+				env["HOLDPOINT_DIALECT"] = dialect
+				h := ownHoldpoint(t, host.URL, env)
+				for name, scene := range scenes {
+					t.Run(name, func(t *testing.T) {
+						c := &handChat{t: t, address: h.address + "/", thread: fresh("thread"), version: "1.0"}
+						var asked []string
+						for _, turn := range scene.turns {
+							c.messages = nil
+							members := onlyTools
+							switch {
+							case turn.answer == "again":
+								members += "," + entries(asked, yesEntry)
+							case turn.answer != "":
+								asked = c.asked
+								if len(asked) != 1 {
+									t.Fatalf("asked %q before %+v", asked, turn)
+								}
+								members += "," + entries(asked, turn.answer)
+							}
+							send := c.run
+							if turn.say != "" {
+								send = func(members string) (int, string) { return c.says(turn.say, members) }
+							}
+							if status, told := send(members); status != 200 || strings.Contains(told, "RUN_ERROR") {
+								t.Fatalf("%+v gets %d %s", turn, status, told)
+							}
+						}
+						if len(c.asked) > 0 {
+							t.Errorf("the workflow asks again: %q", c.asked)
+						}
+						if ran := ledger.Executed(c.thread); fmt.Sprint(ran) != fmt.Sprint(scene.want) {
+							t.Errorf("ran %v, want %v", ran, scene.want)
+						}
+						if complaints := ledger.Complaints(c.thread); len(complaints) > 0 {
+							t.Errorf("%q", complaints)
+						}
+						c.messages = nil
+						if status, told := c.says("plain later", onlyTools); status != 200 || c.text != "echo: plain later" {
+							t.Errorf("the next message gets %d %s", status, told)
+						}
+					})
+				}
+			})
+		}
+	}
+}
+
+// TestBackendWithoutSessions: the same client before a backend that keeps nothing. Its model is
+// shown the conversation with each answer, because the record has it.
+func TestBackendWithoutSessions(t *testing.T) {
+	t.Parallel()
+	eachToolCall(t, "calls", func(t *testing.T, w world) {
+		for name, answer := range map[string]string{"yes": yesEntry, "no": noEntry} {
+			t.Run(name, func(t *testing.T) {
+				c := &handChat{t: t, address: w.h.address + "/agent", thread: fresh("thread"), version: "1.0"}
+				const members = `"tools":[],"state":{},"context":[],"forwardedProps":{}`
+				if c.says("delete a.txt", members); len(c.asked) != 1 {
+					t.Fatalf("asked %q", c.asked)
+				}
+				c.messages = nil
+				if status, told := c.run(entries(c.asked, answer) + "," + members); status != 200 || strings.Contains(told, "RUN_ERROR") {
+					t.Fatalf("the answer gets %d %s", status, told)
+				}
+				var want []string
+				if answer == yesEntry {
+					want = []string{deleteA}
+				}
+				w.ran(t, &client{thread: c.thread}, want...)
+				for _, seen := range w.b.ledger(t, c.thread).Seen[1:] {
+					if len(seen.Complaints) > 0 || len(seen.Results) == 0 {
+						t.Errorf("the model was shown %+v", seen)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestTalkerWithSessions: the same of a backend that asks in words. It keeps the conversation by
+// thread, and gets no message of it again.
+func TestTalkerWithSessions(t *testing.T) {
+	t.Parallel()
+	ledger := scripted.NewLedger()
+	host := httptest.NewServer(scripted.Talker{Keeps: true}.New(ledger))
+	t.Cleanup(host.Close)
+	h := ownHoldpoint(t, host.URL, map[string]string{"HOLDPOINT_PHRASES_ASK": "default", "HOLDPOINT_SESSIONS": "true"})
+	for name, words := range map[string]string{"alone": "", "words beside": "plain more"} {
+		t.Run(name, func(t *testing.T) {
+			c := &handChat{t: t, address: h.address + "/", thread: fresh("thread"), version: "1.0"}
+			says := func(words, members string) {
+				c.messages = nil
+				send := c.run
+				if words != "" {
+					send = func(members string) (int, string) { return c.says(words, members) }
+				}
+				if status, told := send(members); status != 200 || strings.Contains(told, "RUN_ERROR") {
+					t.Fatalf("%q gets %d %s", words, status, told)
+				}
+			}
+			says("plain hello", onlyTools)
+			for _, what := range []string{"E-1", "E-2"} {
+				if says("approve "+what, onlyTools); len(c.asked) != 1 {
+					t.Fatalf("asked %q", c.asked)
+				}
+				says(words, onlyTools+","+entries(c.asked, yesEntry))
+			}
+			says("plain later", onlyTools)
+			if ran := ledger.Executed(c.thread); fmt.Sprint(ran) != "map[E-1:1 E-2:1]" {
+				t.Errorf("ran %v", ran)
+			}
+			seen := map[string]bool{}
+			for _, body := range ledger.Requests(c.thread) {
+				var in struct{ Messages []struct{ ID string } }
+				if err := json.Unmarshal(body, &in); err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range in.Messages {
+					if seen[m.ID] {
+						t.Errorf("the message %s was sent twice", m.ID)
+					}
+					seen[m.ID] = true
+				}
+			}
+		})
+	}
+}

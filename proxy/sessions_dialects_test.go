@@ -1,0 +1,89 @@
+package proxy_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"holdpoint/translate/dialecttest"
+)
+
+// getTheConversation are the dialects whose backends get the conversation with an answer whatever
+// the operator says: they keep nothing, or know messages by their ids.
+var getTheConversation = []string{"langgraph", "aws-strands", "request-approval", "agent-framework"}
+
+// TestBackendWithoutSessions: where the operator says nothing, a backend that keeps nothing gets
+// the recorded conversation with an answer that comes with messages: [].
+func TestBackendWithoutSessions(t *testing.T) {
+	asSent := []string{"agent-framework 1.7.0", "draft by object", "langgraph"} // these keep what they need
+	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
+		if !slices.Contains([]string{"tool-call", "draft", "phrases", "aws-strands", "request-approval", "agent-framework"}, b.Dialect) || slices.Contains(asSent, b.Name()) {
+			return
+		}
+		checkChat(t, b, func(c *chatter) {
+			c.send("", "ask")
+			c.history, c.bodies = nil, nil
+			c.answer(c.pending, "yes", false, "end")
+			if len(c.bodies) == 0 || !strings.Contains(string(c.bodies[0]), "words 1.") {
+				c.t.Errorf("the backend was not sent the conversation: %s", c.bodies)
+			}
+		})
+	})
+}
+
+// TestBackendWithSessions: the operator says that the backend keeps the conversation. An answer
+// goes to it without the messages that it has, whatever the client sends of them. New messages go.
+func TestBackendWithSessions(t *testing.T) {
+	const first, second, beside = "words 1.", "words 2.", "words 3."
+	says := func(c *chatter, end string) {
+		c.history = nil
+		c.words()
+		c.send("", end)
+	}
+	asks := func(c *chatter) {
+		c.history, c.marks, c.sessions = nil, 0, true
+		c.restart()
+		says(c, "end")
+		says(c, "ask")
+	}
+	answers := func(c *chatter, words bool) {
+		c.bodies = nil
+		c.answer(c.pending, "yes", words, "end")
+	}
+	alone := func(c *chatter, words bool) {
+		c.history = nil
+		answers(c, words)
+	}
+	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
+		for name, test := range map[string]struct {
+			play   func(c *chatter)
+			beside bool
+		}{
+			"an answer":               {func(c *chatter) { asks(c); alone(c, false) }, false},
+			"words beside the answer": {func(c *chatter) { asks(c); alone(c, true) }, true},
+			"after a restart":         {func(c *chatter) { asks(c); c.restart(); alone(c, false) }, false},
+			"with the conversation":   {func(c *chatter) { asks(c); answers(c, false) }, false},
+			"with it and words":       {func(c *chatter) { asks(c); answers(c, true) }, true},
+			"decided at the desk":     {func(c *chatter) { asks(c); c.decide("yes"); c.bodies = nil; c.carry("end") }, false},
+		} {
+			t.Run(name, func(t *testing.T) {
+				checkChat(t, b, func(c *chatter) {
+					test.play(c)
+					if c.violation != "" || len(c.bodies) == 0 {
+						c.t.Fatalf("%s; the backend got %d requests", c.violation, len(c.bodies))
+					}
+					sent := ""
+					for _, body := range c.bodies {
+						sent += string(body)
+					}
+					if again := strings.Contains(sent, first) || strings.Contains(sent, second); again && !slices.Contains(getTheConversation, b.Dialect) {
+						c.t.Errorf("the backend was sent the conversation again: %s", sent)
+					}
+					if test.beside && !strings.Contains(sent, beside) {
+						c.t.Errorf("%q was not sent: %s", beside, sent)
+					}
+				})
+			})
+		}
+	})
+}
