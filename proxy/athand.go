@@ -33,13 +33,8 @@ func (e *exchange) evidence() settle.Evidence {
 	return evidence
 }
 
-// speaks is the dialect of its backend. configured is the one that the handler has.
-func (e *exchange) speaks(configured translate.Dialect) string {
-	if _, finds := configured.(translate.Finder); finds {
-		return e.dialect
-	}
-	return configured.Name()
-}
+// speaks returns the dialect of its backend, "" if nobody knows it yet.
+func (e *exchange) speaks(by translate.Finder) string { return by.Speaks(e.dialect) }
 
 // framing is how its answer is cut, and whether that is read at all.
 func (e *exchange) framing(header http.Header) (f translate.Framing, reads bool) {

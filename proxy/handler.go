@@ -80,26 +80,20 @@ type spokenAt struct {
 
 // routes keep what the paths of records were seen to speak.
 type routes struct {
-	*lru.Cache[string, spokenAt]        // by path; clients choose paths
-	named                        string // the dialect, if it does not find out which one a backend speaks
+	*lru.Cache[string, spokenAt] // by path; clients choose paths
+	finder                       translate.Finder
 }
 
 func newRoutes(dialect translate.Dialect) routes {
-	var r routes
+	r := routes{finder: translate.FinderOf(dialect)}
 	r.Cache, _ = lru.New[string, spokenAt](maxRoutes) // fails for a size of 0 only
-	if _, finds := dialect.(translate.Finder); !finds {
-		r.named = dialect.Name()
-	}
 	return r
 }
 
 // spoken returns the dialect that a path was seen to speak, "" if none was yet.
 func (r routes) spoken(path string) string {
-	if r.named != "" {
-		return r.named
-	}
 	at, _ := r.Get(path)
-	return at.dialect
+	return r.finder.Speaks(at.dialect)
 }
 
 // note notes what a path was seen to speak. What is known of its backend stays if the dialect does.

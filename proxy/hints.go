@@ -16,7 +16,6 @@ import (
 	"syscall"
 
 	"holdpoint/proxy/internal/cors"
-	"holdpoint/translate"
 )
 
 // A mistake in the configuration mostly shows as an error of the backend. A hint names the variable
@@ -81,11 +80,7 @@ func answerHint(res *http.Response, head []byte, named string) string {
 
 // hintAtAnswer logs what mends an answer to a run that is no stream.
 func (r *run) hintAtAnswer(res *http.Response, head []byte) {
-	named := r.h.opts.Dialect.Name()
-	if _, finds := r.h.opts.Dialect.(translate.Finder); finds {
-		named = ""
-	}
-	if hint := answerHint(res, head, named); hint != "" {
+	if hint := answerHint(res, head, r.h.routes.finder.Speaks("")); hint != "" {
 		r.log.Warn("the backend did not answer with a stream", "status", res.StatusCode, "hint", hint)
 	}
 }

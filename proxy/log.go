@@ -7,7 +7,6 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/proxy/internal/stream"
-	"holdpoint/translate"
 )
 
 // A runLog is the slog.Handler of a run's lines. They name thread and run. slog's own With would
@@ -83,11 +82,7 @@ func (r *run) dialectOfLine() string {
 	case r.exchange.Run == nil:
 		return ""
 	}
-	name := r.exchange.speaks(r.h.opts.Dialect)
-	if _, finds := r.h.opts.Dialect.(translate.Finder); finds && name == r.h.opts.Dialect.Name() {
-		return "" // that is how it is found, and none was
-	}
-	return name
+	return r.exchange.speaks(r.h.routes.finder)
 }
 
 // leave ends the run for good. out is nil if its client has left.

@@ -35,7 +35,7 @@ func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
 	case o.Ask != nil:
 		r.beforePause(o)
 	case o.Speaks:
-		r.h.noteRoute(r.request.path, r.exchange.speaks(r.h.opts.Dialect), o.Backend)
+		r.h.noteRoute(r.request.path, r.exchange.speaks(r.h.routes.finder), o.Backend)
 	}
 	k.Kept = r.ledger.Keep(r.claim, o)
 	switch {

@@ -105,8 +105,7 @@ func runOf(ctx context.Context) *run {
 // the path if it was seen to speak one, then a question that ended: Holdpoint may have been started
 // anew since. It is "" if nobody knows.
 func (r *run) spoken() string {
-	finder, finds := r.h.opts.Dialect.(translate.Finder)
-	if p := r.record.Pause; finds && p != nil && finder.Finds(p.Dialect) {
+	if p := r.record.Pause; p != nil && r.h.routes.finder.Finds(p.Dialect) {
 		return p.Dialect // the path may lead to several backends
 	}
 	if name := r.h.routeDialect(r.request.path); name != "" {

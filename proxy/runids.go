@@ -1,10 +1,6 @@
 package proxy
 
-import (
-	"sync"
-
-	"holdpoint/translate"
-)
+import "sync"
 
 // runIDs are the run ids of the runs that are under way at paths where nobody knows the backend.
 // Mastra keeps what waits by run id alone: two threads whose runs have one id would have one
@@ -58,7 +54,7 @@ func (b *runIDs) leave(one *runID) {
 
 // sharesRunID says whether another thread's run has the id of this one, see runIDs.
 func (r *run) sharesRunID() bool {
-	if _, finds := r.h.opts.Dialect.(translate.Finder); finds && r.spoken() != "" {
+	if r.h.routes.finder.Finds(r.spoken()) {
 		return false
 	}
 	if r.runID == nil {

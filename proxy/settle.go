@@ -62,7 +62,7 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	f := settle.Facts{
 		Input: &r.in, Came: r.request.input.Messages, Record: &r.record, Answers: r.answers.list,
 		Claimed: r.claim.Held(), Evidence: r.exchange.evidence(), Resumes: r.exchange.Out.Resumes, Calls: calls,
-		Dialect: r.exchange.speaks(o.Dialect), Listener: r.listener(), Transcript: r.transcript, Beside: r.beside,
+		Dialect: r.exchange.speaks(r.h.routes.finder), Listener: r.listener(), Transcript: r.transcript, Beside: r.beside,
 		ByArray: r.in.HasResume && !r.readFor.carries, Unseen: r.request.ours,
 	}
 	if len(res.Asked.Interrupts) == 0 {

@@ -12,8 +12,8 @@ type Foreign interface {
 	// and holds no doubled slash.
 	//
 	// ok is false if the agent is not at path. Everything passes there, unless a Guard refuses it.
-	// At a place of the agent proxy refuses a POST that is not a RunAgentInput, because the backend's
-	// own requests could answer what nobody was asked.
+	// At a place of the agent proxy refuses a POST that is not a RunAgentInput, because the
+	// backend's own requests could answer what nobody was asked.
 	Route(path string) (route string, ok bool)
 }
 

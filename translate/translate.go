@@ -63,8 +63,9 @@ type CallSigner interface {
 
 // A ToolOwner is a CallSigner whose backends ask by a tool of their own.
 type ToolOwner interface {
-	// Owns reports whether backends of the dialect ask by the tool. Where the thread is known to speak
-	// the dialect, such a call is the backend's, even if the request declares the tool. It is pure.
+	// Owns reports whether backends of the dialect ask by the tool. Where the thread is known to
+	// speak the dialect, such a call is the backend's, even if the request declares the tool. It is
+	// pure.
 	Owns(tool string) bool
 }
 
@@ -111,9 +112,9 @@ type Request struct {
 	// valid against its schema, unless the answer is marked Own.
 	Pause   agui.Pause
 	Answers []agui.Answer
-	// EndOnly says that every answer is a cancel, and that the backend keeps another answer, which it
-	// would carry out in place of any that is sent now. The dialect ends what waits, and sends no
-	// answer. It is set only if the pause has CancelEnds.
+	// EndOnly says that every answer is a cancel, and that the backend keeps another answer, which
+	// it would carry out in place of any that is sent now. The dialect ends what waits, and sends
+	// no answer. It is set only if the pause has CancelEnds.
 	EndOnly bool
 	// New are the messages beside the answers that the record does not have. It is empty except on
 	// a resume.
@@ -222,9 +223,27 @@ type Run interface {
 // Behind any other Dialect it is known from the start.
 type Finder interface {
 	Dialect
-	// Finds says whether it may find the named dialect.
+	// Finds reports whether it may find the named dialect.
 	Finds(dialect string) bool
+	// Speaks returns the dialect that a backend speaks, "" if nobody knows. found is what was found
+	// of it, "" for nothing.
+	Speaks(found string) string
 }
+
+// FinderOf returns the dialect as a Finder. A Dialect that is none finds nothing: each backend
+// speaks it.
+func FinderOf(d Dialect) Finder {
+	if finder, finds := d.(Finder); finds {
+		return finder
+	}
+	return named{d}
+}
+
+type named struct{ Dialect }
+
+func (named) Finds(string) bool { return false }
+
+func (n named) Speaks(string) string { return n.Name() }
 
 // A Recognizer is a Finder that can be compared with a named dialect.
 type Recognizer interface {
@@ -259,9 +278,9 @@ type Locker interface {
 // whose record is gone can be cancelled once a client has named it.
 type Reviver interface {
 	// Revive returns a pause of the questions with these ids, published or the backend's own, as
-	// clients named them. Each takes a cancel and nothing else. It leaves out an id that its backends
-	// do not make, and the pause has no Interrupts if none is left. spoken is the dialect that the
-	// path is known to speak. It is pure.
+	// clients named them. Each takes a cancel and nothing else. It leaves out an id that its
+	// backends do not make, and the pause has no Interrupts if none is left. spoken is the dialect
+	// that the path is known to speak. It is pure.
 	Revive(ids []string, spoken string) agui.Pause
 }
 
@@ -345,8 +364,9 @@ type Reply struct {
 	// call and not asked by it. Then it is the result of the call. A stream may show a result
 	// without its call.
 	AskedUnlessResult bool
-	// AskedUnlessLeft says that it is one too, unless a stream of the thread has left the call to the
-	// client as one of its own tools. The messages do not hold the call, which a client need not send.
+	// AskedUnlessLeft says that it is one too, unless a stream of the thread has left the call to
+	// the client as one of its own tools. The messages do not hold the call, which a client need
+	// not send.
 	AskedUnlessLeft bool
 	// AskedIfKnown says that it is one if the record knows the question, although the request
 	// declares the tool: who declares a tool late does not make its question the client's own.
@@ -381,7 +401,8 @@ type Reply struct {
 // of the pause that a request answers. Begin decides about those.
 type Continuer interface {
 	// Continues reports whether a backend may do so where the thread is known to speak a dialect.
-	// spoken is as in HistoryReader.Replies, and backend as in Request.Backend. It is pure, and cheap.
+	// spoken is as in HistoryReader.Replies, and backend as in Request.Backend. It is pure, and
+	// cheap.
 	Continues(spoken, backend string) bool
 }
 
@@ -393,16 +414,16 @@ type Continuer interface {
 // chat has named a question under whose id only such a backend asks, unless the request declares
 // its tool. No message goes by that. Where the dialect knows the backend, Begin does it.
 type Stateless interface {
-	// AsksUnder reports whether the id of a question shows that a backend of this kind has asked, and
-	// returns the id of the call that the question is about. id is the backend's own. spoken is as in
-	// HistoryReader.Replies. It is pure, and cheap.
+	// AsksUnder reports whether the id of a question shows that a backend of this kind has asked,
+	// and returns the id of the call that the question is about. id is the backend's own. spoken is
+	// as in HistoryReader.Replies. It is pure, and cheap.
 	AsksUnder(id, spoken string) (call string, asks bool)
 	// KeepsNothing reports whether a backend of this kind has made the pause. It reads question and
-	// answer out of each request, so it gets an answer on whatever thread the client names. Any other
-	// backend gets it on the thread that asked. It is pure.
+	// answer out of each request, so it gets an answer on whatever thread the client names. Any
+	// other backend gets it on the thread that asked. It is pure.
 	KeepsNothing(p *agui.Pause) bool
-	// ReadsCalls reports whether the backend that has made the pause hands its model the calls of each
-	// request's messages. That is true of each backend that keeps nothing. It is pure.
+	// ReadsCalls reports whether the backend that has made the pause hands its model the calls of
+	// each request's messages. That is true of each backend that keeps nothing. It is pure.
 	ReadsCalls(p *agui.Pause) bool
 }
 
@@ -491,8 +512,9 @@ type Asked struct {
 	// Sticky says that the backend keeps the first answer to a question, and replays it whenever
 	// the question comes back.
 	Sticky bool
-	// FirstAsked says that the run itself went to the questions, so that the backend keeps no answer
-	// to them yet. It is for questions that no id tells from earlier ones with the same words.
+	// FirstAsked says that the run itself went to the questions, so that the backend keeps no
+	// answer to them yet. It is for questions that no id tells from earlier ones with the same
+	// words.
 	FirstAsked bool
 	// CancelEnds says that a cancel of every question reaches the backend although it keeps another
 	// answer: the dialect can end what waits without an answer (Request.EndOnly).

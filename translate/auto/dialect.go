@@ -65,6 +65,9 @@ func (*Dialect) Name() string { return Name }
 // Finds implements translate.Finder.
 func (d *Dialect) Finds(dialect string) bool { return d.byName(dialect) != nil }
 
+// Speaks implements translate.Finder.
+func (*Dialect) Speaks(found string) string { return found }
+
 // General implements translate.Recognizer.
 func (d *Dialect) General(dialect string) bool {
 	one, ok := d.byName(dialect).(translate.General)
