@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"holdpoint/internal/edge/certificates"
+	"holdpoint/internal/edge/headers"
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
 	"holdpoint/translate/dialects"
@@ -20,7 +22,7 @@ import (
 // An Agent is what is configured for one agent: for that of HOLDPOINT_UPSTREAM, and for that of
 // each route. It is exported so that it can be embedded (package variables).
 type Agent struct {
-	Upstream            address       `env:"UPSTREAM" doc:"address of the backend, http or https. The path of a request is appended to its path"`
+	Upstream            address       `env:"UPSTREAM" short:"address of the backend, such as http://localhost:8000/agent" doc:"address of the backend, http or https. The path of a request is appended to its path"`
 	UpstreamHeadersFile string        `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read at start and on HUP"`
 	UpstreamCAFile      string        `env:"UPSTREAM_CA_FILE" doc:"file with the authorities that the backend's certificate must come from (PEM), in place of the system's. It is read again when it changes"`
 	UpstreamCertFile    string        `env:"UPSTREAM_CERT_FILE" doc:"file with the certificate that Holdpoint shows the backend (PEM)"`
@@ -29,12 +31,12 @@ type Agent struct {
 	UpstreamHTTP2       bool          `env:"UPSTREAM_HTTP2" envDefault:"false" doc:"speak HTTP/2 to the backend: if it offers that where there is TLS, else from the first byte"`
 	UpstreamKeepAlive   time.Duration `env:"UPSTREAM_KEEP_ALIVE" envDefault:"900ms" doc:"how long a connection to the backend may wait for its next run. Keep it below the backend's own limit, or runs fail now and then: gunicorn closes an idle connection after 2s, uvicorn and Node after 5s. A longer time saves connecting anew to a backend that is far away"`
 	PreserveHost        bool          `env:"PRESERVE_HOST" envDefault:"false" doc:"send the client's Host header to the backend instead of the upstream's"`
-	Name                string        `env:"NAME" doc:"the agent's name. Agents that share a store need one each, or threads of one id at one path would be one thread"`
-	Dialect             string        `env:"DIALECT" envDefault:"auto" doc:"how the backend pauses. auto finds it in the stream"`
+	Name                string        `env:"NAME" short:"name of the agent, where several share a store" doc:"the agent's name. Agents that share a store need one each, or threads of one id at one path would be one thread"`
+	Dialect             string        `env:"DIALECT" envDefault:"auto" short:"how the backend pauses" doc:"how the backend pauses. auto finds it in the stream"`
 	Client              proxy.Client  `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
 	Answers             yesno.Rules   `env:"ANSWERS" doc:"what a yes and a no are to an agent that takes any value for an answer, such as interrupt() of LangGraph: names of what it asks about, the yes and the no as JSON, for each. Globs, name;name. $arguments in the yes is what the call is to run with, $reason in the no why (docs/answers.md)"`
 	Sessions            bool          `env:"SESSIONS" envDefault:"false" doc:"true: the backend keeps the conversation of each thread, and its clients send new messages only. An answer goes to it without the conversation (docs/contract.md#a-backend-that-keeps-the-conversation)"`
-	CORSOrigins         origins       `env:"CORS_ORIGINS" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
+	CORSOrigins         origins       `env:"CORS_ORIGINS" short:"origins of pages that may read answers, if the backend does not say" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
 
 	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read at start and on HUP"`
 
@@ -52,8 +54,8 @@ func (a *Agent) group() variables.Group { return variables.Group{Prefix: a.prefi
 // isSet says whether there is such an agent.
 func (a *Agent) isSet() bool { return a.Upstream.URL != nil }
 
-// checkAgent judges what is said of one agent, and reads its files.
-func (a *Agent) checkAgent() []error {
+// Check returns what is wrong with what is said of one agent, and reads its files.
+func (a *Agent) Check() []error {
 	var errs []error
 	wrong := func(name, format string, args ...any) {
 		errs = append(errs, a.group().Wrong(name, fmt.Errorf(format, args...)))
@@ -61,7 +63,7 @@ func (a *Agent) checkAgent() []error {
 	if !slices.Contains(a.dialects.Names(), a.Dialect) {
 		wrong("DIALECT", "want one of %s", strings.Join(a.dialects.Names(), ", "))
 	}
-	if len(a.Name) > 100 || strings.ContainsFunc(a.Name, isControl) {
+	if len(a.Name) > 100 || strings.ContainsFunc(a.Name, headers.IsControl) {
 		wrong("NAME", "want at most 100 bytes without control characters")
 	}
 	if a.UpstreamKeepAlive == 0 {
@@ -70,19 +72,19 @@ func (a *Agent) checkAgent() []error {
 	errs = append(errs, a.dialects.Check(a.Dialect)...)
 	errs = append(errs, a.checkTLS()...)
 	if a.UpstreamHeadersFile != "" {
-		headers, err := readHeaders(a.UpstreamHeadersFile)
-		for _, err := range split(err) {
+		list, err := headers.Read(a.UpstreamHeadersFile)
+		for _, err := range variables.Split(err) {
 			errs = append(errs, fmt.Errorf("%sUPSTREAM_HEADERS_FILE: %w", a.prefix, err))
 		}
-		a.headers = headers
+		a.headers = list
 	}
 	if a.DeskHeadersFile != "" {
-		headers, err := readHeaders(a.DeskHeadersFile)
-		for _, err := range split(err) {
+		list, err := headers.Read(a.DeskHeadersFile)
+		for _, err := range variables.Split(err) {
 			errs = append(errs, fmt.Errorf("%sDESK_HEADERS_FILE: %w", a.prefix, err))
 		}
 		a.deskHeaders = &atomic.Pointer[http.Header]{}
-		a.deskHeaders.Store(&headers)
+		a.deskHeaders.Store(&list)
 	}
 	return errs
 }
@@ -104,8 +106,18 @@ func (a *Agent) checkTLS() []error {
 		}
 	}
 	var err error
-	a.upstreamTLS, err = openCertificates(certificates.Files{Cert: a.UpstreamCertFile, Key: a.UpstreamKeyFile, CA: a.UpstreamCAFile}, a.prefix, "UPSTREAM_CERT_FILE", "UPSTREAM_KEY_FILE", "UPSTREAM_CA_FILE")
-	return split(err)
+	a.upstreamTLS, err = certificates.OpenNamed(certificates.Files{Cert: a.UpstreamCertFile, Key: a.UpstreamKeyFile, CA: a.UpstreamCAFile}, a.prefix, "UPSTREAM_CERT_FILE", "UPSTREAM_KEY_FILE", "UPSTREAM_CA_FILE")
+	return variables.Split(err)
+}
+
+// certificates returns the part that reads the files of TLS to the backend again, nil without such.
+// changed is called after a change.
+func (a *Agent) certificates(changed func(), logger *slog.Logger) *certificates.Part {
+	if a.upstreamTLS == nil {
+		return nil
+	}
+	// A kept connection would have the old certificate, or an authority that has gone.
+	return certificates.NewPart(a.upstreamTLS, a.prefix+"UPSTREAM_*_FILE", changed, logger)
 }
 
 // clientTLS is proxy.Options.UpstreamTLS, nil if nothing is said.

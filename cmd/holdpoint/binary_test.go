@@ -64,8 +64,11 @@ func TestCommandLine(t *testing.T) {
 		code           int
 		stdout, stderr string // what must be in them
 	}{
-		{"-h", 0, "HOLDPOINT_STREAM_IDLE_TIMEOUT (1h)", ""},
-		{"--help", 0, "HOLDPOINT_UPSTREAM (required)", ""},
+		{"-h", 0, "HOLDPOINT_UPSTREAM          address of the backend", ""},
+		{"-h runs", 0, "HOLDPOINT_STREAM_IDLE_TIMEOUT (1h)", ""},
+		{"-h runs now", 2, "", `holdpoint: there is no topic "runs now"`},
+		{"--help", 0, "To begin with:", ""},
+		{"help agent", 0, "HOLDPOINT_UPSTREAM (required)", ""},
 		{"help", 0, "usage: holdpoint [command]", ""},
 		{"check -h", 0, "usage: holdpoint [command]", ""},
 		{"version", 0, runtime.Version(), ""},
@@ -95,7 +98,7 @@ func TestCommandLine(t *testing.T) {
 func TestCheckShowsWhatIsInEffect(t *testing.T) {
 	stdout, stderr, code := holdpoint(t, []string{
 		"HOLDPOINT_UPSTREAM=https://x.example/agent?key=hush", "HOLDPOINT_HEARTBEAT=20s", "HOLDPOINT_PORT=tcp://10.0.0.1:7080",
-	}, "check")
+	}, "check", "-all")
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit %d, stderr %s", code, stderr)
 	}

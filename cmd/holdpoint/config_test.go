@@ -4,11 +4,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"holdpoint/internal/variables"
 	"holdpoint/proxy"
 	"holdpoint/translate/dialects"
 )
@@ -36,7 +38,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s is %q by default, want %q", name, got[name], value)
 		}
 	}
-	if c.MaxFrameBytes != 32<<20 || c.Client != proxy.ClientAuto || c.StreamIdleTimeout != time.Hour {
+	if c.runs.MaxFrameBytes != 32<<20 || c.agent.Client != proxy.ClientAuto || c.runs.StreamIdleTimeout != time.Hour {
 		t.Errorf("typed values: %+v", c)
 	}
 }
@@ -194,7 +196,7 @@ func TestHeadersFile(t *testing.T) {
 		}
 		return file
 	}
-	load := func(file string) (*config, error) {
+	load := func(file string) (*settings, error) {
 		return load([]string{upstream, "HOLDPOINT_UPSTREAM_HEADERS_FILE=" + file}, dialects.All())
 	}
 
@@ -203,8 +205,8 @@ func TestHeadersFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.headers.Get("Authorization") != "Bearer hush:hush" || !slices.Equal(c.headers["X-Team"], []string{"a", "b"}) {
-		t.Errorf("headers are %v", c.headers)
+	if c.agent.headers.Get("Authorization") != "Bearer hush:hush" || !slices.Equal(c.agent.headers["X-Team"], []string{"a", "b"}) {
+		t.Errorf("headers are %v", c.agent.headers)
 	}
 	for _, s := range c.settings() {
 		if strings.Contains(s.value, "hush") {
@@ -277,13 +279,12 @@ func TestShareOfAStoreThatHasNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log strings.Builder
-		s, err := c.openStore(slog.New(slog.NewTextHandler(&log, nil)))
+		p := &program{settings: c, logger: slog.New(slog.NewTextHandler(&log, nil))}
+		s, err := p.openStore(newEvents(c, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
+		s.Stop()
 		if strings.Contains(log.String(), note) != tt.told {
 			t.Errorf("%s, %q: the log is %s", tt.store, tt.share, log.String())
 		}
@@ -314,3 +315,65 @@ const (
 	deskToken  = "d5e7a3f0c1b2948576aabbccddeeff00"
 	otherToken = "00ffeeddccbbaa6758492b1c0f3a7e5d"
 )
+
+// TestEachSecretMayBeInAFile: the variable of a secret has a second one with _FILE, for a file with
+// the value. Both together, no file, and an empty file are errors that name the variable, and
+// nothing of a secret is told.
+func TestEachSecretMayBeInAFile(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const sealed = "bolt:///x.db"
+	for name, secret := range map[string]struct {
+		value string
+		with  []string
+	}{
+		"STORE_PASSWORD": {"hushhush", []string{"STORE=redis://a@127.0.0.1:1"}},
+		"STORE_KEYS":     {"k1:aHVzaGh1c2hodXNoaHVzaGh1c2hodXNoaHVzaGh1c2g=", []string{"STORE=" + sealed}},
+		"WEBHOOK_URL":    {"https://hush.example/hook", nil},
+		"WEBHOOK_SECRET": {"whsec_aHVzaGh1c2hodXNoaHVzaGh1c2hodXNoaHVzaGh1c2g=", []string{"WEBHOOK_URL=https://x.example/"}},
+		"DESK_TOKEN":     {"hushhushhushhushhushhushhushhush", []string{"DESK_LISTEN=127.0.0.1:0"}},
+		"PRINCIPAL_KEY":  {"hushhushhushhushhushhushhushhush", []string{byHeader, byPeers}},
+	} {
+		environ := []string{upstream, "HOLDPOINT_LISTEN=127.0.0.1:7080"}
+		for _, v := range secret.with {
+			environ = append(environ, prefix+v)
+		}
+		good := prefix + name + "_FILE=" + file(name, "\n"+secret.value+" \n")
+		for _, tt := range []struct {
+			set  []string
+			want string // in the error, "" for none
+		}{
+			{[]string{prefix + name + "=" + secret.value}, ""},
+			{[]string{good}, ""},
+			{[]string{good, prefix + name + "=" + secret.value}, prefix + name + "_FILE"},
+			{[]string{prefix + name + "_FILE=" + file("empty", "\n")}, prefix + name + "_FILE"},
+			{[]string{prefix + name + "_FILE=" + dir + "/none"}, prefix + name + "_FILE"},
+		} {
+			stdout, stderr, code := holdpoint(t, append(slices.Clone(environ), tt.set...), "check", "-all")
+			if (code == exitOK) != (tt.want == "") || !strings.Contains(stderr, tt.want) {
+				t.Errorf("%s, %q: exit %d, %s", name, tt.set, code, stderr)
+			}
+			if strings.Contains(stdout+stderr, "hush") || strings.Contains(stdout+stderr, "aHVz") {
+				t.Errorf("%s, %q: the secret is told:\n%s%s", name, tt.set, stdout, stderr)
+			}
+		}
+	}
+	// No secret is left without its file.
+	known := map[string]bool{}
+	for _, v := range all() {
+		known[v.Name] = true
+	}
+	for _, g := range newSettings(dialects.All()).groups() {
+		for f := range reflect.ValueOf(g.Options).Elem().Fields() {
+			if f.Type == reflect.TypeFor[variables.Secret]() && !known[prefix+f.Tag.Get("env")+"_FILE"] {
+				t.Errorf("%s has no file", f.Tag.Get("env"))
+			}
+		}
+	}
+}

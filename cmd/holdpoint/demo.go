@@ -68,15 +68,17 @@ func deskDemo(environ []string, t terminal) int {
 	}
 	logger := slog.New(slog.DiscardHandler)
 	kept := memory.New(memory.Options{})
-	var c *config
+	var c *settings
+	var made *maker
 	var agents []served
 	o := demo.Options{Out: t.out, Holdpoint: func(upstream string) (http.Handler, error) {
 		var err error
 		if c, err = load([]string{prefix + "UPSTREAM=" + upstream, prefix + "NAME=demo", prefix + "DESK_LISTEN=" + at}, dialects.All()); err != nil {
 			return nil, err
 		}
-		h, err := newHandler(c, kept, logger)
-		agents = []served{{Agent: &c.Agent, handler: h}}
+		made = newMaker(c, kept, logger)
+		h, err := made.of(&c.agent)
+		agents = []served{{Agent: &c.agent, handler: h}}
 		return h, err
 	}}
 	if columns, is := terminalWidth(t.out); is {
@@ -84,13 +86,16 @@ func deskDemo(environ []string, t terminal) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	var k *deskCarrier
-	var d *deskServer
-	defer func() { d.close(); k.stop() }()
+	var p *program
+	defer func() {
+		if p != nil {
+			p.stop()
+		}
+	}()
 	var err error
 	shown := demo.Desk(ctx, o, func() {
-		k = c.startCarrier(kept, agents, logger)
-		if d, err = c.startDesk(kept, agents, k, t.out, logger); err != nil {
+		p = &program{settings: c, logger: logger, screen: t.out}
+		if err = p.startDesk(made, agents, p.startCarrier(made, kept, agents)); err != nil {
 			stop()
 			return
 		}
@@ -113,7 +118,7 @@ func demoHandler(upstream string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newHandler(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler))
+	return newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).of(&c.agent)
 }
 
 // takesColor says whether a terminal may be sent colours (https://no-color.org).

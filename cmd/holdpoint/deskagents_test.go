@@ -81,18 +81,22 @@ func TestDeskSaysWhatWaits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept, err := c.openStore(slog.New(slog.DiscardHandler))
+			p := &program{settings: c, logger: slog.New(slog.DiscardHandler)}
+			kept, err := p.openStore(newEvents(c, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer kept.stop()
-			_, agents, err := newService(c, kept, slog.New(slog.DiscardHandler))
+			defer kept.Stop()
+			made := newMaker(c, kept, p.logger)
+			made.forgets = kept.Forgets
+			_, agents, err := made.all()
 			if err != nil {
 				t.Fatal(err)
 			}
 			var said bytes.Buffer
-			k := c.startCarrier(kept, agents, slog.New(slog.NewTextHandler(&said, nil)))
-			k.stop()
+			made.logger = slog.New(slog.NewTextHandler(&said, nil))
+			p.startCarrier(made, kept, agents)
+			p.stop()
 			if got := said.String(); strings.Contains(got, "waits for the chat's next request") != (test.want != nil) {
 				t.Errorf("the log says %q", got)
 			}

@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -191,13 +190,15 @@ func TestWithoutADeskThereIsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := runtime.NumGoroutine()
-	d, err := c.startDesk(nil, nil, nil, io.Discard, slog.New(slog.DiscardHandler))
-	k := c.startCarrier(nil, nil, nil)
-	if d != nil || k != nil || err != nil || c.elsewhere(&c.Agent) != nil || k.decided() != nil {
-		t.Errorf("there is a desk: %v %v %v %v", d, k, err, c.elsewhere(&c.Agent))
+	p := &program{settings: c, logger: slog.New(slog.DiscardHandler)}
+	made := newMaker(c, nil, p.logger)
+	k := p.startCarrier(made, nil, nil)
+	err = p.startDesk(made, nil, k)
+	if p.desk != nil || k != nil || err != nil || made.elsewhere(&c.agent) != nil || k.Decided() != nil || p.stops != nil {
+		t.Errorf("there is a desk: %v %v %v %v", p.desk, k, err, made.elsewhere(&c.agent))
 	}
 	next := http.NewServeMux()
-	if got := c.withoutSessions(next); got != http.Handler(next) {
+	if got := c.desk.WithoutSessions(next); got != http.Handler(next) {
 		t.Errorf("before the handler stands %T", got)
 	}
 	if now := runtime.NumGoroutine(); now > before {

@@ -93,7 +93,7 @@ func TestOneLineIsADialect(t *testing.T) {
 		}
 		defer out.Close()
 		environ := []string{upstream, "HOLDPOINT_MARTIAN_WORD=ack", "HOLDPOINT_MARTIAN_MOONS=1"}
-		if code := check(environ, list(), false, terminal{out: out, err: out}); code != exitOK {
+		if code := check(environ, list(), false, true, terminal{out: out, err: out}); code != exitOK {
 			t.Errorf("exit %d", code)
 		}
 		text, err := os.ReadFile(out.Name())
@@ -107,9 +107,10 @@ func TestOneLineIsADialect(t *testing.T) {
 		}
 	})
 	t.Run("reference", func(t *testing.T) {
-		known := newConfig(list()).variables()
+		known := newSettings(list()).variables()
 		var help bytes.Buffer
-		printUsage(&help, known)
+		printTopic(&help, newSettings(list()), "agent")
+		printTopic(&help, newSettings(list()), optionsTopic)
 		for name, text := range map[string]string{"-h": help.String(), "table": markdownTable(known), "comment": commentList(known)} {
 			text = strings.NewReplacer("//", "", "\n", "").Replace(text)
 			for _, want := range []string{"HOLDPOINT_MARTIAN_WORD", "moons in sight", "langgraph-server, martian, mastra, phrases"} {
@@ -132,7 +133,7 @@ func TestOneLineIsADialect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, err := newHandler(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler))
+			h, err := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).of(&c.agent)
 			if err != nil {
 				t.Fatal(err)
 			}

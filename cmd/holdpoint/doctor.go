@@ -17,6 +17,7 @@ import (
 	"holdpoint/cmd/holdpoint/internal/doctor"
 	"holdpoint/internal/agui"
 	"holdpoint/internal/clients"
+	"holdpoint/internal/edge/headers"
 	"holdpoint/internal/tanstack"
 )
 
@@ -94,7 +95,7 @@ func doctorMisuse(w io.Writer, err error) int {
 }
 
 func (f *doctorFlags) header(line string) {
-	name, value, err := readHeader(line)
+	name, value, err := headers.ReadLine(line)
 	if err != nil {
 		f.errs = append(f.errs, fmt.Errorf("-header: %w", err))
 		return
@@ -103,7 +104,7 @@ func (f *doctorFlags) header(line string) {
 }
 
 func (f *doctorFlags) headerFile(file string) {
-	more, err := readHeaders(file)
+	more, err := headers.Read(file)
 	if err != nil {
 		f.errs = append(f.errs, fmt.Errorf("-header-file: %w", err))
 		return

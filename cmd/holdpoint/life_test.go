@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"holdpoint/internal/edge/admin"
+	"holdpoint/internal/variables"
 )
 
 // A holder is a backend whose streams stay open after their first events until they are released. A
@@ -253,11 +254,12 @@ func TestAdminAddressInUse(t *testing.T) {
 	if code != 1 || !strings.Contains(stderr, "cannot listen") || !strings.Contains(stderr, "HOLDPOINT_ADMIN_LISTEN") {
 		t.Errorf("exit %d, stderr %s", code, stderr)
 	}
-	c := newConfig(nil)
-	c.AdminListen = taken.Addr().String() // as if it were the default
-	c.checkListen()
+	var s admin.Settings
+	g := variables.Group{Prefix: prefix, Options: &s}
+	g.Read(map[string]string{"HOLDPOINT_ADMIN_LISTEN": taken.Addr().String()}) // as if it were the default
+	g.Check()
 	var log strings.Builder
-	probes, err := startAdmin(c, slog.New(slog.NewTextHandler(&log, nil)))
+	probes, err := s.New(nil, nil, slog.New(slog.NewTextHandler(&log, nil)))
 	if probes != nil || err != nil || !strings.Contains(log.String(), "level=WARN") {
 		t.Errorf("%v, %v, %s", probes, err, log.String())
 	}

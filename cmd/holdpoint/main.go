@@ -11,7 +11,9 @@
 //	holdpoint [run]     start the proxy
 //	holdpoint desk      start the desk alone, for all agents that share a store
 //	                    (docs/desk.md#one-desk-for-many-agents)
-//	holdpoint check     validate the configuration and print it, secrets cut; exit 2 with every error at once;
+//	holdpoint check [-all]
+//	                    validate the configuration, print what is set and what follows from it,
+//	                    secrets cut; exit 2 with every error at once; -all: print every variable;
 //	                    check desk: that of holdpoint desk
 //	holdpoint demo      show a pause and its answer in a terminal, with a scripted backend; with -serve
 //	                    keep that backend and Holdpoint running, for curl or another client; with
@@ -74,6 +76,9 @@
 //   - HOLDPOINT_DESK_HEADERS_FILE (none): file with headers, one line Name: value for each, that a
 //     request of Holdpoint's own has in place of the credentials of the run that asked. They are
 //     Holdpoint's rights, not that user's. It is read at start and on HUP
+//   - HOLDPOINT_ROUTES_0_PATH (none): path below which another agent is, such as /billing.
+//     HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM go with it, and what else is said of
+//     this agent alone; the next agent's are HOLDPOINT_ROUTES_1_PATH and so on (docs/routes.md)
 //   - HOLDPOINT_LISTEN (:7080): address to listen on, host:port or unix:///path/of.sock
 //     (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it
 //   - HOLDPOINT_TLS_CERT_FILE (none): file with the certificate of the listener, and those between
@@ -83,6 +88,15 @@
 //   - HOLDPOINT_TLS_CLIENT_CA_FILE (none): file with authorities (PEM). A client then needs a
 //     certificate of theirs
 //   - HOLDPOINT_H2C (false): take HTTP/2 without TLS too, from clients that know of it
+//   - HOLDPOINT_MAX_HEADER_BYTES (64KiB): largest header of a request. A larger one gets 431
+//   - HOLDPOINT_HEADER_TIMEOUT (10s): how long the header of a request may take, and a TLS
+//     handshake. A slower header gets 408
+//   - HOLDPOINT_KEEP_ALIVE (2m): how long a connection may wait for its next request. A load
+//     balancer in front must wait for less
+//   - HOLDPOINT_MAX_CONNECTIONS (20000): how many connections of clients there may be at once.
+//     Above it the answer is 503
+//   - HOLDPOINT_ADDRESS_CONNECTIONS (none): how many of them one client address may have (for IPv6,
+//     a network of 64 bits). Above it the answer is 429. HOLDPOINT_TRUSTED_PEERS have no such bound
 //   - HOLDPOINT_ADMIN_LISTEN (127.0.0.1:7081): address of /healthz, /readyz, /startupz and
 //     /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use
 //     Holdpoint goes on without; if a given one is, it does not start
@@ -91,11 +105,9 @@
 //     restart. bolt:///var/lib/holdpoint/state.db is a file for one process.
 //     postgres://user@host/database and redis://host:6379 are for several, also rediss://,
 //     redis+sentinel:// and redis+cluster://
-//   - HOLDPOINT_STORE_PASSWORD_FILE (none): file with the password of HOLDPOINT_STORE, so that its
-//     address need not hold one. It is read at start and on HUP
-//   - HOLDPOINT_STORE_OUTAGE (refuse): what becomes of runs without answers while the store cannot
-//     be asked: they are refused, or go to the backend, also on a thread that waits for an answer.
-//     A run with answers is always refused. Values: refuse, pass
+//   - HOLDPOINT_STORE_PASSWORD (none): password of HOLDPOINT_STORE, so that its address need not
+//     hold one
+//   - HOLDPOINT_STORE_PASSWORD_FILE (none): file with that password. It is read at start and on HUP
 //   - HOLDPOINT_STORE_REPLICAS (none): how many replicas of Redis must have a question, or the
 //     claim of an answer, before it counts. Without them it fails
 //   - HOLDPOINT_STORE_ENTRIES (100000): how many threads may wait for an answer. Above it a new
@@ -111,10 +123,13 @@
 //     be read that are not sealed
 //   - HOLDPOINT_STORE_KEYS_FILE (none): file with the value of STORE_KEYS. It is read at start and
 //     on HUP
-//   - HOLDPOINT_INTERRUPT_TTL (0): expiry for interrupts that have none; 0 gives none. Clients up
-//     to 0.0.59 lock a thread whose interrupt has expired
 //   - HOLDPOINT_PAUSE_RETENTION (720h): how long a pause is kept that nobody answers
 //   - HOLDPOINT_REPLAY_TTL (24h): how long the same answers get the same result again
+//   - HOLDPOINT_STORE_OUTAGE (refuse): what becomes of runs without answers while the store cannot
+//     be asked: they are refused, or go to the backend, also on a thread that waits for an answer.
+//     A run with answers is always refused. Values: refuse, pass
+//   - HOLDPOINT_INTERRUPT_TTL (0): expiry for interrupts that have none; 0 gives none. Clients up
+//     to 0.0.59 lock a thread whose interrupt has expired
 //   - HOLDPOINT_MAX_REQUEST_BYTES (16MiB): largest body of a run. A larger one gets 413
 //   - HOLDPOINT_BODY_BYTES (256MiB): memory for all request bodies that are being read, a quarter
 //     of it for small ones. Above it the answer is 503
@@ -133,15 +148,6 @@
 //     0 is never
 //   - HOLDPOINT_WRITE_TIMEOUT (1m): how long a client may read nothing while something is being
 //     written to it, at least 1s. It is cut then
-//   - HOLDPOINT_MAX_HEADER_BYTES (64KiB): largest header of a request. A larger one gets 431
-//   - HOLDPOINT_HEADER_TIMEOUT (10s): how long the header of a request may take, and a TLS
-//     handshake. A slower header gets 408
-//   - HOLDPOINT_KEEP_ALIVE (2m): how long a connection may wait for its next request. A load
-//     balancer in front must wait for less
-//   - HOLDPOINT_MAX_CONNECTIONS (20000): how many connections of clients there may be at once.
-//     Above it the answer is 503
-//   - HOLDPOINT_ADDRESS_CONNECTIONS (none): how many of them one client address may have (for IPv6,
-//     a network of 64 bits). Above it the answer is 429. HOLDPOINT_TRUSTED_PEERS have no such bound
 //   - HOLDPOINT_HEADER_UNDERSCORES (refuse): what becomes of a request with a header whose name has
 //     an underscore, which some backends take for another header
 //     (docs/limits.md#requests-that-are-refused). drop takes out the header only. Values: refuse,
@@ -155,69 +161,6 @@
 //   - HOLDPOINT_DRAIN_TIMEOUT (20s): how long open streams run on after that, any length. What is
 //     left then gets PROXY_DRAINING. With 5s more the two must fit the grace period of whoever
 //     kills (docs/operations.md#the-grace-period)
-//   - HOLDPOINT_LOG_LEVEL (info): lowest level that is logged, to standard error. Values: debug,
-//     info, warn, error
-//   - HOLDPOINT_LOG_FORMAT (auto): form of the log. auto is text on a terminal, else json. Values:
-//     auto, json, text
-//   - HOLDPOINT_AUDIT (off): where to write down who asked and answered what (docs/audit.md): off,
-//     stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. One process writes to a file
-//   - HOLDPOINT_AUDIT_PAYLOAD (false): true: write the questions, the arguments of their calls and
-//     the answers into the audit, and not only digests of them. none: leave out the comments of the
-//     desk as well
-//   - HOLDPOINT_AUDIT_REQUIRED (false): refuse an answer with AUDIT_UNAVAILABLE if it cannot be
-//     written down before it is handed on. Each line is on the disk then before anything goes on
-//   - HOLDPOINT_SHOW_PRINCIPAL (hash): how the audit, the log and the desk name the user: by the
-//     keyed hash that the records have, by the name, which the records then have too, or not at
-//     all. Values: hash, name, none
-//   - HOLDPOINT_WEBHOOK_URL (none): address that is told of questions and of what becomes of them,
-//     by POST (docs/webhook.md). https only, and to a public address, unless WEBHOOK_PRIVATE says
-//     otherwise. No proxy of the environment is used
-//   - HOLDPOINT_WEBHOOK_EVENTS (none): which events are sent: event,event. Without it those that
-//     say that a question was asked and how it ended. There are resume.claimed and resume.released
-//     too
-//   - HOLDPOINT_WEBHOOK_CONTENT (false): send the questions' messages, the arguments of their calls
-//     and the answers as well. They may end on lock screens
-//   - HOLDPOINT_WEBHOOK_TEMPLATE_FILE (none): file with a Go template that makes the body, such as
-//     those in deploy/webhook
-//   - HOLDPOINT_WEBHOOK_SECRET (none): secret that events are signed with (Standard Webhooks):
-//     whsec_ and base64. Several with commas sign each event several times, to change one
-//   - HOLDPOINT_WEBHOOK_SECRET_FILE (none): file with the value of WEBHOOK_SECRET
-//   - HOLDPOINT_WEBHOOK_PRIVATE (false): let the webhook go to a private address or loopback, and
-//     by http. Link-local addresses, such as those of a cloud's metadata, stay refused
-//   - HOLDPOINT_DESK_LISTEN (off): address of the API that lists what waits, in the same forms as
-//     LISTEN, or off (docs/desk.md). elsewhere: another process on the store has it, and this one
-//     carries what is decided there. It wants a token from everybody, on loopback too. With
-//     HOLDPOINT_TLS_CERT_FILE it speaks TLS
-//   - HOLDPOINT_DESK_AUTH (token): how a caller of the desk says who it is: by a token of
-//     DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by a bearer token
-//     of an issuer (docs/desk.md#who). Values: token, header, jwt
-//   - HOLDPOINT_DESK_TOKEN (none): token of the desk's callers, of at least 32 characters. Several
-//     with commas, to change one
-//   - HOLDPOINT_DESK_URL (none): address of the desk's page as people open it, such as
-//     https://desk.example.com. The events of the webhook have links to it then
-//   - HOLDPOINT_DESK_CARRY_WITHIN (1h): how old a decision of the desk may be for Holdpoint to
-//     carry it to the backend by itself. An older one waits for the chat. 0: each one does
-//   - HOLDPOINT_DESK_CARRY (any): which process of several on the store carries a decision: any, or
-//     home, the one that has seen the question. That is for a backend that holds its questions in
-//     its own process, with a Holdpoint before each. Values: any, home
-//   - HOLDPOINT_DESK_TOOLS (wait): what becomes of a decision where the run declared tools of its
-//     client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it
-//     all the same. Values: wait, keep
-//   - HOLDPOINT_DESK_TOKEN_FILE (none): file with tokens in lines: a token, or a name, its groups
-//     if it has some, and sha256: with the hash of a token. It is read at start and on HUP
-//   - HOLDPOINT_DESK_PRINCIPAL (none): header (header) or claim (jwt, sub without it) that names a
-//     caller of the desk
-//   - HOLDPOINT_DESK_GROUPS (none): header or claim that has its groups: with commas between them,
-//     or a list
-//   - HOLDPOINT_DESK_TRUSTED_PEERS (none): networks of the proxy in front of the desk, whose
-//     headers are believed there: network;network. Without it those of TRUSTED_PEERS
-//   - HOLDPOINT_DESK_JWT_ISSUER (none): issuer (iss) of the bearer tokens of callers of the desk
-//   - HOLDPOINT_DESK_JWT_AUDIENCE (none): audience (aud) that such a token must be for. It is not
-//     JWT_AUDIENCE: the agent gets those of its users
-//   - HOLDPOINT_DESK_JWT_JWKS_URL (none): address of that issuer's keys, a JWK set
-//   - HOLDPOINT_POLICY (none): YAML file that says who has which rights at the desk
-//     (docs/desk.md#rights). It is read at start, on HUP, and when it changes. Without it each
-//     caller of the desk has all rights
 //   - HOLDPOINT_TENANT_HEADER (none): header that names the tenant. Threads of two tenants are two
 //     threads, whatever their ids (docs/principals.md)
 //   - HOLDPOINT_PRINCIPAL_HEADER (none): header that names the user, set by a proxy in front. A
@@ -237,9 +180,70 @@
 //   - HOLDPOINT_THREAD_NAMESPACE (none): principal: the backend gets a hash of tenant, user and
 //     thread as thread id, so that a thread of another user is another thread (docs/principals.md).
 //     Values: none, principal
-//   - HOLDPOINT_ROUTES_0_PATH (none): path below which another agent is, such as /billing.
-//     HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM go with it, and what else is said of
-//     this agent alone; the next agent's are HOLDPOINT_ROUTES_1_PATH and so on (docs/routes.md)
+//   - HOLDPOINT_SHOW_PRINCIPAL (hash): how the audit, the log and the desk name the user: by the
+//     keyed hash that the records have, by the name, which the records then have too, or not at
+//     all. Values: hash, name, none
+//   - HOLDPOINT_DESK_LISTEN (off): address of the API that lists what waits, in the same forms as
+//     LISTEN, or off (docs/desk.md). elsewhere: another process on the store has it, and this one
+//     carries what is decided there. It wants a token from everybody, on loopback too. With
+//     HOLDPOINT_TLS_CERT_FILE it speaks TLS
+//   - HOLDPOINT_DESK_AUTH (token): how a caller of the desk says who it is: by a token of
+//     DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by a bearer token
+//     of an issuer (docs/desk.md#who). Values: token, header, jwt
+//   - HOLDPOINT_DESK_TOKEN (none): token of the desk's callers, of at least 32 characters. Several
+//     with commas, to change one
+//   - HOLDPOINT_DESK_TOKEN_FILE (none): file with tokens in lines: a token, or a name, its groups
+//     if it has some, and sha256: with the hash of a token. It is read at start and on HUP
+//   - HOLDPOINT_DESK_URL (none): address of the desk's page as people open it, such as
+//     https://desk.example.com. The events of the webhook have links to it then
+//   - HOLDPOINT_DESK_CARRY_WITHIN (1h): how old a decision of the desk may be for Holdpoint to
+//     carry it to the backend by itself. An older one waits for the chat. 0: each one does
+//   - HOLDPOINT_DESK_CARRY (any): which process of several on the store carries a decision: any, or
+//     home, the one that has seen the question. That is for a backend that holds its questions in
+//     its own process, with a Holdpoint before each. Values: any, home
+//   - HOLDPOINT_DESK_TOOLS (wait): what becomes of a decision where the run declared tools of its
+//     client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it
+//     all the same. Values: wait, keep
+//   - HOLDPOINT_DESK_PRINCIPAL (none): header (header) or claim (jwt, sub without it) that names a
+//     caller of the desk
+//   - HOLDPOINT_DESK_GROUPS (none): header or claim that has its groups: with commas between them,
+//     or a list
+//   - HOLDPOINT_DESK_TRUSTED_PEERS (none): networks of the proxy in front of the desk, whose
+//     headers are believed there: network;network. Without it those of TRUSTED_PEERS
+//   - HOLDPOINT_DESK_JWT_ISSUER (none): issuer (iss) of the bearer tokens of callers of the desk
+//   - HOLDPOINT_DESK_JWT_AUDIENCE (none): audience (aud) that such a token must be for. It is not
+//     JWT_AUDIENCE: the agent gets those of its users
+//   - HOLDPOINT_DESK_JWT_JWKS_URL (none): address of that issuer's keys, a JWK set
+//   - HOLDPOINT_POLICY (none): YAML file that says who has which rights at the desk
+//     (docs/desk.md#rights). It is read at start, on HUP, and when it changes. Without it each
+//     caller of the desk has all rights
+//   - HOLDPOINT_LOG_LEVEL (info): lowest level that is logged, to standard error. Values: debug,
+//     info, warn, error
+//   - HOLDPOINT_LOG_FORMAT (auto): form of the log. auto is text on a terminal, else json. Values:
+//     auto, json, text
+//   - HOLDPOINT_AUDIT (off): where to write down who asked and answered what (docs/audit.md): off,
+//     stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. One process writes to a file
+//   - HOLDPOINT_AUDIT_PAYLOAD (false): true: write the questions, the arguments of their calls and
+//     the answers into the audit, and not only digests of them. none: leave out the comments of the
+//     desk as well
+//   - HOLDPOINT_AUDIT_REQUIRED (false): refuse an answer with AUDIT_UNAVAILABLE if it cannot be
+//     written down before it is handed on. Each line is on the disk then before anything goes on
+//   - HOLDPOINT_WEBHOOK_URL (none): address that is told of questions and of what becomes of them,
+//     by POST (docs/webhook.md). https only, and to a public address, unless WEBHOOK_PRIVATE says
+//     otherwise. No proxy of the environment is used
+//   - HOLDPOINT_WEBHOOK_URL_FILE (none): file with the value of WEBHOOK_URL
+//   - HOLDPOINT_WEBHOOK_EVENTS (none): which events are sent: event,event. Without it those that
+//     say that a question was asked and how it ended. There are resume.claimed and resume.released
+//     too
+//   - HOLDPOINT_WEBHOOK_CONTENT (false): send the questions' messages, the arguments of their calls
+//     and the answers as well. They may end on lock screens
+//   - HOLDPOINT_WEBHOOK_TEMPLATE_FILE (none): file with a Go template that makes the body, such as
+//     those in deploy/webhook
+//   - HOLDPOINT_WEBHOOK_SECRET (none): secret that events are signed with (Standard Webhooks):
+//     whsec_ and base64. Several with commas sign each event several times, to change one
+//   - HOLDPOINT_WEBHOOK_SECRET_FILE (none): file with the value of WEBHOOK_SECRET
+//   - HOLDPOINT_WEBHOOK_PRIVATE (false): let the webhook go to a private address or loopback, and
+//     by http. Link-local addresses, such as those of a cloud's metadata, stay refused
 //   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, except in
 //     a tool review. It must be nothing that a graph could take for a yes
 //   - HOLDPOINT_AWS_STRANDS_RULES_FILE (none): JSON file that says by an interrupt's name what
@@ -309,7 +313,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
+	"github.com/caarlos0/env/v11"
+
+	"holdpoint/internal/variables"
+	"holdpoint/store/stores"
 	"holdpoint/translate/dialects"
 )
 
@@ -342,10 +351,10 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	flags.SetOutput(io.Discard)
 	serve := flags.Bool("serve", false, "")
 	atDesk := flags.Bool("desk", false, "")
+	all := flags.Bool("all", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		printUsage(t.out, newConfig(list).variables())
-		return exitOK
+		return help(flags.Args(), list, t)
 	case err != nil:
 		return misuse(t.err, err.Error())
 	}
@@ -353,16 +362,21 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	if rest := flags.Args(); len(rest) > 1 {
 		switch err := flags.Parse(rest[1:]); {
 		case errors.Is(err, flag.ErrHelp):
-			printUsage(t.out, newConfig(list).variables())
-			return exitOK
+			return help(nil, list, t)
 		case err != nil:
 			return misuse(t.err, err.Error())
+		case name == "help":
+			return help(flags.Args(), list, t)
 		case name == "store" && flags.NArg() == 1 && flags.Arg(0) == "schema":
-			return printSchema(environ, list, t.out, t.err)
-		case name == "check" && flags.NArg() == 1 && flags.Arg(0) == "desk":
-			return check(environ, list, true, t)
+			return printSchema(environ, t.out, t.err)
+		case name == "check" && flags.NArg() > 0 && flags.Arg(0) == "desk":
+			arguments := flags.Args()
+			if flags.Parse(arguments[1:]) == nil && flags.NArg() == 0 {
+				return check(environ, list, true, *all, t)
+			}
+			return misuse(t.err, fmt.Sprintf("check takes one argument at most, desk, got %q", arguments))
 		case name == "healthcheck" && flags.NArg() == 1:
-			return healthcheck(environ, list, flags.Arg(0), t.out, t.err)
+			return healthcheck(environ, flags.Arg(0), t.out, t.err)
 		case name == "store":
 			return misuse(t.err, fmt.Sprintf("store takes one argument, schema, got %q", flags.Args()))
 		case name == "check" && flags.NArg() > 0:
@@ -376,16 +390,18 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 		return misuse(t.err, "-serve is an option of demo only")
 	case *atDesk && name != "demo":
 		return misuse(t.err, "-desk is an option of demo only")
+	case *all && name != "check":
+		return misuse(t.err, "-all is an option of check only")
 	case *serve && *atDesk:
 		return misuse(t.err, "demo takes -serve or -desk, not both")
 	}
 	switch name {
 	case "", "run":
-		return run(environ, list, t.err)
+		return run(environ, list, false, t.err)
 	case "desk":
-		return runDesk(environ, list, t.err)
+		return run(environ, list, true, t.err)
 	case "check":
-		return check(environ, list, false, t)
+		return check(environ, list, false, *all, t)
 	case "demo":
 		switch {
 		case *serve:
@@ -395,20 +411,47 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 		}
 		return showDemo(environ, t)
 	case "healthcheck":
-		return healthcheck(environ, list, "live", t.out, t.err)
+		return healthcheck(environ, "live", t.out, t.err)
 	case "drain":
-		return drain(environ, list, t.out, t.err)
+		return drain(environ, t.out, t.err)
 	case "version":
 		printVersion(t.out)
 		return exitOK
 	case "help":
-		printUsage(t.out, newConfig(list).variables())
-		return exitOK
+		return help(nil, list, t)
 	}
 	if name == "store" {
 		return misuse(t.err, "store takes one argument, schema")
 	}
 	return misuse(t.err, fmt.Sprintf("no command %q", name))
+}
+
+// help is `holdpoint -h`, or with a topic all variables of that.
+func help(topics []string, list dialects.List, t terminal) int {
+	s := newSettings(list)
+	switch {
+	case len(topics) == 0:
+		printUsage(t.out, s)
+	case len(topics) > 1 || !printTopic(t.out, s, topics[0]):
+		return misuse(t.err, fmt.Sprintf("there is no topic %q, want one of %s", strings.Join(topics, " "), strings.Join(topicWords(s), ", ")))
+	}
+	return exitOK
+}
+
+// printSchema is `holdpoint store schema`. It needs no configuration: of HOLDPOINT_STORE it takes
+// the schema with the tables.
+func printSchema(environ []string, out, complaints io.Writer) int {
+	var s stores.Settings
+	group := variables.Group{Prefix: prefix, Options: &s}
+	environment := env.ToMap(environ)
+	group.Read(environment)
+	text, err := s.Schema(environment[prefix+"STORE"] != "")
+	if err != nil {
+		fmt.Fprintf(complaints, "config: %v\n", group.Wrong("STORE", err))
+		return exitMisuse
+	}
+	fmt.Fprint(out, text)
+	return exitOK
 }
 
 func misuse(w io.Writer, what string) int {

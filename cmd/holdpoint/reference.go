@@ -10,18 +10,7 @@ import (
 )
 
 // The reference of the environment in its three forms. They say the same, because all are made from
-// config.variables; tests compare the package comment and docs/configuration.md with them.
-
-// variables are all that exist: the configuration's, and those of the dialects.
-func (c *config) variables() []variables.Variable {
-	list := slices.Concat(c.group().Variables(), []variables.Variable{routeVariable}, c.dialects.Variables())
-	for i := range list {
-		if list[i].Name == prefix+"DIALECT" {
-			list[i].Values = c.dialects.Names()
-		}
-	}
-	return list
-}
+// the tags of the parts; tests compare the package comment and docs/configuration.md with them.
 
 // fallbackText is the default as the reference shows it.
 func fallbackText(v variables.Variable) string {
@@ -72,7 +61,8 @@ usage: holdpoint [command]
 
   run      start the proxy (also without a command)
   desk     start the desk alone, for all agents that share a store; needs no HOLDPOINT_UPSTREAM
-  check    validate the configuration and print it, without secrets
+  check    validate the configuration, and print what is set and what follows from it, without
+           secrets; with -all: every variable. check desk: that of the desk alone
   demo     show a pause and its answer in this terminal; needs no configuration
            with -serve: keep a scripted agent and Holdpoint running, for curl or another client
            with -desk: answer a question on the desk's page, and see the run go on
@@ -87,54 +77,75 @@ usage: holdpoint [command]
            send one harmless run to a backend, or read the recorded answer of one, and tell how it
            pauses and what Holdpoint makes of it (docs/doctor.md). doctor -h has its options
   version  print the version
-  help     print this text (also -h)
+  help     print this text (also -h); help TOPIC: all variables of a topic
 
 Environment variables configure it. Only HOLDPOINT_UPSTREAM must be set, or a route. An empty variable
 counts as unset. A size is bytes or has a unit (16MiB, 8MB). A duration is as Go writes it (15s, 1h30m).
+Each variable with a secret has a second one with _FILE behind its name, for a file with the value.
+
+To begin with:
+
 `
 
-// A topic is a heading of `holdpoint -h`.
-type topic struct {
-	heading string
-	names   []string // how the names below it begin
-}
+// optionsTopic is the word of the last topic: the options of dialects.
+const optionsTopic = "dialects"
 
-// topics are the headings of `holdpoint -h`, each with how the names below it begin, without the
-// prefix. A variable stands under the first topic that fits.
-var topics = []topic{
-	{"The agent", []string{"UPSTREAM", "PRESERVE_HOST", "NAME", "DIALECT", "CLIENT", "ANSWERS", "SESSIONS", "ROUTES"}},
-	{"Pages of other origins", []string{"CORS_"}},
-	{"Listeners", []string{"LISTEN", "TLS_", "H2C", "ADMIN_", "PPROF"}},
-	{"Where questions are kept, and for how long", []string{"STORE", "INTERRUPT_TTL", "PAUSE_RETENTION", "REPLAY_TTL"}},
-	{"Bounds and times", []string{"MAX_", "BODY_BYTES", "ADDRESS_", "TRANSCRIPT_BYTES", "STREAM_", "RESUME_", "HEARTBEAT", "WRITE_TIMEOUT", "HEADER_", "KEEP_ALIVE", "ON_DISCONNECT", "DRAIN_"}},
-	{"Who asks", []string{"TENANT_", "PRINCIPAL_", "TRUSTED_PEERS", "JWT_", "THREAD_NAMESPACE", "SHOW_PRINCIPAL"}},
-	{"The desk", []string{"DESK_", "POLICY"}},
-	{"Log, audit, traces and webhook", []string{"LOG_", "AUDIT", "WEBHOOK_"}},
-	{"Options of dialects", []string{""}},
-}
-
-// byTopic returns the variables of each topic, in their order.
-func byTopic(list []variables.Variable) [][]variables.Variable {
-	sorted := make([][]variables.Variable, len(topics))
-	for _, v := range list {
-		name := strings.TrimPrefix(v.Name, prefix)
-		at := slices.IndexFunc(topics, func(t topic) bool {
-			return slices.ContainsFunc(t.names, func(begins string) bool { return strings.HasPrefix(name, begins) })
-		})
-		sorted[at] = append(sorted[at], v)
+// topicWords are all that `holdpoint -h` takes.
+func topicWords(s *settings) []string {
+	var words []string
+	for _, t := range s.topics() {
+		words = append(words, t.word)
 	}
-	return sorted
+	return append(words, optionsTopic)
 }
 
-// printUsage is `holdpoint -h`.
-func printUsage(w io.Writer, list []variables.Variable) {
+// printUsage is `holdpoint -h`: what a beginner needs, and which topics there are.
+func printUsage(w io.Writer, s *settings) {
 	io.WriteString(w, usageHead) //nolint:errcheck // a terminal that is gone
-	for n, under := range byTopic(list) {
-		fmt.Fprintf(w, "\n%s\n", topics[n].heading)
-		for _, v := range under {
+	width := 0
+	for _, v := range s.variables() {
+		if v.Short != "" {
+			width = max(width, len(v.Name))
+		}
+	}
+	for _, v := range s.variables() {
+		if v.Short != "" {
+			fmt.Fprintf(w, "  %-*s  %s\n", width, v.Name, v.Short)
+		}
+	}
+	fmt.Fprintf(w, "\nThere are %d more. holdpoint -h TOPIC tells all of a topic:\n\n", len(s.variables())-len(shortOf(s.variables())))
+	for _, t := range s.topics() {
+		fmt.Fprintf(w, "  %-*s  %s\n", width, t.word, t.heading)
+	}
+	fmt.Fprintf(w, "  %-*s  %s\n", width, optionsTopic, optionsHeading)
+}
+
+const optionsHeading = "Options of dialects"
+
+// shortOf are the variables that a beginner needs.
+func shortOf(list []variables.Variable) []variables.Variable {
+	return slices.DeleteFunc(slices.Clone(list), func(v variables.Variable) bool { return v.Short == "" })
+}
+
+// printTopic is `holdpoint -h TOPIC`. It reports whether there is such a topic.
+func printTopic(w io.Writer, s *settings, word string) bool {
+	print := func(heading string, list []variables.Variable) {
+		fmt.Fprintln(w, heading)
+		for _, v := range list {
 			fmt.Fprintf(w, "\n  %s (%s)\n%s", v.Name, fallbackText(v), wrap(text(v), "      ", "      ", 100))
 		}
 	}
+	if word == optionsTopic {
+		print(optionsHeading, s.dialects.Variables())
+		return true
+	}
+	for _, t := range s.topics() {
+		if t.word == word {
+			print(t.heading, s.variablesOf(t))
+			return true
+		}
+	}
+	return false
 }
 
 // wrap breaks text into lines of at most width bytes, the first and the others with their indents.

@@ -2,9 +2,11 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the package comment in main.go and the table in docs/configuration.md")
 
 // all are the variables that there are.
-func all() []variables.Variable { return newConfig(dialects.All()).variables() }
+func all() []variables.Variable { return newSettings(dialects.All()).variables() }
 
 // TestConfigurationTable compares the table in docs/configuration.md with the struct. The table
 // stands between two lines `<!-- variables -->`. With -update the test writes it.
@@ -38,7 +40,7 @@ func TestConfigurationTable(t *testing.T) {
 			}
 			return
 		}
-		t.Errorf("%s: the table differs from the struct config (go test ./cmd/holdpoint -run 'TestPackageComment|TestConfigurationTable' -update); between the markers must stand\n\n%s", file, want)
+		t.Errorf("%s: the table differs from the tags (go test ./cmd/holdpoint -run 'TestPackageComment|TestConfigurationTable' -update); between the markers must stand\n\n%s", file, want)
 	}
 }
 
@@ -62,7 +64,7 @@ func TestPackageComment(t *testing.T) {
 			}
 			return
 		}
-		t.Errorf("%s: the section Environment differs from the struct config (go test ./cmd/holdpoint -run 'TestPackageComment|TestConfigurationTable' -update); want\n%s", file, commentList(all()))
+		t.Errorf("%s: the section Environment differs from the tags (go test ./cmd/holdpoint -run 'TestPackageComment|TestConfigurationTable' -update); want\n%s", file, commentList(all()))
 	}
 	f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil || !strings.Contains(f.Doc.Text(), "# Environment") {
@@ -157,7 +159,9 @@ func TestReferenceIsComplete(t *testing.T) {
 // What a yes and a no are to an agent that takes any value is one. Nothing on the wire says it.
 // Whether a backend keeps the conversation is one. Nothing on the wire says it: a client of new
 // messages only and a chat that begins anew send the same.
-const most = 38 + 11 + 4 + 4 + 16 + 1 + 7 + 7 + 1 + 6 + 1 + 2 + 1 + 2 + 3 + 2 + 3 + 1 + 1
+// Each secret has its file, which added two: the password of the store in a variable, and the
+// webhook's address in a file.
+const most = 38 + 11 + 4 + 4 + 16 + 1 + 7 + 7 + 1 + 6 + 1 + 2 + 1 + 2 + 3 + 2 + 3 + 1 + 1 + 2
 
 func TestVariablesGetFewer(t *testing.T) {
 	switch n := len(all()); {
@@ -168,24 +172,92 @@ func TestVariablesGetFewer(t *testing.T) {
 	}
 }
 
-// TestTopicsOfUsage: every variable stands below one heading, and only options of dialects below
-// the last.
+// shortMost is how many variables plain `holdpoint -h` shows.
+const shortMost = 15
+
+// usedVariable is a line of `holdpoint -h` about a variable.
+var usedVariable = regexp.MustCompile(`(?m)^  (HOLDPOINT_[A-Z0-9_]+)\b(.*)$`)
+
+// TestUsageIsShort: `holdpoint -h` shows what a beginner needs, a line each, and the topics.
+func TestUsageIsShort(t *testing.T) {
+	for _, args := range [][]string{{"-h"}, {"help"}, {"run", "-h"}} {
+		stdout, _, code := holdpoint(t, nil, args...)
+		shown := usedVariable.FindAllStringSubmatch(stdout, -1)
+		if code != exitOK || len(shown) == 0 || len(shown) > shortMost {
+			t.Errorf("%q: exit %d, %d variables, want at most %d", args, code, len(shown), shortMost)
+		}
+		if left := fmt.Sprintf("There are %d more.", len(all())-len(shown)); !strings.Contains(stdout, left) {
+			t.Errorf("%q: no %q", args, left)
+		}
+		for line := range strings.Lines(stdout) {
+			if len(line) > 106 || strings.HasPrefix(line, "  HOLDPOINT_") && len(strings.Fields(line)) < 3 {
+				t.Errorf("%q: %q", args, line)
+			}
+		}
+		for _, word := range topicWords(newSettings(dialects.All())) {
+			if !strings.Contains(stdout, "\n  "+word+" ") {
+				t.Errorf("%q: no topic %s", args, word)
+			}
+		}
+	}
+}
+
+// TestTopicsOfUsage: each variable is told under one topic.
 func TestTopicsOfUsage(t *testing.T) {
-	list := all()
-	sorted, count := byTopic(list), 0
-	for n, under := range sorted {
-		if len(under) == 0 {
-			t.Errorf("%s has no variables", topics[n].heading)
+	told := map[string]string{}
+	for _, word := range topicWords(newSettings(dialects.All())) {
+		stdout, _, code := holdpoint(t, nil, "-h", word)
+		if help, _, _ := holdpoint(t, nil, "help", word); help != stdout || code != exitOK {
+			t.Errorf("%s: exit %d, or help says something else", word, code)
 		}
-		count += len(under)
-	}
-	if count != len(list) {
-		t.Errorf("%d of %d variables", count, len(list))
-	}
-	options := dialects.All().Variables()
-	for _, v := range sorted[len(sorted)-1] {
-		if !slices.ContainsFunc(options, func(o variables.Variable) bool { return o.Name == v.Name }) {
-			t.Errorf("%s has no heading of its own", v.Name)
+		for _, m := range usedVariable.FindAllStringSubmatch(stdout, -1) {
+			if before := told[m[1]]; before != "" {
+				t.Errorf("%s is told under %s and %s", m[1], before, word)
+			}
+			told[m[1]] = word
 		}
+	}
+	for _, v := range all() {
+		if told[v.Name] == "" {
+			t.Errorf("%s has no topic", v.Name)
+		}
+	}
+	for _, v := range dialects.All().Variables() {
+		if told[v.Name] != optionsTopic {
+			t.Errorf("%s is told under %s", v.Name, told[v.Name])
+		}
+	}
+	_, stderr, code := holdpoint(t, nil, "-h", "weather")
+	if code != exitMisuse || !strings.Contains(stderr, `there is no topic "weather", want one of agent, listen, store`) {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}
+
+// TestCheckShowsWhatIsSet: check shows what is set and what follows, check -all everything.
+func TestCheckShowsWhatIsSet(t *testing.T) {
+	environ := []string{upstream, "HOLDPOINT_HEARTBEAT=20s", "HOLDPOINT_PRINCIPAL_HEADER=", "HOLDPOINT_KEEP_ALIVE=2m"}
+	stdout, _, code := holdpoint(t, environ, "check")
+	var names []string
+	for _, line := range strings.Split(stdout, "\n") {
+		if strings.HasPrefix(line, "HOLDPOINT_") {
+			names = append(names, strings.Fields(line)[0])
+		}
+	}
+	if code != exitOK || !slices.Equal(names, []string{"HOLDPOINT_UPSTREAM", "HOLDPOINT_HEARTBEAT"}) {
+		t.Errorf("exit %d, %q", code, names)
+	}
+	for _, want := range []string{"warning: Holdpoint knows no users", "warning: the store is in memory"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in %s", want, stdout)
+		}
+	}
+	everything, _, code := holdpoint(t, environ, "check", "-all")
+	for _, v := range all() {
+		if shown := strings.Contains(everything, v.Name+" "); code != exitOK || shown != (v.Name != routeVariable.Name) {
+			t.Errorf("exit %d, %s is shown: %v", code, v.Name, shown)
+		}
+	}
+	if _, stderr, code := holdpoint(t, environ, "run", "-all"); code != exitMisuse || !strings.Contains(stderr, "-all is an option of check only") {
+		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

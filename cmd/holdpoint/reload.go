@@ -5,9 +5,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"holdpoint/internal/observe/audit"
-	"holdpoint/store/engine"
 )
 
 // A reload is one thing that HUP reads again, or opens again.
@@ -18,10 +15,8 @@ type reload struct {
 	do func() error
 }
 
-// reloads are all of them. A piece that reads a file, or writes one, adds itself.
+// reloads are all of them.
 type reloads []reload
-
-func (l *reloads) add(what string, do func() error) { *l = append(*l, reload{what, do}) }
 
 // run does all of them, one after the other. One that fails keeps none of the others from it.
 func (l reloads) run(logger *slog.Logger) {
@@ -55,69 +50,4 @@ func notifyHangup() (hangups chan os.Signal, stop func()) {
 	hangups = make(chan os.Signal, 1) // a HUP during a reload is one more
 	signal.Notify(hangups, syscall.SIGHUP)
 	return hangups, func() { signal.Stop(hangups) }
-}
-
-// reloads are what c has read from files and can take again while runs go on. What a dialect was
-// told by a file is not among them: a question that was asked under one description is answered
-// under the same.
-func (c *config) reloads(agents []served, kept openStore, logger *slog.Logger) reloads {
-	var l reloads
-	for _, a := range agents {
-		if a.UpstreamHeadersFile == "" {
-			continue
-		}
-		l.add(a.prefix+"UPSTREAM_HEADERS_FILE", func() error {
-			headers, err := readHeaders(a.UpstreamHeadersFile)
-			if err == nil {
-				a.handler.SetUpstreamHeaders(headers)
-			}
-			return err
-		})
-	}
-	for _, a := range agents {
-		if a.deskHeaders == nil {
-			continue
-		}
-		l.add(a.prefix+"DESK_HEADERS_FILE", func() error {
-			headers, err := readHeaders(a.DeskHeadersFile)
-			if err == nil {
-				a.deskHeaders.Store(&headers)
-			}
-			return err
-		})
-	}
-	if c.StoreKeysFile != "" && kept.setKeys != nil {
-		l.add(prefix+"STORE_KEYS_FILE", func() error {
-			text, err := c.secretOf(c.StoreKeys, c.StoreKeysFile)
-			if err != nil {
-				return err
-			}
-			ring, err := engine.ParseRing(text)
-			if err == nil {
-				kept.setKeys(ring)
-			}
-			return err
-		})
-	}
-	if kept.renew != nil {
-		l.add(prefix+"STORE", kept.renew)
-	}
-	if c.PrincipalKeyFile != "" && c.gate != nil {
-		l.add(prefix+"PRINCIPAL_KEY_FILE", func() error {
-			fresh := *c
-			if errs := fresh.readPrincipalKeys(); errs != nil {
-				return errs[0]
-			}
-			c.gate.SetKeys(fresh.principalKeys)
-			return nil
-		})
-	}
-	if c.audit != nil && c.Audit.path() != "" {
-		l.add(prefix+"AUDIT", func() error {
-			err := c.audit.Reopen()
-			logHead(c.audit, logger, audit.Head{})
-			return err
-		})
-	}
-	return l
 }

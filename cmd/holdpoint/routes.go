@@ -2,11 +2,8 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,7 +11,6 @@ import (
 
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
-	"holdpoint/store"
 	"holdpoint/translate/dialects"
 )
 
@@ -44,8 +40,7 @@ func inherits(name string) bool {
 	return name != "PATH" && name != "NAME" && name != "DESK_HEADERS_FILE" && !strings.HasPrefix(name, "UPSTREAM")
 }
 
-// readRoutes reads the routes of an environment, and judges them but for what c knows of other
-// agents.
+// readRoutes reads the routes of an environment, and judges them but for what other agents have.
 func readRoutes(environment map[string]string, list dialects.List) ([]*route, []error) {
 	numbers := map[int]bool{}
 	for name, value := range environment {
@@ -131,25 +126,25 @@ func (r *route) checkRoute() []error {
 		}
 		r.path = r.Path
 	}
-	return append(errs, r.checkAgent()...)
+	return append(errs, r.Agent.Check()...)
 }
 
 // checkRoutes judges the routes beside each other and the first agent.
-func (c *config) checkRoutes() []error {
+func (s *settings) checkRoutes() []error {
 	var errs []error
-	if len(c.routes) > 0 && !c.isSet() {
-		for _, v := range c.Agent.group().Variables() {
+	if len(s.routes) > 0 && !s.agent.isSet() {
+		for _, v := range s.agent.group().Variables() {
 			if name := strings.TrimPrefix(v.Name, prefix); !v.IsDefault && !inherits(name) && name != "UPSTREAM" {
-				errs = append(errs, c.group().Wrong(name, fmt.Errorf("it is for HOLDPOINT_UPSTREAM, which is not set, and routes have their own (%s%s)", c.routes[0].prefix, name)))
+				errs = append(errs, s.agent.group().Wrong(name, fmt.Errorf("it is for HOLDPOINT_UPSTREAM, which is not set, and routes have their own (%s%s)", s.routes[0].prefix, name)))
 			}
 		}
 	}
 	paths, names := map[string]string{}, map[string]string{}
-	if c.isSet() {
+	if s.agent.isSet() {
 		paths["/"] = prefix + "UPSTREAM"
-		names[c.Name] = prefix + "NAME"
+		names[s.agent.Name] = prefix + "NAME"
 	}
-	for _, r := range c.routes {
+	for _, r := range s.routes {
 		path := strings.ToLower(r.Path)
 		switch before := paths[path]; {
 		case path == "":
@@ -168,27 +163,6 @@ func (c *config) checkRoutes() []error {
 	return errs
 }
 
-// agents are all that there are.
-func (c *config) agents() []*Agent {
-	var list []*Agent
-	if c.isSet() || len(c.routes) == 0 {
-		list = append(list, &c.Agent)
-	}
-	for _, r := range c.routes {
-		list = append(list, &r.Agent)
-	}
-	return list
-}
-
-// known are all variables that may be set: those of the reference, and those of the routes.
-func (c *config) known() []variables.Variable {
-	list := c.variables()
-	for _, r := range c.routes {
-		list = append(list, r.variables()...)
-	}
-	return list
-}
-
 // ofAllRoutes is the error for a variable that a route cannot have for itself, nil if it is no
 // such.
 func ofAllRoutes(name string, known []variables.Variable) error {
@@ -201,36 +175,4 @@ func ofAllRoutes(name string, known []variables.Variable) error {
 		return nil
 	}
 	return fmt.Errorf("%s: a route cannot have this for itself, set %s for all agents", name, whole)
-}
-
-// A served agent is one with its handler.
-type served struct {
-	*Agent
-	handler *proxy.Handler
-}
-
-// A service takes requests for all agents.
-type service interface {
-	http.Handler
-	Drain(context.Context) error
-}
-
-// newService makes the handlers of all agents that c describes, on one store.
-func newService(c *config, kept store.Store, logger *slog.Logger) (service, []served, error) {
-	c.gate = c.newGate(logger)
-	kept = c.metrics.Store(kept)
-	var all []served
-	var handlers []*proxy.Handler
-	for _, a := range c.agents() {
-		h, err := c.newHandlerOf(a, kept, logger)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", a.orPath(), err)
-		}
-		all, handlers = append(all, served{a, h}), append(handlers, h)
-	}
-	if len(c.routes) == 0 {
-		return handlers[0], all, nil
-	}
-	rt, err := proxy.NewRouter(proxy.RouterOptions{Agents: handlers, AllowOrigins: c.CORSOrigins, Logger: logger})
-	return rt, all, err
 }

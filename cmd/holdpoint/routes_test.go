@@ -15,7 +15,7 @@ import (
 )
 
 // routesConfig loads an environment of variables without their prefix.
-func routesConfig(set ...string) (*config, error) {
+func routesConfig(set ...string) (*settings, error) {
 	for n := range set {
 		set[n] = prefix + set[n]
 	}
@@ -66,7 +66,7 @@ func TestRouteInherits(t *testing.T) {
 	if _, there := got["ROUTES_0_LANGGRAPH_CANCEL"]; there {
 		t.Error("an option of a dialect is shown that the route does not have for itself")
 	}
-	if c.headers == nil || c.routes[0].headers != nil || c.elsewhere(&c.Agent).Headers == nil || c.elsewhere(&c.routes[0].Agent).Headers != nil {
+	if m := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)); c.agent.headers == nil || c.routes[0].headers != nil || m.elsewhere(&c.agent).Headers == nil || m.elsewhere(&c.routes[0].Agent).Headers != nil {
 		t.Error("a backend gets the credentials of another")
 	}
 	if names := c.agentNames(); !slices.Equal(names, []string{"mail", "billing", "support"}) {
@@ -171,7 +171,7 @@ func TestService(t *testing.T) {
 		t.Fatal(err)
 	}
 	logger := slog.New(slog.DiscardHandler)
-	s, agents, err := newService(c, memory.New(memory.Options{}), logger)
+	s, agents, err := newMaker(c, memory.New(memory.Options{}), logger).all()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,9 @@ func TestService(t *testing.T) {
 		t.Errorf("the other backend was asked for %s", got)
 	}
 	write("second")
-	c.reloads(agents, openStore{}, logger).run(logger)
+	p := &program{settings: c, logger: logger}
+	p.reloadAgents(agents)
+	p.reloads.run(logger)
 	if got := asked("/billing/x"); got != "/agent/x second" {
 		t.Errorf("after HUP the route's backend was asked for %s", got)
 	}

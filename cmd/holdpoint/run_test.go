@@ -144,7 +144,7 @@ func TestARunIsDrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newHandler(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler))
+	h, err := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).of(&c.agent)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,12 @@ import (
 	"holdpoint/internal/edge/admin"
 )
 
+// shutdownSettings are the variables of the end of the process.
+type shutdownSettings struct {
+	Delay   time.Duration `env:"DRAIN_DELAY" envDefault:"5s" doc:"how long connections are still taken after TERM or a drain, while load balancers learn that it is not ready"`
+	Timeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"20s" doc:"how long open streams run on after that, any length. What is left then gets PROXY_DRAINING. With 5s more the two must fit the grace period of whoever kills (docs/operations.md#the-grace-period)"`
+}
+
 // A server is the HTTP server around the proxy. It knows how to end.
 //
 // The end begins with a signal or with POST /drain of the admin listener, and is the same: not

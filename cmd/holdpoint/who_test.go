@@ -19,7 +19,7 @@ const (
 )
 
 // whoConfig loads a configuration of these variables.
-func whoConfig(variables ...string) (*config, error) {
+func whoConfig(variables ...string) (*settings, error) {
 	environ := []string{upstream}
 	for _, v := range variables {
 		if v == byToken {
@@ -59,8 +59,8 @@ func TestWhoIsConfigured(t *testing.T) {
 		{"no keys for tokens", []string{byToken}, "HOLDPOINT_PRINCIPAL_KEY is not set"},
 		{"a short key", []string{byHeader, byPeers, "PRINCIPAL_KEY=hush"}, `HOLDPOINT_PRINCIPAL_KEY "(set)": key 1 has 4 characters, want at least 32`},
 		{"keys for nothing", []string{secretKey}, `HOLDPOINT_PRINCIPAL_KEY "(set)": there is no principal`},
-		{"keys twice", []string{byHeader, byPeers, secretKey, "PRINCIPAL_KEY_FILE=" + file}, "HOLDPOINT_PRINCIPAL_KEY is set too"},
-		{"no such file", []string{byHeader, byPeers, "PRINCIPAL_KEY_FILE=" + file + "x"}, "HOLDPOINT_PRINCIPAL_KEY_FILE: open "},
+		{"keys twice", []string{byHeader, byPeers, secretKey, "PRINCIPAL_KEY_FILE=" + file}, `keys": it is set beside the variable of the same name without _FILE, want one of them`},
+		{"no such file", []string{byHeader, byPeers, "PRINCIPAL_KEY_FILE=" + file + "x"}, `keysx": open `},
 		{"both", []string{byHeader, byPeers, byToken, secretKey}, `HOLDPOINT_PRINCIPAL_HEADER "X-User": HOLDPOINT_JWT_ISSUER is set too`},
 		{"half a token", []string{"JWT_ISSUER=https://id.example", secretKey}, "HOLDPOINT_JWT_AUDIENCE, HOLDPOINT_JWT_JWKS_URL: not set, and HOLDPOINT_JWT_AUDIENCE, HOLDPOINT_JWT_ISSUER, HOLDPOINT_JWT_JWKS_URL are set together"},
 		{"keys at no address", []string{"JWT_JWKS_URL=id.example/keys"}, `HOLDPOINT_JWT_JWKS_URL "id.example/keys": not an address`},
@@ -121,7 +121,9 @@ func TestWhoMayAnswerIsSaidAtStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.store != "" {
-				c.Store.text = tt.store
+				if err := c.store.Address.UnmarshalText([]byte(tt.store)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			var b bytes.Buffer
 			logWho(c, slog.New(slog.NewTextHandler(&b, nil)))

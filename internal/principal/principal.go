@@ -44,6 +44,9 @@ type Gate struct {
 	opts  Options
 	names []string // of the headers, in the canonical form
 	keys  atomic.Pointer[Ring]
+	end   context.CancelFunc // of Start
+
+	settings *Settings // nil if New was called with other options
 }
 
 // New makes a Gate.
@@ -74,6 +77,16 @@ func (g *Gate) Run(ctx context.Context) {
 		g.opts.Tokens.Run(ctx)
 	}
 }
+
+// Start keeps the keys fresh from now on, until Stop.
+func (g *Gate) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	g.end = cancel
+	go g.Run(ctx)
+}
+
+// Stop ends what Start began.
+func (g *Gate) Stop() { g.end() }
 
 // Who is who sends a request. The zero Who is nobody in particular: no principals and no tenants
 // are configured.

@@ -7,15 +7,20 @@
 //	envDefault  the default, as it would be written; without it the zero value
 //	values      what is taken, a|b, where that is a list
 //	doc         what it does: a sentence without a full stop
+//	short       the same in a few words, if a beginner needs the variable
+//
+// A field of type Secret is two variables: the second has _FILE behind its name, and names a file
+// with the value. Its tag file is the doc of the second, if there is more to say.
 //
 // The fields of an embedded struct are those of the struct that it is in. Its type is exported.
 //
 // An empty variable counts as unset: templates of charts and compose files write them so.
 //
-// It does not read files, and it does not know which variables there should be.
+// It reads no file but that of a Secret, and it does not know which variables there should be.
 package variables
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -37,6 +42,7 @@ type Variable struct {
 	Default string   // as it is written, "" if there is none
 	Values  []string // what is taken, nil for anything
 	Doc     string
+	Short   string // Doc in a few words, "" if no beginner needs the variable
 	// Value is what is in effect, as a log may hold it, and IsDefault whether that is the default.
 	Value     string
 	IsDefault bool
@@ -63,13 +69,16 @@ func (g Group) variables(now, byDefault reflect.Value) []Variable {
 			continue
 		}
 		v := Variable{
-			Name: g.Prefix + key, Default: f.Tag.Get("envDefault"), Doc: f.Tag.Get("doc"), Value: shown(value),
+			Name: g.Prefix + key, Default: f.Tag.Get("envDefault"), Doc: f.Tag.Get("doc"), Short: f.Tag.Get("short"), Value: shown(value),
 		}
 		v.IsDefault = v.Value == shown(byDefault.FieldByIndex(f.Index))
 		if s := f.Tag.Get("values"); s != "" {
 			v.Values = strings.Split(s, "|")
 		}
 		list = append(list, v)
+		if f.Type == secretType {
+			list = append(list, twin(v, key, f.Tag.Get("file"), value.FieldByName("File").String()))
+		}
 	}
 	return list
 }
@@ -98,7 +107,55 @@ func (g Group) Read(environment map[string]string) []error {
 	if err := g.parse(good); err != nil { // what could be read alone can be read together
 		errs = append(errs, err)
 	}
+	g.setFiles(reflect.ValueOf(g.Options).Elem(), good)
 	return errs
+}
+
+// Check returns what the options' own Check says is wrong with them. Each error of At gets the name
+// and the value of its variable.
+func (g Group) Check() []error {
+	checker, ok := g.Options.(interface{ Check() []error })
+	if !ok {
+		return nil
+	}
+	errs := checker.Check()
+	for n, err := range errs {
+		if at := (*atError)(nil); errors.As(err, &at) {
+			errs[n] = g.Wrong(at.name, at.err)
+		}
+	}
+	return errs
+}
+
+// At returns the error of a Check for the variable of that name, without the prefix.
+func At(name string, err error) error { return &atError{name, err} }
+
+// Atf is At with a text.
+func Atf(name, format string, args ...any) error { return At(name, fmt.Errorf(format, args...)) }
+
+type atError struct {
+	name string
+	err  error
+}
+
+func (e *atError) Error() string { return e.name + ": " + e.err.Error() }
+
+func (e *atError) Unwrap() error { return e.err }
+
+// Split returns the errors that errors.Join joined.
+func Split(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return all.Unwrap()
+	}
+	return []error{err}
+}
+
+// Has reports whether the group has a variable of that name, without the prefix.
+func (g Group) Has(name string) bool {
+	return slices.ContainsFunc(g.Variables(), func(v Variable) bool { return v.Name == g.Prefix+name })
 }
 
 // Wrong is the error for a value that could be read. name is without the prefix.

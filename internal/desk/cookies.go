@@ -1,4 +1,4 @@
-package main
+package desk
 
 import (
 	"net/http"
@@ -8,11 +8,11 @@ import (
 	"holdpoint/internal/desk/api"
 )
 
-// withoutSessions has next handle requests without the cookies by which a browser is signed in at
+// WithoutSessions has next handle requests without the cookies by which a browser is signed in at
 // the desk. Browsers send a cookie to every port of a host, and an agent that got one could answer
 // its own questions. Without a desk there is nothing before next.
-func (c *config) withoutSessions(next http.Handler) http.Handler {
-	if c.DeskListen == off {
+func (s *Settings) WithoutSessions(next http.Handler) http.Handler {
+	if !s.IsOn() {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

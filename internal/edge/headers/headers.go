@@ -1,4 +1,8 @@
-package main
+// Package headers reads files of headers, and knows which headers nobody may set: those that belong
+// to one connection, and those that describe a body.
+//
+// It does not send any, and does not know who gets them. It follows RFC 9110.
+package headers
 
 import (
 	"bytes"
@@ -31,11 +35,14 @@ var notTaken = map[string]string{
 	"Host":                "it comes from HOLDPOINT_UPSTREAM, or from the client with HOLDPOINT_PRESERVE_HOST",
 }
 
-// readHeaders reads the file of HOLDPOINT_UPSTREAM_HEADERS_FILE, one line `Name: value` for each
-// header. It skips empty lines and lines that begin with #. A name may stand there more than once.
-// Every wrong line gets an error of its own, with file and line. Values are secrets, so an error
-// never has one.
-func readHeaders(file string) (http.Header, error) {
+// Refusal returns why nobody may set the header, or "" if anybody may.
+func Refusal(name string) string { return notTaken[http.CanonicalHeaderKey(name)] }
+
+// Read reads a file of headers, such as that of HOLDPOINT_UPSTREAM_HEADERS_FILE: one line
+// `Name: value` for each header. It skips empty lines and lines that begin with #. A name may be
+// there more than once. Every wrong line gets an error of its own, with file and line. Values are
+// secrets, so an error never has one.
+func Read(file string) (http.Header, error) {
 	if strings.Contains(file, ": ") || strings.Contains(file, "\n") { // a header in the place of its file: a secret
 		return nil, errors.New("want the name of a file, not the headers themselves")
 	}
@@ -51,7 +58,7 @@ func readHeaders(file string) (http.Header, error) {
 		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		name, value, err := readHeader(line)
+		name, value, err := ReadLine(line)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s:%d: %w", file, i+1, err))
 			continue
@@ -61,10 +68,11 @@ func readHeaders(file string) (http.Header, error) {
 	return headers, errors.Join(errs...)
 }
 
-func readHeader(line string) (name, value string, err error) {
+// ReadLine reads one line, Name: value.
+func ReadLine(line string) (name, value string, err error) {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.Trim(value, " \t")
-	if !ok || !isToken(name) {
+	if !ok || !IsName(name) {
 		return "", "", errors.New("want a line Name: value")
 	}
 	name = http.CanonicalHeaderKey(name)
@@ -73,14 +81,14 @@ func readHeader(line string) (name, value string, err error) {
 		return "", "", fmt.Errorf("header %s is not taken: %s", name, why)
 	case value == "":
 		return "", "", fmt.Errorf("header %s has no value", name)
-	case !utf8.ValidString(value) || strings.ContainsFunc(value, isControl):
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, IsControl):
 		return "", "", fmt.Errorf("header %s has a value with control characters", name)
 	}
 	return name, value, nil
 }
 
-// isToken says whether s is a header's name (RFC 9110, section 5.6.2).
-func isToken(s string) bool {
+// IsName reports whether s is a header's name (RFC 9110, section 5.6.2).
+func IsName(s string) bool {
 	const marks = "!#$%&'*+-.^_`|~"
 	for _, c := range s {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
@@ -91,4 +99,5 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+// IsControl reports whether a header's value may not have the character.
+func IsControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/desk/api"
+	"holdpoint/internal/event"
+	"holdpoint/internal/observe/audit"
+	"holdpoint/internal/observe/metrics"
+	"holdpoint/internal/observe/trace"
+	"holdpoint/internal/observe/webhook"
+	"holdpoint/internal/principal"
+	"holdpoint/proxy"
+	"holdpoint/store"
+)
+
+// A maker makes the handlers of agents of settings, on the other parts of the program.
+type maker struct {
+	settings *settings
+	store    store.Store // measured
+	gate     *principal.Gate
+	events   events
+	posted   func(store.Key)
+	forgets  func() bool // whether the store may lose that an answer was sent
+	spans    *trace.Part
+	logger   *slog.Logger
+}
+
+// newMaker makes one for settings without an audit, on a store that forgets nothing.
+func newMaker(s *settings, kept store.Store, logger *slog.Logger) *maker {
+	happens := newEvents(s, nil)
+	return &maker{settings: s, store: happens.metrics.Store(kept), gate: s.who.New(logger), events: happens, forgets: func() bool { return false }, logger: logger}
+}
+
+// of makes the proxy for one agent. What is not the agent's own is the same for all.
+func (m *maker) of(a *Agent) (*proxy.Handler, error) {
+	dialect, err := a.dialects.New(a.Dialect, m.logger.Warn)
+	if err != nil {
+		return nil, err
+	}
+	recognizer, err := a.dialects.Recognizer(a.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	s, runs := m.settings, &m.settings.runs
+	return proxy.New(proxy.Options{
+		Agent:           a.Name,
+		Prefix:          a.path,
+		Upstream:        a.Upstream.URL,
+		Dialect:         dialect,
+		Recognizer:      recognizer,
+		Client:          a.Client,
+		Answers:         a.Answers,
+		Sessions:        a.Sessions,
+		UpstreamHeaders: a.headers,
+		PreserveHost:    a.PreserveHost,
+		AllowOrigins:    a.CORSOrigins,
+		UpstreamTLS:     a.clientTLS(),
+		UpstreamHTTP2:   a.UpstreamHTTP2,
+
+		UpstreamKeepAlive: a.UpstreamKeepAlive,
+
+		Gate:            m.gate,
+		Store:           m.store,
+		StoreInMemory:   s.store.InMemory(),
+		StoreOutage:     runs.StoreOutage,
+		OnDisconnect:    runs.OnDisconnect,
+		InterruptTTL:    runs.InterruptTTL,
+		MaxRequestBytes: int64(runs.MaxRequestBytes),
+		BodyBytes:       int64(runs.BodyBytes),
+		AddressShare:    runs.AddressShare.Share(),
+		MaxFrameBytes:   int(runs.MaxFrameBytes),
+		TranscriptBytes: int(runs.TranscriptBytes),
+		IdleTimeout:     runs.StreamIdleTimeout,
+		ResumeIdleGrace: runs.ResumeIdleGrace,
+		Heartbeat:       runs.Heartbeat,
+		Events:          m.events.sink(),
+		Notices:         m.events.notices(),
+		Posted:          m.posted,
+		RunEnded:        m.events.metrics.RunEnded,
+		EventsRequired:  s.audit.Required,
+		ShowPrincipal:   s.who.Show,
+		WriteTimeout:    runs.WriteTimeout,
+		Underscores:     runs.HeaderUnderscores,
+		Elsewhere:       m.elsewhere(a),
+		Tracer:          m.tracer(),
+		Logger:          m.logger,
+	})
+}
+
+// A served agent is one with its handler.
+type served struct {
+	*Agent
+	handler *proxy.Handler
+}
+
+// A service takes requests for all agents.
+type service interface {
+	http.Handler
+	Drain(context.Context) error
+}
+
+// all makes the handlers of all agents, and what takes their requests.
+func (m *maker) all() (service, []served, error) {
+	var all []served
+	var handlers []*proxy.Handler
+	for _, a := range m.settings.agents() {
+		h, err := m.of(a)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", a.orPath(), err)
+		}
+		all, handlers = append(all, served{a, h}), append(handlers, h)
+	}
+	if len(m.settings.routes) == 0 {
+		return handlers[0], all, nil
+	}
+	rt, err := proxy.NewRouter(proxy.RouterOptions{Agents: handlers, AllowOrigins: m.settings.agent.CORSOrigins, Logger: m.logger})
+	return rt, all, err
+}
+
+// elsewhere says what an agent is to do for decisions of the desk; nil: there is none.
+func (m *maker) elsewhere(a *Agent) *proxy.Elsewhere {
+	d := &m.settings.desk
+	if !d.IsOn() {
+		return nil
+	}
+	e := &proxy.Elsewhere{
+		KeepsInput: m.settings.store.InMemory() || m.settings.store.Ring().Seals(),
+		Forgets:    m.forgets,
+		Tools:      d.Tools == "keep",
+	}
+	if d.Carry == "home" && !a.others {
+		e.Home = homeOf(a)
+	}
+	if a.deskHeaders != nil {
+		e.Headers = func() http.Header { return *a.deskHeaders.Load() }
+	}
+	return e
+}
+
+// homeOf names this machine, or container, and the backend. It is the same after a restart: the
+// backend may have lived on.
+func homeOf(a *Agent) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "?"
+	}
+	sum := sha256.Sum256([]byte(host + "\n" + a.Upstream.URL.String()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// maxJudges is how many agents of other processes are remembered.
+const maxJudges = 256
+
+// judges are those who judge decisions on questions of agents that other processes serve: by the
+// record alone, with the dialect of the record and the options of this process. They send nothing.
+func (m *maker) judges() func(agent, dialect string) api.Agent {
+	type of struct{ agent, dialect string }
+	var mu sync.Mutex
+	known := map[of]*proxy.Handler{}
+	first := &m.settings.agent
+	return func(agent, dialect string) api.Agent {
+		mu.Lock()
+		defer mu.Unlock()
+		if h := known[of{agent, dialect}]; h != nil {
+			return h
+		}
+		if !slices.Contains(first.dialects.Names(), dialect) {
+			return nil // of a newer version
+		}
+		a := &Agent{others: true, Name: agent, Dialect: dialect, dialects: first.dialects, Client: proxy.ClientAuto, deskHeaders: first.deskHeaders}
+		a.Upstream.URL = &url.URL{Scheme: "http", Host: "no.agent.invalid"}
+		h, err := m.of(a)
+		if err != nil {
+			m.logger.Warn("the questions of an agent cannot be decided here", "agent", agent, "dialect", dialect, "err", err)
+			return nil
+		}
+		if len(known) >= maxJudges {
+			clear(known)
+		}
+		known[of{agent, dialect}] = h
+		return h
+	}
+}
+
+// waitsForChat logs why no decision is carried without the chat, whatever the run was.
+func (m *maker) waitsForChat(agents []served) {
+	s := m.settings
+	if len(agents) == 0 || !s.desk.IsOn() {
+		return // nothing is carried
+	}
+	var why []string
+	if !m.elsewhere(agents[0].Agent).KeepsInput {
+		why = append(why, "HOLDPOINT_STORE_KEYS is not set, so the store keeps no input of a run")
+	}
+	switch {
+	case s.store.MayLose():
+		why = append(why, "HOLDPOINT_STORE_REPLICAS is not set, so Redis may forget that an answer was sent")
+	case s.desk.CarryWithin > 0 && m.forgets():
+		why = append(why, "PostgreSQL cannot be asked, or has a standby that it does not wait for, so it may forget that an answer was sent (synchronous_standby_names)")
+	}
+	if s.desk.CarryWithin == 0 {
+		why = append(why, "HOLDPOINT_DESK_CARRY_WITHIN is 0")
+	}
+	if len(why) > 0 {
+		m.logger.Warn("what is decided at the desk waits for the chat's next request", "why", why)
+	}
+	for _, a := range agents {
+		if a.Client == proxy.ClientNative {
+			m.logger.Warn("what is decided at the desk waits for the chat's next request: HOLDPOINT_CLIENT is native, and nothing is made for such a client", "agent", a.Name)
+		}
+	}
+}
+
+// tracer is what makes spans of runs, nil if nothing does.
+func (m *maker) tracer() proxy.Tracer {
+	if m.spans == nil {
+		return nil
+	}
+	return runTracer{m.spans.Tracer}
+}
+
+// A runTracer is the tracer as proxy knows it.
+type runTracer struct{ *trace.Tracer }
+
+// Begin implements proxy.Tracer.
+func (t runTracer) Begin(header http.Header, agent, thread, run string) proxy.Span {
+	return t.Tracer.Begin(header, agent, thread, run)
+}
+
+// events are those who hear of what happens to questions and answers.
+type events struct {
+	metrics *metrics.Metrics
+	audit   *audit.Part    // nil: there is none
+	webhook *webhook.Maker // nil: there is none
+}
+
+// newEvents makes them of settings.
+func newEvents(s *settings, log *audit.Part) events {
+	var codes []string
+	for _, code := range agui.Codes() {
+		codes = append(codes, string(code))
+	}
+	return events{
+		metrics: metrics.New(metrics.Options{Version: readBuild().Version, Dialects: s.dialects.Names(), Codes: codes, Agents: s.agentNames(), Head: log.Head}),
+		audit:   log,
+		webhook: s.webhook.Maker(s.who.Show == principal.ShowName, s.desk.URL.URL),
+	}
+}
+
+// sink is all that hear of events.
+func (e events) sink() event.Sink {
+	all := event.Sinks{e.metrics}
+	if e.audit != nil {
+		all = append(all, e.audit)
+	}
+	return all
+}
+
+// notices is proxy.Options.Notices; nil without a webhook.
+func (e events) notices() func(*event.Event) (store.Notice, bool) {
+	if e.webhook == nil {
+		return nil
+	}
+	return e.webhook.Notice
+}
+
+// byTime tells the event of a pause that only time has ended.
+func (e events) byTime(key store.Key, result *store.Result) {
+	if happened := proxy.EndedByTime(key, result); happened != nil {
+		_ = e.sink().Take(happened) // who cannot take it says so
+	}
+}
+
+// noticesByTime are the notices of such a pause; nil without a webhook.
+func (e events) noticesByTime() func(store.Key, *store.Result) []store.Notice {
+	if e.webhook == nil {
+		return nil
+	}
+	return func(key store.Key, result *store.Result) []store.Notice {
+		happened := proxy.EndedByTime(key, result)
+		if happened == nil {
+			return nil
+		}
+		n, ok := e.webhook.Notice(happened)
+		if !ok {
+			return nil
+		}
+		return []store.Notice{webhook.Named(n, happened)}
+	}
+}
+
+// noticesLost counts and logs notices that the store has given up.
+func (e events) noticesLost(logger *slog.Logger) func(int) {
+	return func(n int) {
+		for range n {
+			e.metrics.Webhook(webhook.ResultLost, 0)
+		}
+		logger.Error("events for the webhook were given up: its receiver has not taken them", "events", n)
+	}
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// logSettings are the variables of the log.
+type logSettings struct {
+	Level  string `env:"LOG_LEVEL" envDefault:"info" values:"debug|info|warn|error" short:"lowest level that is logged: debug, info, warn or error" doc:"lowest level that is logged, to standard error"`
+	Format string `env:"LOG_FORMAT" envDefault:"auto" values:"auto|json|text" doc:"form of the log. auto is text on a terminal, else json"`
+}
+
+// New makes the logger, which writes to w.
+func (l *logSettings) New(w *os.File) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(l.Level)); err != nil {
+		level = slog.LevelInfo // the tag values has judged it
+	}
+	options := &slog.HandlerOptions{Level: level}
+	_, onTerminal := terminalWidth(w)
+	if l.Format == "text" || l.Format == "auto" && onTerminal {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// logStart logs once what is started, all that is in effect at debug, and what follows from it that
+// a user may not expect.
+func logStart(s *settings, logger *slog.Logger) {
+	var attrs []any
+	for _, one := range s.settings() {
+		attrs = append(attrs, slog.String(strings.ToLower(strings.TrimPrefix(one.name, prefix)), one.value))
+	}
+	if s.ignored != nil {
+		attrs = append(attrs, slog.Any("ignored", s.ignored))
+	}
+	start := []any{"version", readBuild().Version}
+	if s.agent.isSet() {
+		start = append(start, "upstream", s.agent.Upstream.String(), "dialect", s.agent.Dialect)
+	}
+	logger.Info("holdpoint", append(start, "store", s.store.Address.Scheme())...)
+	for _, r := range s.routes {
+		logger.Info("route", "path", r.Path, "agent", r.Name, "upstream", r.Upstream.String(), "dialect", r.Dialect)
+	}
+	logger.Debug("configuration", attrs...)
+	warnOrigins(s, logger)
+	logWho(s, logger)
+}
+
+// warnOrigins warns of agents whose answers every page may read.
+func warnOrigins(s *settings, logger *slog.Logger) {
+	warn := func(list origins, name string) {
+		if list.everybody() {
+			logger.Warn("pages of every origin may read answers: any page can reach Holdpoint through the browser of a person who opens it", "variable", name)
+		}
+	}
+	warn(s.agent.CORSOrigins, prefix+"CORS_ORIGINS")
+	for _, r := range s.routes {
+		if name := r.prefix + "CORS_ORIGINS"; r.own[name] {
+			warn(r.CORSOrigins, name)
+		}
+	}
+}
+
+// logWho says in one line who may answer what is asked.
+func logWho(s *settings, logger *slog.Logger) {
+	who := &s.who
+	var attrs []any
+	if s.agent.Name != "" {
+		attrs = append(attrs, "agent", s.agent.Name)
+	}
+	if who.TenantHeader != "" {
+		attrs = append(attrs, "tenant", "header "+who.TenantHeader)
+	}
+	switch listen := s.front.Listen.String(); {
+	case who.HasPrincipal():
+		from := "header " + who.PrincipalHeader
+		if who.PrincipalHeader == "" {
+			from = "claim " + who.JWTClaim + " of tokens of " + who.JWTIssuer
+		}
+		logger.Info("each thread belongs to the principal of its first run", append(attrs, "principal", from, "keys", who.Keys().String(), "thread_namespace", who.ThreadNamespace)...)
+	case everywhere(listen):
+		logger.Warn("Holdpoint knows no users, and listens for everybody: the thread id is the key to a thread's open questions", append(attrs, "listen", listen)...)
+	default:
+		logger.Warn("Holdpoint knows no users: whoever knows a thread id can see and answer its open questions", attrs...)
+	}
+	if who.TrustedPeers.Everybody() {
+		logger.Warn("every address may say who asks: anybody who reaches Holdpoint can be anybody", "variable", "HOLDPOINT_TRUSTED_PEERS")
+	} else if who.TrustedPeers.Loopback() {
+		logger.Warn("this machine may say who asks: in a pod, so can the agent and its tools", "variable", "HOLDPOINT_TRUSTED_PEERS")
+	}
+	if who.HasPrincipal() && !who.OwnThreads() && s.store.InMemory() {
+		logger.Warn("a restart forgets who a thread belongs to: whoever then comes first with its id has it, and all that the backend keeps of it", "variable", "HOLDPOINT_STORE")
+	}
+	if who.JWKSURL.InTheClear() {
+		logger.Warn("the issuer's keys come over plain HTTP: whoever stands on the way can sign tokens for anybody", "variable", "HOLDPOINT_JWT_JWKS_URL")
+	}
+	if s.agent.Name == "" && s.agent.isSet() && s.store.IsRemote() {
+		logger.Warn("HOLDPOINT_NAME is not set: another agent on this store, at the same path, would share threads with this one")
+	}
+}
+
+// everywhere reports whether an address to listen on is all of the machine's.
+func everywhere(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	return err == nil && (host == "" || net.ParseIP(host).IsUnspecified())
+}
+
+// withListenHint returns the arguments of a log line, with a hint if an address is in use.
+func withListenHint(err error, args ...any) []any {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return append(args, "hint", "another process listens there. A Holdpoint that was told to stop keeps the address for HOLDPOINT_DRAIN_DELAY, and ends within HOLDPOINT_DRAIN_TIMEOUT after that")
+	}
+	return args
+}

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+
+	"holdpoint/internal/desk"
+	"holdpoint/internal/desk/api"
+	"holdpoint/internal/desk/carry"
+	"holdpoint/internal/edge/admin"
+	"holdpoint/internal/edge/certificates"
+	"holdpoint/internal/edge/headers"
+	"holdpoint/internal/observe/trace"
+	"holdpoint/proxy"
+	"holdpoint/store"
+	"holdpoint/store/stores"
+)
+
+// A part has those of these methods that it needs. What it needs to work is given to whoever makes
+// it.
+type (
+	starter interface{ Start() }
+	stopper interface{ Stop() }
+)
+
+// A background is a part that does something until it is stopped.
+type background struct {
+	do  func(ctx context.Context)
+	end context.CancelFunc
+}
+
+// Start begins it.
+func (b *background) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	b.end = cancel
+	go b.do(ctx)
+}
+
+// Stop ends it, and does not wait.
+func (b *background) Stop() { b.end() }
+
+// A program is the parts of `holdpoint run` and of `holdpoint desk`, built and started in the same
+// order.
+type program struct {
+	settings *settings
+	logger   *slog.Logger
+	screen   *os.File // for a token that the desk makes
+	stops    []stopper
+	reloads  reloads
+
+	probes   *admin.Server // nil: there are none
+	handler  service       // nil in `holdpoint desk`, as is the next
+	listener net.Listener
+	desk     *desk.Server // nil: this process has none
+}
+
+// start starts a part. It is stopped with the others.
+func (p *program) start(part any) {
+	if s, is := part.(starter); is {
+		s.Start()
+	}
+	if s, is := part.(stopper); is {
+		p.stops = append(p.stops, s)
+	}
+}
+
+// stop stops what was started, in reverse.
+func (p *program) stop() {
+	for _, s := range slices.Backward(p.stops) {
+		s.Stop()
+	}
+}
+
+// A failure is why the program did not start.
+type failure struct {
+	what string
+	args []any
+	code int
+}
+
+func failed(what string, err error) *failure { return &failure{what, []any{"err", err}, exitError} }
+
+func cannotListen(variable string, err error) *failure {
+	return &failure{"cannot listen", []any{"variable", variable, "err", err}, exitError}
+}
+
+// build makes and starts the parts in their order. nil is no failure.
+func (p *program) build() *failure {
+	s, logger := p.settings, p.logger
+	log, err := s.audit.New(logger)
+	if err != nil {
+		return failed("cannot open the audit", err)
+	}
+	if log != nil {
+		p.start(log)
+	}
+	happens := newEvents(s, log)
+	var spans *trace.Part
+	if !s.deskOnly {
+		if spans, err = trace.NewPart(readBuild().Version, logger); err != nil {
+			return &failure{"cannot make spans", []any{"err", err}, exitMisuse}
+		}
+	}
+	if spans != nil {
+		p.start(spans)
+	}
+	if p.probes, err = s.admin.New(readBuild(), happens.metrics.Handler(), logger); err != nil {
+		return cannotListen("HOLDPOINT_ADMIN_LISTEN", err)
+	}
+	p.start(&ending{p.probes.Close})
+
+	kept, err := p.openStore(happens)
+	if err != nil {
+		return failed("cannot open the store", err)
+	}
+	p.start(kept)
+	measured := happens.metrics.Store(kept)
+	hook, err := s.webhook.New(kept, happens.metrics.Webhook, logger)
+	if err != nil {
+		return failed("cannot start the webhook", err)
+	}
+	made := &maker{settings: s, store: measured, gate: s.who.New(logger), events: happens, forgets: kept.Forgets, spans: spans, logger: logger}
+	if hook != nil {
+		made.posted = hook.Wake
+	}
+	var agents []served
+	if !s.deskOnly {
+		if p.handler, agents, err = made.all(); err != nil {
+			return failed("cannot start", err)
+		}
+		if p.listener, err = s.front.Listen.Address.Listen(); err != nil {
+			return &failure{"cannot listen", withListenHint(err, "variable", "HOLDPOINT_LISTEN", "err", err), exitError}
+		}
+	}
+	if hook != nil {
+		p.start(hook)
+	}
+	if made.gate != nil {
+		p.start(made.gate)
+	}
+	carrier := p.startCarrier(made, kept, agents)
+	if err := p.startDesk(made, agents, carrier); err != nil {
+		return cannotListen("HOLDPOINT_DESK_LISTEN", err)
+	}
+	p.start(&background{do: func(ctx context.Context) { newCalm().run(ctx.Done()) }})
+	p.start(&background{do: func(ctx context.Context) { p.probes.Watch(ctx, reaches(kept, happens.metrics)) }})
+	p.start(&background{do: func(ctx context.Context) { happens.metrics.Watch(ctx, measured) }})
+
+	// What HUP reads again, in the order in which it is told.
+	p.reloadAgents(agents)
+	p.reload(prefix+"STORE_KEYS_FILE", kept.ReloadKeys())
+	p.reload(prefix+"STORE", kept.ReloadLogin())
+	if made.gate != nil && s.who.Key.File != "" {
+		p.reload(prefix+"PRINCIPAL_KEY_FILE", made.gate.Reload)
+	}
+	if log.HasFile() {
+		p.reload(prefix+"AUDIT", log.Reload)
+	}
+	if p.desk != nil {
+		if s.store.Keys.File != "" {
+			p.reload("keys of sessions at the desk", p.desk.ReloadKeys)
+		}
+		p.reload(prefix+"POLICY", p.desk.ReloadPolicy())
+		p.reload(prefix+"DESK_TOKEN_FILE", p.desk.ReloadTokens())
+	}
+	p.startCertificates(agents)
+	return nil
+}
+
+// openStore opens the store, and tells what hears of it.
+func (p *program) openStore(happens events) (*stores.Store, error) {
+	kept, err := p.settings.store.New(stores.Options{
+		Share: p.settings.runs.AddressShare.Share(), LongestLease: proxy.LeaseTime, Ended: happens.byTime,
+		Notices: happens.noticesByTime(), NoticesLost: happens.noticesLost(p.logger), Evicted: happens.metrics.Evicted, Logger: p.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range p.settings.notes() {
+		p.logger.Warn(note)
+	}
+	return kept, nil
+}
+
+// startCarrier starts what goes on with decisions of the desk; nil: only the chat does.
+func (p *program) startCarrier(made *maker, kept store.Store, agents []served) *desk.Carrier {
+	carriers := map[string]carry.Agent{}
+	for _, a := range agents {
+		carriers[a.Name] = a.handler
+	}
+	tell := func() { made.waitsForChat(agents) }
+	c := p.settings.desk.NewCarrier(kept, carriers, tell, p.logger)
+	if p.settings.deskOnly {
+		return nil
+	}
+	if c == nil {
+		tell()
+		return nil
+	}
+	p.start(c)
+	return c
+}
+
+// startDesk starts the desk, if this process is to have one.
+func (p *program) startDesk(made *maker, agents []served, carrier *desk.Carrier) (err error) {
+	s := p.settings
+	deciders := map[string]api.Agent{}
+	for _, a := range agents {
+		deciders[a.Name] = a.handler
+	}
+	p.desk, err = s.desk.New(desk.Options{
+		Store: made.store, Agents: deciders, Others: made.judges(), Decided: carrier.Decided(),
+		Events: made.events.sink(), EventsRequired: s.audit.Required, Notices: made.events.notices(), Posted: made.posted,
+		Keys: func(purpose string) ([][]byte, error) {
+			ring, err := s.store.ReadRing()
+			return ring.Derive(purpose), err
+		},
+		Peers: s.who.TrustedPeers, Front: &s.front, Screen: p.screen, Logger: p.logger,
+	})
+	if err == nil && p.desk != nil {
+		p.start(p.desk)
+	}
+	return err
+}
+
+// startCertificates reads files of TLS again when they change, and at HUP.
+func (p *program) startCertificates(agents []served) {
+	var parts []*certificates.Part
+	if set := p.settings.front.TLS(); set != nil {
+		parts = append(parts, certificates.NewPart(set, prefix+"TLS_*_FILE", func() {}, p.logger))
+	}
+	for _, a := range agents {
+		if part := a.certificates(a.handler.CloseIdleConnections, p.logger); part != nil {
+			parts = append(parts, part)
+		}
+	}
+	for _, part := range parts {
+		p.start(part)
+		p.reload(part.String(), part.Reload)
+	}
+}
+
+// reload has HUP do something; nil: there is nothing to do.
+func (p *program) reload(what string, do func() error) {
+	if do != nil {
+		p.reloads = append(p.reloads, reload{what, do})
+	}
+}
+
+// reloadAgents has HUP read the headers of agents again. What a dialect was told by a file is not
+// read again: a question that was asked under one description is answered under the same.
+func (p *program) reloadAgents(agents []served) {
+	for _, a := range agents {
+		if a.UpstreamHeadersFile == "" {
+			continue
+		}
+		p.reload(a.prefix+"UPSTREAM_HEADERS_FILE", func() error {
+			list, err := headers.Read(a.UpstreamHeadersFile)
+			if err == nil {
+				a.handler.SetUpstreamHeaders(list)
+			}
+			return err
+		})
+	}
+	for _, a := range agents {
+		if a.deskHeaders == nil {
+			continue
+		}
+		p.reload(a.prefix+"DESK_HEADERS_FILE", func() error {
+			list, err := headers.Read(a.DeskHeadersFile)
+			if err == nil {
+				a.deskHeaders.Store(&list)
+			}
+			return err
+		})
+	}
+}
+
+// An ending is a part that runs already, and is to be closed.
+type ending struct{ close func() }
+
+// Stop closes it.
+func (e *ending) Stop() { e.close() }

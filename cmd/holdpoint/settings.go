@@ -1,0 +1,270 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+
+	"holdpoint/internal/desk"
+	"holdpoint/internal/edge/admin"
+	"holdpoint/internal/edge/front"
+	"holdpoint/internal/observe/audit"
+	"holdpoint/internal/observe/webhook"
+	"holdpoint/internal/principal"
+	"holdpoint/internal/variables"
+	"holdpoint/store/stores"
+	"holdpoint/translate/dialects"
+)
+
+// settings are what the environment says of each part of the program. A part's variables, and what
+// is wrong with them alone, are beside its code. What follows from two of them is in checks.go.
+//
+// They are also the reference: `holdpoint -h`, the package comment and the table in
+// docs/configuration.md are made from their tags.
+type settings struct {
+	agent    Agent // of HOLDPOINT_UPSTREAM
+	routes   []*route
+	dialects dialects.List
+	front    front.Settings
+	admin    admin.Settings
+	store    stores.Settings
+	runs     runSettings
+	shutdown shutdownSettings
+	who      principal.Settings
+	desk     desk.Settings
+	log      logSettings
+	audit    audit.Settings
+	webhook  webhook.Settings
+
+	deskOnly bool     // they are for `holdpoint desk`
+	ignored  []string // variables that Kubernetes injects
+}
+
+// A topic is some parts of the program whose variables are told together.
+type topic struct {
+	word    string // `holdpoint -h` takes it
+	heading string
+	parts   []any // structs of variables (package variables)
+}
+
+// topics are all topics, and all parts, in the order in which they are told and checked. The
+// options of dialects follow them.
+func (s *settings) topics() []topic {
+	return []topic{
+		{"agent", "The agent", []any{&s.agent}},
+		{"listen", "Listeners and TLS", []any{&s.front, &s.admin}},
+		{"store", "Where questions are kept, and for how long", []any{&s.store}},
+		{"runs", "Bounds and times of runs, and the end of the process", []any{&s.runs, &s.shutdown}},
+		{"who", "Who asks", []any{&s.who}},
+		{"desk", "The desk", []any{&s.desk}},
+		{"observe", "Log, audit and webhook", []any{&s.log, &s.audit, &s.webhook}},
+	}
+}
+
+// groups are the variables of all parts.
+func (s *settings) groups() (groups []variables.Group) {
+	for _, t := range s.topics() {
+		groups = append(groups, groupsOf(t)...)
+	}
+	return groups
+}
+
+func groupsOf(t topic) (groups []variables.Group) {
+	for _, part := range t.parts {
+		groups = append(groups, variables.Group{Prefix: prefix, Options: part})
+	}
+	return groups
+}
+
+// wrong is the error for a value of a variable, whose name is without the prefix.
+func (s *settings) wrong(name string, err error) error {
+	for _, g := range s.groups() {
+		if g.Has(name) {
+			return g.Wrong(name, err)
+		}
+	}
+	return fmt.Errorf("%s%s: %w", prefix, name, err)
+}
+
+// wrongf is wrong with a text.
+func (s *settings) wrongf(name, format string, args ...any) error {
+	return s.wrong(name, fmt.Errorf(format, args...))
+}
+
+// newSettings are those of an empty environment. They lack what is required.
+func newSettings(list dialects.List) *settings {
+	s := &settings{dialects: list, agent: Agent{prefix: prefix, dialects: list}}
+	for _, g := range s.groups() {
+		g.Read(nil)
+	}
+	return s
+}
+
+// load reads the settings from an environment as os.Environ gives it, and the options of the
+// dialects into the list. The error joins everything that is wrong, a line each.
+func load(environ []string, list dialects.List) (*settings, error) {
+	return loadFor(environ, list, false)
+}
+
+// loadFor is load. deskOnly: they are for the desk alone, which has no agent.
+func loadFor(environ []string, list dialects.List, deskOnly bool) (*settings, error) {
+	environment := env.ToMap(environ)
+	s := newSettings(list)
+	s.deskOnly = deskOnly
+	var errs []error
+	for _, g := range s.groups() {
+		errs = append(errs, g.Read(environment)...)
+	}
+	errs = append(errs, list.Read(environment)...)
+	s.admin.Given = environment[prefix+"ADMIN_LISTEN"] != ""
+	routes, routeErrs := readRoutes(environment, list)
+	s.routes = routes
+	if environment[prefix+"UPSTREAM"] == "" && len(routes) == 0 && !deskOnly {
+		errs = append(errs, errors.New("HOLDPOINT_UPSTREAM is not set, want the address of the backend, such as http://localhost:8000/agent"))
+	}
+	for _, g := range s.groups() {
+		if _, is := g.Options.(*Agent); !is || s.agent.isSet() || len(routes) == 0 {
+			errs = append(errs, g.Check()...)
+		}
+	}
+	errs = slices.Concat(errs, s.checkAcross(), routeErrs, s.checkRoutes())
+	known := s.known()
+	unknown, injected := ownNames(environment, known)
+	for _, name := range unknown {
+		errs = append(errs, unknownName(name, known))
+	}
+	s.ignored = injected
+	for i := range errs {
+		errs[i] = fmt.Errorf("config: %w", errs[i])
+	}
+	return s, errors.Join(errs...)
+}
+
+// variables are all that exist: those of the parts, of routes, and of the dialects.
+func (s *settings) variables() (list []variables.Variable) {
+	for _, t := range s.topics() {
+		list = append(list, s.variablesOf(t)...)
+	}
+	return append(list, s.dialects.Variables()...)
+}
+
+// variablesOf are those of a topic.
+func (s *settings) variablesOf(t topic) (list []variables.Variable) {
+	for _, g := range groupsOf(t) {
+		list = append(list, g.Variables()...)
+		if g.Options == any(&s.agent) {
+			list = append(list, routeVariable)
+		}
+	}
+	for i := range list {
+		if list[i].Name == prefix+"DIALECT" {
+			list[i].Values = s.dialects.Names()
+		}
+	}
+	return list
+}
+
+// agents are all that the process serves.
+func (s *settings) agents() []*Agent {
+	var list []*Agent
+	if s.agent.isSet() || len(s.routes) == 0 {
+		list = append(list, &s.agent)
+	}
+	for _, r := range s.routes {
+		list = append(list, &r.Agent)
+	}
+	return list
+}
+
+// agentNames are the names of the agents that the process serves.
+func (s *settings) agentNames() []string {
+	var names []string
+	for _, a := range s.agents() {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// known are all variables that may be set: those of the reference, and those of the routes.
+func (s *settings) known() []variables.Variable {
+	list := s.variables()
+	for _, r := range s.routes {
+		list = append(list, r.variables()...)
+	}
+	return list
+}
+
+// notes returns what is allowed and hardly meant, in sentences.
+func (s *settings) notes() []string {
+	var notes []string
+	if !s.store.InMemory() && s.runs.AddressShare.Share() != 0 {
+		notes = append(notes, "HOLDPOINT_ADDRESS_SHARE bounds the bodies that are being read, and not the questions: only the store in memory has shares")
+	}
+	if s.runs.MaxFrameBytes < s.runs.MaxRequestBytes {
+		notes = append(notes, fmt.Sprintf("HOLDPOINT_MAX_FRAME_BYTES (%s) is less than HOLDPOINT_MAX_REQUEST_BYTES (%s): an agent that repeats the whole conversation in one frame fails with FRAME_TOO_LARGE in a long chat", s.runs.MaxFrameBytes, s.runs.MaxRequestBytes))
+	}
+	return notes
+}
+
+// A setting is one variable as it is in effect, with secrets cut out.
+type setting struct {
+	name, value string
+	isDefault   bool
+	inherited   bool // of a route: it is as without the route's prefix
+}
+
+func (s setting) String() string {
+	switch {
+	case s.value == "":
+		return "(none)"
+	case s.inherited:
+		return s.value + " (for all)"
+	case s.isDefault:
+		return s.value + " (default)"
+	}
+	return s.value
+}
+
+// settings are all variables in effect. Of the headers it has the names only. Of a route it has
+// what an agent has, and the options of dialects that the route has for itself.
+func (s *settings) settings() []setting {
+	var list []setting
+	for _, v := range s.variables() {
+		if v.Name != routeVariable.Name {
+			list = append(list, settingOf(&s.agent, v))
+		}
+	}
+	for _, r := range s.routes {
+		for _, v := range r.routeGroup().Variables() {
+			one := settingOf(&r.Agent, v)
+			one.inherited = !r.own[v.Name] && !one.isDefault
+			list = append(list, one)
+		}
+		for _, v := range r.dialects.Variables() {
+			if r.own[v.Name] {
+				list = append(list, settingOf(&r.Agent, v))
+			}
+		}
+	}
+	return list
+}
+
+func settingOf(a *Agent, v variables.Variable) setting {
+	s := setting{name: v.Name, value: v.Value, isDefault: v.IsDefault}
+	if v.Name == a.prefix+"UPSTREAM_HEADERS_FILE" && s.value != "" {
+		s.value += " " + headerNames(a)
+	}
+	return s
+}
+
+func headerNames(a *Agent) string {
+	names := make([]string, 0, len(a.headers))
+	for name := range a.headers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return "(" + strings.Join(names, ", ") + ")"
+}

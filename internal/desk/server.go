@@ -1,0 +1,289 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"holdpoint/internal/desk/api"
+	"holdpoint/internal/desk/carry"
+	"holdpoint/internal/desk/page"
+	"holdpoint/internal/desk/policy"
+	"holdpoint/internal/edge/certificates"
+	"holdpoint/internal/edge/front"
+	"holdpoint/internal/event"
+	"holdpoint/internal/principal"
+	"holdpoint/store"
+)
+
+// Options are what the desk's listener is given by the rest of the program.
+type Options struct {
+	Store  store.Store
+	Agents map[string]api.Agent
+	Others func(agent, dialect string) api.Agent // agents that other processes serve
+	// Decided is told of a record that is decided; nil if nobody is to hear of it.
+	Decided func(store.Key)
+
+	Events         event.Sink
+	EventsRequired bool
+	Notices        func(*event.Event) (store.Notice, bool)
+	Posted         func(store.Key)
+
+	// Keys returns the keys that sessions are signed with, derived for a purpose.
+	Keys func(purpose string) ([][]byte, error)
+	// Peers are HOLDPOINT_TRUSTED_PEERS.
+	Peers  principal.Peers
+	Front  *front.Settings
+	Screen io.Writer // a terminal, to tell a token that was made
+	Logger *slog.Logger
+}
+
+// A Server is the desk's listener.
+type Server struct {
+	settings *Settings
+	given    Options
+	http     *http.Server
+	listener net.Listener
+	gate     *principal.Gate // nil: tokens say who somebody is
+	tokens   *api.Tokens
+	keys     *api.Keys // that sessions are signed with
+	end      context.CancelFunc
+}
+
+// The desk's answers are short, and its requests have no bodies.
+const (
+	readTimeout  = 20 * time.Second
+	writeTimeout = time.Minute
+	lastWords    = 2 * time.Second
+)
+
+// sessionPurpose is what keys of sessions are derived for.
+const sessionPurpose = "holdpoint desk sessions 1"
+
+// New makes the desk and listens, or returns nil if this process has none. A token that it makes is
+// told by Options.Screen.
+func (s *Settings) New(o Options) (*Server, error) {
+	if !s.IsHere() {
+		return nil, nil
+	}
+	listener, err := s.Listen.Address.Listen()
+	if err != nil {
+		return nil, err
+	}
+	d := &Server{settings: s, given: o, listener: listener, tokens: &api.Tokens{}, keys: &api.Keys{}, gate: s.newGate(o.Peers, o.Logger)}
+	if s.makes {
+		d.makeToken()
+	}
+	d.tokens.Set(s.tokens)
+	if err := d.ReloadKeys(); err != nil {
+		listener.Close()
+		return nil, err
+	}
+	d.http = &http.Server{
+		Handler: page.Over(api.New(api.Options{
+			Store: o.Store, Tokens: d.tokens, Agents: o.Agents, Others: o.Others, Decided: o.Decided,
+			Events: o.Events, EventsRequired: o.EventsRequired, Notices: o.Notices, Posted: o.Posted,
+			Auth: api.Auth(s.Auth), Gate: d.gate, Access: s.access(), Keys: d.keys, Trusted: d.trusts,
+			Refused: front.Refused, Logger: o.Logger,
+		})),
+		ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+	}
+	return d, nil
+}
+
+// Start takes callers from now on.
+func (d *Server) Start() {
+	d.settings.LogStart(d.given.Peers, d.given.Logger)
+	attrs := []any{"desk_addr", d.settings.Listen.Address.Shown(d.listener), "auth", d.settings.Auth.String()}
+	if d.settings.Auth == "token" {
+		attrs = append(attrs, "tokens", len(d.settings.tokens))
+	}
+	d.given.Logger.Info("desk", attrs...)
+	ctx, cancel := context.WithCancel(context.Background())
+	d.end = cancel
+	go d.gate.Run(ctx)
+	go d.watchPolicy(ctx)
+	behind := d.given.Front.Before(d.http, d.listener, d.given.Peers.Has, d.given.Logger)
+	go func() {
+		if err := d.http.Serve(behind); !errors.Is(err, http.ErrServerClosed) {
+			d.given.Logger.Error("the desk's listener has ended", "err", err)
+		}
+	}()
+}
+
+// Stop ends the desk. Answers that are on their way have a moment. It may be called twice.
+func (d *Server) Stop() {
+	d.end()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	_ = d.http.Shutdown(ctx)
+	_ = d.http.Close()
+}
+
+// ReloadKeys derives the keys of sessions anew.
+func (d *Server) ReloadKeys() error {
+	keys, err := d.given.Keys(sessionPurpose)
+	if err == nil {
+		d.keys.Set(keys)
+	}
+	return err
+}
+
+// ReloadTokens reads the file of tokens again. It is nil if no file is named.
+func (d *Server) ReloadTokens() func() error {
+	if d.settings.Token.File == "" {
+		return nil
+	}
+	return func() error {
+		list, err := d.settings.readTokens()
+		if err == nil {
+			d.tokens.Set(list)
+		}
+		return err
+	}
+}
+
+// ReloadPolicy reads the policy again. It is nil if there is none.
+func (d *Server) ReloadPolicy() func() error {
+	if d.settings.policy == nil {
+		return nil
+	}
+	return func() error {
+		_, err := d.settings.policy.Reload()
+		return err
+	}
+}
+
+// watchPolicy reads the policy again when the file changes, until ctx is done.
+func (d *Server) watchPolicy(ctx context.Context) {
+	if d.settings.policy == nil {
+		return
+	}
+	ticker := time.NewTicker(certificates.RereadEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		switch changed, err := d.settings.policy.Reload(); {
+		case err != nil && !errors.Is(err, policy.ErrSame):
+			d.given.Logger.Error("not read again: what was read before stays in effect", "what", "HOLDPOINT_POLICY", "err", err)
+		case changed:
+			d.given.Logger.Info("read again", "what", "HOLDPOINT_POLICY")
+		}
+	}
+}
+
+// access returns who has which rights at the moment; nil: everybody has all.
+func (s *Settings) access() func() policy.Access {
+	if s.policy == nil {
+		return nil
+	}
+	return func() policy.Access { return s.policy.Now().Access }
+}
+
+// newGate returns what says who a caller of the desk is; nil: his token does.
+func (s *Settings) newGate(peers principal.Peers, logger *slog.Logger) *principal.Gate {
+	switch s.Auth {
+	case "header":
+		return principal.New(principal.Options{PrincipalHeader: s.Principal, GroupsHeader: s.Groups, Peers: s.Peers(peers), Socket: s.Listen.Address.Unix()})
+	case "jwt":
+		claim := s.Principal
+		if claim == "" {
+			claim = "sub"
+		}
+		return principal.New(principal.Options{Tokens: principal.NewTokens(principal.TokenOptions{
+			Issuer: s.JWTIssuer, Audience: s.JWTAudience, Claim: claim, GroupsClaim: s.Groups, KeysURL: s.JWKSURL.URL,
+			Fetched: principal.Fetched(logger, "HOLDPOINT_DESK_JWT_JWKS_URL"),
+		})})
+	}
+	return nil
+}
+
+// trusts reports whether the headers are believed by which a proxy says how the client has come to
+// the desk.
+func (d *Server) trusts(req *http.Request) bool {
+	peer, err := netip.ParseAddrPort(req.RemoteAddr)
+	if err != nil {
+		return d.settings.Listen.Address.Unix() // the permissions of the socket say who can come by it
+	}
+	return d.settings.Peers(d.given.Peers).Has(peer.Addr().Unmap().WithZone(""))
+}
+
+// makeToken makes the token of a desk that has none, and tells it.
+func (d *Server) makeToken() {
+	text, token := api.NewToken(api.Operator)
+	d.settings.tokens = []api.Token{token}
+	scheme := "http"
+	if d.given.Front.TLS() != nil {
+		scheme = "https"
+	}
+	fmt.Fprintf(d.given.Screen, "\nThe desk is at %s://%s/\nThe token to sign in with, until Holdpoint ends: %s\n\n", scheme, d.listener.Addr(), text)
+}
+
+// LogStart warns of what follows from who may come to the desk. others are HOLDPOINT_TRUSTED_PEERS.
+func (s *Settings) LogStart(others principal.Peers, logger *slog.Logger) {
+	if !s.IsHere() {
+		return
+	}
+	if s.policy == nil {
+		logger.Warn("each caller of the desk has all rights: there is no policy", "variable", "HOLDPOINT_POLICY")
+	}
+	if s.ByHeader() && s.Peers(others).Loopback() {
+		logger.Warn("this machine may say who decides: in a pod so can the agent and its tools, and answer their own questions. A unix socket that they do not reach keeps them out, and so do tokens (HOLDPOINT_DESK_AUTH=jwt)", "variable", "HOLDPOINT_DESK_TRUSTED_PEERS")
+	}
+	if s.JWKSURL.InTheClear() {
+		logger.Warn("the keys of the desk's issuer come over plain HTTP: whoever stands on the way can decide as anybody", "variable", "HOLDPOINT_DESK_JWT_JWKS_URL")
+	}
+}
+
+// A Carrier goes on with what is decided, from Start to Stop. Without one nobody does but the chat.
+type Carrier struct {
+	*carry.Carrier
+	first func()
+	end   context.CancelFunc
+	ended chan struct{}
+}
+
+// NewCarrier makes the carrier for agents by their names, or returns nil if there is no desk or
+// nothing is carried. first is called once it has started; it may wait for the store.
+func (s *Settings) NewCarrier(kept store.Store, agents map[string]carry.Agent, first func(), logger *slog.Logger) *Carrier {
+	if !s.IsOn() || s.CarryWithin == 0 {
+		return nil
+	}
+	return &Carrier{Carrier: carry.New(carry.Options{Store: kept, Agents: agents, Within: s.CarryWithin, Log: logger}), first: first, ended: make(chan struct{})}
+}
+
+// Start carries from now on.
+func (c *Carrier) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.end = cancel
+	go func() {
+		defer close(c.ended)
+		c.first()
+		c.Run(ctx)
+	}()
+}
+
+// Stop begins no further run, and waits for those that are under way.
+func (c *Carrier) Stop() {
+	c.end()
+	<-c.ended
+}
+
+// Decided returns what the desk tells of a record that is decided; nil without a carrier.
+func (c *Carrier) Decided() func(store.Key) {
+	if c == nil {
+		return nil
+	}
+	return c.Kick
+}

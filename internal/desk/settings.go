@@ -1,0 +1,277 @@
+// Package desk is the desk as a part of the program: its variables, its listener with the API and
+// the page, and what carries the decisions.
+//
+// It does not know what a run is, and shows nothing itself: api answers, and page has the files.
+package desk
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"holdpoint/internal/desk/api"
+	"holdpoint/internal/desk/policy"
+	"holdpoint/internal/edge/listen"
+	"holdpoint/internal/principal"
+	"holdpoint/internal/variables"
+)
+
+// Settings are the variables of the desk.
+type Settings struct {
+	Listen       listen.Variable   `env:"DESK_LISTEN" envDefault:"off" short:"address of the desk, where questions are answered outside of the chat" doc:"address of the API that lists what waits, in the same forms as LISTEN, or off (docs/desk.md). elsewhere: another process on the store has it, and this one carries what is decided there. It wants a token from everybody, on loopback too. With HOLDPOINT_TLS_CERT_FILE it speaks TLS"`
+	Auth         auth              `env:"DESK_AUTH" envDefault:"token" values:"token|header|jwt" doc:"how a caller of the desk says who it is: by a token of DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by a bearer token of an issuer (docs/desk.md#who)"`
+	Token        variables.Secret  `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. Several with commas, to change one" file:"file with tokens in lines: a token, or a name, its groups if it has some, and sha256: with the hash of a token. It is read at start and on HUP"`
+	URL          pageURL           `env:"DESK_URL" doc:"address of the desk's page as people open it, such as https://desk.example.com. The events of the webhook have links to it then"`
+	CarryWithin  time.Duration     `env:"DESK_CARRY_WITHIN" envDefault:"1h" doc:"how old a decision of the desk may be for Holdpoint to carry it to the backend by itself. An older one waits for the chat. 0: each one does"`
+	Carry        string            `env:"DESK_CARRY" envDefault:"any" values:"any|home" doc:"which process of several on the store carries a decision: any, or home, the one that has seen the question. That is for a backend that holds its questions in its own process, with a Holdpoint before each"`
+	Tools        string            `env:"DESK_TOOLS" envDefault:"wait" values:"wait|keep" doc:"what becomes of a decision where the run declared tools of its client's: it waits for the chat, which alone can answer their calls, or Holdpoint carries it all the same"`
+	Principal    string            `env:"DESK_PRINCIPAL" doc:"header (header) or claim (jwt, sub without it) that names a caller of the desk"`
+	Groups       string            `env:"DESK_GROUPS" doc:"header or claim that has its groups: with commas between them, or a list"`
+	TrustedPeers principal.Peers   `env:"DESK_TRUSTED_PEERS" doc:"networks of the proxy in front of the desk, whose headers are believed there: network;network. Without it those of TRUSTED_PEERS"`
+	JWTIssuer    string            `env:"DESK_JWT_ISSUER" doc:"issuer (iss) of the bearer tokens of callers of the desk"`
+	JWTAudience  string            `env:"DESK_JWT_AUDIENCE" doc:"audience (aud) that such a token must be for. It is not JWT_AUDIENCE: the agent gets those of its users"`
+	JWKSURL      principal.KeysURL `env:"DESK_JWT_JWKS_URL" doc:"address of that issuer's keys, a JWK set"`
+	Policy       string            `env:"POLICY" doc:"YAML file that says who has which rights at the desk (docs/desk.md#rights). It is read at start, on HUP, and when it changes. Without it each caller of the desk has all rights"`
+
+	tokens []api.Token // Check reads these
+	makes  bool        // a token, because there is none
+	policy *policy.File
+}
+
+// elsewhere is the address of a desk that another process on the store has.
+const elsewhere = "elsewhere"
+
+// IsOn reports whether there is a desk, in this process or in another one.
+func (s *Settings) IsOn() bool { return !s.Listen.Off() }
+
+// IsElsewhere reports whether another process has the desk.
+func (s *Settings) IsElsewhere() bool { return s.Listen.String() == elsewhere }
+
+// IsHere reports whether this process has the desk's listener.
+func (s *Settings) IsHere() bool { return s.IsOn() && !s.IsElsewhere() }
+
+// Peers returns the networks whose headers the desk believes. others are HOLDPOINT_TRUSTED_PEERS.
+func (s *Settings) Peers(others principal.Peers) principal.Peers {
+	if len(s.TrustedPeers) > 0 {
+		return s.TrustedPeers
+	}
+	return others
+}
+
+// UsesPeers reports whether the desk believes headers of HOLDPOINT_TRUSTED_PEERS.
+func (s *Settings) UsesPeers() bool {
+	return s.IsHere() && s.ByHeader() && len(s.TrustedPeers) == 0
+}
+
+// ByHeader reports whether a proxy says in a header who a caller is, who comes over a network.
+func (s *Settings) ByHeader() bool { return s.Auth == "header" && !s.Listen.Address.Unix() }
+
+// ByToken reports whether an issuer's bearer tokens say who a caller is.
+func (s *Settings) ByToken() bool { return s.Auth == "jwt" }
+
+// An auth is HOLDPOINT_DESK_AUTH: how a caller of the desk says who it is.
+type auth string
+
+// UnmarshalText takes token, header and jwt.
+func (a *auth) UnmarshalText(text []byte) error {
+	switch *a = auth(text); *a {
+	case "token", "header", "jwt":
+		return nil
+	case "none":
+		return errors.New("there is no such thing: in a pod the agent, and each tool that it runs, reaches every address of the pod, want token, header or jwt")
+	}
+	return errors.New("want token, header or jwt")
+}
+
+// String is the form that is read.
+func (a auth) String() string { return string(a) }
+
+// A pageURL is HOLDPOINT_DESK_URL. Its path ends in a slash.
+type pageURL struct{ *url.URL }
+
+// UnmarshalText reads the address.
+func (d *pageURL) UnmarshalText(text []byte) error {
+	u, err := url.Parse(string(text))
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("not an address, want something like https://desk.example.com")
+	case u.User != nil:
+		return errors.New("user and password do not belong here: everybody who is told of a question reads this address")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return errors.New("want an address without ? and #: what follows the page's address says which question is open")
+	}
+	if !strings.HasSuffix(u.Path, "/") {
+		u = u.JoinPath("/")
+	}
+	d.URL = u
+	return nil
+}
+
+// String is the address.
+func (d pageURL) String() string {
+	if d.URL == nil {
+		return ""
+	}
+	return d.URL.String()
+}
+
+// ErrOff is the error of what is set for a desk that is off.
+var ErrOff = errors.New("there is no desk, want HOLDPOINT_DESK_LISTEN set as well")
+
+// Check returns what is wrong with the settings, and reads their files.
+func (s *Settings) Check() (errs []error) {
+	if !s.IsHere() {
+		return s.checkUnused()
+	}
+	if err := s.Listen.Check(); err != nil {
+		errs = append(errs, variables.At("DESK_LISTEN", fmt.Errorf("%w, or off, or elsewhere", err)))
+	}
+	return append(errs, s.checkCallers()...)
+}
+
+// checkUnused returns an error for each variable of a listener that this process does not have.
+func (s *Settings) checkUnused() (errs []error) {
+	for _, of := range []struct {
+		name string
+		set  bool
+	}{
+		{"DESK_GROUPS", s.Groups != ""}, {"DESK_JWT_AUDIENCE", s.JWTAudience != ""}, {"DESK_JWT_ISSUER", s.JWTIssuer != ""},
+		{"DESK_JWT_JWKS_URL", s.JWKSURL.URL != nil}, {"DESK_PRINCIPAL", s.Principal != ""}, {"DESK_TOKEN", s.Token.InVariable()},
+		{"DESK_TOKEN_FILE", s.Token.File != ""}, {"DESK_TRUSTED_PEERS", len(s.TrustedPeers) > 0},
+		{"DESK_URL", s.URL.URL != nil && !s.IsOn()}, {"POLICY", s.Policy != ""},
+	} {
+		if of.set {
+			errs = append(errs, variables.At(of.name, ErrOff))
+		}
+	}
+	return errs
+}
+
+// checkCallers judges what says who a caller of the desk is and what he may do, and reads the
+// files.
+func (s *Settings) checkCallers() (errs []error) {
+	wrong := func(name, format string, args ...any) { errs = append(errs, variables.Atf(name, format, args...)) }
+	if s.Policy != "" {
+		file, err := policy.Open(s.Policy)
+		for _, err := range variables.Split(err) {
+			wrong("POLICY", "%w", err)
+		}
+		s.policy = file
+	}
+	auth := s.Auth.String()
+	for _, of := range []struct {
+		name string
+		is   bool
+		with string // the forms that it goes with
+	}{
+		{"DESK_TOKEN", s.Token.InVariable(), "token"}, {"DESK_TOKEN_FILE", s.Token.File != "", "token"},
+		{"DESK_PRINCIPAL", s.Principal != "", "header jwt"}, {"DESK_GROUPS", s.Groups != "", "header jwt"},
+		{"DESK_TRUSTED_PEERS", len(s.TrustedPeers) > 0, "token header"},
+		{"DESK_JWT_ISSUER", s.JWTIssuer != "", "jwt"}, {"DESK_JWT_AUDIENCE", s.JWTAudience != "", "jwt"}, {"DESK_JWT_JWKS_URL", s.JWKSURL.URL != nil, "jwt"},
+	} {
+		if of.is && !slices.Contains(strings.Fields(of.with), auth) {
+			wrong(of.name, "with HOLDPOINT_DESK_AUTH=%s nothing is taken from it, leave it out", auth)
+		}
+	}
+	if auth != "token" && s.Policy == "" {
+		errs = append(errs, errors.New("HOLDPOINT_POLICY is not set, and with HOLDPOINT_DESK_AUTH="+auth+" everybody who can say who he is would have all rights: want a file that says who has which (docs/desk.md#rights)"))
+	}
+	if s.TrustedPeers.Everybody() {
+		wrong("DESK_TRUSTED_PEERS", "a whole family of addresses is in it: anybody who reaches the desk could be anybody, want the network of the proxy")
+	}
+	if len(s.TrustedPeers) > 0 && s.Listen.Address.Unix() {
+		wrong("DESK_TRUSTED_PEERS", "who comes by the unix socket of HOLDPOINT_DESK_LISTEN has no address: the permissions of the socket say who can, leave it out")
+	}
+	switch auth {
+	case "header":
+		errs = append(errs, s.checkHeaders()...)
+	case "jwt":
+		errs = append(errs, s.checkIssuer()...)
+	default:
+		errs = append(errs, s.checkTokens()...)
+	}
+	return errs
+}
+
+func (s *Settings) checkHeaders() (errs []error) {
+	if s.Principal == "" {
+		errs = append(errs, errors.New("HOLDPOINT_DESK_PRINCIPAL is not set, want the header by which the proxy in front says who the caller is, such as X-Forwarded-User"))
+	}
+	for _, h := range [][2]string{{"DESK_PRINCIPAL", s.Principal}, {"DESK_GROUPS", s.Groups}} {
+		if h[1] == "" {
+			continue
+		}
+		if err := principal.CheckHeader(h[1]); err != nil {
+			errs = append(errs, variables.At(h[0], err))
+		}
+	}
+	if s.Groups != "" && strings.EqualFold(s.Groups, s.Principal) {
+		errs = append(errs, variables.Atf("DESK_GROUPS", "it is HOLDPOINT_DESK_PRINCIPAL too, want another one"))
+	}
+	return errs
+}
+
+func (s *Settings) checkIssuer() (errs []error) {
+	for _, v := range []struct {
+		name, want string
+		is         bool
+	}{
+		{"DESK_JWT_ISSUER", "the issuer (iss) of the tokens", s.JWTIssuer != ""},
+		{"DESK_JWT_AUDIENCE", "the audience (aud) of tokens for the desk alone", s.JWTAudience != ""},
+		{"DESK_JWT_JWKS_URL", "the address of the issuer's keys", s.JWKSURL.URL != nil},
+	} {
+		if !v.is {
+			errs = append(errs, fmt.Errorf("HOLDPOINT_%s is not set, and HOLDPOINT_DESK_AUTH=jwt needs it, want %s", v.name, v.want))
+		}
+	}
+	return errs
+}
+
+// checkTokens reads the tokens. Without any, on loopback, one is made at start.
+func (s *Settings) checkTokens() (errs []error) {
+	if !s.Token.IsSet() {
+		if s.Listen.Address.Loopback() {
+			s.makes = true
+			return nil
+		}
+		return []error{errors.New("HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN takes nobody without a token: want a file with one, such as openssl rand -hex 32 makes")}
+	}
+	list, err := s.readTokens()
+	s.tokens = list
+	return variables.Split(err)
+}
+
+// readTokens reads the tokens of the variable or of the file. No error has a part of one.
+func (s *Settings) readTokens() ([]api.Token, error) {
+	text, err := s.Token.Read("DESK_TOKEN")
+	if err != nil {
+		return nil, err
+	}
+	if s.Token.File == "" {
+		text = strings.ReplaceAll(text, ",", "\n")
+	}
+	list, err := api.ParseTokens(text)
+	errs := variables.Split(err)
+	for n, err := range errs {
+		errs[n] = variables.At(s.Token.Blame("DESK_TOKEN"), err)
+	}
+	return list, errors.Join(errs...)
+}
+
+// CheckScreen says why no token can be made for the desk, nil if one can, or if there are some. A
+// token is told to a person's terminal and nowhere else: what a container writes to its terminal
+// goes into a log, which others read. isTerminal says that somebody's terminal gets what is told.
+func (s *Settings) CheckScreen(isTerminal bool, environ []string) error {
+	if !s.makes {
+		return nil
+	}
+	inPod := slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, "KUBERNETES_SERVICE_HOST=") })
+	if isTerminal && !inPod && os.Getpid() != 1 {
+		return nil
+	}
+	return errors.New("config: HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN takes nobody without a token, on loopback too. One is made at start only where a terminal shows it to a person: want a file with one, such as openssl rand -hex 32 makes")
+}

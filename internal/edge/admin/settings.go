@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"holdpoint/internal/edge/listen"
+	"holdpoint/internal/variables"
+)
+
+// Settings are the variables of the listener for probes.
+type Settings struct {
+	Listen listen.Variable `env:"ADMIN_LISTEN" envDefault:"127.0.0.1:7081" short:"address of /readyz and other probes, or off" doc:"address of /healthz, /readyz, /startupz and /buildinfo, in the same forms, or off (docs/operations.md). If the default is in use Holdpoint goes on without; if a given one is, it does not start"`
+	PProf  bool            `env:"PPROF" envDefault:"false" doc:"open Go's profiles at /debug/pprof/ on the admin listener"`
+
+	// Given says that the address stands in the environment, even if it is the default.
+	Given bool
+}
+
+// Check returns what is wrong with the settings.
+func (s *Settings) Check() []error {
+	if s.Listen.Off() {
+		if s.PProf {
+			return []error{variables.Atf("PPROF", "profiles are on the admin listener, and HOLDPOINT_ADMIN_LISTEN is off")}
+		}
+		return nil
+	}
+	if err := s.Listen.Check(); err != nil {
+		return []error{variables.At("ADMIN_LISTEN", fmt.Errorf("%w, or off", err))}
+	}
+	return nil
+}
+
+// New makes the server of the settings, and listens. It is nil if there is none, which is no error
+// where nobody asked for one: two Holdpoints on one machine need no setting for it.
+func (s *Settings) New(build any, metrics http.Handler, logger *slog.Logger) (*Server, error) {
+	if s.Listen.Off() {
+		return nil, nil
+	}
+	listener, err := s.Listen.Address.Listen()
+	switch {
+	case err != nil && s.Given:
+		return nil, err
+	case err != nil:
+		logger.Warn("there is no admin listener, so probes and holdpoint drain find nothing or another process: set HOLDPOINT_ADMIN_LISTEN to an address of its own, or to off", "err", err)
+		return nil, nil
+	}
+	logger.Info("admin listener", "admin_addr", s.Listen.Address.Shown(listener))
+	server := New(Options{Build: build, Profiles: s.PProf, Logger: logger, Metrics: metrics})
+	go server.Serve(listener)
+	return server, nil
+}
+
+// Errors of Settings.Ask for an address that nobody can ask at.
+var (
+	ErrOff     = errors.New("HOLDPOINT_ADMIN_LISTEN is off, so there is nobody to ask")
+	errNoFixed = errors.New("its port is another one at each start, want a fixed one")
+)
+
+// Ask asks the admin listener of the process with these settings. An error that is not of the
+// settings themselves comes from that process.
+func (s *Settings) Ask(ctx context.Context, method, path string) (text string, wrong, err error) {
+	if s.Listen.Off() {
+		return "", ErrOff, nil
+	}
+	wrong = s.Listen.Check()
+	if wrong == nil && !s.Listen.Address.Fixed() {
+		wrong = errNoFixed
+	}
+	if wrong != nil {
+		return "", wrong, nil
+	}
+	text, err = Ask(ctx, s.Listen.Address, method, path)
+	return text, nil, err
+}

@@ -1,0 +1,112 @@
+package front
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"holdpoint/internal/edge/certificates"
+	"holdpoint/internal/edge/listen"
+	"holdpoint/internal/variables"
+)
+
+// Settings are the variables of a listener for clients.
+type Settings struct {
+	Listen         listen.Variable `env:"LISTEN" envDefault:":7080" short:"address to listen on" doc:"address to listen on, host:port or unix:///path/of.sock (docs/operations.md#unix-sockets). Port 0 takes a free port, and the log names it"`
+	CertFile       string          `env:"TLS_CERT_FILE" short:"file with the certificate of the listener, for TLS" doc:"file with the certificate of the listener, and those between it and its authority (PEM). With it HOLDPOINT_LISTEN speaks TLS only, HTTP/2 included. It is read again when it changes (docs/limits.md#tls)"`
+	KeyFile        string          `env:"TLS_KEY_FILE" short:"file with its private key" doc:"file with its private key (PEM)"`
+	ClientCAFile   string          `env:"TLS_CLIENT_CA_FILE" doc:"file with authorities (PEM). A client then needs a certificate of theirs"`
+	H2C            bool            `env:"H2C" envDefault:"false" doc:"take HTTP/2 without TLS too, from clients that know of it"`
+	MaxHeaderBytes variables.Size  `env:"MAX_HEADER_BYTES" envDefault:"64KiB" doc:"largest header of a request. A larger one gets 431"`
+	HeaderTimeout  time.Duration   `env:"HEADER_TIMEOUT" envDefault:"10s" doc:"how long the header of a request may take, and a TLS handshake. A slower header gets 408"`
+	KeepAlive      time.Duration   `env:"KEEP_ALIVE" envDefault:"2m" doc:"how long a connection may wait for its next request. A load balancer in front must wait for less"`
+	Connections    int             `env:"MAX_CONNECTIONS" envDefault:"20000" doc:"how many connections of clients there may be at once. Above it the answer is 503"`
+	PerAddress     int             `env:"ADDRESS_CONNECTIONS" doc:"how many of them one client address may have (for IPv6, a network of 64 bits). Above it the answer is 429. HOLDPOINT_TRUSTED_PEERS have no such bound"`
+
+	tls *certificates.Set // Check opens it; nil if no file is named
+}
+
+// Check returns what is wrong with the settings, and reads the files of TLS.
+func (s *Settings) Check() (errs []error) {
+	if err := s.Listen.Check(); err != nil {
+		errs = append(errs, variables.At("LISTEN", err))
+	}
+	for _, of := range []struct {
+		name string
+		time time.Duration
+	}{{"HEADER_TIMEOUT", s.HeaderTimeout}, {"KEEP_ALIVE", s.KeepAlive}} {
+		if of.time < time.Second {
+			errs = append(errs, variables.Atf(of.name, "want at least 1s"))
+		}
+	}
+	if s.MaxHeaderBytes < 4<<10 || s.MaxHeaderBytes > 16<<20 {
+		errs = append(errs, variables.Atf("MAX_HEADER_BYTES", "want 4KiB to 16MiB"))
+	}
+	if s.ClientCAFile != "" && s.CertFile == "" && s.KeyFile == "" {
+		return append(errs, variables.Atf("TLS_CLIENT_CA_FILE", "clients show certificates by TLS only, set HOLDPOINT_TLS_CERT_FILE and HOLDPOINT_TLS_KEY_FILE too"))
+	}
+	var err error
+	s.tls, err = certificates.OpenNamed(certificates.Files{Cert: s.CertFile, Key: s.KeyFile, CA: s.ClientCAFile}, "HOLDPOINT_", "TLS_CERT_FILE", "TLS_KEY_FILE", "TLS_CLIENT_CA_FILE")
+	return append(errs, variables.Split(err)...)
+}
+
+// TLS returns the certificates of the listener, or nil if it has none.
+func (s *Settings) TLS() *certificates.Set { return s.tls }
+
+const (
+	// streamsPerConnection is how many requests of one connection of HTTP/2 run at once. It is
+	// net/http's default, and bounds what one connection may cost.
+	streamsPerConnection = 250
+	// pingAfter and pingTimeout end a connection of HTTP/2 whose client has gone without a word.
+	pingAfter, pingTimeout = 30 * time.Second, 15 * time.Second
+)
+
+// Before has server serve l by the limits of the settings, and by their TLS. exempt are addresses
+// whose connections are bounded in total only.
+func (s *Settings) Before(server *http.Server, l net.Listener, exempt func(netip.Addr) bool, logger *slog.Logger) net.Listener {
+	server.ReadHeaderTimeout, server.IdleTimeout, server.MaxHeaderBytes = s.HeaderTimeout, s.KeepAlive, int(s.MaxHeaderBytes)
+	server.Protocols = new(http.Protocols)
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetHTTP2(s.tls != nil)
+	server.Protocols.SetUnencryptedHTTP2(s.H2C)
+	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: streamsPerConnection, SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
+	Attach(server)
+	var secure *tls.Config
+	if s.tls != nil {
+		secure = s.tls.Server("h2", "http/1.1")
+	}
+	return Listen(l, Options{
+		TLS: secure, HeaderTimeout: s.HeaderTimeout, Connections: s.Connections, PerAddress: s.PerAddress, Exempt: exempt,
+		Full: seldom(func(status int) {
+			name := "MAX_CONNECTIONS"
+			if status == http.StatusTooManyRequests {
+				name = "ADDRESS_CONNECTIONS"
+			}
+			logger.Warn("connections are refused: there are too many, said once a minute", "variable", "HOLDPOINT_"+name, "status", status)
+		}),
+		Failed: func(remote net.Addr, err error) {
+			logger.Debug("no TLS connection", "peer", remote.String(), "err", err)
+		},
+	})
+}
+
+// seldom returns a function that calls do for the same argument once a minute at most.
+func seldom(do func(int)) func(int) {
+	var mu sync.Mutex
+	last := map[int]time.Time{}
+	return func(n int) {
+		mu.Lock()
+		again := last[n].IsZero() || time.Since(last[n]) >= time.Minute
+		if again {
+			last[n] = time.Now()
+		}
+		mu.Unlock()
+		if again {
+			do(n)
+		}
+	}
+}

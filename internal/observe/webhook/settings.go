@@ -1,0 +1,147 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"holdpoint/internal/event"
+	"holdpoint/internal/variables"
+	"holdpoint/store"
+)
+
+// Settings are the variables of the webhook.
+type Settings struct {
+	URL          variables.Secret `env:"WEBHOOK_URL" doc:"address that is told of questions and of what becomes of them, by POST (docs/webhook.md). https only, and to a public address, unless WEBHOOK_PRIVATE says otherwise. No proxy of the environment is used"`
+	Events       eventKinds       `env:"WEBHOOK_EVENTS" doc:"which events are sent: event,event. Without it those that say that a question was asked and how it ended. There are resume.claimed and resume.released too"`
+	Content      bool             `env:"WEBHOOK_CONTENT" envDefault:"false" doc:"send the questions' messages, the arguments of their calls and the answers as well. They may end on lock screens"`
+	TemplateFile string           `env:"WEBHOOK_TEMPLATE_FILE" doc:"file with a Go template that makes the body, such as those in deploy/webhook"`
+	Secret       variables.Secret `env:"WEBHOOK_SECRET" doc:"secret that events are signed with (Standard Webhooks): whsec_ and base64. Several with commas sign each event several times, to change one"`
+	Private      bool             `env:"WEBHOOK_PRIVATE" envDefault:"false" doc:"let the webhook go to a private address or loopback, and by http. Link-local addresses, such as those of a cloud's metadata, stay refused"`
+
+	url      *url.URL // Check sets these
+	secrets  []string
+	template *Template
+}
+
+// eventKinds is HOLDPOINT_WEBHOOK_EVENTS.
+type eventKinds []event.Kind
+
+// UnmarshalText reads a list with commas or semicolons.
+func (k *eventKinds) UnmarshalText(text []byte) error {
+	*k = nil
+	for _, one := range strings.FieldsFunc(string(text), func(c rune) bool { return strings.ContainsRune(";, \t\n", c) }) {
+		if !slices.Contains(Kinds(), event.Kind(one)) {
+			return fmt.Errorf("there is no such event, want some of %s", join(Kinds(), ", "))
+		}
+		*k = append(*k, event.Kind(one))
+	}
+	return nil
+}
+
+// String is the form that is read.
+func (k eventKinds) String() string { return join(k, ",") }
+
+func join(kinds []event.Kind, with string) string {
+	var all []string
+	for _, kind := range kinds {
+		all = append(all, string(kind))
+	}
+	return strings.Join(all, with)
+}
+
+// IsSet reports whether there is a webhook.
+func (s *Settings) IsSet() bool { return s.URL.IsSet() }
+
+// Check returns what is wrong with the settings, and reads their files.
+func (s *Settings) Check() (errs []error) {
+	if !s.IsSet() {
+		for _, of := range []struct {
+			name string
+			set  bool
+		}{
+			{"WEBHOOK_EVENTS", s.Events != nil}, {"WEBHOOK_CONTENT", s.Content}, {"WEBHOOK_TEMPLATE_FILE", s.TemplateFile != ""},
+			{"WEBHOOK_SECRET", s.Secret.InVariable()}, {"WEBHOOK_SECRET_FILE", s.Secret.File != ""}, {"WEBHOOK_PRIVATE", s.Private},
+		} {
+			if of.set {
+				errs = append(errs, variables.At(of.name, errors.New("there is no webhook, want HOLDPOINT_WEBHOOK_URL set as well")))
+			}
+		}
+		return errs
+	}
+	address, err := s.URL.Read("WEBHOOK_URL")
+	if err != nil {
+		errs = append(errs, err)
+	} else if s.url, err = ParseURL(address, s.Private); err != nil {
+		errs = append(errs, variables.At(s.URL.Blame("WEBHOOK_URL"), err))
+	}
+	secrets, err := s.Secret.Read("WEBHOOK_SECRET")
+	if err != nil {
+		errs = append(errs, err)
+	}
+	s.secrets = strings.FieldsFunc(secrets, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
+	if _, err := New(Options{URL: s.url, Secrets: s.secrets}); err != nil {
+		errs = append(errs, variables.At("WEBHOOK_SECRET", err))
+	}
+	if s.TemplateFile != "" {
+		text, err := os.ReadFile(s.TemplateFile)
+		if err == nil {
+			s.template, err = ParseTemplate(string(text))
+		}
+		if err != nil {
+			errs = append(errs, variables.At("WEBHOOK_TEMPLATE_FILE", err))
+		}
+	}
+	return errs
+}
+
+// Maker returns what makes notices of events, or nil if there is no webhook. names and desk are as
+// in Maker.
+func (s *Settings) Maker(names bool, desk *url.URL) *Maker {
+	if !s.IsSet() {
+		return nil
+	}
+	return &Maker{Kinds: s.Events, Content: s.Content, Names: names, Desk: desk}
+}
+
+// A Part sends what the records of a store hold for the webhook, from Start to Stop.
+type Part struct {
+	*Sender
+	store     store.Store
+	end, done chan struct{}
+}
+
+// New makes the sender of a store, or returns nil if there is no webhook. tried is told of each
+// try.
+func (s *Settings) New(kept store.Store, tried func(result string, waited time.Duration), logger *slog.Logger) (*Part, error) {
+	if !s.IsSet() {
+		return nil, nil
+	}
+	if s.secrets == nil {
+		logger.Warn("the webhook is not signed: its receiver cannot tell who sends", "variable", "HOLDPOINT_WEBHOOK_SECRET")
+	}
+	sender, err := New(Options{URL: s.url, Secrets: s.secrets, Template: s.template, Private: s.Private, Logger: logger, Tried: tried})
+	if err != nil {
+		return nil, err
+	}
+	return &Part{Sender: sender, store: kept, end: make(chan struct{}), done: make(chan struct{})}, nil
+}
+
+// Start sends from now on.
+func (p *Part) Start() {
+	go func() {
+		defer close(p.done)
+		p.Run(p.store, p.end)
+	}()
+}
+
+// Stop begins no further try, and waits for those that are under way.
+func (p *Part) Stop() {
+	close(p.end)
+	<-p.done
+}

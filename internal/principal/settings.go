@@ -1,0 +1,232 @@
+package principal
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"holdpoint/internal/edge/headers"
+	"holdpoint/internal/variables"
+)
+
+// Settings are the variables that say who asks.
+type Settings struct {
+	TenantHeader    string           `env:"TENANT_HEADER" doc:"header that names the tenant. Threads of two tenants are two threads, whatever their ids (docs/principals.md)"`
+	PrincipalHeader string           `env:"PRINCIPAL_HEADER" short:"header that names the user, set by a proxy in front" doc:"header that names the user, set by a proxy in front. A thread belongs to the user of its first run, and nobody else gets through (docs/principals.md)"`
+	TrustedPeers    Peers            `env:"TRUSTED_PEERS" short:"networks of that proxy, such as 10.0.0.0/8" doc:"networks of the proxy that sets these headers: network;network, such as 10.0.0.0/8. From everybody else they are refused"`
+	JWTIssuer       string           `env:"JWT_ISSUER" doc:"issuer (iss) of the bearer tokens that name the user, in place of a header. A request without a valid token is refused"`
+	JWTAudience     string           `env:"JWT_AUDIENCE" doc:"audience (aud) that a token must be for"`
+	JWKSURL         KeysURL          `env:"JWT_JWKS_URL" doc:"address of the issuer's keys, a JWK set"`
+	JWTClaim        string           `env:"JWT_CLAIM" envDefault:"sub" doc:"claim of the token whose text is the user"`
+	Key             variables.Secret `env:"PRINCIPAL_KEY" short:"secret key for the hash of the user in records" doc:"secret keys of at least 32 characters, newest first: key,key. Records name their owner by a hash under them. Required with a user" file:"file with these keys instead, a line each. It is read at start and on HUP"`
+	ThreadNamespace string           `env:"THREAD_NAMESPACE" envDefault:"none" values:"none|principal" doc:"principal: the backend gets a hash of tenant, user and thread as thread id, so that a thread of another user is another thread (docs/principals.md)"`
+	Show            Shown            `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit, the log and the desk name the user: by the keyed hash that the records have, by the name, which the records then have too, or not at all"`
+
+	keys Ring // Check reads them
+}
+
+// UnmarshalText reads the form of ParsePeers.
+func (p *Peers) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePeers(string(text))
+	return err
+}
+
+// A KeysURL is the address of an issuer's keys.
+type KeysURL struct{ *url.URL }
+
+// UnmarshalText reads the address.
+func (k *KeysURL) UnmarshalText(text []byte) error {
+	u, err := url.Parse(string(text))
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("not an address, want something like https://id.example.com/jwks.json")
+	case u.User != nil:
+		return errors.New("user and password do not belong here: the keys of an issuer are public")
+	}
+	k.URL = u
+	return nil
+}
+
+// String is the address as logs may hold it.
+func (k KeysURL) String() string { return variables.ShownURL(k.URL) }
+
+// InTheClear reports whether the keys come over a network by plain HTTP.
+func (k KeysURL) InTheClear() bool {
+	if k.URL == nil || k.Scheme != "http" {
+		return false
+	}
+	host := k.Hostname()
+	return host != "localhost" && !net.ParseIP(host).IsLoopback()
+}
+
+// ownThreads is the HOLDPOINT_THREAD_NAMESPACE that gives each principal threads of his own.
+const ownThreads = "principal"
+
+// HasPrincipal reports whether requests have a principal.
+func (s *Settings) HasPrincipal() bool { return s.PrincipalHeader != "" || s.JWKSURL.URL != nil }
+
+// Headers returns how many headers say who asks.
+func (s *Settings) Headers() (n int) {
+	for _, name := range []string{s.PrincipalHeader, s.TenantHeader} {
+		if name != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// OwnThreads reports whether each principal has threads of his own at the backend.
+func (s *Settings) OwnThreads() bool { return s.ThreadNamespace == ownThreads }
+
+// Keys returns the keys that name the owners of records.
+func (s *Settings) Keys() Ring { return s.keys }
+
+// Check returns what is wrong with the settings, and reads the keys.
+func (s *Settings) Check() (errs []error) {
+	for _, h := range [][2]string{{"PRINCIPAL_HEADER", s.PrincipalHeader}, {"TENANT_HEADER", s.TenantHeader}} {
+		if h[1] == "" {
+			continue
+		}
+		if err := CheckHeader(h[1]); err != nil {
+			errs = append(errs, variables.At(h[0], err))
+		}
+	}
+	switch {
+	case s.Headers() > 0 && len(s.TrustedPeers) == 0:
+		errs = append(errs, errors.New("HOLDPOINT_TRUSTED_PEERS is not set, and no header is believed without it, want the networks of the proxy that sets them, such as 10.0.0.0/8"))
+	case s.Headers() == 2 && strings.EqualFold(s.PrincipalHeader, s.TenantHeader):
+		errs = append(errs, variables.Atf("TENANT_HEADER", "it is HOLDPOINT_PRINCIPAL_HEADER too, want another one"))
+	}
+	errs = append(errs, s.checkTokens()...)
+	if s.OwnThreads() && !s.HasPrincipal() {
+		errs = append(errs, variables.Atf("THREAD_NAMESPACE", "there is no principal, set HOLDPOINT_PRINCIPAL_HEADER or HOLDPOINT_JWT_ISSUER"))
+	}
+	keys, err := s.readKeys()
+	if err != nil {
+		errs = append(errs, err)
+	}
+	s.keys = keys
+	return errs
+}
+
+// checkTokens judges HOLDPOINT_JWT_*. They are set together.
+func (s *Settings) checkTokens() []error {
+	set := map[string]bool{"JWT_ISSUER": s.JWTIssuer != "", "JWT_AUDIENCE": s.JWTAudience != "", "JWT_JWKS_URL": s.JWKSURL.URL != nil}
+	var names, lacking []string
+	for name, is := range set {
+		if names = append(names, "HOLDPOINT_"+name); !is {
+			lacking = append(lacking, "HOLDPOINT_"+name)
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(lacking)
+	switch {
+	case len(lacking) == len(set):
+		return nil
+	case s.PrincipalHeader != "":
+		return []error{variables.Atf("PRINCIPAL_HEADER", "HOLDPOINT_JWT_ISSUER is set too, and a request has one principal: leave one of them out")}
+	case len(lacking) > 0:
+		return []error{fmt.Errorf("%s: not set, and %s are set together", strings.Join(lacking, ", "), strings.Join(names, ", "))}
+	}
+	return nil
+}
+
+// readKeys reads the ring from its variable or its file.
+func (s *Settings) readKeys() (Ring, error) {
+	const variable = "PRINCIPAL_KEY"
+	if !s.Key.IsSet() {
+		if s.HasPrincipal() {
+			return nil, errors.New("HOLDPOINT_PRINCIPAL_KEY is not set, and threads of principals need it: records name their owner by a hash under this key (or HOLDPOINT_PRINCIPAL_KEY_FILE). Make one with openssl rand -hex 32")
+		}
+		return nil, nil
+	}
+	text, err := s.Key.Read(variable)
+	if err != nil {
+		return nil, err
+	}
+	ring, err := ParseRing(text)
+	switch {
+	case err != nil:
+		return nil, variables.At(s.Key.Blame(variable), err)
+	case !s.HasPrincipal():
+		return nil, variables.Atf(s.Key.Blame(variable), "there is no principal, set HOLDPOINT_PRINCIPAL_HEADER or HOLDPOINT_JWT_ISSUER, or leave it out")
+	}
+	return ring, nil
+}
+
+// CheckHeader says what is wrong with the name of a header that says who asks.
+func CheckHeader(name string) error {
+	canonical := http.CanonicalHeaderKey(name)
+	switch why := headers.Refusal(name); {
+	case !headers.IsName(name):
+		return errors.New("not the name of a header, want one such as X-Forwarded-User")
+	case why != "":
+		return errors.New("it cannot say who asks: " + why)
+	case canonical == "Authorization" || canonical == "Cookie":
+		return errors.New("it holds a secret that changes, and no name: want a header that your proxy sets, or HOLDPOINT_JWT_ISSUER")
+	case strings.HasPrefix(canonical, "X-Forwarded-For") || canonical == "Forwarded" || canonical == "Origin":
+		return errors.New("its sender can write anything there")
+	}
+	return nil
+}
+
+// New makes the gate, or returns nil if nobody is asked who he is.
+func (s *Settings) New(logger *slog.Logger) *Gate {
+	if !s.HasPrincipal() && s.TenantHeader == "" {
+		return nil
+	}
+	o := Options{
+		Peers: s.TrustedPeers, TenantHeader: s.TenantHeader, PrincipalHeader: s.PrincipalHeader,
+		Keys: s.keys, OwnThreads: s.OwnThreads(),
+	}
+	if s.JWKSURL.URL != nil {
+		o.Tokens = NewTokens(TokenOptions{
+			Issuer: s.JWTIssuer, Audience: s.JWTAudience, Claim: s.JWTClaim, KeysURL: s.JWKSURL.URL,
+			Fetched: Fetched(logger, "HOLDPOINT_JWT_JWKS_URL"),
+		})
+	}
+	gate := New(o)
+	gate.settings = s
+	return gate
+}
+
+// Reload reads the keys of the settings' file again.
+func (g *Gate) Reload() error {
+	keys, err := g.settings.readKeys()
+	if err != nil {
+		return err
+	}
+	g.SetKeys(keys)
+	return nil
+}
+
+// Fetched returns what logs how a fetch of an issuer's keys has ended. variable names their
+// address.
+func Fetched(logger *slog.Logger, variable string) func(skipped []string, err error) {
+	var mu sync.Mutex
+	said := ""
+	// The keys are fetched every few minutes: what is skipped is told when it changes.
+	isNew := func(skipped []string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		before := said
+		said = strings.Join(skipped, "; ")
+		return said != "" && said != before
+	}
+	return func(skipped []string, err error) {
+		if isNew(skipped) {
+			logger.Warn("keys of the issuer's set are skipped: tokens signed with them are refused", "variable", variable, "skipped", skipped)
+		}
+		if err != nil {
+			logger.Warn("the keys of the issuer could not be fetched: tokens signed with a key that is not known yet are refused", "variable", variable, "err", err)
+			return
+		}
+		logger.Debug("the keys of the issuer were fetched", "variable", variable)
+	}
+}

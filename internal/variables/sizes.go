@@ -1,0 +1,102 @@
+package variables
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// A Size is a number of bytes, written as such or with a unit: 16777216, 16MiB, 8MB, 4Mi.
+type Size int64
+
+// units of a size. If a unit ends in another one, it stands before that. Kubernetes writes Ki, Mi
+// and Gi.
+var units = []struct {
+	name  string
+	bytes int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+	{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30},
+	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+	{"B", 1},
+}
+
+// largestSize bounds a size so that it fits an int everywhere.
+const largestSize = math.MaxInt32
+
+// UnmarshalText reads a size. It takes no zero, because somebody would switch a bound off and
+// forget it.
+func (s *Size) UnmarshalText(text []byte) error {
+	number, factor := string(text), int64(1)
+	for _, u := range units {
+		if n, ok := strings.CutSuffix(number, u.name); ok {
+			number, factor = strings.TrimRight(n, " "), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		return errors.New("not a size, want whole bytes or a unit such as 16MiB or 8MB")
+	case err == nil && n < 1:
+		return errors.New("must be at least 1 byte")
+	case err != nil || n > largestSize/factor:
+		return fmt.Errorf("must be at most %d bytes", largestSize)
+	}
+	*s = Size(n * factor)
+	return nil
+}
+
+// String is the size in the largest unit that divides it.
+func (s Size) String() string {
+	for _, u := range []int{2, 1, 0} {
+		if b := units[u].bytes; s != 0 && int64(s)%b == 0 {
+			return strconv.FormatInt(int64(s)/b, 10) + units[u].name
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// A Percent is a share of something in hundredths, 1% to 100%.
+type Percent int
+
+// UnmarshalText reads a percent.
+func (p *Percent) UnmarshalText(text []byte) error {
+	number, ok := strings.CutSuffix(string(text), "%")
+	n, err := strconv.Atoi(strings.TrimRight(number, " "))
+	if !ok || err != nil || n < 1 || n > 100 {
+		return errors.New("not a share, want 1% to 100%")
+	}
+	*p = Percent(n)
+	return nil
+}
+
+// String is the form that is read.
+func (p Percent) String() string { return strconv.Itoa(int(p)) + "%" }
+
+// Share returns the number. All of it is 0, which means no bound.
+func (p Percent) Share() int { return int(p) % 100 }
+
+// ShownURL returns an address as logs may hold it: user info and the values of the query are cut.
+func ShownURL(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	c := *u
+	if c.User != nil {
+		c.User = url.User("xxxxx")
+	}
+	if c.RawQuery != "" {
+		pairs := strings.Split(c.RawQuery, "&")
+		for i, p := range pairs {
+			if name, _, ok := strings.Cut(p, "="); ok {
+				pairs[i] = name + "=xxxxx"
+			}
+		}
+		c.RawQuery = strings.Join(pairs, "&")
+	}
+	return c.String()
+}

@@ -1,0 +1,411 @@
+// Package stores lists the stores that Holdpoint can keep its questions in, and opens the one that
+// the settings name.
+//
+// It does not know what a record means, nor who asks. An engine does not know this package.
+package stores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"holdpoint/internal/variables"
+	"holdpoint/store"
+	"holdpoint/store/bolt"
+	"holdpoint/store/engine"
+	"holdpoint/store/memory"
+	"holdpoint/store/postgres"
+	"holdpoint/store/redis"
+)
+
+// Settings are the variables of the store.
+type Settings struct {
+	Address        Address          `env:"STORE" envDefault:"memory://" short:"where open questions are kept: memory, a file, Redis or PostgreSQL" doc:"where pauses are kept (docs/state.md). memory:// loses them on a restart. bolt:///var/lib/holdpoint/state.db is a file for one process. postgres://user@host/database and redis://host:6379 are for several, also rediss://, redis+sentinel:// and redis+cluster://"`
+	Password       variables.Secret `env:"STORE_PASSWORD" doc:"password of HOLDPOINT_STORE, so that its address need not hold one" file:"file with that password. It is read at start and on HUP"`
+	Replicas       int              `env:"STORE_REPLICAS" doc:"how many replicas of Redis must have a question, or the claim of an answer, before it counts. Without them it fails"`
+	Entries        int              `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads may wait for an answer. Above it a new question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those up first. The other stores are counted every 5s, so that several replicas can go a little over it"`
+	Bytes          variables.Size   `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much memory:// holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
+	RecordBytes    variables.Size   `env:"STORE_RECORD_BYTES" envDefault:"1MiB" doc:"how large the record of one thread may be, roughly counted. Above it the messages and the state for replays are left out, and never the pause"`
+	Keys           variables.Secret `env:"STORE_KEYS" doc:"keys that records are sealed with, the newest first: id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records be read that are not sealed" file:"file with the value of STORE_KEYS. It is read at start and on HUP"`
+	PauseRetention time.Duration    `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause is kept that nobody answers"`
+	ReplayTTL      time.Duration    `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers get the same result again"`
+
+	ring engine.Ring // of Keys; Check reads it
+}
+
+// inMemory is the default address.
+const inMemory = "memory://"
+
+// An Address is HOLDPOINT_STORE. It may hold a password.
+type Address struct{ text string }
+
+// UnmarshalText takes any text. Check says what is wrong with it, without the password.
+func (a *Address) UnmarshalText(text []byte) error {
+	a.text = string(text)
+	return nil
+}
+
+// String is the address as a log may hold it.
+func (a Address) String() string {
+	u, err := url.Parse(a.text)
+	if err != nil {
+		scheme, _, _ := strings.Cut(a.text, "://")
+		return scheme + "://(not an address)"
+	}
+	values, cut := u.Query(), false
+	for name := range values {
+		if strings.Contains(strings.ToLower(name), "password") {
+			values.Set(name, "xxxxx")
+			cut = true
+		}
+	}
+	if cut {
+		u.RawQuery = values.Encode()
+	}
+	if u.User != nil {
+		u.User, cut = url.User(u.User.Username()), true
+	}
+	if cut {
+		return u.String()
+	}
+	return a.text
+}
+
+// Scheme returns the kind of store.
+func (a Address) Scheme() string {
+	scheme, _, _ := strings.Cut(a.text, "://")
+	return scheme
+}
+
+// InMemory reports whether the store is in the memory of this process.
+func (s *Settings) InMemory() bool { return s.Address.Scheme() == "memory" }
+
+// IsKnown reports whether there is a store of that kind.
+func (s *Settings) IsKnown() bool {
+	_, _, err := s.kind()
+	return err == nil
+}
+
+// IsRemote reports whether several processes can share the store.
+func (s *Settings) IsRemote() bool {
+	k, _, err := s.kind()
+	return err == nil && k.remote
+}
+
+// MayLose reports whether the store is a Redis that may fail over to a replica that is behind.
+func (s *Settings) MayLose() bool {
+	return slices.Contains(redis.Schemes, s.Address.Scheme()) && s.Replicas == 0
+}
+
+// Ring returns the keys that records are sealed with.
+func (s *Settings) Ring() engine.Ring { return s.ring }
+
+// A kind is a kind of store, by the schemes of its addresses.
+type kind struct {
+	schemes []string
+	example string
+	// check judges the address without asking anybody.
+	check func(s *Settings, address *url.URL) error
+	open  func(s *Settings, address *url.URL, o Options) (*Store, error)
+	// remote says that several processes can share it.
+	remote bool
+}
+
+// kinds are all kinds of store.
+func kinds() []kind {
+	return []kind{
+		{schemes: []string{"memory"}, example: inMemory, check: checkMemory, open: openMemory},
+		{schemes: []string{"bolt"}, example: "bolt:///var/lib/holdpoint/state.db", check: checkBolt, open: openBolt},
+		{schemes: redis.Schemes, example: "redis://redis.internal:6379", check: checkRedis, open: openRedis, remote: true},
+		{schemes: []string{"postgres", "postgresql"}, example: "postgres://user@host/database", check: checkPostgres, open: openPostgres, remote: true},
+	}
+}
+
+// kind finds the kind of HOLDPOINT_STORE.
+func (s *Settings) kind() (kind, *url.URL, error) {
+	var examples []string
+	for _, k := range kinds() {
+		for _, scheme := range k.schemes {
+			if scheme != s.Address.Scheme() || !strings.Contains(s.Address.text, "://") {
+				continue
+			}
+			u, err := url.Parse(s.Address.text)
+			if err != nil { // its text would hold the password
+				return k, nil, fmt.Errorf("not an address, want one such as %s", k.example)
+			}
+			return k, u, nil
+		}
+		examples = append(examples, k.example)
+	}
+	return kind{}, nil, fmt.Errorf("no such store, want one such as %s", strings.Join(examples, ", "))
+}
+
+// Check returns what is wrong with the settings, and reads the keys.
+func (s *Settings) Check() (errs []error) {
+	wrong := func(name string, err error) { errs = append(errs, variables.At(name, err)) }
+	if s.PauseRetention == 0 {
+		wrong("PAUSE_RETENTION", errors.New("want more than 0, such as 720h"))
+	}
+	if s.ReplayTTL == 0 {
+		wrong("REPLAY_TTL", errors.New("want more than 0, such as 24h"))
+	}
+	k, address, err := s.kind()
+	if err == nil {
+		err = k.check(s, address)
+	}
+	if err != nil {
+		wrong("STORE", err)
+	}
+	if s.Password.IsSet() && err == nil && !k.remote {
+		wrong(s.Password.Blame("STORE_PASSWORD"), fmt.Errorf("%s takes no password, want it unset, or another HOLDPOINT_STORE", s.Address.Scheme()))
+	}
+	text, err := s.Keys.Read("STORE_KEYS")
+	if err != nil {
+		return append(errs, err)
+	}
+	if s.Replicas > 0 && !slices.Contains(redis.Schemes, s.Address.Scheme()) {
+		wrong("STORE_REPLICAS", errors.New("it is for Redis. PostgreSQL waits for what its synchronous_standby_names says, and the other stores have no replicas"))
+	}
+	if s.ring, err = engine.ParseRing(text); err != nil {
+		wrong("STORE_KEYS", err)
+	} else if text != "" && s.InMemory() {
+		wrong("STORE_KEYS", errors.New("the store in memory seals nothing, want it unset, or another HOLDPOINT_STORE"))
+	}
+	return errs
+}
+
+// Options are what a store is given by the rest of the program.
+type Options struct {
+	Share        int           // of a store in memory, for one client address, in hundredths; 0: no bound
+	LongestLease time.Duration // the longest that a caller gives
+	Ended        func(store.Key, *store.Result)
+	Notices      func(store.Key, *store.Result) []store.Notice
+	NoticesLost  func(int)
+	Evicted      func(what string)
+	Logger       *slog.Logger
+}
+
+// A Store is an open store.
+type Store struct {
+	store.Store
+	settings *Settings
+	logger   *slog.Logger
+	stop     func() error
+	// setKeys and renew are for Reload: records are sealed with other keys, and new connections log
+	// in with what the files say now. nil where there is nothing of the kind.
+	setKeys func(engine.Ring)
+	renew   func() error
+	// forgets reports whether the store may lose what counted, and keep what was before it; nil:
+	// never.
+	forgets func(context.Context) bool
+}
+
+// New opens the store of the settings, and logs which it is and what it loses.
+func (s *Settings) New(o Options) (*Store, error) {
+	k, address, err := s.kind()
+	if err != nil {
+		return nil, err
+	}
+	open, err := k.open(s, address, o)
+	if err != nil {
+		return nil, err
+	}
+	open.settings, open.logger = s, o.Logger
+	if !s.InMemory() {
+		o.Logger.Info("store", "store", s.Address.String(), "sealed", s.ring.Seals())
+	}
+	s.LogStart(o.Logger)
+	return open, nil
+}
+
+// LogStart warns of what follows from the settings.
+func (s *Settings) LogStart(logger *slog.Logger) {
+	if s.InMemory() {
+		logger.Warn("the store is in memory: a restart loses open pauses, and their threads go on only with a new message. No other replica knows them")
+	}
+	if s.IsRemote() && !s.ring.Seals() {
+		logger.Warn("records are not sealed: who can read the store can read questions, arguments and messages", "variable", "HOLDPOINT_STORE_KEYS")
+	}
+}
+
+// Forgets reports whether the store may lose that an answer was sent, and keep what was decided.
+// It may ask the store.
+func (s *Store) Forgets() bool {
+	return s.settings.MayLose() || s.forgets != nil && s.forgets(context.Background())
+}
+
+// Stop closes the store.
+func (s *Store) Stop() {
+	if err := s.stop(); err != nil {
+		s.logger.Error("the store did not close well", "err", err)
+	}
+}
+
+// ReloadKeys reads the keys of their file again. It is nil if no file is named.
+func (s *Store) ReloadKeys() func() error {
+	if s.settings.Keys.File == "" || s.setKeys == nil {
+		return nil
+	}
+	return func() error {
+		ring, err := s.settings.ReadRing()
+		if err == nil {
+			s.setKeys(ring)
+		}
+		return err
+	}
+}
+
+// ReloadLogin reads the password again, with which new connections log in. It is nil for a store
+// without connections.
+func (s *Store) ReloadLogin() func() error { return s.renew }
+
+// ReadRing reads the keys anew.
+func (s *Settings) ReadRing() (engine.Ring, error) {
+	text, err := s.Keys.Read("STORE_KEYS")
+	if err != nil {
+		return engine.Ring{}, err
+	}
+	return engine.ParseRing(text)
+}
+
+func (s *Settings) engineOptions(o Options) engine.Options {
+	return engine.Options{
+		ReplayTTL: s.ReplayTTL, PauseRetention: s.PauseRetention, LongestLease: o.LongestLease, RecordBytes: int(s.RecordBytes),
+		Entries: s.Entries, Keys: s.ring, Logger: o.Logger, Ended: o.Ended, Notices: o.Notices, NoticesLost: o.NoticesLost,
+	}
+}
+
+func checkMemory(s *Settings, _ *url.URL) error {
+	if s.Address.text != inMemory {
+		return fmt.Errorf("the store in memory takes no more than %s", inMemory)
+	}
+	return nil
+}
+
+func openMemory(s *Settings, _ *url.URL, o Options) (*Store, error) {
+	return &Store{Store: memory.New(memory.Options{
+		Entries: s.Entries, Bytes: int(s.Bytes), Share: o.Share, RecordBytes: int(s.RecordBytes),
+		ReplayTTL: s.ReplayTTL, PauseRetention: s.PauseRetention, Ended: o.Ended, Evicted: o.Evicted,
+		Notices: o.Notices, NoticesLost: o.NoticesLost,
+	}), stop: func() error { return nil }}, nil
+}
+
+func checkBolt(_ *Settings, address *url.URL) error {
+	switch {
+	case address.Host != "" || address.Opaque != "":
+		return errors.New("want the file's whole path behind three slashes, such as bolt:///var/lib/holdpoint/state.db")
+	case address.RawQuery != "" || address.Fragment != "" || address.User != nil:
+		return errors.New("want a path and nothing else, such as bolt:///var/lib/holdpoint/state.db")
+	case address.Path == "" || strings.HasSuffix(address.Path, "/"):
+		return errors.New("want the path of a file, such as bolt:///var/lib/holdpoint/state.db")
+	}
+	return nil
+}
+
+func openBolt(s *Settings, address *url.URL, o Options) (*Store, error) {
+	b, err := bolt.Open(filepath.FromSlash(address.Path), bolt.Options{Options: s.engineOptions(o)})
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: b, stop: b.Stop, setKeys: b.SetKeys}, nil
+}
+
+// password returns that of HOLDPOINT_STORE_PASSWORD. inAddress says that HOLDPOINT_STORE has one.
+func (s *Settings) password(inAddress bool) (string, error) {
+	password, err := s.Password.Read("STORE_PASSWORD")
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("HOLDPOINT_STORE_PASSWORD_FILE: %w", errors.Unwrap(err))
+	case password != "" && inAddress:
+		return "", fmt.Errorf("there is a password in it, and one in HOLDPOINT_%s, want one of them", s.Password.Blame("STORE_PASSWORD"))
+	}
+	return password, nil
+}
+
+// redisAddress reads the address with the password, wherever that is.
+func (s *Settings) redisAddress(address *url.URL) (redis.Address, error) {
+	_, has := address.User.Password()
+	password, err := s.password(has)
+	if err != nil {
+		return redis.Address{}, err
+	}
+	with := *address
+	if password != "" {
+		with.User = url.UserPassword(address.User.Username(), password)
+	}
+	return redis.Parse(&with)
+}
+
+func checkRedis(s *Settings, address *url.URL) error {
+	_, err := s.redisAddress(address)
+	return err
+}
+
+func openRedis(s *Settings, address *url.URL, o Options) (*Store, error) {
+	a, err := s.redisAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	r, err := redis.Open(context.Background(), a, redis.Options{Options: s.engineOptions(o), Replicas: s.Replicas})
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: r, stop: r.Stop, setKeys: r.SetKeys, renew: func() error {
+		fresh, err := s.redisAddress(address)
+		if err != nil {
+			return err
+		}
+		return r.Login(context.Background(), fresh)
+	}}, nil
+}
+
+// postgresConfig reads the address with the password, wherever that is.
+func (s *Settings) postgresConfig(address *url.URL) (*postgres.Config, error) {
+	password, err := s.password(postgres.HasPassword(address))
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Parse(s.Address.text, password)
+}
+
+func checkPostgres(s *Settings, address *url.URL) error {
+	_, err := s.postgresConfig(address)
+	return err
+}
+
+func openPostgres(s *Settings, address *url.URL, o Options) (*Store, error) {
+	p, err := s.postgresConfig(address)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := postgres.Open(p, s.engineOptions(o))
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Store: opened, stop: opened.Stop, setKeys: opened.SetKeys, forgets: opened.Forgets, renew: func() error {
+		fresh, err := s.postgresConfig(address)
+		if err == nil {
+			p.Login(fresh)
+		}
+		return err
+	}}, nil
+}
+
+// Schema returns the SQL that makes the tables of a PostgreSQL store. Of the settings it takes the
+// schema with the tables. An empty address is that of no database.
+func (s *Settings) Schema(given bool) (string, error) {
+	if !given {
+		return postgres.Schema(nil), nil
+	}
+	p, err := postgres.Parse(s.Address.text, "")
+	if err != nil {
+		return "", err
+	}
+	return postgres.Schema(p), nil
+}
