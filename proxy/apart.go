@@ -33,11 +33,11 @@ func (b *body) idleWords() []byte {
 	b.apart.ended, b.apart.left = true, true
 	var events []agui.Event
 	if !b.started {
-		events = append(events, b.r.listener().Start())
+		events = append(events, b.client.listener().Start())
 	}
 	var made []byte
-	l := b.r.hearer()
-	for _, ev := range tell.Broken(&l, events, fault(b.r.life.ctx, errIdle).Event(), nil, tell.GoesOn) {
+	l := b.client.hearer()
+	for _, ev := range tell.Broken(&l, events, fault(b.life.ctx, errIdle).Event(), nil, tell.GoesOn) {
 		made = stream.AppendEvent(made, ev)
 	}
 	return made

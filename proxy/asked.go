@@ -13,11 +13,11 @@ import (
 
 // asAsked returns the messages of a resume with the calls that the pause asks about as the record
 // has them. It refuses a yes if nobody can say what it would run.
-func (r *run) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message) ([]agui.Message, *agui.RunError) {
+func (j *judge) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message) ([]agui.Message, *agui.RunError) {
 	copy(answers, history.Meanings(p, answers))
 	restored, refused := history.RestoreCalls(p, answers, list)
 	if len(restored.Calls) > 0 {
-		r.log.Warn("calls in the messages are not as they were asked about: the backend gets them as they were", "calls", len(restored.Calls), "call_ids", cutAll(restored.Calls))
+		j.log.Warn("calls in the messages are not as they were asked about: the backend gets them as they were", "calls", len(restored.Calls), "call_ids", cutAll(restored.Calls))
 	}
 	return restored.Messages, refused
 }
@@ -25,16 +25,16 @@ func (r *run) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message)
 // logUnclear logs answers that nobody can judge: the question has no schema, and the payload is
 // neither a clear yes nor a clear no. It goes to the backend as it came, and some backends take
 // anything for a yes.
-func (r *run) logUnclear(p *agui.Pause, answers []agui.Answer) {
+func (j *judge) logUnclear(p *agui.Pause, answers []agui.Answer) {
 	for n, a := range answers {
 		i := p.Interrupts[n]
 		if a.Status != agui.Resolved || i.Schema() != nil && !a.Own || a.Says != agui.Unclear || kit.Approves(a.Payload) {
 			continue
 		}
 		args := []any{"interrupt", agui.Cut(i.ID), "reason", agui.Cut(i.Reason())}
-		r.log.Debug("an answer to a question without a schema is neither a clear yes nor a clear no", args...)
-		r.h.once("unclear answer", func() {
-			r.log.Warn("an answer to a question without a schema is neither a clear yes nor a clear no: it goes to the backend as it came. This is logged once", args...)
+		j.log.Debug("an answer to a question without a schema is neither a clear yes nor a clear no", args...)
+		j.memory.once("unclear answer", func() {
+			j.log.Warn("an answer to a question without a schema is neither a clear yes nor a clear no: it goes to the backend as it came. This is logged once", args...)
 		})
 	}
 }

@@ -18,13 +18,13 @@ func BenchmarkPassedFrame(b *testing.B) {
 	frame := streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`)
 	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes, Dialect: &fakeDialect{}}}
 	r := loneRun(b.Context(), h, "/", &agui.RunInput{})
-	r.transcript = transcript.New(defaultTranscriptBytes, nil, nil)
+	r.client.transcript = transcript.New(defaultTranscriptBytes, nil, nil)
 	_, translation, err := (&fakeDialect{}).Begin(&translate.Request{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	r.exchange.Run = translation
-	body := newBody(r, io.NopCloser(&forever{frame: []byte(frame)}), translate.Unread)
+	body := bodyOver(r, io.NopCloser(&forever{frame: []byte(frame)}), translate.Unread)
 	body.started = true
 	b.SetBytes(int64(len(frame)))
 	b.ReportAllocs()
@@ -122,13 +122,13 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r := loneRun(b.Context(), h, "/", &in)
-		r.transcript = transcript.New(defaultTranscriptBytes, in.Messages, in.State)
-		_, translation, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript})
+		r.client.transcript = transcript.New(defaultTranscriptBytes, in.Messages, in.State)
+		_, translation, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: r.client.transcript})
 		if err != nil {
 			b.Fatal(err)
 		}
 		r.exchange.Run = translation
-		body := newBody(r, io.NopCloser(strings.NewReader(whole)), translate.Unread)
+		body := bodyOver(r, io.NopCloser(strings.NewReader(whole)), translate.Unread)
 		read := 0
 		for {
 			n, err := readFrom(body)
@@ -143,7 +143,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 		if read < len(whole)/10*9 {
 			b.Fatalf("%d of %d bytes", read, len(whole))
 		}
-		r.transcript.Drop() // as leave does
+		r.client.transcript.Drop() // as leave does
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*frames), "ns/frame")
 }

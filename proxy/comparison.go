@@ -33,17 +33,16 @@ type finding struct {
 }
 
 // compare returns the run with a comparison around it, or as it is if there is nothing to compare.
-func (r *run) compare(request *translate.Request, named translate.Run) translate.Run {
-	h := r.h
-	if h.opts.Recognizer == nil || h.foreign != nil || h.dialectProved.Load() || request.Pause.ID != "" {
+func (j *judge) compare(request *translate.Request, named translate.Run) translate.Run {
+	if j.opts.Recognizer == nil || j.opts.isForeign() || j.memory.dialectProved.Load() || request.Pause.ID != "" {
 		return named
 	}
 	plain := request.Plain()
-	other, err := beginOther(h.opts.Recognizer, plain)
+	other, err := beginOther(j.opts.Recognizer, plain)
 	if err != nil {
 		return named
 	}
-	return &comparison{Run: named, named: h.opts.Dialect.Name(), recognizer: h.opts.Recognizer, other: other}
+	return &comparison{Run: named, named: j.opts.Dialect.Name(), recognizer: j.opts.Recognizer, other: other}
 }
 
 func beginOther(recognizer translate.Dialect, request *translate.Request) (other translate.Run, err error) {
@@ -97,15 +96,15 @@ func (c *comparison) End(e translate.End) (translate.Result, error) {
 }
 
 // endRun ends the translation of an exchange, and keeps what it came to if it was a comparison.
-func endRun(h *Handler, log *slog.Logger, of translate.Run, e translate.End) (translate.Result, error) {
+func endRun(m *processMemory, log *slog.Logger, of translate.Run, e translate.End) (translate.Result, error) {
 	res, err := of.End(e)
 	c, compared := of.(*comparison)
 	switch {
 	case !compared:
 	case c.found.proven:
-		h.dialectProved.Store(true)
+		m.dialectProved.Store(true)
 	case c.found.another != "":
-		h.once("dialect", func() {
+		m.once("dialect", func() {
 			log.Warn(fmt.Sprintf("this backend asks in the dialect %s, and HOLDPOINT_DIALECT=%s names another", c.found.another, c.named),
 				"hint", "leave HOLDPOINT_DIALECT out: then Holdpoint finds the dialect by itself")
 		})

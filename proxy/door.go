@@ -56,22 +56,23 @@ func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who
 			return rec, err
 		}
 	}
-	r, err := h.ownRun(ownRequest(ctx), key, rec.Pause, shown)
+	own, err := h.ownRequest(ownHTTP(ctx), rec.Pause, shown)
 	if err != nil {
 		return rec, err
 	}
-	defer r.life.enterUnseen(ctx)()
-	defer func() { h.runIDs.leave(r.runID) }() // Begin enters it, and nothing is sent
-	r.ledger.SetContext(ctx)
-	r.ledger.Voice.Decider = who.Name
-	list, err := r.decisions(rec, who, words)
+	var j judge
+	h.initOwnJudge(&j, own, key, rec.Pause)
+	defer func() { h.memory.runIDs.leave(j.runID) }() // Begin enters it, and nothing is sent
+	j.setContext(ctx)
+	j.ledger.Voice.Decider = who.Name
+	list, err := j.decisions(rec, who, words)
 	if err != nil {
 		return rec, err
 	}
 	if err := ctx.Err(); err != nil {
 		return rec, err // nobody would be told that it stands
 	}
-	if err := r.ledger.Decide(rec.Pause, list); err != nil {
+	if err := j.ledger.Decide(rec.Pause, list); err != nil {
 		return rec, err
 	}
 	return thread.Load()
@@ -129,31 +130,31 @@ func answerOf(w door.Word) agui.Answer {
 }
 
 // decisions are the words as they go into the record, if they may.
-func (r *run) decisions(rec store.Record, who door.Who, words []door.Word) ([]agui.Decision, error) {
+func (j *judge) decisions(rec store.Record, who door.Who, words []door.Word) ([]agui.Decision, error) {
 	entries := make([]agui.ResumeEntry, len(words))
 	for n, w := range words {
 		entries[n] = agui.ResumeEntry{InterruptID: w.Question, Status: w.Status, Payload: w.Payload}
 	}
-	in := r.request.input.WithResume(entries)
-	r.request.input = &in
-	r.anew()
-	r.record = rec
+	in := j.request.input.WithResume(entries)
+	j.request.input = &in
+	j.anew()
+	j.record = rec
 	mine := rec.Pause.Indexed()
-	r.record.Pause = &mine
-	if _, err := r.readAnswers(); err != nil {
+	j.record.Pause = &mine
+	if _, err := j.readAnswers(); err != nil {
 		return nil, err
 	}
-	c := r.newCase()
+	c := j.newCase()
 	if refused := contract.JudgeDecisions(c); refused != nil {
 		return nil, refused
 	}
-	given := r.answers.list
+	given := j.answers.list
 	if answers, covered := c.WithDecisions(); covered && rec.State == store.Open {
-		if refused := r.tryBegin(answers); refused != nil {
+		if refused := j.tryBegin(answers); refused != nil {
 			return nil, refused
 		}
 	}
-	list, read := make([]agui.Decision, len(given)), r.interpret(rec.Pause, given)
+	list, read := make([]agui.Decision, len(given)), j.interpret(rec.Pause, given)
 	for n, a := range given {
 		at := slices.IndexFunc(words, func(w door.Word) bool { return w.Question == a.ID })
 		if at < 0 {
@@ -180,23 +181,24 @@ func decisionOf(p *agui.Pause, a agui.Answer, read agui.Reading) agui.Decision {
 	return d
 }
 
-// tryBegin says why a dialect would not carry the answers. Without the chat's messages that cannot
-// be said.
-func (r *run) tryBegin(answers []agui.Answer) *agui.RunError {
-	if slices.Contains(r.h.Lacks(r.record.Pause), agui.NoMessages) {
+// tryBegin reports why a dialect would not carry the answers. Without the chat's messages that is
+// unknown.
+func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
+	if slices.Contains(j.opts.lacks(j.record.Pause), agui.NoMessages) {
 		return nil
 	}
-	in := r.request.input.WithoutResume()
-	r.request.input = &in
-	r.anew()
+	in := j.request.input.WithoutResume()
+	j.request.input = &in
+	j.anew()
 	v := contract.Ruling{Do: contract.Resume, Answers: answers}
-	if err := r.fetchAsked(); err != nil {
+	if err := j.fetchAsked(); err != nil {
 		return storeDown().Refusal
 	}
-	if refused := r.readyResume(v); refused != nil {
+	y, refused := j.readyResume(v)
+	if refused != nil {
 		return refused
 	}
-	if refused := r.begin(r.record.Pause, v); refused != nil && !contract.AllCancelled(answers) { // else it is given up, and nothing is sent
+	if refused := j.begin(&y, j.record.Pause, v); refused != nil && !contract.AllCancelled(answers) { // else it is given up, and nothing is sent
 		return refused.Refusal
 	}
 	return nil
@@ -228,7 +230,7 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	if shown.Messages == nil {
 		return fmt.Errorf("%w: %v", door.ErrChat, agui.NoMessages)
 	}
-	req := ownRequest(ctx)
+	req := ownHTTP(ctx)
 	if o := h.opts.Elsewhere; o.Headers != nil && slices.Contains(p.Going.Lacks, agui.NoCredentials) {
 		maps.Copy(req.Header, o.Headers())
 	}
@@ -246,30 +248,43 @@ type nobody struct{ headerOnly }
 // FlushError implements http.Flusher, with an error, for http.ResponseController.
 func (nobody) FlushError() error { return nil }
 
-func ownRequest(ctx context.Context) *http.Request {
+// ownHTTP returns the HTTP request of a request of Holdpoint's own.
+func ownHTTP(ctx context.Context) *http.Request {
 	// FastAPI takes a body for JSON by its type alone.
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
 	return (&http.Request{Method: http.MethodPost, Header: header, Body: http.NoBody}).WithContext(ctx)
 }
 
-// newOwnRun is newRun for a request of Holdpoint's own about a pause, in the name of its owner.
-func (h *Handler) newOwnRun(req *http.Request, route string, in *agui.RunInput, key store.Key, p *agui.Pause) *run {
+// ownRun returns a run of Holdpoint's own that carries the open pause of a record. shown are the
+// pause's snapshots.
+func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown store.Snapshots) (*run, error) {
+	own, err := h.ownRequest(req, p, shown)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{h: h}
+	h.initOwnJudge(&r.judge, own, key, p)
+	r.init()
+	return r, nil
+}
+
+// initOwnJudge makes j the judge of a request of Holdpoint's own about a pause, in the name of its
+// owner.
+func (h *Handler) initOwnJudge(j *judge, own request, key store.Key, p *agui.Pause) {
 	who := principal.Who{}
 	if p.Origin != nil {
 		who.Tenant = p.Origin.Tenant
 	}
-	r := h.newRun(req, route, in, who)
-	r.ledger.Key, r.life.key = key, key
-	r.readFor.carry(p.ID)
-	r.request.ours = true
+	h.initJudge(j, own, who)
+	j.ledger.Key = key
+	j.readFor.carry(p.ID)
 	if o := p.Origin; o != nil {
-		if o.Thread != in.ThreadID {
-			r.request.thread = o.Thread
+		if o.Thread != j.request.input.ThreadID {
+			j.request.thread = o.Thread
 		}
-		r.show = showOf(o.Shown)
+		j.show = showOf(o.Shown)
 	}
-	r.ledger.Voice.Thread, r.ledger.Voice.Desk = r.request.clientThread(), true
-	return r
+	j.ledger.Voice.Thread, j.ledger.Voice.Desk = j.request.clientThread(), true
 }
 
 // showOf is the inverse of shownAs.

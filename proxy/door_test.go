@@ -204,7 +204,7 @@ func TestRequestOfHoldpointsOwn(t *testing.T) {
 			c.before(d)
 			var all sync.WaitGroup
 			for range 10 {
-				r, err := d.h.ownRun(ownRequest(t.Context()), d.key, p, shown)
+				r, err := d.h.ownRun(ownHTTP(t.Context()), d.key, p, shown)
 				if err != nil {
 					t.Fatal(err)
 				}

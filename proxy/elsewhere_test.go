@@ -158,7 +158,7 @@ func TestAnswerOnAnotherThread(t *testing.T) {
 		g.do(input("t", "r2", resumeWith(yes(id))))
 		h := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t9"})
 		note := store.Note{ID: "gone", Text: agui.MustMarshal(ledger.Place{Key: recordKey("/", "t"), Pause: "gone"})}
-		if _, err := g.store.Do(t.Context(), h.indexKey(ledger.ByQuestion, "n1~AAAAAAAAAAAA"), store.Remember{Note: note, Most: 8}); err != nil {
+		if _, err := g.store.Do(t.Context(), h.judge.indexKey(ledger.ByQuestion, "n1~AAAAAAAAAAAA"), store.Remember{Note: note, Most: 8}); err != nil {
 			t.Fatal(err)
 		}
 		wantTypes(t, g.do(input("t2", "r2", resumeWith(yes("n1~AAAAAAAAAAAA")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
@@ -915,12 +915,12 @@ func TestRunsAloneMoveWithTheirKey(t *testing.T) {
 	g := newRig(t, nil)
 	in := agui.RunInput{ThreadID: "t"}
 	r := loneRun(t.Context(), g.h, "/", &in)
-	own := r.ledger.Key
+	own := r.judge.ledger.Key
 	r.life.key, r.life.log = own, g.h.log
 	r.life.enter(&g.h.lives, t.Context())
 	r.life.goOnAlone()
 	for _, key := range []store.Key{"other", own, "other"} {
-		r.setKey(key)
+		r.judge.setKey(key)
 		for _, one := range []store.Key{"other", own} {
 			if busy := g.h.lives.busyAlone(one); busy != (one == key) {
 				t.Errorf("on %s: %s is busy: %v", key, one, busy)

@@ -24,7 +24,7 @@ func EndedByTime(key store.Key, result *store.Result) *event.Event {
 }
 
 // interpret returns what answers to questions of a pause say, in the order of the answers.
-func (r *run) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading {
+func (t *thread) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading {
 	asked := p.Indexed()
 	list := make([]agui.Reading, len(answers))
 	for n, a := range answers {
@@ -32,23 +32,23 @@ func (r *run) interpret(p *agui.Pause, answers []agui.Answer) []agui.Reading {
 			list[n] = kit.Read(*i, a)
 		}
 	}
-	if d, ok := r.h.opts.Dialect.(translate.Interpreter); ok {
+	if d, ok := t.opts.Dialect.(translate.Interpreter); ok {
 		err := func() (err error) {
 			defer dialect.Caught("Interpret", &err)
 			d.Interpret(asked, answers, list)
 			return nil
 		}()
 		if err != nil {
-			_ = r.dialectFailed("Interpret", err) // it is logged, and decides nothing
+			_ = t.dialectFailed("Interpret", err) // it is logged, and decides nothing
 		}
 	}
 	return list
 }
 
 // readings returns what answers of the request say to the questions that the record knows.
-func (r *run) readings(answers []agui.Answer) []agui.Reading {
+func (t *thread) readings(answers []agui.Answer) []agui.Reading {
 	list, known := make([]agui.Reading, len(answers)), make([]bool, len(answers))
-	for _, p := range history.Pauses(&r.record, r.linked) {
+	for _, p := range history.Pauses(&t.record, t.linked) {
 		indexed := p.Indexed() // the request may have very many answers
 		var at []int
 		var of []agui.Answer
@@ -61,7 +61,7 @@ func (r *run) readings(answers []agui.Answer) []agui.Reading {
 		if len(of) == 0 {
 			continue
 		}
-		for n, one := range r.interpret(p, of) {
+		for n, one := range t.interpret(p, of) {
 			list[at[n]] = one
 		}
 	}
@@ -73,20 +73,20 @@ func (r *run) readings(answers []agui.Answer) []agui.Reading {
 const maxNamedInEvent = 32
 
 // tellRuled tells of a request that is not handed on: code is that of its refusal, "" for a replay.
-func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
-	if !r.ledger.Voice.Tells() {
+func (t *thread) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
+	if !t.ledger.Voice.Tells() {
 		return
 	}
 	var of []event.Interrupt
 	var read []agui.Reading
-	named := r.answers.list[:min(len(r.answers.list), maxNamedInEvent)]
+	named := t.answers.list[:min(len(t.answers.list), maxNamedInEvent)]
 	if pause != nil {
-		read = r.interpret(pause, named)
+		read = t.interpret(pause, named)
 	}
 	for n := range named {
 		a := &named[n]
 		q := event.Interrupt{ID: agui.Cut(a.ID), Status: string(a.Status), Answered: a.AnsweredDigest(), Payload: a.Payload}
-		if r.isSecret(pause, a.ID) {
+		if t.isSecret(pause, a.ID) {
 			q.Answered, q.Payload = "", nil
 		}
 		if pause != nil {
@@ -97,18 +97,18 @@ func (r *run) tellRuled(kind event.Kind, pause *agui.Pause, code agui.Code) {
 		}
 		of = append(of, q)
 	}
-	_ = r.ledger.Tell(ledger.Occurrence{Kind: kind, Pause: pause, Code: string(code), Interrupts: of})
+	_ = t.ledger.Tell(ledger.Occurrence{Kind: kind, Pause: pause, Code: string(code), Interrupts: of})
 }
 
 // isSecret reports whether the answer to a question is a secret, or may be one because the record
 // does not know the question. pause is the one that the request answers, nil if there is none.
-func (r *run) isSecret(pause *agui.Pause, id string) bool {
+func (t *thread) isSecret(pause *agui.Pause, id string) bool {
 	if pause != nil {
 		if i := pause.Interrupt(id); i != nil {
 			return i.Secret
 		}
 	}
-	result := r.record.ResultOf(id)
+	result := t.record.ResultOf(id)
 	if result == nil || result.Pause == nil {
 		return true
 	}
@@ -117,10 +117,10 @@ func (r *run) isSecret(pause *agui.Pause, id string) bool {
 }
 
 // tellRefused tells of a refusal.
-func (r *run) tellRefused(code agui.Code) {
+func (t *thread) tellRefused(code agui.Code) {
 	kind := event.RunRefused
-	if _, command := r.request.input.CommandResume(); len(r.answers.list) > 0 || r.answers.unread != nil || r.request.input.HasResume || command {
+	if _, command := t.request.input.CommandResume(); len(t.answers.list) > 0 || t.answers.unread != nil || t.request.input.HasResume || command {
 		kind = event.Refused
 	}
-	r.tellRuled(kind, r.record.Pause, code)
+	t.tellRuled(kind, t.record.Pause, code)
 }

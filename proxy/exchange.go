@@ -5,65 +5,65 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync/atomic"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/translate"
 )
 
-// open looks at an answer's header. A nil body means that the answer goes to the client as it is.
-func (r *run) open(res *http.Response) *body {
+// open looks at the header of the run's first answer. It reports whether the answer goes to the
+// client as it is.
+func (b *body) open(res *http.Response) (untouched bool) {
 	if res.StatusCode/100 == 2 {
-		a := r.stream(res)
-		b := newBody(r, a.stream, a.framing)
-		b.end = a.end
-		return b
+		b.answered(b.exchange.stream(res))
+		return false
 	}
-	r.reached()
-	r.exchange.conn = nil
-	head := r.head(res) // what is cut here is cut for the client too
-	r.hintAtAnswer(res, head)
-	c := r.concluded(settle.End{
+	b.exchange.reached()
+	b.exchange.conn = nil
+	head := b.exchange.head(res) // what is cut here is cut for the client too
+	b.judge.hintAtAnswer(res, head)
+	c := b.concludes(settle.End{
 		End:    translate.End{Status: res.StatusCode, Body: head},
 		Broken: agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode),
 	})
 	// An HTTP error locks a chat as a lone RUN_ERROR does, see tell. A redirect is followed.
-	locks := res.StatusCode >= http.StatusBadRequest && r.answersSomething()
-	if !c.said && !locks && !r.out.Began() { // else the header went out while the run waited
-		r.report.outcome, r.report.code = "http status", ""
+	locks := res.StatusCode >= http.StatusBadRequest && b.client.answersSomething()
+	if !c.said && !locks && !b.to.Began() { // else the header went out while the run waited
+		b.report.outcome, b.report.code = "http status", ""
 		res.Body = stream.Replay(head, res.Body)
-		return nil
+		return true
 	}
 	res.Body.Close()
-	b := newBody(r, nil, translate.Unread)
 	if c.next {
 		b.phase.advance(between)
 	} else {
 		b.concluded = &c
 	}
-	return b
+	return false
 }
 
 // head is the start of an answer that is no stream.
-func (r *run) head(res *http.Response) []byte {
-	defer r.bound()()
+func (e *exchange) head(res *http.Response) []byte {
+	defer e.bound()()
 	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes))
 	return head
 }
 
 // stream is what is to be read of an answer.
-func (r *run) stream(res *http.Response) (a answer) {
-	r.reached()
-	conn := r.exchange.conn
-	r.exchange.conn = nil // behind the answer it is net/http's, and another run's
+func (e *exchange) stream(res *http.Response) (a answer) {
+	e.reached()
+	conn := e.conn
+	e.conn = nil // behind the answer it is net/http's, and another run's
 	var reads bool
-	if a.framing, reads = r.exchange.framing(res.Header); reads && res.StatusCode/100 == 2 {
+	if a.framing, reads = e.framing(res.Header); reads && res.StatusCode/100 == 2 {
 		plain, err := stream.Decoded(res)
 		if err == nil {
 			if plain == res.Body && res.ContentLength != 0 { // else what waits there is not what is read
-				r.exchange.conn = conn
+				e.conn = conn
 			}
 			a.stream = plain
 			return a
@@ -72,34 +72,27 @@ func (r *run) stream(res *http.Response) (a answer) {
 		a.end.Broken = agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read")
 		return a
 	}
-	head := r.head(res)
+	head := e.head(res)
 	res.Body.Close()
-	r.hintAtAnswer(res, head)
+	e.judge.hintAtAnswer(res, head)
 	a.end.Broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
 	a.end.Status, a.end.Body = res.StatusCode, head
 	return a
 }
 
-// unreachable is the stream for an exchange that got no answer.
-func (r *run) unreachable(ctx context.Context, err error) *body {
-	b := newBody(r, nil, translate.Unread)
-	b.end.Broken = r.unanswered(ctx, err)
-	return b
-}
-
 // unanswered is what an exchange without an answer is told as.
-func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
-	r.log.Warn("the backend did not answer", r.h.withHint(err, "err", err)...)
+func (e *exchange) unanswered(ctx context.Context, err error) *agui.RunError {
+	e.judge.log.Warn("the backend did not answer", e.judge.opts.withHint(err, "err", err)...)
 	switch broken := fault(ctx, err); {
 	case broken != nil:
 		return broken
 	case errors.Is(err, ledger.ErrNotKnown):
 		return storeDown().Refusal
-	case errors.Is(err, ledger.ErrLapsed) && r.exchange.Out.Resumes:
+	case errors.Is(err, ledger.ErrLapsed) && e.Out.Resumes:
 		return agui.Errorf(agui.ResumeInDoubt, "the answers were given up for lost before all of them were sent, and something else began on the thread: nothing more was handed on")
 	case errors.Is(err, ledger.ErrLapsed):
 		return agui.Errorf(agui.ThreadBusy, "something else began on the thread while the answers were on their way: nothing more was handed on")
-	case r.exchange.connected.Load():
+	case e.connected.Load():
 		return agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")
 	}
 	return agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")
@@ -107,3 +100,55 @@ func (r *run) unanswered(ctx context.Context, err error) *agui.RunError {
 
 // statusBytes is how much of an answer that is no event stream a dialect gets to see.
 const statusBytes = 64 << 10
+
+// An answer is what came of an exchange: a stream, or why there is none and what the dialect is
+// told then.
+type answer struct {
+	stream  io.ReadCloser
+	framing translate.Framing // Unread: AG-UI
+	end     settle.End        // where stream is nil
+}
+
+// An exchange is the one at hand of a run.
+type exchange struct {
+	judge   *judge
+	life    *life
+	reverse http.Handler
+	translation
+	status int           // of its answer, 0 if there is none
+	conn   *backend.Conn // that its stream is read from, nil if that is not known
+
+	counted   settle.Evidence // of this exchange and those before it, without connected
+	connected atomic.Bool     // there was a connection for it; the transport's goroutines set it
+}
+
+// A translation is an exchange that a dialect has begun.
+type translation struct {
+	translate.Exchange
+	dialect string // what its backend speaks, as far as a Finder knows it
+}
+
+// begin counts the exchange, which is about to be sent.
+func (e *exchange) begin() {
+	e.counted = e.evidence().Next(&e.Out)
+	e.connected.Store(false)
+}
+
+// evidence returns how far the exchanges of the run got with the answers.
+func (e *exchange) evidence() settle.Evidence {
+	evidence := e.counted
+	evidence.Connected = e.connected.Load()
+	return evidence
+}
+
+// speaks returns the dialect of its backend, "" if nobody knows it yet.
+func (e *exchange) speaks() string { return e.judge.memory.routes.finder.Speaks(e.dialect) }
+
+// framing is how its answer is cut, and whether that is read at all.
+func (e *exchange) framing(header http.Header) (f translate.Framing, reads bool) {
+	if decoder, ok := e.Run.(translate.Decoder); ok {
+		f = decoder.Framing(stream.MediaType(header))
+		return f, f != translate.Unread
+	}
+	return translate.Unread, stream.IsEventStream(header)
+}

@@ -246,12 +246,24 @@ func recordKey(path, thread string) store.Key { return ids.ThreadKey("", "", pat
 
 // loneRun is a run as ServeHTTP makes it, without a client: for tests that drive one part by hand.
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
-	r := &run{h: h, log: h.log, request: request{path: path, input: in}}
-	r.anew()
-	r.ledger = ledger.New(h.opts.Store, recordKey(path, in.ThreadID), ledger.Voice{}, h.log)
-	r.ledger.SetContext(ctx)
+	if h.memory == nil {
+		h.memory = &processMemory{routes: routes{finder: translate.FinderOf(h.opts.Dialect)}}
+	}
+	r := &run{h: h, log: h.log}
+	r.judge = judge{thread: thread{opts: &h.opts, memory: h.memory, log: h.log, request: request{path: path, input: in}}, lives: &h.lives, life: &r.life}
+	r.judge.anew()
+	r.judge.ledger = ledger.New(h.opts.Store, recordKey(path, in.ThreadID), ledger.Voice{}, h.log)
+	r.judge.setContext(ctx)
+	r.client.judge, r.exchange.judge, r.exchange.life = &r.judge, &r.judge, &r.life
 	r.life.ctx = ctx
 	return r
+}
+
+// bodyOver returns the answer of a run that reads up, which may be nil.
+func bodyOver(r *run, up io.ReadCloser, framing translate.Framing) *body {
+	b := newBody(r)
+	b.read(up, framing)
+	return b
 }
 
 // A lockedBuffer may be read while it is written: a run's line in the log comes after its answer.

@@ -27,7 +27,7 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 		switch {
 		case b.phase == over:
 			return nil, nil, false, io.EOF
-		case !b.r.claimedNow():
+		case !b.claim.Held():
 			b.guarded()
 		case !b.fillApart():
 			if words := b.idleWords(); words != nil {
@@ -51,7 +51,7 @@ func (b *body) fill() {
 			}
 			b.next()
 			continue
-		case b.up == nil: // also where the next exchange of the run got no stream
+		case b.from.up == nil: // also where the next exchange of the run got no stream
 			b.finishUnread()
 			return
 		}
@@ -67,16 +67,16 @@ func (b *body) fill() {
 
 // step takes what the upstream sends next: a piece, a row of frames or a frame.
 func (b *body) step() error {
-	if b.pieces != nil {
+	if b.from.pieces != nil {
 		return b.piece()
 	}
 	if b.row() {
 		return nil
 	}
-	if b.frames.Ended() && !b.frames.Ready() {
+	if b.from.frames.Ended() && !b.from.frames.Ready() {
 		b.out.Settle() // what Next returned is valid no longer than this
 	}
-	frame, err := b.frames.Next()
+	frame, err := b.from.frames.Next()
 	if err != nil {
 		return b.ended(frame, err)
 	}
@@ -86,7 +86,7 @@ func (b *body) step() error {
 
 // ready says that the next step waits for nothing.
 func (b *body) ready() bool {
-	return b.frames != nil && (b.frames.Ready() || b.frames.Ended()) || b.pieces != nil && b.started && b.pieces.Ready()
+	return b.from.frames != nil && (b.from.frames.Ready() || b.from.frames.Ended()) || b.from.pieces != nil && b.started && b.from.pieces.Ready()
 }
 
 // finishUnread ends a stream for which there is nothing to read.
@@ -129,7 +129,7 @@ func (b *body) brokeOff(err error) {
 		return
 	}
 	clean := errors.Is(err, io.EOF)
-	broken := fault(b.r.life.ctx, err)
+	broken := fault(b.life.ctx, err)
 	var tooLarge *sse.TooLargeError
 	switch {
 	case broken != nil:
@@ -141,7 +141,7 @@ func (b *body) brokeOff(err error) {
 		broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream broke off")
 	}
 	if !clean && !errors.Is(err, context.Canceled) {
-		b.r.log.Warn("the backend's stream broke off", "err", err)
+		b.judge.log.Warn("the backend's stream broke off", "err", err)
 	}
 	b.start()
 	b.conclude(settle.End{End: translate.End{Cut: !clean}, Broken: broken})
@@ -150,15 +150,15 @@ func (b *body) brokeOff(err error) {
 // next sends the next exchange of the run and reads its stream.
 func (b *body) next() {
 	b.close()
-	if b.r.out != nil {
-		b.r.out.Release() // the next answer may take its time, and nothing waits on the first one's connection any more
+	if b.to != nil {
+		b.to.Release() // the next answer may take its time, and nothing waits on the first one's connection any more
 	}
-	b.r.exchange.begin()
-	if b.r.exchange.Out.None {
+	b.exchange.begin()
+	if b.exchange.Out.None {
 		b.answered(answer{end: settle.End{End: translate.End{None: true}}})
 		return
 	}
-	b.r.send(headerOnly{}) // the client has a header already
+	b.send(headerOnly{}) // the client has a header already
 }
 
 // guarded is fill. A panic in it ends this run only. A claimed run is translated in a goroutine of
@@ -168,7 +168,7 @@ func (b *body) guarded() {
 	defer b.apart.gate.Leave()
 	defer func() {
 		if p := recover(); p != nil {
-			b.r.panicked(p)
+			logPanic(b.judge.log, p)
 			b.panicked()
 		}
 	}()
@@ -181,7 +181,7 @@ func (b *body) guarded() {
 func (b *body) panicked() {
 	defer func() {
 		if p := recover(); p != nil {
-			b.r.panicked(p)
+			logPanic(b.judge.log, p)
 			b.out.Clear()
 			b.tell([]agui.Event{internalError().Event()})
 		}
@@ -190,11 +190,11 @@ func (b *body) panicked() {
 	b.phase.advance(over)
 	b.out.Current = nil
 	if told != agui.Unknown {
-		b.r.giveUpClaim() // the client has its end
+		b.concludes(settle.End{Panicked: true}) // the client has its end
 		return
 	}
 	b.start()
-	b.tell(b.r.giveUpClaim())
+	b.tell(b.concludes(settle.End{Panicked: true}).events)
 }
 
 // fillApart is fill in a goroutine of its own, so that the client's stream can end while the
@@ -226,50 +226,48 @@ func (b *body) fillApart() bool {
 
 // readAlone reads a run on after its client has left, until the outcome is recorded.
 func (b *body) readAlone() {
-	b.apart.left = true
-	b.r.life.detach(func() {
-		defer b.r.leave(nil)
-		if b.apart.busy {
-			<-b.apart.filled
-			b.apart.busy = false
-		}
-		b.endFills()
-		for b.unfinished() {
-			b.out.Clear()
-			b.guarded()
-		}
-		b.close()
-	})
+	if b.apart.busy {
+		<-b.apart.filled
+		b.apart.busy = false
+	}
+	b.endFills()
+	for b.unfinished() {
+		b.out.Clear()
+		b.guarded()
+	}
+	b.close()
 }
 
 // unfinished says that the end of the run that the client asked for is not known yet. A later run
 // of the same stream is not claimed, and does not outlive the client.
-func (b *body) unfinished() bool { return b.phase < ended && b.laterRuns == 0 }
+func (b *body) unfinished() bool { return b.phase < ended && b.client.laterRuns == 0 }
 
-// Close is called at the end, or when the client has left.
-func (b *body) Close() {
+// Close is called at the end, or when the client has left. It reports whether the run goes on
+// alone: readAlone follows then.
+func (b *body) Close() (alone bool) {
 	if b.apart.busy {
-		b.readAlone()
-		return
+		b.apart.left = true
+		return true
 	}
 	at := b.phase
 	switch {
 	case at == over:
 		b.close()
 		b.endFills()
-		return
-	case b.r.life.lasting.Load() && b.unfinished(), b.r.claimedNow():
-		b.readAlone()
-		return
+		return false
+	case b.life.lasting.Load() && b.unfinished(), b.claim.Held():
+		b.apart.left = true
+		return true
 	}
 	b.phase.advance(over)
-	b.r.life.cancel(context.Canceled)
+	b.life.cancel(context.Canceled)
 	b.close()
 	b.endFills()
 	if at == reading || at == between {
-		b.r.report.outcome = "client left"
-		_, _ = b.r.exchange.Run.End(translate.End{Cut: true}) // nobody is there to be told
+		b.report.outcome = "client left"
+		_, _ = b.exchange.Run.End(translate.End{Cut: true}) // nobody is there to be told
 	}
+	return false
 }
 
 // endFills ends the goroutine that fills. None is under way.
@@ -284,5 +282,7 @@ func (b *body) endFills() {
 func (b *body) answered(a answer) {
 	b.read(a.stream, a.framing)
 	b.end = a.end
-	b.phase.advance(reading)
+	if b.phase == between {
+		b.phase.advance(reading)
+	}
 }

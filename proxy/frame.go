@@ -51,7 +51,7 @@ func (b *body) frame(f sse.Frame) {
 		if !bytes.HasPrefix(lf, []byte(dataPrefix)) {
 			ev.Edited = ev.Edited || lacksSpace(lf)
 		}
-		if b.r.show != translate.ShowNative {
+		if b.judge.show != translate.ShowNative {
 			ev = ev.WithoutNulls()
 		}
 		b.event(ev)
@@ -97,17 +97,17 @@ func (b *body) event(ev agui.Event) {
 	case b.refused.Type != agui.Unknown:
 		b.behindRefusal(ev)
 		return
-	case b.r.claimedNow() && isRefusal(ev):
+	case b.claim.Held() && isRefusal(ev):
 		b.refused = ev.Clone()
 		return
 	case ev.Type.Terminal():
 		b.conclude(settle.End{End: translate.End{Event: ev}})
 		return
 	}
-	if b.mute && ev.Type != agui.RunStarted {
-		b.mute, b.watch.Limit = false, b.r.h.opts.IdleTimeout
+	if b.from.mute && ev.Type != agui.RunStarted {
+		b.from.mute, b.from.watch.Limit = false, b.judge.opts.IdleTimeout
 	}
-	if err := b.r.exchange.Run.Event(ev, b.emits); err != nil {
+	if err := b.exchange.Run.Event(ev, b.emits); err != nil {
 		b.giveUp(err)
 	}
 }
@@ -116,7 +116,7 @@ func (b *body) event(ev agui.Event) {
 func (b *body) giveUp(err error) {
 	b.close()
 	b.start()
-	b.conclude(settle.End{End: translate.End{Cut: true}, Broken: b.r.translationError(err)})
+	b.conclude(settle.End{End: translate.End{Cut: true}, Broken: translationError(b.judge.log, err)})
 }
 
 // piece takes one piece of a stream that is not AG-UI. RUN_STARTED goes out before the first one,
@@ -124,12 +124,12 @@ func (b *body) giveUp(err error) {
 func (b *body) piece() error {
 	if !b.started {
 		b.start()
-		if b.r.missed != nil {
+		if b.client.missed != nil {
 			b.tellMissed()
 		}
 		return nil
 	}
-	p, comments, err := b.pieces.Next()
+	p, comments, err := b.from.pieces.Next()
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (b *body) piece() error {
 	if p.Data == nil {
 		return nil
 	}
-	err = b.r.exchange.Run.(translate.Decoder).Decode(p, func(ev agui.Event) {
+	err = b.exchange.Run.(translate.Decoder).Decode(p, func(ev agui.Event) {
 		if b.phase == reading { // the run has ended: nobody reads what follows
 			b.event(ev)
 		}
@@ -154,9 +154,9 @@ func (b *body) afterEnd(ev agui.Event) {
 	switch {
 	case ev.Type == agui.RunErrored && b.terminal == agui.RunFinished:
 		b.tell([]agui.Event{ev})
-	case ev.Type == agui.RunStarted && !b.r.claimedNow():
+	case ev.Type == agui.RunStarted && !b.claim.Held():
 		if err := b.beginLater(); err != nil {
-			b.r.log.Error("a further run in the same stream cannot be translated", "err", err)
+			b.judge.log.Error("a further run in the same stream cannot be translated", "err", err)
 			b.stop()
 			return
 		}
@@ -175,19 +175,19 @@ func (b *body) stop() {
 // beginLater begins a further run of the same stream, without answers; what it wants sent is
 // dropped.
 func (b *body) beginLater() error {
-	r := b.r
-	r.withdraw()
-	b.laterRuns++
+	j, c := b.judge, b.client
+	c.withdraw()
+	c.laterRuns++
 	b.terminal = agui.Unknown
-	r.knownCalls, r.beside = client.KnownCalls{}, nil
-	out, translation, err := r.h.opts.Dialect.Begin(&translate.Request{
-		Input: r.in, Came: r.request.input.Messages, Show: r.show, AsksFirst: r.request.client.AsksFirst(), Transcript: r.transcript, Pause: agui.Pause{Dialect: r.spoken()},
-		Backend: r.backend(), NewID: r.h.opts.NewID,
+	c.knownCalls, c.beside = client.KnownCalls{}, nil
+	out, translation, err := j.opts.Dialect.Begin(&translate.Request{
+		Input: j.in, Came: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: c.transcript, Pause: agui.Pause{Dialect: j.spoken()},
+		Backend: j.backend(), NewID: j.opts.NewID,
 	})
 	if err != nil {
 		return err
 	}
-	r.exchange.Exchange = translate.Exchange{Out: translate.Out{Withheld: out.Withheld}, Run: translation}
+	b.exchange.Exchange = translate.Exchange{Out: translate.Out{Withheld: out.Withheld}, Run: translation}
 	return nil
 }
 
@@ -198,15 +198,15 @@ func (b *body) row() bool {
 	if b.phase != reading || b.refused.Type != agui.Unknown {
 		return false
 	}
-	before := b.r.transcript.InRows
-	n := b.r.transcript.TakeRow(b.frames.Ahead(), b.r.h.opts.MaxFrameBytes, b.passes)
+	before := b.client.transcript.InRows
+	n := b.client.transcript.TakeRow(b.from.frames.Ahead(), b.judge.opts.MaxFrameBytes, b.passes)
 	if n == 0 {
 		return false
 	}
-	b.taken += b.r.transcript.InRows - before
-	b.out.Count.Passed += b.r.transcript.InRows - before
-	from := b.frames.Pos()
-	b.frames.Skip(n)
+	b.taken += b.client.transcript.InRows - before
+	b.out.Count.Passed += b.client.transcript.InRows - before
+	from := b.from.frames.Pos()
+	b.from.frames.Skip(n)
 	b.out.Passed(from)
 	return true
 }
@@ -214,13 +214,13 @@ func (b *body) row() bool {
 // passes says whether an event of the type goes to the client as it came, and nobody but the
 // transcript learns of it.
 func (b *body) passes(t agui.Type) bool {
-	if !b.r.told.Passes(t) {
+	if !b.client.told.Passes(t) {
 		return false
 	}
-	if t == agui.CallArgs && b.r.knownCalls.Resumes() {
+	if t == agui.CallArgs && b.client.knownCalls.Resumes() {
 		return false // it may be of a call that the client has already
 	}
-	p, ok := b.r.exchange.Run.(translate.Passer)
+	p, ok := b.exchange.Run.(translate.Passer)
 	return ok && p.Passes(t)
 }
 
@@ -230,7 +230,7 @@ var doneMark = []byte("[DONE]")
 // about is told by e.
 func (b *body) conclude(e settle.End) {
 	b.refused = agui.Event{}
-	b.follow(b.r.concluded(e), e.Event.Type)
+	b.follow(b.concludes(e), e.Event.Type)
 }
 
 // follow does what was concluded. seen is the backend's own end, Unknown if there was none.
@@ -245,12 +245,12 @@ func (b *body) follow(c conclusion, seen agui.Type) {
 	switch {
 	case c.next:
 		b.phase.advance(between)
-	case b.up == nil || seen == agui.Unknown || b.pieces != nil:
+	case b.from.up == nil || seen == agui.Unknown || b.from.pieces != nil:
 		b.phase.advance(over) // behind the end of a stream that is not AG-UI there is no second run
 	default:
 		b.phase.advance(ended)
-		if !b.r.claimedNow() {
-			b.r.life.follow() // what else the backend says is for the client that is there
+		if !b.claim.Held() {
+			b.life.follow() // what else the backend says is for the client that is there
 		}
 	}
 }

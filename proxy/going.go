@@ -37,27 +37,27 @@ type Elsewhere struct {
 const maxInputKept = 256 << 10
 
 // going is what the pause of this run keeps.
-func (r *run) going() *agui.Going {
-	if r.h.opts.Elsewhere == nil {
+func (t *thread) going() *agui.Going {
+	if t.opts.Elsewhere == nil {
 		return nil
 	}
-	g := &agui.Going{Home: r.h.opts.Elsewhere.Home}
-	in := r.request.input.Rewritten(agui.Rewrite{Replaced: true, NoResume: true, NoCommand: true})
-	if r.h.opts.Elsewhere.KeepsInput && len(in.Raw) <= maxInputKept {
+	g := &agui.Going{Home: t.opts.Elsewhere.Home}
+	in := t.request.input.Rewritten(agui.Rewrite{Replaced: true, NoResume: true, NoCommand: true})
+	if t.opts.Elsewhere.KeepsInput && len(in.Raw) <= maxInputKept {
 		g.Input = json.RawMessage(slices.Clone(in.Raw))
-		if u := r.request.http.URL; u != nil {
+		if u := t.request.http.URL; u != nil {
 			g.Query = strings.Clone(u.RawQuery)
 		}
 	} else {
 		g.Lacks = append(g.Lacks, agui.NoInput)
 	}
-	if hasCredentials(r.request.http.Header) {
+	if hasCredentials(t.request.http.Header) {
 		g.Lacks = append(g.Lacks, agui.NoCredentials)
 	}
 	if len(in.Tools) > 0 {
 		g.Lacks = append(g.Lacks, agui.NoTools)
 	}
-	if r.show == translate.ShowNative {
+	if t.show == translate.ShowNative {
 		g.Lacks = append(g.Lacks, agui.NoForm)
 	}
 	return g
@@ -89,9 +89,11 @@ func hasCredentials(header http.Header) bool {
 	return false
 }
 
-// Lacks says why only the chat can go on with a pause; nil: Holdpoint can by itself.
-func (h *Handler) Lacks(p *agui.Pause) []agui.Lack {
-	o := h.opts.Elsewhere
+// Lacks returns why only the chat can go on with a pause; nil: Holdpoint can by itself.
+func (h *Handler) Lacks(p *agui.Pause) []agui.Lack { return h.opts.lacks(p) }
+
+func (opts *Options) lacks(p *agui.Pause) []agui.Lack {
+	o := opts.Elsewhere
 	if o == nil || p.Going == nil || p.Origin == nil {
 		return []agui.Lack{agui.NoOrigin}
 	}
@@ -116,9 +118,9 @@ func (h *Handler) Lacks(p *agui.Pause) []agui.Lack {
 	return list
 }
 
-// ownRun is a run of Holdpoint's own that is about the open pause of a record, and about nothing
-// else. shown are the pause's snapshots.
-func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown store.Snapshots) (*run, error) {
+// ownRequest returns a request of Holdpoint's own that is about the open pause of a record, and
+// about nothing else. shown are the pause's snapshots.
+func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, shown store.Snapshots) (request, error) {
 	body := json.RawMessage(`{}`)
 	thread := agui.View(p.Finish).Get("threadId").Str
 	if p.Going != nil && p.Going.Input != nil {
@@ -135,7 +137,7 @@ func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown 
 	}
 	in, ok, err := agui.ParseInput(agui.SetKeys(slices.Clone(body), edits...))
 	if err != nil || !ok {
-		return nil, agui.Errorf(agui.UpstreamStatus, "the input that was kept cannot be read: %v", err)
+		return request{}, agui.Errorf(agui.UpstreamStatus, "the input that was kept cannot be read: %v", err)
 	}
 	path, query := "/", ""
 	if p.Origin != nil {
@@ -145,12 +147,14 @@ func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown 
 		query = p.Going.Query
 	}
 	if req.URL, err = url.ParseRequestURI(path); err != nil {
-		return nil, agui.Errorf(agui.UpstreamStatus, "the path that was kept cannot be read")
+		return request{}, agui.Errorf(agui.UpstreamStatus, "the path that was kept cannot be read")
 	}
 	req.URL.RawQuery = query
 	route, ok := h.intake.Route(req.URL.Path)
 	if !ok {
-		return nil, agui.Errorf(agui.UpstreamStatus, "the path that was kept is none of a run")
+		return request{}, agui.Errorf(agui.UpstreamStatus, "the path that was kept is none of a run")
 	}
-	return h.newOwnRun(req, route, &in, key, p), nil
+	own := newRequest(req, route, &in)
+	own.ours = true
+	return own, nil
 }

@@ -97,18 +97,18 @@ func TestBodyIsWrittenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := loneRun(t.Context(), newRig(t, nil).h, "/", &in)
-	v := r.view()
-	r.replies = history.ReadReplies(&v)
+	v := r.judge.view()
+	r.judge.replies = history.ReadReplies(&v)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r.cleanPass(contract.LeaveArray | contract.LeaveCommand)
+	r.judge.cleanPass(contract.LeaveArray | contract.LeaveCommand)
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(body))*5/4 {
 		t.Errorf("%d bytes for a body of %d", took, len(body))
 	}
 	want := `{"threadId":"t","runId":"r","messages":[` + strings.Join([]string{long, result, `{"id":"u2","role":"user","content":"And b?"}`, person}, ",") + `],"forwardedProps":{"x":1}}`
-	if string(r.in.Raw) != want {
-		t.Errorf("left %s", strings.ReplaceAll(string(r.in.Raw), strings.Repeat("x", 4<<20), "…"))
+	if string(r.judge.in.Raw) != want {
+		t.Errorf("left %s", strings.ReplaceAll(string(r.judge.in.Raw), strings.Repeat("x", 4<<20), "…"))
 	}
 }
 

@@ -56,8 +56,8 @@ func connectionHint(err error, upstream *url.URL) string {
 }
 
 // withHint returns the arguments of a log line, and a hint behind them if there is one.
-func (h *Handler) withHint(err error, args ...any) []any {
-	if hint := connectionHint(err, h.opts.Upstream); hint != "" {
+func (o *Options) withHint(err error, args ...any) []any {
+	if hint := connectionHint(err, o.Upstream); hint != "" {
 		return append(args, "hint", hint)
 	}
 	return args
@@ -79,29 +79,29 @@ func answerHint(res *http.Response, head []byte, named string) string {
 }
 
 // hintAtAnswer logs what mends an answer to a run that is no stream.
-func (r *run) hintAtAnswer(res *http.Response, head []byte) {
-	if hint := answerHint(res, head, r.h.routes.finder.Speaks("")); hint != "" {
-		r.log.Warn("the backend did not answer with a stream", "status", res.StatusCode, "hint", hint)
+func (j *judge) hintAtAnswer(res *http.Response, head []byte) {
+	if hint := answerHint(res, head, j.memory.routes.finder.Speaks("")); hint != "" {
+		j.log.Warn("the backend did not answer with a stream", "status", res.StatusCode, "hint", hint)
 	}
 }
 
 // leadsBack reports whether the answer redirects a run to the address that its client has asked. A
 // client would follow it for ever. res has the Location that the client would get.
-func (r *run) leadsBack(res *http.Response) bool {
+func (j *judge) leadsBack(res *http.Response) bool {
 	if res.StatusCode/100 != 3 {
 		return false
 	}
 	to, err := url.Parse(res.Header.Get("Location"))
-	asked := r.request.http.URL
-	return err == nil && to.Path != "" && to.Path == cmp.Or(r.h.opts.Prefix+asked.Path, "/") && to.RawQuery == asked.RawQuery &&
+	asked := j.request.http.URL
+	return err == nil && to.Path != "" && to.Path == cmp.Or(j.opts.Prefix+asked.Path, "/") && to.RawQuery == asked.RawQuery &&
 		(to.Scheme == "" || strings.EqualFold(to.Scheme, res.Request.Header.Get("X-Forwarded-Proto"))) &&
-		(to.Host == "" || strings.EqualFold(to.Host, r.request.http.Host) || strings.EqualFold(to.Host, res.Request.Header.Get("X-Forwarded-Host")))
+		(to.Host == "" || strings.EqualFold(to.Host, j.request.http.Host) || strings.EqualFold(to.Host, res.Request.Header.Get("X-Forwarded-Host")))
 }
 
 // stopRedirect makes of a redirect that leads back an answer that ends there. target is what the
 // backend's own Location was.
-func (r *run) stopRedirect(res *http.Response, target string) {
-	r.log.Warn("the backend redirects the run to where it came from", "status", res.StatusCode, "location", shownTarget(target),
+func (j *judge) stopRedirect(res *http.Response, target string) {
+	j.log.Warn("the backend redirects the run to where it came from", "status", res.StatusCode, "location", shownTarget(target),
 		"hint", "a slash at the end of HOLDPOINT_UPSTREAM is missing or too many: set it to the address that the backend redirects to")
 	res.Body.Close()
 	const text = "The agent's server redirects this request to where it came from. Holdpoint's log says how to mend it.\n"
@@ -123,7 +123,7 @@ func shownTarget(target string) string {
 // backend refuses, and a stream of the AI SDK, which Holdpoint does not read.
 func (h *Handler) passingHints(res *http.Response) {
 	if res.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "" {
-		h.once("ai-sdk", func() {
+		h.memory.once("ai-sdk", func() {
 			h.log.Warn("the backend answers with the AI SDK's stream, which Holdpoint does not read: approvals in it pass unguarded, and a yes that is sent twice runs twice",
 				"path", res.Request.URL.Path)
 		})
@@ -132,7 +132,7 @@ func (h *Handler) passingHints(res *http.Response) {
 	if asked == nil || !cors.IsPreflight(asked) || res.Header.Get("Access-Control-Allow-Origin") != "" {
 		return
 	}
-	h.once("preflight", func() {
+	h.memory.once("preflight", func() {
 		h.log.Warn("the backend allows pages of this origin no requests, so their browsers send none", "origin", cors.Origin(asked), "status", res.StatusCode,
 			"hint", "HOLDPOINT_CORS_ORIGINS allows origins in the backend's place (docs/browser.md)")
 	})

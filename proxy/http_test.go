@@ -484,10 +484,10 @@ func TestPassedFrameCostsNoAllocation(t *testing.T) {
 	frame := []byte(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 120) + `"}`))
 	g := newRig(t, echo)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{})
-	r.transcript = transcript.New(64<<20, nil, nil)
+	r.client.transcript = transcript.New(64<<20, nil, nil)
 	_, translation, _ := g.dialect.Begin(&translate.Request{})
 	r.exchange.Run = translation
-	b := newBody(r, io.NopCloser(&forever{frame: frame}), translate.Unread)
+	b := bodyOver(r, io.NopCloser(&forever{frame: frame}), translate.Unread)
 	b.started = true
 	read := 0
 	for range 100 {

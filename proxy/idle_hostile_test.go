@@ -37,14 +37,14 @@ func TestRefusalThatHangs(t *testing.T) {
 // A breath is a backend's stream that is silent for too long, and breaks off at that very moment.
 type breath struct {
 	begun io.Reader
-	run   *run
+	body  *body
 }
 
 func (b *breath) Read(p []byte) (int, error) {
 	if n, err := b.begun.Read(p); err == nil {
 		return n, nil
 	}
-	b.run.body.idled()
+	b.body.idled()
 	return 0, errors.New("reset")
 }
 
@@ -55,7 +55,7 @@ type breaths struct{ n int }
 func (b *breaths) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := io.NopCloser(strings.NewReader(streamOf(started, asks)))
 	if b.n++; b.n > 1 {
-		body = &breath{strings.NewReader(streamOf(started)), runOf(req.Context())}
+		body = &breath{strings.NewReader(streamOf(started)), bodyOf(req.Context())}
 	}
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: req, ProtoMajor: 1, ProtoMinor: 1}, nil
 }

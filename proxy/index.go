@@ -48,28 +48,28 @@ func isRandom(id string) bool {
 }
 
 // index returns the index of the agent's threads on the request's path.
-func (r *run) index() ledger.Index {
-	return ledger.Index{Tenant: r.who.Tenant, Agent: r.h.opts.Agent, Path: r.request.path}
+func (t *thread) index() ledger.Index {
+	return ledger.Index{Tenant: t.who.Tenant, Agent: t.opts.Agent, Path: t.request.path}
 }
 
-func (r *run) indexKey(kind ledger.Kind, from ...string) store.Key {
-	return r.index().Key(kind, from...)
+func (t *thread) indexKey(kind ledger.Kind, from ...string) store.Key {
+	return t.index().Key(kind, from...)
 }
 
 // witnesses returns what the request shows of the conversation that it belongs to. With a principal
 // that is the principal. Else it is the ids of the first and of the last user's message: the
 // message of an assistant may have an id that is made of the call's.
-func (r *run) witnesses() []string {
-	if r.who.Known() {
-		list := r.who.Owner().IDs()
+func (t *thread) witnesses() []string {
+	if t.who.Known() {
+		list := t.who.Owner().IDs()
 		for n := range list {
 			list[n] = "principal " + list[n]
 		}
 		return list
 	}
 	first, last := "", ""
-	for n := range r.request.input.Messages {
-		if m := &r.request.input.Messages[n]; m.Role == "user" && isRandom(m.ID) {
+	for n := range t.request.input.Messages {
+		if m := &t.request.input.Messages[n]; m.Role == "user" && isRandom(m.ID) {
 			if first == "" {
 				first = m.ID
 			}
@@ -87,39 +87,39 @@ func (r *run) witnesses() []string {
 
 // enterIndex enters a pause into the index, before it is told. A question without an entry can be
 // answered on its own thread only.
-func (r *run) enterIndex(p *agui.Pause) {
-	_, continues := r.h.opts.Dialect.(translate.Continuer)
-	stateless, ok := r.h.opts.Dialect.(translate.Stateless)
-	trail := ledger.Trail{Alone: continues && r.ledger.Owner == "", Edits: ok && stateless.KeepsNothing(p)}
-	if r.who.Known() || r.request.ours {
-		if owner := r.ledger.Owner; owner != "" {
+func (t *thread) enterIndex(p *agui.Pause) {
+	_, continues := t.opts.Dialect.(translate.Continuer)
+	stateless, ok := t.opts.Dialect.(translate.Stateless)
+	trail := ledger.Trail{Alone: continues && t.ledger.Owner == "", Edits: ok && stateless.KeepsNothing(p)}
+	if t.who.Known() || t.request.ours {
+		if owner := t.ledger.Owner; owner != "" {
 			trail.Witnesses = []string{"principal " + owner}
 		}
 	} else {
-		trail.Witnesses = r.witnesses()
+		trail.Witnesses = t.witnesses()
 	}
-	behind, _ := history.LastUserMessage(r.request.input.Messages)
+	behind, _ := history.LastUserMessage(t.request.input.Messages)
 	atOnce := 4
-	if r.h.opts.StoreInMemory {
+	if t.opts.StoreInMemory {
 		atOnce = 1
 	}
-	if err := r.ledger.Enter(r.index().Keys(p, trail), p, behind, atOnce); err != nil {
-		r.log.Warn("the question is not in the index: it can be answered on its own thread only", "err", err)
+	if err := t.ledger.Enter(t.index().Keys(p, trail), p, behind, atOnce); err != nil {
+		t.log.Warn("the question is not in the index: it can be answered on its own thread only", "err", err)
 	}
 }
 
 // lookUpCall returns the pauses that were about a call and are of the request's conversation. Each
 // pause is there once.
-func (r *run) lookUpCall(kind ledger.Kind, c agui.Call) ([]ledger.Place, error) {
-	return r.ledger.Find(r.index().CallKeys(kind, c, r.witnesses())...)
+func (t *thread) lookUpCall(kind ledger.Kind, c agui.Call) ([]ledger.Place, error) {
+	return t.ledger.Find(t.index().CallKeys(kind, c, t.witnesses())...)
 }
 
 // WasAsked implements history.Memory.
-func (r *run) WasAsked(c agui.Call) (here, somewhere bool, err error) {
-	list, err := r.lookUpCall(ledger.ByCall, c)
-	if err != nil || len(list) > 0 || r.who.Known() {
+func (t *thread) WasAsked(c agui.Call) (here, somewhere bool, err error) {
+	list, err := t.lookUpCall(ledger.ByCall, c)
+	if err != nil || len(list) > 0 || t.who.Known() {
 		return len(list) > 0, len(list) > 0, err
 	}
-	list, err = r.ledger.Find(r.indexKey(ledger.ByCallAlone, c.Parts()...))
+	list, err = t.ledger.Find(t.indexKey(ledger.ByCallAlone, c.Parts()...))
 	return false, len(list) > 0, err
 }

@@ -2,152 +2,166 @@ package proxy
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/dialect"
 	"holdpoint/proxy/internal/history"
+	"holdpoint/proxy/internal/ids"
+	"holdpoint/proxy/internal/ledger"
 	"holdpoint/store"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
 
-// judge loads the record, reads the answers and asks the contract.
-func (r *run) judge() (v contract.Ruling, err error) {
-	if !r.readFor.carries { // the pause that a run carries stands where that run has asked
-		r.judgeHere()
+// A judge reads a request against the record of its thread, and rules by the contract.
+type judge struct {
+	thread
+	// pauseElsewhere is the pause of another thread that the request answers, "" if none is known.
+	pauseElsewhere string
+
+	lives *lives // which runs go on
+	life  *life  // of the request's run, nil if it makes none
+}
+
+// ruling loads the record, reads the answers and asks the contract.
+func (j *judge) ruling() (v contract.Ruling, err error) {
+	if !j.readFor.carries { // the pause that a run carries stands where that run has asked
+		j.judgeHere()
 	}
-	r.anew()
-	if err := r.load(); err != nil {
+	j.anew()
+	if err := j.load(); err != nil {
 		return v, err
 	}
-	if err := r.findByID(); err != nil {
+	if err := j.findByID(); err != nil {
 		return v, err
 	}
-	if err := r.read(); err != nil {
+	if err := j.read(); err != nil {
 		return v, err
 	}
-	if found, err := r.findByCalls(); err != nil {
+	if found, err := j.findByCalls(); err != nil {
 		return v, err
 	} else if found {
-		if err := r.read(); err != nil {
+		if err := j.read(); err != nil {
 			return v, err
 		}
 	}
-	r.noteNamed()
-	v = r.rule()
-	if r.notAsked != nil && !r.passesNotAsked(v) {
-		return v, r.notAsked
+	j.noteNamed()
+	v = j.rule()
+	if j.notAsked != nil && !j.passesNotAsked(v) {
+		return v, j.notAsked
 	}
-	answers := len(r.answers.list) > 0 && v.Do != contract.Pass // else they are of another day
-	r.request.answers = r.request.answers || answers || r.record.Pause != nil || r.answers.unread != nil
+	answers := len(j.answers.list) > 0 && v.Do != contract.Pass // else they are of another day
+	j.request.answers = j.request.answers || answers || j.record.Pause != nil || j.answers.unread != nil
 	return v, nil
 }
 
 // read has the dialect read the request, and relates it to the record.
-func (r *run) read() error {
-	r.answers = requestAnswers{}
-	r.mendHistory()
-	pauseID, err := r.readAnswers()
-	if err := r.noteUnread(err); err != nil {
+func (j *judge) read() error {
+	j.answers = requestAnswers{}
+	j.mendHistory()
+	pauseID, err := j.readAnswers()
+	if err := j.noteUnread(err); err != nil {
 		return err
 	}
-	return r.readReplies(pauseID)
+	return j.readReplies(pauseID)
 }
 
-func (r *run) rule() contract.Ruling {
-	c := r.newCase()
-	c.Stray, c.StrayNames = r.replies.EndInStray(&r.in, r.record.Pause)
-	v := r.view()
+func (j *judge) rule() contract.Ruling {
+	c := j.newCase()
+	c.Stray, c.StrayNames = j.replies.EndInStray(&j.in, j.record.Pause)
+	v := j.view()
 	c.Unasked = history.Unasked(&v)
 	return contract.Judge(c)
 }
 
-func (r *run) newCase() *contract.Case {
-	settled, mixed := r.replies.Carriers()
+func (j *judge) newCase() *contract.Case {
+	settled, mixed := j.replies.Carriers()
 	return &contract.Case{
-		Input: r.in, Answers: r.answers.list, ReadFor: r.readFor.pauseID, Unread: r.answers.unread,
-		Settled: settled, Mixed: mixed, Record: r.record, Carry: r.readFor.toCarry(), Stranger: r.stranger, Frees: freesOf(r.h.opts.Dialect), Locks: locksOf(r.h.opts.Dialect), Named: r.namedByClients(), Valid: r.valid,
-		InMemory: r.h.opts.StoreInMemory, Elsewhere: r.ownThread != nil, NewThreads: r.request.client.TakesNewThreads(), GivesUp: r.givesUp(),
+		Input: j.in, Answers: j.answers.list, ReadFor: j.readFor.pauseID, Unread: j.answers.unread,
+		Settled: settled, Mixed: mixed, Record: j.record, Carry: j.readFor.toCarry(), Stranger: j.stranger, Frees: freesOf(j.opts.Dialect), Locks: locksOf(j.opts.Dialect), Named: j.namedByClients(), Valid: j.valid,
+		InMemory: j.opts.StoreInMemory, Elsewhere: j.ownThread != nil, NewThreads: j.request.client.TakesNewThreads(), GivesUp: j.givesUp(),
 	}
 }
 
 // load loads the record.
-func (r *run) load() (err error) {
+func (j *judge) load() (err error) {
 	// Before the record is read: that run may open a pause and be gone behind it.
-	r.threadWasBusy = r.h.lives.busyAlone(r.ledger.Key)
-	r.record, err = r.ledger.Load()
+	j.threadWasBusy = j.lives.busyAlone(j.ledger.Key)
+	j.record, err = j.ledger.Load()
 	if errors.Is(err, store.ErrUnread) {
-		r.log.Error("the record of the thread cannot be read", "err", err)
-		r.h.outage.note(r.h, nil)
+		j.log.Error("the record of the thread cannot be read", "err", err)
+		j.memory.outage.note(nil)
 		return err // it may hold an open question, whatever becomes of runs in an outage
 	}
-	r.h.outage.note(r.h, err)
+	j.memory.outage.note(err)
 	switch {
-	case err != nil && (r.h.opts.StoreOutage != OutagePass || r.mayBeAnothers()):
+	case err != nil && (j.opts.StoreOutage != OutagePass || j.mayBeAnothers()):
 		return err
 	case err != nil:
-		r.record, r.notAsked = store.Record{Now: r.h.opts.Now()}, err
+		j.record, j.notAsked = store.Record{Now: j.opts.Now()}, err
 	default:
-		r.readOwner()
+		j.readOwner()
 	}
-	if p := r.record.Pause; p != nil {
+	if p := j.record.Pause; p != nil {
 		// The record's own is everybody's. It is copied here, where the room for it on the stack is
 		// given back before the dialect is asked: with 8 kB more a stream has a stack of 16 kB
 		// until the collector comes by (idle-9000: 2 kB more for each of them).
 		mine := p.Indexed()
-		r.record.Pause = &mine
+		j.record.Pause = &mine
 	}
 	return nil
 }
 
 // readAnswers has the dialect read the request's fields. pauseID is the pause that they were read
 // for, "" if none is known.
-func (r *run) readAnswers() (pauseID string, err error) {
+func (j *judge) readAnswers() (pauseID string, err error) {
 	defer dialect.Caught("Answers", &err)
-	r.show = r.showFor()
+	j.show = j.showFor()
 	var p agui.Pause
-	r.namedPause(&p)
-	in := r.in
+	j.namedPause(&p)
+	in := j.in
 	in.Resume = kit.EntriesWithoutCalls(p, in.Resume)
-	r.answers.list, err = r.h.opts.Dialect.Answers(in, p)
-	kit.LeaveOutCalls(p, r.answers.list)
-	readYesNo(&p, r.answers.list)
-	kit.SpellOut(p, r.answers.list, r.valid)
-	r.readFor.fix(p.ID)
+	j.answers.list, err = j.opts.Dialect.Answers(in, p)
+	kit.LeaveOutCalls(p, j.answers.list)
+	readYesNo(&p, j.answers.list)
+	kit.SpellOut(p, j.answers.list, j.valid)
+	j.readFor.fix(p.ID)
 	return p.ID, err
 }
 
 // readReplies has the dialect read the messages.
-func (r *run) readReplies(pauseID string) (err error) {
+func (j *judge) readReplies(pauseID string) (err error) {
 	defer dialect.Caught("Replies", &err)
-	v := r.view()
-	replies, answers := history.Read(&v, history.Answers{List: r.answers.list, Unread: r.answers.unread}, pauseID)
-	r.replies, r.answers = replies, requestAnswers{answers.List, answers.Unread}
+	v := j.view()
+	replies, answers := history.Read(&v, history.Answers{List: j.answers.list, Unread: j.answers.unread}, pauseID)
+	j.replies, j.answers = replies, requestAnswers{answers.List, answers.Unread}
 	return nil
 }
 
 // noteUnread notes why the answers could not be read, if that is the client's fault.
-func (r *run) noteUnread(err error) error {
+func (j *judge) noteUnread(err error) error {
 	var unread *agui.RunError
 	if err != nil && !errors.As(err, &unread) {
 		return dialect.AsBug("Answers", err)
 	}
-	if r.in.ResumeObject != nil && r.answers.list == nil && unread == nil {
+	if j.in.ResumeObject != nil && j.answers.list == nil && unread == nil {
 		unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
 	}
-	r.answers.unread = unread
+	j.answers.unread = unread
 	return nil
 }
 
 // showFor is what the client is to be shown of a pause.
-func (r *run) showFor() translate.Show {
-	if r.readFor.carries {
-		return r.show // the request at hand is not the client's
+func (j *judge) showFor() translate.Show {
+	if j.readFor.carries {
+		return j.show // the request at hand is not the client's
 	}
-	switch r.h.opts.Client {
+	switch j.opts.Client {
 	case ClientOutcome:
 		return translate.ShowOutcome
 	case ClientBoth:
@@ -155,8 +169,8 @@ func (r *run) showFor() translate.Show {
 	case ClientNative:
 		return translate.ShowNative
 	}
-	byArray := slices.ContainsFunc(r.record.Results, func(result *store.Result) bool { return result.ByArray })
-	return client.ShowFor(r.request.client, &r.in, byArray)
+	byArray := slices.ContainsFunc(j.record.Results, func(result *store.Result) bool { return result.ByArray })
+	return client.ShowFor(j.request.client, &j.in, byArray)
 }
 
 // namedPause is the pause whose ids the request names, open or ended; else the open one; else the
@@ -165,8 +179,8 @@ func (r *run) showFor() translate.Show {
 //
 // A request that has waited is read for the pause that it was read for at first: the question that
 // is open by now was asked after it came, and cannot be what it answers.
-func (r *run) namedPause(named *agui.Pause) {
-	switch p, ended := r.readFor.find(&r.record, r.in.NamedIDs()); {
+func (j *judge) namedPause(named *agui.Pause) {
+	switch p, ended := j.readFor.find(&j.record, j.in.NamedIDs()); {
 	case p == nil:
 	case ended:
 		*named = p.Indexed()
@@ -174,6 +188,23 @@ func (r *run) namedPause(named *agui.Pause) {
 		*named = *p
 	}
 	if named.Dialect == "" {
-		named.Dialect = r.spoken()
+		named.Dialect = j.spoken()
 	}
+}
+
+// initJudge makes j the judge of a request. The input is the judge's from then on.
+func (h *Handler) initJudge(j *judge, req request, who principal.Who) {
+	req.toBackendThread(who)
+	*j = judge{thread: thread{opts: &h.opts, memory: h.memory, who: who, request: req}, lives: &h.lives}
+	j.log = slog.New(runLog{h.log, &j.request})
+	j.anew()
+	voice := ledger.Voice{Sinks: &h.sinks, Who: who, Thread: j.request.clientThread(), Run: req.input.RunID}
+	j.ledger = ledger.New(h.opts.Store, ids.ThreadKey(who.Tenant, h.opts.Agent, req.path, req.input.ThreadID), voice, j.log)
+	j.ledger.Owner = who.Owner().ID()
+}
+
+// givesUp reports whether a new message of the person gives the open pause up: the client was told
+// it as a text.
+func (j *judge) givesUp() bool {
+	return j.record.Pause != nil && !j.readFor.carries && j.listener().WasToldByText(j.record.Pause)
 }

@@ -13,16 +13,16 @@ import (
 func TestTwoCallsOfOneNoteAsk(t *testing.T) {
 	g := newRig(t, nil)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t"})
-	if err := r.ledger.Remember(store.Note{ID: history.LeftPrefix + "n", Text: []byte(`["aaaa","bbbb","cccc"]`)}, store.MaxNotes); err != nil {
+	if err := r.judge.ledger.Remember(store.Note{ID: history.LeftPrefix + "n", Text: []byte(`["aaaa","bbbb","cccc"]`)}, store.MaxNotes); err != nil {
 		t.Fatal(err)
 	}
 	var err error
-	if r.record, err = r.ledger.Load(); err != nil {
+	if r.judge.record, err = r.judge.ledger.Load(); err != nil {
 		t.Fatal(err)
 	}
-	r.forgetNoted(history.LeftPrefix, "aaaa")
-	r.forgetNoted(history.LeftPrefix, "bbbb")
-	rec, err := r.ledger.Load()
+	r.client.forgetNoted(history.LeftPrefix, "aaaa")
+	r.client.forgetNoted(history.LeftPrefix, "bbbb")
+	rec, err := r.judge.ledger.Load()
 	if err != nil || len(rec.Notes) != 1 {
 		t.Fatal(rec.Notes, err)
 	}

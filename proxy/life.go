@@ -70,13 +70,6 @@ func (l *life) enter(books *lives, client context.Context) bool {
 	return true
 }
 
-// enterUnseen begins the life of a run that is only judged, and returns what ends it. It is in no
-// books.
-func (l *life) enterUnseen(ctx context.Context) (end func()) {
-	l.ctx, l.cancel = context.WithCancelCause(ctx)
-	return func() { l.cancel(context.Canceled) }
-}
-
 // outlive lets the run go on without its client. false: that has left already.
 func (l *life) outlive() bool {
 	if l.lasting.Load() {
@@ -238,11 +231,11 @@ func (b *lives) allEnded() <-chan struct{} {
 
 // beside says whether another run of the thread that may come to a question goes on in this
 // process. Those without their clients at other replicas stand in the record (store.Record.Busy).
-func (b *lives) beside(l *life) bool {
+func (b *lives) beside(key store.Key, l *life) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for other := range b.live {
-		if other != l && other.key == l.key && other.plain.Load() {
+		if other != l && other.key == key && other.plain.Load() {
 			return true
 		}
 	}

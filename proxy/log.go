@@ -2,16 +2,25 @@ package proxy
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
+	"holdpoint/translate"
 )
 
 // A runLog is the slog.Handler of a run's lines. They name thread and run. slog's own With would
 // format both at the beginning of each run, and most runs have only one line, at their end.
-type runLog struct{ *run }
+type runLog struct {
+	log     *slog.Logger
+	request *request
+}
 
 func (l runLog) attrs() []slog.Attr {
 	return []slog.Attr{slog.String("thread_id", agui.Cut(l.request.clientThread())), slog.String("run_id", agui.Cut(l.request.input.RunID))}
@@ -19,7 +28,7 @@ func (l runLog) attrs() []slog.Attr {
 
 // Enabled implements slog.Handler.
 func (l runLog) Enabled(ctx context.Context, level slog.Level) bool {
-	return l.h.log.Handler().Enabled(ctx, level)
+	return l.log.Handler().Enabled(ctx, level)
 }
 
 // Handle implements slog.Handler.
@@ -29,7 +38,7 @@ func (l runLog) Handle(ctx context.Context, line slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (l runLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return l.h.log.Handler().WithAttrs(append(l.attrs(), attrs...))
+	return l.log.Handler().WithAttrs(append(l.attrs(), attrs...))
 }
 
 // WithGroup implements slog.Handler.
@@ -39,33 +48,33 @@ func (l runLog) WithGroup(name string) slog.Handler { return l.WithAttrs(nil).Wi
 // request or in an event.
 func (r *run) lastLine() []slog.Attr {
 	attrs := make([]slog.Attr, 0, 13)
-	for _, a := range (runLog{r}).attrs() {
+	for _, a := range r.log.Handler().(runLog).attrs() {
 		attrs = append(attrs, slog.String(a.Key, strings.Clone(a.Value.String())))
 	}
 	attrs = append(attrs, slog.String("outcome", r.report.outcome), slog.Int64("duration_ms", r.h.opts.Now().Sub(r.report.started).Milliseconds()))
-	if r.report.paused != nil {
-		attrs = append(attrs, slog.Int("interrupts", len(r.report.paused.Interrupts)))
+	if r.client.paused != nil {
+		attrs = append(attrs, slog.Int("interrupts", len(r.client.paused.Interrupts)))
 	}
 	if dialect := r.dialectOfLine(); dialect != "" {
 		attrs = append(attrs, slog.String("dialect", dialect))
 	}
-	if name := r.request.client.String(); name != "" {
+	if name := r.judge.request.client.String(); name != "" {
 		attrs = append(attrs, slog.String("client", name))
 	}
 	if r.report.code != "" {
 		attrs = append(attrs, slog.String("code", strings.Clone(string(r.report.code))))
 	}
-	if r.report.status != 0 {
-		attrs = append(attrs, slog.Int("upstream_status", r.report.status))
+	if r.exchange.status != 0 {
+		attrs = append(attrs, slog.Int("upstream_status", r.exchange.status))
 	}
-	attrs = append(attrs, slog.String("request_id", r.request.id))
-	if r.request.trace != "" {
-		attrs = append(attrs, slog.String("trace_id", r.request.trace))
+	attrs = append(attrs, slog.String("request_id", r.judge.request.id))
+	if r.judge.request.trace != "" {
+		attrs = append(attrs, slog.String("trace_id", r.judge.request.trace))
 	}
-	if list := r.loggedAnswers(); list != nil {
+	if list := r.judge.loggedAnswers(); list != nil {
 		attrs = append(attrs, slog.Any("answers", list))
 	}
-	switch name, hash := r.h.opts.ShowPrincipal.Of(r.who); {
+	switch name, hash := r.h.opts.ShowPrincipal.Of(r.judge.who); {
 	case name != "":
 		attrs = append(attrs, slog.String("principal", name))
 	case hash != "":
@@ -77,21 +86,95 @@ func (r *run) lastLine() []slog.Attr {
 // dialectOfLine is the dialect that the run was translated by, "" if nobody knows yet.
 func (r *run) dialectOfLine() string {
 	switch {
-	case r.report.paused != nil:
-		return r.report.paused.Dialect
+	case r.client.paused != nil:
+		return r.client.paused.Dialect
 	case r.exchange.Run == nil:
 		return ""
 	}
-	return r.exchange.speaks(r.h.routes.finder)
+	return r.exchange.speaks()
 }
 
 // leave ends the run for good. out is nil if its client has left.
 func (r *run) leave(out *stream.Writer) {
 	r.claim.Stop()
-	r.h.runIDs.leave(r.runID)
-	if r.transcript != nil {
-		r.transcript.Drop()
+	r.h.memory.runIDs.leave(r.judge.runID)
+	if r.client.transcript != nil {
+		r.client.transcript.Drop()
 	}
 	r.count()
 	r.life.leave(r.lastLine(), out)
+}
+
+// logPanic logs a panic of a run.
+func logPanic(log *slog.Logger, p any) {
+	log.Error("the run panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+}
+
+// upstreamClasses are the codes of an exchange that has failed, as they are counted.
+var upstreamClasses = map[agui.Code]string{
+	agui.UpstreamUnreachable: "unreachable",
+	agui.UpstreamEOF:         "eof",
+	agui.UpstreamIdle:        "idle",
+	agui.FrameTooLarge:       "frame_too_large",
+	agui.UnsupportedEncoding: "encoding",
+}
+
+// count tells what is counted of the run. It is over then, so its frames cost nothing but additions
+// until here.
+func (r *run) count() {
+	if r.h.opts.RunEnded == nil && r.judge.span == nil {
+		return
+	}
+	c := &event.Run{
+		Agent: r.h.opts.Agent, Dialect: r.dialectOfLine(), Outcome: r.report.outcome, Client: r.judge.request.client.String(), Upstream: r.report.upstream,
+		Duration: r.h.opts.Now().Sub(r.report.started), First: r.report.first, Made: r.report.told,
+	}
+	if b := r.body; b != nil {
+		n := b.out.Count
+		c.Passed, c.Rewritten, c.Made = n.Passed, n.Rewritten, c.Made+n.Made
+		c.Dropped = max(0, b.taken-n.Passed-n.Rewritten)
+	}
+	if r.h.opts.RunEnded != nil {
+		r.h.opts.RunEnded(c)
+	}
+	if r.judge.span != nil {
+		r.judge.span.End(c, string(r.report.code))
+	}
+}
+
+// noteUpstream notes how the backend has failed in an exchange that has ended, if it has. A run
+// that somebody else ended is not its fault.
+func (r *run) noteUpstream(e *settle.End, res *translate.Result) {
+	switch cause := context.Cause(r.life.ctx); {
+	case e.None, errors.Is(cause, context.Canceled), errors.Is(cause, errDraining):
+		return
+	}
+	// A protocol of its own may have no event for the end. Its dialect knows what a clean end means.
+	clean := r.h.foreign != nil && !e.Cut &&
+		(res.Next != nil || len(res.Asked.Interrupts) > 0 || res.Finish.Type == agui.RunFinished)
+	class := ""
+	switch {
+	case e.Event.Type == agui.RunErrored:
+		class = "run_error"
+	case e.Broken == nil && e.Event.Type == agui.Unknown && (e.Cut || r.h.foreign == nil):
+		class = "eof"
+	case e.Broken == nil, clean && e.Broken.Code == agui.UpstreamEOF:
+		return
+	case e.Broken.Code != agui.UpstreamStatus:
+		class = upstreamClasses[e.Broken.Code]
+	case e.Status == 0:
+		class = "untranslated"
+	case e.Status >= 500:
+		class = "status_5xx"
+	case e.Status >= 400:
+		class = "status_4xx"
+	default:
+		class = "no_stream"
+	}
+	if class != "" {
+		r.report.upstream = class
+	}
+	if r.judge.span != nil {
+		r.judge.span.ExchangeEnded(class)
+	}
 }

@@ -9,12 +9,12 @@ import (
 )
 
 // sendID puts the id into the request to the backend.
-func (r *run) sendID(out http.Header) { out[intake.RequestIDHeader] = []string{r.request.id} }
+func (j *judge) sendID(out http.Header) { out[intake.RequestIDHeader] = []string{j.request.id} }
 
 // returnID puts the id into the answer's header, unless the backend has put one there.
-func (r *run) returnID(header http.Header) {
+func (j *judge) returnID(header http.Header) {
 	if header[intake.RequestIDHeader] == nil {
-		header[intake.RequestIDHeader] = []string{r.request.id}
+		header[intake.RequestIDHeader] = []string{j.request.id}
 	}
 }
 
@@ -41,12 +41,12 @@ func (a loggedAnswer) String() string {
 const maxLoggedAnswers = 32
 
 // loggedAnswers are the answers of the request, without what they hold.
-func (r *run) loggedAnswers() []loggedAnswer {
-	named := r.answers.list[:min(len(r.answers.list), maxLoggedAnswers)]
+func (t *thread) loggedAnswers() []loggedAnswer {
+	named := t.answers.list[:min(len(t.answers.list), maxLoggedAnswers)]
 	if len(named) == 0 {
 		return nil
 	}
-	list, read := make([]loggedAnswer, len(named)), r.readings(named)
+	list, read := make([]loggedAnswer, len(named)), t.readings(named)
 	for n := range named {
 		a := &named[n]
 		list[n] = loggedAnswer{

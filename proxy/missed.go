@@ -22,40 +22,42 @@ type missedEnd struct {
 
 // catchUp puts what the record knows in the place of the older messages of the request. m is the
 // end that the chat has missed, nil if it has missed none, and fresh are its new messages.
-func (r *run) catchUp(m *store.Result, fresh []agui.Message) {
+// It returns nil if the chat has missed nothing, or nobody knows what.
+func (j *judge) catchUp(m *store.Result, fresh []agui.Message) *missedEnd {
 	if m == nil {
-		return
+		return nil
 	}
-	shown := r.fetch(settle.EndedRef(m))
+	shown := j.fetch(settle.EndedRef(m))
 	before, all, known := history.CatchUp(shown, fresh)
 	if !known {
-		r.log.Warn("the chat has missed the end of its question, and what was said then is not kept: its own history goes to the backend")
-		return
+		j.log.Warn("the chat has missed the end of its question, and what was said then is not kept: its own history goes to the backend")
+		return nil
 	}
-	r.in = r.in.WithMessages(all)
-	v := r.view()
-	r.replies = history.ReadReplies(&v) // they stand elsewhere now
-	r.missed = &missedEnd{pauseID: m.PauseID}
+	j.in = j.in.WithMessages(all)
+	v := j.view()
+	j.replies = history.ReadReplies(&v) // they stand elsewhere now
+	missed := &missedEnd{pauseID: m.PauseID}
 	if agui.HasMembers(shown.State) {
-		r.in.State = shown.State
-		r.in.Raw = agui.SetKey(r.in.Raw, "state", shown.State)
-		r.missed.shown = append(r.missed.shown, client.StateEvent(shown.State))
+		j.in.State = shown.State
+		j.in.Raw = agui.SetKey(j.in.Raw, "state", shown.State)
+		missed.shown = append(missed.shown, client.StateEvent(shown.State))
 	}
 	// A client leaves the messages that it has where they are, and puts others behind them. So the
 	// new message goes away for a moment, or it would stand before what was said when it was away.
-	r.missed.shown = append(r.missed.shown, agui.SnapshotEvent(agui.MessageList(before)), agui.SnapshotEvent(agui.MessageList(all)))
+	missed.shown = append(missed.shown, agui.SnapshotEvent(agui.MessageList(before)), agui.SnapshotEvent(agui.MessageList(all)))
+	return missed
 }
 
 // tellMissed tells the client what it has missed, behind RUN_STARTED, and notes that it was told. A
 // backend that speaks AG-UI has the new message by then; another one may get it by a later exchange
 // of the run.
 func (b *body) tellMissed() {
-	m := b.r.missed
-	b.r.missed = nil
-	if b.r.show != translate.ShowNative {
+	m := b.client.missed
+	b.client.missed = nil
+	if b.judge.show != translate.ShowNative {
 		b.tell(m.shown)
 	}
-	if err := b.r.ledger.See(m.pauseID); err != nil {
-		b.r.log.Warn("it is not noted that the chat has caught up", "err", err)
+	if err := b.judge.ledger.See(m.pauseID); err != nil {
+		b.judge.log.Warn("it is not noted that the chat has caught up", "err", err)
 	}
 }

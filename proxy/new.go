@@ -8,8 +8,6 @@ import (
 	"net/http/httputil"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/backend"
 	"holdpoint/proxy/internal/cors"
@@ -27,10 +25,6 @@ func New(opts Options) (*Handler, error) {
 		return nil, err
 	}
 	h := &Handler{opts: opts, refuser: refuser{log: opts.Logger}, lives: lives{live: map[*life]struct{}{}, alone: map[store.Key]int{}}}
-	h.routes, h.agents = newRoutes(opts.Dialect), newAgentPaths(opts.Upstream)
-	h.passed, _ = lru.New[passedCall, struct{}](maxPassed) // fails for a size of 0 only
-	h.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
-	h.named, _ = lru.New[store.Key, []string](maxNamed)
 	o := &h.opts
 	h.foreign, _ = o.Dialect.(translate.Foreign)
 	if h.log == nil {
@@ -60,14 +54,15 @@ func New(opts Options) (*Handler, error) {
 	if o.AddressShare >= 100 {
 		o.AddressShare = 0
 	}
-	h.intake = intake.New(intake.Options{
-		Dialect: o.Dialect, Spoken: h.routes.spoken, Agent: h.agents.has,
-		Room:            intake.NewBodyRoom(o.BodyBytes, o.BodyBytes/100*int64(o.AddressShare)),
-		MaxRequestBytes: o.MaxRequestBytes, Shares: o.AddressShare != 0, Underscores: o.Underscores,
-	})
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	h.memory = newProcessMemory(o, h.log)
+	h.intake = intake.New(intake.Options{
+		Dialect: o.Dialect, Spoken: h.memory.routes.spoken, Agent: h.memory.agents.has,
+		Room:            intake.NewBodyRoom(o.BodyBytes, o.BodyBytes/100*int64(o.AddressShare)),
+		MaxRequestBytes: o.MaxRequestBytes, Shares: o.AddressShare != 0, Underscores: o.Underscores,
+	})
 	if o.NewID == nil {
 		o.NewID = ids.Random72
 	}
@@ -102,7 +97,7 @@ func (h *Handler) SetUpstreamHeaders(headers http.Header) { h.destination.header
 func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	dropped, refused := h.intake.Form(req)
 	if dropped {
-		h.once("underscores", func() {
+		h.memory.once("underscores", func() {
 			h.log.Warn("a header was dropped because its name has an underscore, said once", "variable", "HOLDPOINT_HEADER_UNDERSCORES")
 		})
 	}
@@ -137,7 +132,7 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who princi
 		return nil, false
 	}
 	if hint := h.hint(req.URL.Path); hint != "" {
-		h.once(hint, func() { h.log.Warn(hint, "path", req.URL.Path, "dialect", h.opts.Dialect.Name()) })
+		h.memory.once(hint, func() { h.log.Warn(hint, "path", req.URL.Path, "dialect", h.opts.Dialect.Name()) })
 	}
 	switch read, refused := h.intake.Read(http.NewResponseController(w), req); {
 	case refused != nil:
@@ -146,7 +141,7 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who princi
 	case read == nil:
 		return nil, true
 	default:
-		return h.newRun(req, read.Route, read.Input, who), false
+		return h.newRun(newRequest(req, read.Route, read.Input), who), false
 	}
 }
 

@@ -123,6 +123,12 @@ type Options struct {
 	NewID func() string    // nil: 72 random bits in base64url; the random part of ids
 }
 
+// isForeign reports whether the backend does not speak AG-UI.
+func (o *Options) isForeign() bool {
+	_, foreign := o.Dialect.(translate.Foreign)
+	return foreign
+}
+
 func (o *Options) validate() error {
 	var errs []error
 	if o.Upstream == nil || o.Upstream.Host == "" {

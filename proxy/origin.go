@@ -8,24 +8,24 @@ import (
 )
 
 // origin says where a pause of the run comes from, for whoever is shown it outside of the chat.
-func (r *run) origin() *agui.Origin {
-	if p := r.record.Pause; r.request.ours && p != nil && p.Origin != nil {
+func (t *thread) origin(trace string) *agui.Origin {
+	if p := t.record.Pause; t.request.ours && p != nil && p.Origin != nil {
 		o := *p.Origin // it goes on in the name of who asked for the run
-		o.Run, o.Trace = strings.Clone(r.request.input.RunID), r.traceparent()
+		o.Run, o.Trace = strings.Clone(t.request.input.RunID), trace
 		return &o
 	}
 	o := &agui.Origin{
-		Agent: r.h.opts.Agent, Tenant: r.who.Tenant, Thread: strings.Clone(r.request.clientThread()),
-		Run: strings.Clone(r.request.input.RunID), Shown: shownAs(r.show),
+		Agent: t.opts.Agent, Tenant: t.who.Tenant, Thread: strings.Clone(t.request.clientThread()),
+		Run: strings.Clone(t.request.input.RunID), Shown: shownAs(t.show),
 	}
-	if p := r.record.Pause; r.ownThread != nil && p != nil && p.Origin != nil {
+	if p := t.record.Pause; t.ownThread != nil && p != nil && p.Origin != nil {
 		o.Thread = p.Origin.Thread // the record is that thread's
 	}
-	if req := r.request.http; req != nil {
+	if req := t.request.http; req != nil {
 		o.Path = req.URL.EscapedPath()
 	}
-	o.Trace = r.traceparent()
-	o.Requester, o.RequesterHash = r.h.opts.ShowPrincipal.Of(r.who)
+	o.Trace = trace
+	o.Requester, o.RequesterHash = t.opts.ShowPrincipal.Of(t.who)
 	return o
 }
 

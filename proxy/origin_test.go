@@ -86,9 +86,9 @@ func TestRequesterAsShown(t *testing.T) {
 		t.Fatal(refused.Reason)
 	}
 	for _, shown := range []principal.Shown{principal.ShowHash, principal.ShowName, principal.ShowNone} {
-		r := &run{h: &Handler{opts: Options{ShowPrincipal: shown}}, request: request{input: &agui.RunInput{}}}
+		r := &thread{opts: &Options{ShowPrincipal: shown}, request: request{input: &agui.RunInput{}}}
 		r.who = who
-		o := r.origin()
+		o := r.origin("")
 		if name := o.Requester == "ann"; name != (shown == principal.ShowName) || (o.RequesterHash != "") != (shown == principal.ShowHash) {
 			t.Errorf("%s: requester %q, hash %q", shown, o.Requester, o.RequesterHash)
 		}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,15 +27,18 @@ const (
 // passesNotAsked says whether a run whose record could not be read goes to the backend all the
 // same. It was judged by an empty record, as after a restart of a store in memory: it must come to
 // an ordinary run, and must bring nothing that could be an answer to something.
-func (r *run) passesNotAsked(v contract.Ruling) bool {
-	_, command := r.in.CommandResume()
-	return v.Do == contract.Pass && len(r.answers.list) == 0 && r.answers.unread == nil &&
-		r.in.ResumeObject == nil && len(r.in.Resume) == 0 && !command
+func (j *judge) passesNotAsked(v contract.Ruling) bool {
+	_, command := j.in.CommandResume()
+	return v.Do == contract.Pass && len(j.answers.list) == 0 && j.answers.unread == nil &&
+		j.in.ResumeObject == nil && len(j.in.Resume) == 0 && !command
 }
 
 // outages is what is noted of whether the store can be asked. It logs the beginning and the end of
 // an outage, and no run of it.
 type outages struct {
+	log  *slog.Logger
+	opts *Options
+
 	on atomic.Bool // there is one; most runs look at no more
 
 	mu    sync.Mutex
@@ -42,8 +46,8 @@ type outages struct {
 	runs  int // that have met it
 }
 
-// note is called with what came of a look at a record.
-func (o *outages) note(h *Handler, err error) {
+// note is called with the result of a look at a record.
+func (o *outages) note(err error) {
 	if err == nil && !o.on.Load() {
 		return
 	}
@@ -51,17 +55,17 @@ func (o *outages) note(h *Handler, err error) {
 	defer o.mu.Unlock()
 	switch was := o.on.Load(); {
 	case err != nil && !was:
-		o.since, o.runs = h.opts.Now(), 1
+		o.since, o.runs = o.opts.Now(), 1
 		o.on.Store(true)
 		what := "every run is refused (HOLDPOINT_STORE_OUTAGE=refuse)"
-		if h.opts.StoreOutage == OutagePass {
+		if o.opts.StoreOutage == OutagePass {
 			what = "runs without answers go to the backend, also where a question is open (HOLDPOINT_STORE_OUTAGE=pass)"
 		}
-		h.log.Error("the store cannot be asked: "+what+". The end is logged, single runs are not", "err", err)
+		o.log.Error("the store cannot be asked: "+what+". The end is logged, single runs are not", "err", err)
 	case err != nil:
 		o.runs++
 	case was:
 		o.on.Store(false)
-		h.log.Warn("the store can be asked again", "away", h.opts.Now().Sub(o.since).String(), "asked_in_vain", o.runs)
+		o.log.Warn("the store can be asked again", "away", o.opts.Now().Sub(o.since).String(), "asked_in_vain", o.runs)
 	}
 }

@@ -36,7 +36,7 @@ func TestIllegalMoveEndsTheRun(t *testing.T) {
 
 	g := newRig(t, echo)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{})
-	r.transcript = transcript.New(1<<10, nil, nil)
+	r.client.transcript = transcript.New(1<<10, nil, nil)
 	var b *body
 	g.dialect.event = func(ev agui.Event, emit func(agui.Event)) error {
 		b.conclude(settle.End{End: translate.End{Cut: true}}) // from within the exchange, and the end follows
@@ -45,7 +45,7 @@ func TestIllegalMoveEndsTheRun(t *testing.T) {
 	}
 	_, translation, _ := g.dialect.Begin(&translate.Request{})
 	r.exchange.Run = translation
-	b = newBody(r, io.NopCloser(strings.NewReader(streamOf(started, hello, finished))), translate.Unread)
+	b = bodyOver(r, io.NopCloser(strings.NewReader(streamOf(started, hello, finished))), translate.Unread)
 	var got strings.Builder
 	for {
 		made, row, _, err := b.pull()

@@ -9,19 +9,19 @@ import (
 // readOwner sees whether the record is the principal's. Of another's record nothing is left but
 // that it is one, so that nothing of it can be told, by whatever way. A pause that Holdpoint itself
 // carries on is its owner's.
-func (r *run) readOwner() {
-	switch owner := r.record.Owner; {
-	case r.request.ours || r.who.Owner().Is(owner):
-		r.ledger.Owner = owner // it may be by an older key
+func (j *judge) readOwner() {
+	switch owner := j.record.Owner; {
+	case j.request.ours || j.who.Owner().Is(owner):
+		j.ledger.Owner = owner // it may be by an older key
 	default:
-		r.stranger = true
-		r.record = store.Record{Version: r.record.Version, Owner: owner, Now: r.record.Now}
+		j.stranger = true
+		j.record = store.Record{Version: j.record.Version, Owner: owner, Now: j.record.Now}
 	}
 }
 
 // mayBeAnothers says whether the thread may be another principal's for all that the request shows.
 // Only its record tells.
-func (r *run) mayBeAnothers() bool { return r.who.Known() && r.request.thread == "" }
+func (j *judge) mayBeAnothers() bool { return j.who.Known() && j.request.thread == "" }
 
 // With threads of his own, a principal's thread has another id at the backend. It stands in the
 // input from the beginning, so that dialects need not know of it. In what the client gets back, its
@@ -46,20 +46,20 @@ func (r *request) clientThread() string {
 // withholds says what of a thread must not be told to the resume that goes on with it. Without
 // principals an answer shows no more than that its sender knows the thread's id: by that he was
 // told the question. What the stream itself brings is the backend's to tell.
-func (r *run) withholds(p *agui.Pause) (w withheldStory) {
-	if r.who.Known() || r.request.ours {
+func (t *thread) withholds(p *agui.Pause) (w withheldStory) {
+	if t.who.Known() || t.request.ours {
 		return w
 	}
 	known := make(map[string]bool, len(p.Seen))
 	for _, s := range p.Seen {
 		known[s.ID] = s.ID != ""
 	}
-	for _, m := range r.request.input.Messages {
+	for _, m := range t.request.input.Messages {
 		if known[m.ID] {
 			return w
 		}
 	}
-	return withheldStory{state: !agui.HasMembers(r.in.State), messages: len(p.Seen) > 0}
+	return withheldStory{state: !agui.HasMembers(t.in.State), messages: len(p.Seen) > 0}
 }
 
 // A withheldStory says which snapshots of a thread are not told.

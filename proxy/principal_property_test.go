@@ -56,7 +56,7 @@ func (w *town) restart(t *rapid.T) {
 func (w *town) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	w.called++
-	thread := runOf(req.Context()).in.ThreadID
+	thread := bodyOf(req.Context()).judge.in.ThreadID
 	if who := req.Header.Get("X-User"); who != w.asker || w.owners[thread] != who {
 		w.wrong = fmt.Sprintf("%q called the backend on a thread of %q: %s", who, w.owners[thread], body)
 	}

@@ -37,7 +37,7 @@ func (b *body) behindRefusal(ev agui.Event) {
 	}
 	end := settle.End{End: translate.End{Event: ev}, Known: true}
 	switch {
-	case asksAgain(finish, b.r.record.Pause):
+	case asksAgain(finish, b.judge.record.Pause):
 		end.Inner = translate.Untouched
 	case agui.View(finish.JSON).Get("outcome").Exists():
 		b.concludeRefused()
@@ -54,7 +54,7 @@ func (b *body) behindRefusal(ev agui.Event) {
 // for a page (its request has the page's Origin) sends no RUN_ERROR behind interrupts.
 func (b *body) concludeRefused() {
 	end := settle.End{End: translate.End{Event: b.refused}}
-	if asksAgain(b.refused, b.r.record.Pause) {
+	if asksAgain(b.refused, b.judge.record.Pause) {
 		why := agui.View(b.refused.JSON).Get("metadata.holdpoint.refusal")
 		failed := agui.Errorf(agui.Code(why.Get("code").Str), "%s", cmp.Or(why.Get("detail").Str, why.Get("text").Str))
 		end = settle.End{End: translate.End{Event: failed.Event()}, Known: true, Inner: translate.Untouched}

@@ -127,7 +127,7 @@ func TestTheThreadsOwnDialect(t *testing.T) {
 			}, nativeAt(&now, time.Hour, 0))
 			g.do(withMessages(oldUser))
 			g.do(strings.Replace(withMessages(oldUser), `"t"`, `"another"`, 1))
-			if spoken := g.h.routeDialect("/"); spoken != "langgraph" {
+			if spoken := g.h.memory.routeDialect("/"); spoken != "langgraph" {
 				t.Fatalf("the path speaks %q", spoken)
 			}
 			body := strings.TrimSuffix(withMessages(oldUser, payMessage("c1"), payMessage("c9"), stray+c.behind), "}")

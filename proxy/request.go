@@ -7,6 +7,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/clients"
+	"holdpoint/proxy/internal/client"
+	"holdpoint/proxy/internal/intake"
 )
 
 // A request is what a client has sent for a run. It may be Holdpoint's own; see readFor.
@@ -23,6 +25,12 @@ type request struct {
 	id      string // see intake.RequestID
 	trace   string // of its traceparent, "" if it has none
 	ours    bool   // nobody reads what it is told, see Handler.Carry
+}
+
+// newRequest returns the request of a run. The input is its own from then on.
+func newRequest(req *http.Request, path string, in *agui.RunInput) request {
+	in = client.WithPublishedIDs(in)
+	return request{http: req, path: path, input: in, client: clients.Of(in), id: intake.RequestID(req), trace: intake.TraceID(req.Header)}
 }
 
 // declaredCalls are the ids of the calls in the client's history whose tools the request declares.

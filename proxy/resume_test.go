@@ -606,14 +606,14 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 	rec, _ := g.store.Load(t.Context(), key, "")
 	for _, want := range []string{"RUN_FINISHED+interrupt", "RUN_ERROR:THREAD_BUSY"} {
 		r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t", RunID: "r"})
-		r.transcript = transcript.New(1<<20, nil, nil)
+		r.client.transcript = transcript.New(1<<20, nil, nil)
 		e := agui.NewEvent([]byte(map[string]string{"RUN_FINISHED+interrupt": asks, "RUN_ERROR:THREAD_BUSY": other}[want]))
 		res, _ := (&fakeRun{d: g.dialect, n: 1}).End(translate.End{Event: e})
 		var b []byte
 		f := r.facts(&res, nil)
 		o := settle.Settle(&f, &res, &settle.End{End: translate.End{Event: e}}, nil)
 		kept := r.keep(&o)
-		l := r.hearer()
+		l := r.client.hearer()
 		for _, ev := range tell.Ended(&l, &o, &kept).Events {
 			b = stream.AppendEvent(b, ev)
 		}

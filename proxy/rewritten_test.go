@@ -55,19 +55,19 @@ func endings(t testing.TB, n int, dialect string, s store.Store, stream ...strin
 			t.Fatal(err)
 		}
 		r := loneRun(t.Context(), h, "/agent", &in)
-		r.show = r.showFor()
-		r.transcript = transcript.New(h.opts.TranscriptBytes, in.Messages, in.State)
-		_, translation, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: r.transcript, Show: r.show})
+		r.judge.show = r.judge.showFor()
+		r.client.transcript = transcript.New(h.opts.TranscriptBytes, in.Messages, in.State)
+		_, translation, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: r.client.transcript, Show: r.judge.show})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.exchange.Run = translation
-		b := newBody(r, nil, translate.Unread)
+		b := bodyOver(r, nil, translate.Unread)
 		b.event(framed(started))
 		for _, one := range stream[:len(stream)-1] {
 			b.event(framed(one))
 		}
-		r.transcript.Unclosed(false) // what is kept raw is folded once, whenever somebody asks
+		r.client.transcript.Unclosed(false) // what is kept raw is folded once, whenever somebody asks
 		list[i] = &exampleEnd{r, framed(stream[len(stream)-1]), make([]byte, 0, 16<<10)}
 	}
 	return list
@@ -120,9 +120,9 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 			t.Fatalf("%s: %s", dialect, e.out)
 		}
 		const bytesOfThePause = 5
-		end, object := framed(otherIDs), []byte(agui.DeleteKey(e.report.paused.Interrupts[0].Object, "id"))
+		end, object := framed(otherIDs), []byte(agui.DeleteKey(e.client.paused.Interrupts[0].Object, "id"))
 		record := bytesOfThePause + testing.AllocsPerRun(runs, func() {
-			e.listener().WithIDs(end)
+			e.client.listener().WithIDs(end)
 			res := translate.Result{Finish: end, Asked: translate.Asked{Interrupts: []agui.Interrupt{{Native: "n1", Object: object}}}}
 			f := e.facts(&res, nil)
 			o := settle.Settle(&f, &res, &settle.End{}, nil)
@@ -140,7 +140,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 func TestRewrittenBeginningsAllocateLittle(t *testing.T) {
 	e := endings(t, 1, "agui", noStore{}, otherIDs)[0]
 	ev := framed(started)
-	if n := testing.AllocsPerRun(100, func() { e.out = stream.AppendEvent(e.out[:0], e.listener().WithIDs(ev)) }); n > 1 {
+	if n := testing.AllocsPerRun(100, func() { e.out = stream.AppendEvent(e.out[:0], e.client.listener().WithIDs(ev)) }); n > 1 {
 		t.Errorf("%v allocations: %s", n, e.out)
 	}
 }

@@ -36,9 +36,9 @@ func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) s
 	t.Helper()
 	h := &Handler{opts: Options{MaxFrameBytes: 4 << 10, Dialect: &fakeDialect{}}, refuser: refuser{log: slog.New(slog.DiscardHandler)}}
 	r := loneRun(t.Context(), h, "/", &agui.RunInput{})
-	r.transcript = transcript.New(limit, nil, nil)
+	r.client.transcript = transcript.New(limit, nil, nil)
 	r.exchange.Run = translation
-	b := newBody(r, io.NopCloser(in), translate.Unread)
+	b := bodyOver(r, io.NopCloser(in), translate.Unread)
 	b.started = true
 	var out bytes.Buffer
 	for {
@@ -49,7 +49,7 @@ func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) s
 			break
 		}
 	}
-	return out.String() + told(r.transcript)
+	return out.String() + told(r.client.transcript)
 }
 
 // told is all that a transcript tells.

@@ -1,26 +1,16 @@
 package proxy
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
 	"holdpoint/internal/principal"
-	"holdpoint/internal/sse"
-	"holdpoint/proxy/internal/backend"
-	"holdpoint/proxy/internal/client"
-	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/ledger"
-	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
-	"holdpoint/proxy/internal/transcript"
-	"holdpoint/store"
-	"holdpoint/translate"
 )
 
 // A run is one run of a client. It has a request, at most one claim, and one exchange with the
@@ -30,135 +20,173 @@ type run struct {
 	h   *Handler
 	log *slog.Logger // names the run
 
-	who     principal.Who
-	request request
-	readFor readFor
-	show    translate.Show
-	attempt
-
-	ledger *ledger.Ledger
-	record store.Record  // as the last attempt has read it
-	claim  *ledger.Claim // nil if it has none
-
-	exchange  exchange
-	out       *stream.Writer // to the client
-	body      *body          // what it is to get, nil if the answer passes as it is
-	ownThread *ownThread     // nil unless it is judged against the record of another thread
-	// pauseElsewhere is the pause of another thread that the request answers, "" if none is known.
-	pauseElsewhere string
-	openCalls      history.StreamCalls
-	ownPause       string // id of the pause that this run opened
-	runID          *runID // in the handler's books, nil if it is not there
-
-	told client.Stream // what the client gets
+	judge    judge         // the request, and the record that it is judged against
+	claim    *ledger.Claim // nil if it has none
+	exchange exchange      // with the backend
+	client   clientSide
+	body     *body // what the client is to get, nil if the answer passes as it is
 
 	life   life
-	span   Span // nil: none is made
 	report report
 }
 
 // A report is for the one line that a run leaves in the log.
 type report struct {
 	started time.Time
-	status  int
 	outcome string
 	code    agui.Code
-	paused  *agui.Pause // the pause that was told
 
 	upstream string        // how the backend has failed, see noteUpstream
 	first    time.Duration // until the first bytes of a backend's stream
 	told     int           // events of streams of our own
 }
 
-// An attempt is what one judgement makes of the request. A request that waited is judged anew, and
-// nothing of the attempt before is left then.
-type attempt struct {
-	in            agui.RunInput       // as it goes to the dialect
-	notAsked      error               // why the record could not be read, of a run that may pass all the same
-	stranger      bool                // the record is another principal's
-	threadWasBusy bool                // a run of the thread went on without its client when the record was read
-	answers       requestAnswers      // that it brings
-	replies       history.Replies     // the decisions in its messages
-	validator     *contract.Validator // of its payloads, nil while there was none
-	beside        messagesBesideAnswers
-	missed        *missedEnd         // what the chat is told first, nil if it has missed nothing
-	notTaken      *agui.RunError     // why the answers beside the message do not count, nil if they do
-	stands        *contract.Standing // in their place, nil if nothing does
-	transcript    *transcript.Transcript
-	withheldFrom  []agui.Message // the messages from which calls were taken out, nil if none were
-	knownCalls    client.KnownCalls
-	untold        withheldStory
-	linked        []history.Linked // pauses of other threads that its messages are about
-}
-
-// anew begins another attempt.
-func (r *run) anew() { r.attempt = attempt{in: *r.request.input} }
-
-type runKey struct{}
-
-func runOf(ctx context.Context) *run {
-	r, _ := ctx.Value(runKey{}).(*run)
+// newRun makes a run of a request that is one. The input is the run's from then on.
+func (h *Handler) newRun(req request, who principal.Who) *run {
+	r := &run{h: h}
+	h.initJudge(&r.judge, req, who)
+	r.init()
 	return r
 }
 
-// spoken is the dialect that the thread's backend speaks. The question that is open tells it, then
-// the path if it was seen to speak one, then a question that ended: Holdpoint may have been started
-// anew since. It is "" if nobody knows.
-func (r *run) spoken() string {
-	if p := r.record.Pause; p != nil && r.h.routes.finder.Finds(p.Dialect) {
-		return p.Dialect // the path may lead to several backends
+// init completes a run that has its judge.
+func (r *run) init() {
+	r.log, r.judge.life = r.judge.log, &r.life
+	r.client.judge = &r.judge
+	r.exchange.judge, r.exchange.life, r.exchange.reverse = &r.judge, &r.life, r.h.reverse
+	r.life.key, r.life.log = r.judge.ledger.Key, r.log
+	r.report.started = r.h.opts.Now()
+	r.client.told.NewID = r.h.opts.NewID
+	if r.h.opts.Client != ClientNative { // what the operator names is shown as it is
+		r.client.told.Line = r.judge.request.client
 	}
-	if name := r.h.routeDialect(r.request.path); name != "" {
-		return name
-	}
-	for _, result := range r.record.Results {
-		if result.Pause != nil && result.Pause.Dialect != "" {
-			return result.Pause.Dialect
-		}
-	}
-	return ""
 }
 
-// valid judges a payload. A schema that cannot be used must not lock the question up.
-func (r *run) valid(schema, payload json.RawMessage) error {
-	if r.validator == nil {
-		r.validator = contract.NewValidator(r.life.ctx)
+// serve judges the run and does what the judgement says.
+func (r *run) serve(w http.ResponseWriter) {
+	out := stream.NewWriter(w, r.h.opts.Heartbeat, stream.LimitsOf(r.judge.request.http, r.h.opts.WriteTimeout))
+	defer out.Close()
+	defer r.returned(out)
+	r.beginSpan()
+	if !r.enter() {
+		r.turnAway(out)
+		return
 	}
-	err := r.validator.Validate(schema, payload)
-	if errors.Is(err, contract.ErrSchema) {
-		r.log.Warn("payload taken unchecked", "err", err)
+	if told := r.ruled(r.admit(out)); told != nil {
+		r.tell(out, told)
+	} else {
+		r.forward(out)
+	}
+}
+
+// turnAway refuses a run that comes while the proxy drains.
+func (r *run) turnAway(out *stream.Writer) {
+	r.tell(out, r.ruled(contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, errDraining)}))
+}
+
+// enter begins the run's life. It fails when the proxy drains.
+func (r *run) enter() bool {
+	enters := r.life.enter(&r.h.lives, r.judge.request.http.Context())
+	r.judge.setContext(r.life.ctx)
+	return enters
+}
+
+// returned is deferred: the handler is done with the run. A panic ends this run only, and the
+// client is told. One that is to end the connection (http.ErrAbortHandler) goes on.
+func (r *run) returned(out *stream.Writer) {
+	p := recover()
+	defer func() { // also if what follows panics too
+		if !r.life.detached.Load() {
+			r.leave(out)
+		}
+	}()
+	if err, _ := p.(error); p != nil && !errors.Is(err, http.ErrAbortHandler) {
+		p = r.recovered(p, out)
+	}
+	if p != nil {
+		panic(p)
+	}
+}
+
+// recovered ends a run that has panicked. It returns what is to end the client's connection, nil
+// if the client was told.
+func (r *run) recovered(p any, out *stream.Writer) any {
+	logPanic(r.log, p)
+	if r.life.detached.Load() {
+		return r.abort() // the run goes on without this client
+	}
+	told := r.giveUpClaim()
+	if out.Passing() || r.body != nil && r.body.started {
+		return r.abort() // nobody knows where the client's stream stands
+	}
+	r.tell(out, append([]agui.Event{r.client.listener().Start()}, told...))
+	return nil
+}
+
+// abort is the panic that ends the client's connection, as ReverseProxy does: net/http must not
+// try to end such a stream in order. It is nil where no server is there to take it.
+func (r *run) abort() any {
+	if r.judge.request.http.Context().Value(http.ServerContextKey) == nil {
 		return nil
 	}
-	return err
+	return http.ErrAbortHandler
 }
 
-// claimedNow says whether the run holds a claim, so that its end must be seen.
-func (r *run) claimedNow() bool { return r.claim.Held() }
+// forward sends the first exchange and writes what comes of it to the client.
+func (r *run) forward(out *stream.Writer) {
+	r.exchange.begin()
+	r.body = newBody(r)
+	if r.exchange.Out.None {
+		r.body.end.None, r.body.opened = true, true
+		r.beginStream(out)
+	} else {
+		r.body.to = out
+		r.judge.ledger.SetClient(out)
+		r.body.send(out)
+	}
+	if r.body.untouched {
+		r.body = nil
+		return
+	}
+	r.pump(out)
+}
 
-// A body is the answer to a run: it reads the upstream's frames, has them translated, and gives the
-// client's. It is pulled by pump. It ends with io.EOF always, whatever the upstream does: the
-// official client takes a truncated stream for success and dies of a reset.
-type body struct {
-	r      *run
-	up     io.ReadCloser // nil: there is nothing to read
-	frames *sse.Reader   // of AG-UI
-	pieces stream.Pieces // of a stream that is not AG-UI; frames is nil then
+// pump writes the stream to the client. ReverseProxy's own loop has one buffer of one size, which
+// decides how much goes out in a system call; and its flushes come from another goroutine.
+func (r *run) pump(out *stream.Writer) {
+	b := r.body
+	defer func() {
+		if b.Close() {
+			r.life.detach(func() {
+				defer r.leave(nil)
+				b.readAlone()
+			})
+		}
+	}()
+	_ = out.FlushError() // of the header, if it is not held; ReverseProxy's own flush may not have come to it
+	for {
+		made, row, last, err := b.pull()
+		if err != nil {
+			return
+		}
+		if r.report.first == 0 {
+			r.report.first = r.h.opts.Now().Sub(r.report.started)
+		}
+		if err := out.Send(made, row, last); err != nil {
+			r.log.Debug("the client is gone", "err", err)
+			if p := r.abort(); p != nil {
+				panic(p)
+			}
+			return
+		}
+	}
+}
 
-	out   stream.Output // whole frames for the client
-	lf    []byte        // scratch for frames with other line ends
-	emits func(agui.Event)
-	outs  func(agui.Event) // out.Event
-
-	phase     phase
-	end       settle.End  // of the exchange at hand, where up is nil
-	concluded *conclusion // what has come of it already; nil if nothing has yet
-	refused   agui.Event  // a refusal whose RUN_ERROR has not come yet, see isRefusal
-	started   bool        // RUN_STARTED was told
-	terminal  agui.Type   // the last terminal event told, in the phase ended
-	laterRuns int         // runs of this stream after the first
-	taken     int         // frames of the backend
-
-	watch *backend.Watch
-	mute  bool // nothing behind RUN_STARTED has come, and the watch has a limit for that
-	apart apart
+// beginSpan begins the run's span, if spans are made. leave ends it, so it begins where a run is
+// served: a decision at the desk makes none.
+func (r *run) beginSpan() {
+	if t := r.h.opts.Tracer; t != nil {
+		r.judge.span = t.Begin(r.judge.request.http.Header, r.h.opts.Agent, r.judge.request.clientThread(), r.judge.request.input.RunID)
+		r.judge.request.trace, r.judge.ledger.Voice.Span = r.judge.span.TraceID(), r.judge.span
+	}
 }

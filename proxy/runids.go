@@ -1,6 +1,8 @@
 package proxy
 
-import "sync"
+import (
+	"sync"
+)
 
 // runIDs are the run ids of the runs that are under way at paths where nobody knows the backend.
 // Mastra keeps what waits by run id alone: two threads whose runs have one id would have one
@@ -53,27 +55,27 @@ func (b *runIDs) leave(one *runID) {
 }
 
 // sharesRunID says whether another thread's run has the id of this one, see runIDs.
-func (r *run) sharesRunID() bool {
-	if r.h.routes.finder.Finds(r.spoken()) {
+func (t *thread) sharesRunID() bool {
+	if t.memory.routes.finder.Finds(t.spoken()) {
 		return false
 	}
-	if r.runID == nil {
-		r.runID = r.h.runIDs.enter(runIDAt{r.request.path, r.in.RunID}, r.in.ThreadID)
+	if t.runID == nil {
+		t.runID = t.memory.runIDs.enter(runIDAt{t.request.path, t.in.RunID}, t.in.ThreadID)
 	}
-	return r.runID == nil
+	return t.runID == nil
 }
 
 // backend is which backend of its dialect the thread's question was seen to be of, or its path was
 // seen to lead to. It is "" if nobody knows.
-func (r *run) backend() string {
-	if p := r.record.Pause; p != nil && p.Backend != "" {
+func (t *thread) backend() string {
+	if p := t.record.Pause; p != nil && p.Backend != "" {
 		return p.Backend
 	}
-	for _, result := range r.record.Results {
+	for _, result := range t.record.Results {
 		if result.Pause != nil && result.Pause.Backend != "" {
 			return result.Pause.Backend
 		}
 	}
-	at, _ := r.h.routes.Get(r.request.path)
+	at, _ := t.memory.routes.Get(t.request.path)
 	return at.backend
 }

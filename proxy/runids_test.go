@@ -98,7 +98,7 @@ func TestRunsOfOneIDAtOnce(t *testing.T) {
 			t.Errorf("run %d went under %q, want %q", n+1, got, want)
 		}
 	}
-	if n := len(g.h.runIDs.of); n != 0 {
+	if n := len(g.h.memory.runIDs.of); n != 0 {
 		t.Errorf("%d run ids are left", n)
 	}
 }
@@ -119,9 +119,9 @@ func (g *rig) runIDsLeft() int {
 	case <-time.After(time.Minute):
 		g.t.Fatal("a run has not ended")
 	}
-	g.h.runIDs.mu.Lock()
-	defer g.h.runIDs.mu.Unlock()
-	return len(g.h.runIDs.of)
+	g.h.memory.runIDs.mu.Lock()
+	defer g.h.memory.runIDs.mu.Unlock()
+	return len(g.h.memory.runIDs.of)
 }
 
 // TestDecisionsLeaveNoRunID: the dialect is named, so a run may enter its run id. A decision sends

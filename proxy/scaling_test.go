@@ -127,104 +127,104 @@ func entriesFor(ids []string, payload string) string {
 	})
 }
 
-func bodyOf(messages, more string) string {
+func requestOf(messages, more string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + messages + `]` + more + `}`
 }
 
 const approved = `{"approved":true}`
 
 var shapes = []shape{
-	{name: "reload", body: func(_ family, n int, _ []string) string { return bodyOf(callsBefore(n), "") }},
+	{name: "reload", body: func(_ family, n int, _ []string) string { return requestOf(callsBefore(n), "") }},
 	{name: "new input", body: func(_ family, n int, _ []string) string {
-		return bodyOf(callsBefore(n)+","+hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"id":"n%d","role":"user","content":"go on"}`, i) }), "")
+		return requestOf(callsBefore(n)+","+hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"id":"n%d","role":"user","content":"go on"}`, i) }), "")
 	}},
 	{name: "no ids", body: func(_ family, n int, _ []string) string {
-		return bodyOf(hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"role":"user","content":"go on %d"}`, i) }), "")
+		return requestOf(hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"role":"user","content":"go on %d"}`, i) }), "")
 	}},
 	{name: "unknown ids", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"resume":[`+entriesFor(ids[:1], approved)+","+hostile.Many(n, func(i int) string { return no(fmt.Sprint("x", i)) })+`]`)
+		return requestOf(oldUser, `,"resume":[`+entriesFor(ids[:1], approved)+","+hostile.Many(n, func(i int) string { return no(fmt.Sprint("x", i)) })+`]`)
 	}},
 	{name: "unknown ids alone", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser, `,"resume":[`+hostile.Many(n, func(i int) string { return yes(fmt.Sprint("x", i)) })+`]`)
+		return requestOf(oldUser, `,"resume":[`+hostile.Many(n, func(i int) string { return yes(fmt.Sprint("x", i)) })+`]`)
 	}},
 	{name: "one left", body: func(_ family, _ int, ids []string) string {
-		return bodyOf(oldUser, `,"resume":[`+entriesFor(ids[1:], approved)+`]`)
+		return requestOf(oldUser, `,"resume":[`+entriesFor(ids[1:], approved)+`]`)
 	}},
 	{name: "wrong payload last", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"resume":[`+entriesFor(ids[:n-1], approved)+","+entriesFor(ids[n-1:], `{"approved":"?"}`)+`]`)
+		return requestOf(oldUser, `,"resume":[`+entriesFor(ids[:n-1], approved)+","+entriesFor(ids[n-1:], `{"approved":"?"}`)+`]`)
 	}},
 	{name: "tool messages alone, one left", body: func(_ family, n int, _ []string) string {
-		return bodyOf(callsBefore(n)+","+saysAll(n-1, approved), "")
+		return requestOf(callsBefore(n)+","+saysAll(n-1, approved), "")
 	}},
 	{name: "function_approvals, one left", body: func(_ family, n int, _ []string) string {
-		return bodyOf(callsBefore(n)+`,{"id":"fa","role":"user","content":"","function_approvals":[`+hostile.Many(n-1, func(i int) string {
+		return requestOf(callsBefore(n)+`,{"id":"fa","role":"user","content":"","function_approvals":[`+hostile.Many(n-1, func(i int) string {
 			return fmt.Sprintf(`{"id":"ID%[1]d","call_id":"c%[1]d","approved":true}`, i)
 		})+`]}`, "")
 	}},
 	{name: "command map, one left", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"forwardedProps":{"command":{"resume":{`+hostile.Many(n-1, func(i int) string { return fmt.Sprintf(`%q:{"approved":true}`, ids[i]) })+`}}}`)
+		return requestOf(oldUser, `,"forwardedProps":{"command":{"resume":{`+hostile.Many(n-1, func(i int) string { return fmt.Sprintf(`%q:{"approved":true}`, ids[i]) })+`}}}`)
 	}},
 	{name: "command map of native ids, one left", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"forwardedProps":{"command":{"resume":{`+hostile.Many(n-1, func(i int) string {
+		return requestOf(oldUser, `,"forwardedProps":{"command":{"resume":{`+hostile.Many(n-1, func(i int) string {
 			native, _, _ := strings.Cut(ids[i], "~")
 			return fmt.Sprintf(`%q:{"approved":true}`, native)
 		})+`}}}`)
 	}},
 	{name: "command map beside entries, one left", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"resume":[`+entriesFor(ids[:n-1], approved)+`],"forwardedProps":{"command":{"resume":{`+hostile.Many(n-1, func(i int) string { return fmt.Sprintf(`%q:{"approved":true}`, ids[i]) })+`}}}`)
+		return requestOf(oldUser, `,"resume":[`+entriesFor(ids[:n-1], approved)+`],"forwardedProps":{"command":{"resume":{`+hostile.Many(n-1, func(i int) string { return fmt.Sprintf(`%q:{"approved":true}`, ids[i]) })+`}}}`)
 	}},
 	{name: "an echo of many ids", body: func(_ family, n int, ids []string) string {
 		event := `{"interrupts":[` + hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"id":"x%d"}`, i) }) + `]}`
-		return bodyOf(oldUser, fmt.Sprintf(`,"forwardedProps":{"command":{"resume":{"approved":true},"interruptEvent":%q}}`, event))
+		return requestOf(oldUser, fmt.Sprintf(`,"forwardedProps":{"command":{"resume":{"approved":true},"interruptEvent":%q}}`, event))
 	}},
 	{name: "resume object", body: func(_ family, n int, ids []string) string {
-		return bodyOf(oldUser, `,"resume":{"interrupts":[`+hostile.Many(n-1, func(i int) string { return fmt.Sprintf(`{"id":%q,"value":{"approved":true}}`, ids[i]) })+`]}`)
+		return requestOf(oldUser, `,"resume":{"interrupts":[`+hostile.Many(n-1, func(i int) string { return fmt.Sprintf(`{"id":%q,"value":{"approved":true}}`, ids[i]) })+`]}`)
 	}},
 	{name: "answers beside tool messages", body: func(_ family, n int, ids []string) string {
-		return bodyOf(callsBefore(n)+","+saysAll(n, approved), `,"resume":[`+entriesFor(ids, approved)+`]`)
+		return requestOf(callsBefore(n)+","+saysAll(n, approved), `,"resume":[`+entriesFor(ids, approved)+`]`)
 	}},
 	// From here on the pause is over, unless it could not be answered at once.
 	{name: "the same again", body: func(_ family, n int, ids []string) string {
-		return bodyOf(callsBefore(n), `,"resume":[`+entriesFor(ids, approved)+`]`)
+		return requestOf(callsBefore(n), `,"resume":[`+entriesFor(ids, approved)+`]`)
 	}},
 	{name: "others again", body: func(_ family, n int, ids []string) string {
-		return bodyOf(callsBefore(n), `,"resume":[`+entriesFor(ids, `{"approved":false}`)+`]`)
+		return requestOf(callsBefore(n), `,"resume":[`+entriesFor(ids, `{"approved":false}`)+`]`)
 	}},
 	{name: "tool messages of one call beside old entries", body: func(_ family, n int, ids []string) string {
-		return bodyOf(callsBefore(n)+","+strings.ReplaceAll(saysAll(n, `{"a":1}`), `"toolCallId":"c`, `"toolCallId":"c0","x":"`), `,"resume":[`+entriesFor(ids, approved)+`]`)
+		return requestOf(callsBefore(n)+","+strings.ReplaceAll(saysAll(n, `{"a":1}`), `"toolCallId":"c`, `"toolCallId":"c0","x":"`), `,"resume":[`+entriesFor(ids, approved)+`]`)
 	}},
 	{name: "the history later", body: func(_ family, n int, _ []string) string {
-		return bodyOf(callsBefore(n)+","+saysAll(n, approved)+","+saysAll(n, "done")+`,{"id":"u9","role":"user","content":"more"}`, "")
+		return requestOf(callsBefore(n)+","+saysAll(n, approved)+","+saysAll(n, "done")+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "native approvals in the history later", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser+","+hostile.Many(n, func(i int) string {
+		return requestOf(oldUser+","+hostile.Many(n, func(i int) string {
 			id := fmt.Sprint("c", i)
 			return pairCall(id) + "," + pairSays("r"+id, id, true)
 		})+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "confirms in the history later", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser+","+hostile.Many(n, func(i int) string {
+		return requestOf(oldUser+","+hostile.Many(n, func(i int) string {
 			return fmt.Sprintf(`{"id":"ka%[1]d","role":"assistant","toolCalls":[{"id":"k%[1]d","type":"function","function":{"name":"confirm_changes","arguments":"{\"function_call_id\":\"c%[1]d\"}"}}]},{"id":"kr%[1]d","role":"tool","toolCallId":"k%[1]d","content":"{\"accepted\":true}"}`, i)
 		})+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "tools declared and called", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser+","+hostile.Many(n, func(i int) string {
+		return requestOf(oldUser+","+hostile.Many(n, func(i int) string {
 			return fmt.Sprintf(`{"id":"a%[1]d","role":"assistant","toolCalls":[{"id":"c%[1]d","type":"function","function":{"name":"f%[1]d","arguments":"{}"}}]}`, i)
 		})+","+saysAll(n, approved)+`,{"id":"u9","role":"user","content":"more"}`, `,"tools":[`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"name":"f%d"}`, n-i) })+`]`)
 	}},
 	{name: "calls in one message", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser+`,{"id":"a","role":"assistant","toolCalls":[`+hostile.Many(n, func(i int) string {
+		return requestOf(oldUser+`,{"id":"a","role":"assistant","toolCalls":[`+hostile.Many(n, func(i int) string {
 			return fmt.Sprintf(`{"id":"c%[1]d","type":"function","function":{"name":"f","arguments":"{}"}}`, i)
 		})+`]},`+saysAll(n, "done")+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "calls without results", body: func(_ family, n int, _ []string) string {
-		return bodyOf(callsBefore(n)+`,{"id":"u9","role":"user","content":"more"}`, "")
+		return requestOf(callsBefore(n)+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "the same message", body: func(_ family, n int, _ []string) string {
-		return bodyOf(hostile.Many(n, hostile.Same(oldUser))+`,{"id":"u9","role":"user","content":"more"}`, "")
+		return requestOf(hostile.Many(n, hostile.Same(oldUser))+`,{"id":"u9","role":"user","content":"more"}`, "")
 	}},
 	{name: "keys", body: func(_ family, n int, _ []string) string {
-		return bodyOf(oldUser+`,{"id":"u9","role":"user","content":"more",`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) })+`}`, `,"forwardedProps":{`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) })+`},`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) }))
+		return requestOf(oldUser+`,{"id":"u9","role":"user","content":"more",`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) })+`}`, `,"forwardedProps":{`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) })+`},`+hostile.Many(n, func(i int) string { return fmt.Sprintf(`"k%d":0`, i) }))
 	}},
 }
 
@@ -253,7 +253,7 @@ func costs(t *testing.T, f family, dialect string, n int) map[string]time.Durati
 		do()
 		took[name] = hostile.ProcessorTime(t) - before
 	}
-	measure("asks", func() { asked = g.do(bodyOf(oldUser, "")) })
+	measure("asks", func() { asked = g.do(requestOf(oldUser, "")) })
 	ids := idsIn(lastData(asked))
 	if len(ids) != n {
 		t.Fatalf("%s: %d questions of %d: %.300s", f.name, len(ids), n, lastData(asked))

@@ -30,19 +30,10 @@ type Span interface {
 	End(r *event.Run, code string)
 }
 
-// beginSpan begins the run's span, if spans are made. leave ends it, so it begins where a run is
-// served: a decision at the desk makes none.
-func (r *run) beginSpan() {
-	if t := r.h.opts.Tracer; t != nil {
-		r.span = t.Begin(r.request.http.Header, r.h.opts.Agent, r.request.clientThread(), r.request.input.RunID)
-		r.request.trace, r.ledger.Voice.Span = r.span.TraceID(), r.span
-	}
-}
-
 // traceparent is the context of the run's span, "" if it has none.
-func (r *run) traceparent() string {
-	if r.span == nil {
+func (t *thread) traceparent() string {
+	if t.span == nil {
 		return ""
 	}
-	return r.span.Traceparent()
+	return t.span.Traceparent()
 }

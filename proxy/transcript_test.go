@@ -69,7 +69,7 @@ func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 func TestLargeFrameIsNotKept(t *testing.T) {
 	g := newRig(t, echo)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{})
-	r.transcript = transcript.New(1<<10, nil, nil)
+	r.client.transcript = transcript.New(1<<10, nil, nil)
 	_, translation, _ := g.dialect.Begin(&translate.Request{})
 	r.exchange.Run = translation
 	var frames strings.Builder
@@ -81,10 +81,10 @@ func TestLargeFrameIsNotKept(t *testing.T) {
 	var b *body
 	waits := readerFunc(func([]byte) (int, error) {
 		made, _ := b.out.Take()
-		kept = cap(made) + cap(b.lf) + cap(b.frames.Ahead())
+		kept = cap(made) + cap(b.lf) + cap(b.from.frames.Ahead())
 		return 0, io.EOF
 	})
-	b = newBody(r, io.NopCloser(io.MultiReader(strings.NewReader(frames.String()), waits)), translate.Unread)
+	b = bodyOver(r, io.NopCloser(io.MultiReader(strings.NewReader(frames.String()), waits)), translate.Unread)
 	b.started = true
 	for err := error(nil); err == nil; {
 		_, err = readFrom(b)

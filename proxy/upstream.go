@@ -22,7 +22,6 @@ import (
 	"holdpoint/proxy/internal/intake"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
-	"holdpoint/translate"
 )
 
 // transports are those of exchanges that carry answers (single) and of all others (shared), see
@@ -30,23 +29,24 @@ import (
 type transports struct{ shared, single http.RoundTripper }
 
 func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
-	r := runOf(req.Context())
-	if r == nil {
+	b := bodyOf(req.Context())
+	if b == nil {
 		return t.shared.RoundTrip(req)
 	}
-	if err := r.claim.Stands(req.Context()); err != nil {
+	if err := b.claim.Stands(req.Context()); err != nil {
 		return nil, err
 	}
-	defer r.bound()()
+	e := b.exchange
+	defer e.bound()()
 	via := t.single
-	if !r.claim.Held() {
+	if !b.claim.Held() {
 		via = t.shared
 	}
 	if _, std := via.(*http.Transport); !std {
 		mayHave := true // such a transport does not tell of connections, and its panic neither
 		defer func() {
 			if mayHave {
-				r.reached()
+				e.reached()
 			}
 		}()
 		res, err := via.RoundTrip(req)
@@ -58,8 +58,8 @@ func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
 	trace := &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
 			conn, _ = got.Conn.(*backend.Conn)
-			r.exchange.conn = conn
-			r.reached() // from the moment of a connection on, bytes may have gone out
+			e.conn = conn
+			e.reached() // from the moment of a connection on, bytes may have gone out
 		},
 		PutIdleConn: func(error) {
 			if conn != nil {
@@ -69,7 +69,7 @@ func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	res, err := via.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
-		r.exchange.conn = nil
+		e.conn = nil
 	}
 	return res, err
 }
@@ -119,27 +119,29 @@ func (d *destination) rewrite(pr *httputil.ProxyRequest) {
 // rewrite makes the request to the backend, of a run by what its exchange sends.
 func (h *Handler) rewrite(pr *httputil.ProxyRequest) {
 	h.destination.rewrite(pr)
-	if r := runOf(pr.In.Context()); r != nil {
-		r.sendID(pr.Out.Header)
-		if r.span != nil {
-			r.span.Exchange(pr.Out.Header, h.opts.Upstream.Hostname())
+	if b := bodyOf(pr.In.Context()); b != nil {
+		b.judge.sendID(pr.Out.Header)
+		if span := b.judge.span; span != nil {
+			span.Exchange(pr.Out.Header, h.opts.Upstream.Hostname())
 		}
-		r.address(pr.Out, r.exchange.Out)
+		b.exchange.address(pr.Out, h.destination.target)
 	}
 }
 
-// address makes out the request that a dialect asks for.
-func (r *run) address(out *http.Request, want translate.Out) {
+// address makes out the request that the dialect asks for. target returns the address at the
+// upstream for one of the client's.
+func (e *exchange) address(out *http.Request, target func(*url.URL) *url.URL) {
+	want := e.Out
 	out.Method = http.MethodPost
 	if want.Method != "" {
 		out.Method = want.Method
 	}
 	if want.Path != "" {
-		out.URL = r.h.destination.target(&url.URL{Path: want.Path, RawQuery: r.request.http.URL.RawQuery})
+		out.URL = target(&url.URL{Path: want.Path, RawQuery: e.judge.request.http.URL.RawQuery})
 	}
 	body := want.Body
 	if body == nil {
-		body = r.in.Raw
+		body = e.judge.in.Raw
 	}
 	// The body is in memory: with the client's own body a fast answer is cut (golang/go#40747).
 	out.Body = io.NopCloser(bytes.NewReader(body))
@@ -155,7 +157,7 @@ func (r *run) address(out *http.Request, want translate.Out) {
 	out.Header.Del("Upgrade")
 	out.Header.Del("Accept-Encoding")
 	out.Header.Set("Accept", "text/event-stream") // */* would admit protobuf
-	if r.h.foreign != nil {
+	if e.judge.opts.isForeign() {
 		out.Header.Set("Content-Type", "application/json") // the client's is that of its RunAgentInput
 	}
 	for name, values := range want.Header {
@@ -211,41 +213,42 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 	target := res.Header.Get("Location")
 	h.relocate(res)
 	h.cors.Hear(clientOf(res.Request.Context()), res)
-	r := runOf(res.Request.Context())
-	if r == nil {
+	b := bodyOf(res.Request.Context())
+	if b == nil {
 		h.passingHints(res)
 		introduce(res)
 		return nil
 	}
-	r.report.status = res.StatusCode
-	r.returnID(res.Header)
+	b.exchange.status = res.StatusCode
+	b.judge.returnID(res.Header)
 	if res.StatusCode < http.StatusOK {
 		return errSwitched // nothing of a run can be read there
 	}
 	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
 		h.explainNotFound(res)
 	}
-	if target != "" && r.leadsBack(res) {
-		r.stopRedirect(res, target)
+	if target != "" && b.judge.leadsBack(res) {
+		b.judge.stopRedirect(res, target)
 	}
-	if r.body != nil { // a further exchange of the same stream
-		r.body.answered(r.stream(res))
+	if b.opened { // a further exchange of the same stream
+		b.answered(b.exchange.stream(res))
 		res.Body = http.NoBody
 		return nil
 	}
-	if r.body = r.open(res); r.body == nil {
+	b.opened = true
+	if b.untouched = b.open(res); b.untouched {
 		return nil
 	}
-	if r.report.status/100 == 2 {
-		h.agents.note(r.request.path)
+	if b.exchange.status/100 == 2 {
+		h.memory.agents.note(b.judge.request.path)
 	} else {
 		// The stream is ours, and the error may not be from where the backend allows origins.
-		h.cors.Allow(res.Header, r.request.http)
+		h.cors.Allow(res.Header, b.judge.request.http)
 	}
-	if r.exchange.conn != nil && !without.Hold {
+	if b.exchange.conn != nil && !without.Hold {
 		// The header is held until frames have come or are waited for: that is one write less. Without
 		// it: 1.05 to 1.08 × the CPU time in first-byte.
-		r.out.Hold()
+		b.to.Hold()
 	}
 	res.Body = http.NoBody // pump writes the stream
 	res.StatusCode, res.Status = http.StatusOK, ""
@@ -307,28 +310,29 @@ func doubledPath(p string) string {
 
 // upstreamFailed answers for a backend that could not be reached, or broke off before its header.
 func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err error) {
-	r := runOf(req.Context())
-	if r == nil {
+	b := bodyOf(req.Context())
+	if b == nil {
 		client := clientOf(req.Context())
 		if refused := (*intake.Refusal)(nil); errors.As(err, &refused) { // its body was not to pass
 			h.refuse(w, client, refused)
 			return
 		}
 		if !errors.Is(err, context.Canceled) {
-			h.log.Warn("request not answered by the backend", h.withHint(err, "path", req.URL.Path, "err", err)...)
+			h.log.Warn("request not answered by the backend", h.opts.withHint(err, "path", req.URL.Path, "err", err)...)
 		}
 		h.cors.Allow(w.Header(), client)
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
-	if r.body != nil {
-		r.body.answered(answer{end: settle.End{Broken: r.unanswered(req.Context(), err)}})
+	further := b.opened
+	b.opened = true
+	b.answered(answer{end: settle.End{Broken: b.exchange.unanswered(req.Context(), err)}})
+	if further {
 		return
 	}
 	stream.MakeHeader(w.Header())
-	r.returnID(w.Header())
-	r.body = r.unreachable(req.Context(), err)
-	h.cors.Allow(w.Header(), r.request.http)
+	b.judge.returnID(w.Header())
+	h.cors.Allow(w.Header(), b.judge.request.http)
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -365,8 +369,8 @@ func (p preflights) Send(client, preflight *http.Request) (*http.Response, error
 // clientOf returns the client's request that a backend's answer belongs to. It is nil if nobody
 // needs it.
 func clientOf(ctx context.Context) *http.Request {
-	if r := runOf(ctx); r != nil {
-		return r.request.http
+	if b := bodyOf(ctx); b != nil {
+		return b.judge.request.http
 	}
 	return cors.Client(ctx)
 }

@@ -66,10 +66,11 @@ func (w *waiter) misses() bool {
 }
 
 func (w *waiter) wait(r *run, out *stream.Writer) error {
-	r.anew()
-	r.record, r.exchange.Exchange = store.Record{}, translate.Exchange{}
+	r.judge.anew()
+	r.client.ready = ready{}
+	r.judge.record, r.exchange.Exchange = store.Record{}, translate.Exchange{}
 	r.beginStream(out)
-	timer := time.NewTimer(w.pause - w.pause/4*spread(r.in.RunID)/spreads)
+	timer := time.NewTimer(w.pause - w.pause/4*spread(r.judge.in.RunID)/spreads)
 	defer timer.Stop()
 	w.pause = min(w.pause*3/2, laterLooks)
 	select {

@@ -191,9 +191,9 @@ func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := loneRun(t.Context(), b.h, "/", &in)
-	r.request.http = httptest.NewRequest(http.MethodPost, "/", nil)
-	r.transcript = transcript.New(1<<20, nil, nil)
-	r.record.State = store.Claimed
+	r.judge.request.http = httptest.NewRequest(http.MethodPost, "/", nil)
+	r.client.transcript = transcript.New(1<<20, nil, nil)
+	r.judge.record.State = store.Claimed
 	r.exchange.Out.Body = []byte("{}")
 	r.exchange.Run = &fakeRun{}
 	gone, leave := context.WithCancelCause(t.Context())
@@ -202,8 +202,8 @@ func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 	if err := newWaiter().again(r, stream.NewWriter(httptest.NewRecorder(), 0, stream.Limits{})); !errors.Is(err, errDraining) {
 		t.Errorf("%v", err)
 	}
-	if r.transcript != nil || r.record.State != store.None || r.exchange.Run != nil || r.exchange.Out.Body != nil {
-		t.Errorf("it holds %+v, %+v", r.attempt, r.exchange.Exchange)
+	if r.client.transcript != nil || r.judge.record.State != store.None || r.exchange.Run != nil || r.exchange.Out.Body != nil {
+		t.Errorf("it holds %+v, %+v", r.judge.attempt, r.exchange.Exchange)
 	}
 }
 

@@ -1,9 +1,8 @@
 // Package bolt keeps records in one file, for one process: what a client was told survives a crash
 // at any instruction. It is a Table of package engine on go.etcd.io/bbolt.
 //
-// Every change is on the disk before it counts. Changes that come at once share an fsync. The file
-// has one writer, which a lock on it sees to. It does not shrink: what is forgotten makes room for
-// what comes.
+// Every change is on the disk before it counts. The file has one writer, which a lock on it sees
+// to. It does not shrink: what is forgotten makes room for what comes.
 package bolt
 
 import (
@@ -52,7 +51,7 @@ func Open(path string, o Options) (*engine.Store, error) {
 	case err != nil:
 		return nil, fmt.Errorf("store: %s: %w", path, err)
 	}
-	t.db, t.writes.db = db, db
+	t.db = db
 	if err := t.prepare(); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("store: %s: %w", path, err)
@@ -86,10 +85,9 @@ var (
 const format = "1"
 
 type table struct {
-	db     *bbolt.DB
-	writes group
-	now    func() time.Time
-	open   atomic.Int64 // rows that wait
+	db   *bbolt.DB
+	now  func() time.Time
+	open atomic.Int64 // rows that wait
 }
 
 var _ engine.Table = (*table)(nil)
@@ -174,43 +172,47 @@ func clone(b []byte) []byte {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
+// errMoved ends a transaction that came too late.
+var errMoved = errors.New("the row has another revision")
+
 // Write is engine.Table's.
-func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (done bool, err error) {
+func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (bool, error) {
 	more := int64(0)
-	err = t.writes.update(func(tx *bbolt.Tx) (bool, error) {
+	err := t.db.Update(func(tx *bbolt.Tx) error {
 		var was places
 		rows := tx.Bucket(rowsBucket)
 		revision := int64(0)
-		done, more = false, 0
 		if has := rows.Get([]byte(key)); has != nil {
 			var err error
 			if revision, was, _, err = split(has); err != nil {
-				return false, err
+				return err
 			}
 		}
 		if revision != c.From {
-			return false, nil
+			return errMoved
 		}
 		is := places{micros(c.Opened), micros(c.Due), micros(c.Gone)}
+		more = 0
 		if was.opened != 0 {
 			more--
 		}
 		if is.opened != 0 {
 			more++
 		}
-		done = true
-		return true, errors.Join(
+		return errors.Join(
 			rows.Put([]byte(key), join(c.To, is, c.Head)),
 			list(tx, key, was, is),
 			notify(tx, key, c.Notify),
 			contents(tx, key, c),
 		)
 	})
-	if err != nil || !done {
-		return false, err
+	if errors.Is(err, errMoved) {
+		return false, nil
 	}
-	t.open.Add(more)
-	return true, nil
+	if err == nil {
+		t.open.Add(more)
+	}
+	return err == nil, err
 }
 
 // list moves a row to its places in the lists.

@@ -1,0 +1,175 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/client"
+	"holdpoint/proxy/internal/history"
+	"holdpoint/proxy/internal/ledger"
+	"holdpoint/proxy/internal/settle"
+	"holdpoint/proxy/internal/tell"
+	"holdpoint/proxy/internal/transcript"
+	"holdpoint/store"
+)
+
+// A clientSide is what the client of a run has, and what it is told.
+type clientSide struct {
+	judge *judge
+	ready
+	told      client.Stream
+	openCalls history.StreamCalls
+	ownPause  string      // id of the pause that this run opened
+	paused    *agui.Pause // the pause that was told
+	laterRuns int         // runs of this stream after the first
+}
+
+// wholeTranscript is a transcript of the messages before calls were taken out of them. A backend
+// that refused the run is known by it, and that runs no call by itself. It may want the one that it
+// waits for.
+func (c *clientSide) wholeTranscript() *transcript.Transcript {
+	return transcript.New(c.judge.opts.TranscriptBytes, c.withheldFrom, c.judge.in.State)
+}
+
+// withdraw closes the pause that this stream opened, if it is open still: the backend went on
+// without an answer.
+func (c *clientSide) withdraw() {
+	if c.paused == nil || c.paused.ID != c.ownPause {
+		return
+	}
+	if rec, err := c.judge.ledger.Load(); err == nil && rec.State != store.Open {
+		return // it was answered meanwhile, and that has an end of its own
+	}
+	err := c.judge.ledger.Close(c.paused.ID, store.Result{How: store.Withdrawn, Seen: c.paused.Seen}, ledger.Withdrawn(c.paused))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		c.judge.log.Warn("pause not withdrawn", "err", err)
+	}
+	c.paused = nil
+}
+
+// hearer returns the client of the run, with what this run has for it beside the end.
+func (c *clientSide) hearer() tell.Listener {
+	l := tell.Listener{
+		Listener: c.listener(), Calls: &c.knownCalls, Answers: c.answersSomething(),
+		Withheld: client.Withheld{State: c.untold.state, Messages: c.untold.messages},
+		Left:     errors.Is(context.Cause(c.judge.ctx), context.Canceled),
+	}
+	if c.transcript != nil {
+		l.Stream = c.transcript
+	}
+	if c.notTaken != nil {
+		l.NotTaken = c.why(c.notTaken, c.stands)
+	}
+	return l
+}
+
+// answersSomething reports whether the request at hand answers something, as far as can be known,
+// or its thread waits for answers. A run of the same stream behind the first one answers nothing.
+func (c *clientSide) answersSomething() bool {
+	if c.laterRuns > 0 {
+		return false
+	}
+	in := c.judge.request.input
+	_, sent := in.CommandResume()
+	return in.HasResume || sent || c.judge.request.answers
+}
+
+// why returns why answers of the request do not count. stands is what stands in their place, nil if
+// nothing does.
+func (c *clientSide) why(refused *agui.RunError, stands *contract.Standing) *client.Refusal {
+	answers := make([]tell.Answer, len(c.judge.answers.list))
+	read := c.judge.readings(c.judge.answers.list)
+	for n := range c.judge.answers.list {
+		a := &c.judge.answers.list[n]
+		answers[n] = tell.Answer{Status: a.Status, Says: agui.SaysOf(a, read[n])}
+	}
+	return tell.Why(refused, stands, answers, c.judge.record.Now, c.judge.opts.ShowPrincipal)
+}
+
+// fetched asks the store for snapshots. Without them the client is told the rest.
+func (c *clientSide) fetched(refs []settle.Ref) tell.Fetched {
+	kept := make(tell.Fetched, len(refs))
+	for _, ref := range refs {
+		shown := c.judge.fetch(ref)
+		var list []json.RawMessage
+		for _, m := range gjson.ParseBytes(shown.Messages).Array() {
+			list = append(list, json.RawMessage(m.Raw))
+		}
+		list, whole := history.WithAnswers(list, c.judge.in.Messages, c.judge.onlyAnswers())
+		if !whole {
+			list = nil
+		}
+		kept[ref] = &tell.Snapshots{List: list, Kept: shown.Messages, State: shown.State}
+	}
+	return kept
+}
+
+// listener returns the client of the run, as that room has it.
+func (c *clientSide) listener() client.Listener {
+	l := c.judge.listener()
+	l.Later = c.laterRuns > 0
+	return l
+}
+
+// callOf returns the events that tell the call of a result, if the client lacks it and the stream
+// has not begun it.
+func (c *clientSide) callOf(result agui.Event) []agui.Event {
+	events, isNew := c.knownCalls.CallOf(result)
+	if isNew {
+		for _, ev := range events {
+			c.transcript.Add(ev)
+		}
+	}
+	return events
+}
+
+// withCalls returns events that end an exchange, each result after its call, and records them. What
+// callOf has recorded already is not recorded again.
+func (c *clientSide) withCalls(events []agui.Event) []agui.Event {
+	with, lacks := events, c.knownCalls.Lacks()
+	if lacks {
+		with = nil
+	}
+	for _, ev := range events {
+		if ev.Type == agui.CallResult {
+			with = append(with, c.callOf(ev)...) // none if the client lacks none
+			c.knownCalls.Answered(ev)
+		}
+		if lacks {
+			with = append(with, ev)
+		}
+		c.noteCall(ev)
+		c.transcript.Add(ev)
+	}
+	return with
+}
+
+// endSubagents gives the events that waited. p is what the run asks, nil for nothing.
+func (c *clientSide) endSubagents(p *agui.Pause) []agui.Event {
+	list := c.told.Take(p)
+	for _, ev := range list {
+		c.transcript.Add(ev)
+	}
+	return list
+}
+
+// logOmission logs that the client does not get a snapshot.
+func (c *clientSide) logOmission(o client.Omission) {
+	switch o {
+	case client.StateWithheld:
+		c.judge.log.Debug("STATE_SNAPSHOT left out: the answer came without a message of the thread")
+	case client.StateUnknown:
+		c.judge.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", c.judge.opts.TranscriptBytes)
+	case client.MessagesWithheld:
+		c.judge.log.Debug("MESSAGES_SNAPSHOT left out: the answer came without a message of the thread")
+	case client.MessagesUnknown:
+		c.judge.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", c.judge.opts.TranscriptBytes)
+	case client.MessagesShareID:
+		c.judge.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
+	}
+}

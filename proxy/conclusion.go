@@ -1,0 +1,289 @@
+package proxy
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/internal/event"
+	"holdpoint/proxy/internal/ids"
+	"holdpoint/proxy/internal/ledger"
+	"holdpoint/proxy/internal/settle"
+	"holdpoint/proxy/internal/stream"
+	"holdpoint/proxy/internal/tell"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// concluded settles an exchange that has ended, saves what has come of it, and returns what the
+// client is to be told, or that the run goes on.
+//
+// Save before tell: what a client is told stands in the record.
+func (r *run) concluded(e settle.End) conclusion {
+	if e.Panicked {
+		return conclusion{events: r.giveUpClaim()}
+	}
+	res, calls, failed := r.ended(&e)
+	if n := r.exchange.counted.Exchanges; failed == nil && res.Next != nil && n >= settle.MaxExchanges {
+		r.log.Error("the run wants one exchange after the other", "exchanges", n)
+	}
+	f := r.facts(&res, calls)
+	o := settle.Settle(&f, &res, &e, failed)
+	if o.Next != nil {
+		r.exchange.Exchange = *o.Next
+		r.client.beside.takenBy(&o.Next.Out)
+		return conclusion{events: o.Before, next: true, said: true}
+	}
+	kept := r.keep(&o)
+	l := r.client.hearer()
+	events := r.note(tell.Ended(&l, &o, &kept))
+	return conclusion{events: events, said: o.Said || kept.Doubtful || r.report.code == agui.StoreUnavailable}
+}
+
+// ended has the dialect end the exchange, and notes what it has held back. calls are the calls of
+// the stream without that, as far as anybody wants to know them. failed is what the client is told
+// if the dialect has failed.
+func (r *run) ended(e *settle.End) (res translate.Result, calls []agui.Call, failed *agui.RunError) {
+	e.TurnedDown = refuses(e.Status)
+	e.Refused = e.TurnedDown || !r.exchange.connected.Load()
+	res, err := endRun(r.h.memory, r.log, r.exchange.Run, e.End)
+	r.noteUpstream(e, &res)
+	if e.Event.Type == agui.RunErrored && r.claim.Held() {
+		calls = r.client.transcript.Calls()
+	}
+	if err != nil {
+		res.Before, res.Spoke, failed = nil, "", translationError(r.log, err)
+	}
+	res.Before = r.client.withCalls(res.Before)
+	if res.Spoke != "" {
+		r.exchange.dialect = res.Spoke
+	}
+	return res, calls, failed
+}
+
+// facts are what is known of the run when its exchange has ended with res.
+func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
+	o := &r.h.opts
+	f := settle.Facts{
+		Input: &r.judge.in, Came: r.judge.request.input.Messages, Record: &r.judge.record, Answers: r.judge.answers.list,
+		Claimed: r.claim.Held(), Evidence: r.exchange.evidence(), Resumes: r.exchange.Out.Resumes, Calls: calls,
+		Dialect: r.exchange.speaks(), Listener: r.client.listener(), Transcript: r.client.transcript, Beside: r.client.beside,
+		ByArray: r.judge.in.HasResume && !r.judge.readFor.carries, Unseen: r.judge.request.ours,
+	}
+	if len(res.Asked.Interrupts) == 0 {
+		return f
+	}
+	if r.client.withheldFrom != nil {
+		f.Whole = r.client.wholeTranscript()
+	}
+	f.Describer, _ = o.Dialect.(translate.Describer)
+	f.YesNo, f.Stood = o.Answers, r.client.stood
+	f.PauseID, f.From, f.Origin, f.Going = ids.Random128(), r.h.intake.AddressHash(r.judge.request.http), r.judge.origin(r.judge.traceparent()), r.judge.going()
+	f.NewID, f.Now, f.Limits = o.NewID, o.Now(), settle.Limits{FrameBytes: o.MaxFrameBytes, InterruptTTL: o.InterruptTTL}
+	return f
+}
+
+// refuses reports whether an HTTP status means that the backend did not take the answers at all.
+func refuses(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return false // it may have begun
+	}
+	return status >= 300 && status < 500
+}
+
+// translationError returns what the client is told when a dialect gave up.
+func translationError(log *slog.Logger, err error) *agui.RunError {
+	var told *agui.RunError
+	if errors.As(err, &told) {
+		return told
+	}
+	log.Error("translation failed", "err", err)
+	return agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
+}
+
+// toldDoubt closes a doubt that this run tells, if a client is there to be told.
+func (r *run) toldDoubt() {
+	gone := r.life.detached.Load() || r.life.client.Err() != nil || r.body != nil && r.body.apart.ended
+	if gone || r.judge.request.ours {
+		return
+	}
+	err := r.judge.ledger.Close(r.judge.record.Pause.ID, store.Result{How: store.Doubtful})
+	if err != nil && !ledger.EndedAlready(err) {
+		r.log.Error("doubt not closed by the store: it will be told once more", "err", err)
+	}
+}
+
+// A conclusion is what comes of it.
+type conclusion struct {
+	events []agui.Event // what the client is to be told now
+	next   bool         // the next exchange of the run is ready to be sent
+	said   bool         // the dialect, or the store, has said something of this end
+}
+
+// A run that is held open, so that it goes on in the same stream when its question is answered at
+// another door, does not exist yet. It will enter in run.concluded, between keep and tell.Ended. A
+// held run waits there, in a phase of the body between reading and over, after the exchange with
+// the backend is closed. If it waits in vain, because no answer comes, the client leaves or the
+// proxy drains, tell.Ended follows. With answers it is a resume like any other: they become the
+// input's resume array, readFor.carry names the pause, and run.admit judges, prepares and claims.
+// Then the phase is between, and body.next sends. Without another exchange, the client is told what
+// run.ruled returns, except its RUN_STARTED. settle.MaxExchanges bounds such a run too, and the
+// rest of its Evidence begins anew. Commit 2b85452b had all of it, with tests.
+
+// keep saves what has become of the run, and returns what stands in the record. A resume can arrive
+// before it returns.
+func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
+	ends := o.Ask == nil && o.Refused == nil
+	if r.client.beside = o.Beside; ends {
+		r.life.plain.Store(false) // what it has left is saved below, and may take its time
+	}
+	defer r.life.plain.Store(false)
+	switch {
+	case o.Refused != nil:
+		r.log.Error("pause not kept", "err", o.Refused)
+	case o.Ask != nil:
+		r.beforePause(o)
+	case o.Speaks:
+		r.h.memory.noteRoute(r.judge.request.path, r.exchange.speaks(), o.Backend)
+	}
+	k.Kept = r.judge.ledger.Keep(r.claim, o)
+	switch {
+	case k.Standing != nil:
+		r.judge.record = *k.Standing
+		k.Refused = agui.Errorf(agui.ThreadBusy, "the run asks something, but another question of this thread is open")
+		k.Open = tell.Open(&r.judge.record)
+	case k.Err != nil && o.Ask != nil:
+		k.Refused = r.judge.keepError(k.Err)
+	case k.Err != nil:
+		k.Refused = storeDown().Refusal
+	case o.Refused != nil:
+		k.Refused = o.Refused
+	case o.Ask != nil:
+		r.client.forgetCalls(k.Pause)
+	case k.Back:
+		k.Open = tell.Open(&r.judge.record)
+	case k.Doubtful:
+		r.toldDoubt()
+	}
+	k.Subagents = r.client.endSubagents(k.Pause)
+	if k.Pause != nil || ends && k.Open == nil {
+		k.Own = r.client.listener().OwnResults(&r.client.knownCalls, r.judge.record.Pause, k.Pause, ends && (k.Doubtful || k.Aftermath(o) == tell.MayHaveRun))
+	}
+	r.client.keepOpenCalls(ends && o.Finish.Type == agui.RunFinished)
+	return k
+}
+
+// beforePause notes what must stand before a question is saved, since it may be answered at once.
+func (r *run) beforePause(o *settle.Outcome) {
+	if o.StoodUnknown != nil {
+		_ = r.judge.dialectFailed("Replies", o.StoodUnknown) // it is logged, and the question is asked nevertheless
+	}
+	if o.Whole {
+		r.client.transcript = r.client.wholeTranscript()
+	}
+	r.client.ownPause = o.Ask.ID
+	r.h.memory.noteRoute(r.judge.request.path, o.Ask.Dialect, o.Ask.Backend)
+	r.judge.enterIndex(o.Ask)
+}
+
+// giveUpClaim ends a run that has panicked, and appends how its stream ends: nobody knows what
+// would have become of it. Answers that may have been sent are in doubt, others go back.
+func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
+	told, after, open := internalError(), tell.NothingDone, (*agui.Pause)(nil)
+	sent, result := r.exchange.evidence().Sent(), store.Result{How: store.Doubtful}
+	if sent {
+		after = tell.MayHaveRun
+	}
+	if sent && r.claim.Held() {
+		f := r.facts(&translate.Result{}, nil)
+		result = f.Doubt()
+	}
+	r.report.outcome, r.report.code = "error", told.Code
+	switch kept := r.judge.ledger.Keep(r.claim, &settle.Outcome{End: result, Back: !sent}); {
+	case kept.Err != nil:
+		told = storeDown().Refusal
+	case kept.Back:
+		open = tell.Open(&r.judge.record)
+	}
+	l := r.client.hearer()
+	return tell.Broken(&l, events, told.Event(), open, after)
+}
+
+// ruled returns what the client is told of a ruling. It is nil if an exchange with the backend is
+// ready to be sent.
+func (r *run) ruled(v contract.Ruling) []agui.Event {
+	switch v.Do {
+	case contract.Pass, contract.Resume:
+		return nil
+	case contract.Quiet:
+		r.client.notTaken = v.NotTaken
+	case contract.Refuse:
+		if v.Refusal == nil {
+			v.Refusal = agui.Errorf(agui.ResumeInProgress, "the client left while a resume of this thread was running")
+		}
+	}
+	switch v.Do { // who is told of it need not wait for the store
+	case contract.Replay:
+		r.judge.tellRuled(event.Replayed, v.Replay.Pause, "")
+	case contract.Refuse:
+		r.judge.tellRefused(v.Refusal.Code)
+	}
+	l := r.client.hearer()
+	kept := r.client.fetched(tell.Wants(&l, &r.judge.record, &v))
+	switch v.Do {
+	case contract.TellAgain:
+		return r.note(tell.Again(&l, &r.judge.record, kept))
+	case contract.Quiet:
+		return r.note(tell.Quiet(&l))
+	case contract.Replay:
+		return r.note(tell.Replayed(&l, &r.judge.record, v.Replay, kept))
+	}
+	return r.note(tell.Refused(&l, &r.judge.record, v.Refusal, r.client.why(v.Refusal, v.Stands), v.Reask, kept))
+}
+
+// note remembers for the log what the client is told, and returns that.
+func (r *run) note(said tell.Said) []agui.Event {
+	r.report.outcome = said.Outcome
+	if said.Code != "" { // else that of an earlier run of the stream stays
+		r.report.code = said.Code
+	}
+	if said.Paused != nil {
+		r.client.paused = said.Paused
+	}
+	for _, o := range said.Omitted {
+		r.client.logOmission(o)
+	}
+	return said.Events
+}
+
+// tell writes a whole stream that no backend was asked for.
+func (r *run) tell(out *stream.Writer, events []agui.Event) {
+	r.beginStream(out)
+	var b []byte
+	for _, ev := range events {
+		r.client.told.Tell(ev, func(ev agui.Event) {
+			b = stream.AppendEvent(b, ev)
+			r.report.told++
+		})
+	}
+	if _, err := out.Write(b); err != nil {
+		r.log.Debug("the client is gone", "err", err)
+		return
+	}
+	_ = out.FlushError() // a client that is gone is seen at the next write
+}
+
+// beginStream sends the header of a stream of our own, once.
+func (r *run) beginStream(out *stream.Writer) {
+	if out.Began() {
+		return
+	}
+	stream.MakeHeader(out.Header())
+	r.judge.returnID(out.Header())
+	r.h.cors.Allow(out.Header(), r.judge.request.http)
+	out.WriteHeader(http.StatusOK)
+	_ = out.FlushError()
+}

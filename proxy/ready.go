@@ -1,0 +1,161 @@
+package proxy
+
+import (
+	"errors"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/contract"
+	"holdpoint/internal/tanstack"
+	"holdpoint/proxy/internal/client"
+	"holdpoint/proxy/internal/dialect"
+	"holdpoint/proxy/internal/history"
+	"holdpoint/proxy/internal/transcript"
+	"holdpoint/store"
+	"holdpoint/translate"
+)
+
+// readyPass makes out what of the input goes to the dialect in an ordinary run.
+func (j *judge) readyPass(v contract.Ruling) ready {
+	y := ready{notTaken: v.NotTaken, stands: v.Stands, missed: j.catchUp(v.Missed, v.New)}
+	j.cleanPass(v.Leave)
+	j.disarm() // before the transcript: what a record keeps goes to the backend with the next answer
+	whole := j.in.Messages
+	if j.withholdOpenCalls(nil) != nil {
+		y.withheldFrom = whole
+	}
+	y.transcript = transcript.New(j.opts.TranscriptBytes, j.in.Messages, j.in.State)
+	return y
+}
+
+// readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.
+func (j *judge) readyResume(v contract.Ruling) (ready, *agui.RunError) {
+	y := ready{notTaken: v.NotTaken, stands: v.Stands}
+	p, answers := j.record.Pause, v.Answers
+	list, refused := j.asAsked(p, answers, j.cleaned(p))
+	if refused != nil {
+		return y, refused
+	}
+	j.withMessages(list)
+	if asked := tanstack.InterruptedRun(p.Interrupts[0].Object); asked != "" {
+		// TanStack AI's server reads there which run the answers are for. The client may have been
+		// told the question in a later run, and Holdpoint's own requests name none.
+		j.in = j.in.WithParentRun(asked)
+	}
+	j.disarm()
+	list = j.in.Messages
+	edited := j.withholdOpenCalls(p)
+	j.logUnclear(p, answers)
+	y.transcript, y.untold = j.resumeTranscript(p), j.withholds(p)
+	l := j.listener()
+	y.knownCalls = l.KnownCalls(p, answers, y.transcript)
+	y.beside = history.NewAmong(list, v.New)
+	for n, m := range y.beside {
+		if now, ok := edited[string(m.JSON)]; ok {
+			y.beside[n] = now
+		}
+	}
+	return y, nil
+}
+
+func (j *judge) askBegin(y *ready, request *translate.Request) (err error) {
+	defer dialect.Caught("Begin", &err)
+	if request.Answers, err = history.WriteYesNo(&request.Pause, request.Answers, request.EndOnly); err != nil {
+		return err
+	}
+	y.Out, y.Run, err = j.opts.Dialect.Begin(request)
+	y.beside.takenBy(&y.Out)
+	if err == nil {
+		y.Run = j.compare(request, y.Run)
+	}
+	return err
+}
+
+func (j *judge) forDialect(y *ready, resumed *agui.Pause, v contract.Ruling) *translate.Request {
+	request := &translate.Request{
+		Input: j.in, Came: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: y.transcript,
+		Answers: v.Answers, EndOnly: v.EndOnly, New: y.beside, Ended: j.endedPauses(resumed), Valid: j.valid,
+	}
+	request.Backend, request.NewID = j.backend(), j.opts.NewID
+	if request.Backend == "" {
+		request.SharedRunID = j.sharesRunID()
+	}
+	if resumed != nil {
+		if request.Sessions = j.opts.Sessions; request.Sessions {
+			request.Input = j.in.WithMessages(y.beside) // the backend has the others
+		}
+		request.Pause = *resumed
+		request.Pause.Contested = resumed.Contested || len(j.record.Busy) > 0 || j.lives.beside(j.ledger.Key, j.life)
+	} else {
+		request.Named, _ = j.memory.named.Get(j.ledger.Key)
+		request.Pause.Dialect = j.spoken()
+	}
+	y.dialect = request.Pause.Dialect
+	return request
+}
+
+// endedPauses are those of the record whose questions are still known, newest first. A plain run
+// begins beside a pause only if that was given up just now. A tombstone has no questions. A foreign
+// dialect hears of a tombstone that failed, because its backend may keep the answers and act on
+// them.
+func (j *judge) endedPauses(resumed *agui.Pause) []translate.Ended {
+	if j.record.Pause == nil && len(j.record.Results) == 0 && len(j.linked) == 0 {
+		return nil
+	}
+	list := make([]translate.Ended, 0, 1+min(len(j.record.Results), store.MaxReplayable))
+	if p := j.record.Pause; p != nil && resumed == nil {
+		list = append(list, translate.Ended{Pause: *p})
+	}
+	for _, result := range j.record.Results {
+		if result.Pause != nil && !result.Tombstone {
+			list = append(list, translate.Ended{Pause: *result.Pause, Failed: contract.EndedBadly(result)})
+		} else if result.Failed && j.opts.isForeign() {
+			list = append(list, translate.Ended{Pause: agui.Pause{ID: result.PauseID}, Failed: true})
+		}
+	}
+	for _, one := range j.linked {
+		if resumed == nil || one.Pause.ID != resumed.ID {
+			list = append(list, translate.Ended{Pause: *one.Pause, Failed: one.Result != nil && contract.EndedBadly(one.Result)})
+		}
+	}
+	return list
+}
+
+// begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What
+// the dialect cannot express is refused here, before the claim.
+func (j *judge) begin(y *ready, resumed *agui.Pause, v contract.Ruling) (refused *contract.Ruling) {
+	request := j.forDialect(y, resumed, v)
+	err := j.askBegin(y, request)
+	if err == nil {
+		return nil
+	}
+	var told *agui.RunError
+	if !errors.As(err, &told) {
+		told = j.dialectFailed("Begin", err)
+	}
+	return &contract.Ruling{Do: contract.Refuse, Refusal: told, Reask: j.record.Pause != nil}
+}
+
+// messagesBesideAnswers are the messages that came beside the answers of a resume, or that the
+// backend left aside since it waited already. Those that an exchange takes to the backend leave the
+// list. The rest does not count as known: it comes again as new input.
+type messagesBesideAnswers []agui.Message
+
+// takenBy leaves those that an exchange does not take.
+func (b *messagesBesideAnswers) takenBy(out *translate.Out) {
+	if out.TakesNew && len(*b) > 0 {
+		*b = out.Left
+	}
+}
+
+// A ready is what goes to the backend, and what the client has and gets in return.
+type ready struct {
+	translation
+	beside       messagesBesideAnswers
+	missed       *missedEnd         // what the chat is told first, nil if it has missed nothing
+	notTaken     *agui.RunError     // why the answers beside the message do not count, nil if they do
+	stands       *contract.Standing // in their place, nil if nothing does
+	transcript   *transcript.Transcript
+	withheldFrom []agui.Message // the messages from which calls were taken out, nil if none were
+	knownCalls   client.KnownCalls
+	untold       withheldStory
+}
