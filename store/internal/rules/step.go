@@ -12,7 +12,7 @@ import (
 type Step struct {
 	Body  bool // it looks at the pause, the results or the notes
 	Guard bool // it counts only when it is safe; so it is written even if it changes nothing
-	Tells bool // the pause that it reads may be told
+	Tells bool // it is a Load: the pause that it reads may be told
 	Opens bool // a record waits after it that did not wait before
 	// Closes reports that its caller ends a pause, and tells of it.
 	Closes bool
@@ -21,13 +21,8 @@ type Step struct {
 	Notices []store.Notice // that it brings
 
 	do      store.Step
+	owner   string // of a Load
 	receipt string // of a Finish
-}
-
-// A load is the step of store.Store.Load. It is in Done.Standing.
-type load struct {
-	store.Step
-	owner string
 }
 
 // An undo takes a claim back that does not count, with its notices.
@@ -36,27 +31,18 @@ type undo struct{ store.Claim }
 // Of returns the step. It takes a while for a Finish with large snapshots, so the caller makes it
 // before it takes the engine's lock or begins its transaction.
 func Of(step store.Step) Step {
-	s := Step{do: step}
+	s := Step{do: step, Notices: store.NoticesOf(step)}
 	switch do := step.(type) {
 	case store.Ask:
-		s.Body, s.Guard, s.Opens, s.Notices = true, true, true, do.Notices
-	case store.Decide:
-		s.Body, s.Guard, s.Notices = true, true, do.Notices
-	case store.Claim:
-		s.Body, s.Guard, s.Notices = true, true, do.Notices
-	case store.Finish:
-		s.Body, s.Guard, s.Notices = true, do.Next != nil, do.Notices
-		s.receipt = makeReceipt(do)
-	case store.Release: // with the body, because a decided pause is due again at once
-		s.Body, s.Notices = true, do.Notices
-	case store.Close:
-		s.Body, s.Closes, s.Notices = true, true, do.Notices
-	case store.Contest, store.Remember:
+		s.Body, s.Guard, s.Opens = true, true, true
+	case store.Decide, store.Claim, store.Contest, store.Remember:
 		s.Body, s.Guard = true, true
-	case store.See, undo:
+	case store.Finish:
+		s.Body, s.Guard, s.receipt = true, do.Next != nil, makeReceipt(do)
+	case store.Close:
+		s.Body, s.Closes = true, true
+	case store.Release, store.See, undo: // of a Release, because a decided pause is due again at once
 		s.Body = true
-	case load:
-		s.Body, s.Tells = true, true
 	case store.Take:
 		s.Takes = true
 	}
@@ -64,7 +50,7 @@ func Of(step store.Step) Step {
 }
 
 // Load returns the step of store.Store.Load. Done.Standing has the record.
-func Load(owner string) Step { return Of(load{owner: owner}) }
+func Load(owner string) Step { return Step{Body: true, Tells: true, owner: owner} }
 
 // Undo returns the step that takes back a claim which does not count.
 func (s *Step) Undo() (undoing Step, is bool) {
@@ -76,6 +62,12 @@ func (s *Step) Undo() (undoing Step, is bool) {
 // Done of the step's caller, also with an error. It knows no bound over several records.
 func Apply(rec *store.Record, now time.Time, step *Step) (done store.Done, puts []Put, err error) {
 	done.Now = now
+	if step.Tells {
+		Own(rec, step.owner)
+		standing := View(*rec, now)
+		done.Standing = &standing
+		return done, nil, nil
+	}
 	switch do := step.do.(type) {
 	case store.Ask:
 		puts, err = Asked(&do.Pause), ask(rec, now, do.Owner, do.Pause)
@@ -113,10 +105,6 @@ func Apply(rec *store.Record, now time.Time, step *Step) (done store.Done, puts 
 	case undo:
 		unpost(rec, now, do.Notices)
 		err = release(rec, do.Token)
-	case load:
-		Own(rec, do.owner)
-		standing := View(*rec, now)
-		done.Standing = &standing
 	default:
 		err = fmt.Errorf("store: no such step: %T", do)
 	}
