@@ -53,6 +53,7 @@ func scenarios() []scenario {
 		scenario{"store-redis", "steps of a store in Redis, beside a bare request", (*bench).storeRedis},
 		scenario{"store-postgres", "the same in PostgreSQL", (*bench).storePostgres},
 		scenario{"store-bolt", "the same in a file, beside a bare fsync", (*bench).storeBolt},
+		scenario{"store-bolt-together", "100 pauses at once in a file, beside 100 one after the other", (*bench).storeBoltTogether},
 		scenario{"store-run", "plain runs with each store: CPU and the first byte", (*bench).storeRun},
 		scenario{"store-million-redis", "each step in Redis beside 1,000,000 ended threads and 10,000 that wait", (*bench).millionInRedis},
 		scenario{"store-million-postgres", "the same in PostgreSQL", (*bench).millionInPostgres},

@@ -13,12 +13,19 @@ const (
 	goalLoad  = 1.3
 	goalClaim = 2.5
 	goalFsync = 1.5 // a Claim in a file, beside a bare fsync
+	// goalTogether is what pauses in a file may take that come at once, beside as many that come
+	// one after the other.
+	goalTogether = 0.25
 )
 
 // How often each step is done in a round, and how many rounds there are.
 const (
 	stepTimes  = 60
 	stepRounds = 40
+
+	pausesAtOnce   = 100
+	togetherTimes  = 3
+	togetherRounds = 10
 )
 
 // breath is between two steps. In a loop without it client and server keep each other awake as long
@@ -98,6 +105,36 @@ func (b *bench) storeBolt() error {
 	})
 }
 
+// storeBoltTogether measures pauses in a file that come at once: they share the fsyncs.
+func (b *bench) storeBoltTogether() error {
+	return b.onMachine("bolt", func(m *steps.Machine) error {
+		s, err := m.Bolt(b.ctx)
+		if err != nil {
+			return err
+		}
+		at, apart := s.Pauses(pausesAtOnce)
+		list := []*lap{{name: apart.Name, step: apart}, {name: at.Name, step: at}}
+		if err := b.laps(list, togetherTimes, togetherRounds); err != nil {
+			return err
+		}
+		b.report.title("Steps: a file (bolt), %d pauses", pausesAtOnce)
+		ratio := ratios(list[1].half, list[0].half)
+		b.report.table([]string{"", "p50 ms", "×"}, [][]string{
+			{apart.Name, spread(inMillis(list[0].half)), ""}, {at.Name, spread(inMillis(list[1].half)), spread(ratio)},
+		})
+		b.report.atMost(10, median(ratio), goalTogether, "%s, × %s", at.Name, apart.Name)
+		return nil
+	})
+}
+
+func inMillis(micros []float64) []float64 {
+	list := make([]float64, len(micros))
+	for n, d := range micros {
+		list[n] = d / 1000
+	}
+	return list
+}
+
 // onMachine runs do with servers that end after it. Without a server the table says so.
 func (b *bench) onMachine(name string, do func(m *steps.Machine) error) error {
 	err := steps.On(do)
@@ -135,7 +172,7 @@ func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	if s.Ask.Do != nil {
 		list = append([]*lap{ask}, list...)
 	}
-	if err := b.laps(list); err != nil {
+	if err := b.laps(list, stepTimes, stepRounds); err != nil {
 		return err
 	}
 	b.report.title("Steps: %s", title)
@@ -168,10 +205,10 @@ func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	return nil
 }
 
-// laps measures steps in shuffled rounds.
-func (b *bench) laps(list []*lap) error {
-	times := b.scaled(stepTimes, 1)
-	return inRounds(b.rounds(stepRounds), len(list), func(i int, counts bool) error {
+// laps measures steps in shuffled rounds, each so many times in a round.
+func (b *bench) laps(list []*lap, times, rounds int) error {
+	times = b.scaled(times, 1)
+	return inRounds(b.rounds(rounds), len(list), func(i int, counts bool) error {
 		l := list[i]
 		took := make([]float64, times)
 		for n := range times {

@@ -274,6 +274,68 @@ func TestDotNetQuestionLost(t *testing.T) {
 	}
 }
 
+// TestDotNetWordsAfterALostQuestion: Holdpoint is started anew while a host of .NET has asked, and
+// the person writes words in the place of an answer. Nothing names the question then. Where the
+// host is known, by its dialect or by a question on its path since, the chat goes on. Elsewhere it
+// is answered as without Holdpoint: the provider refuses the history, until an answer or a cancel
+// has come.
+func TestDotNetWordsAfterALostQuestion(t *testing.T) {
+	t.Parallel()
+	backends := newManyBackends(t)
+	for _, dialect := range []string{"auto", "agent-framework", "request-approval"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			env := map[string]string{"HOLDPOINT_DIALECT": dialect}
+			before, after := ownHoldpoint(t, backends.URL, env), ownHoldpoint(t, backends.URL, env)
+			for _, host := range askingHosts() {
+				if dialect != "auto" && dialect != host.dialect() {
+					continue
+				}
+				for _, seen := range []string{"never", "by a question", "by a plain run"} {
+					t.Run(fmt.Sprint(host, "/seen ", seen), func(t *testing.T) {
+						ledger := scripted.NewLedger()
+						path := backends.add(host, ledger)
+						chat := func(first, then string) *handChat {
+							c := &handChat{t: t, address: first + path, thread: fresh("thread"), version: "1.0"}
+							if _, told := c.says("delete a.txt", onlyTools); len(c.calls) == 0 {
+								t.Fatalf("nothing is asked: %s", told)
+							}
+							c.address = then + path
+							return c
+						}
+						goesOn := func(c *handChat) bool {
+							status, told := c.says("plain and later", onlyTools)
+							return status == http.StatusOK && c.text == "echo: plain and later" && !strings.Contains(told, `"RUN_ERROR"`)
+						}
+						direct, through := chat(backends.URL, backends.URL), chat(before.address, after.address)
+						knows := dialect == "request-approval"
+						switch seen {
+						case "by a question":
+							chat(after.address, after.address)
+							knows = true
+						case "by a plain run":
+							other := &handChat{t: t, address: after.address + path, thread: fresh("thread"), version: "1.0"}
+							if !goesOn(other) {
+								t.Fatalf("a plain run is told %q", other.text)
+							}
+							knows = knows || dialect == "agent-framework"
+						}
+						if goesOn(direct) {
+							t.Error("the chat goes on without Holdpoint")
+						}
+						if h := goesOn(through); h != knows {
+							t.Errorf("the chat goes on: %v, the host is known: %v", h, knows)
+						}
+						if ran := ledger.Total(); len(ran) > 0 {
+							t.Errorf("it ran: %v", ran)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
 // freeTurn has the model call the client's tool beside one that needs no approval, and returns the
 // result of the client's call and the tools that the request declares. The host asks nothing, and
 // runs the other call when the result comes.

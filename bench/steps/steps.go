@@ -12,7 +12,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"strings"
 	"time"
 
@@ -34,8 +36,8 @@ type Side struct {
 	Address string // as HOLDPOINT_STORE has it
 	Store   *engine.Store
 	// Ask is the least that the server can be asked, Find the least that it can be asked for by a
-	// key, and Keep the least that it can be told to keep. Do is nil where there is no such thing, or
-	// it is Ask.
+	// key, and Keep the least that it can be told to keep. Do is nil where there is no such thing,
+	// or it is Ask.
 	Ask, Find, Keep Step
 	// clone makes what is kept for a thread stand for each of the other threads too.
 	clone func(ctx context.Context, thread store.Key, as []store.Key) error
@@ -175,6 +177,38 @@ func (s *Side) Strange(ctx context.Context, results int) (Step, error) {
 		}
 		return took, err
 	}}, nil
+}
+
+// Pauses returns two steps, each of which opens so many pauses on threads of their own: all at
+// once, and one after the other.
+func (s *Side) Pauses(n int) (together, apart Step) {
+	ask := func(ctx context.Context) error {
+		return do(ctx, s.Store, KeyOf("pauses", mathrand.Int()), store.Ask{Pause: pause(1 << 10)})
+	}
+	together = Step{fmt.Sprint(n, " pauses at once"), func(ctx context.Context) (time.Duration, error) {
+		return timed(func() error {
+			failed := make(chan error, n)
+			for range n {
+				go func() { failed <- ask(ctx) }()
+			}
+			var err error
+			for range n {
+				err = errors.Join(err, <-failed)
+			}
+			return err
+		})
+	}}
+	apart = Step{fmt.Sprint(n, " one after the other"), func(ctx context.Context) (time.Duration, error) {
+		return timed(func() error {
+			for range n {
+				if err := ask(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}
+	return together, apart
 }
 
 // do does a step and returns its error alone.

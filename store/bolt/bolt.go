@@ -1,8 +1,9 @@
 // Package bolt keeps records in one file, for one process: what a client was told survives a crash
 // at any instruction. It is a Table of package engine on go.etcd.io/bbolt.
 //
-// Every change is on the disk before it counts. The file has one writer, which a lock on it sees
-// to. It does not shrink: what is forgotten makes room for what comes.
+// Every change is on the disk before it counts. Changes that come at once share an fsync. The file
+// has one writer, which a lock on it sees to. It does not shrink: what is forgotten makes room for
+// what comes.
 package bolt
 
 import (
@@ -51,7 +52,7 @@ func Open(path string, o Options) (*engine.Store, error) {
 	case err != nil:
 		return nil, fmt.Errorf("store: %s: %w", path, err)
 	}
-	t.db = db
+	t.db, t.writes.db = db, db
 	if err := t.prepare(); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("store: %s: %w", path, err)
@@ -85,9 +86,10 @@ var (
 const format = "1"
 
 type table struct {
-	db   *bbolt.DB
-	now  func() time.Time
-	open atomic.Int64 // rows that wait
+	db     *bbolt.DB
+	writes group
+	now    func() time.Time
+	open   atomic.Int64 // rows that wait
 }
 
 var _ engine.Table = (*table)(nil)
@@ -172,47 +174,43 @@ func clone(b []byte) []byte {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// errMoved ends a transaction that came too late.
-var errMoved = errors.New("the row has another revision")
-
 // Write is engine.Table's.
-func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (bool, error) {
+func (t *table) Write(_ context.Context, key store.Key, c engine.Change) (done bool, err error) {
 	more := int64(0)
-	err := t.db.Update(func(tx *bbolt.Tx) error {
+	err = t.writes.update(func(tx *bbolt.Tx) (bool, error) {
 		var was places
 		rows := tx.Bucket(rowsBucket)
 		revision := int64(0)
+		done, more = false, 0
 		if has := rows.Get([]byte(key)); has != nil {
 			var err error
 			if revision, was, _, err = split(has); err != nil {
-				return err
+				return false, err
 			}
 		}
 		if revision != c.From {
-			return errMoved
+			return false, nil
 		}
 		is := places{micros(c.Opened), micros(c.Due), micros(c.Gone)}
-		more = 0
 		if was.opened != 0 {
 			more--
 		}
 		if is.opened != 0 {
 			more++
 		}
-		return errors.Join(
+		done = true
+		return true, errors.Join(
 			rows.Put([]byte(key), join(c.To, is, c.Head)),
 			list(tx, key, was, is),
 			notify(tx, key, c.Notify),
 			contents(tx, key, c),
 		)
 	})
-	if errors.Is(err, errMoved) {
-		return false, nil
+	if err != nil || !done {
+		return false, err
 	}
-	if err == nil {
-		t.open.Add(more)
-	}
-	return err == nil, err
+	t.open.Add(more)
+	return true, nil
 }
 
 // list moves a row to its places in the lists.

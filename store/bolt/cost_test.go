@@ -21,7 +21,7 @@ func TestAStepWritesItsPagesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	at := &table{db: db, now: time.Now}
+	at := &table{db: db, writes: group{db: db}, now: time.Now}
 	if err := at.prepare(); err != nil {
 		t.Fatal(err)
 	}

@@ -41,47 +41,53 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child pauses, claims and finishes without end. It says each step before it begins and after it
-// has returned.
+// child pauses, claims and finishes on several threads at once, without end: their steps share
+// transactions. It says each step before it begins and after it has returned.
 func child(path string) int {
 	s, err := bolt.Open(path, bolt.Options{Options: engine.Options{Sweep: -1}, LockTimeout: 10 * time.Second})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	ctx := context.Background()
-	round := os.Getenv("HOLDPOINT_TEST_ROUND")
-	for n := 0; ; n++ {
-		key, id := store.Key(fmt.Sprint("k", n%7)), fmt.Sprint(round, ".", n)
-		rec, err := s.Load(ctx, key, "")
-		switch { // of the round before
-		case err != nil || rec.State == store.None:
-		case rec.State == store.Claimed:
-			_, err = s.Do(ctx, key, store.Finish{Token: rec.Token, Result: store.Result{How: store.Finished}})
-		default:
-			_, err = s.Do(ctx, key, store.Close{PauseID: rec.Pause.ID, Result: store.Result{How: store.Withdrawn}})
-		}
-		step := func(name string, f func() error) {
-			if err != nil {
-				return
+	failed := make(chan error)
+	for thread := range 7 {
+		go func() {
+			for n := 0; ; n++ {
+				if err := pass(s, store.Key(fmt.Sprint("k", thread)), fmt.Sprint(os.Getenv("HOLDPOINT_TEST_ROUND"), ".", thread, ".", n)); err != nil {
+					failed <- err
+				}
 			}
-			fmt.Println("begin", key, name, id)
-			if err = f(); err == nil {
-				fmt.Println("done", key, name, id)
-			}
+		}()
+	}
+	fmt.Fprintln(os.Stderr, <-failed)
+	return 1
+}
+
+// pass has a thread pause, and its answer carried out.
+func pass(s store.Store, key store.Key, id string) error {
+	rec, err := s.Load(context.Background(), key, "")
+	switch { // of the round before
+	case err != nil || rec.State == store.None:
+	case rec.State == store.Claimed:
+		err = storetest.Do(context.Background(), s, key, store.Finish{Token: rec.Token, Result: store.Result{How: store.Finished}})
+	default:
+		err = storetest.Do(context.Background(), s, key, store.Close{PauseID: rec.Pause.ID, Result: store.Result{How: store.Withdrawn}})
+	}
+	end := store.Result{How: store.Finished, Messages: json.RawMessage(`["` + id + `"]`)}
+	for _, step := range []store.Step{
+		store.Ask{Pause: bigPause(id)},
+		store.Claim{PauseID: id, Token: "token of " + id, Digest: "d", Lease: time.Hour},
+		store.Finish{Token: "token of " + id, Result: end},
+	} {
+		if err == nil {
+			fmt.Println("begin", key, store.NameOf(step), id)
+			err = storetest.Do(context.Background(), s, key, step)
 		}
-		step("open", func() error { return storetest.Do(ctx, s, key, store.Ask{Pause: bigPause(id)}) })
-		step("claim", func() error {
-			return storetest.Do(ctx, s, key, store.Claim{PauseID: id, Token: "token of " + id, Digest: "d", Lease: time.Hour})
-		})
-		step("finish", func() error {
-			return storetest.Do(ctx, s, key, store.Finish{Token: "token of " + id, Result: store.Result{How: store.Finished, Messages: json.RawMessage(`["` + id + `"]`)}})
-		})
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+		if err == nil {
+			fmt.Println("done", key, store.NameOf(step), id)
 		}
 	}
+	return err
 }
 
 func bigPause(id string) agui.Pause {

@@ -36,6 +36,7 @@ type run struct {
 	lone    agui.Event      // an END whose START never came: the next event says what it is
 	after   bool            // the last event was an approval: a call that follows may be its confirm_changes
 	dotnet  aguiserver.Stream
+	isHost  bool // the stream is of the .NET host, which is known before it asks
 
 	confirmed bool              // a confirm_changes call was taken out
 	taken     []json.RawMessage // what was taken out, for a client that was shown it
@@ -100,6 +101,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		}
 	case agui.TextStart:
 		if ev.Valid() {
+			run.isHost = run.isHost || aguiserver.Tells(ev)
 			run.texts.begin(agui.View(ev.JSON).Get("messageId").String())
 		}
 	case agui.TextEnd:
@@ -252,7 +254,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if a := run.answered; a != nil && !run.native && a.untaken(res) {
 		before = sortedAtEnd(run.r, before)
 	}
-	res.Before = append(before, res.Before...)
+	if res.Before = append(before, res.Before...); run.isHost {
+		res.Backend = aguiserver.Backend
+	}
 	return res, nil
 }
 

@@ -41,6 +41,21 @@ func TestRowsAreToldByTheStream(t *testing.T) {
 	}
 }
 
+// TestHostIsKnownByItsText: the .NET host tells what its text was made of. Nothing else does.
+func TestHostIsKnownByItsText(t *testing.T) {
+	const start = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"`
+	for name, c := range map[string]struct{ begin, want string }{
+		"the host's":         {start + `,"rawEvent":{"authorName":null,"role":"assistant","contents":[{"$type":"text","text":"hi"}],"responseId":"r"}}`, "dotnet"},
+		"an event of others": {start + `,"rawEvent":{"contents":[{"text":"hi"}]}}`, ""},
+		"none":               {start + `}`, ""},
+	} {
+		p, _ := playPlain(t, "", started, c.begin, `{"type":"TEXT_MESSAGE_END","messageId":"m"}`, finished)
+		if p.Result.Backend != c.want {
+			t.Errorf("%s: %q, want %q", name, p.Result.Backend, c.want)
+		}
+	}
+}
+
 func TestDriftOfTheThreadIsKept(t *testing.T) {
 	stream := asking(withList("a"), "", "a")
 	stream[0] = `{"type":"RUN_STARTED","threadId":"conv_1","runId":"resp_1"}`

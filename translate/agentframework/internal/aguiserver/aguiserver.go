@@ -93,6 +93,12 @@ func Signs(ev agui.Event) bool {
 	return false
 }
 
+// Tells reports whether the event that begins a text is the host's: its rawEvent is a
+// ChatResponseUpdate, whose contents have a $type.
+func Tells(ev agui.Event) bool {
+	return agui.View(ev.JSON).Get("rawEvent.contents.0.$type").Type == gjson.String
+}
+
 // looksLikeOurs says whether an interrupt is an approval of the host's by all that is the same in
 // each. rawEvent may have been stripped on the way.
 func looksLikeOurs(i gjson.Result) bool {
