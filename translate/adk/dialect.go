@@ -97,11 +97,11 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 			{Part: "No function call event found for function responses", Fate: translate.Lost},
 			{Prefix: "Validation failed for interrupt ", Fate: translate.Lost}, // ADK has dropped the question
 		},
-		Plain: func(r *translate.Request) translate.Run { return d.newRun(d.Table.New(r)) },
-		Own:   protocolPrefix, OwnRare: 'k',
-		Owner:   d.owner,
-		Decides: func(m *calls.ToolMessage) bool { _, ok := confirm.Read(m.Object.Get("content").Str); return ok },
-		Judge:   judge,
+		Unanswered: func(r *translate.Request) translate.Run { return d.newRun(d.Table.New(r)) },
+		Own:        protocolPrefix, OwnRare: 'k',
+		Owner: d.owner,
+		Reads: func(m *calls.ToolMessage) bool { _, ok := confirm.Read(m.Object.Get("content").Str); return ok },
+		Judge: judge,
 	}
 	return d, nil
 }

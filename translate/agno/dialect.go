@@ -82,9 +82,9 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 			{Prefix: "user_feedback expects ", Fate: translate.Untouched},
 			{Prefix: "Frontend tool resume requires ", Fate: translate.Untouched},
 		},
-		Plain:   func(r *translate.Request) translate.Run { return &run{Run: d.New(r), d: d} },
-		Decides: decides,
-		Judge:   judge,
+		Unanswered: func(r *translate.Request) translate.Run { return &run{Run: d.New(r), d: d} },
+		Reads:      decides,
+		Judge:      judge,
 	}
 	return d, nil
 }

@@ -1,18 +1,15 @@
 package draft
 
 import (
-	"iter"
-
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate"
 	"holdpoint/translate/kit"
 )
 
 // Answers implements translate.Dialect. It reads the entries of resume and command.resume, as from
 // any client, and a resume object, as from a client of the first draft. Tool messages also answer a
-// pause that was asked by tool calls; see Replies.
+// pause that was asked by tool calls; see Plain.Replies.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	others := in
 	others.ResumeObject = nil
@@ -69,27 +66,3 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 	}
 	return a, nil
 }
-
-// Replies implements translate.HistoryReader. It names the tool messages that decide a call that
-// asks.
-func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return d.protocol.Replies(in, spoken)
-}
-
-// AnswerIn implements translate.HistoryReader.
-func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
-	return d.protocol.AnswerIn(m, reply, i)
-}
-
-// ReadsDecisions implements translate.DecisionReader.
-func (d *Dialect) ReadsDecisions(spoken string) bool {
-	return d.protocol.ReadsDecisions(spoken)
-}
-
-// Decides implements translate.DecisionReader.
-func (d *Dialect) Decides(m agui.Message, last bool, spoken string) bool {
-	return d.protocol.Decides(m, last, spoken)
-}
-
-// Harmless implements translate.DecisionReader.
-func (d *Dialect) Harmless(m agui.Message) agui.Message { return d.protocol.Harmless(m) }

@@ -38,7 +38,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/internal/plaincalls"
+	"holdpoint/translate/internal/calls"
 )
 
 // Name of the dialect.
@@ -52,10 +52,10 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	cancel   json.RawMessage
-	protocol plaincalls.Protocol // of backends that ask by a call
-	warn     translate.Warn
-	once     sync.Once // of warn
+	*calls.Plain // of backends that ask by a call
+	cancel       json.RawMessage
+	warn         translate.Warn
+	once         sync.Once // of warn
 }
 
 // New makes the dialect. warn may be nil. It is told once if a pause passes as a plain end.
@@ -67,7 +67,9 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
 	}
-	return &Dialect{cancel: json.RawMessage(o.Cancel), protocol: protocol(o.ApprovalTools), warn: warn}, nil
+	d := &Dialect{Plain: askedByCalls(o.ApprovalTools), cancel: json.RawMessage(o.Cancel), warn: warn}
+	d.Unanswered = func(r *translate.Request) translate.Run { return &run{d.New(r), d} }
+	return d, nil
 }
 
 // Name implements translate.Dialect.
@@ -89,29 +91,21 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 // read one.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
-		return d.plainOut(r), d.plainRun(r), nil
+		return d.plainOut(r), d.Unanswered(r), nil
 	}
-	out, answers, err := d.resume(r)
+	out, begun, err := d.resume(r)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	begun := &run{d: d, r: r.With(r.Input, answers.Beside), answers: answers}
-	if r.Show != translate.ShowNative {
-		begun.teller = plaincalls.NewTeller(answers)
-	}
-	return out, begun, nil
+	return out, &run{begun, d}, nil
 }
 
 func (d *Dialect) plainOut(r *translate.Request) translate.Out {
-	body := agui.DeleteKey(agui.DeleteKey(d.withoutAbandoned(r).Raw, "protocolVersion"), "resume")
+	body := agui.DeleteKey(agui.DeleteKey(d.Cleaned(r).Raw, "protocolVersion"), "resume")
 	if len(body) == len(r.Input.Raw) {
 		return translate.Out{}
 	}
 	return translate.Out{Body: body}
-}
-
-func (d *Dialect) plainRun(r *translate.Request) *run {
-	return &run{d: d, r: r.Plain()}
 }
 
 func isNull(v gjson.Result) bool { return v.Exists() && v.Type == gjson.Null }

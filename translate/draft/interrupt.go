@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
-	"holdpoint/translate/internal/plaincalls"
+	"holdpoint/translate/internal/calls"
 	"holdpoint/translate/kit"
 )
 
@@ -148,7 +148,7 @@ func (f fields) text() string {
 	if f.message.Exists() {
 		return f.message.Str
 	}
-	return plaincalls.Question(f.content)
+	return calls.Text(f.content)
 }
 
 // responseSchema returns the schema that came with the interrupt, or the schema of an approval. It

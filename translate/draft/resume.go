@@ -8,51 +8,48 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/internal/plaincalls"
+	"holdpoint/translate/internal/calls"
 	"holdpoint/translate/kit"
 )
 
-// resume returns the request that carries the answers. If the answers are tool messages, it returns
-// what they reply, too.
+// resume returns the request that carries the answers, and its run.
 //
 // It takes new messages (TakesNew), because a resume of the drafts is a key of an ordinary
 // RunAgentInput. Its messages are the whole history, as in every run, and new ones have no other
 // place. A typed server reads both. A server that looks at resume alone finds the messages in the
 // history of the next run. If a tool message is the answer, though, its call and the answer have to
 // be the last messages.
-func (d *Dialect) resume(r *translate.Request) (translate.Out, plaincalls.Resume, error) {
+func (d *Dialect) resume(r *translate.Request) (translate.Out, calls.Run, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
-		return translate.Out{}, plaincalls.Resume{}, kit.Unreadable()
+		return translate.Out{}, calls.Run{}, kit.Unreadable()
 	}
 	if !slices.ContainsFunc(r.Pause.Interrupts, func(i agui.Interrupt) bool { return i.Native == "" }) {
 		if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {
-			return translate.Out{}, plaincalls.Resume{}, err
+			return translate.Out{}, calls.Run{}, err
 		}
 	}
 	for n, i := range r.Pause.Interrupts {
 		if formOf(r.Pause) != byMessage && nativeID(i) == nil {
 			if err := kit.Unsure(r.Pause, r.Answers[n]); err != nil {
-				return translate.Out{}, plaincalls.Resume{}, err
+				return translate.Out{}, calls.Run{}, err
 			}
 		}
 	}
-	r = r.With(d.withoutAbandoned(r), r.New)
+	if formOf(r.Pause) == byMessage {
+		out, run, err := d.Table.Begin(r)
+		out.Body = agui.DeleteKey(out.Body, "protocolVersion")
+		return out, run, err
+	}
+	r = r.With(d.Cleaned(r), r.New)
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "protocolVersion"))
 	switch formOf(r.Pause) {
-	case byMessage:
-		answers, err := d.protocol.Resume(r)
-		if err != nil {
-			return translate.Out{}, plaincalls.Resume{}, err
-		}
-		body = agui.SetKey(agui.DeleteKey(body, "resume"), "messages", agui.MessageList(answers.Messages))
-		return translate.Out{Body: body, Resumes: true, TakesNew: len(r.New) > 0, Left: answers.Beside}, answers, nil
 	case byObject:
 		if len(r.Answers) != 1 {
-			return translate.Out{}, plaincalls.Resume{}, kit.Unreadable()
+			return translate.Out{}, calls.Run{}, kit.Unreadable()
 		}
 		object, err := d.object(r)
 		if err != nil {
-			return translate.Out{}, plaincalls.Resume{}, err
+			return translate.Out{}, calls.Run{}, err
 		}
 		body = agui.SetKey(body, "resume", object)
 	case byOutcome:
@@ -60,11 +57,11 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, plaincalls.Resume
 	default:
 		list, err := array(r)
 		if err != nil {
-			return translate.Out{}, plaincalls.Resume{}, err
+			return translate.Out{}, calls.Run{}, err
 		}
 		body = agui.SetKey(body, "resume", list)
 	}
-	return translate.Out{Body: body, Resumes: true, TakesNew: true}, plaincalls.Resume{Beside: r.New}, nil
+	return translate.Out{Body: body, Resumes: true, TakesNew: true}, d.New(r), nil
 }
 
 // nativeID returns an interrupt's id as the backend gave it, nil if it gave none.

@@ -309,7 +309,7 @@ func TestOptions(t *testing.T) {
 	if _, err := New(Options{ApprovalTools: kit.Names{"["}}, nil); err == nil {
 		t.Error("a pattern that is none was taken")
 	}
-	if d := newDialect(t, Options{}); d.Name() != "draft" || string(d.cancel) != cancelDefault || d.protocol.Ask.String() != toolDefault {
+	if d := newDialect(t, Options{}); d.Name() != "draft" || string(d.cancel) != cancelDefault || d.Tools.String() != toolDefault {
 		t.Errorf("%+v", d)
 	}
 }

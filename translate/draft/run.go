@@ -8,13 +8,13 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/internal/plaincalls"
+	"holdpoint/translate/internal/calls"
 )
 
 // pausePrivate is what a pause keeps for its resume.
 type pausePrivate struct {
 	Form form `json:"form"`
-	plaincalls.Kept
+	calls.KeptOfPause
 }
 
 // formOf returns how the pause wants its answers. A pause of another dialect does not say so. There
@@ -31,28 +31,24 @@ var _ translate.Passer = (*run)(nil)
 
 // A run translates one exchange. Everything of a draft stands in the terminal event.
 type run struct {
-	d       *Dialect
-	r       *translate.Request
-	answers plaincalls.Resume // of a resume by tool messages
-	teller  plaincalls.Teller
-	starts  plaincalls.Starts
+	calls.Run
+	d *Dialect
 }
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
-	run.starts.See(&run.d.protocol, run.r.Input, ev)
-	run.teller.Before(ev, emit)
-	emit(ev)
+	run.Starts.Note(ev)
+	run.Emit(ev, emit)
 	return nil
 }
 
 // Passes implements translate.Passer.
-func (run *run) Passes(t agui.Type) bool { return run.teller.Passes(t) && run.starts.Passes(t) }
+func (run *run) Passes(t agui.Type) bool { return run.Run.Passes(t) && run.Starts.Passes(t) }
 
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := run.ended(e)
-	res.Before = run.teller.Rest()
+	res.Before = run.Untold()
 	return res, nil
 }
 
@@ -74,11 +70,12 @@ func (run *run) ended(e translate.End) translate.Result {
 		})
 	}
 	res := translate.Result{Finish: e.Event}
-	if run.r.Show != translate.ShowNative {
+	if run.Request.Show != translate.ShowNative {
 		res.Finish = end.ended()
 	}
-	if len(run.answers.Replies) > 0 && len(run.r.New) > 0 && res.Finish.Type == agui.RunFinished {
-		res.Next = run.next()
+	if run.Answered != nil && len(run.Request.New) > 0 && res.Finish.Type == agui.RunFinished {
+		res.Next = run.Next() // the answers have to be the last messages of the first exchange
+		res.Next.Out.Body = agui.DeleteKey(res.Next.Out.Body, "protocolVersion")
 	}
 	return res
 }
@@ -86,28 +83,28 @@ func (run *run) ended(e translate.End) translate.Result {
 // paused returns the result of a run that asks in its terminal event.
 func (run *run) paused(end end, natives []gjson.Result, how form) translate.Result {
 	asked := translate.Asked{Private: agui.MustMarshal(pausePrivate{Form: how})}
-	calls := run.calls()
+	known := run.calls()
 	var gone []string
 	result := gjson.Result{}
 	if how == byObject && !isNull(end.result) { // one interrupt, so what stands beside it is its
 		result, gone = end.result, []string{"result"}
 	}
 	for _, native := range natives {
-		asked.Interrupts = append(asked.Interrupts, interrupt(native, how, result, calls))
+		asked.Interrupts = append(asked.Interrupts, interrupt(native, how, result, known))
 	}
 	return run.result(end, asked, gone...)
 }
 
 func (run *run) result(end end, asked translate.Asked, gone ...string) translate.Result {
-	if run.r.Show == translate.ShowNative {
+	if run.Request.Show == translate.ShowNative {
 		asked.OwnFinish = slices.Clone(end.ev.JSON)
 	}
 	return translate.Result{Asked: asked, Finish: end.rewritten("", gone...)}
 }
 
 func (run *run) calls() []agui.Call {
-	if run.r.Transcript == nil {
+	if run.Request.Transcript == nil {
 		return nil
 	}
-	return run.r.Transcript.Calls()
+	return run.Request.Transcript.Calls()
 }

@@ -1,12 +1,12 @@
 package draft
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/internal/plaincalls"
+	"holdpoint/translate/internal/calls"
 	"holdpoint/translate/kit"
 	"holdpoint/translate/yesno"
 )
@@ -18,18 +18,16 @@ const (
 	denied   = `{"approved":false}`
 )
 
-// protocol is that of a backend that says outcome:"interrupt" and no more.
-func protocol(tools kit.Names) plaincalls.Protocol {
+// askedByCalls returns how a backend asks that says outcome:"interrupt" and no more.
+func askedByCalls(tools kit.Names) *calls.Plain {
 	words, err := yesno.NewWords(approved, denied)
 	if err != nil {
 		panic(err) // they are ours
 	}
-	return plaincalls.Protocol{Dialect: Name, Ask: tools, Words: words, Message: func(tool, said string) string {
-		if said == "" {
-			return fmt.Sprintf("The agent asks to call the tool %s.", tool)
-		}
-		return said
-	}}
+	return calls.NewPlain(calls.Plain{
+		Table: calls.Table{Dialect: Name, Backend: "the backend"}, Tools: tools, Words: words,
+		Asked: func(p agui.Pause) bool { return formOf(p) == byMessage },
+	}, func(tool, said string) string { return cmp.Or(said, calls.AsksToCall(tool)) })
 }
 
 // askedBy returns the calls that ask. A client's history has no result for a call that was
@@ -38,7 +36,7 @@ func protocol(tools kit.Names) plaincalls.Protocol {
 func (run *run) askedBy() []agui.Call {
 	var open []agui.Call
 	for _, c := range run.calls() {
-		if !c.Answered && !run.answers.Again(c.ID, c.Parent) && run.d.protocol.Asks(c.Name, run.r.Input) {
+		if !c.Answered && !run.Answered.Again(c) && run.d.Tools.Match(c.Name) && !run.Request.Input.Declares(c.Name) {
 			open = append(open, c)
 		}
 	}
@@ -54,20 +52,7 @@ func (run *run) askedBy() []agui.Call {
 
 // pausedBy returns the result of a run that asks by tool calls.
 func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
-	p := translate.Asked{Private: agui.MustMarshal(pausePrivate{byMessage, plaincalls.Kept{Clients: plaincalls.Clients(run.r)}})}
-	run.d.protocol.AskAbout(&p, run.r, asked, &run.starts)
+	p := translate.Asked{Private: agui.MustMarshal(pausePrivate{byMessage, run.Kept()})}
+	run.AskAbout(&p, nil, asked)
 	return run.result(end, p)
-}
-
-// withoutAbandoned returns the input without the calls that asked in an earlier pause and have no
-// result.
-func (d *Dialect) withoutAbandoned(r *translate.Request) agui.RunInput {
-	return d.protocol.Without(r, func(p agui.Pause) bool { return formOf(p) == byMessage })
-}
-
-// next returns the exchange for the messages beside the answers. The first exchange could not carry
-// them, because the answers have to be the last there.
-func (run *run) next() *translate.Exchange {
-	out := translate.Out{Body: kit.Unanswered(run.r.Input, kit.MessagesBehind(run.r, run.answers.Replies)), TakesNew: true}
-	return &translate.Exchange{Out: out, Run: run.d.plainRun(run.r)}
 }

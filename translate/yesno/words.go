@@ -1,7 +1,7 @@
 // Package yesno is how a backend is told yes and no, where nothing on the wire says it: by two
 // templates that the operator writes. NewWords refuses a no that a backend could read as the yes.
 //
-// A tool message carries them as text (package plaincalls), and an answer of an agent that takes
+// A tool message carries them as text (package calls), and an answer of an agent that takes
 // any value carries them as JSON (Rules). It does not know how either travels.
 package yesno
 

@@ -34,9 +34,9 @@ func WaitsFor(tool string) string {
 
 // Kept is Interrupt.Private.
 type Kept struct {
-	Kind string `json:"kind"`
-	Call string `json:"call"` // that asks
-	Name string `json:"name"` // of its tool
+	Kind string `json:"kind,omitempty"`
+	Call string `json:"call,omitempty"` // that asks
+	Name string `json:"name,omitempty"` // of its tool
 	Args string `json:"args,omitempty"`
 	Runs string `json:"runs,omitempty"`
 	// Twice reports that several calls of the turn have the id. The backend gives all of them one
@@ -44,12 +44,31 @@ type Kept struct {
 	Twice bool `json:"twice,omitempty"`
 }
 
+// keptOf returns the kind of a question and what was kept of it, and nil if that cannot be read. A
+// kind without a name keeps no more than Twice: the rest stands in the question.
 func (t *Table) keptOf(i agui.Interrupt) (*Kind, Kept) {
 	var kept Kept
-	if json.Unmarshal(i.Private, &kept) != nil || kept.Call == "" {
+	if len(i.Private) > 0 && json.Unmarshal(i.Private, &kept) != nil {
 		return nil, Kept{}
 	}
-	return t.kind(kept.Kind), kept
+	switch k := t.kind(kept.Kind); {
+	case k == nil:
+	case k.Name == "":
+		return k, Kept{Call: i.ToolCallID(), Args: argumentsOf(i), Twice: kept.Twice}
+	case kept.Call != "":
+		return k, kept
+	}
+	return nil, Kept{}
+}
+
+// argumentsOf returns the arguments of the call that a question is about.
+func argumentsOf(i agui.Interrupt) string {
+	for _, c := range i.Calls {
+		if c.ID == i.ToolCallID() {
+			return c.Args
+		}
+	}
+	return ""
 }
 
 // KeptOfPause is Asked.Private.
@@ -84,22 +103,34 @@ func (t *Table) interrupt(q Question, c agui.Call, shown, twice bool) agui.Inter
 	if q.Metadata != "" {
 		o = kit.AppendMember(o, `"metadata"`, q.Metadata)
 	}
-	kept := Kept{Kind: q.Kind.Name, Call: c.ID, Name: c.Name, Runs: q.Runs, Twice: twice}
+	i := agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}, Calls: q.About, Secret: q.Kind.Secret}
+	kept := Kept{Twice: twice}
+	if q.Kind.Name != "" {
+		kept = Kept{Kind: q.Kind.Name, Call: c.ID, Name: c.Name, Runs: q.Runs, Twice: twice}
+	}
 	if t.Resume == WithCalls {
 		kept.Args = c.Args
 	}
-	return agui.Interrupt{
-		Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}, Calls: q.About, Secret: q.Kind.Secret,
-		Private: agui.MustMarshal(kept),
+	if kept != (Kept{}) {
+		i.Private = agui.MustMarshal(kept)
 	}
+	return i
 }
 
 // Asks reports whether the stream has a call without a result that asks.
 func (t *Table) Asks(r *translate.Request) bool {
 	return slices.ContainsFunc(pending(r), func(c agui.Call) bool {
-		_, asks := t.Ask(c, r)
-		return asks && !r.Input.Declares(c.Name)
+		_, asks := t.asks(c, r)
+		return asks
 	})
+}
+
+// asks returns what a call asks, and false if it asks nothing.
+func (t *Table) asks(c agui.Call, r *translate.Request) (Question, bool) {
+	if r.Input.Declares(c.Name) {
+		return Question{}, false
+	}
+	return t.Ask(c, r)
 }
 
 // pending returns the calls of the stream without a result.
@@ -121,52 +152,71 @@ type HiddenCall struct {
 // Ask returns the result of a run that ended with the event: a pause if calls ask. hidden are calls
 // that the transcript lacks. skip reports of any other call that it does not ask after all.
 func (run *Run) Ask(finish agui.Event, hidden []HiddenCall, skip func(c agui.Call, k *Kind) bool) translate.Result {
-	res, asked := translate.Result{Finish: finish}, map[string]bool{}
-	t, r := run.Table, run.Request
-	shown := map[string]bool{}
-	if r.Transcript != nil {
-		for _, c := range r.Transcript.Calls() {
-			shown[c.ID] = c.ID != ""
+	res := translate.Result{Finish: finish}
+	var open []agui.Call
+	for _, c := range pending(run.Request) {
+		if q, asks := run.Table.asks(c, run.Request); asks && !skip(c, q.Kind) {
+			open = append(open, c)
 		}
 	}
-	ask := func(q Question, c agui.Call, twice bool, frames []json.RawMessage) {
-		asked[c.ID] = true
-		res.Asked.Interrupts = append(res.Asked.Interrupts, t.interrupt(q, c, shown[q.Call], twice))
-		if run.Native {
-			res.Asked.Own = append(res.Asked.Own, frames...)
-		}
-	}
-	for _, c := range hidden {
-		if q, asks := t.Ask(c.Call, r); asks && !asked[c.ID] {
-			var frames []json.RawMessage
-			for _, ev := range c.Frames() {
-				frames = append(frames, ev.JSON)
-			}
-			ask(q, c.Call, c.Twice, frames)
-		}
-	}
-	kept := KeptOfPause{Outcome: !PlainEnd(finish)}
-	for _, c := range pending(r) {
-		if asked[c.ID] {
-			continue
-		}
-		if r.Input.Declares(c.Name) {
-			if !slices.Contains(kept.Clients, c.ID) {
-				kept.Clients = append(kept.Clients, c.ID)
-			}
-			continue
-		}
-		if q, asks := t.Ask(c, r); asks && !skip(c, q.Kind) {
-			ask(q, c, run.Starts.Twice(c.ID), kit.CallFrames(c))
-		}
-	}
-	if len(asked) == 0 {
+	run.AskAbout(&res.Asked, hidden, open)
+	if len(res.Asked.Interrupts) == 0 {
 		return res
 	}
+	kept := run.Kept()
+	kept.Outcome = !PlainEnd(finish)
 	res.Asked.Private = agui.MustMarshal(kept)
 	if run.Native {
-		res.Asked.OwnFinish, res.Asked.Shown = slices.Clone(finish.JSON), true
+		res.Asked.OwnFinish = slices.Clone(finish.JSON)
 	}
 	res.Finish = kit.WithoutOutcome(finish)
 	return res
+}
+
+// AskAbout adds the questions of some calls to a pause. A client that is shown the backend's own
+// form has had the calls. It needs them again only if Holdpoint asks again.
+func (run *Run) AskAbout(p *translate.Asked, hidden []HiddenCall, open []agui.Call) {
+	t, r := run.Table, run.Request
+	shown, number := map[string]bool{}, map[string]int{}
+	if r.Transcript != nil {
+		for _, c := range r.Transcript.Calls() {
+			if shown[c.ID] = c.ID != ""; c.Fresh && !c.Answered {
+				number[c.ID]++
+			}
+		}
+	}
+	asked := map[string]bool{}
+	ask := func(c agui.Call, twice bool, frames func() []json.RawMessage) {
+		q, asks := t.asks(c, r)
+		if !asks || asked[c.ID] {
+			return
+		}
+		asked[c.ID], p.Shown = true, run.Native
+		p.Interrupts = append(p.Interrupts, t.interrupt(q, c, shown[q.Call], twice))
+		if own := frames(); run.Native {
+			p.Own = append(p.Own, own...)
+		}
+	}
+	for _, c := range hidden {
+		ask(c.Call, c.Twice, func() (own []json.RawMessage) {
+			for _, ev := range c.Frames() {
+				own = append(own, ev.JSON)
+			}
+			return own
+		})
+	}
+	for _, c := range open {
+		ask(c, number[c.ID] > 1 || run.Starts.Twice(c.ID), func() []json.RawMessage { return kit.CallFrames(c) })
+	}
+}
+
+// Kept returns what a pause keeps: the calls of the stream without a result that the client answers
+// itself.
+func (run *Run) Kept() (kept KeptOfPause) {
+	for _, c := range pending(run.Request) {
+		if run.Request.Input.Declares(c.Name) && !slices.Contains(kept.Clients, c.ID) {
+			kept.Clients = append(kept.Clients, c.ID)
+		}
+	}
+	return kept
 }

@@ -24,6 +24,10 @@ type Kind struct {
 	// Unwrap returns the payload that Value made a JSON text of. nil: the text is the payload.
 	Unwrap func(text string) json.RawMessage
 
+	// Say returns the content for an answer, and whether it denies. It is for a kind that has none
+	// of the above.
+	Say func(asked Kept, a agui.Answer) (content string, no bool, err error)
+
 	// Cancel is the content that says a cancel. "": the backend has no word for it, and NoCancel
 	// says so, behind "interrupt ..".
 	Cancel   string
@@ -38,11 +42,12 @@ type Kind struct {
 // tells none. A later run must not bring a call without a result.
 type Told int
 
-// Answers that are never told, those that deny or cancel, and all.
 const (
-	Never Told = iota
-	Denials
+	Never   Told = iota
+	Denials      // and cancels
 	Always
+	// Late: each, as soon as the run says something else, unless the backend tells a result first.
+	Late
 )
 
 // Words are the one form of a decision that is sent: an object with a member that decides. Backends
@@ -104,7 +109,7 @@ func (w *Words) named(name string) bool {
 // heard returns an answer in the words of the question, if it can be said in those.
 func (k *Kind) heard(a agui.Answer) agui.Answer {
 	switch {
-	case a.Status != agui.Resolved:
+	case a.Status != agui.Resolved || k.Say != nil:
 	case k.Words != nil:
 		if payload, ok := k.Words.Clear(a.Payload); ok {
 			a.Payload = payload
@@ -123,6 +128,8 @@ func (k *Kind) cancels(text []byte) bool {
 // say returns the content of the tool message that gives an answer. no reports that it denies.
 func (k *Kind) say(asked Kept, a agui.Answer) (content string, no bool, err error) {
 	switch {
+	case k.Say != nil:
+		return k.Say(asked, a)
 	case a.Status == agui.Cancelled && k.Cancel == "":
 		return "", true, agui.Errorf(agui.InvalidPayload, "interrupt %q %s", a.ID, k.NoCancel)
 	case a.Status == agui.Cancelled:

@@ -2,6 +2,8 @@ package calls
 
 import (
 	"iter"
+	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -9,6 +11,7 @@ import (
 	"holdpoint/translate"
 	"holdpoint/translate/internal/microsoft"
 	"holdpoint/translate/kit"
+	"holdpoint/translate/yesno"
 )
 
 // Owner is whose call one of the history is, and how it asks.
@@ -73,8 +76,12 @@ type ToolMessage struct {
 	// Strange reports that the call can be none of the client's tools: the history lacks it, and
 	// the request declares no tool.
 	Strange bool
-	// Decides reports that the backend may read a decision in the message, see Table.Decides.
+	// Decides is what Table.Reads says.
 	Decides bool
+
+	calls []string // that the message may be on
+	known bool     // the backend speaks the dialect
+	says  yesno.Said
 }
 
 // Replies implements translate.HistoryReader. Where the backend is known to speak the dialect, it
@@ -90,36 +97,42 @@ func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 				return
 			}
 		}
-		known := spoken == t.Dialect
-		if !known && (spoken != "" || t.Own == "") {
+		known, anywhere := spoken == t.Dialect, t.Resume == Last
+		if !known && !anywhere && (spoken != "" || t.Own == "") {
 			return
 		}
 		last := lastTools(in.Messages)
-		var owners owners // nil until it is needed
+		owners := sync.OnceValue(func() owners { return t.ownersOf(in, known || anywhere) })
 		for at, m := range in.Messages {
-			if m.ToolCallID == "" && m.Plain || !kit.IsTool(agui.View(m.JSON)) {
+			if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) {
 				continue
 			}
-			if owners == nil {
-				if owners = t.ownersOf(in, known); !known && len(owners) == 0 {
-					return
-				}
+			if !known && !anywhere && len(owners()) == 0 {
+				return
 			}
 			object := gjson.ParseBytes(m.JSON)
+			read := ToolMessage{Object: object, Contents: kit.Members(object, "content"), Last: at >= last, known: known}
+			if read.Decides = t.Reads(&read); anywhere && !read.Decides {
+				continue
+			}
 			ids := kit.Members(object, "toolCallId")
-			read := ToolMessage{Object: object, Contents: kit.Members(object, "content"), Last: at >= last}
+			for _, id := range ids {
+				read.calls = append(read.calls, id.String())
+			}
 			plain := m.Role == "tool" && len(ids) == 1 && len(read.Contents) == 1 && len(kit.Members(object, "role")) == 1 &&
 				object.Get("toolCallId").Exists() && object.Get("content").Type == gjson.String &&
 				(t.DenialError == "" || len(kit.Members(object, "error")) == 0)
-			read.Decides = t.Decides(&read)
-			for _, id := range ids {
-				call := id.String()
-				owner, held := owners[call]
-				if !known && owner <= Others {
+			named := read.calls
+			if anywhere && len(named) == 0 {
+				named = []string{""} // a backend may take the message for the answer to whatever waits
+			}
+			for _, call := range named {
+				owner, held := owners()[call]
+				if !known && !anywhere && owner <= Others {
 					continue
 				}
 				unsent := !held && plain && len(in.Tools) > 0 // the client's, or nobody's
-				read.Owner, read.Strange = owner, !held && len(in.Tools) == 0
+				read.Owner, read.Strange = owner, !held && len(in.Tools) == 0 || call == ""
 				one := translate.Reply{Dialect: t.Dialect, At: at, Key: call, Unclear: !plain, Names: call, Calls: []string{call}}
 				one.Asked = owner > Others || read.Decides && owner != Clients && !unsent
 				one.AskedUnlessLeft = read.Decides && unsent

@@ -16,6 +16,8 @@ type Answered struct {
 	Replies []kit.ToolReply
 	Results []agui.Message // of the client's own calls
 	Beside  []agui.Message // what the client said beside: a second exchange takes it
+
+	parents map[string]string // see Again
 }
 
 // Denies reports whether every answer denies or cancels.
@@ -59,15 +61,20 @@ func (t *Table) answer(r *translate.Request) (*Answered, error) {
 		return nil, err
 	}
 	var err error
-	a.Results, err = kit.ClientResults(r, KeptIn(r.Pause).Clients, !a.Denies())
+	if a.Results, err = kit.ClientResults(r, KeptIn(r.Pause).Clients, !a.Denies()); t.Resume == Last {
+		a.Results, a.parents = newOf(r, a.Results), parentsOf(r, kit.CallsOf(a.Replies))
+	}
 	a.Beside = kit.WithoutMessages(kit.NotOn(r.New, kit.CallsOf(a.Replies)), a.Results)
 	return a, err
 }
 
-// Messages returns the messages of a resume. Only the answers, with the results of the client's own
-// calls, are in it: a backend that keeps the history would take other messages for new ones.
+// Messages returns the messages of a resume. A backend that keeps the history would take other
+// messages than the answers and the results of the client's own calls for new ones.
 func (t *Table) Messages(r *translate.Request, a *Answered) []agui.Message {
 	var list []agui.Message
+	if t.Resume == Last {
+		return slices.Concat(t.history(r, kit.CallsOf(a.Replies)), a.Results, kit.ToolMessages(a.Replies))
+	}
 	if t.Resume == WithCalls {
 		list = append(list, callsMessage(r.Pause.Interrupts[0].ID, a))
 	}
@@ -111,10 +118,9 @@ func body(in agui.RunInput, messages []agui.Message) []byte {
 	return agui.SetKey(kit.BodyWithoutCommand(in, agui.DeleteKey(in.Raw, "resume")), "messages", agui.MessageList(messages))
 }
 
-// next returns the exchange for the messages beside the answers. There each answer stands behind
-// its call, because a model refuses a call without one.
-func (run *Run) next() *translate.Exchange {
-	r, replies := run.Request, run.Answered.Replies
-	list := kit.MessagesBehind(r, replies)
-	return &translate.Exchange{Out: translate.Out{Body: body(r.Input, list), TakesNew: true}, Run: run.Table.Plain(r.Plain())}
+// Next returns the exchange for the messages beside the answers.
+func (run *Run) Next() *translate.Exchange {
+	r := run.Request
+	out := translate.Out{Body: body(r.Input, kit.MessagesBehind(r, run.Answered.Replies)), TakesNew: true}
+	return &translate.Exchange{Out: out, Run: run.Table.Unanswered(r.Plain())}
 }

@@ -5,6 +5,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A Run is the part of a dialect's run that all share. The dialect calls Note and Emit for each
@@ -19,6 +20,7 @@ type Run struct {
 	Worked   bool   // the backend has done something, so its error tells nothing of the answers
 	Unproved bool   // results do not prove what ran
 	told     bool
+	teller   teller
 	results  []string
 }
 
@@ -27,19 +29,31 @@ func (t *Table) New(r *translate.Request) Run {
 	return Run{Table: t, Request: r, Native: r.Show == translate.ShowNative}
 }
 
-// Begin returns the request of a run, and the run. A run without answers goes as it came, because
-// the backend keeps the history itself.
+// Begin returns the request of a run, and the run. A run without answers goes as it came, if the
+// backend keeps the history itself.
 func (t *Table) Begin(r *translate.Request) (translate.Out, Run, error) {
-	if r.Pause.ID == "" {
-		return translate.Out{}, t.New(r), nil
+	in := r.Input
+	if t.cleaned != nil {
+		in = t.cleaned(r)
 	}
+	if r.Pause.ID == "" {
+		out := translate.Out{}
+		if len(in.Raw) != len(r.Input.Raw) {
+			out.Body = in.Raw
+		}
+		return out, t.New(r), nil
+	}
+	r = r.With(in, r.New)
 	a, err := t.answer(r)
 	if err != nil {
 		return translate.Out{}, Run{}, err
 	}
-	run := t.New(r.With(r.Input, a.Beside))
+	run := t.New(r.With(in, a.Beside))
 	run.Answered = a
-	return translate.Out{Body: body(r.Input, t.Messages(r, a)), Resumes: true, TakesNew: true, Left: a.Beside}, run, nil
+	if t.Resume == Last && !run.Native {
+		run.teller = teller{a, kit.CallsOf(a.Replies)}
+	}
+	return translate.Out{Body: body(in, t.Messages(r, a)), Resumes: true, TakesNew: len(r.New) > 0, Left: a.Beside}, run, nil
 }
 
 // Note looks at an event. It does nothing for an event that Passes.
@@ -50,9 +64,9 @@ func (run *Run) Note(ev agui.Event) {
 	}
 }
 
-// Emit emits an event, and behind the first RUN_STARTED the answers of which the backend tells no
-// result.
+// Emit emits an event, with the answers of which the backend tells no result.
 func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
+	run.teller.before(ev, emit)
 	emit(ev)
 	if ev.Type != agui.RunStarted || run.Answered == nil || run.Native || run.told {
 		return
@@ -65,9 +79,12 @@ func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
 	}
 }
 
+// Untold returns the answers that were not told when the run ended.
+func (run *Run) Untold() []agui.Event { return run.teller.rest() }
+
 // Passes reports whether Note and Emit do nothing for events of the type but emit them.
 func (run *Run) Passes(t agui.Type) bool {
-	return run.Answered == nil || t != agui.CallResult && t != agui.RunStarted
+	return (run.Answered == nil || t != agui.CallResult && t != agui.RunStarted) && run.teller.passes(t)
 }
 
 // Become adds to a result what became of the answers.
@@ -80,7 +97,7 @@ func (run *Run) Become(res *translate.Result, e translate.End) {
 	case !run.Unproved && run.lacksResult():
 		res.Fate = translate.InDoubt
 	case len(run.Request.New) > 0:
-		res.Next = run.next()
+		res.Next = run.Next()
 	}
 }
 

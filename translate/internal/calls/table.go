@@ -31,10 +31,14 @@ type Table struct {
 	Skip func(p agui.Pause, k *Kind, a agui.Answer) bool
 	// Refuse returns an error if an answer that does not deny must not be sent. nil: each may.
 	Refuse func(r *translate.Request, i agui.Interrupt) error
+	// cleaned returns the input without what an earlier pause has left in it, and history the
+	// messages that precede the answers; see Plain.
+	cleaned func(r *translate.Request) agui.RunInput
+	history func(r *translate.Request, calls map[string]bool) []agui.Message
 	// Errors are what the backend's errors say of the answers, if nothing ran before.
 	Errors []Error
-	// Plain begins an exchange without answers.
-	Plain func(r *translate.Request) translate.Run
+	// Unanswered begins the run of an exchange without answers.
+	Unanswered func(r *translate.Request) translate.Run
 
 	// The history of a request, see Replies.
 
@@ -46,8 +50,8 @@ type Table struct {
 	// request declares. known reports that the backend speaks the dialect. nil: no tool's name
 	// tells.
 	Owner func(tool string, known bool) Owner
-	// Decides reports whether the backend may read a decision in a tool message, whatever its call.
-	Decides func(m *ToolMessage) bool
+	// Reads reports whether the backend may read a decision in a tool message, whatever its call.
+	Reads func(m *ToolMessage) bool
 	// Judge changes what Replies says of a message on one call.
 	Judge func(one *translate.Reply, m *ToolMessage)
 }
@@ -60,6 +64,8 @@ const (
 	Alone Place = iota
 	// WithCalls: as Alone, and a message with the calls that ask precedes them.
 	WithCalls
+	// Last: behind the history and the results of the client's own calls. See Plain.
+	Last
 )
 
 // An Error is an error of the backend that tells what became of the answers. Each field that is set

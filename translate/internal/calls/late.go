@@ -1,26 +1,20 @@
-package plaincalls
+package calls
 
-import (
-	"holdpoint/internal/agui"
-	"holdpoint/translate/kit"
-)
+import "holdpoint/internal/agui"
 
-// A Teller tells the client the answers of a resume as results of the calls that asked. The
+// A teller tells the client the answers of a resume as results of the calls that asked. The
 // backend's own client would have the answering messages in its history. Told as results, they are
 // in this client's history too, so no later run brings a call without its result.
 //
 // A backend that runs the call itself tells a result of its own. So an answer waits until the run
 // says something else. The zero value tells nothing.
-type Teller struct {
-	resume  Resume
-	waiting map[string]bool // by their calls
+type teller struct {
+	answered *Answered
+	waiting  map[string]bool // by their calls
 }
 
-// NewTeller begins before the first event of the run.
-func NewTeller(r Resume) Teller { return Teller{r, kit.CallsOf(r.Replies)} }
-
-// Before is called for every event but the terminal one, before it is emitted.
-func (t *Teller) Before(ev agui.Event, emit func(agui.Event)) {
+// before is called for every event but the terminal one, before it is emitted.
+func (t *teller) before(ev agui.Event, emit func(agui.Event)) {
 	if len(t.waiting) == 0 {
 		return
 	}
@@ -28,7 +22,8 @@ func (t *Teller) Before(ev agui.Event, emit func(agui.Event)) {
 	case agui.CallResult:
 		delete(t.waiting, ev.Get("toolCallId").Str)
 	case agui.CallStart, agui.CallChunk:
-		if call := ev.Get("toolCallId").Str; !t.waiting[call] || !t.resume.Again(call, ev.Get("parentMessageId").Str) {
+		c := agui.Call{ID: ev.Get("toolCallId").Str, Parent: ev.Get("parentMessageId").Str}
+		if !t.waiting[c.ID] || !t.answered.Again(c) {
 			t.tell(emit)
 		}
 	case agui.TextStart, agui.TextChunk, agui.MessagesSnapshot: // which has the answer, if the backend keeps it
@@ -36,14 +31,14 @@ func (t *Teller) Before(ev agui.Event, emit func(agui.Event)) {
 	}
 }
 
-func (t *Teller) tell(emit func(agui.Event)) {
-	for _, one := range t.Rest() {
+func (t *teller) tell(emit func(agui.Event)) {
+	for _, one := range t.rest() {
 		emit(one)
 	}
 }
 
-// Passes says whether Before would do nothing for an event of the type.
-func (t *Teller) Passes(of agui.Type) bool {
+// passes reports whether before would do nothing for an event of the type.
+func (t *teller) passes(of agui.Type) bool {
 	if len(t.waiting) == 0 {
 		return true
 	}
@@ -54,10 +49,13 @@ func (t *Teller) Passes(of agui.Type) bool {
 	return true
 }
 
-// Rest are the answers that were not told when the run ended.
-func (t *Teller) Rest() []agui.Event {
+// rest returns the answers that were not told when the run ended.
+func (t *teller) rest() []agui.Event {
+	if len(t.waiting) == 0 {
+		return nil
+	}
 	var list []agui.Event
-	for _, one := range t.resume.Replies {
+	for _, one := range t.answered.Replies {
 		if t.waiting[one.Call] {
 			list = append(list, one.Event())
 		}

@@ -1,4 +1,4 @@
-package plaincalls
+package calls
 
 import (
 	"fmt"
@@ -11,13 +11,13 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-func newProtocol(t testing.TB, yes, no yesno.Template) *Protocol {
+func newPlain(t testing.TB, yes, no yesno.Template) *Plain {
 	t.Helper()
 	words, err := yesno.NewWords(yes, no)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Protocol{Dialect: "d", Ask: kit.Names{"ask_*"}, Words: words, Forgets: true, Message: func(tool, said string) string { return tool + said }}
+	return NewPlain(Plain{Table: Table{Dialect: "d"}, Tools: kit.Names{"ask_*"}, Words: words, Forgets: true}, func(tool, said string) string { return tool + said })
 }
 
 func user(id string) string { return `{"id":"` + id + `","role":"user","content":"hi"}` }
@@ -61,7 +61,7 @@ func TestEarlierAnswersAtTheEndGo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, c.messages, "")
-			got := string(agui.MessageList(newProtocol(t, `{"approved":true}`, `{"approved":false}`).withoutEarlier(in, in.Messages)))
+			got := string(agui.MessageList(newPlain(t, `{"approved":true}`, `{"approved":false}`).withoutEarlier(in, in.Messages)))
 			if want := "[" + c.want + "]"; got != want {
 				t.Errorf("%s, want\n%s", got, want)
 			}

@@ -1,4 +1,4 @@
-package plaincalls
+package calls
 
 import (
 	"slices"
@@ -11,50 +11,20 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// A Resume is the request that carries the answers to a pause.
-type Resume struct {
-	Messages []agui.Message
-	Replies  []kit.ToolReply // what it says, in the pause's order
-	Beside   []agui.Message  // what the client said beside: it has to come behind the run
-
-	parents map[string]string // of the calls that were asked about: the messages that hold them
+// Again reports whether a call of the run with the answers is one that was answered, which the
+// backend begins again before it runs it or leaves it. Ids of some models repeat, so another call
+// may have the id: it stands in another message.
+func (a *Answered) Again(c agui.Call) bool {
+	if a == nil {
+		return false
+	}
+	before, answered := a.parents[c.ID]
+	return answered && (c.Parent == "" || before == "" || c.Parent == before)
 }
 
-// Again says whether a call of the run with the answers is one that was answered, which the backend
-// begins again before it runs it or leaves it. Ids of some models repeat, so another call may have
-// the id: it stands in another message.
-func (r Resume) Again(call, parent string) bool {
-	before, answered := r.parents[call]
-	return answered && (parent == "" || before == "" || parent == before)
-}
-
-// Resume makes the messages of a request that answers. Nothing stands behind the answers, for a
-// backend looks for them at the end.
-func (p *Protocol) Resume(r *translate.Request) (Resume, error) {
-	replies := make([]kit.ToolReply, len(r.Answers))
-	approved := false
-	for n, a := range r.Answers {
-		i := r.Pause.Interrupts[n]
-		content, err := p.Words.Content(a, argumentsOf(i))
-		if err != nil {
-			return Resume{}, err
-		}
-		isYes := a.Status == agui.Resolved && yesno.Approves(gjson.ParseBytes(a.Payload))
-		if isYes && string(i.Private) == isTwice {
-			return Resume{}, agui.Errorf(agui.ApprovalAmbiguous, "several calls have the id %q of interrupt %q, and the backend would give all of them this answer. Deny or cancel it", i.Native, a.ID)
-		}
-		approved = approved || isYes
-		replies[n] = kit.ToolReply{ID: i.ID, Call: i.ToolCallID(), Content: content}
-	}
-	results, err := newResults(r, approved)
-	if err != nil {
-		return Resume{}, err
-	}
-	calls := kit.CallsOf(replies)
-	var list []agui.Message
-	if !r.Sessions {
-		list = callsLast(p.withoutEarlier(r.Input, kit.Before(r, calls).Last(nil)), calls)
-	}
+// parentsOf returns the messages that hold some calls. Of several calls with one id the last was
+// asked about.
+func parentsOf(r *translate.Request, calls map[string]bool) map[string]string {
 	parents := make(map[string]string, len(calls))
 	for call := range calls {
 		parents[call] = ""
@@ -62,32 +32,34 @@ func (p *Protocol) Resume(r *translate.Request) (Resume, error) {
 	if r.Transcript != nil {
 		for _, c := range r.Transcript.Calls() {
 			if calls[c.ID] {
-				parents[c.ID] = c.Parent // of several with one id the last was asked about
+				parents[c.ID] = c.Parent
 			}
 		}
 	}
-	return Resume{
-		parents:  parents,
-		Messages: slices.Concat(list, results, kit.ToolMessages(replies)),
-		Replies:  replies,
-		Beside:   kit.WithoutMessages(kit.NotOn(r.New, calls), results), // the backend would take the others for one more answer
-	}, nil
+	return parents
 }
 
-// newResults returns the new tool messages on the turn's calls that the client answers itself.
-// needed says that something was approved, so that the results must be there.
-func newResults(r *translate.Request, needed bool) ([]agui.Message, error) {
-	results, err := kit.ClientResults(r, KeptOf(r.Pause).Clients, needed)
+// newOf returns the messages that are new. The history has the others.
+func newOf(r *translate.Request, list []agui.Message) []agui.Message {
 	isNew := make(map[agui.SeenMessage]bool, len(r.New))
 	for _, m := range r.New {
 		isNew[agui.See(m)] = true
 	}
-	return slices.DeleteFunc(results, func(m agui.Message) bool { return !isNew[agui.See(m)] }), err
+	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isNew[agui.See(m)] })
 }
 
-// callsLast is the list with the messages that hold the calls at its end, with the results of their
-// other calls: a model wants all results directly behind their calls, and some backends look for
-// them at the end only. What else the run said moves before them. A user's words do not move.
+// before returns the messages before the answers. Nothing follows the answers, for a backend looks
+// for them at the end. A backend that keeps the conversation gets the answers alone.
+func (p *Plain) before(r *translate.Request, calls map[string]bool) []agui.Message {
+	if r.Sessions {
+		return nil
+	}
+	return callsLast(p.withoutEarlier(r.Input, kit.Before(r, calls).Last(nil)), calls)
+}
+
+// callsLast returns the list with the messages that hold the calls at its end, with the results of
+// their other calls: a model wants all results directly behind their calls, and some backends look
+// for them at the end only. What else the run said moves before them. A user's words do not move.
 func callsLast(list []agui.Message, calls map[string]bool) []agui.Message {
 	first, own := -1, map[string]bool{}
 	var before, last []agui.Message
@@ -116,6 +88,7 @@ func callsLast(list []agui.Message, calls map[string]bool) []agui.Message {
 	return slices.Concat(list[:first], before, last)
 }
 
+// callsIn returns the ids of the calls of a message.
 func callsIn(m agui.Message) []string {
 	if m.Plain {
 		return nil
@@ -131,9 +104,9 @@ func callsIn(m agui.Message) []string {
 // that those decide. The answers go directly behind the messages, and the backend reads all tool
 // messages there as answers. A history ends so if the client sends it without the question at hand,
 // and the record could not keep that.
-func (p *Protocol) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Message {
+func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Message {
 	in.Messages = list
-	var asked historyCalls // nil until it is needed
+	var asked owners       // nil until it is needed
 	var end []agui.Message // what stays of it, from the last to the first
 	for at := len(list) - 1; at >= 0; at-- {
 		gone, results := map[string]bool{}, []agui.Message(nil)
@@ -144,10 +117,10 @@ func (p *Protocol) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.
 				continue
 			}
 			if asked == nil {
-				asked = p.calls(in)
+				asked = p.ownersOf(in, true)
 			}
 			for _, id := range kit.Members(m, "toolCallId") {
-				if asked[id.String()] == asksBackend {
+				if asked[id.String()] == Asks {
 					gone[id.String()] = true
 				}
 			}
@@ -171,18 +144,18 @@ func (p *Protocol) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.
 	return slices.Concat(list, end)
 }
 
-// Without is the input without calls that asked in an earlier pause and have no result. Such a
+// Cleaned returns the input without calls that asked in an earlier pause and have no result. Such a
 // pause ended in doubt or in an error, and a model refuses a history with such a call. Of a call
 // with two results the one goes by which the client was told the answer. A client that is shown the
-// backend's own form sees to its history itself. ours says whether the pause was asked so.
-func (p *Protocol) Without(r *translate.Request, ours func(agui.Pause) bool) agui.RunInput {
+// backend's own form sees to its history itself.
+func (p *Plain) Cleaned(r *translate.Request) agui.RunInput {
 	if r.Show == translate.ShowNative {
 		return r.Input
 	}
 	asked, told := map[string]bool{}, map[string]string{}
 	for _, ended := range r.Ended {
 		for _, i := range ended.Interrupts {
-			if call := i.ToolCallID(); ours(ended.Pause) {
+			if call := i.ToolCallID(); p.Asked(ended.Pause) {
 				asked[call], told[i.ID] = true, call
 			}
 		}
@@ -195,11 +168,13 @@ func (p *Protocol) Without(r *translate.Request, ours func(agui.Pause) bool) agu
 	if len(asked) == 0 && !forgets {
 		return in
 	}
-	return kit.WithoutDangling(in, func(c kit.DanglingCall) bool { return asked[c.ID] || forgets && p.Asks(c.Name, in) })
+	return kit.WithoutDangling(in, func(c kit.DanglingCall) bool {
+		return asked[c.ID] || forgets && p.Tools.Match(c.Name) && !in.Declares(c.Name)
+	})
 }
 
-// withoutTold leaves the messages out that told an answer, by their ids, if the backend told the
-// result of the same call.
+// withoutTold returns the input without the messages that told an answer, by their ids, if the
+// backend told the result of the same call.
 func withoutTold(in agui.RunInput, told map[string]string) agui.RunInput {
 	if len(told) == 0 {
 		return in
