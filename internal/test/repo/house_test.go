@@ -282,8 +282,8 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// script are the functions that are the way of a run today, by receiver and name, with their lines.
-// They become admit and concluded, of at most 40 lines each, which call each room at most twice.
+// script are the functions that are the way of a run, by receiver and name, with their lines. admit
+// and concluded have at most 40, and call each room at most twice.
 var script = map[string]int{"run.admit": 27, "run.concluded": 20, "run.prepare": 21, "run.serve": 15}
 
 // TestScript holds how long the way of a run is to read.
@@ -299,10 +299,80 @@ func TestScript(t *testing.T) {
 				if _, is := script[name]; is {
 					got[name] = s.places.Position(d.End()).Line - s.places.Position(d.Pos()).Line + 1
 				}
+				if name == "run.admit" || name == "run.concluded" {
+					if got[name] > 40 {
+						t.Errorf("%s has %d lines, want 40 at most", name, got[name])
+					}
+					calls := roomCalls(d)
+					if name == "run.concluded" && (calls["settle"] == 0 || calls["tell"] == 0) {
+						t.Errorf("%s calls %v: nothing is counted", name, calls)
+					}
+					for room, n := range calls {
+						if n > 2 {
+							t.Errorf("%s calls %s %d times, want twice at most", name, room, n)
+						}
+					}
+				}
 			}
 		}
 	}
 	if !maps.Equal(got, script) {
 		t.Errorf("lines: got %v, want %v", got, script)
+	}
+}
+
+// roomCalls counts the calls of a function into each room. The ledger is called as a value: the
+// judge has it.
+func roomCalls(of *ast.FuncDecl) map[string]int {
+	calls := map[string]int{}
+	ast.Inspect(of.Body, func(n ast.Node) bool {
+		call, is := n.(*ast.CallExpr)
+		if !is {
+			return true
+		}
+		if to, is := call.Fun.(*ast.SelectorExpr); is {
+			switch x := to.X.(type) {
+			case *ast.Ident:
+				if _, room := rooms[x.Name]; room || x.Name == "history" {
+					calls[x.Name]++
+				}
+			case *ast.SelectorExpr:
+				if x.Sel.Name == "ledger" {
+					calls["ledger"]++
+				}
+			}
+		}
+		return true
+	})
+	return calls
+}
+
+// TestWhoMakesARun: a client's request makes a run, and so does an answer that is carried without
+// its client. A decision at another door makes none.
+func TestWhoMakesARun(t *testing.T) {
+	makes, calls := map[string]bool{}, map[string]bool{}
+	for name, f := range typesOf(sources(t, parser.SkipObjectResolution), "proxy").funcs {
+		if f.Body == nil {
+			continue
+		}
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CompositeLit:
+				if baseName(n.Type) == "run" {
+					makes[name] = true
+				}
+			case *ast.CallExpr:
+				if to, is := n.Fun.(*ast.SelectorExpr); is && (to.Sel.Name == "newRun" || to.Sel.Name == "ownRun") {
+					calls[name] = true
+				}
+			}
+			return true
+		})
+	}
+	if want := map[string]bool{"Handler.newRun": true, "Handler.ownRun": true}; !maps.Equal(makes, want) {
+		t.Errorf("made in %v, want %v", makes, want)
+	}
+	if want := map[string]bool{"Handler.recognise": true, "Handler.Carry": true}; !maps.Equal(calls, want) {
+		t.Errorf("asked for in %v, want %v", calls, want)
 	}
 }

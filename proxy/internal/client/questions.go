@@ -6,11 +6,15 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"time"
+
+	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/clients"
 	"holdpoint/internal/tanstack"
 	"holdpoint/translate"
+	"holdpoint/translate/kit"
 )
 
 // A form is how a client is told of a pause.
@@ -233,4 +237,36 @@ func WithPublishedIDs(in *agui.RunInput) *agui.RunInput {
 	}
 	out.Raw = agui.SetKey(in.Raw, "resume", agui.List(list))
 	return &out
+}
+
+// Publish writes into the object of a question the id by which clients answer it, and when it
+// expires if the backend does not say so. A zero time is none.
+func Publish(i *agui.Interrupt, expires time.Time) {
+	i.Object = tanstack.Renamed(agui.WithID(i.Object, i.ID), i.Native, i.ID)
+	if _, says := i.Expires(); !says && !expires.IsZero() && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
+		i.Object = agui.SetString(i.Object, "expiresAt", expires.UTC().Format(time.RFC3339))
+	}
+}
+
+// WithPublishedID returns an event of the backend's own announcement with the published id. Some
+// announcements have the id of their interrupt in them (CrewAI, Mastra). A client answers the id
+// that it reads there, so the published one must stand there too.
+func WithPublishedID(own json.RawMessage, p *agui.Pause) json.RawMessage {
+	ev := agui.View(own)
+	value := ev.Get("value")
+	object := kit.ParseText(value)
+	if ev.Get("name").Str != agui.OnInterrupt || !object.IsObject() {
+		return own
+	}
+	native := object.Get("id").Str
+	for _, i := range p.Interrupts {
+		switch {
+		case i.Native == "" || i.Native != native || i.ID == i.Native:
+		case value.IsObject():
+			return agui.SetString(own, "value.id", i.ID)
+		default:
+			return agui.SetString(own, "value", string(agui.SetString([]byte(object.Raw), "id", i.ID)))
+		}
+	}
+	return own
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -280,5 +281,50 @@ func TestRefusals(t *testing.T) {
 	both := ExplainedQuestions(agui.NewEvent(json.RawMessage(`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"a"},{"id":"b"}]}}`)), why)
 	if n := agui.View(both.JSON).Get(`outcome.interrupts.#(metadata.holdpoint.refusal.text=="no")#|#`).Int(); n != 2 {
 		t.Errorf("%d of two questions say why: %s", n, both.JSON)
+	}
+}
+
+// TestPublish: a question has the published id, and expires when the backend says so, else when the
+// operator does.
+func TestPublish(t *testing.T) {
+	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		object, want string
+		expires      time.Time
+	}{
+		"no time":                {`{"id":"n","reason":"r"}`, `{"id":"n~x","reason":"r"}`, time.Time{}},
+		"the operator's time":    {`{"id":"n","reason":"r"}`, `{"id":"n~x","reason":"r","expiresAt":"2026-11-28T12:00:00Z"}`, at},
+		"the backend's time":     {`{"id":"n","expiresAt":"2027-01-01T00:00:00Z"}`, `{"id":"n~x","expiresAt":"2027-01-01T00:00:00Z"}`, at},
+		"a time that none reads": {`{"id":"n","expiresAt":"soon"}`, `{"id":"n~x","expiresAt":"soon"}`, at},
+		"without an id":          {`{"reason":"r"}`, `{"reason":"r","id":"n~x"}`, time.Time{}},
+	} {
+		i := agui.Interrupt{Native: "n", ID: "n~x", Object: []byte(c.object)}
+		Publish(&i, c.expires)
+		if string(agui.Canonical(i.Object)) != string(agui.Canonical([]byte(c.want))) {
+			t.Errorf("%s: %s, want %s", name, i.Object, c.want)
+		}
+	}
+}
+
+// TestWithPublishedID: where the backend's own announcement has the question's id in it, the
+// published one stands there.
+func TestWithPublishedID(t *testing.T) {
+	p := &agui.Pause{Interrupts: []agui.Interrupt{{Native: "n", ID: "n~x"}, {Native: "same", ID: "same"}, {ID: "~y"}}}
+	for name, c := range map[string][2]string{
+		"an object":           {`{"type":"CUSTOM","name":"on_interrupt","value":{"id":"n","a":1}}`, `{"type":"CUSTOM","name":"on_interrupt","value":{"id":"n~x","a":1}}`},
+		"a text":              {`{"type":"CUSTOM","name":"on_interrupt","value":"{\"id\":\"n\"}"}`, `{"type":"CUSTOM","name":"on_interrupt","value":"{\"id\":\"n~x\"}"}`},
+		"another question":    {`{"type":"CUSTOM","name":"on_interrupt","value":{"id":"m"}}`, ""},
+		"no id":               {`{"type":"CUSTOM","name":"on_interrupt","value":{"a":1}}`, ""},
+		"published as it was": {`{"type":"CUSTOM","name":"on_interrupt","value":{"id":"same"}}`, ""},
+		"no object":           {`{"type":"CUSTOM","name":"on_interrupt","value":"n"}`, ""},
+		"another event":       {`{"type":"CUSTOM","name":"progress","value":{"id":"n"}}`, ""},
+	} {
+		want := c[1]
+		if want == "" {
+			want = c[0]
+		}
+		if got := WithPublishedID([]byte(c[0]), p); string(got) != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
 	}
 }

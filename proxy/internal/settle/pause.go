@@ -9,10 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
-	"holdpoint/internal/tanstack"
+	"holdpoint/proxy/internal/client"
 	"holdpoint/proxy/internal/ids"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -85,7 +83,7 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 		f.publish(&p, &p.Interrupts[n], natives)
 	}
 	for n, own := range p.Native {
-		p.Native[n] = withPublishedID(own, &p)
+		p.Native[n] = client.WithPublishedID(own, &p)
 	}
 	return &p, stoodUnknown
 }
@@ -109,10 +107,11 @@ func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int
 	if !keep || i.Native == "" || natives[i.Native] > 1 {
 		i.ID += "~" + f.NewID()
 	}
-	i.Object = tanstack.Renamed(agui.WithID(i.Object, i.ID), i.Native, i.ID)
-	if _, expires := i.Expires(); !expires && f.Limits.InterruptTTL > 0 && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
-		i.Object = agui.SetString(i.Object, "expiresAt", f.Now.Add(f.Limits.InterruptTTL).UTC().Format(time.RFC3339))
+	var expires time.Time
+	if f.Limits.InterruptTTL > 0 {
+		expires = f.Now.Add(f.Limits.InterruptTTL)
 	}
+	client.Publish(i, expires)
 }
 
 // fill adds to the pause what is kept with it of the conversation.
@@ -180,29 +179,6 @@ func printableID(native string) string {
 		}
 		return c
 	}, native)
-}
-
-// withPublishedID is an event of the backend's own announcement. Some announcements have the id of
-// their interrupt in them (CrewAI, Mastra). A client answers the id that it reads there, so the
-// published one must stand there too.
-func withPublishedID(own json.RawMessage, p *agui.Pause) json.RawMessage {
-	ev := agui.View(own)
-	value := ev.Get("value")
-	object := kit.ParseText(value)
-	if ev.Get("name").Str != agui.OnInterrupt || !object.IsObject() {
-		return own
-	}
-	native := object.Get("id").Str
-	for _, i := range p.Interrupts {
-		switch {
-		case i.Native == "" || i.Native != native || i.ID == i.Native:
-		case value.IsObject():
-			return agui.SetString(own, "value.id", i.ID)
-		default:
-			return agui.SetString(own, "value", string(agui.SetString([]byte(object.Raw), "id", i.ID)))
-		}
-	}
-	return own
 }
 
 // digestInterrupts is a digest of the questions, without the ids that were minted for them.
