@@ -272,40 +272,41 @@ func (t *table) Snapshot(_ context.Context, key store.Key, name string) (found [
 	return found, err
 }
 
-// Waiting is engine.Table's.
-func (t *table) Waiting(_ context.Context, q store.Query) (store.Page, error) {
-	after, err := cursor.Parse(q.After)
-	if err != nil {
-		return store.Page{}, err
+// List is engine.Table's.
+func (t *table) List(_ context.Context, q store.Query, after cursor.Cursor) (rows []store.Row, err error) {
+	bucket, values := openedBucket, 8
+	if !q.Due.IsZero() {
+		bucket = dueBucket
 	}
-	var rows []store.Row
+	if q.Unsent {
+		bucket, values = unsentBucket, 0
+	}
+	from := place(micros(after.Time), after.Key)
 	err = t.db.View(func(tx *bbolt.Tx) error {
-		bucket, until := openedBucket, int64(-1)
-		if !q.Due.IsZero() {
-			bucket, until = dueBucket, q.Due.UnixMicro()
-		}
-		from := place(micros(after.Time), after.Key)
 		at := tx.Bucket(bucket).Cursor()
 		for k, v := at.Seek(from); k != nil && len(rows) <= q.Size(); k, v = at.Next() {
-			if len(k) < 8 || len(v) < 8 {
+			if len(k) < 8 || len(v) < values {
 				return errors.New("store: the file is damaged: a place in a list is too short")
 			}
 			if string(k) == string(from) {
 				continue
 			}
-			when, other := int64(binary.BigEndian.Uint64(k)), int64(binary.BigEndian.Uint64(v))
-			row := store.Row{Key: store.Key(k[8:]), Opened: timeOf(when), Due: timeOf(other)}
-			if until >= 0 {
-				if when > until {
-					return nil
-				}
-				row.Opened, row.Due = row.Due, row.Opened
+			row := store.Row{Key: store.Key(k[8:])}
+			when, other := &row.Opened, &row.Due
+			if !q.Due.IsZero() {
+				when, other = other, when
+			}
+			if *when = timeOf(int64(binary.BigEndian.Uint64(k))); !q.Due.IsZero() && when.After(q.Due) {
+				return nil
+			}
+			if !q.Unsent {
+				*other = timeOf(int64(binary.BigEndian.Uint64(v)))
 			}
 			rows = append(rows, row)
 		}
 		return nil
 	})
-	return cursor.Page(q, rows), err
+	return rows, err
 }
 
 // Open is engine.Table's.

@@ -9,7 +9,6 @@ import (
 	"go.etcd.io/bbolt"
 
 	"holdpoint/store"
-	"holdpoint/store/internal/cursor"
 )
 
 // The list of what is to be sent: sorted by time and key, and the time of each key. They stand
@@ -36,33 +35,6 @@ func notify(tx *bbolt.Tx, key store.Key, at *time.Time) error {
 	return errors.Join(
 		times.Put([]byte(key), binary.BigEndian.AppendUint64(nil, uint64(micros(*at)))),
 		unsent.Put(place(micros(*at), key), nil))
-}
-
-// Unsent is engine.Table's.
-func (t *table) Unsent(_ context.Context, q store.Query) (store.Page, error) {
-	after, err := cursor.Parse(q.After)
-	if err != nil {
-		return store.Page{}, err
-	}
-	var rows []store.Row
-	err = t.db.View(func(tx *bbolt.Tx) error {
-		from := place(micros(after.Time), after.Key)
-		at := tx.Bucket(unsentBucket).Cursor()
-		for k, _ := at.Seek(from); k != nil && len(rows) <= q.Size(); k, _ = at.Next() {
-			if len(k) < 8 {
-				return errors.New("store: the file is damaged: a place in a list is too short")
-			}
-			when := int64(binary.BigEndian.Uint64(k))
-			if when > q.Due.UnixMicro() {
-				return nil
-			}
-			if string(k) != string(from) {
-				rows = append(rows, store.Row{Key: store.Key(k[8:]), Due: timeOf(when)})
-			}
-		}
-		return nil
-	})
-	return cursor.Page(q, rows), err
 }
 
 // Unlist is engine.Table's.

@@ -24,6 +24,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"holdpoint/store"
+	"holdpoint/store/internal/cursor"
 	"holdpoint/store/internal/rules"
 )
 
@@ -69,10 +70,10 @@ type Table interface {
 	Write(ctx context.Context, key store.Key, c Change) (bool, error)
 	// Snapshot returns what Change.Put had under the name, nil if nothing.
 	Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error)
-	// Waiting returns a page of the rows that wait. package cursor has what a cursor is.
-	Waiting(ctx context.Context, q store.Query) (store.Page, error)
-	// Unsent returns a page of the rows with a place in the list of what is to be sent, by then.
-	Unsent(ctx context.Context, q store.Query) (store.Page, error)
+	// List returns the rows that wait, or with q.Unsent those with a place in the list of what is to
+	// be sent. They are sorted as cursor.Sort does it, and follow after: all there are, or one more
+	// than a page holds.
+	List(ctx context.Context, q store.Query, after cursor.Cursor) ([]store.Row, error)
 	// Unlist takes a key out of that list that has no row.
 	Unlist(ctx context.Context, key store.Key) error
 	// Open counts the rows that wait. It may be a little behind.
@@ -217,10 +218,15 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Page{}, notAsked(err)
 	}
-	if q.Unsent {
-		return s.table.Unsent(ctx, q)
+	after, err := cursor.Parse(q.After)
+	if err != nil {
+		return store.Page{}, err
 	}
-	return s.table.Waiting(ctx, q)
+	rows, err := s.table.List(ctx, q, after)
+	if err != nil {
+		return store.Page{}, err
+	}
+	return cursor.Page(q, rows), nil
 }
 
 func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }

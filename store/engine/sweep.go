@@ -89,7 +89,7 @@ func (s *Store) Sweep(ctx context.Context) {
 func (s *Store) settleDue(ctx context.Context) (unread int, err error) {
 	// The table's clock says what is due, and the rows say what its clock was.
 	q := store.Query{Due: time.Now(), Limit: sweepBatch, After: s.sweep.reached()}
-	page, err := s.table.Waiting(ctx, q)
+	page, err := s.List(ctx, q)
 	if err != nil {
 		return 0, err
 	}

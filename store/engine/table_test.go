@@ -2,13 +2,11 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"maps"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -161,44 +159,21 @@ func (m *mapTable) Snapshot(_ context.Context, key store.Key, name string) ([]by
 	return nil, nil
 }
 
-func (m *mapTable) Waiting(_ context.Context, q store.Query) (store.Page, error) {
-	after, err := cursor.Parse(q.After)
-	if err != nil {
-		return store.Page{}, err
-	}
+func (m *mapTable) List(_ context.Context, q store.Query, after cursor.Cursor) ([]store.Row, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var rows []store.Row
 	for key, r := range m.rows {
-		row := store.Row{Key: key, Opened: r.opened, Due: r.due}
-		if !r.opened.IsZero() && (q.Due.IsZero() || !row.Due.After(q.Due)) && after.Before(cursor.Of(q, row)) {
+		row, listed := store.Row{Key: key, Opened: r.opened, Due: r.due}, !r.opened.IsZero()
+		if q.Unsent {
+			row, listed = store.Row{Key: key, Due: r.notify}, !r.notify.IsZero()
+		}
+		if listed && (q.Due.IsZero() || !row.Due.After(q.Due)) && after.Before(cursor.Of(q, row)) {
 			rows = append(rows, row)
 		}
 	}
-	slices.SortFunc(rows, func(a, b store.Row) int {
-		return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
-	})
-	return cursor.Page(q, rows), nil
-}
-
-func (m *mapTable) Unsent(_ context.Context, q store.Query) (store.Page, error) {
-	after, err := cursor.Parse(q.After)
-	if err != nil {
-		return store.Page{}, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var rows []store.Row
-	for key, r := range m.rows {
-		row := store.Row{Key: key, Due: r.notify}
-		if !r.notify.IsZero() && !row.Due.After(q.Due) && after.Before(cursor.Of(q, row)) {
-			rows = append(rows, row)
-		}
-	}
-	slices.SortFunc(rows, func(a, b store.Row) int {
-		return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
-	})
-	return cursor.Page(q, rows), nil
+	cursor.Sort(q, rows)
+	return rows, nil
 }
 
 func (m *mapTable) Unlist(context.Context, store.Key) error { return nil } // the list is in the rows

@@ -1,9 +1,7 @@
 package memory
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"holdpoint/store"
 	"holdpoint/store/internal/cursor"
@@ -40,18 +38,12 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 			continue
 		}
 		if rows = append(rows, row); len(rows) == 4*most {
-			sortRows(q, rows)
+			cursor.Sort(q, rows)
 			rows = rows[:most]
 			last = cursor.Of(q, rows[most-1])
 		}
 	}
 	s.mu.Unlock()
-	sortRows(q, rows)
+	cursor.Sort(q, rows)
 	return cursor.Page(q, rows), nil
-}
-
-func sortRows(q store.Query, rows []store.Row) {
-	slices.SortFunc(rows, func(a, b store.Row) int {
-		return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
-	})
 }

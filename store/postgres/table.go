@@ -138,36 +138,38 @@ func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byt
 	return f.bytes(), f.err
 }
 
-// Waiting is engine.Table's.
-func (t *table) Waiting(ctx context.Context, query store.Query) (store.Page, error) {
-	after, err := cursor.Parse(query.After)
-	if err != nil {
-		return store.Page{}, err
-	}
+// List is engine.Table's.
+func (t *table) List(ctx context.Context, query store.Query, after cursor.Cursor) ([]store.Row, error) {
 	var q statement
-	by, until := "opened", ""
+	table, columns, by, until, from := t.names.threads, "key, opened, due", "opened", "", ""
+	if query.Unsent {
+		table, columns = t.names.unsent, "key, due"
+	}
 	if !query.Due.IsZero() {
 		by, until = "due", " AND due <= "+q.time(query.Due)
 	}
-	from := ""
 	if query.After != "" {
 		from = fmt.Sprintf(" AND (%s, key) > (%s, %s)", by, q.time(after.Time), q.text(string(after.Key)))
 	}
-	q.sql = fmt.Sprintf("SELECT key, opened, due FROM %s WHERE %s IS NOT NULL%s%s ORDER BY %s, key LIMIT %s",
-		t.names.threads, by, until, from, by, q.int(int64(query.Size()+1)))
+	q.sql = fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NOT NULL%s%s ORDER BY %s, key LIMIT %s",
+		columns, table, by, until, from, by, q.int(int64(query.Size()+1)))
 	found, err := t.read(ctx, &q)
 	if err != nil {
-		return store.Page{}, err
+		return nil, err
 	}
 	var rows []store.Row
-	for _, row := range found {
-		f := fields{row: row}
-		rows = append(rows, store.Row{Key: store.Key(f.bytes()), Opened: f.time(), Due: f.time()})
-		if f.err != nil {
-			return store.Page{}, f.err
+	for _, fetched := range found {
+		f := fields{row: fetched}
+		row := store.Row{Key: store.Key(f.bytes())}
+		if !query.Unsent {
+			row.Opened = f.time()
 		}
+		if row.Due = f.time(); f.err != nil {
+			return nil, f.err
+		}
+		rows = append(rows, row)
 	}
-	return cursor.Page(query, rows), nil
+	return rows, nil
 }
 
 // Open is engine.Table's. It reads the index of what waits, and no row.

@@ -5,7 +5,6 @@ import (
 
 	"holdpoint/store"
 	"holdpoint/store/engine"
-	"holdpoint/store/internal/cursor"
 )
 
 func (t *table) unsent(part int) string { return t.part(part) + "unsent" }
@@ -16,17 +15,6 @@ func notify(c engine.Change) string {
 		return ""
 	}
 	return micros(*c.Notify)
-}
-
-// Unsent is engine.Table's. It merges the lists of all parts, as Waiting does.
-func (t *table) Unsent(ctx context.Context, q store.Query) (store.Page, error) {
-	after, err := cursor.Parse(q.After)
-	if err != nil {
-		return store.Page{}, err
-	}
-	ctx, cancel := t.bounded(ctx)
-	defer cancel()
-	return t.merged(ctx, q, after, true)
 }
 
 // Unlist is engine.Table's. Redis drops rows by itself, and not their places in this list.

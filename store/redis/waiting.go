@@ -20,36 +20,25 @@ type reader struct {
 	count int           // how many rows to ask for
 	rows  []store.Row
 	ended bool
-	// unsent: the list is that of what is to be sent, else one of the two of what waits.
-	unsent bool
 }
 
-// Waiting is engine.Table's. It merges the lists of all parts.
-func (t *table) Waiting(ctx context.Context, q store.Query) (store.Page, error) {
-	after, err := cursor.Parse(q.After)
-	if err != nil {
-		return store.Page{}, err
-	}
+// List is engine.Table's. It merges the lists of all parts.
+func (t *table) List(ctx context.Context, q store.Query, after cursor.Cursor) ([]store.Row, error) {
 	ctx, cancel := t.bounded(ctx)
 	defer cancel()
-	return t.merged(ctx, q, after, false)
-}
-
-// merged merges the lists of all parts.
-func (t *table) merged(ctx context.Context, q store.Query, after cursor.Cursor, unsent bool) (store.Page, error) {
 	readers := make([]*reader, parts)
 	for n := range readers {
 		// The first rows are spread over all parts; some have more of them than others.
-		readers[n] = &reader{part: n, at: after, count: q.Size()/16 + 8, unsent: unsent}
+		readers[n] = &reader{part: n, at: after, count: q.Size()/16 + 8}
 	}
 	var rows []store.Row
 	for len(rows) <= q.Size() {
 		if err := t.fill(ctx, q, readers); err != nil {
-			return store.Page{}, err
+			return nil, err
 		}
 		first := (*reader)(nil)
 		for _, r := range readers {
-			if len(r.rows) > 0 && (first == nil || compare(q, r.rows[0], first.rows[0]) < 0) {
+			if len(r.rows) > 0 && (first == nil || cursor.Of(q, r.rows[0]).Before(cursor.Of(q, first.rows[0]))) {
 				first = r
 			}
 		}
@@ -59,11 +48,7 @@ func (t *table) merged(ctx context.Context, q store.Query, after cursor.Cursor, 
 		rows = append(rows, first.rows[0])
 		first.rows = first.rows[1:]
 	}
-	return cursor.Page(q, rows), nil
-}
-
-func compare(q store.Query, a, b store.Row) int {
-	return cmp.Or(cursor.Of(q, a).Time.Compare(cursor.Of(q, b).Time), cmp.Compare(a.Key, b.Key))
+	return rows, nil
 }
 
 // fill asks for more rows where there are none left.
@@ -99,7 +84,7 @@ func (t *table) page(q store.Query, r *reader) call {
 		keys[0], keys[1] = keys[1], keys[0]
 		last = micros(q.Due)
 	}
-	if r.unsent {
+	if q.Unsent {
 		keys = []string{t.unsent(r.part), t.unsent(r.part)}
 	}
 	first := "-inf"
@@ -128,7 +113,7 @@ func (r *reader) take(q store.Query, result rueidis.RedisResult) error {
 		if !q.Due.IsZero() {
 			row.Opened, row.Due = row.Due, row.Opened
 		}
-		if r.unsent {
+		if q.Unsent {
 			row.Opened = time.Time{}
 		}
 		if at := cursor.Of(q, row); r.at.Before(at) {

@@ -5,9 +5,11 @@
 package cursor
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +37,14 @@ func (c Cursor) Before(o Cursor) bool {
 		return c.Time.Before(o.Time)
 	}
 	return c.Key < o.Key
+}
+
+// Sort sorts rows as the list that q asks for.
+func Sort(q store.Query, rows []store.Row) {
+	slices.SortFunc(rows, func(a, b store.Row) int {
+		x, y := Of(q, a), Of(q, b)
+		return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.Key, y.Key))
+	})
 }
 
 // String is what a Query carries.
