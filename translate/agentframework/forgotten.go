@@ -57,8 +57,10 @@ func namesApproval(id string) bool {
 const python = "python"
 
 // KeepsNothing implements translate.Stateless: the .NET host reads question and answer out of each
-// request. Python's servers keep what waits by the thread.
-func (*Dialect) KeepsNothing(p *agui.Pause) bool { return p.Dialect == Name && aguiserver.Made(*p) }
+// request, unless a workflow has asked. Python's servers keep what waits by the thread.
+func (*Dialect) KeepsNothing(p *agui.Pause) bool {
+	return p.Dialect == Name && aguiserver.Made(*p) && !aguiserver.KeepsSession(*p)
+}
 
 // ReadsCalls implements translate.Stateless. Python's servers take the conversation out of each
 // request, and keep what waits only (RAN 1.0.0b251223 to 1.7.0).

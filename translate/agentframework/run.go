@@ -92,11 +92,11 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			return nil
 		}
 	case agui.CallStart:
-		if run.repeats(ev) || run.hold(ev, follows) {
+		if run.again(ev) || run.repeats(ev) || run.hold(ev, follows) {
 			return nil
 		}
 	case agui.CallArgs, agui.CallEnd:
-		if run.holding(ev, emit) {
+		if run.again(ev) || run.holding(ev, emit) {
 			return nil
 		}
 	case agui.TextStart:
@@ -158,6 +158,15 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 		}
 	}
 	emit(ev)
+}
+
+// again notes an event of a call that the .NET host tells once more, and reports whether it is one.
+func (run *run) again(ev agui.Event) bool {
+	if !run.dotnet.Repeats(ev) {
+		return false
+	}
+	run.dotnet.Note(ev)
+	return true
 }
 
 // custom takes a CUSTOM event out that asks.

@@ -99,11 +99,24 @@ func Tells(ev agui.Event) bool {
 	return agui.View(ev.JSON).Get("rawEvent.contents.0.$type").Type == gjson.String
 }
 
+// isAround reports whether the id of a question is the one under which a workflow asks what an
+// agent within it has asked under inner. The host tells both, about one call (RAN head):
+// ficc_call_1, and 48:inner_UserInput:ficc_call_1. It runs the call if the second alone is
+// answered, and nothing if both are. So the second is the question.
+func isAround(id, inner string) bool { return inner != "" && strings.HasSuffix(id, ":"+inner) }
+
+// ofWorkflow reports whether the id of a question is one of a workflow's.
+func ofWorkflow(id string) bool {
+	at := strings.LastIndexByte(id, ':')
+	return at >= 0 && strings.HasPrefix(id[at+1:], idPrefix)
+}
+
 // looksLikeOurs says whether an interrupt is an approval of the host's by all that is the same in
 // each. rawEvent may have been stripped on the way.
 func looksLikeOurs(i gjson.Result) bool {
 	call := i.Get("toolCallId").Str
-	return call != "" && i.Get("id").Str == idPrefix+call && i.Get("reason").Str == "tool_call" &&
+	id := i.Get("id").Str
+	return call != "" && (id == idPrefix+call || isAround(id, idPrefix+call)) && i.Get("reason").Str == "tool_call" &&
 		strings.HasPrefix(i.Get("message").Str, messageStart) &&
 		bytes.Equal(agui.Canonical([]byte(i.Get("responseSchema").Raw)), agui.Canonical([]byte(kit.ApprovalSchema)))
 }

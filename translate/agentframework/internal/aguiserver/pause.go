@@ -30,6 +30,19 @@ func (s *Stream) Note(ev agui.Event) {
 	}
 }
 
+// Repeats reports whether an event of a tool call is told once more because a workflow around the
+// agent asks the same about it. Of two calls with one id clients make one, with the arguments of
+// both.
+func (s *Stream) Repeats(ev agui.Event) bool {
+	if len(s.asked) == 0 {
+		return false
+	}
+	a, ok := requestIn(ev)
+	return ok && slices.ContainsFunc(s.asked, func(b approvalRequest) bool {
+		return a.Call.ID == b.Call.ID && (isAround(a.ID, b.ID) || isAround(b.ID, a.ID))
+	})
+}
+
 // Passes says whether Note learns nothing from any event of the type.
 func (s *Stream) Passes(t agui.Type) bool {
 	switch t {
@@ -59,7 +72,7 @@ type privateForm struct {
 // false if it asked for no approval. To the interrupts of the outcome come the approvals that it
 // kept back because tools were declared.
 func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Asked, agui.Event, bool) {
-	list := kit.Outcome(finish)
+	list := withoutInner(kit.Outcome(finish))
 	if len(list) == 0 && !succeeded(finish) {
 		return translate.Asked{}, agui.Event{}, false
 	}
@@ -79,6 +92,7 @@ func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Aske
 	for _, a := range s.asked {
 		switch {
 		case slices.ContainsFunc(told, a.is):
+		case slices.ContainsFunc(slices.Concat(told, s.asked), func(b approvalRequest) bool { return isAround(b.ID, a.ID) }):
 		case r.Input.Declares(a.Call.Name): // the client's own to run
 		case a.free:
 			kept.Siblings = append(kept.Siblings, a)
@@ -92,6 +106,13 @@ func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Aske
 	}
 	asked, clean := pauseOf(open, kept, finish)
 	return asked, clean, true
+}
+
+// withoutInner returns the interrupts without those that a workflow asks, too.
+func withoutInner(list []gjson.Result) []gjson.Result {
+	return slices.DeleteFunc(list, func(i gjson.Result) bool {
+		return slices.ContainsFunc(list, func(o gjson.Result) bool { return isAround(o.Get("id").Str, i.Get("id").Str) })
+	})
 }
 
 // succeeded says whether the run ended without a word of a question.
@@ -165,7 +186,9 @@ func (a approvalRequest) interrupt(object []byte, calls []agui.Call) agui.Interr
 	if !gjson.GetBytes(object, "responseSchema").IsObject() {
 		object = agui.SetKey(object, "responseSchema", []byte(kit.ApprovalSchema))
 	}
-	object = offerEdits(object)
+	if !ofWorkflow(a.ID) { // nobody has seen what a workflow makes of an edit
+		object = offerEdits(object)
+	}
 	var about []agui.AskedCall // nil: the one that the client has seen
 	if a.Call.seen(calls) {
 		object = agui.SetString(object, "toolCallId", a.Call.ID)

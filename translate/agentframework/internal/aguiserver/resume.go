@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -19,6 +18,12 @@ const Backend = "dotnet"
 
 // Made says whether the host made the pause.
 func Made(p agui.Pause) bool { return keptOf(p) != nil }
+
+// KeepsSession reports whether the host that made the pause keeps the conversation of each thread.
+// A workflow knows its questions by that.
+func KeepsSession(p agui.Pause) bool {
+	return Made(p) && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return ofWorkflow(i.Native) })
+}
 
 func keptOf(p agui.Pause) *keptPause {
 	var private privateForm
@@ -46,7 +51,9 @@ func Resume(r *translate.Request) (translate.Out, translate.Run, error) {
 	if _, sent := in.CommandResume(); sent {
 		in = in.WithoutCommand()
 	}
-	if len(in.Messages) == 0 && !r.Sessions { // legal for a client, but the host has nothing of its own
+	if KeepsSession(r.Pause) {
+		in = in.WithMessages(r.New) // it would answer the others once more
+	} else if len(in.Messages) == 0 && !r.Sessions { // legal for a client, but the host has nothing of its own
 		if known, ok := kit.KnownMessages(r); ok && len(known) > 0 {
 			in = in.WithMessages(known)
 		}
@@ -77,9 +84,6 @@ type entry struct {
 // but the yes or no and edited arguments, and no other payload may look like one.
 func entries(r *translate.Request) ([]entry, error) {
 	given := kit.GivenEntries(r.Input)
-	if twice := askedTwice(r.Pause); twice != "" && !slices.ContainsFunc(r.Answers, kit.Denies) {
-		return nil, agui.Errorf(agui.InvalidPayload, "the backend asks twice about the call of interrupt %q, once for the agent and once for the workflow around it, and runs nothing if both are answered: Holdpoint does not support this; deny or cancel it", twice)
-	}
 	var list []entry
 	for n, i := range r.Pause.Interrupts {
 		a := r.Answers[n]
@@ -121,23 +125,6 @@ func entries(r *translate.Request) ([]entry, error) {
 		ids[e.ID] = true
 	}
 	return list, nil
-}
-
-// askedTwice returns an interrupt about whose call the pause has another one, "" if there is none.
-// A workflow asks for each approval of an agent within it (RAN head): under the agent's id,
-// ficc_call_1, and under an id of its own that ends with it, 48:inner_UserInput:ficc_call_1. It
-// runs the call if the second alone is answered. The contract wants an answer to each.
-func askedTwice(p agui.Pause) string {
-	agents := make(map[string]bool, len(p.Interrupts))
-	for _, i := range p.Interrupts {
-		agents[i.Native] = true
-	}
-	for _, i := range p.Interrupts {
-		if at := strings.LastIndexByte(i.Native, ':'); at >= 0 && strings.HasPrefix(i.Native[at+1:], idPrefix) && agents[i.Native[at+1:]] {
-			return i.ID
-		}
-	}
-	return ""
 }
 
 func approvalPayload(approved bool, call askedCall) json.RawMessage {
@@ -297,7 +284,11 @@ func approvedCalls(list []entry) map[string]bool {
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
+	repeats := run.s.Repeats(ev)
 	run.s.Note(ev)
+	if repeats && run.r.Show != translate.ShowNative {
+		return nil
+	}
 	if ev.Type == agui.CallResult && len(run.approved) > 0 {
 		delete(run.approved, agui.View(ev.JSON).Get("toolCallId").Str)
 	}
@@ -323,8 +314,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case ok:
 		return translate.Result{Finish: clean, Asked: asked, Backend: Backend}, nil
 	case len(run.approved) > 0:
-		// The host runs an approved call and tells its result, also the error of one that failed. It
-		// runs nothing if the request declares the tool.
+		// The host runs an approved call and tells its result, also the error of one that failed.
+		// It runs nothing if the request declares the tool.
 		return translate.Result{Fate: translate.InDoubt}, nil
 	}
 	return translate.Result{Finish: e.Event}, nil

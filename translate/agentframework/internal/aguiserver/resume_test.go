@@ -253,26 +253,70 @@ func TestErrors(t *testing.T) {
 }
 
 // TestCallThatIsAskedTwice: a workflow asks about the call of an agent within it a second time, and
-// runs nothing if both are answered. A yes is refused with the reason, and a no goes.
+// runs nothing if both are answered. So the second is told, with its call, and it alone is
+// answered. The host keeps a session, so no message goes that it has.
 func TestCallThatIsAskedTwice(t *testing.T) {
-	inner := `{"id":"ficc_call_x","reason":"tool_call","message":"Approval required for tool call: rm","toolCallId":"call_x","responseSchema":{"type":"object"}}`
-	outer := strings.Replace(inner, "ficc_call_x", "48:inner_1_UserInput:ficc_call_x", 1)
-	res := ends(t, &translate.Request{}, interrupting(inner, outer))
-	p := dialecttest.Minted(res.Asked.Pause("agent-framework"))
-	yes, no := says(`{"approved":true}`), says(`{"approved":false}`)
-	for name, c := range map[string]struct {
-		first, second agui.Answer
-		refused       bool
-	}{
-		"yes": {yes, yes, true}, "no": {no, no, false}, "a no to one": {no, yes, false},
-		"cancelled": {agui.Answer{Status: agui.Cancelled}, agui.Answer{Status: agui.Cancelled}, false},
-	} {
-		_, _, err := Resume(&translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answersFor(p, c.first, c.second)})
-		if (dialecttest.Code(err) == agui.InvalidPayload) != c.refused || c.refused && !strings.Contains(err.Error(), "asks twice") {
-			t.Errorf("%s: %v", name, err)
-		}
+	const around = "48:inner_1_UserInput:ficc_call_1"
+	outer := func(of string) string { return strings.ReplaceAll(of, `"ficc_call_1"`, `"`+around+`"`) }
+	again := asksFor("call_1", "rm", filesArgs)
+	for n := range again {
+		again[n] = outer(again[n])
 	}
-	if twice := askedTwice(asksTwo(t)); twice != "" {
-		t.Errorf("two questions about two calls are taken for one: %s", twice)
+	question := interruptFor("call_1", "rm")
+	stream := append(append(asksFor("call_1", "rm", filesArgs), again...), interrupting(question, outer(question)))
+	both := []string{interruptFor("call_2", "rm")}
+	for name, c := range map[string]struct {
+		stream []string
+		want   string
+	}{
+		"as the host tells it":         {stream, around},
+		"the second first":             {append(append(again[:3:3], asksFor("call_1", "rm", filesArgs)...), interrupting(outer(question), question)), around},
+		"with tools declared":          {append(stream[:6:6], endWith(success)), around},
+		"without the second's call":    {append(stream[:3:3], interrupting(question, outer(question))), around},
+		"beside one of another call":   {append(append(stream[:6:6], asksFor("call_2", "rm", filesArgs)...), interrupting(append(both, question, outer(question))...)), "ficc_call_2 " + around},
+		"one that no workflow repeats": {append(stream[:3:3], interrupting(question)), "ficc_call_1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &dialecttest.Log{}
+			r := &translate.Request{Input: inputOf(t, ""), Transcript: l}
+			played := dialecttest.Play(&run{r: r}, l, c.stream...)
+			if played.Err != nil {
+				t.Fatal(played.Err)
+			}
+			var asked []string
+			for _, i := range played.Result.Asked.Interrupts {
+				asked = append(asked, i.Native)
+				if i.ToolCallID() == "" {
+					t.Errorf("%s is asked without its call", i.Native)
+				}
+			}
+			if got := strings.Join(asked, " "); got != c.want {
+				t.Fatalf("asked %s, want %s", got, c.want)
+			}
+			p := dialecttest.Minted(played.Result.Asked.Pause("agent-framework"))
+			answers := make([]agui.Answer, len(p.Interrupts))
+			for n := range answers {
+				answers[n] = says(`{"approved":true}`)
+				answers[n].ID = p.Interrupts[n].ID
+			}
+			out, _, err := Resume(&translate.Request{Input: inputOf(t, ""), Pause: p, Answers: answers, Transcript: l})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sent []string
+			for _, e := range gjson.GetBytes(out.Body, "resume.#.interruptId").Array() {
+				sent = append(sent, e.Str)
+			}
+			if got := strings.Join(sent, " "); got != c.want {
+				t.Errorf("answered %s, want %s", got, c.want)
+			}
+			session := strings.Contains(c.want, around)
+			if messages := gjson.GetBytes(out.Body, "messages.#").Int(); (messages == 0) != session {
+				t.Errorf("sent with %d messages: %s", messages, out.Body)
+			}
+			if edits := p.Interrupts[len(p.Interrupts)-1].Schema(); strings.Contains(string(edits), "editedArgs") == session {
+				t.Errorf("the schema is %s", edits)
+			}
+		})
 	}
 }
