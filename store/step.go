@@ -13,12 +13,21 @@ import (
 // A step that begins or ends something has Notices, which tell others of that. The record gets them
 // with the step's change, or not at all. A step that changes nothing writes none.
 type Step interface {
-	step() string // its name
+	step() (name string, notices []Notice)
 }
 
 // NameOf returns the name of a step, as metrics have it: "open" for an Ask, else its type's in
 // lower case.
-func NameOf(s Step) string { return s.step() }
+func NameOf(s Step) string {
+	name, _ := s.step()
+	return name
+}
+
+// NoticesOf returns the notices of a step.
+func NoticesOf(s Step) []Notice {
+	_, notices := s.step()
+	return notices
+}
 
 // A Done is what a step came to.
 type Done struct {
@@ -30,7 +39,7 @@ type Done struct {
 	Tries   int
 }
 
-// Ask opens Pause for Owner, the one that Load was called with. The store sets Pause.Opened. A
+// An Ask opens Pause for Owner, the one that Load was called with. The store sets Pause.Opened. A
 // second call with the id of the open pause is the same Ask: it returns nil and changes nothing.
 // The errors:
 //
@@ -56,11 +65,11 @@ type Ask struct {
 	Notices []Notice
 }
 
-// Decide notes Decisions on questions of the open pause, all of them or none. The store sets their
-// At. The first one on a question stands: nothing takes it back while the pause is open, and Claim
-// holds to it. A decision that stands already, with the same Digest, is the same one: it is no
-// error, and what stands of it is left as it is. That is told also of a pause that is claimed, in
-// doubt or ended. The errors:
+// A Decide notes Decisions on questions of the open pause, all of them or none. The store sets
+// their At. The first one on a question stands: nothing takes it back while the pause is open, and
+// Claim holds to it. A decision that stands already, with the same Digest, is the same one: it is
+// no error, and what stands of it is left as it is. That is told also of a pause that is claimed,
+// in doubt or ended. The errors:
 //
 //   - ErrConflict: a question is decided otherwise, or the pause is claimed, in doubt or has ended,
 //     and not all of these stand in it;
@@ -74,9 +83,9 @@ type Decide struct {
 	Notices   []Notice
 }
 
-// Claim takes the open pause to resume it. The caller makes Token for this one claim, of 128 random
-// bits. Digest is that of the answers, see MarshalAnswers. A second call with the same token and
-// digest is the same claim: it returns nil with a new lease, also if the lease had lapsed. The
+// A Claim takes the open pause to resume it. The caller makes Token for this one claim, of 128
+// random bits. Digest is that of the answers, see MarshalAnswers. A second call with the same token
+// and digest is the same claim: it returns nil with a new lease, also if the lease had lapsed. The
 // errors:
 //
 //   - ErrReplay: the pause is claimed or has ended with the same digest;
@@ -93,7 +102,7 @@ type Claim struct {
 	Notices                []Notice
 }
 
-// Renew prolongs the claim while the exchange with the backend lives. The lease runs from now. A
+// A Renew prolongs the claim while the exchange with the backend lives. The lease runs from now. A
 // lapsed lease is renewed too if nobody has acted on it. ErrStale: the token is not the claim any
 // more.
 type Renew struct {
@@ -101,7 +110,7 @@ type Renew struct {
 	Lease time.Duration
 }
 
-// Finish ends the claimed pause in one step. In the result the store sets PauseID, IDs, Digest,
+// A Finish ends the claimed pause in one step. In the result the store sets PauseID, IDs, Digest,
 // Next, Pause, At and Receipt. If the run paused again, Next is that pause, with a fresh id, and is
 // opened in the same step. It is nil otherwise.
 //
@@ -119,14 +128,14 @@ type Finish struct {
 	Notices []Notice
 }
 
-// Release makes the claimed pause open again, with its old Opened. ErrStale is as for Finish. A
+// A Release makes the claimed pause open again, with its old Opened. ErrStale is as for Finish. A
 // second call after a success returns nil, as long as nobody claimed the pause since.
 type Release struct {
 	Token   string
 	Notices []Notice
 }
 
-// Close ends an open or in-doubt pause without an answer. The store sets PauseID, IDs, Digest (of
+// A Close ends an open or in-doubt pause without an answer. The store sets PauseID, IDs, Digest (of
 // the answers in doubt), Pause and At. It takes what Result leaves empty from Record.Doubt.
 // ErrExists: the pause is claimed, or it is Withdrawn and was answered meanwhile: it is in doubt,
 // and nobody takes an answer back that the backend may have acted on. ErrNotFound: it is not the
@@ -138,7 +147,7 @@ type Close struct {
 	Notices []Notice
 }
 
-// Occupy notes that a run of the thread goes on without its client, so that no replica begins
+// An Occupy notes that a run of the thread goes on without its client, so that no replica begins
 // another one beside it. The caller makes Token for this run. The same token again renews the
 // lease; a Lease of 0 or less says that the run has ended. Whatever has become of a token, that is
 // no error. ErrFull: MaxBusy runs go on already. It changes nothing but Record.Busy, and gives the
@@ -148,17 +157,17 @@ type Occupy struct {
 	Lease time.Duration
 }
 
-// Contest notes in the pause that another run of the thread came to another question meanwhile:
+// A Contest notes in the pause that another run of the thread came to another question meanwhile:
 // agui.Pause.Contested. It holds until the pause ends, and for the pause that Finish opens next:
 // the other run may have asked before or behind that. A call for a pause that has it already
 // returns nil. ErrNotFound: it is not the record's pause any more. It changes nothing else.
 type Contest struct{ PauseID string }
 
-// See notes that the chat has caught up with what it has missed: Result.Unseen is no more. A second
-// call, or one for a result that is not known, is no error.
+// A See notes that the chat has caught up with what it has missed: Result.Unseen is no more. A
+// second call, or one for a result that is not known, is no error.
 type See struct{ PauseID string }
 
-// Remember notes something under a key that is of no thread: what is worth to know of earlier
+// A Remember notes something under a key that is of no thread: what is worth to know of earlier
 // threads, or which thread holds a question. Load returns the notes. The store sets Note.At. A note
 // with the same id gives way, and of all the newest are kept: Most, which is 1 to MaxNotes. It is
 // no error if the key is of a thread, and changes nothing else of that. The record is forgotten
@@ -172,12 +181,12 @@ type Remember struct {
 	Most int
 }
 
-// Take gives the notices of a thread to its caller, to be sent within Hold; see Done.Notices. It
+// A Take gives the notices of a thread to its caller, to be sent within Hold; see Done.Notices. It
 // gives none if there are none, or if they are not due: somebody else has them, or they wait after
 // a failure.
 type Take struct{ Hold time.Duration }
 
-// Sent strikes off the notices with these ids; one that is not there is no error. What is left is
+// A Sent strikes off the notices with these ids; one that is not there is no error. What is left is
 // due after Wait. Failed says that the first of it was not taken, and counts that.
 type Sent struct {
 	IDs    []string
@@ -185,35 +194,16 @@ type Sent struct {
 	Failed bool
 }
 
-// NoticesOf returns the notices of a step.
-func NoticesOf(s Step) []Notice {
-	switch s := s.(type) {
-	case Ask:
-		return s.Notices
-	case Decide:
-		return s.Notices
-	case Claim:
-		return s.Notices
-	case Finish:
-		return s.Notices
-	case Release:
-		return s.Notices
-	case Close:
-		return s.Notices
-	}
-	return nil
-}
-
-func (Ask) step() string      { return "open" }
-func (Decide) step() string   { return "decide" }
-func (Claim) step() string    { return "claim" }
-func (Renew) step() string    { return "renew" }
-func (Finish) step() string   { return "finish" }
-func (Release) step() string  { return "release" }
-func (Close) step() string    { return "close" }
-func (Occupy) step() string   { return "occupy" }
-func (Contest) step() string  { return "contest" }
-func (See) step() string      { return "see" }
-func (Remember) step() string { return "remember" }
-func (Take) step() string     { return "take" }
-func (Sent) step() string     { return "sent" }
+func (s Ask) step() (string, []Notice)     { return "open", s.Notices }
+func (s Decide) step() (string, []Notice)  { return "decide", s.Notices }
+func (s Claim) step() (string, []Notice)   { return "claim", s.Notices }
+func (Renew) step() (string, []Notice)     { return "renew", nil }
+func (s Finish) step() (string, []Notice)  { return "finish", s.Notices }
+func (s Release) step() (string, []Notice) { return "release", s.Notices }
+func (s Close) step() (string, []Notice)   { return "close", s.Notices }
+func (Occupy) step() (string, []Notice)    { return "occupy", nil }
+func (Contest) step() (string, []Notice)   { return "contest", nil }
+func (See) step() (string, []Notice)       { return "see", nil }
+func (Remember) step() (string, []Notice)  { return "remember", nil }
+func (Take) step() (string, []Notice)      { return "take", nil }
+func (Sent) step() (string, []Notice)      { return "sent", nil }

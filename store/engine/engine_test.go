@@ -276,10 +276,11 @@ func TestUnguardedChanges(t *testing.T) {
 	u.must(t, storetest.Do(ctx, u, "k", store.Close{PauseID: "p", Result: store.Result{How: store.Withdrawn}}))
 	u.must(t, storetest.Do(ctx, u, "k", store.Ask{Pause: asking("q")}))
 	u.table.unguarded = true
-	if _, err := u.Do(ctx, "k", store.Claim{PauseID: "q", Token: "t", Digest: "d", Lease: time.Minute}); !errors.Is(err, ErrNotGuarded) {
+	unsafe := store.Claim{PauseID: "q", Token: "t", Digest: "d", Lease: time.Minute, Notices: []store.Notice{{ID: "claimed"}}}
+	if _, err := u.Do(ctx, "k", unsafe); !errors.Is(err, ErrNotGuarded) {
 		t.Fatalf("Claim: %v", err)
 	}
-	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.Open {
+	if rec, err := u.Load(ctx, "k", ""); err != nil || rec.State != store.Open || rec.Outbox != nil {
 		t.Errorf("after Claim: %v, %s", err, asJSON(t, rec))
 	}
 	// The same call again is not taken for done because the first one had written it.

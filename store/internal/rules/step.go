@@ -41,7 +41,7 @@ func Of(step store.Step) Step {
 		s.Body, s.Guard, s.receipt = true, do.Next != nil, makeReceipt(do)
 	case store.Close:
 		s.Body, s.Closes = true, true
-	case store.Release, store.See, undo: // of a Release, because a decided pause is due again at once
+	case store.Release, store.See: // of a Release, because a decided pause is due again at once
 		s.Body = true
 	case store.Take:
 		s.Takes = true
@@ -54,8 +54,8 @@ func Load(owner string) Step { return Step{Body: true, Tells: true, owner: owner
 
 // Undo returns the step that takes back a claim which does not count.
 func (s *Step) Undo() (undoing Step, is bool) {
-	claim, is := s.do.(store.Claim)
-	return Of(undo{claim}), is
+	c, is := s.do.(store.Claim)
+	return Step{Body: true, do: undo{c}}, is
 }
 
 // Apply does the step on a settled record. It returns the snapshots that the step brings, and the
