@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"encoding/json"
 	"slices"
 
 	"holdpoint/internal/agui"
@@ -30,7 +31,10 @@ func (t *thread) noteNamed() {
 	if len(ids) == 0 {
 		return
 	}
-	before, _ := t.memory.named.Get(t.ledger.Key)
+	before, isNew := t.namedBefore(), false
+	for _, id := range ids {
+		isNew = isNew || !slices.Contains(before, id)
+	}
 	for _, id := range before {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -38,12 +42,49 @@ func (t *thread) noteNamed() {
 	}
 	ids = ids[:min(len(ids), maxNamedIDs)]
 	t.memory.named.Add(t.ledger.Key, ids)
+	if isNew {
+		t.noteNamedInRecord(ids)
+	}
 	if calls := history.CallsOfLostQuestions(&view, ids); len(calls) > 0 {
 		t.memory.named.Add(t.lostKey(), ids)
 		for _, call := range calls {
 			t.memory.named.Add(t.lostKey(call), ids)
 		}
 	}
+}
+
+// namedNote is the id of the note of a record that has the questions which clients of its thread
+// named.
+const namedNote = "named"
+
+// noteNamedInRecord notes the questions for other replicas, and for this one when it is started
+// anew.
+func (t *thread) noteNamedInRecord(ids []string) {
+	text := agui.MustMarshal(ids)
+	if t.opts.StoreInMemory || len(text) > store.MaxNoteBytes {
+		return
+	}
+	if err := t.ledger.Remember(store.Note{ID: namedNote, Text: text}, store.MaxNotes); err != nil {
+		t.log.Warn("a question that a client names and nobody knows is not noted by the store: another replica cannot cancel it", "err", err)
+	}
+}
+
+// namedBefore returns the questions that clients of the thread named and that the record does not
+// know, as this process or the record has noted them.
+func (t *thread) namedBefore() []string {
+	named, _ := t.memory.named.Get(t.ledger.Key)
+	for _, note := range t.record.Notes {
+		var noted []string
+		if note.ID != namedNote || json.Unmarshal(note.Text, &noted) != nil {
+			continue
+		}
+		for _, id := range noted {
+			if !slices.Contains(named, id) {
+				named = append(slices.Clip(named), id) // the process's own list stays as it is
+			}
+		}
+	}
+	return named[:min(len(named), maxNamedIDs)]
 }
 
 // lostKey returns the key of the note that somebody has named a lost question about a call, or
@@ -58,19 +99,19 @@ func (t *thread) lostKey(call ...string) store.Key {
 // question is of this chat if it was named on its thread, or by a text of its messages, or if it is
 // about a call of its messages.
 func (t *thread) hasLostQuestion() bool {
-	byText := t.namedByText()
-	if len(byText) == 0 && t.memory.named.Len() == 0 {
+	byText, before := t.namedByText(), t.namedBefore()
+	if len(byText) == 0 && len(before) == 0 && t.memory.named.Len() == 0 {
 		return false
 	}
 	view := t.view()
-	if len(history.CallsOfLostQuestions(&view, byText)) > 0 {
+	if len(history.CallsOfLostQuestions(&view, byText)) > 0 || len(history.CallsOfLostQuestions(&view, before)) > 0 {
 		return true
 	}
 	lost := func(key store.Key) bool {
 		named, _ := t.memory.named.Get(key)
 		return len(history.CallsOfLostQuestions(&view, named)) > 0
 	}
-	return lost(t.ledger.Key) || lost(t.lostKey()) && history.HoldsCall(&view, func(id string) bool { return lost(t.lostKey(id)) })
+	return lost(t.lostKey()) && history.HoldsCall(&view, func(id string) bool { return lost(t.lostKey(id)) })
 }
 
 // freesOf returns a function that reports whether the dialect lets a cancel of an ended pause
@@ -94,7 +135,7 @@ func (t *thread) namedByClients() *agui.Pause {
 	if t.record.Pause != nil || t.stranger {
 		return nil
 	}
-	named, _ := t.memory.named.Get(t.ledger.Key)
+	named := t.namedBefore()
 	if len(named) == 0 {
 		return nil
 	}

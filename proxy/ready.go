@@ -86,7 +86,7 @@ func (j *judge) forDialect(y *ready, resumed *agui.Pause, v contract.Ruling) *tr
 		request.Pause = *resumed
 		request.Pause.Contested = resumed.Contested || len(j.record.Busy) > 0 || j.lives.beside(j.ledger.Key, j.life)
 	} else {
-		request.Named, _ = j.memory.named.Get(j.ledger.Key)
+		request.Named = j.namedBefore()
 		request.Pause.Dialect = j.spoken()
 	}
 	y.dialect = request.Pause.Dialect

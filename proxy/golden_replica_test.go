@@ -1,0 +1,43 @@
+package proxy_test
+
+import (
+	"testing"
+
+	"holdpoint/proxy"
+)
+
+// TestGoldenAtAnotherReplica plays every scenario with a replica for each turn. The replicas share
+// a store, and none has seen anything of the turns before. The client and the backend get what they
+// get from one replica, byte for byte.
+func TestGoldenAtAnotherReplica(t *testing.T) {
+	failing := knownFailing(t)
+	for at, s := range scenarios(t) {
+		if failing[s.name] != "" || s.turns < 2 || proxy.Brief() && at%3 != 0 {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, s, delivery{name: "another replica"})
+			defer st.close()
+			for turn := 1; turn <= s.turns; turn++ {
+				if turn > 1 {
+					st.start()
+				}
+				st.begin(turn)
+				got := st.post(s.request(turn))
+				if diff := s.differs(turn, "want.sse", got); diff != "" {
+					t.Errorf("turn %d: %s", turn, diff)
+				}
+				for n, body := range st.backend.sent {
+					pretty, err := indent(body)
+					if err != nil && len(body) > 0 {
+						t.Fatal(err)
+					}
+					if diff := s.differs(turn, numbered("upstream", n+1, "json"), pretty); diff != "" {
+						t.Errorf("turn %d: %s", turn, diff)
+					}
+				}
+			}
+		})
+	}
+}
