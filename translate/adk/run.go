@@ -43,9 +43,11 @@ func (d *Dialect) newRun(begun calls.Run) *run {
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
-	run.Note(ev)
-	run.started = run.started || ev.Type == agui.RunStarted
-	run.Worked = run.Worked || ev.Type != agui.RunStarted
+	if run.Answered != nil {
+		run.Note(ev)
+		run.started = run.started || ev.Type == agui.RunStarted
+		run.Worked = run.Worked || ev.Type != agui.RunStarted
+	}
 	switch ev.Type {
 	case agui.CallStart:
 		name := agui.View(ev.JSON).Get("toolCallName").Str
@@ -89,7 +91,11 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	case agui.TextStart, agui.TextChunk:
 		run.talked, run.opened = append(run.talked, run.opened...), nil
 	}
-	run.Emit(ev, emit)
+	if run.Answered == nil {
+		emit(ev)
+	} else {
+		run.Emit(ev, emit)
+	}
 	return nil
 }
 

@@ -130,10 +130,14 @@ type run struct {
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
-	run.Emit(ev, emit)
 	run.Starts.Note(ev)
+	if run.Answered == nil {
+		emit(ev)
+		return nil
+	}
+	run.Emit(ev, emit)
 	run.Note(ev)
-	if ev.Type == agui.Raw && run.Answered != nil {
+	if ev.Type == agui.Raw {
 		event := agui.View(ev.JSON).Get("event.event").Str
 		run.Unproved = run.Unproved || strings.HasPrefix(event, "Team")
 		run.Worked = run.Worked || strings.HasSuffix(event, "RunContinued")

@@ -38,7 +38,11 @@ type run struct {
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	run.Starts.Note(ev)
-	run.Emit(ev, emit)
+	if run.Answered == nil {
+		emit(ev)
+	} else {
+		run.Emit(ev, emit)
+	}
 	return nil
 }
 

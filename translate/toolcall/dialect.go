@@ -95,7 +95,11 @@ type run struct{ calls.Run }
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	run.Starts.Note(ev)
-	run.Emit(ev, emit)
+	if run.Answered == nil {
+		emit(ev)
+	} else {
+		run.Emit(ev, emit)
+	}
 	return nil
 }
 

@@ -59,16 +59,20 @@ func (t *Table) Begin(r *translate.Request) (translate.Out, Run, error) {
 // Note looks at an event. It does nothing for an event that Passes.
 func (run *Run) Note(ev agui.Event) {
 	if run.Answered != nil && ev.Type == agui.CallResult {
-		run.Worked = true
-		run.results = append(run.results, ev.Get("toolCallId").Str)
+		run.noteResult(ev)
 	}
 }
 
-// Emit emits an event, with the answers of which the backend tells no result.
+func (run *Run) noteResult(ev agui.Event) {
+	run.Worked = true
+	run.results = append(run.results, ev.Get("toolCallId").Str)
+}
+
+// Emit emits an event of a run with answers, with those of which the backend tells no result.
 func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
 	run.teller.before(ev, emit)
 	emit(ev)
-	if ev.Type != agui.RunStarted || run.Answered == nil || run.Native || run.told {
+	if ev.Type != agui.RunStarted || run.Native || run.told {
 		return
 	}
 	run.told = true
