@@ -97,8 +97,8 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 			{Part: "No function call event found for function responses", Fate: translate.Lost},
 			{Prefix: "Validation failed for interrupt ", Fate: translate.Lost}, // ADK has dropped the question
 		},
-		Unanswered: func(r *translate.Request) translate.Run { return d.newRun(d.Table.New(r)) },
-		Own:        protocolPrefix, OwnRare: 'k',
+		Wrap: func(begun calls.Run) translate.Run { return d.newRun(begun) },
+		Own:  protocolPrefix, OwnRare: 'k',
 		Owner: d.owner,
 		Reads: func(m *calls.ToolMessage) bool { _, ok := confirm.Read(m.Object.Get("content").Str); return ok },
 		Judge: judge,
@@ -140,7 +140,7 @@ func (d *Dialect) Early(r *translate.Request) translate.Run { return d.newRun(d.
 // Begin implements translate.Dialect. ADK looks at the messages that it has not seen. With the
 // outcome it wants the answers in the resume array, and the calls in the messages.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
-	out, begun, err := d.Table.Begin(r)
+	out, begun, err := d.Start(r)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}

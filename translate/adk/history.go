@@ -72,6 +72,3 @@ func mayConfirm(content gjson.Result) bool {
 		return kit.MaySay([]byte(v.Raw), "confirmed", 'f')
 	})
 }
-
-// Harmless implements translate.DecisionReader.
-func (*Dialect) Harmless(m agui.Message) agui.Message { return kit.Listed(m) }

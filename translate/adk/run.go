@@ -101,7 +101,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 
 // Passes implements translate.Passer.
 func (run *run) Passes(t agui.Type) bool {
-	if run.Answered != nil && !run.Worked || !run.Run.Passes(t) {
+	if run.Answered != nil && !run.Worked || !run.PassesEmit(t) {
 		return false
 	}
 	switch t {

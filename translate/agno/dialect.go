@@ -82,9 +82,10 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 			{Prefix: "user_feedback expects ", Fate: translate.Untouched},
 			{Prefix: "Frontend tool resume requires ", Fate: translate.Untouched},
 		},
-		Unanswered: func(r *translate.Request) translate.Run { return &run{Run: d.New(r), d: d} },
-		Reads:      decides,
-		Judge:      judge,
+		Wrap:  func(begun calls.Run) translate.Run { return &run{Run: begun, d: d} },
+		Owner: func(string, bool) calls.Owner { return calls.Others }, // any tool may ask
+		Reads: decides,
+		Judge: judge,
 	}
 	return d, nil
 }
@@ -95,15 +96,6 @@ func (*Dialect) Name() string { return Name }
 // Sign implements translate.Signer: the first RAW event of a run.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return ev.Type == agui.Raw && agui.View(ev.JSON).Get("source").Str == "agno" && ev.Valid()
-}
-
-// Begin implements translate.Dialect.
-func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
-	out, begun, err := d.Table.Begin(r)
-	if err != nil {
-		return translate.Out{}, nil, err
-	}
-	return out, &run{Run: begun, d: d}, nil
 }
 
 // refuseRepeated refuses a yes to a call of the id of an earlier question with other arguments. The
@@ -147,7 +139,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 
 // Passes implements translate.Passer.
 func (run *run) Passes(t agui.Type) bool {
-	return run.Starts.Passes(t) && run.Run.Passes(t) && (t != agui.Raw || run.Answered == nil)
+	return run.Run.Passes(t) && (t != agui.Raw || run.Answered == nil)
 }
 
 // End implements translate.Run.

@@ -64,9 +64,3 @@ func (*Dialect) Decides(m agui.Message, last bool, _ string) bool {
 
 // Harmless implements translate.DecisionReader. A message that is not the last is harmless.
 func (*Dialect) Harmless(m agui.Message) agui.Message { return m }
-
-// AnswerIn implements translate.HistoryReader.
-func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
-	a, _, ok := d.Answer(m, i)
-	return a, ok && !reply.Past
-}

@@ -148,19 +148,12 @@ func lastWordOn(body []byte, callID, key string) Word {
 func Example() Backend {
 	return Backend{
 		Dialect: "ask", MediaType: eventStream, Yes: approved, No: denied,
-		Asks: run(finished, []string{`{"type":"CUSTOM","name":"ask","value":{"id":"q{n}","text":"Pay {n}?"}}`}),
-		Ends: run(finished, says("said-{n}", "Yes?")),
-		Did:  run(finished, says("said-{n}", "It is paid.")),
-		Left: run(finished, says("said-{n}", "I leave it.")),
-		Reads: func(body []byte, _ int, waits bool) Word {
-			switch answer := gjson.GetBytes(body, "answer"); {
-			case !waits || !answer.Exists():
-				return Nothing
-			case answer.Str == "yes":
-				return Approves
-			}
-			return Denies
-		},
+		Asks:  run(finished, calls("q{n}", "ask", `"{\"text\":\"Pay {n}?\"}"`)),
+		Ends:  run(finished, says("said-{n}", "Yes?")),
+		Did:   run(finished, says("said-{n}", "It is paid.")),
+		Left:  run(finished, says("said-{n}", "I leave it.")),
+		Reply: `{"id":"reply-{n}","role":"tool","toolCallId":"q{n}","content":"{\"approved\":{yes}}"}`,
+		Reads: func(body []byte, n int, _ bool) Word { return lastWordOn(body, fmt.Sprint("q", n), "approved") },
 	}
 }
 

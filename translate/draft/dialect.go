@@ -68,7 +68,7 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 		warn = func(string, ...any) {}
 	}
 	d := &Dialect{Plain: askedByCalls(o.ApprovalTools), cancel: json.RawMessage(o.Cancel), warn: warn}
-	d.Unanswered = func(r *translate.Request) translate.Run { return &run{d.New(r), d} }
+	d.Wrap = func(begun calls.Run) translate.Run { return &run{begun, d} }
 	return d, nil
 }
 
@@ -91,7 +91,7 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 // read one.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
-		return d.plainOut(r), d.Unanswered(r), nil
+		return d.plainOut(r), &run{d.New(r), d}, nil
 	}
 	out, begun, err := d.resume(r)
 	if err != nil {

@@ -36,7 +36,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, calls.Run, error)
 		}
 	}
 	if formOf(r.Pause) == byMessage {
-		out, run, err := d.Table.Begin(r)
+		out, run, err := d.Start(r)
 		out.Body = agui.DeleteKey(out.Body, "protocolVersion")
 		return out, run, err
 	}

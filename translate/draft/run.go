@@ -35,20 +35,6 @@ type run struct {
 	d *Dialect
 }
 
-// Event implements translate.Run.
-func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
-	run.Starts.Note(ev)
-	if run.Answered == nil {
-		emit(ev)
-	} else {
-		run.Emit(ev, emit)
-	}
-	return nil
-}
-
-// Passes implements translate.Passer.
-func (run *run) Passes(t agui.Type) bool { return run.Run.Passes(t) && run.Starts.Passes(t) }
-
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := run.ended(e)

@@ -54,13 +54,11 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tool-call: %w", err)
 	}
-	d := &Dialect{calls.NewPlain(calls.Plain{
-		Table: calls.Table{Dialect: Name, Backend: "the backend"},
+	return &Dialect{calls.NewPlain(calls.Plain{
+		Table: calls.Table{Dialect: Name, Backend: "the backend", Ends: asksNothing},
 		Tools: o.Ask, Words: words, Forgets: true,
 		Asked: func(p agui.Pause) bool { return p.Dialect == Name },
-	}, message)}
-	d.Unanswered = func(r *translate.Request) translate.Run { return &run{d.New(r)} }
-	return d, nil
+	}, message)}, nil
 }
 
 func message(tool, said string) string {
@@ -78,49 +76,9 @@ func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return calls.PlainEnd(ev) && d.Asks(r)
 }
 
-// Begin implements translate.Dialect.
-func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
-	out, begun, err := d.Table.Begin(r)
-	if err != nil {
-		return translate.Out{}, nil, err
-	}
-	return out, &run{begun}, nil
-}
-
-var _ translate.Passer = (*run)(nil)
-
-// A run translates one exchange. All that it asks stands in the transcript.
-type run struct{ calls.Run }
-
-// Event implements translate.Run.
-func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
-	run.Starts.Note(ev)
-	if run.Answered == nil {
-		emit(ev)
-	} else {
-		run.Emit(ev, emit)
-	}
-	return nil
-}
-
-// Passes implements translate.Passer.
-func (run *run) Passes(t agui.Type) bool { return run.Run.Passes(t) && run.Starts.Passes(t) }
-
-// End implements translate.Run. What was answered does not ask: a backend may begin the call again
-// that it then leaves.
-func (run *run) End(e translate.End) (translate.Result, error) {
-	res := translate.Result{Finish: e.Event}
-	if asksNothing(e.Event) {
-		res = run.Ask(e.Event, nil, func(c agui.Call, _ *calls.Kind) bool { return run.Answered.Again(c) })
-	}
-	res.Before = run.Untold()
-	run.Become(&res, e)
-	return res, nil
-}
-
 // asksNothing reports whether a RUN_FINISHED asks nothing itself, in whatever form: where the
 // operator has named the dialect, an outcome that is a text or null is a plain end too.
 func asksNothing(ev agui.Event) bool {
 	outcome := agui.View(ev.JSON).Get("outcome")
-	return calls.PlainEnd(ev) || ev.Type == agui.RunFinished && ev.Valid() && (outcome.Type == gjson.String || outcome.Type == gjson.Null)
+	return ev.Type == agui.RunFinished && ev.Valid() && (outcome.Type == gjson.String || outcome.Type == gjson.Null)
 }

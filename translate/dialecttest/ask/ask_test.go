@@ -17,7 +17,7 @@ import (
 // The stream and the answers are those that the document shows.
 var (
 	event  = regexp.MustCompile(`(?m)^data: (\{.*\})$`)
-	answer = regexp.MustCompile("`\"answer\":\"(\\w+)\"`")
+	answer = regexp.MustCompile("`(\\{\"approved\":\\w+\\})`")
 )
 
 func shown(t *testing.T) (stream, answers []string) {
@@ -58,10 +58,10 @@ func TestExample(t *testing.T) {
 	if p.Err != nil || len(asked.Interrupts) != 1 || asked.Interrupts[0].ID != "q1~r1" || gjson.GetBytes(asked.Interrupts[0].Object, "message").Str != "Pay?" {
 		t.Fatalf("%v, asked %s", p.Err, agui.MustMarshal(asked))
 	}
-	for payload, want := range map[string]string{`{"approved":true}`: answers[0], `{"approved":false}`: answers[1], "": answers[1]} {
+	for payload, want := range map[string]string{`true`: answers[0], `{"approved":false}`: answers[1], "": `{"approved":false,"cancelled":true}`} {
 		in := dialecttest.Input(t, body+","+dialecttest.ResumeArray(dialecttest.Entry("q1~r1", payload))+"}")
 		out, _, err := dialecttest.Resume(d, asked, in, log)
-		if sent := gjson.ParseBytes(out.Body); err != nil || sent.Get("answer").Str != want || sent.Get("resume").Exists() || !out.Resumes {
+		if sent := gjson.ParseBytes(out.Body); err != nil || sent.Get("messages.0.content").Str != want || sent.Get("messages.0.toolCallId").Str != "q1" || sent.Get("messages.#").Int() != 1 || sent.Get("resume").Exists() || !out.Resumes {
 			t.Errorf("%q: %v, sent %s", payload, err, out.Body)
 		}
 	}
@@ -71,7 +71,13 @@ func TestExample(t *testing.T) {
 func TestProperties(t *testing.T) {
 	stream, _ := shown(t)
 	turn := dialecttest.Turn{Request: []byte(body + "}"), Answers: []dialecttest.Answer{dialecttest.Stream(stream...)}}
-	made := func(dialecttest.Scenario) translate.Dialect { return new(ask.Dialect) }
+	made := func(dialecttest.Scenario) translate.Dialect {
+		d, err := ask.New(struct{}{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
 	answered := 0
 	rapid.Check(t, func(t *rapid.T) {
 		answered += dialecttest.CheckThread(t, made, []dialecttest.Scenario{{Turns: []dialecttest.Turn{turn, turn}}})

@@ -40,10 +40,13 @@ func (t *Table) ownersOf(in agui.RunInput, known bool) owners {
 		switch {
 		case in.Declares(tool):
 			return Clients
-		case t.Owner == nil:
-			return Others
+		case t.Owner != nil:
+			return t.Owner(tool, known)
 		}
-		return t.Owner(tool, known)
+		if _, asks := t.Ask(agui.Call{Name: tool}, &translate.Request{Input: in}); asks {
+			return Asks
+		}
+		return Others
 	}
 	for _, m := range in.Messages {
 		if m.Plain || !known && !kit.MaySay(m.JSON, t.Own, t.OwnRare) {
@@ -112,7 +115,7 @@ func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 			}
 			object := gjson.ParseBytes(m.JSON)
 			read := ToolMessage{Object: object, Contents: kit.Members(object, "content"), Last: at >= last, known: known}
-			if read.Decides = t.Reads(&read); anywhere && !read.Decides {
+			if read.Decides = t.reads(&read); anywhere && !read.Decides {
 				continue
 			}
 			ids := kit.Members(object, "toolCallId")
@@ -136,7 +139,12 @@ func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 				one := translate.Reply{Dialect: t.Dialect, At: at, Key: call, Unclear: !plain, Names: call, Calls: []string{call}}
 				one.Asked = owner > Others || read.Decides && owner != Clients && !unsent
 				one.AskedUnlessLeft = read.Decides && unsent
-				t.Judge(&one, &read)
+				if t.Judge != nil {
+					t.Judge(&one, &read)
+				} else {
+					one.Past, one.Kept = !read.Last, !read.Last
+					one.Asked, one.AskedIfKnown = one.Asked || read.Strange, read.Decides
+				}
 				if !yield(one) {
 					return
 				}

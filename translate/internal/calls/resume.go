@@ -62,8 +62,9 @@ func (t *Table) answer(r *translate.Request) (*Answered, error) {
 	}
 	var err error
 	if a.Results, err = kit.ClientResults(r, KeptIn(r.Pause).Clients, !a.Denies()); t.Resume == Last {
-		a.Results, a.parents = newOf(r, a.Results), parentsOf(r, kit.CallsOf(a.Replies))
+		a.Results = newOf(r, a.Results)
 	}
+	a.parents = parentsOf(r, kit.CallsOf(a.Replies))
 	a.Beside = kit.WithoutMessages(kit.NotOn(r.New, kit.CallsOf(a.Replies)), a.Results)
 	return a, err
 }
@@ -122,5 +123,5 @@ func body(in agui.RunInput, messages []agui.Message) []byte {
 func (run *Run) Next() *translate.Exchange {
 	r := run.Request
 	out := translate.Out{Body: body(r.Input, kit.MessagesBehind(r, run.Answered.Replies)), TakesNew: true}
-	return &translate.Exchange{Out: out, Run: run.Table.Unanswered(r.Plain())}
+	return &translate.Exchange{Out: out, Run: run.Table.wrapped(run.Table.New(r.Plain()))}
 }

@@ -8,17 +8,20 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Run is the part of a dialect's run that all share. The dialect calls Note and Emit for each
-// event, Ask at a plain end, and Become at every end.
+var _ translate.Passer = (*Run)(nil)
+
+// A Run translates one exchange. A dialect that has to look at more has a run of its own around it.
+// That one calls Note and Emit for each event of a run with answers, Ask at a plain end, and Become
+// at every end.
 type Run struct {
 	Table    *Table
 	Request  *translate.Request
 	Native   bool      // the client is shown the backend's own form
 	Answered *Answered // nil in a run without answers
 
-	Starts   Starts // of a dialect that calls its Note
-	Worked   bool   // the backend has done something, so its error tells nothing of the answers
-	Unproved bool   // results do not prove what ran
+	Starts   Starts
+	Worked   bool // the backend has done something, so its error tells nothing of the answers
+	Unproved bool // results do not prove what ran
 	told     bool
 	teller   teller
 	results  []string
@@ -29,9 +32,25 @@ func (t *Table) New(r *translate.Request) Run {
 	return Run{Table: t, Request: r, Native: r.Show == translate.ShowNative}
 }
 
-// Begin returns the request of a run, and the run. A run without answers goes as it came, if the
+func (t *Table) wrapped(run Run) translate.Run {
+	if t.Wrap == nil {
+		return &run
+	}
+	return t.Wrap(run)
+}
+
+// Begin implements translate.Dialect.
+func (t *Table) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
+	out, run, err := t.Start(r)
+	if err != nil {
+		return translate.Out{}, nil, err
+	}
+	return out, t.wrapped(run), nil
+}
+
+// Start returns the request of a run, and the run. A run without answers goes as it came, if the
 // backend keeps the history itself.
-func (t *Table) Begin(r *translate.Request) (translate.Out, Run, error) {
+func (t *Table) Start(r *translate.Request) (translate.Out, Run, error) {
 	in := r.Input
 	if t.cleaned != nil {
 		in = t.cleaned(r)
@@ -86,8 +105,35 @@ func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
 // Untold returns the answers that were not told when the run ended.
 func (run *Run) Untold() []agui.Event { return run.teller.rest() }
 
-// Passes reports whether Note and Emit do nothing for events of the type but emit them.
-func (run *Run) Passes(t agui.Type) bool {
+// Event implements translate.Run.
+func (run *Run) Event(ev agui.Event, emit func(agui.Event)) error {
+	run.Starts.Note(ev)
+	if run.Answered == nil {
+		emit(ev)
+		return nil
+	}
+	run.Note(ev)
+	run.Emit(ev, emit)
+	return nil
+}
+
+// Passes implements translate.Passer.
+func (run *Run) Passes(t agui.Type) bool { return run.Starts.Passes(t) && run.PassesEmit(t) }
+
+// End implements translate.Run. What was answered does not ask: a backend may begin the call again
+// that it then leaves.
+func (run *Run) End(e translate.End) (translate.Result, error) {
+	res := translate.Result{Finish: e.Event}
+	if ends := run.Table.Ends; PlainEnd(e.Event) || ends != nil && ends(e.Event) {
+		res = run.Ask(e.Event, nil, func(c agui.Call, _ *Kind) bool { return run.Answered.Again(c) })
+	}
+	res.Before = run.Untold()
+	run.Become(&res, e)
+	return res, nil
+}
+
+// PassesEmit reports whether Note and Emit do nothing for events of the type but emit them.
+func (run *Run) PassesEmit(t agui.Type) bool {
 	return (run.Answered == nil || t != agui.CallResult && t != agui.RunStarted) && run.teller.passes(t)
 }
 

@@ -6,7 +6,10 @@
 package calls
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -37,8 +40,11 @@ type Table struct {
 	history func(r *translate.Request, calls map[string]bool) []agui.Message
 	// Errors are what the backend's errors say of the answers, if nothing ran before.
 	Errors []Error
-	// Unanswered begins the run of an exchange without answers.
-	Unanswered func(r *translate.Request) translate.Run
+	// Ends reports of an end that is not a PlainEnd that its run may have asked by a call all the
+	// same.
+	Ends func(ev agui.Event) bool
+	// Wrap returns the dialect's own run around a Run. nil: the Run is all.
+	Wrap func(Run) translate.Run
 
 	// The history of a request, see Replies.
 
@@ -47,12 +53,14 @@ type Table struct {
 	Own     string
 	OwnRare byte // a letter that Own has once, and other texts seldom
 	// Owner returns how a call of the tool asks. The engine does not call it for tools that the
-	// request declares. known reports that the backend speaks the dialect. nil: no tool's name
-	// tells.
+	// request declares. known reports that the backend speaks the dialect. nil: as Ask says of a
+	// call of the tool without arguments.
 	Owner func(tool string, known bool) Owner
 	// Reads reports whether the backend may read a decision in a tool message, whatever its call.
+	// nil: if a kind with Words can.
 	Reads func(m *ToolMessage) bool
-	// Judge changes what Replies says of a message on one call.
+	// Judge changes what Replies says of a message on one call. nil: the backend looks for answers
+	// in the last messages.
 	Judge func(one *translate.Reply, m *ToolMessage)
 }
 
@@ -118,5 +126,33 @@ func (t *Table) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return list, err
 }
 
+// AnswerIn implements translate.HistoryReader.
+func (t *Table) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
+	a, _, ok := t.Answer(m, i)
+	return a, ok && !reply.Past
+}
+
+// Decides implements translate.DecisionReader.
+func (t *Table) Decides(m agui.Message, last bool, _ string) bool {
+	object := gjson.ParseBytes(m.JSON)
+	return t.reads(&ToolMessage{Object: object, Contents: kit.Members(object, "content"), Last: last})
+}
+
+// Harmless implements translate.DecisionReader.
+func (*Table) Harmless(m agui.Message) agui.Message { return kit.Listed(m) }
+
 // ReadsDecisions implements translate.DecisionReader.
 func (t *Table) ReadsDecisions(spoken string) bool { return spoken == "" || spoken == t.Dialect }
+
+// reads calls Reads.
+func (t *Table) reads(m *ToolMessage) bool {
+	if t.Reads != nil {
+		return t.Reads(m)
+	}
+	return slices.ContainsFunc(m.Contents, func(content gjson.Result) bool {
+		return slices.ContainsFunc(t.Kinds, func(k *Kind) bool {
+			_, ok := k.Read(content.String())
+			return ok && k.Words != nil
+		})
+	})
+}
