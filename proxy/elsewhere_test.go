@@ -521,6 +521,9 @@ func TestEditedResumeOnAnotherThread(t *testing.T) {
 			if taken := g.called() == 2 && !strings.Contains(got, "RUN_ERROR"); taken != c.taken {
 				t.Fatalf("taken: %v, %d calls: %s", taken, g.called(), got)
 			}
+			if refused := strings.Contains(got, `"UNKNOWN_INTERRUPT_ID"`) && g.at("t").State == store.Open; refused == c.taken {
+				t.Errorf("refused, and open still: %v: %s", refused, got)
+			}
 			if c.taken && !strings.Contains(string(g.last()), "z.txt") {
 				t.Errorf("the backend got %s", g.last())
 			}

@@ -56,6 +56,21 @@ func scenarios(t *testing.T) []scenario {
 	return list
 }
 
+// someScenarios returns every fourth scenario in the short form, from the one at part on, and all
+// of them in the long form. Those of one dialect follow one another, so each dialect has its share.
+func someScenarios(t *testing.T, part int) []scenario {
+	t.Helper()
+	all := scenarios(t)
+	if !testing.Short() {
+		return all
+	}
+	var some []scenario
+	for at := part; at < len(all); at += 4 {
+		some = append(some, all[at])
+	}
+	return some
+}
+
 // read reads scenario.txt. An unknown key or value is an error: a misspelt one would test nothing.
 func (s *scenario) read() error {
 	text, err := os.ReadFile(filepath.Join(s.dir, "scenario.txt"))

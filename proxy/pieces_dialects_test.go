@@ -25,7 +25,9 @@ func TestPiecesAndWholeOfEveryDialect(t *testing.T) {
 	}
 	for _, name := range dialects.All().Names() {
 		t.Run(name, func(t *testing.T) {
-			fewer(t, 40)
+			if fewer(t, 40); testing.Short() {
+				fewer(t, 10)
+			}
 			rapid.Check(t, func(rt *rapid.T) {
 				inPieces(t, rt, rapid.SampledFrom(byDialect[name]).Draw(rt, "scenario"))
 			})

@@ -174,7 +174,10 @@ func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
 // seen by the client.
 func TestStoreFailsAtAnyStep(t *testing.T) {
 	several := []int{2, 3, 8}
-	if Brief() {
+	switch {
+	case testing.Short():
+		several = nil
+	case RaceDetector:
 		several = []int{3}
 	}
 	for name := range journeys {

@@ -42,7 +42,10 @@ func TestAnotherFrameworksDialect(t *testing.T) {
 		t.Fatalf("only %v are named", names)
 	}
 	passed := map[pair]int{}
-	for _, r := range allRecordings(t) {
+	for at, r := range allRecordings(t) {
+		if testing.Short() && at%4 != 0 {
+			continue
+		}
 		own, err := Examine(t.Context(), r.answer, Options{Tools: r.tools, ProtocolVersion: "1.0"})
 		if err != nil || own.Verdict == NoStream || len(own.Questions) == 0 || own.Setting != auto.Name {
 			continue
@@ -62,6 +65,13 @@ func TestAnotherFrameworksDialect(t *testing.T) {
 				passed[pair{own.Dialect, name}]++
 			}
 		}
+	}
+	if testing.Short() { // with fewer recordings, no pair may have more
+		maps.DeleteFunc(passed, func(p pair, n int) bool { return n <= alike[p] })
+		if len(passed) > 0 {
+			t.Errorf("without a hint, and more than %v: %v", alike, passed)
+		}
+		return
 	}
 	if !maps.Equal(passed, alike) {
 		t.Errorf("without a hint: %v, want %v", passed, alike)
