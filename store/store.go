@@ -13,6 +13,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -34,6 +35,13 @@ var (
 	// is not known, or a newer version has written it. The store itself is well.
 	ErrUnread = errors.New("store: the record cannot be read")
 )
+
+// Answered reports whether err is a step's answer: one of the errors above but ErrUnread. After any
+// other, nobody knows whether the step was done.
+func Answered(err error) bool {
+	return slices.ContainsFunc([]error{ErrExists, ErrNotFound, ErrReplay, ErrConflict, ErrStale, ErrOwner, ErrFull, ErrShare},
+		func(answer error) bool { return errors.Is(err, answer) })
+}
 
 // What an engine goes by if it is not told otherwise.
 const (

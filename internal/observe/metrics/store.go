@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -27,22 +26,11 @@ type measured struct {
 	m *Metrics
 }
 
-// answers are errors by which a store answers. Any other says that it could not be asked.
-var answers = []error{
-	store.ErrExists, store.ErrNotFound, store.ErrReplay, store.ErrConflict, store.ErrStale, store.ErrOwner, store.ErrFull, store.ErrShare,
-}
-
 func (s measured) did(step string, began time.Time, err error) {
 	s.m.steps.WithLabelValues(step).Observe(time.Since(began).Seconds())
-	if err == nil {
-		return
+	if err != nil && !store.Answered(err) {
+		s.m.failures.WithLabelValues(step).Inc()
 	}
-	for _, answer := range answers {
-		if errors.Is(err, answer) {
-			return
-		}
-	}
-	s.m.failures.WithLabelValues(step).Inc()
 }
 
 func (s measured) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {

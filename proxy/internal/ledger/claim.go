@@ -72,8 +72,7 @@ func (c *Claim) take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now
 			}
 		}
 	}
-	step := store.Claim{PauseID: p.ID, Token: c.token, Digest: digest, Lease: LeaseTime, Notices: l.notices(claims)}
-	err := l.do(step, store.ErrReplay, store.ErrConflict, store.ErrNotFound, store.ErrStale)
+	err := l.do(store.Claim{PauseID: p.ID, Token: c.token, Digest: digest, Lease: LeaseTime, Notices: l.notices(claims)})
 	if err == nil && told != nil {
 		if err = l.Tell(claims[0]); err == nil {
 			c.answers = told
@@ -182,7 +181,7 @@ func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 		raises = l.raised(next)
 	}
 	notices := l.notices(slices.Concat(ends, raises))
-	err := l.do(store.Finish{Token: c.token, Result: result, Next: next, Notices: notices}, store.ErrStale)
+	err := l.do(store.Finish{Token: c.token, Result: result, Next: next, Notices: notices})
 	switch {
 	case err == nil:
 		l.tellAll(ends)
@@ -216,7 +215,7 @@ func (c *Claim) release() error {
 	if c.answers != nil {
 		releases = []Occurrence{{event.Released, c.answers.pause, "", c.answers.list}}
 	}
-	err := l.do(store.Release{Token: c.token, Notices: l.notices(releases)}, store.ErrStale)
+	err := l.do(store.Release{Token: c.token, Notices: l.notices(releases)})
 	if err == nil {
 		l.tellAll(releases)
 	}

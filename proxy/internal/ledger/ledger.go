@@ -94,15 +94,15 @@ func (l *Ledger) step() (context.Context, context.CancelFunc) {
 	}
 }
 
-// twice does a step once more if its reply was lost. known are the store's own answers, which are
-// no lost reply.
-func (l *Ledger) twice(do func(ctx context.Context) error, known ...error) error {
+// twice does a step once more if its reply was lost: if the store has not answered, and has not
+// said either that it cannot read the record.
+func (l *Ledger) twice(do func(ctx context.Context) error) error {
 	var err error
 	for range 2 {
 		ctx, cancel := l.step()
 		err = do(ctx)
 		cancel()
-		if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
+		if err == nil || store.Answered(err) || errors.Is(err, store.ErrUnread) {
 			return err
 		}
 	}
@@ -111,19 +111,19 @@ func (l *Ledger) twice(do func(ctx context.Context) error, known ...error) error
 
 // do does a step, and does it again if its reply was lost. The step is a value, so it writes its
 // notices once.
-func (l *Ledger) do(step store.Step, known ...error) error {
-	_, _, err := l.done(step, known...)
+func (l *Ledger) do(step store.Step) error {
+	_, _, err := l.done(step)
 	return err
 }
 
 // done is do. It returns what the step came to, and reports whether it was done again.
-func (l *Ledger) done(step store.Step, known ...error) (done store.Done, again bool, err error) {
+func (l *Ledger) done(step store.Step) (done store.Done, again bool, err error) {
 	tries := 0
 	err = l.twice(func(ctx context.Context) (err error) {
 		tries++
 		done, err = l.store.Do(ctx, l.Key, step)
 		return err
-	}, known...)
+	})
 	if err == nil && len(store.NoticesOf(step)) > 0 && l.Voice.Sinks.Posted != nil {
 		l.Voice.Sinks.Posted(l.Key)
 	}
@@ -145,16 +145,14 @@ func (l *Ledger) tellAll(list []Occurrence) {
 
 // Load returns the record as it stands.
 func (l *Ledger) Load() (rec store.Record, err error) {
-	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.Key, l.Owner); return err },
-		store.ErrUnread)
+	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, l.Key, l.Owner); return err })
 	return rec, err
 }
 
 // loadAt returns the record of a key of the index, or of another thread. It gives no thread to
 // anybody.
 func (l *Ledger) loadAt(key store.Key) (rec store.Record, err error) {
-	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, key, ""); return err },
-		store.ErrUnread)
+	err = l.twice(func(ctx context.Context) (err error) { rec, err = l.store.Load(ctx, key, ""); return err })
 	return rec, err
 }
 
@@ -166,7 +164,7 @@ func (l *Ledger) Snapshots(ref settle.Ref) (kept store.Snapshots, err error) {
 	err = l.twice(func(ctx context.Context) (err error) {
 		kept, err = l.store.Snapshots(ctx, l.Key, ref.PauseID, ref.At)
 		return err
-	}, store.ErrUnread)
+	})
 	return kept, err
 }
 
@@ -179,8 +177,7 @@ func (l *Ledger) Open(p *agui.Pause) error {
 // ask is Open. standing is the record if another question is open.
 func (l *Ledger) ask(p *agui.Pause) (standing *store.Record, err error) {
 	raises := l.raised(p)
-	done, _, err := l.done(store.Ask{Owner: l.Owner, Pause: *p, Notices: l.notices(raises)},
-		store.ErrExists, store.ErrFull, store.ErrShare, store.ErrOwner)
+	done, _, err := l.done(store.Ask{Owner: l.Owner, Pause: *p, Notices: l.notices(raises)})
 	if err == nil {
 		l.tellAll(raises)
 	}
@@ -213,7 +210,7 @@ func (l *Ledger) contest(p *agui.Pause) {
 	if p == nil {
 		return
 	}
-	err := l.do(store.Contest{PauseID: p.ID}, store.ErrNotFound)
+	err := l.do(store.Contest{PauseID: p.ID})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		l.log.Error("the record does not know that another run came to another question", "err", err)
 	}
@@ -246,8 +243,7 @@ func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
 			}
 		}
 	}
-	err := l.do(store.Decide{PauseID: p.ID, Decisions: list, Notices: l.notices(decides)},
-		store.ErrConflict, store.ErrNotFound)
+	err := l.do(store.Decide{PauseID: p.ID, Decisions: list, Notices: l.notices(decides)})
 	if err == nil {
 		l.tellAll(decides)
 	}
@@ -257,8 +253,7 @@ func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
 // Close ends a pause that nobody has claimed, or that is in doubt; see Closed and EndedAlready. It
 // tells what happened if the pause may have been closed by it.
 func (l *Ledger) Close(pauseID string, result store.Result, happened ...Occurrence) error {
-	_, again, err := l.done(store.Close{PauseID: pauseID, Result: result, Notices: l.notices(happened)},
-		store.ErrNotFound, store.ErrExists)
+	_, again, err := l.done(store.Close{PauseID: pauseID, Result: result, Notices: l.notices(happened)})
 	if again && errors.Is(err, store.ErrNotFound) {
 		err = errClosed
 	}
