@@ -116,7 +116,7 @@ func TestADKsPayload(t *testing.T) {
 // Only a long-running tool that the operator named waits for a person. Its answer is any value.
 func TestADKsLongRunningTools(t *testing.T) {
 	t.Parallel()
-	eachADKCall(t, map[string]string{"HOLDPOINT_ADK_ASK": "ask_*;start_*"}, func(t *testing.T, w world) {
+	eachADKCall(t, map[string]string{"HOLDPOINT_TOOLS": "ask_*=external;start_*=external"}, func(t *testing.T, w world) {
 		c := w.client(t, "agent")
 		c.asksAbout(t, step{say: "ask colour"}, 1)
 		if a := c.finish(t, step{resume: c.answers(gives("blue"))}); !strings.Contains(a.Text, "blue") {

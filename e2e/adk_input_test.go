@@ -317,7 +317,7 @@ func TestADKsOwnClientAnswersInput(t *testing.T) {
 	s := need(t, "adk", "0.11.0")
 	for name, env := range map[string]map[string]string{
 		"agui":         {"HOLDPOINT_DIALECT": "agui"},
-		"tool-call":    {"HOLDPOINT_DIALECT": "tool-call", "HOLDPOINT_TOOL_CALL_ASK": "delete_file"},
+		"tool-call":    {"HOLDPOINT_DIALECT": "tool-call", "HOLDPOINT_TOOLS": "delete_file=approval"},
 		"auto, native": {"HOLDPOINT_CLIENT": "native"},
 		"adk, native":  {"HOLDPOINT_DIALECT": "adk", "HOLDPOINT_CLIENT": "native"},
 	} {

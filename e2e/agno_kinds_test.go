@@ -107,7 +107,7 @@ func TestAgnosUserFeedback(t *testing.T) {
 // What is executed elsewhere has its result for an answer. Who cancels it says that there is none.
 func TestAgnosExternalExecution(t *testing.T) {
 	t.Parallel()
-	eachAgno(t, map[string]string{"HOLDPOINT_AGNO_EXTERNAL": "run_*"}, func(t *testing.T, w world) {
+	eachAgno(t, map[string]string{"HOLDPOINT_TOOLS": "run_*=external"}, func(t *testing.T, w world) {
 		for want, answer := range map[string]answer{
 			"results: a.txt b.txt": gives("a.txt b.txt"), "accepted": gives(map[string]any{"accepted": false}), "results: ": cancelled,
 		} {

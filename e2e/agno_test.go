@@ -79,7 +79,7 @@ func TestAgnosCallsKeepTheContract(t *testing.T) {
 // it is given up, and nothing is sent.
 func TestAgnosUserInput(t *testing.T) {
 	t.Parallel()
-	eachAgno(t, map[string]string{"HOLDPOINT_AGNO_INPUT": "send_*"}, func(t *testing.T, w world) {
+	eachAgno(t, map[string]string{"HOLDPOINT_TOOLS": "send_*=input"}, func(t *testing.T, w world) {
 		c := w.client(t, "agui")
 		c.asksAbout(t, step{say: "mail bob"}, 1)
 		c.refused(t, step{resume: c.answers(gives(map[string]any{"accepted": true})), empty: true}, "INVALID_PAYLOAD", true)

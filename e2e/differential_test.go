@@ -616,7 +616,7 @@ func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 	// These read decisions in tool messages, some of them in JSON of any kind.
 	t.Run("calls", func(t *testing.T) {
 		t.Parallel()
-		env := map[string]string{"HOLDPOINT_DIALECT": "tool-call", "HOLDPOINT_TOOL_CALL_ASK": "rm;confirm_changes"}
+		env := map[string]string{"HOLDPOINT_DIALECT": "tool-call", "HOLDPOINT_TOOLS": "rm=approval;confirm_changes=approval"}
 		course{readers: callReaders(t), env: env, asks: "please call", word: "approved", every: 4}.run(t)
 	})
 	// These are asked what they took for an answer: they count what they do.

@@ -15,7 +15,7 @@ import (
 // model's to read. Holdpoint is told the names of the tools, and what a yes and a no look like.
 
 var callWords = map[string]string{
-	"HOLDPOINT_TOOL_CALL_ASK": "delete_*;ask_permission",
+	"HOLDPOINT_TOOLS":         "delete_*=approval;ask_permission=approval",
 	"HOLDPOINT_TOOL_CALL_YES": `{"approved":true,"arguments":"$arguments"}`,
 	"HOLDPOINT_TOOL_CALL_NO":  `{"approved":false,"reason":"$reason"}`,
 }

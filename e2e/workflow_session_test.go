@@ -15,7 +15,7 @@ import (
 
 // workflowEnv is what an operator says of the workflows here.
 var workflowEnv = map[string]string{
-	"HOLDPOINT_TOOL_CALL_ASK": "ConfirmDelete", "HOLDPOINT_TOOL_CALL_YES": "yes", "HOLDPOINT_TOOL_CALL_NO": "no", "HOLDPOINT_SESSIONS": "true",
+	"HOLDPOINT_TOOLS": "ConfirmDelete=approval", "HOLDPOINT_TOOL_CALL_YES": "yes", "HOLDPOINT_TOOL_CALL_NO": "no", "HOLDPOINT_SESSIONS": "true",
 }
 
 // TestBackendWithSessions: a workflow asks by a call named after its port, and its host keeps a

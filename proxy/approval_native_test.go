@@ -19,7 +19,7 @@ func realRig(t *testing.T, dialect string, serve func(w http.ResponseWriter, r *
 	t.Helper()
 	list := dialects.All()
 	if dialect == toolcall.Name { // it needs the names of what asks
-		if errs := list.Read(map[string]string{"HOLDPOINT_TOOL_CALL_ASK": "f"}); len(errs) > 0 {
+		if errs := list.Read(map[string]string{"HOLDPOINT_TOOLS": "f=approval"}); len(errs) > 0 {
 			t.Fatal(errs)
 		}
 	}

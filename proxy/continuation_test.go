@@ -60,7 +60,7 @@ func frontgate(gated bool) []string {
 func newTurnRig(t *testing.T, dialect string, turns [][]string, change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()
-	if errs := list.Read(map[string]string{"HOLDPOINT_TOOL_CALL_ASK": "x"}); len(errs) > 0 {
+	if errs := list.Read(map[string]string{"HOLDPOINT_TOOLS": "x=approval"}); len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	d, err := list.New(dialect, nil)

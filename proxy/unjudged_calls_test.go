@@ -41,7 +41,7 @@ func callFamilies() map[string]callFamily {
 		"ADK": {"adk", nil, append(asks("adk_request_confirmation", confirm), finished), "adk_request_confirmation",
 			`{"confirmed":true}`, `{"confirmed":false}`,
 			[]string{`{"confirmed":true}`, `{"confirmed":"yes"}`, `{"confirmed":1,"payload":{}}`, `{"response":"{\"confirmed\":true}"}`, ` {"confirmed":true}`}},
-		"tool-call": {"tool-call", map[string]string{"HOLDPOINT_TOOL_CALL_ASK": "delete_file"}, append(asks("delete_file", `{}`), finished), "delete_file",
+		"tool-call": {"tool-call", map[string]string{"HOLDPOINT_TOOLS": "delete_file=approval"}, append(asks("delete_file", `{}`), finished), "delete_file",
 			`{"approved":true}`, `{"approved":false}`,
 			[]string{`{"approved":true}`, `{"approved":true,"x":1}`, `{"Approved":true}`, `{"approved":"yes"}`, ` {"approved":true}`}},
 		"draft": {"draft", nil, append(asks("pando_permission_request", `{}`), `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt"}`), "pando_permission_request",

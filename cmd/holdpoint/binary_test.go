@@ -120,7 +120,7 @@ func TestCheckShowsWhatIsInEffect(t *testing.T) {
 
 func TestCheckNamesEveryErrorAtOnce(t *testing.T) {
 	stdout, stderr, code := holdpoint(t, []string{
-		"HOLDPOINT_UPSTREAM=localhost:8000", "HOLDPOINT_HEARTBEAT=1ms", "HOLDPOINT_MAX_FRAME=1", "HOLDPOINT_LANGGRAPH_CANCEL={",
+		"HOLDPOINT_UPSTREAM=localhost:8000", "HOLDPOINT_HEARTBEAT=1ms", "HOLDPOINT_MAX_FRAME=1", "HOLDPOINT_CANCEL={",
 		"HOLDPOINT_SERVICE_PORT=7080",
 	}, "check")
 	if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 4 {
@@ -129,7 +129,7 @@ func TestCheckNamesEveryErrorAtOnce(t *testing.T) {
 	for _, want := range []string{
 		`config: HOLDPOINT_UPSTREAM "localhost:8000": scheme missing, want http:// or https://`,
 		`config: HOLDPOINT_HEARTBEAT "1ms": want at least 1s, or 0 for none`,
-		`config: HOLDPOINT_LANGGRAPH_CANCEL "{": `,
+		`config: HOLDPOINT_CANCEL "{": `,
 		`config: HOLDPOINT_MAX_FRAME is not a variable of Holdpoint, did you mean HOLDPOINT_MAX_FRAME_BYTES?`,
 	} {
 		if !strings.Contains(stderr, want) {

@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 		"STORE": "memory://", "STORE_ENTRIES": "100000", "INTERRUPT_TTL": "0", "PAUSE_RETENTION": "720h",
 		"REPLAY_TTL": "24h", "MAX_REQUEST_BYTES": "16MiB", "MAX_FRAME_BYTES": "32MiB", "TRANSCRIPT_BYTES": "4MiB",
 		"STREAM_IDLE_TIMEOUT": "1h", "HEARTBEAT": "15s", "UPSTREAM_HEADERS_FILE": "", "PRESERVE_HOST": "false",
-		"LOG_LEVEL": "info", "LOG_FORMAT": "auto", "LANGGRAPH_CANCEL": "false",
+		"LOG_LEVEL": "info", "LOG_FORMAT": "auto", "CANCEL": "", "TOOLS": "",
 	}
 	for name, value := range want {
 		if got[name] != value {
@@ -58,9 +58,9 @@ func TestValues(t *testing.T) {
 		{"a dialect", "DIALECT=langgraph", "langgraph"},
 		{"an empty value is the default", "HEARTBEAT=", "15s"},
 		{"a switch", "PRESERVE_HOST=1", "true"},
-		{"a JSON object for cancel", `LANGGRAPH_CANCEL={"approved":false}`, `{"approved":false}`},
-		{"a JSON string for cancel", `LANGGRAPH_CANCEL="no"`, `"no"`},
-		{"null for cancel", `LANGGRAPH_CANCEL=null`, `null`},
+		{"a JSON object for cancel", `CANCEL={"approved":false}`, `{"approved":false}`},
+		{"a JSON string for cancel", `CANCEL="no"`, `"no"`},
+		{"null for cancel", `CANCEL=null`, `null`},
 		{"an origin", "CORS_ORIGINS=https://app.example.com", "https://app.example.com"},
 		{"an origin with capitals, which a browser does not send", "CORS_ORIGINS=https://App.example.com", "https://app.example.com"},
 		{"several origins", "CORS_ORIGINS=http://localhost:3000; http://[::1]:3000;https://*.example.com;capacitor://localhost", "http://localhost:3000;http://[::1]:3000;https://*.example.com;capacitor://localhost"},
@@ -124,9 +124,14 @@ func TestBadValues(t *testing.T) {
 		{"CORS_ORIGINS=app.example.com", `HOLDPOINT_CORS_ORIGINS "app.example.com": scheme missing, want something like https://app.example.com`},
 		{"CORS_ORIGINS=https://me:hush@app.example.com", `HOLDPOINT_CORS_ORIGINS "https://xxxxx@app.example.com": an origin has no path, query or user, leave out what begins at "@"`},
 		{"LOG_LEVEL=loud", `HOLDPOINT_LOG_LEVEL "loud": want one of debug, info, warn, error`},
-		{"LANGGRAPH_CANCEL={no", `HOLDPOINT_LANGGRAPH_CANCEL "{no": `},
-		{`DRAFT_CANCEL={"approved":true}`, `HOLDPOINT_DRAFT_CANCEL "{\"approved\":true}": it could be taken for an approval; want for example false`},
-		{"DRAFT_CANCEL=null", `HOLDPOINT_DRAFT_CANCEL "null": it says nothing, and a backend may take that for go on; want for example false`},
+		{"CANCEL={no", `HOLDPOINT_CANCEL "{no": `},
+		{`CANCEL={"approved":true}`, `HOLDPOINT_CANCEL "{\"approved\":true}": it could be taken for an approval; want for example false`},
+		{"TOOLS=delete_*", `HOLDPOINT_TOOLS "delete_*": "delete_*" has no kind, want delete_*=approval, delete_*=input or delete_*=external`},
+		{"TOOLS=delete_*=ask", `HOLDPOINT_TOOLS "delete_*=ask": "ask" is no kind, want approval, input or external`},
+		{"TOOLS=a=input;a=external", `HOLDPOINT_TOOLS "a=input;a=external": "a" is of two kinds, input and external`},
+		{"TOOLS=[=input", `HOLDPOINT_TOOLS "[=input": "[" is no pattern`},
+		{"DIALECT=tool-call", `HOLDPOINT_TOOLS is not set, and dialect tool-call needs it: what the unanswered calls of tools ask for`},
+		{"TOOL_CALL_ASK=delete_*;a", `HOLDPOINT_TOOL_CALL_ASK is not a variable of Holdpoint any more: it is HOLDPOINT_TOOLS=name=approval;name=approval now`},
 		{"DIALECT=phrases", `HOLDPOINT_PHRASES_ASK is not set, and dialect phrases needs it: phrases that ask for a confirmation`},
 		{"PHRASES_ASK=;", `HOLDPOINT_PHRASES_ASK ";": want phrases, such as default or default;soll ich`},
 		{"PHRASES_ASK=default;?", `HOLDPOINT_PHRASES_ASK "default;?": the phrase "?" has less than 3 letters, and would be found everywhere`},
@@ -139,7 +144,7 @@ func TestBadValues(t *testing.T) {
 		{"AWS_STRANDS_RULES_FILE=/nowhere/r.json", `HOLDPOINT_AWS_STRANDS_RULES_FILE "/nowhere/r.json": open /nowhere/r.json: `},
 		{"UPSTREAM=http://x:1/a,http://y:2/b", `HOLDPOINT_UPSTREAM "http://x:1/a,http://y:2/b": want one address: each further agent is a route of its own (docs/routes.md)`},
 		{"UPSTREEM=http://x", `HOLDPOINT_UPSTREEM is not a variable of Holdpoint, did you mean HOLDPOINT_UPSTREAM?`},
-		{"LANGRAPH_CANCEL=1", `HOLDPOINT_LANGRAPH_CANCEL is not a variable of Holdpoint, did you mean HOLDPOINT_LANGGRAPH_CANCEL?`},
+		{"LANGRAPH_CANCEL=1", `HOLDPOINT_LANGRAPH_CANCEL is not a variable of Holdpoint, did you mean HOLDPOINT_CANCEL?`},
 		{"UPSTREAM_HEADERS_FILE=Authorization: hush", `HOLDPOINT_UPSTREAM_HEADERS_FILE: want the name of a file, not the headers themselves`},
 		{"UPSTREAM_HEADERS_FILE=/nowhere/h", `HOLDPOINT_UPSTREAM_HEADERS_FILE: open /nowhere/h: `},
 	} {
@@ -241,19 +246,21 @@ func TestHeadersFile(t *testing.T) {
 
 // A variable of an earlier release says what to do instead, and none of them exists again.
 func TestRemovedVariables(t *testing.T) {
-	removed["HOLDPOINT_GONE"] = "it is HOLDPOINT_LISTEN now"
-	t.Cleanup(func() { delete(removed, "HOLDPOINT_GONE") })
 	known := map[string]bool{}
 	for _, v := range all() {
 		known[v.Name] = true
 	}
 	for name, remedy := range removed {
-		_, err := load([]string{upstream, name + "=x"}, dialects.All())
-		if want := "config: " + name + " is not a variable of Holdpoint any more: " + remedy; err == nil || err.Error() != want {
-			t.Errorf("got  %v\nwant %s", err, want)
-		}
-		if known[name] {
-			t.Errorf("%s exists", name)
+		for _, name := range []string{prefix + name, prefix + "ROUTES_0_" + name} {
+			_, stderr, code := holdpoint(t, []string{
+				"HOLDPOINT_ROUTES_0_PATH=/a", "HOLDPOINT_ROUTES_0_NAME=a", "HOLDPOINT_ROUTES_0_UPSTREAM=http://localhost:8000", name + "=x",
+			}, "check")
+			if want := "config: " + name + " is not a variable of Holdpoint any more: " + remedy + "\n"; code != exitMisuse || stderr != want {
+				t.Errorf("exit %d, got  %s\nwant %s", code, stderr, want)
+			}
+			if known[name] {
+				t.Errorf("%s exists", name)
+			}
 		}
 	}
 }

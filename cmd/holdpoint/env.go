@@ -40,13 +40,22 @@ func ownNames(environment map[string]string, list []variables.Variable) (unknown
 // (enableServiceLinks, which is on unless a pod says otherwise).
 var fromKubernetes = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT(_.*)?$|_PORT$|_PORT_[0-9]+_`)
 
-// removed are variables of earlier releases, and what to do instead: each is an error at start.
-// There was no release so far.
-var removed = map[string]string{}
+// removed are variables of earlier versions, without the prefix, and what to do instead: each is an
+// error at start. A route had them too. The list begins anew with v0.1.0.
+var removed = map[string]string{
+	"ADK_ASK":                 "it is HOLDPOINT_TOOLS=name=external;name=external now",
+	"AGNO_INPUT":              "it is HOLDPOINT_TOOLS=name=input;name=input now",
+	"AGNO_EXTERNAL":           "it is HOLDPOINT_TOOLS=name=external;name=external now",
+	"DRAFT_APPROVAL_TOOLS":    "it is HOLDPOINT_TOOLS=name=approval;name=approval now",
+	"TOOL_CALL_ASK":           "it is HOLDPOINT_TOOLS=name=approval;name=approval now",
+	"LANGGRAPH_CANCEL":        "it is HOLDPOINT_CANCEL now",
+	"LANGGRAPH_SERVER_CANCEL": "it is HOLDPOINT_CANCEL now",
+	"DRAFT_CANCEL":            "it is HOLDPOINT_CANCEL now",
+}
 
 // unknownName is the error for a name that is not among the known ones.
 func unknownName(name string, list []variables.Variable) error {
-	if remedy, ok := removed[name]; ok {
+	if remedy, ok := removed[strings.TrimPrefix(strings.TrimPrefix(name, routeName.FindString(name)), prefix)]; ok {
 		return fmt.Errorf("%s is not a variable of Holdpoint any more: %s", name, remedy)
 	}
 	if err := ofAllRoutes(name, list); err != nil {

@@ -244,27 +244,18 @@
 //   - HOLDPOINT_WEBHOOK_SECRET_FILE (none): file with the value of WEBHOOK_SECRET
 //   - HOLDPOINT_WEBHOOK_PRIVATE (false): let the webhook go to a private address or loopback, and
 //     by http. Link-local addresses, such as those of a cloud's metadata, stay refused
-//   - HOLDPOINT_LANGGRAPH_CANCEL (false): JSON that a graph gets for a cancelled answer, except in
-//     a tool review. It must be nothing that a graph could take for a yes
+//   - HOLDPOINT_TOOLS (none): what the unanswered calls of tools ask for, where nothing on the wire
+//     says it: name=kind;name=kind, with globs. approval: a yes or a no (tool-call, draft). input:
+//     arguments that a person may fill in (agno). external: the tool's result (agno, and
+//     long-running tools of ADK). Calls that the request declares are the client's
+//   - HOLDPOINT_CANCEL (none): JSON that a backend gets for a cancelled answer, if it knows no
+//     cancel: LangGraph's graphs, except in a tool review (false without it), and a v1 backend of
+//     the draft ({"cancelled":true} without it). It must be nothing that could be taken for a yes.
+//     null is for graphs only
 //   - HOLDPOINT_AWS_STRANDS_RULES_FILE (none): JSON file that says by an interrupt's name what
 //     hooks and tools get for an answer. Without a rule it is text ("y" and "n") through the
 //     TypeScript adapter, and the payload through Python's. It is read at start
 //     (docs/strands.md#rules)
-//   - HOLDPOINT_ADK_ASK (none): names of long-running tools of ADK whose unanswered call waits for
-//     a person, and not for a job. Globs, name;name
-//   - HOLDPOINT_AGNO_INPUT (none): names of tools of agno that want user input
-//     (requires_user_input), and not a confirmation. Globs, name;name
-//   - HOLDPOINT_AGNO_EXTERNAL (none): names of tools that agno leaves to others
-//     (external_execution), whose answer is their result. Those that the request declares are the
-//     client's. Globs, name;name
-//   - HOLDPOINT_DRAFT_CANCEL ({"cancelled":true}): JSON that a v1 backend gets as payload for a
-//     cancelled answer, unless it asks for the approval of a function. It must be nothing that
-//     could be taken for a yes
-//   - HOLDPOINT_DRAFT_APPROVAL_TOOLS (pando_permission_request): names of tools whose unanswered
-//     call is the question, for backends that end their run in outcome "interrupt" and say no more.
-//     Globs, name;name
-//   - HOLDPOINT_TOOL_CALL_ASK (none): names of tools whose unanswered call asks a person. Globs,
-//     name;name. Those that the request declares are the client's
 //   - HOLDPOINT_TOOL_CALL_YES ({"approved":true}): the content of the tool message for a yes: a
 //     JSON object or words. "$arguments" in an object is what the call is to run with, as the
 //     person left it
@@ -286,8 +277,6 @@
 //     /api/v2/files. * stands for one segment. Whoever reaches Holdpoint can make them
 //   - HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT (none): the graph or assistant that every run is for: a
 //     name in langgraph.json, or an assistant's uuid. langgraph-server does not start without it
-//   - HOLDPOINT_LANGGRAPH_SERVER_CANCEL (false): JSON that a graph gets for a cancelled answer
-//     beside others, except in a tool review. It must be nothing that a graph could take for a yes
 //   - HOLDPOINT_LANGGRAPH_SERVER_ALLOW (none): requests of the server's own API that pass beside
 //     those of docs/langgraph-server.md: a method and a path, by commas or lines, such as GET
 //     /store/items. * stands for one segment. Whoever reaches Holdpoint can make them

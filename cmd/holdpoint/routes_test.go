@@ -40,8 +40,8 @@ func TestRouteInherits(t *testing.T) {
 	}
 	set := slices.Concat(billing(), support(), []string{
 		"UPSTREAM=http://localhost:7000", "NAME=mail", "UPSTREAM_HEADERS_FILE=" + headers, "DESK_LISTEN=127.0.0.1:0", "DESK_TOKEN=" + deskToken, "DESK_HEADERS_FILE=" + headers, "DIALECT=langgraph", "CLIENT=native", "CORS_ORIGINS=https://a.example",
-		"LANGGRAPH_CANCEL=null", "PRESERVE_HOST=true",
-		"ROUTES_1_DIALECT=superagent", "ROUTES_1_SUPERAGENT_AGENT_ID=a1", "ROUTES_1_CLIENT=both", "ROUTES_1_LANGGRAPH_CANCEL=false", "ROUTES_1_CORS_ORIGINS=https://b.example",
+		"CANCEL=null", "PRESERVE_HOST=true",
+		"ROUTES_1_DIALECT=superagent", "ROUTES_1_SUPERAGENT_AGENT_ID=a1", "ROUTES_1_CLIENT=both", "ROUTES_1_CANCEL=false", "ROUTES_1_CORS_ORIGINS=https://b.example",
 		"ROUTES_1_PRESERVE_HOST=",
 	})
 	c, err := routesConfig(set...)
@@ -57,13 +57,13 @@ func TestRouteInherits(t *testing.T) {
 		"ROUTES_0_UPSTREAM_HEADERS_FILE": "(none)", "ROUTES_0_DESK_HEADERS_FILE": "(none)", "ROUTES_0_DIALECT": "langgraph (for all)", "ROUTES_0_CLIENT": "native (for all)",
 		"ROUTES_0_CORS_ORIGINS": "https://a.example (for all)", "ROUTES_0_PRESERVE_HOST": "true (for all)",
 		"ROUTES_1_DIALECT": "superagent", "ROUTES_1_CLIENT": "both", "ROUTES_1_CORS_ORIGINS": "https://b.example", "ROUTES_1_PRESERVE_HOST": "true (for all)",
-		"ROUTES_1_SUPERAGENT_AGENT_ID": "a1", "ROUTES_1_LANGGRAPH_CANCEL": "false (default)", "LANGGRAPH_CANCEL": "null",
+		"ROUTES_1_SUPERAGENT_AGENT_ID": "a1", "ROUTES_1_CANCEL": "false", "CANCEL": "null",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
-	if _, there := got["ROUTES_0_LANGGRAPH_CANCEL"]; there {
+	if _, there := got["ROUTES_0_CANCEL"]; there {
 		t.Error("an option of a dialect is shown that the route does not have for itself")
 	}
 	if m := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)); c.agent.headers == nil || c.routes[0].headers != nil || m.elsewhere(&c.agent).Headers == nil || m.elsewhere(&c.routes[0].Agent).Headers != nil {
@@ -74,7 +74,7 @@ func TestRouteInherits(t *testing.T) {
 	}
 	for n, want := range []string{"null", "false"} {
 		for _, v := range c.routes[n].dialects.Variables() {
-			if strings.HasSuffix(v.Name, "LANGGRAPH_CANCEL") && v.Value != want {
+			if strings.HasSuffix(v.Name, "_CANCEL") && v.Value != want {
 				t.Errorf("route %d: %s is %s, want %s", n, v.Name, v.Value, want)
 			}
 		}
@@ -124,8 +124,8 @@ func TestBadRoutes(t *testing.T) {
 		{append(billing(), "NAME=x"), []string{`NAME "x": it is for HOLDPOINT_UPSTREAM, which is not set`}},
 		{append(billing(), "ROUTES_0_DIALECT=superagent"), []string{"ROUTES_0_SUPERAGENT_AGENT_ID is not set, and dialect superagent needs it"}},
 		{append(billing(), "ROUTES_0_DIALECT=langraph"), []string{`ROUTES_0_DIALECT "langraph": want one of `}},
-		{append(billing(), "UPSTREAM=http://y", "DIALECT=langraph", "CORS_ORIGINS=x", "LANGGRAPH_CANCEL=true"), []string{`CORS_ORIGINS "x": scheme missing`, `DIALECT "langraph": want one of `, `LANGGRAPH_CANCEL "true": it could be taken`}},
-		{append(billing(), "ROUTES_0_LANGGRAPH_CANCEL=true"), []string{`ROUTES_0_LANGGRAPH_CANCEL "true": it could be taken for an approval`}},
+		{append(billing(), "UPSTREAM=http://y", "DIALECT=langraph", "CORS_ORIGINS=x", "CANCEL=true"), []string{`CORS_ORIGINS "x": scheme missing`, `DIALECT "langraph": want one of `, `CANCEL "true": it could be taken`}},
+		{append(billing(), "ROUTES_0_CANCEL=true"), []string{`ROUTES_0_CANCEL "true": it could be taken for an approval`}},
 	} {
 		last := map[string]string{} // as in an environment
 		for _, s := range tt.set {

@@ -158,6 +158,16 @@ func (g Group) Has(name string) bool {
 	return slices.ContainsFunc(g.Variables(), func(v Variable) bool { return v.Name == g.Prefix+name })
 }
 
+// Doc returns what the variable of that name does, without the prefix.
+func (g Group) Doc(name string) string {
+	for _, v := range g.Variables() {
+		if v.Name == g.Prefix+name {
+			return v.Doc
+		}
+	}
+	return ""
+}
+
 // Wrong is the error for a value that could be read. name is without the prefix.
 func (g Group) Wrong(name string, err error) error {
 	for _, v := range g.Variables() {

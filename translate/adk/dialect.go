@@ -34,8 +34,8 @@
 //     or sends nothing at all.
 //
 // A call of a long-running tool looks the same if it waits for a job. So only those ask that
-// HOLDPOINT_ADK_ASK names, and only if nothing is said behind the call. Calls that the request
-// declares are the client's own.
+// HOLDPOINT_TOOLS names (external), and only if nothing is said behind the call. Calls that the
+// request declares are the client's own.
 //
 // What cannot be done: the arguments of a call cannot be edited. A payload beside confirmed is the
 // tool's own matter, and works in a resumable application only. In the plain mode ADK shows one of

@@ -11,7 +11,7 @@
 //
 //   - Its RAW events have the source agno. They come before anything else of a run.
 //   - The kind of a call is not on the wire. get_user_input and ask_user are known by their names,
-//     other kinds by HOLDPOINT_AGNO_INPUT and HOLDPOINT_AGNO_EXTERNAL. The rest are confirmations.
+//     other kinds by HOLDPOINT_TOOLS (input, external). The rest are confirmations.
 //   - It looks at the last tool messages only. A user's message behind them loses them. So a resume
 //     brings the answers alone, and what is new goes in a second exchange.
 //   - A call that is left without an answer is silently rejected. So the results of the client's

@@ -6,12 +6,12 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Options of the dialect, HOLDPOINT_AGNO_*. Nothing in agno's stream says which kind a call is.
+// Options of the dialect. Nothing in agno's stream says which kind a call is.
 type Options struct {
 	// Input are tools that want input: a person may replace their arguments.
-	Input kit.Names `env:"INPUT" means:"nothing" doc:"names of tools of agno that want user input (requires_user_input), and not a confirmation. Globs, name;name"`
+	Input kit.Names `shared:"input" means:"nothing"`
 	// External are tools that agno does not run itself: the answer is their result.
-	External kit.Names `env:"EXTERNAL" means:"nothing" doc:"names of tools that agno leaves to others (external_execution), whose answer is their result. Those that the request declares are the client's. Globs, name;name"`
+	External kit.Names `shared:"external" means:"nothing"`
 }
 
 // Check says what is wrong with the options.

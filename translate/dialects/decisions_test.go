@@ -13,7 +13,7 @@ import (
 // forms in which the backend reads them, and takes no plain result for one. auto finds all of them.
 func TestDecides(t *testing.T) {
 	list := dialects.All()
-	if errs := list.Read(map[string]string{"HOLDPOINT_TOOL_CALL_ASK": "delete_file", "HOLDPOINT_TOOL_CALL_YES": "granted", "HOLDPOINT_TOOL_CALL_NO": "refused", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": "a", "HOLDPOINT_PHRASES_ASK": "default", "HOLDPOINT_SUPERAGENT_AGENT_ID": "a"}); len(errs) > 0 {
+	if errs := list.Read(map[string]string{"HOLDPOINT_TOOLS": "delete_file=approval", "HOLDPOINT_TOOL_CALL_YES": "granted", "HOLDPOINT_TOOL_CALL_NO": "refused", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": "a", "HOLDPOINT_PHRASES_ASK": "default", "HOLDPOINT_SUPERAGENT_AGENT_ID": "a"}); len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	// Who decides at the end of a request, and who before words.

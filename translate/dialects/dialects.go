@@ -29,7 +29,7 @@ import (
 // stands behind those that know the shape of an outcome, for it takes every one. phrases stands
 // behind all, for it guesses.
 func All() List {
-	return List{
+	return newShared("HOLDPOINT_").in(List{
 		entry(agentframework.Name, agentframework.New),
 		entry(langgraph.Name, langgraph.New),
 		entry(awsstrands.Name, awsstrands.New),
@@ -44,7 +44,7 @@ func All() List {
 		entry(strands.Name, strands.New),
 		entry(superagent.Name, superagent.New),
 		entry(langgraphserver.Name, langgraphserver.New),
-	}
+	})
 }
 
 // A List is a list of dialects in the order in which auto asks them.
@@ -63,6 +63,9 @@ func (l List) Names() []string {
 // Variables are those of all the dialects.
 func (l List) Variables() []variables.Variable {
 	var list []variables.Variable
+	if s := l.shared(); s != nil {
+		list = s.group().Variables()
+	}
 	for _, e := range l {
 		list = append(list, e.group().Variables()...)
 	}
@@ -76,14 +79,44 @@ func (l List) Read(environment map[string]string) []error {
 	for _, e := range l {
 		errs = append(errs, e.group().Read(environment)...)
 	}
+	return append(l.readShared(environment), errs...)
+}
+
+// readShared fills what the dialects share.
+func (l List) readShared(environment map[string]string) []error {
+	s := l.shared()
+	if s == nil {
+		return nil
+	}
+	errs := s.group().Read(environment)
+	for _, e := range l {
+		s.give(e.Options)
+	}
 	return errs
+}
+
+// shared returns what the dialects share, nil if they share nothing.
+func (l List) shared() *shared {
+	if len(l) == 0 || l[0].shared.options == nil {
+		return nil
+	}
+	return l[0].shared
 }
 
 // Check says what is wrong with the options of all the dialects, and what the named one lacks.
 func (l List) Check(name string) []error {
 	var errs []error
+	if s := l.shared(); s != nil {
+		errs = s.check(l, name)
+	}
+	said := map[string]bool{} // what several dialects share is wrong once
 	for _, e := range l {
-		errs = append(errs, e.check()...)
+		for _, err := range e.check() {
+			if text := err.Error(); !said[text] {
+				said[text] = true
+				errs = append(errs, err)
+			}
+		}
 		if e.Name == name {
 			errs = append(errs, e.lacks()...)
 		}

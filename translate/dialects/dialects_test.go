@@ -43,10 +43,11 @@ func TestNeeds(t *testing.T) {
 			continue
 		}
 		needy++
+		need, _ := e.need()
 		if slices.Contains(asked, e.Name) {
 			t.Errorf("auto asks %s, which needs %s", e.Name, o.Needs())
 		}
-		if _, err := list.New(e.Name, nil); err == nil || !strings.Contains(err.Error(), e.Prefix+o.Needs()+" is not set") {
+		if _, err := list.New(e.Name, nil); err == nil || !strings.Contains(err.Error(), need+" is not set") {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 	}
@@ -70,10 +71,10 @@ func TestForeignDialectsAreNamed(t *testing.T) {
 func TestWrongOptions(t *testing.T) {
 	for _, name := range []string{langgraph.Name, auto.Name} {
 		list := All()
-		if errs := list.Read(map[string]string{"HOLDPOINT_LANGGRAPH_CANCEL": "true"}); errs != nil {
+		if errs := list.Read(map[string]string{"HOLDPOINT_CANCEL": "true"}); errs != nil {
 			t.Fatal(errs)
 		}
-		const want = `HOLDPOINT_LANGGRAPH_CANCEL "true": it could be taken for an approval`
+		const want = `HOLDPOINT_CANCEL "true": it could be taken for an approval`
 		if _, err := list.New(name, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -229,13 +230,13 @@ func ordinary(n int, dialect string) []agui.Event {
 func TestAnew(t *testing.T) {
 	list := All()
 	other := list.Anew("HOLDPOINT_ROUTES_0_")
-	if errs := other.Read(map[string]string{"HOLDPOINT_ROUTES_0_LANGGRAPH_CANCEL": "true", "HOLDPOINT_DRAFT_CANCEL": "true"}); errs != nil {
+	if errs := other.Read(map[string]string{"HOLDPOINT_ROUTES_0_CANCEL": "true", "HOLDPOINT_CANCEL": "true"}); errs != nil {
 		t.Fatal(errs)
 	}
 	if errs := list.Check(langgraph.Name); errs != nil {
 		t.Errorf("the first list has read it: %v", errs)
 	}
-	const want = `HOLDPOINT_ROUTES_0_LANGGRAPH_CANCEL "true": it could be taken for an approval`
+	const want = `HOLDPOINT_ROUTES_0_CANCEL "true": it could be taken for an approval`
 	if errs := other.Check(langgraph.Name); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), want) {
 		t.Errorf("%v", errs)
 	}

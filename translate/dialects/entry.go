@@ -36,12 +36,17 @@ type Entry struct {
 	// New makes the dialect of what Options points to. It refuses options that are wrong.
 	New func(translate.Warn) (translate.Dialect, error)
 
-	anew func(prefix string) Entry
+	shared *shared // with the dialects of its list
+	anew   func(prefix string) Entry
 }
 
 // With is the list with one more dialect, which auto asks last.
 func With[O any, D translate.Dialect](l List, name string, newDialect func(O, translate.Warn) (D, error)) List {
-	return append(l, entry(name, newDialect))
+	e := entry(name, newDialect)
+	if len(l) > 0 {
+		*e.shared = *l[0].shared
+	}
+	return append(l, e)
 }
 
 // Anew is the same list with options of its own, at the defaults, whose variables have another
@@ -51,7 +56,7 @@ func (l List) Anew(prefix string) List {
 	for n, e := range l {
 		list[n] = e.anew(prefix)
 	}
-	return list
+	return newShared(prefix).in(list)
 }
 
 // entry makes one of a dialect's name and of its function New.
@@ -65,6 +70,7 @@ func entryOf[O any, D translate.Dialect](prefix, name string, newDialect func(O,
 		Name:    name,
 		Prefix:  prefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_",
 		Options: o,
+		shared:  &shared{},
 	}
 	e.group().Read(nil) // no environment: the defaults
 	e.anew = func(prefix string) Entry { return entryOf(prefix, name, newDialect) }
@@ -82,6 +88,14 @@ func entryOf[O any, D translate.Dialect](prefix, name string, newDialect func(O,
 }
 
 func (e Entry) group() variables.Group { return variables.Group{Prefix: e.Prefix, Options: e.Options} }
+
+// groups are the dialect's own variables, and those that it shares.
+func (e Entry) groups() []variables.Group {
+	if e.shared.options == nil {
+		return []variables.Group{e.group()}
+	}
+	return []variables.Group{e.group(), e.shared.group()}
+}
 
 // check says what is wrong with the options.
 func (e Entry) check() []error {
@@ -105,10 +119,14 @@ func (e Entry) check() []error {
 func (e Entry) checkMeanings() []error {
 	var errs []error
 	for f, value := range reflect.ValueOf(e.Options).Elem().Fields() {
-		if name, is := f.Tag.Lookup("env"); is {
-			if err := checkMeaning(f.Tag.Get("means"), value); err != nil {
-				errs = append(errs, e.group().Wrong(name, err))
-			}
+		name, is := f.Tag.Lookup("env")
+		if !is && (f.Tag.Get("shared") == "" || value.IsZero()) {
+			continue // a dialect's own default is tested with it
+		}
+		if err := checkMeaning(f.Tag.Get("means"), value); err != nil && is {
+			errs = append(errs, e.group().Wrong(name, err))
+		} else if err != nil {
+			errs = append(errs, e.shared.group().Wrong("CANCEL", err))
 		}
 	}
 	return errs
@@ -146,17 +164,29 @@ func checkMeaning(means string, value reflect.Value) error {
 	return fmt.Errorf("its field has a tag means:%q that its type, %s, does not go with", means, value.Type())
 }
 
-// lacks says what has to be set and is not.
-func (e Entry) lacks() []error {
+// need returns the variable that must be set and is not, with the prefix, and what it is for; ""
+// for none.
+func (e Entry) need() (name, doc string) {
 	needy, ok := e.Options.(interface{ Needs() string })
 	if !ok || needy.Needs() == "" {
-		return nil
+		return "", ""
 	}
-	name := e.Prefix + needy.Needs()
-	for _, v := range e.group().Variables() {
-		if v.Name == name {
-			return []error{fmt.Errorf("%s is not set, and dialect %s needs it: %s", name, e.Name, v.Doc)}
+	for _, g := range e.groups() {
+		if g.Has(needy.Needs()) {
+			return g.Prefix + needy.Needs(), g.Doc(needy.Needs())
 		}
 	}
-	return []error{fmt.Errorf("%s is not set, and dialect %s needs it", name, e.Name)}
+	return e.Prefix + needy.Needs(), ""
+}
+
+// lacks says what has to be set and is not.
+func (e Entry) lacks() []error {
+	switch name, doc := e.need(); {
+	case name == "":
+		return nil
+	case doc == "":
+		return []error{fmt.Errorf("%s is not set, and dialect %s needs it", name, e.Name)}
+	default:
+		return []error{fmt.Errorf("%s is not set, and dialect %s needs it: %s", name, e.Name, doc)}
+	}
 }

@@ -1,6 +1,7 @@
 package dialects
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
@@ -14,12 +15,16 @@ func ready(t testing.TB) List {
 	list := All()
 	for _, e := range list {
 		for last := ""; len(e.lacks()) > 0; {
-			need := e.Prefix + e.Options.(interface{ Needs() string }).Needs()
+			need, _ := e.need()
 			if need == last {
 				t.Fatalf("%s needs %s, and no scenario in testdata/%s has a good one", e.Name, need, e.Name)
 			}
 			last = need
-			if errs := e.group().Read(map[string]string{need: scenarioSets(t, e.Name, need)}); errs != nil {
+			read := e.group().Read
+			if !strings.HasPrefix(need, e.Prefix) {
+				read = list.readShared
+			}
+			if errs := read(map[string]string{need: scenarioSets(t, e.Name, need)}); errs != nil {
 				t.Fatal(errs)
 			}
 		}

@@ -160,7 +160,7 @@ func Example() Backend {
 // plainCall runs a call if the last tool message on it is the yes, whether the history has the call
 // or not.
 func plainCall(form, yes, reply string, environment map[string]string) Backend {
-	set := map[string]string{"HOLDPOINT_TOOL_CALL_ASK": "delete_*"}
+	set := map[string]string{"HOLDPOINT_TOOLS": "delete_*=approval"}
 	maps.Copy(set, environment)
 	return Backend{
 		Dialect: "tool-call", Form: form, MediaType: eventStream, Yes: approved, No: denied, Environment: set, Reply: reply,

@@ -89,7 +89,7 @@ func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {
 	payload := a.Payload
 	if a.Status == agui.Cancelled {
 		if payload = d.cancelFor(i, r.Valid); payload == nil {
-			return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: nothing that means no fits its responseSchema (HOLDPOINT_DRAFT_CANCEL)", a.ID)
+			return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: nothing that means no fits its responseSchema (HOLDPOINT_CANCEL)", a.ID)
 		}
 	}
 	return entry(i, "", payload), nil

@@ -58,7 +58,7 @@ type Options struct {
 	// kind of graph. An object with the key __agui_cancelled__ is the adapter's own sentinel. It
 	// gets the interrupt_id, for graphs that look for it. Reviews of tool calls have their own
 	// decision for a cancel.
-	Cancel kit.JSON `env:"CANCEL" means:"no or null" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer, except in a tool review. It must be nothing that a graph could take for a yes"`
+	Cancel kit.JSON `shared:"cancel" means:"no or null"`
 }
 
 // warning returns what an operator should know of the options, "" for nothing.
@@ -83,7 +83,7 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 		warn = func(string, ...any) {}
 	}
 	if text := o.warning(); text != "" {
-		warn(text, "variable", "HOLDPOINT_LANGGRAPH_CANCEL")
+		warn(text, "variable", "HOLDPOINT_CANCEL")
 	}
 	if len(o.Cancel) == 0 {
 		o.Cancel = kit.JSON("false")

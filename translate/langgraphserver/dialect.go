@@ -57,7 +57,7 @@ type Options struct {
 	Assistant string `env:"ASSISTANT" means:"nothing" doc:"the graph or assistant that every run is for: a name in langgraph.json, or an assistant's uuid. langgraph-server does not start without it"`
 	// Cancel is what a graph gets for a cancelled answer beside one that is not. Where everything
 	// is cancelled, the graph gets nothing: its task ends.
-	Cancel kit.JSON `env:"CANCEL" means:"no or null" envDefault:"false" doc:"JSON that a graph gets for a cancelled answer beside others, except in a tool review. It must be nothing that a graph could take for a yes"`
+	Cancel kit.JSON `shared:"cancel" means:"no or null"`
 	// Allow are requests of the server's own API that a client may make beside those that only read
 	// one thread, or what is the same for everybody.
 	Allow Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass beside those of docs/langgraph-server.md: a method and a path, by commas or lines, such as GET /store/items. * stands for one segment. Whoever reaches Holdpoint can make them"`
@@ -93,7 +93,7 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 	}
 	if !langgraphapi.Falsy(json.RawMessage(o.Cancel)) && warn != nil {
 		warn("a graph that only asks whether there is an answer takes such a value for a yes: right only for graphs that look into it",
-			"variable", "HOLDPOINT_LANGGRAPH_SERVER_CANCEL")
+			"variable", "HOLDPOINT_CANCEL")
 	}
 	for _, one := range o.Allow.Requests {
 		if warn != nil {

@@ -12,7 +12,7 @@ import (
 // Options of the dialect, HOLDPOINT_TOOL_CALL_*.
 type Options struct {
 	// Ask are the tools whose calls ask.
-	Ask kit.Names `env:"ASK" means:"nothing" doc:"names of tools whose unanswered call asks a person. Globs, name;name. Those that the request declares are the client's"`
+	Ask kit.Names `shared:"approval" means:"nothing"`
 	// Yes is the answer to an approved call.
 	Yes yesno.Template `env:"YES" means:"yes" envDefault:"{\"approved\":true}" doc:"the content of the tool message for a yes: a JSON object or words. \"$arguments\" in an object is what the call is to run with, as the person left it"`
 	// No is the answer to a denied or cancelled call.
@@ -37,7 +37,7 @@ func (o Options) withDefaults() Options {
 // Needs says that there is no dialect without names: any call may go without a result.
 func (o Options) Needs() string {
 	if len(o.Ask) == 0 {
-		return "ASK"
+		return "TOOLS"
 	}
 	return ""
 }

@@ -427,7 +427,7 @@ func TestOptions(t *testing.T) {
 			}
 		})
 	}
-	if need := (Options{}).Needs(); need != "ASK" {
+	if need := (Options{}).Needs(); need != "TOOLS" {
 		t.Errorf("needs %q", need)
 	}
 }

@@ -123,7 +123,7 @@ func Value(r *translate.Request, g Group, cancel json.RawMessage) (json.RawMessa
 		if v := cancelFor(cancel, g.ID, schema, r.Valid); v != nil {
 			return v, nil
 		}
-		return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: nothing that means no fits its responseSchema (HOLDPOINT_LANGGRAPH_CANCEL)", a.ID)
+		return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: nothing that means no fits its responseSchema (HOLDPOINT_CANCEL)", a.ID)
 	}
 	if IsNull(a.Payload) {
 		if schema != nil && r.Valid != nil {

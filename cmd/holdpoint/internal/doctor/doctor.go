@@ -143,7 +143,7 @@ func options(o Options) (dialects.List, error) {
 		set["HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT"] = o.Assistant
 	}
 	if o.Dialect == toolcall.Name {
-		set["HOLDPOINT_TOOL_CALL_ASK"] = "*"
+		set["HOLDPOINT_TOOLS"] = "*=approval"
 	}
 	return list, errors.Join(append(list.Read(set), o.err())...)
 }

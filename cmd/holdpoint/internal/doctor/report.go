@@ -102,7 +102,7 @@ func (r *Report) tell(came *stream, p *played, o Options) {
 	if calls := came.calls(); len(calls) > 0 && len(r.Questions) == 0 {
 		r.note("these calls have no result in the answer: " + strings.Join(calls, ", ") +
 			". If the client declares the tool, the call is the client's to answer (-tools). " +
-			"If the backend waits for a person there, name the tools: HOLDPOINT_TOOL_CALL_ASK=" + strings.Join(calls, ";") +
+			"If the backend waits for a person there, name the tools: HOLDPOINT_TOOLS=" + strings.Join(calls, "=approval;") + "=approval" +
 			" (docs/tool-call.md). Else Holdpoint lets it pass and keeps no contract there")
 	}
 	if p.again > 0 {

@@ -1,0 +1,76 @@
+package dialects
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"holdpoint/internal/variables"
+	"holdpoint/translate/kit"
+)
+
+// Shared are the variables that several dialects read. A field of a dialect's options gets one by
+// its tag:
+//
+//	shared:"approval"  the names of the tools of a kind; or input, or external
+//	shared:"cancel"    Cancel, if the tag means allows it; without it the field keeps its zero value
+type Shared struct {
+	Tools  kit.ToolKinds `env:"TOOLS" doc:"what the unanswered calls of tools ask for, where nothing on the wire says it: name=kind;name=kind, with globs. approval: a yes or a no (tool-call, draft). input: arguments that a person may fill in (agno). external: the tool's result (agno, and long-running tools of ADK). Calls that the request declares are the client's"`
+	Cancel kit.JSON      `env:"CANCEL" doc:"JSON that a backend gets for a cancelled answer, if it knows no cancel: LangGraph's graphs, except in a tool review (false without it), and a v1 backend of the draft ({\"cancelled\":true} without it). It must be nothing that could be taken for a yes. null is for graphs only"`
+}
+
+// shared are those of a list. The zero value is that of a dialect without a list.
+type shared struct {
+	prefix  string
+	options *Shared
+}
+
+func newShared(prefix string) shared { return shared{prefix: prefix, options: &Shared{}} }
+
+func (s *shared) group() variables.Group {
+	return variables.Group{Prefix: s.prefix, Options: s.options}
+}
+
+// in returns the list with s as what its dialects share.
+func (s shared) in(l List) List {
+	for n := range l {
+		*l[n].shared = s
+	}
+	return l
+}
+
+// check returns the error for a cancel of null where the named dialect takes none. With auto, that
+// dialect keeps its own.
+func (s *shared) check(l List, name string) []error {
+	cancel := s.options.Cancel
+	if !isNull(cancel) {
+		return nil
+	}
+	for _, e := range l {
+		if e.Name != name {
+			continue
+		}
+		for f := range reflect.ValueOf(e.Options).Elem().Fields() {
+			if f.Tag.Get("shared") == "cancel" && f.Tag.Get("means") == "no" {
+				return []error{s.group().Wrong("CANCEL", cancel.DeniesOnly())}
+			}
+		}
+	}
+	return nil
+}
+
+// give sets the fields of a dialect's options.
+func (s *shared) give(options any) {
+	for f, value := range reflect.ValueOf(options).Elem().Fields() {
+		switch what := f.Tag.Get("shared"); what {
+		case "":
+		case "cancel":
+			if cancel := s.options.Cancel; f.Tag.Get("means") == "no or null" || !isNull(cancel) {
+				value.Set(reflect.ValueOf(cancel))
+			}
+		default:
+			value.Set(reflect.ValueOf(s.options.Tools.Of(kit.ToolKind(what))))
+		}
+	}
+}
+
+func isNull(j kit.JSON) bool { return string(json.RawMessage(j)) == "null" }
