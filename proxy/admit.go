@@ -212,8 +212,7 @@ func (r *run) givesUpUnsaid() contract.Ruling {
 
 // begin begins the exchange of the run, see judge.begin.
 func (r *run) begin(resumed *agui.Pause, v contract.Ruling) (refused *contract.Ruling) {
-	refused = r.judge.begin(&r.client.ready, resumed, v)
-	r.exchange.translation = r.client.ready.translation
+	r.exchange.translation, refused = r.judge.begin(&r.client.ready, resumed, v)
 	return refused
 }
 

@@ -116,7 +116,7 @@ func (r *run) toldDoubt() {
 	}
 }
 
-// A conclusion is what comes of it.
+// A conclusion is the result of an exchange that has ended.
 type conclusion struct {
 	events []agui.Event // what the client is to be told now
 	next   bool         // the next exchange of the run is ready to be sent
@@ -189,9 +189,9 @@ func (r *run) beforePause(o *settle.Outcome) {
 	r.judge.enterIndex(o.Ask)
 }
 
-// giveUpClaim ends a run that has panicked, and appends how its stream ends: nobody knows what
+// giveUpClaim ends a run that has panicked, and returns how its stream ends: nobody knows what
 // would have become of it. Answers that may have been sent are in doubt, others go back.
-func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
+func (r *run) giveUpClaim() []agui.Event {
 	told, after, open := internalError(), tell.NothingDone, (*agui.Pause)(nil)
 	sent, result := r.exchange.evidence().Sent(), store.Result{How: store.Doubtful}
 	if sent {
@@ -209,7 +209,7 @@ func (r *run) giveUpClaim(events ...agui.Event) []agui.Event {
 		open = tell.Open(&r.judge.record)
 	}
 	l := r.client.hearer()
-	return tell.Broken(&l, events, told.Event(), open, after)
+	return tell.Broken(&l, nil, told.Event(), open, after)
 }
 
 // ruled returns what the client is told of a ruling. It is nil if an exchange with the backend is

@@ -198,7 +198,7 @@ func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
 	if refused != nil {
 		return refused
 	}
-	if refused := j.begin(&y, j.record.Pause, v); refused != nil && !contract.AllCancelled(answers) { // else it is given up, and nothing is sent
+	if _, refused := j.begin(&y, j.record.Pause, v); refused != nil && !contract.AllCancelled(answers) { // else it is given up, and nothing is sent
 		return refused.Refusal
 	}
 	return nil

@@ -278,7 +278,7 @@ func (b *body) endFills() {
 	}
 }
 
-// answered takes what came of the exchange that next has sent.
+// answered takes the result of an exchange that was sent.
 func (b *body) answered(a answer) {
 	b.read(a.stream, a.framing)
 	b.end = a.end

@@ -92,13 +92,13 @@ func hasCredentials(header http.Header) bool {
 // Lacks returns why only the chat can go on with a pause; nil: Holdpoint can by itself.
 func (h *Handler) Lacks(p *agui.Pause) []agui.Lack { return h.opts.lacks(p) }
 
-func (opts *Options) lacks(p *agui.Pause) []agui.Lack {
-	o := opts.Elsewhere
-	if o == nil || p.Going == nil || p.Origin == nil {
+func (o *Options) lacks(p *agui.Pause) []agui.Lack {
+	by := o.Elsewhere
+	if by == nil || p.Going == nil || p.Origin == nil {
 		return []agui.Lack{agui.NoOrigin}
 	}
 	list := slices.DeleteFunc(slices.Clone(p.Going.Lacks), func(l agui.Lack) bool {
-		return l == agui.NoCredentials && o.Headers != nil || l == agui.NoTools && o.Tools
+		return l == agui.NoCredentials && by.Headers != nil || l == agui.NoTools && by.Tools
 	})
 	if p.Going.Input == nil && !slices.Contains(list, agui.NoInput) {
 		list = append(list, agui.NoInput)
@@ -106,10 +106,10 @@ func (opts *Options) lacks(p *agui.Pause) []agui.Lack {
 	if p.Origin.Wire != "" && !slices.Contains(list, agui.NoForm) {
 		list = append(list, agui.NoForm) // a later Holdpoint has told it in a form that is not known here
 	}
-	if o.Home != "" && p.Going.Home == "" {
+	if by.Home != "" && p.Going.Home == "" {
 		list = append(list, agui.NoHome)
 	}
-	if o.Forgets != nil && o.Forgets() {
+	if by.Forgets != nil && by.Forgets() {
 		list = append(list, agui.NoStore)
 	}
 	if p.Stripped && !slices.Contains(list, agui.NoMessages) {

@@ -14,7 +14,6 @@ import (
 
 	"holdpoint/proxy/internal/intake"
 	"holdpoint/proxy/internal/ledger"
-	"holdpoint/translate"
 )
 
 // Defaults of the sizes, see Options.
@@ -32,8 +31,7 @@ const (
 type Handler struct {
 	refuser
 	opts        Options
-	sinks       ledger.Sinks      // of the steps of all threads
-	foreign     translate.Foreign // the dialect, if its backend does not speak AG-UI
+	sinks       ledger.Sinks // of the steps of all threads
 	intake      *intake.Intake
 	destination destination
 	reverse     *httputil.ReverseProxy

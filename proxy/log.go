@@ -150,13 +150,14 @@ func (r *run) noteUpstream(e *settle.End, res *translate.Result) {
 		return
 	}
 	// A protocol of its own may have no event for the end. Its dialect knows what a clean end means.
-	clean := r.h.foreign != nil && !e.Cut &&
+	foreign := r.h.opts.isForeign()
+	clean := foreign && !e.Cut &&
 		(res.Next != nil || len(res.Asked.Interrupts) > 0 || res.Finish.Type == agui.RunFinished)
 	class := ""
 	switch {
 	case e.Event.Type == agui.RunErrored:
 		class = "run_error"
-	case e.Broken == nil && e.Event.Type == agui.Unknown && (e.Cut || r.h.foreign == nil):
+	case e.Broken == nil && e.Event.Type == agui.Unknown && (e.Cut || !foreign):
 		class = "eof"
 	case e.Broken == nil, clean && e.Broken.Code == agui.UpstreamEOF:
 		return

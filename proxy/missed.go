@@ -21,8 +21,8 @@ type missedEnd struct {
 }
 
 // catchUp puts what the record knows in the place of the older messages of the request. m is the
-// end that the chat has missed, nil if it has missed none, and fresh are its new messages.
-// It returns nil if the chat has missed nothing, or nobody knows what.
+// end that the chat has missed, nil if it has missed none, and fresh are its new messages. It
+// returns nil if the chat has missed nothing, or if the record does not know what.
 func (j *judge) catchUp(m *store.Result, fresh []agui.Message) *missedEnd {
 	if m == nil {
 		return nil

@@ -26,7 +26,6 @@ func New(opts Options) (*Handler, error) {
 	}
 	h := &Handler{opts: opts, refuser: refuser{log: opts.Logger}, lives: lives{live: map[*life]struct{}{}, alone: map[store.Key]int{}}}
 	o := &h.opts
-	h.foreign, _ = o.Dialect.(translate.Foreign)
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}

@@ -57,17 +57,18 @@ func (j *judge) readyResume(v contract.Ruling) (ready, *agui.RunError) {
 	return y, nil
 }
 
-func (j *judge) askBegin(y *ready, request *translate.Request) (err error) {
+func (j *judge) askBegin(y *ready, request *translate.Request) (t translation, err error) {
 	defer dialect.Caught("Begin", &err)
+	t.dialect = request.Pause.Dialect
 	if request.Answers, err = history.WriteYesNo(&request.Pause, request.Answers, request.EndOnly); err != nil {
-		return err
+		return t, err
 	}
-	y.Out, y.Run, err = j.opts.Dialect.Begin(request)
-	y.beside.takenBy(&y.Out)
+	t.Out, t.Run, err = j.opts.Dialect.Begin(request)
+	y.beside.takenBy(&t.Out)
 	if err == nil {
-		y.Run = j.compare(request, y.Run)
+		t.Run = j.compare(request, t.Run)
 	}
-	return err
+	return t, err
 }
 
 func (j *judge) forDialect(y *ready, resumed *agui.Pause, v contract.Ruling) *translate.Request {
@@ -89,7 +90,6 @@ func (j *judge) forDialect(y *ready, resumed *agui.Pause, v contract.Ruling) *tr
 		request.Named = j.namedBefore()
 		request.Pause.Dialect = j.spoken()
 	}
-	y.dialect = request.Pause.Dialect
 	return request
 }
 
@@ -122,17 +122,16 @@ func (j *judge) endedPauses(resumed *agui.Pause) []translate.Ended {
 
 // begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What
 // the dialect cannot express is refused here, before the claim.
-func (j *judge) begin(y *ready, resumed *agui.Pause, v contract.Ruling) (refused *contract.Ruling) {
-	request := j.forDialect(y, resumed, v)
-	err := j.askBegin(y, request)
+func (j *judge) begin(y *ready, resumed *agui.Pause, v contract.Ruling) (t translation, refused *contract.Ruling) {
+	t, err := j.askBegin(y, j.forDialect(y, resumed, v))
 	if err == nil {
-		return nil
+		return t, nil
 	}
 	var told *agui.RunError
 	if !errors.As(err, &told) {
 		told = j.dialectFailed("Begin", err)
 	}
-	return &contract.Ruling{Do: contract.Refuse, Refusal: told, Reask: j.record.Pause != nil}
+	return t, &contract.Ruling{Do: contract.Refuse, Refusal: told, Reask: j.record.Pause != nil}
 }
 
 // messagesBesideAnswers are the messages that came beside the answers of a resume, or that the
@@ -147,9 +146,9 @@ func (b *messagesBesideAnswers) takenBy(out *translate.Out) {
 	}
 }
 
-// A ready is what goes to the backend, and what the client has and gets in return.
+// A ready is what an attempt has prepared for its run beside the exchange: messages that came with
+// the answers, what the client has, and what it is told.
 type ready struct {
-	translation
 	beside       messagesBesideAnswers
 	missed       *missedEnd         // what the chat is told first, nil if it has missed nothing
 	notTaken     *agui.RunError     // why the answers beside the message do not count, nil if they do

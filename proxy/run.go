@@ -13,9 +13,9 @@ import (
 	"holdpoint/proxy/internal/stream"
 )
 
-// A run is one run of a client. It has a request, at most one claim, and one exchange with the
-// backend or rarely several. One goroutine uses it at a time: the handler's, and after the client
-// has left the one that reads on.
+// A run is one run of a client. It has a judge of its request, at most one claim, and one exchange
+// with the backend or rarely several. One goroutine uses it at a time: the handler's, and after the
+// client has left the one that reads on.
 type run struct {
 	h   *Handler
 	log *slog.Logger // names the run
@@ -24,7 +24,7 @@ type run struct {
 	claim    *ledger.Claim // nil if it has none
 	exchange exchange      // with the backend
 	client   clientSide
-	body     *body // what the client is to get, nil if the answer passes as it is
+	body     *body // what the client is to get; nil before a request is sent, and if its answer passes as it is
 
 	life   life
 	report report

@@ -1,8 +1,6 @@
 package proxy
 
-import (
-	"sync"
-)
+import "sync"
 
 // runIDs are the run ids of the runs that are under way at paths where nobody knows the backend.
 // Mastra keeps what waits by run id alone: two threads whose runs have one id would have one

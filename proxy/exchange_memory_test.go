@@ -1,0 +1,81 @@
+package proxy
+
+import (
+	"net/http"
+	"runtime"
+	"testing"
+	"weak"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+)
+
+// A weakDialect knows what it has made of a run's first exchange, and does not keep it.
+type weakDialect struct {
+	*fakeDialect
+	first weak.Pointer[fakeRun]
+}
+
+func (d *weakDialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
+	out, run, err := d.fakeDialect.Begin(r)
+	if one, ok := run.(*fakeRun); ok && d.first == (weak.Pointer[fakeRun]{}) {
+		d.first = weak.Make(one)
+	}
+	return out, run, err
+}
+
+// keepsFirst reports whether something still keeps it.
+func (d *weakDialect) keepsFirst() bool {
+	runtime.GC()
+	return d.first.Value() != nil
+}
+
+// TestRunKeepsOneExchange: once another exchange of a run, or another run of its stream, goes on,
+// nothing is left of the first exchange. A stream may last for hours.
+func TestRunKeepsOneExchange(t *testing.T) {
+	t.Run("of two exchanges", func(t *testing.T) {
+		d := &weakDialect{fakeDialect: &fakeDialect{}}
+		looked, kept := false, false
+		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+			switch n {
+			case 1:
+				sendStream(w, streamOf(started, asks))
+			case 2:
+				sendStream(w, streamOf(started, finished))
+			default:
+				looked, kept = true, d.keepsFirst()
+				sendStream(w, streamOf(started, hello, finished))
+			}
+		}, func(o *Options) { o.Dialect = d })
+		d.end = func(n int, e translate.End) (translate.Result, error) {
+			if n == 1 && e.Event.Type == agui.RunFinished && !e.Event.Get("outcome").Exists() {
+				return translate.Result{Next: &translate.Exchange{Out: translate.Out{TakesNew: true}}}, nil
+			}
+			return translate.Result{}, nil
+		}
+		g.do(input("t", "r1", ""))
+		d.first = weak.Pointer[fakeRun]{}
+		wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+		if !looked || kept {
+			t.Errorf("looked: %v, the first is kept: %v", looked, kept)
+		}
+	})
+	t.Run("of two runs of a stream", func(t *testing.T) {
+		d := &weakDialect{fakeDialect: &fakeDialect{}}
+		looked, kept := false, false
+		d.event = func(ev agui.Event, emit func(agui.Event)) error {
+			if ev.Type == agui.TextChunk {
+				looked, kept = true, d.keepsFirst()
+			}
+			emit(ev)
+			return nil
+		}
+		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+			sendStream(w, streamOf(started, finished, `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`, hello, `{"type":"RUN_FINISHED","threadId":"t","runId":"r2"}`))
+		}, func(o *Options) { o.Dialect = d })
+		wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED RUN_FINISHED RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
+		if !looked || kept {
+			t.Errorf("looked: %v, the first is kept: %v", looked, kept)
+		}
+	})
+}
