@@ -136,16 +136,7 @@ var _ store.Store = (*Store)(nil)
 
 // New returns a Store on the table, which is the Store's from then on. Stop ends it.
 func New(t Table, o Options) *Store {
-	p := rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes, LongestLease: o.LongestLease}
-	if p.RecordBytes <= 0 {
-		p.RecordBytes = store.DefaultRecordBytes
-	}
-	if p.ReplayTTL <= 0 {
-		p.ReplayTTL = store.DefaultReplayTTL
-	}
-	if p.PauseRetention <= 0 {
-		p.PauseRetention = store.DefaultPauseRetention
-	}
+	p := rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes, LongestLease: o.LongestLease}.WithDefaults()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -160,7 +160,7 @@ func New(o Options) *Store {
 	s := &Store{
 		entries:     o.Entries,
 		replayBytes: o.ReplayBytes,
-		policy:      rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes},
+		policy:      rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes}.WithDefaults(),
 		now:         o.Now,
 		waiting:     map[store.Key]*entry{},
 		ended:       newLRU[store.Key, *entry](),
@@ -185,15 +185,6 @@ func New(o Options) *Store {
 	}
 	if s.replayBytes <= 0 {
 		s.replayBytes = min(DefaultReplayBytes, s.all)
-	}
-	if s.policy.RecordBytes <= 0 {
-		s.policy.RecordBytes = store.DefaultRecordBytes
-	}
-	if s.policy.ReplayTTL <= 0 {
-		s.policy.ReplayTTL = store.DefaultReplayTTL
-	}
-	if s.policy.PauseRetention <= 0 {
-		s.policy.PauseRetention = store.DefaultPauseRetention
 	}
 	if s.now == nil {
 		s.now = time.Now

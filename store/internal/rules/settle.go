@@ -18,6 +18,20 @@ type Policy struct {
 	LongestLease time.Duration
 }
 
+// WithDefaults returns the policy with what is not set in it.
+func (p Policy) WithDefaults() Policy {
+	if p.RecordBytes <= 0 {
+		p.RecordBytes = store.DefaultRecordBytes
+	}
+	if p.ReplayTTL <= 0 {
+		p.ReplayTTL = store.DefaultReplayTTL
+	}
+	if p.PauseRetention <= 0 {
+		p.PauseRetention = store.DefaultPauseRetention
+	}
+	return p
+}
+
 // longest returns for how long a pause can be known with what becomes of it. It waits for a
 // retention, is claimed for less than a day, may be in doubt for another retention, and then its
 // result is known.
