@@ -1,0 +1,301 @@
+package calls_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
+	"holdpoint/translate/internal/calls"
+)
+
+const (
+	started  = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
+	finished = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}`
+	user     = `{"id":"u1","role":"user","content":"hi"}`
+)
+
+func call(id, name, parent string) []string {
+	return []string{
+		`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"` + name + `","parentMessageId":"` + parent + `"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"` + id + `","delta":"{}"}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"` + id + `"}`,
+	}
+}
+
+func toolMessage(call, content string) string {
+	return `{"id":"t-` + call + `","role":"tool","toolCallId":"` + call + `","content":` + dialecttest.Quoted(content) + `}`
+}
+
+func assistant(id, call, tool string) string {
+	return `{"id":"` + id + `","role":"assistant","toolCalls":[{"id":"` + call + `","type":"function","function":{"name":"` + tool + `","arguments":"{}"}}]}`
+}
+
+type dialect struct{ calls.Table }
+
+func (*dialect) Name() string { return "d" }
+
+// newDialect asks by rm, whose yes has to show in a result, and by ask, which wants a value.
+func newDialect() *dialect {
+	decision := &calls.Kind{
+		Name: "decision", Words: &calls.Words{Key: "ok", Aliases: []string{"approved"}, Beside: "note"}, Wrong: "no decision",
+		Cancel: `{"ok":false,"cancelled":true}`, Told: calls.Denials,
+	}
+	value := &calls.Kind{
+		Name:     "value",
+		Value:    func(_ calls.Kept, a agui.Answer) (string, error) { return string(a.Payload), nil },
+		NoCancel: "has no word for a cancel",
+	}
+	return &dialect{calls.Table{
+		Dialect: "d", Backend: "the backend", Kinds: []*calls.Kind{decision, value},
+		Ask: func(c agui.Call, _ *translate.Request) (calls.Question, bool) {
+			switch c.Name {
+			case "rm":
+				return calls.Question{Kind: decision, Reason: "tool_call", Message: calls.AsksToCall(c.Name), Call: c.ID, Runs: c.ID}, true
+			case "ask":
+				return calls.Question{Kind: value, Reason: "input_required", Message: calls.WaitsFor(c.Name), Call: c.ID}, true
+			}
+			return calls.Question{}, false
+		},
+		Errors: []calls.Error{{Code: "LOST", Fate: translate.Lost}, {Prefix: "not ", Suffix: " now", Fate: translate.Untouched}},
+	}}
+}
+
+func paused(t *testing.T, d *dialect, messages string, stream ...string) agui.Pause {
+	t.Helper()
+	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","tools":[{"name":"show"}],"messages":[`+messages+`]}`)
+	log := dialecttest.NewLog(in.Messages)
+	_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Transcript: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := dialecttest.Play(run, log, append([]string{started}, stream...)...)
+	if p.Err != nil {
+		t.Fatal(p.Err)
+	}
+	pause := dialecttest.Minted(p.Result.Asked.Pause("d"))
+	pause.Seen = log.Seen()
+	return pause
+}
+
+func joined(lists ...[]string) (all []string) {
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return append(all, finished)
+}
+
+// Which calls ask: those of the stream that have no result and are not the client's.
+func TestWhichCallsAsk(t *testing.T) {
+	ran := []string{`{"type":"TOOL_CALL_RESULT","messageId":"m9","toolCallId":"A","content":"x"}`}
+	for name, c := range map[string]struct {
+		messages string
+		stream   []string
+		want     string // questions; the client's own calls
+	}{
+		"two":                        {user, joined(call("A", "rm", "m1"), call("B", "ask", "m1")), "A B;"},
+		"one with its result":        {user, joined(call("A", "rm", "m1"), ran), ";"},
+		"one of the history":         {user + "," + assistant("m0", "A", "rm"), joined(call("B", "rm", "m1")), "B;"},
+		"beside the client's own":    {user, joined(call("S", "show", "m1"), call("A", "rm", "m1")), "A;S"},
+		"which comes twice":          {user, joined(call("S", "show", "m1"), call("S", "show", "m2"), call("A", "rm", "m1")), "A;S"},
+		"the client's own alone":     {user, joined(call("S", "show", "m1")), ";"},
+		"two of one id":              {user, joined(call("A", "rm", "m1"), call("A", "rm", "m2")), "A;"},
+		"behind an outcome":          {user, append(call("A", "rm", "m1"), `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[]}}`), ";"},
+		"of a run that ends unknown": {user, append(call("A", "rm", "m1"), `{"type":"RUN_ERROR","message":"x"}`), ";"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := paused(t, newDialect(), c.messages, c.stream...)
+			var asked []string
+			for _, i := range p.Interrupts {
+				asked = append(asked, i.ToolCallID())
+			}
+			if got := strings.Join(asked, " ") + ";" + strings.Join(calls.KeptIn(p).Clients, " "); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// What an answer becomes, and what that says when it comes back.
+func TestWhatIsSaid(t *testing.T) {
+	for _, c := range []struct{ tool, payload, want string }{ // want "": refused
+		{"rm", `true`, `{"ok":true}`},
+		{"rm", `{"approved": false}`, `{"ok":false}`},
+		{"rm", `{"ok":true,"note":{"a": 1}}`, `{"ok":true,"note":{"a":1}}`},
+		{"rm", ``, `{"ok":false,"cancelled":true}`},
+		{"rm", `{"ok":true,"ok":false}`, ``},
+		{"rm", `{"ok":true,"approved":true}`, ``},
+		{"rm", `{"ok":true,"note":1,"note":2}`, ``},
+		{"rm", `{"ok":true,"more":1}`, ``},
+		{"rm", `{"ok":1}`, ``},
+		{"rm", `{"note":1}`, ``},
+		{"rm", `"yes"`, ``},
+		{"ask", `5`, `5`},
+		{"ask", ``, ``},
+	} {
+		d := newDialect()
+		p := paused(t, d, user, joined(call("A", c.tool, "m1"))...)
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+user+`],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
+		out, _, err := dialecttest.Resume(d, p, in, &dialecttest.Log{})
+		m := gjson.GetBytes(out.Body, "messages.0")
+		if c.want == "" {
+			if dialecttest.Code(err) != agui.InvalidPayload {
+				t.Errorf("%s %s: %v, sent %s", c.tool, c.payload, err, out.Body)
+			}
+			continue
+		}
+		if err != nil || m.Get("content").Str != c.want {
+			t.Errorf("%s %s: %v, sent %s", c.tool, c.payload, err, out.Body)
+			continue
+		}
+		answers, _ := d.Answers(in, p)
+		back, ok := d.AnswerIn(agui.ParseMessage([]byte(m.Raw)), translate.Reply{}, p.Interrupts[0])
+		if !ok || back.Status != answers[0].Status || string(agui.Canonical(back.Payload)) != string(agui.Canonical(answers[0].Payload)) {
+			t.Errorf("%s %s reads back as %s %s", c.tool, c.payload, back.Status, back.Payload)
+		}
+		if _, ok := d.AnswerIn(agui.ParseMessage([]byte(m.Raw)), translate.Reply{Past: true}, p.Interrupts[0]); ok {
+			t.Errorf("%s %s: a message that the backend does not look for any more answers", c.tool, c.payload)
+		}
+	}
+}
+
+// A yes to one of two calls of one id would be the answer to both. A no may go.
+func TestCallsOfOneID(t *testing.T) {
+	for payload, want := range map[string]agui.Code{"true": agui.ApprovalAmbiguous, "false": "", "": ""} {
+		d := newDialect()
+		p := paused(t, d, user, joined(call("A", "rm", "m1"), call("A", "rm", "m2"))...)
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, payload))+`}`)
+		if out, _, err := dialecttest.Resume(d, p, in, &dialecttest.Log{}); dialecttest.Code(err) != want {
+			t.Errorf("%q: %v %s", payload, err, out.Body)
+		}
+	}
+}
+
+// What became of the answers, and what goes in a second exchange.
+func TestWhatBecameOfThem(t *testing.T) {
+	const ran = `{"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"A","content":"gone"}`
+	failed := func(code, text string) string {
+		return fmt.Sprintf(`{"type":"RUN_ERROR","code":%q,"message":%q}`, code, text)
+	}
+	for name, c := range map[string]struct {
+		payload string
+		stream  []string
+		fate    translate.Fate
+		next    bool
+	}{
+		"it ran":                   {"true", []string{ran, finished}, translate.Finished, true},
+		"it was denied":            {"false", []string{finished}, translate.Finished, true},
+		"nothing proves it":        {"true", []string{finished}, translate.InDoubt, false},
+		"it is not known":          {"true", []string{failed("LOST", "x")}, translate.Lost, false},
+		"behind a result":          {"true", []string{ran, failed("LOST", "x")}, translate.Finished, false},
+		"it did nothing":           {"true", []string{failed("", "not just now")}, translate.Untouched, false},
+		"another error":            {"true", []string{failed("", "not today")}, translate.Finished, false},
+		"it begins again and ends": {"true", append(call("A", "rm", "m1"), ran, finished), translate.Finished, true},
+		"the call is left":         {"false", append(call("A", "rm", "m1"), finished), translate.Finished, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDialect()
+			p := paused(t, d, user, joined(call("A", "rm", "m1"))...)
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+user+","+assistant("m1", "A", "rm")+`,{"id":"u2","role":"user","content":"more"}],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
+			log := dialecttest.NewLog(in.Messages[:2])
+			out, run, err := dialecttest.Resume(d, p, in, log, func(r *translate.Request) { r.New = in.Messages[2:] })
+			if err != nil || len(out.Left) != 1 || !out.TakesNew {
+				t.Fatalf("%+v %v", out, err)
+			}
+			played := dialecttest.Play(run, log, append([]string{started}, c.stream...)...)
+			if res := played.Result; res.Fate != c.fate || (res.Next != nil) != c.next || len(res.Asked.Interrupts) > 0 {
+				t.Errorf("%+v", res)
+			}
+			told := 0
+			for _, ev := range played.All() {
+				if ev.Type == agui.CallResult {
+					told++
+				}
+			}
+			if want := strings.Count(strings.Join(c.stream, ""), "TOOL_CALL_RESULT"); c.payload == "false" && told != want+1 || c.payload == "true" && told != want {
+				t.Errorf("%d results are told", told)
+			}
+		})
+	}
+}
+
+// A client is told a denial as the result of its call, once, unless it is shown the backend's form.
+func TestDenialIsTold(t *testing.T) {
+	for show, want := range map[translate.Show]int{translate.ShowOutcome: 1, translate.ShowNative: 0} {
+		d := newDialect()
+		p := paused(t, d, user, joined(call("A", "rm", "m1"))...)
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, "false"))+`}`)
+		log := &dialecttest.Log{}
+		_, run, err := dialecttest.Resume(d, p, in, log, func(r *translate.Request) { r.Show = show })
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		for _, ev := range dialecttest.Play(run, log, started, started, finished).All() {
+			if ev.Type == agui.CallResult && ev.Get("content").Str == `{"ok":false}` {
+				told++
+			}
+		}
+		if told != want {
+			t.Errorf("show %v: told %d times, want %d", show, told, want)
+		}
+	}
+}
+
+// Answers that do not cover the pause are nothing that a dialect can send.
+func TestAnswersThatDoNotCoverThePause(t *testing.T) {
+	d := newDialect()
+	p := paused(t, d, user, joined(call("A", "rm", "m1"), call("B", "rm", "m1"))...)
+	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[]}`)
+	for _, answers := range [][]agui.Answer{nil, {{ID: p.Interrupts[0].ID, Status: agui.Resolved, Payload: []byte("true")}}} {
+		if _, _, err := d.Begin(&translate.Request{Input: in, Pause: p, Answers: answers}); dialecttest.Code(err) != agui.StoreUnavailable {
+			t.Errorf("%v: %v", answers, err)
+		}
+	}
+}
+
+// Which tool messages are decisions, if the table says no more than which calls ask.
+func TestReplies(t *testing.T) {
+	const declares = `,"tools":[{"name":"show"}]`
+	yes := `{"ok":true}`
+	for name, c := range map[string]struct{ messages, more, spoken, want string }{
+		"on a call that asks":            {assistant("m1", "A", "rm") + "," + toolMessage("A", "done"), declares, "d", "A asked"},
+		"of another dialect":             {assistant("m1", "A", "rm") + "," + toolMessage("A", yes), declares, "e", ""},
+		"of a route that nobody knows":   {assistant("m1", "A", "rm") + "," + toolMessage("A", yes), declares, "", ""},
+		"a yes on another's call":        {assistant("m1", "A", "list") + "," + toolMessage("A", yes), declares, "d", "A asked"},
+		"a result of it":                 {assistant("m1", "A", "list") + "," + toolMessage("A", "done"), declares, "d", "A"},
+		"a yes on the client's own":      {assistant("m1", "A", "show") + "," + toolMessage("A", yes), declares, "d", "A if known"},
+		"a yes on a call that is absent": {toolMessage("A", yes), declares, "d", "A unless left if known"},
+		"and where no tool is declared":  {toolMessage("A", "done"), "", "d", "A asked"},
+		"further up":                     {assistant("m1", "A", "rm") + "," + toolMessage("A", yes) + "," + user, declares, "d", "A asked past"},
+		"in another spelling":            {assistant("m1", "A", "rm") + "," + strings.Replace(toolMessage("A", yes), "toolCallId", "tool_call_id", 1), declares, "d", "A asked unclear"},
+		"in parts":                       {assistant("m1", "A", "rm") + "," + strings.Replace(toolMessage("A", "x"), `"x"`, `[{"type":"text","text":"x"}]`, 1), declares, "d", "A asked unclear"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+c.messages+`]`+c.more+`}`)
+			var got []string
+			for one := range newDialect().Replies(in, c.spoken) {
+				line := one.Key
+				for _, word := range []struct {
+					is   bool
+					text string
+				}{{one.Asked, " asked"}, {one.AskedUnlessLeft, " unless left"}, {one.Past, " past"}, {one.Unclear, " unclear"}} {
+					if word.is {
+						line += word.text
+					}
+				}
+				if one.AskedIfKnown && !one.Asked {
+					line += " if known"
+				}
+				got = append(got, line)
+			}
+			if strings.Join(got, "; ") != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
