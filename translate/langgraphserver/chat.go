@@ -5,6 +5,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/aguiwriter"
 	"holdpoint/translate/internal/langgraphapi"
 	"holdpoint/translate/kit"
 )
@@ -65,7 +66,7 @@ var asJSON = map[string][]string{"Accept": {"application/json"}}
 // ensure asks for the thread, and creates it if the server does not know it.
 func (c *chat) ensure() translate.Out {
 	return translate.Out{Path: "/threads", Header: asJSON, Body: []byte(`{"thread_id":"` + c.thread +
-		`","if_exists":"do_nothing","metadata":{"agui_thread_id":` + quoted(agui.Cut(c.r.Input.ThreadID)) + `}}`)}
+		`","if_exists":"do_nothing","metadata":{"agui_thread_id":` + aguiwriter.Quoted(agui.Cut(c.r.Input.ThreadID)) + `}}`)}
 }
 
 // look asks for the thread's state.
@@ -108,7 +109,7 @@ func (c *chat) start(key string, what []byte) translate.Out {
 	o = kit.AppendText(o, "on_disconnect", gone)
 	o = kit.AppendText(o, "multitask_strategy", "reject")
 	if c.nonce != "" {
-		o = kit.AppendMember(o, `"metadata"`, `{"holdpoint_run":`+quoted(c.nonce)+`}`)
+		o = kit.AppendMember(o, `"metadata"`, `{"holdpoint_run":`+aguiwriter.Quoted(c.nonce)+`}`)
 	}
 	return translate.Out{Path: "/threads/" + c.thread + "/runs/stream", Body: append(o, '}'), Resumes: c.resumes}
 }
@@ -116,7 +117,7 @@ func (c *chat) start(key string, what []byte) translate.Out {
 // update writes into the thread's state. node is the one that the values are of.
 func (c *chat) update(values json.RawMessage, node string) translate.Out {
 	return translate.Out{Path: "/threads/" + c.thread + "/state", Header: asJSON, Resumes: true,
-		Body: []byte(`{"values":` + string(values) + `,"as_node":` + quoted(node) + `}`)}
+		Body: []byte(`{"values":` + string(values) + `,"as_node":` + aguiwriter.Quoted(node) + `}`)}
 }
 
 // begin returns the exchange of an ordinary run on a thread whose state is known. The error says

@@ -8,6 +8,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/aguiwriter"
 	"holdpoint/translate/kit"
 )
 
@@ -155,7 +156,7 @@ func (c *chat) message(m, meta gjson.Result, emit func(agui.Event)) {
 	}
 	r := m.Get("response_metadata")
 	if m.Get("chunk_position").Str == "last" || r.Get("finish_reason").Str != "" || r.Get("stop_reason").Str != "" || r.Get("stopReason").Str != "" {
-		c.out.closePart(s, emit)
+		s.Close(emit)
 	}
 }
 
@@ -199,14 +200,14 @@ func (c *chat) calls(s *said, m, meta gjson.Result, emit func(agui.Event)) {
 	for _, p := range chunks {
 		s.chunked = true
 		id, index := p.Get("id").Str, p.Get("index").Raw
-		if id != "" && id != s.call || s.call == "" && p.Get("name").Str != "" {
+		if id != "" && id != s.Call() || s.Call() == "" && p.Get("name").Str != "" {
 			c.predict(p.Get("name").Str, meta, emit)
 			c.out.begin(s, id, p.Get("name").Str, emit)
 			s.index = strings.Clone(index)
 		} else if index != s.index {
 			continue // of a call whose beginning did not come
 		}
-		c.out.args(s, p.Get("args").Str, emit)
+		s.Args(emit, aguiwriter.Quoted(p.Get("args").Str))
 	}
 	if len(chunks) > 0 || s.chunked {
 		return
@@ -214,8 +215,8 @@ func (c *chat) calls(s *said, m, meta gjson.Result, emit func(agui.Event)) {
 	for _, call := range m.Get("tool_calls").Array() {
 		c.predict(call.Get("name").Str, meta, emit)
 		c.out.begin(s, call.Get("id").Str, call.Get("name").Str, emit)
-		c.out.args(s, argsOf(call.Get("args")), emit)
-		c.out.closePart(s, emit)
+		s.Args(emit, aguiwriter.Quoted(argsOf(call.Get("args"))))
+		s.Close(emit)
 	}
 }
 
@@ -276,7 +277,7 @@ func (c *chat) byHand(name string, data gjson.Result, emit func(agui.Event)) {
 	case "manually_emit_tool_call":
 		if s := c.out.message(c.out.next(), ""); s != nil {
 			c.out.begin(s, data.Get("id").Str, data.Get("name").Str, emit)
-			c.out.args(s, argsOf(data.Get("args")), emit)
+			s.Args(emit, aguiwriter.Quoted(argsOf(data.Get("args"))))
 			c.out.end(s, emit)
 		}
 	case "manually_emit_state", "manually_emit_intermediate_state":

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/aguiwriter"
 	"holdpoint/translate/internal/langgraphapi"
 	"holdpoint/translate/kit"
 )
@@ -147,7 +148,7 @@ func thought(v gjson.Result) json.RawMessage {
 	}
 	summary := "[]"
 	if text := v.Get("content").Str; text != "" {
-		summary = `[{"type":"summary_text","text":` + quoted(text) + `}]`
+		summary = `[{"type":"summary_text","text":` + aguiwriter.Quoted(text) + `}]`
 	}
 	o = kit.AppendMember(o, `"summary"`, summary)
 	if secret := v.Get("encryptedValue").Str; secret != "" {
@@ -165,7 +166,7 @@ func blocksOf(content gjson.Result) []byte {
 			list = append(list, append(kit.AppendText([]byte(`{"type":"text"`), "text", p.Get("text").Str), '}'))
 		case "image", "audio", "video", "document", "binary":
 			if url := urlOf(p, kind == "binary"); url != "" {
-				list = append(list, json.RawMessage(`{"type":"image_url","image_url":{"url":`+quoted(url)+`}}`))
+				list = append(list, json.RawMessage(`{"type":"image_url","image_url":{"url":`+aguiwriter.Quoted(url)+`}}`))
 			}
 		}
 	}

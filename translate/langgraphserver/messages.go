@@ -8,7 +8,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"holdpoint/internal/agui"
 	"holdpoint/translate/kit"
 )
 
@@ -23,8 +22,6 @@ func oneLine(raw string) string {
 	}
 	return b.String()
 }
-
-func quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
 // fromLangChain returns the messages of a MESSAGES_SNAPSHOT for those of the server, by the rules
 // of the TypeScript adapter (utils.ts, langchainMessagesToAgui). prefix is for ids that are

@@ -1,6 +1,7 @@
 package langgraphserver
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -8,7 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
-	"holdpoint/translate/kit"
+	"holdpoint/translate/internal/aguiwriter"
 )
 
 // maxOpen bounds the messages, calls and steps that are open at once. More of them are left out:
@@ -32,14 +33,12 @@ type writer struct {
 
 // said is a message under way.
 type said struct {
-	id, node  string
-	open      agui.Type // TextStart, ReasoningStart or Unknown
-	told      bool      // text of it was told: it cannot begin again
-	reasoning string    // the id of the reasoning
-	index     string    // of the call under way
-	call      string    // its id, "" if none is open
-	chunked   bool      // its calls come in pieces
-	calls     int
+	aguiwriter.Lane
+	id, node string
+	told     bool   // text of it was told: it cannot begin again
+	index    string // of the call under way
+	chunked  bool   // its calls come in pieces
+	calls    int
 }
 
 func newWriter(r *translate.Request) *writer {
@@ -61,21 +60,6 @@ func (w *writer) next() string {
 	return w.prefix + "-" + strconv.Itoa(w.n)
 }
 
-// event is an event that is small enough to be marshalled.
-type event struct {
-	Type    agui.Type `json:"type"`
-	Message string    `json:"messageId,omitempty"`
-	Role    string    `json:"role,omitempty"`
-	Call    string    `json:"toolCallId,omitempty"`
-	Tool    string    `json:"toolCallName,omitempty"`
-	Parent  string    `json:"parentMessageId,omitempty"`
-	Delta   string    `json:"delta,omitempty"`
-	Content *string   `json:"content,omitempty"`
-	Step    string    `json:"stepName,omitempty"`
-}
-
-func (e event) make() agui.Event { return agui.NewEvent(agui.MustMarshal(e)) }
-
 // message returns the open message with the id, a new one if there is none. It is nil if the client
 // has the message already.
 func (w *writer) message(id, node string) *said {
@@ -92,35 +76,27 @@ func (w *writer) message(id, node string) *said {
 }
 
 func (w *writer) text(m *said, delta string, emit func(agui.Event)) {
-	if delta == "" {
-		return
+	switch {
+	case delta == "":
+	case m.told && m.Open() != agui.TextStart: // the same id again would begin a second message
+		m.Close(emit)
+	default:
+		m.told = true
+		m.Text(emit, func() string { return m.id }, aguiwriter.Quoted(delta))
 	}
-	if m.open != agui.TextStart {
-		w.closePart(m, emit)
-		if m.told { // the same id again would begin a second message
-			return
-		}
-		m.open, m.told = agui.TextStart, true
-		emit(event{Type: agui.TextStart, Message: m.id, Role: "assistant"}.make())
-	}
-	emit(event{Type: agui.TextContent, Message: m.id, Delta: delta}.make())
 }
 
 func (w *writer) think(m *said, id, delta string, emit func(agui.Event)) {
 	if delta == "" {
 		return
 	}
-	if m.open != agui.ReasoningStart {
-		w.closePart(m, emit)
+	m.Reasoning(emit, func() string {
 		if id == "" || w.known[id] {
 			id = w.next()
 		}
-		m.open, m.reasoning = agui.ReasoningStart, id
 		w.remember(id)
-		emit(event{Type: agui.ReasoningStart, Message: id}.make())
-		emit(event{Type: agui.ReasoningMsgStart, Message: id, Role: "reasoning"}.make())
-	}
-	emit(event{Type: agui.ReasoningContent, Message: m.reasoning, Delta: delta}.make())
+		return id
+	}, aguiwriter.Quoted(delta))
 }
 
 func (w *writer) remember(id string) {
@@ -131,40 +107,16 @@ func (w *writer) remember(id string) {
 
 // begin begins a call of a message.
 func (w *writer) begin(m *said, id, name string, emit func(agui.Event)) {
-	w.closePart(m, emit)
 	if id == "" {
 		id = w.next()
 	}
-	m.call = id
 	m.calls++
-	emit(event{Type: agui.CallStart, Call: id, Tool: name, Parent: m.id}.make())
-}
-
-func (w *writer) args(m *said, delta string, emit func(agui.Event)) {
-	if delta != "" && m.call != "" {
-		emit(event{Type: agui.CallArgs, Call: m.call, Delta: delta}.make())
-	}
-}
-
-// closePart ends what is open of a message.
-func (w *writer) closePart(m *said, emit func(agui.Event)) {
-	switch m.open {
-	case agui.TextStart:
-		emit(event{Type: agui.TextEnd, Message: m.id}.make())
-	case agui.ReasoningStart:
-		emit(event{Type: agui.ReasoningMsgEnd, Message: m.reasoning}.make())
-		emit(event{Type: agui.ReasoningEnd, Message: m.reasoning}.make())
-	}
-	m.open = agui.Unknown
-	if m.call != "" {
-		emit(event{Type: agui.CallEnd, Call: m.call}.make())
-		m.call, m.index = "", ""
-	}
+	m.Begin(emit, id, name, m.id)
 }
 
 // end ends a message for good.
 func (w *writer) end(m *said, emit func(agui.Event)) {
-	w.closePart(m, emit)
+	m.Close(emit)
 	delete(w.open, m.id)
 	w.remember(m.id)
 	w.order = slices.DeleteFunc(w.order, func(id string) bool { return id == m.id })
@@ -185,16 +137,16 @@ func (w *writer) result(id, call, content string, failed bool, emit func(agui.Ev
 		return
 	}
 	w.results[call] = true
-	w.endOf(func(m *said) bool { return m.call == call }, emit)
+	w.endOf(func(m *said) bool { return m.Call() == call }, emit)
 	if id == "" {
 		id = w.next()
 	}
 	w.remember(id)
-	ev := event{Type: agui.CallResult, Message: id, Role: "tool", Call: call, Content: &content}.make()
+	metadata := ""
 	if failed {
-		ev.JSON = agui.SetKey(ev.JSON, "metadata", []byte(`{"langgraph":{"status":"error"}}`))
+		metadata = `{"langgraph":{"status":"error"}}`
 	}
-	emit(ev)
+	aguiwriter.Result(emit, id, call, content, metadata)
 }
 
 // step begins a step, once for however many nodes of the name run at once.
@@ -204,7 +156,7 @@ func (w *writer) step(run, name string, emit func(agui.Event)) {
 	}
 	w.steps[run] = name
 	if !slices.Contains(w.active, name) {
-		emit(event{Type: agui.StepStarted, Step: name}.make())
+		aguiwriter.Send(emit, agui.StepStarted, "stepName", aguiwriter.Quoted(name))
 	}
 	w.active = append(w.active, name)
 }
@@ -218,7 +170,7 @@ func (w *writer) stepEnds(run string, emit func(agui.Event)) {
 	at := slices.Index(w.active, name)
 	w.active = slices.Delete(w.active, at, at+1)
 	if !slices.Contains(w.active, name) {
-		emit(event{Type: agui.StepFinished, Step: name}.make())
+		aguiwriter.Send(emit, agui.StepFinished, "stepName", aguiwriter.Quoted(name))
 	}
 }
 
@@ -228,7 +180,7 @@ func (w *writer) close(emit func(agui.Event)) {
 	for len(w.active) > 0 {
 		name := w.active[len(w.active)-1]
 		w.active = slices.DeleteFunc(w.active, func(n string) bool { return n == name })
-		emit(event{Type: agui.StepFinished, Step: name}.make())
+		aguiwriter.Send(emit, agui.StepFinished, "stepName", aguiwriter.Quoted(name))
 	}
 	clear(w.steps)
 }
@@ -239,7 +191,7 @@ func (w *writer) snapshot(state []byte, emit func(agui.Event)) {
 		return
 	}
 	w.state = append(w.state[:0], state...)
-	emit(agui.NewEvent(append(kit.AppendMember([]byte(`{"type":"STATE_SNAPSHOT"`), `"snapshot"`, string(state)), '}')))
+	aguiwriter.Send(emit, agui.StateSnapshot, "snapshot", string(state))
 }
 
 // custom tells something that AG-UI has no event for. A graph must not ask by one.
@@ -247,12 +199,7 @@ func (w *writer) custom(name string, value gjson.Result, emit func(agui.Event)) 
 	if name == agui.OnInterrupt {
 		return
 	}
-	raw := value.Raw
-	if raw == "" {
-		raw = "null"
-	}
-	o := kit.AppendText([]byte(`{"type":"CUSTOM"`), "name", name)
-	emit(agui.NewEvent(append(kit.AppendMember(o, `"value"`, oneLine(raw)), '}')))
+	aguiwriter.Custom(emit, name, oneLine(cmp.Or(value.Raw, "null")))
 }
 
 // failedWith returns a RUN_ERROR in the server's own words.

@@ -10,6 +10,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/aguiwriter"
 	"holdpoint/translate/kit"
 )
 
@@ -46,41 +47,31 @@ const maxCalls = 4096
 // frames may come between those of another. The lane holds what is open there, and what of the
 // current message has been shown.
 type lane struct {
+	aguiwriter.Lane
 	run  *run
 	emit func(agui.Event)
 
-	text, thought, open string // ids of what is open: a message, reasoning, a call
-	argued              bool   // the open call has arguments
-	parent              string // the message that a call belongs to
-	said, reasoned      bool   // the message at hand: its deltas were shown
-	calls               map[string]bool
+	parent         string // the message that a call belongs to
+	said, reasoned bool   // the message at hand: its deltas were shown
+	calls          map[string]bool
 }
 
-// send emits an event. members are keys and their JSON text.
-func (l *lane) send(t agui.Type, members ...string) {
-	o := kit.AppendMember([]byte{'{'}, `"type"`, `"`+string(t)+`"`)
-	for n := 0; n+1 < len(members); n += 2 {
-		o = kit.AppendMember(o, `"`+members[n]+`"`, members[n+1])
-	}
-	l.emit(agui.Event{Type: t, JSON: append(o, '}')})
+// newLane returns a lane. A call without arguments gets {}, because a model's provider takes
+// nothing else for JSON when the client sends the call back.
+func newLane(run *run, emit func(agui.Event)) *lane {
+	return &lane{Lane: aguiwriter.Lane{NoArgs: `"{}"`}, run: run, emit: emit}
 }
-
-func quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
 // say shows a piece of text. raw is a JSON string and stays as it came.
 func (l *lane) say(raw string) {
 	if raw == `""` {
 		return // fatal to clients before 0.0.55
 	}
-	l.closeThought()
-	l.closeCall()
-	if l.text == "" {
-		l.text = l.run.ids.next()
-		l.parent = l.text
-		l.send(agui.TextStart, "messageId", quoted(l.text), "role", `"assistant"`)
-	}
 	l.said, l.run.shown = true, true
-	l.send(agui.TextContent, "messageId", quoted(l.text), "delta", raw)
+	l.Text(l.emit, func() string {
+		l.parent = l.run.ids.next()
+		return l.parent
+	}, raw)
 }
 
 // think shows a piece of reasoning, if it is to be shown.
@@ -88,15 +79,8 @@ func (l *lane) think(raw string) {
 	if raw == `""` || !l.run.d.server.Reasoning {
 		return
 	}
-	l.closeText()
-	l.closeCall()
-	if l.thought == "" {
-		l.thought = l.run.ids.next()
-		l.send(agui.ReasoningStart, "messageId", quoted(l.thought))
-		l.send(agui.ReasoningMsgStart, "messageId", quoted(l.thought), "role", `"reasoning"`)
-	}
 	l.reasoned = true
-	l.send(agui.ReasoningContent, "messageId", quoted(l.thought), "delta", raw)
+	l.Reasoning(l.emit, l.run.ids.next, raw)
 }
 
 // maxCallID is the length of the longest id of a call. The id is kept while the call is open.
@@ -111,13 +95,10 @@ func (l *lane) call(id, name gjson.Result) {
 
 // begin shows the beginning of a call.
 func (l *lane) begin(id, name string) {
-	l.closeText()
-	l.closeThought()
-	l.closeCall()
+	l.close()
 	if l.parent == "" {
 		l.parent = l.run.ids.next()
 	}
-	l.open, l.argued = strings.Clone(id), false
 	if l.calls == nil {
 		l.calls = map[string]bool{}
 	}
@@ -126,65 +107,27 @@ func (l *lane) begin(id, name string) {
 	}
 	l.run.shown = true
 	delete(l.run.answered, keyOf(id))
-	l.send(agui.CallStart, "toolCallId", quoted(id), "toolCallName", quoted(name), "parentMessageId", quoted(l.parent))
+	l.Begin(l.emit, strings.Clone(id), name, l.parent)
 }
 
 // argue shows a piece of the open call's arguments.
-func (l *lane) argue(raw string) {
-	if l.open != "" && raw != `""` {
-		l.argued = true
-		l.send(agui.CallArgs, "toolCallId", quoted(l.open), "delta", raw)
-	}
-}
+func (l *lane) argue(raw string) { l.Args(l.emit, raw) }
 
 // argueWhole shows the arguments of a whole call.
 func (l *lane) argueWhole(use gjson.Result) {
 	if input := use.Get("input"); input.IsObject() {
-		l.argue(quoted(input.Raw))
+		l.argue(aguiwriter.Quoted(input.Raw))
 	}
 }
 
 // close ends what is open.
-func (l *lane) close() {
-	l.closeText()
-	l.closeThought()
-	l.closeCall()
-}
+func (l *lane) close() { l.Close(l.emit) }
 
 // endBlock ends what is open. A call without arguments stays open, because the whole message may
 // have them.
 func (l *lane) endBlock() {
-	l.closeText()
-	l.closeThought()
-	if l.argued {
-		l.closeCall()
-	}
-}
-
-func (l *lane) closeText() {
-	if l.text != "" {
-		l.send(agui.TextEnd, "messageId", quoted(l.text))
-		l.text = ""
-	}
-}
-
-func (l *lane) closeThought() {
-	if l.thought != "" {
-		l.send(agui.ReasoningMsgEnd, "messageId", quoted(l.thought))
-		l.send(agui.ReasoningEnd, "messageId", quoted(l.thought))
-		l.thought = ""
-	}
-}
-
-// closeCall ends a call. A call without arguments gets {}, because a model's provider takes nothing
-// else for JSON when the client sends the call back.
-func (l *lane) closeCall() {
-	if l.open != "" {
-		if !l.argued {
-			l.argue(`"{}"`)
-		}
-		l.send(agui.CallEnd, "toolCallId", quoted(l.open))
-		l.open = ""
+	if l.Call() == "" || l.Argued() {
+		l.close()
 	}
 }
 
@@ -200,9 +143,9 @@ func (l *lane) assistant(content gjson.Result) {
 	if l.run.refused != nil && l.run.isOld(content) {
 		return
 	}
-	if l.open != "" && !l.argued {
+	if l.Call() != "" && !l.Argued() {
 		content.ForEach(func(_, block gjson.Result) bool {
-			if use := block.Get("toolUse"); use.Get("toolUseId").String() == l.open {
+			if use := block.Get("toolUse"); use.Get("toolUseId").String() == l.Call() {
 				l.argueWhole(use)
 			}
 			return true
@@ -213,13 +156,13 @@ func (l *lane) assistant(content gjson.Result) {
 	content.ForEach(func(_, block gjson.Result) bool {
 		if text := block.Get("text"); text.Type == gjson.String && !said {
 			l.say(text.Raw)
-			l.closeText()
+			l.close()
 		}
 		use := block.Get("toolUse")
 		if id := use.Get("toolUseId"); use.IsObject() && !calls[keyOf(id.String())] {
 			l.call(id, use.Get("name"))
 			l.argueWhole(use)
-			l.closeCall()
+			l.close()
 		}
 		thought := block.Get("reasoningContent.reasoningText.text")
 		if !thought.Exists() {
@@ -227,7 +170,7 @@ func (l *lane) assistant(content gjson.Result) {
 		}
 		if thought.Type == gjson.String && !reasoned {
 			l.think(thought.Raw)
-			l.closeThought()
+			l.close()
 		}
 		return true
 	})
@@ -272,7 +215,7 @@ func (l *lane) result(result gjson.Result) {
 	}
 	l.run.answered[keyOf(id.String())] = true
 	l.close()
-	l.send(agui.CallResult, "messageId", quoted(l.run.ids.next()), "toolCallId", id.Raw, "content", quoted(resultText(result.Get("content"))), "role", `"tool"`)
+	l.emit(kit.ToolReply{ID: l.run.ids.next(), Call: id.String(), Content: resultText(result.Get("content"))}.Event())
 }
 
 // resultText returns what a client shows of a result: its texts and its JSON, each on lines of its

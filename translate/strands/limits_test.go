@@ -28,7 +28,7 @@ func TestTooManyQuestions(t *testing.T) {
 	if p := plain(t, d, stream, frames(more...)); p.types() != "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)" || len(p.Result.Asked.Interrupts) != 0 {
 		t.Errorf("%d questions, %s", len(p.Result.Asked.Interrupts), p.types())
 	}
-	big := quoted(strings.Repeat("x", maxQuestionBytes/2))
+	big := dialecttest.Quoted(strings.Repeat("x", maxQuestionBytes/2))
 	if p := plain(t, d, stream, frames(ask(1, big), ask(2, big), ends)); p.types() != "RUN_ERROR(STRANDS_INTERRUPT_UNREADABLE)" || len(p.Result.Asked.Interrupts) != 0 {
 		t.Errorf("large questions: %s", p.types())
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/aguiwriter"
 	"holdpoint/translate/internal/strandsapi"
 	"holdpoint/translate/kit"
 )
@@ -30,7 +31,7 @@ func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event)
 			calls[c.ID] = c.Name
 		}
 	}
-	l := &lane{run: run, emit: func(ev agui.Event) { before = append(before, ev) }}
+	l := newLane(run, func(ev agui.Event) { before = append(before, ev) })
 	for _, q := range run.questions.list {
 		if q.callID == "" || q.tool == "" || calls[q.callID] != "" {
 			continue
@@ -38,9 +39,9 @@ func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event)
 		calls[q.callID] = q.tool
 		l.begin(q.callID, q.tool)
 		if q.input != nil {
-			l.argue(quoted(string(q.input)))
+			l.argue(aguiwriter.Quoted(string(q.input)))
 		}
-		l.closeCall()
+		l.close()
 	}
 	return calls, before
 }

@@ -225,7 +225,7 @@ func (run *run) result(v gjson.Result, l *lane) {
 		run.stopped("end_turn")
 		if run.missed() && v.Str != "" {
 			l.say(v.Raw)
-			l.closeText()
+			l.close()
 		}
 	case v.Get("role").Type == gjson.String && v.Get("content").IsArray():
 		run.lastMessage(v, l)

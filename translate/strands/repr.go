@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/internal/aguiwriter"
 	"holdpoint/translate/strands/internal/pyliteral"
 )
 
@@ -76,7 +77,7 @@ func worthReading(s []byte) bool {
 func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	if l := run.lane(path, emit); !strings.HasPrefix(s, "{") {
 		if !run.readRepr(s, l) && run.d.server.Text {
-			l.say(quoted(s))
+			l.say(aguiwriter.Quoted(s))
 		}
 		return
 	}

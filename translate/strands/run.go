@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/aguiwriter"
 	"holdpoint/translate/kit"
 )
 
@@ -111,7 +112,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	switch run.framing {
 	case translate.Text:
-		run.lane("", emit).say(quoted(string(p.Data)))
+		run.lane("", emit).say(aguiwriter.Quoted(string(p.Data)))
 	case translate.Whole:
 		run.json(bytes.TrimSpace(p.Data), emit)
 	default:
@@ -134,7 +135,7 @@ func (run *run) frame(data []byte, emit func(agui.Event)) {
 			run.object(gjson.ParseBytes(data), "", 0, emit)
 		}
 	case run.d.server.Text && !bytes.Equal(data, []byte("[DONE]")):
-		run.lane("", emit).say(quoted(string(data)))
+		run.lane("", emit).say(aguiwriter.Quoted(string(data)))
 	}
 }
 
@@ -147,7 +148,7 @@ func (run *run) lane(path string, emit func(agui.Event)) *lane {
 			key = ""
 		}
 		if l = run.lanes[key]; l == nil {
-			l = &lane{run: run}
+			l = newLane(run, nil)
 			run.lanes[key] = l
 		}
 	}

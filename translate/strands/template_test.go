@@ -6,6 +6,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/dialecttest"
 )
 
 func TestBody(t *testing.T) {
@@ -127,7 +128,7 @@ func TestPrompt(t *testing.T) {
 			switch {
 			case refused && (err == nil || !strings.Contains(err.Error(), string(agui.MessagesNotTaken)+": "+want)):
 				t.Errorf("%v, want %s", err, want)
-			case !refused && (err != nil || string(out.Body) != `{"prompt":`+quoted(want)+`}` || out.Resumes || out.TakesNew || !out.ReadOn):
+			case !refused && (err != nil || string(out.Body) != `{"prompt":`+dialecttest.Quoted(want)+`}` || out.Resumes || out.TakesNew || !out.ReadOn):
 				t.Errorf("%s %v, want %s", out.Body, err, want)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/aguiwriter"
 )
 
 // A run translates one exchange.
@@ -96,7 +97,7 @@ func (run *run) show(f frame, emit func(agui.Event)) {
 		}
 	default: // progress, agent_switch
 		if data.IsObject() {
-			w.custom(f.kind, data, emit)
+			aguiwriter.Custom(emit, Name+"."+f.kind, string(agui.AppendCompact(nil, []byte(data.Raw))))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package superagent
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
+	"holdpoint/translate/internal/aguiwriter"
 )
 
 const (
@@ -27,9 +27,9 @@ type writer struct {
 	prefix string // of all ids
 	n      int
 
-	open  agui.Type // the START of what is open: TextStart, ReasoningStart or Unknown
-	id    string    // of it
-	fence bool      // a code block is open in the text
+	lane  aguiwriter.Lane
+	ids   func() string // is next, made once
+	fence bool          // a code block is open in the text
 
 	calls map[string]string // calls without a result: the server's id, ours
 	known map[string]bool   // ids that may not be used again
@@ -55,7 +55,7 @@ func newWriter(r *translate.Request) *writer {
 			w.known[c.ID] = true
 		}
 	}
-	w.prefix = hash(from...)
+	w.prefix, w.ids = hash(from...), w.next
 	return w
 }
 
@@ -64,48 +64,10 @@ func (w *writer) next() string {
 	return w.prefix + "-" + strconv.Itoa(w.n)
 }
 
-// event is an event that is small enough to be marshalled.
-type event struct {
-	Type    agui.Type       `json:"type"`
-	Message string          `json:"messageId,omitempty"`
-	Role    string          `json:"role,omitempty"`
-	Call    string          `json:"toolCallId,omitempty"`
-	Tool    string          `json:"toolCallName,omitempty"`
-	Delta   string          `json:"delta,omitempty"`
-	Content *string         `json:"content,omitempty"`
-	Name    string          `json:"name,omitempty"`
-	Value   json.RawMessage `json:"value,omitempty"`
-	Meta    json.RawMessage `json:"metadata,omitempty"`
-}
-
-func (e event) make() agui.Event { return agui.NewEvent(agui.MustMarshal(e)) }
-
-// begin opens a text or reasoning, unless that is open, and closes the other.
-func (w *writer) begin(what agui.Type, emit func(agui.Event)) {
-	if w.open == what {
-		return
-	}
-	w.close(emit)
-	w.open, w.id = what, w.next()
-	if what == agui.TextStart {
-		emit(event{Type: what, Message: w.id, Role: "assistant"}.make())
-		return
-	}
-	emit(event{Type: what, Message: w.id}.make())
-	emit(event{Type: agui.ReasoningMsgStart, Message: w.id, Role: "reasoning"}.make())
-}
-
 // close ends what is open.
 func (w *writer) close(emit func(agui.Event)) {
 	w.endFence(emit)
-	switch w.open {
-	case agui.TextStart:
-		emit(event{Type: agui.TextEnd, Message: w.id}.make())
-	case agui.ReasoningStart:
-		emit(event{Type: agui.ReasoningMsgEnd, Message: w.id}.make())
-		emit(event{Type: agui.ReasoningEnd, Message: w.id}.make())
-	}
-	w.open = agui.Unknown
+	w.lane.Close(emit)
 }
 
 // text writes a piece of what the assistant says.
@@ -118,8 +80,7 @@ func (w *writer) text(delta string, emit func(agui.Event)) {
 }
 
 func (w *writer) write(delta string, emit func(agui.Event)) {
-	w.begin(agui.TextStart, emit)
-	emit(event{Type: agui.TextContent, Message: w.id, Delta: delta}.make())
+	w.lane.Text(emit, w.ids, aguiwriter.Quoted(delta))
 	if len(w.said) < maxSaid {
 		w.said = append(w.said, squeezed(delta)...)
 	}
@@ -142,8 +103,8 @@ func (w *writer) reasoning(delta string, emit func(agui.Event)) {
 	if delta == "" {
 		return
 	}
-	w.begin(agui.ReasoningStart, emit)
-	emit(event{Type: agui.ReasoningContent, Message: w.id, Delta: delta}.make())
+	w.endFence(emit)
+	w.lane.Reasoning(emit, w.ids, aguiwriter.Quoted(delta))
 }
 
 // code writes a piece of a code block as text.
@@ -153,7 +114,7 @@ func (w *writer) code(language, delta string, emit func(agui.Event)) {
 	}
 	if !w.fence {
 		lead := "```" + strings.TrimSpace(language) + "\n"
-		if w.open == agui.TextStart {
+		if w.lane.Open() == agui.TextStart {
 			lead = "\n" + lead
 		}
 		w.write(lead, emit)
@@ -190,9 +151,9 @@ func (w *writer) call(id, name string, args gjson.Result, emit func(agui.Event))
 	if s := payloadText(args); s != "" {
 		given = s
 	}
-	emit(event{Type: agui.CallStart, Call: ours, Tool: name}.make())
-	emit(event{Type: agui.CallArgs, Call: ours, Delta: given}.make())
-	emit(event{Type: agui.CallEnd, Call: ours}.make())
+	w.lane.Begin(emit, ours, name, "")
+	w.lane.Args(emit, aguiwriter.Quoted(given))
+	w.lane.Close(emit)
 }
 
 // result writes a call's result. If nobody has seen the call, it writes that first.
@@ -201,18 +162,12 @@ func (w *writer) result(id, name string, result gjson.Result, failed bool, emit 
 		w.call(id, name, gjson.Result{}, emit)
 	}
 	w.close(emit)
-	content := payloadText(result)
-	ev := event{Type: agui.CallResult, Message: w.next(), Role: "tool", Call: w.calls[id], Content: &content}
+	metadata := ""
 	if failed {
-		ev.Meta = json.RawMessage(`{"` + Name + `":{"is_error":true}}`)
+		metadata = `{"` + Name + `":{"is_error":true}}`
 	}
+	aguiwriter.Result(emit, w.next(), w.calls[id], payloadText(result), metadata)
 	delete(w.calls, id)
-	emit(ev.make())
-}
-
-// custom writes something that AG-UI has no event for.
-func (w *writer) custom(name string, value gjson.Result, emit func(agui.Event)) {
-	emit(event{Type: agui.Custom, Name: Name + "." + name, Value: json.RawMessage(value.Raw)}.make())
 }
 
 // payloadText returns a text, or the JSON text of something else.

@@ -1,0 +1,124 @@
+// Package aguiwriter makes the AG-UI events of backends that do not speak AG-UI: texts, reasoning,
+// calls and results, each with its beginning and its end. Which ids they have, and what a backend
+// says twice, its dialect knows.
+package aguiwriter
+
+import "holdpoint/internal/agui"
+
+// Emit takes an event for the client.
+type Emit = func(agui.Event)
+
+// Quoted returns a text as JSON.
+func Quoted(s string) string { return string(agui.AppendString(nil, s)) }
+
+// Send emits an event. members are keys and their JSON text. A member without a text is left out.
+func Send(emit Emit, t agui.Type, members ...string) {
+	size := len(`{"type":""}`) + len(t)
+	for _, text := range members {
+		size += len(text) + len(`"",`)
+	}
+	o := append(make([]byte, 0, size), `{"type":"`...)
+	o = append(append(o, t...), '"')
+	for n := 0; n+1 < len(members); n += 2 {
+		if members[n+1] != "" {
+			o = append(append(append(o, `,"`...), members[n]...), `":`...)
+			o = append(o, members[n+1]...)
+		}
+	}
+	emit(agui.Event{Type: t, JSON: append(o, '}')})
+}
+
+// Result emits the result of a call. metadata is a JSON object, or "".
+func Result(emit Emit, id, call, content, metadata string) {
+	Send(emit, agui.CallResult, "messageId", Quoted(id), "role", `"tool"`, "toolCallId", Quoted(call), "content", Quoted(content), "metadata", metadata)
+}
+
+// Custom emits something that AG-UI has no event for. value is JSON on one line.
+func Custom(emit Emit, name, value string) {
+	Send(emit, agui.Custom, "name", Quoted(name), "value", value)
+}
+
+// A Lane is one speaker's part of a stream. A text, reasoning or a call is open in it, or nothing.
+type Lane struct {
+	// NoArgs is the JSON text of the arguments of a call that ends without any, and "" for none.
+	NoArgs string
+
+	open   agui.Type // the START of what is open, or Unknown
+	id     string    // of it
+	quoted string    // the id as JSON
+	argued bool      // the open call has arguments
+}
+
+// Open returns the START of what is open: TextStart, ReasoningStart, CallStart or Unknown.
+func (l *Lane) Open() agui.Type { return l.open }
+
+// Call returns the id of the call that is open, "" if none is.
+func (l *Lane) Call() string {
+	if l.open != agui.CallStart {
+		return ""
+	}
+	return l.id
+}
+
+// Argued reports whether the call that is open has arguments.
+func (l *Lane) Argued() bool { return l.argued }
+
+// begin closes what is open, and opens something else.
+func (l *Lane) begin(emit Emit, open agui.Type, id string) {
+	l.Close(emit)
+	l.open, l.id, l.quoted, l.argued = open, id, Quoted(id), false
+}
+
+// Text emits a piece of text. delta is a JSON string that is not empty: an empty one is fatal to
+// clients before 0.0.55. id is called if no text is open.
+func (l *Lane) Text(emit Emit, id func() string, delta string) {
+	if l.open != agui.TextStart {
+		l.begin(emit, agui.TextStart, id())
+		Send(emit, agui.TextStart, "messageId", l.quoted, "role", `"assistant"`)
+	}
+	Send(emit, agui.TextContent, "messageId", l.quoted, "delta", delta)
+}
+
+// Reasoning emits a piece of reasoning, as Text does of a text.
+func (l *Lane) Reasoning(emit Emit, id func() string, delta string) {
+	if l.open != agui.ReasoningStart {
+		l.begin(emit, agui.ReasoningStart, id())
+		Send(emit, agui.ReasoningStart, "messageId", l.quoted)
+		Send(emit, agui.ReasoningMsgStart, "messageId", l.quoted, "role", `"reasoning"`)
+	}
+	Send(emit, agui.ReasoningContent, "messageId", l.quoted, "delta", delta)
+}
+
+// Begin begins a call. parent is the message that it belongs to, or "".
+func (l *Lane) Begin(emit Emit, id, name, parent string) {
+	l.begin(emit, agui.CallStart, id)
+	if parent != "" {
+		parent = Quoted(parent)
+	}
+	Send(emit, agui.CallStart, "toolCallId", l.quoted, "toolCallName", Quoted(name), "parentMessageId", parent)
+}
+
+// Args emits a piece of the open call's arguments. delta is a JSON string.
+func (l *Lane) Args(emit Emit, delta string) {
+	if l.open == agui.CallStart && delta != `""` {
+		l.argued = true
+		Send(emit, agui.CallArgs, "toolCallId", l.quoted, "delta", delta)
+	}
+}
+
+// Close ends what is open.
+func (l *Lane) Close(emit Emit) {
+	switch l.open {
+	case agui.TextStart:
+		Send(emit, agui.TextEnd, "messageId", l.quoted)
+	case agui.ReasoningStart:
+		Send(emit, agui.ReasoningMsgEnd, "messageId", l.quoted)
+		Send(emit, agui.ReasoningEnd, "messageId", l.quoted)
+	case agui.CallStart:
+		if !l.argued && l.NoArgs != "" {
+			l.Args(emit, l.NoArgs)
+		}
+		Send(emit, agui.CallEnd, "toolCallId", l.quoted)
+	}
+	l.open, l.argued = agui.Unknown, false
+}
