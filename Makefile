@@ -188,7 +188,7 @@ release: export CYCLONEDX := $(CURDIR)/$(CYCLONEDX)
 release: $(CYCLONEDX) ## RELEASE=v0.1.0: binaries for six systems, checksums, bills of materials and notes, in dist/
 	deploy/release.sh $(RELEASE)
 
-update: ## write anew what tests compare with: golden files, the package comment, the table of variables, the README's example; look at the diff
+update: ## write anew what tests compare with: golden files, the tables of variables, the README's example; look at the diff
 	$(GO) test ./proxy -run 'TestGolden$$' -update
-	$(GO) test ./cmd/holdpoint -run 'PackageComment|ConfigurationTable|RouteVariables' -update
+	$(GO) test ./cmd/holdpoint -run 'ConfigurationTable|RouteVariables' -update
 	$(GO) test ./internal/test/repo -run ReadmeShowsTheExample -update

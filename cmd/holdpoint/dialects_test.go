@@ -111,7 +111,7 @@ func TestOneLineIsADialect(t *testing.T) {
 		var help bytes.Buffer
 		printTopic(&help, newSettings(list()), "agent")
 		printTopic(&help, newSettings(list()), optionsTopic)
-		for name, text := range map[string]string{"-h": help.String(), "table": markdownTable(known), "comment": commentList(known)} {
+		for name, text := range map[string]string{"-h": help.String(), "table": markdownTable(known)} {
 			text = strings.NewReplacer("//", "", "\n", "").Replace(text)
 			for _, want := range []string{"HOLDPOINT_MARTIAN_WORD", "moons in sight", "langgraph-server, martian, mastra, phrases"} {
 				if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {

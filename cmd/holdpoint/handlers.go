@@ -52,8 +52,8 @@ func (m *maker) of(a *Agent) (*proxy.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, runs := m.settings, &m.settings.runs
-	return proxy.New(proxy.Options{
+	s := m.settings
+	o := proxy.Options{
 		Agent:           a.Name,
 		Prefix:          a.path,
 		Upstream:        a.Upstream.URL,
@@ -70,32 +70,21 @@ func (m *maker) of(a *Agent) (*proxy.Handler, error) {
 
 		UpstreamKeepAlive: a.UpstreamKeepAlive,
 
-		Gate:            m.gate,
-		Store:           m.store,
-		StoreInMemory:   s.store.InMemory(),
-		StoreOutage:     runs.StoreOutage,
-		OnDisconnect:    runs.OnDisconnect,
-		InterruptTTL:    runs.InterruptTTL,
-		MaxRequestBytes: int64(runs.MaxRequestBytes),
-		BodyBytes:       int64(runs.BodyBytes),
-		AddressShare:    runs.AddressShare.Share(),
-		MaxFrameBytes:   int(runs.MaxFrameBytes),
-		TranscriptBytes: int(runs.TranscriptBytes),
-		IdleTimeout:     runs.StreamIdleTimeout,
-		ResumeIdleGrace: runs.ResumeIdleGrace,
-		Heartbeat:       runs.Heartbeat,
-		Events:          m.events.sink(),
-		Notices:         m.events.notices(),
-		Posted:          m.posted,
-		RunEnded:        m.events.metrics.RunEnded,
-		EventsRequired:  s.audit.Required,
-		ShowPrincipal:   s.who.Show,
-		WriteTimeout:    runs.WriteTimeout,
-		Underscores:     runs.HeaderUnderscores,
-		Elsewhere:       m.elsewhere(a),
-		Tracer:          m.tracer(),
-		Logger:          m.logger,
-	})
+		Gate:           m.gate,
+		Store:          m.store,
+		StoreInMemory:  s.store.InMemory(),
+		Events:         m.events.sink(),
+		Notices:        m.events.notices(),
+		Posted:         m.posted,
+		RunEnded:       m.events.metrics.RunEnded,
+		EventsRequired: s.audit.Required,
+		ShowPrincipal:  s.who.Show,
+		Elsewhere:      m.elsewhere(a),
+		Tracer:         m.tracer(),
+		Logger:         m.logger,
+	}
+	s.runs.Fill(&o)
+	return proxy.New(o)
 }
 
 // A served agent is one with its handler.

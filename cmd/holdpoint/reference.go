@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// The reference of the environment in its three forms. They say the same, because all are made from
-// the tags of the parts; tests compare the package comment and docs/configuration.md with them.
+// The reference of the environment in its two forms. They say the same, because all are made from
+// the tags of the parts; a test compares docs/configuration.md with them.
 
 // fallbackText is the default as the reference shows it.
 func fallbackText(v variables.Variable) string {
@@ -41,15 +41,6 @@ func markdownTable(list []variables.Variable) string {
 			fallback = "`" + fallback + "`"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, fallback, strings.ReplaceAll(text(v), "|", `\|`))
-	}
-	return b.String()
-}
-
-// commentList is the section "Environment" of the package comment: a list item for each variable.
-func commentList(list []variables.Variable) string {
-	var b strings.Builder
-	for _, v := range list {
-		b.WriteString(wrap(fmt.Sprintf("%s (%s): %s", v.Name, fallbackText(v), text(v)), "//   - ", "//     ", 100))
 	}
 	return b.String()
 }

@@ -15,6 +15,7 @@ import (
 	"holdpoint/internal/observe/webhook"
 	"holdpoint/internal/principal"
 	"holdpoint/internal/variables"
+	"holdpoint/proxy"
 	"holdpoint/store/stores"
 	"holdpoint/translate/dialects"
 )
@@ -22,8 +23,8 @@ import (
 // settings are what the environment says of each part of the program. A part's variables, and what
 // is wrong with them alone, are beside its code. What follows from two of them is in checks.go.
 //
-// They are also the reference: `holdpoint -h`, the package comment and the table in
-// docs/configuration.md are made from their tags.
+// They are also the reference: `holdpoint -h` and the table in docs/configuration.md are made from
+// their tags.
 type settings struct {
 	agent    Agent // of HOLDPOINT_UPSTREAM
 	routes   []*route
@@ -31,7 +32,7 @@ type settings struct {
 	front    front.Settings
 	admin    admin.Settings
 	store    stores.Settings
-	runs     runSettings
+	runs     proxy.Settings
 	shutdown shutdownSettings
 	who      principal.Settings
 	desk     desk.Settings
