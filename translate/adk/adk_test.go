@@ -442,6 +442,7 @@ func TestReplies(t *testing.T) {
 		"twice":                             {strings.Replace(tool("B", "yes"), `"content"`, `"content":"no","content"`, 1), "", Name, "B asked unclear"},
 		"a named tool on an unknown route":  {calls("J", "ask_human") + tool("J", "blue"), "", "", ""},
 		"a named tool":                      {calls("J", "ask_human") + tool("J", "blue"), "", Name, "J asked"},
+		"beside a call that asks, unknown":  {calls("B", requestConfirmation) + calls("F", "show") + tool("F", "shown"), "", "", ""},
 		"confirm_changes":                   {calls("P", confirmChanges) + tool("P", `{"accepted":true}`), "", Name, "P asked"},
 		"the client's own of the same name": {calls("P", confirmChanges) + tool("P", `{}`), `,"tools":[{"name":"confirm_changes"}]`, Name, "P"},
 	} {
@@ -469,6 +470,30 @@ func TestReplies(t *testing.T) {
 			}
 			if strings.Join(got, "; ") != c.want {
 				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// What the client was told as the answer may stay, because ADK knows it by its id. A call of a tool
+// that the request declares late is still the question that the record knows.
+func TestWhatStaysOfAHistory(t *testing.T) {
+	for name, c := range map[string]struct {
+		tool, more    string
+		kept, ifKnown bool
+	}{
+		"a confirmation":      {requestConfirmation, "", false, false},
+		"a predicted state":   {confirmChanges, "", true, false},
+		"a long-running tool": {"ask_human", "", true, false},
+		"a declared tool":     {"ask_human", `,"tools":[{"name":"ask_human"}]`, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[{"id":"a1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"`+c.tool+`","arguments":"{}"}}]},`+
+				`{"id":"t1","role":"tool","toolCallId":"A","content":"x"}]`+c.more+`}`)
+			for one := range newDialect(t, "ask_*").Replies(in, Name) {
+				if one.Dialect == Name && (one.Kept != c.kept || one.AskedIfKnown != c.ifKnown) {
+					t.Errorf("%+v", one)
+				}
 			}
 		})
 	}

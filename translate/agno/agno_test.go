@@ -352,6 +352,7 @@ func TestReplies(t *testing.T) {
 		"a yes in a history":              {calls("A", "delete_file") + tool("A", quoted(`{"accepted":true}`)) + "," + user, declares, "A asked"},
 		"a result in a history":           {calls("A", "list") + tool("A", quoted(`[{"values":1}]`)) + "," + user, declares, "A"},
 		"the client's own result":         {calls("S", "show") + tool("S", quoted(`{"accepted":false}`)), declares, "S"},
+		"with an error beside it":         {calls("A", "delete_file") + strings.Replace(tool("A", quoted(`{"accepted":true}`)), `"content"`, `"error":"x","content"`, 1), declares, "A asked unclear"},
 		"and of a call of two names":      {calls("S", "show") + calls("S", "list") + tool("S", quoted(`{"accepted":false}`)), declares, "S asked"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -377,6 +378,27 @@ func TestReplies(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// agno looks for answers in the last messages only. Further up they stay as they are.
+func TestWhereAnswersStand(t *testing.T) {
+	const answered = `{"id":"a1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{}"}}]},` +
+		`{"id":"t1","role":"tool","toolCallId":"A","content":"{\"accepted\":true}"}`
+	for messages, last := range map[string]bool{answered: true, answered + "," + user: false} {
+		in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","tools":[{"name":"show"}],"messages":[`+messages+`]}`)
+		found := false
+		for one := range newDialect(t).Replies(in, Name) {
+			if one.Dialect != Name {
+				continue
+			}
+			if found = true; one.Past == last || one.Kept == last || one.AskedIfKnown != last {
+				t.Errorf("last %v: %+v", last, one)
+			}
+		}
+		if !found {
+			t.Errorf("last %v: no reply", last)
+		}
 	}
 }
 
