@@ -37,7 +37,7 @@ func TestAGuardSaysWhatElsePasses(t *testing.T) {
 		{line: "OPTIONS /other", header: "Access-Control-Request-Method: POST", body: "x", status: 405},
 		{line: "DELETE /run", status: 200},
 		{line: "PUT /run", status: 405, allow: "POST"},
-		{line: "GET /run", status: 405, allow: "DELETE"},
+		{line: "GET /run", status: 405, allow: "POST, DELETE"},
 		{line: "POST /run", body: "{}", status: 400},
 		{line: "POST /", body: run, status: 200},
 		{line: "POST /?stops", body: run, status: 400},

@@ -203,7 +203,8 @@ type Restored struct {
 // A yes is for the call that a person was shown. A backend that keeps nothing takes that call out
 // of the messages of the request, so whoever writes those would decide what runs. A yes is refused
 // if the record does not know the call in full, if the messages hold it more often than they did,
-// or if parsers read it in more than one way. A clear no is never refused.
+// or if parsers find more than one call in a copy. A copy whose function has a name or arguments
+// twice, or others, gets the record's. A clear no is never refused.
 func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Restored, *agui.RunError) {
 	calls := map[string]agui.AskedCall{} // by their ids
 	approved := map[string]string{}      // the interrupt that a yes is for

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,12 +12,14 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/test/hostile"
 	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/words"
 	"holdpoint/store"
 )
 
 // TestHistoryWithManyResults: putting calls in front of their results is linear in the results.
+// What else the machine does is not measured.
 func TestHistoryWithManyResults(t *testing.T) {
 	took := func(results int) time.Duration {
 		var messages, calls strings.Builder
@@ -38,13 +41,16 @@ func TestHistoryWithManyResults(t *testing.T) {
 			Messages: json.RawMessage(`[` + userOne + `,{"id":"a","role":"assistant","toolCalls":[` + calls.String()[1:] + `]}]`),
 			Seen:     []agui.SeenMessage{agui.See(in.Messages[0])},
 		}}
-		begun := time.Now()
-		list := history.Mend(v).Messages
-		spent := time.Since(begun)
-		if len(list) != len(in.Messages)+1 {
-			t.Fatalf("%d messages became %d", len(in.Messages), len(list))
+		least := time.Duration(math.MaxInt64)
+		for range 3 {
+			begun := hostile.ProcessorTime(t)
+			list := history.Mend(v).Messages
+			least = min(least, hostile.ProcessorTime(t)-begun)
+			if len(list) != len(in.Messages)+1 {
+				t.Fatalf("%d messages became %d", len(in.Messages), len(list))
+			}
 		}
-		return spent
+		return least
 	}
 	few, many := took(2_000), took(16_000)
 	if ratio := float64(many) / float64(max(few, 5*time.Millisecond)); many > 200*time.Millisecond && ratio > 24 {

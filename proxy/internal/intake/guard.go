@@ -8,15 +8,18 @@ import (
 	"holdpoint/translate"
 )
 
-// guarded refuses a request that is not a run if the dialect's Guard does not let it pass.
-func (t *Intake) guarded(req *http.Request) *Refusal {
+// guarded refuses a request that is not a run if the dialect's Guard does not let it pass. The
+// answer names the methods that pass there. takesRuns reports that the path is a place of the
+// agent's, where a run is a POST. A path at which nothing passes has an empty Allow, which says
+// just that (RFC 9110, 10.2.1).
+func (t *Intake) guarded(req *http.Request, takesRuns bool) *Refusal {
 	why := t.unguarded(req, false)
 	if why == "" {
 		return nil
 	}
 	refused := TurnAway(req, slog.LevelInfo, http.StatusMethodNotAllowed, why)
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if t.guard.Refusal(lineOf(req, method)) == "" {
+		if takesRuns && method == http.MethodPost || t.guard.Refusal(lineOf(req, method)) == "" {
 			refused.Allow = append(refused.Allow, method)
 		}
 	}

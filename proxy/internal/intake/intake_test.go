@@ -165,6 +165,7 @@ func TestRead(t *testing.T) {
 		"what a Guard lets pass":               {dialect: guardedDialect{}, method: "GET", target: "/open"},
 		"what a Guard does not let pass":       {dialect: guardedDialect{}, method: "GET", target: "/other", want: 405, reason: "not on the list"},
 		"another method than a Guard's":        {dialect: guardedDialect{}, method: "PUT", target: "/open", want: 405, reason: "not on the list", allow: "GET"},
+		"a reader at a guarded agent":          {dialect: guardedDialect{}, method: "GET", target: "/run", want: 405, reason: "not on the list", allow: "POST"},
 		"a run that a Guard lets pass":         {dialect: guardedDialect{}, target: "/run", body: aRun, want: isRun},
 		"a run that a Guard does not let pass": {dialect: guardedDialect{}, target: "/run?stops", body: aRun, want: 400, reason: "not on the list"},
 		"a header that names another method": {
