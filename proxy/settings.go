@@ -2,9 +2,11 @@ package proxy
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"holdpoint/internal/variables"
+	"holdpoint/translate/yesno"
 )
 
 // Settings are the variables of runs that are the same for all agents.
@@ -22,6 +24,35 @@ type Settings struct {
 	WriteTimeout      time.Duration     `env:"WRITE_TIMEOUT" envDefault:"1m" doc:"how long a client may read nothing while something is being written to it, at least 1s. It is cut then"`
 	HeaderUnderscores Underscores       `env:"HEADER_UNDERSCORES" envDefault:"refuse" values:"refuse|drop|pass" doc:"what becomes of a request with a header whose name has an underscore, which some backends take for another header (docs/limits.md#requests-that-are-refused). drop takes out the header only"`
 	OnDisconnect      OnDisconnect      `env:"ON_DISCONNECT" envDefault:"cancel" values:"cancel|finish" doc:"what becomes of a run whose client leaves: its request to the backend is cancelled, or read on for an hour at most, so that a question is kept that it comes to. Until then its thread takes no other run. A run that carries answers is always read on"`
+}
+
+// AgentSettings are the variables of runs that each agent has for itself.
+type AgentSettings struct {
+	UpstreamHTTP2     bool          `env:"UPSTREAM_HTTP2" envDefault:"false" doc:"speak HTTP/2 to the backend: if it offers that where there is TLS, else from the first byte"`
+	UpstreamKeepAlive time.Duration `env:"UPSTREAM_KEEP_ALIVE" envDefault:"900ms" doc:"how long a connection to the backend may wait for its next run. Keep it below the backend's own limit, or runs fail now and then: gunicorn closes an idle connection after 2s, uvicorn and Node after 5s. A longer time saves connecting anew to a backend that is far away"`
+	PreserveHost      bool          `env:"PRESERVE_HOST" envDefault:"false" doc:"send the client's Host header to the backend instead of the upstream's"`
+	Name              string        `env:"NAME" short:"name of the agent, where several share a store" doc:"the agent's name. Agents that share a store need one each, or threads of one id at one path would be one thread"`
+	Client            Client        `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
+	Answers           yesno.Rules   `env:"ANSWERS" doc:"what a yes and a no are to an agent that takes any value for an answer, such as interrupt() of LangGraph: names of what it asks about, the yes and the no as JSON, for each. Globs, name;name. $arguments in the yes is what the call is to run with, $reason in the no why (docs/answers.md)"`
+	Sessions          bool          `env:"SESSIONS" envDefault:"false" doc:"true: the backend keeps the conversation of each thread, and its clients send new messages only. An answer goes to it without the conversation (docs/contract.md#a-backend-that-keeps-the-conversation)"`
+}
+
+// Check returns what is wrong with the settings.
+func (a *AgentSettings) Check() (errs []error) {
+	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	if len(a.Name) > 100 || strings.ContainsFunc(a.Name, isControl) {
+		errs = append(errs, variables.Atf("NAME", "want at most 100 bytes without control characters"))
+	}
+	if a.UpstreamKeepAlive == 0 {
+		errs = append(errs, variables.Atf("UPSTREAM_KEEP_ALIVE", "want more than 0, such as 900ms"))
+	}
+	return errs
+}
+
+// Fill sets the options that the settings say.
+func (a *AgentSettings) Fill(o *Options) {
+	o.Agent, o.Client, o.Answers, o.Sessions = a.Name, a.Client, a.Answers, a.Sessions
+	o.PreserveHost, o.UpstreamHTTP2, o.UpstreamKeepAlive = a.PreserveHost, a.UpstreamHTTP2, a.UpstreamKeepAlive
 }
 
 // Check returns what is wrong with the settings.

@@ -9,34 +9,26 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"holdpoint/internal/edge/certificates"
 	"holdpoint/internal/edge/headers"
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
 	"holdpoint/translate/dialects"
-	"holdpoint/translate/yesno"
 )
 
 // An Agent is what is configured for one agent: for that of HOLDPOINT_UPSTREAM, and for that of
 // each route. It is exported so that it can be embedded (package variables).
 type Agent struct {
-	Upstream            address       `env:"UPSTREAM" short:"address of the backend, such as http://localhost:8000/agent" doc:"address of the backend, http or https. The path of a request is appended to its path"`
-	UpstreamHeadersFile string        `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read at start and on HUP"`
-	UpstreamCAFile      string        `env:"UPSTREAM_CA_FILE" doc:"file with the authorities that the backend's certificate must come from (PEM), in place of the system's. It is read again when it changes"`
-	UpstreamCertFile    string        `env:"UPSTREAM_CERT_FILE" doc:"file with the certificate that Holdpoint shows the backend (PEM)"`
-	UpstreamKeyFile     string        `env:"UPSTREAM_KEY_FILE" doc:"file with its private key (PEM)"`
-	UpstreamServerName  string        `env:"UPSTREAM_SERVER_NAME" doc:"name that the backend's certificate must have, in place of the host of HOLDPOINT_UPSTREAM"`
-	UpstreamHTTP2       bool          `env:"UPSTREAM_HTTP2" envDefault:"false" doc:"speak HTTP/2 to the backend: if it offers that where there is TLS, else from the first byte"`
-	UpstreamKeepAlive   time.Duration `env:"UPSTREAM_KEEP_ALIVE" envDefault:"900ms" doc:"how long a connection to the backend may wait for its next run. Keep it below the backend's own limit, or runs fail now and then: gunicorn closes an idle connection after 2s, uvicorn and Node after 5s. A longer time saves connecting anew to a backend that is far away"`
-	PreserveHost        bool          `env:"PRESERVE_HOST" envDefault:"false" doc:"send the client's Host header to the backend instead of the upstream's"`
-	Name                string        `env:"NAME" short:"name of the agent, where several share a store" doc:"the agent's name. Agents that share a store need one each, or threads of one id at one path would be one thread"`
-	Dialect             string        `env:"DIALECT" envDefault:"auto" short:"how the backend pauses" doc:"how the backend pauses. auto finds it in the stream"`
-	Client              proxy.Client  `env:"CLIENT" envDefault:"auto" values:"auto|outcome|both|native" doc:"how a client is told of a pause: by the outcome, by a CUSTOM on_interrupt beside the outcome (both), or in the backend's own form (native). auto decides by the request"`
-	Answers             yesno.Rules   `env:"ANSWERS" doc:"what a yes and a no are to an agent that takes any value for an answer, such as interrupt() of LangGraph: names of what it asks about, the yes and the no as JSON, for each. Globs, name;name. $arguments in the yes is what the call is to run with, $reason in the no why (docs/answers.md)"`
-	Sessions            bool          `env:"SESSIONS" envDefault:"false" doc:"true: the backend keeps the conversation of each thread, and its clients send new messages only. An answer goes to it without the conversation (docs/contract.md#a-backend-that-keeps-the-conversation)"`
-	CORSOrigins         origins       `env:"CORS_ORIGINS" short:"origins of pages that may read answers, if the backend does not say" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
+	Upstream            address `env:"UPSTREAM" short:"address of the backend, such as http://localhost:8000/agent" doc:"address of the backend, http or https. The path of a request is appended to its path"`
+	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read at start and on HUP"`
+	UpstreamCAFile      string  `env:"UPSTREAM_CA_FILE" doc:"file with the authorities that the backend's certificate must come from (PEM), in place of the system's. It is read again when it changes"`
+	UpstreamCertFile    string  `env:"UPSTREAM_CERT_FILE" doc:"file with the certificate that Holdpoint shows the backend (PEM)"`
+	UpstreamKeyFile     string  `env:"UPSTREAM_KEY_FILE" doc:"file with its private key (PEM)"`
+	UpstreamServerName  string  `env:"UPSTREAM_SERVER_NAME" doc:"name that the backend's certificate must have, in place of the host of HOLDPOINT_UPSTREAM"`
+	proxy.AgentSettings
+	Dialect     string  `env:"DIALECT" envDefault:"auto" short:"how the backend pauses" doc:"how the backend pauses. auto finds it in the stream"`
+	CORSOrigins origins `env:"CORS_ORIGINS" short:"origins of pages that may read answers, if the backend does not say" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
 
 	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read at start and on HUP"`
 
@@ -63,12 +55,7 @@ func (a *Agent) Check() []error {
 	if !slices.Contains(a.dialects.Names(), a.Dialect) {
 		wrong("DIALECT", "want one of %s", strings.Join(a.dialects.Names(), ", "))
 	}
-	if len(a.Name) > 100 || strings.ContainsFunc(a.Name, headers.IsControl) {
-		wrong("NAME", "want at most 100 bytes without control characters")
-	}
-	if a.UpstreamKeepAlive == 0 {
-		wrong("UPSTREAM_KEEP_ALIVE", "want more than 0, such as 900ms")
-	}
+	errs = append(errs, variables.Group{Prefix: a.prefix, Options: &a.AgentSettings}.Check()...)
 	errs = append(errs, a.dialects.Check(a.Dialect)...)
 	errs = append(errs, a.checkTLS()...)
 	if a.UpstreamHeadersFile != "" {

@@ -54,21 +54,13 @@ func (m *maker) of(a *Agent) (*proxy.Handler, error) {
 	}
 	s := m.settings
 	o := proxy.Options{
-		Agent:           a.Name,
 		Prefix:          a.path,
 		Upstream:        a.Upstream.URL,
 		Dialect:         dialect,
 		Recognizer:      recognizer,
-		Client:          a.Client,
-		Answers:         a.Answers,
-		Sessions:        a.Sessions,
 		UpstreamHeaders: a.headers,
-		PreserveHost:    a.PreserveHost,
 		AllowOrigins:    a.CORSOrigins,
 		UpstreamTLS:     a.clientTLS(),
-		UpstreamHTTP2:   a.UpstreamHTTP2,
-
-		UpstreamKeepAlive: a.UpstreamKeepAlive,
 
 		Gate:           m.gate,
 		Store:          m.store,
@@ -83,6 +75,7 @@ func (m *maker) of(a *Agent) (*proxy.Handler, error) {
 		Tracer:         m.tracer(),
 		Logger:         m.logger,
 	}
+	a.Fill(&o)
 	s.runs.Fill(&o)
 	return proxy.New(o)
 }
@@ -167,7 +160,7 @@ func (m *maker) judges() func(agent, dialect string) api.Agent {
 		if !slices.Contains(first.dialects.Names(), dialect) {
 			return nil // of a newer version
 		}
-		a := &Agent{others: true, Name: agent, Dialect: dialect, dialects: first.dialects, Client: proxy.ClientAuto, deskHeaders: first.deskHeaders}
+		a := &Agent{others: true, AgentSettings: proxy.AgentSettings{Name: agent, Client: proxy.ClientAuto}, Dialect: dialect, dialects: first.dialects, deskHeaders: first.deskHeaders}
 		a.Upstream.URL = &url.URL{Scheme: "http", Host: "no.agent.invalid"}
 		h, err := m.of(a)
 		if err != nil {
