@@ -126,7 +126,7 @@ func (r *route) checkRoute() []error {
 		}
 		r.path = r.Path
 	}
-	return append(errs, r.Agent.Check()...)
+	return append(errs, r.Check()...)
 }
 
 // checkRoutes judges the routes beside each other and the first agent.

@@ -26,7 +26,10 @@ type Entry struct {
 	//	means:"no or null"  the same, of backends to which null is a no
 	//	means:"answers"     all of these; its method Denials() has those of the third kind
 	//
-	// It may have two methods:
+	// A field with the tag shared, and without env, gets what several dialects read: see Shared. Its
+	// tag means is judged as the others are.
+	//
+	// Options may have two methods:
 	//
 	//	Check() []error  what is wrong with what was read; kit.WrongOption makes one
 	//	Needs() string   the name, without the prefix, of a variable that must be set and is not

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+// A noting part writes down what is done with it. One that only stops has no Start.
+type noting struct {
+	name string
+	to   *[]string
+}
+
+func (n noting) Stop() { *n.to = append(*n.to, "stop "+n.name) }
+
+type starting struct{ noting }
+
+func (s starting) Start() { *s.to = append(*s.to, "start "+s.name) }
+
+// TestPartsAreStoppedInReverse: each part is started once, if it has a Start, and stopped before
+// those that were started before it.
+func TestPartsAreStoppedInReverse(t *testing.T) {
+	var did []string
+	p := &program{}
+	p.start(starting{noting{"audit", &did}})
+	p.start(noting{"store", &did})
+	p.start(starting{noting{"desk", &did}})
+	p.stop()
+	if want := []string{"start audit", "start desk", "stop desk", "stop store", "stop audit"}; !slices.Equal(did, want) {
+		t.Errorf("%q, want %q", did, want)
+	}
+}
