@@ -19,7 +19,7 @@ import (
 type comparison struct {
 	translate.Run // of the named dialect
 	named         string
-	recognizer    translate.Recognizer
+	recognizer    translate.Finder
 	other         translate.Run // the recognizer's, nil when it has failed
 
 	found finding // at the end

@@ -13,15 +13,15 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A countedRecognizer counts the runs that a Recognizer sees.
+// A countedRecognizer counts the runs that a Finder sees.
 type countedRecognizer struct {
-	translate.Recognizer
+	translate.Finder
 	runs atomic.Int32
 }
 
 func (c *countedRecognizer) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	c.runs.Add(1)
-	return c.Recognizer.Begin(r)
+	return c.Finder.Begin(r)
 }
 
 // TestHintOfAnotherDialect: the log says once that a stream is in another dialect than the named
@@ -64,7 +64,7 @@ func TestHintOfAnotherDialect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			recognizer := &countedRecognizer{Recognizer: found}
+			recognizer := &countedRecognizer{Finder: found}
 			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				_, _ = io.WriteString(w, streamOf(c.stream...))

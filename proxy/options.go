@@ -50,7 +50,7 @@ type Options struct {
 
 	// Recognizer finds the dialect of a stream, where Dialect is a named one: the log says if it finds
 	// another. nil: nothing is compared.
-	Recognizer translate.Recognizer
+	Recognizer translate.Finder
 
 	Agent  string          // the agent's name, which tells agents apart that share a store
 	Prefix string          // of the paths by which clients reach the agent, if a Router takes it off; see CheckPrefix

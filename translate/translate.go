@@ -228,6 +228,8 @@ type Finder interface {
 	// Speaks returns the dialect that a backend speaks, "" if nobody knows. found is what was found
 	// of it, "" for nothing.
 	Speaks(found string) string
+	// General reports whether the dialect is one for any backend.
+	General(dialect string) bool
 }
 
 // FinderOf returns the dialect as a Finder. A Dialect that is none finds nothing: each backend
@@ -245,12 +247,7 @@ func (named) Finds(string) bool { return false }
 
 func (n named) Speaks(string) string { return n.Name() }
 
-// A Recognizer is a Finder that can be compared with a named dialect.
-type Recognizer interface {
-	Finder
-	// General reports whether the dialect is one for any backend.
-	General(dialect string) bool
-}
+func (named) General(string) bool { return false }
 
 // A General is a Dialect that may be one for any backend.
 type General interface {

@@ -29,7 +29,7 @@ type Options struct {
 }
 
 var (
-	_ translate.Recognizer     = (*Dialect)(nil)
+	_ translate.Finder         = (*Dialect)(nil)
 	_ translate.Freer          = (*Dialect)(nil)
 	_ translate.Hinter         = (*Dialect)(nil)
 	_ translate.Locker         = (*Dialect)(nil)
@@ -68,7 +68,7 @@ func (d *Dialect) Finds(dialect string) bool { return d.byName(dialect) != nil }
 // Speaks implements translate.Finder.
 func (*Dialect) Speaks(found string) string { return found }
 
-// General implements translate.Recognizer.
+// General implements translate.Finder.
 func (d *Dialect) General(dialect string) bool {
 	one, ok := d.byName(dialect).(translate.General)
 	return ok && one.General()

@@ -150,7 +150,7 @@ func (l List) New(name string, warn translate.Warn) (translate.Dialect, error) {
 
 // Recognizer returns what finds the dialect of a backend, to be compared with the named one. It is
 // nil where nothing is named. It warns of nothing.
-func (l List) Recognizer(name string) (translate.Recognizer, error) {
+func (l List) Recognizer(name string) (translate.Finder, error) {
 	if name == auto.Name {
 		return nil, nil
 	}

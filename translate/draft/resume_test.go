@@ -313,3 +313,16 @@ func TestOptions(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// A resume that is no tool message carries what was said beside it, so no second exchange does.
+func TestNewMessagesTravelWithAResumeKey(t *testing.T) {
+	p := pausedBy(t, started, v1(`{"id":"q"}`))
+	in := inputWith(t, user("u2"), dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))
+	out, run, err := resume(t, newDialect(t, Options{}), p, in, func(r *translate.Request) { r.New = in.Messages })
+	if err != nil || !out.TakesNew || len(out.Left) > 0 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if res := play(t, run, dialecttest.NewLog(in.Messages), started, finished); res.Next != nil {
+		t.Errorf("%+v", res.Next)
+	}
+}

@@ -350,6 +350,21 @@ func TestPlainRun(t *testing.T) {
 }
 
 // Which messages of a history could decide, and what is known of them.
+// A result of the client's own call that came before the answers stands in the history already.
+func TestResultThatTheHistoryHas(t *testing.T) {
+	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"x"}`), call("F", "show", `{}`), finished)...)
+	const (
+		asked  = `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{}"}},{"id":"F","type":"function","function":{"name":"show","arguments":"{}"}}]}`
+		result = `{"id":"f1","role":"tool","toolCallId":"F","content":"shown"}`
+	)
+	p.Seen = dialecttest.LogOf(user, asked, result).Seen()
+	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","messages":[`+user+","+asked+","+result+`],`+dialecttest.ResumeArray(dialecttest.Entry("A~r1", `{"approved":true}`))+`}`)
+	out, _, err := dialecttest.Resume(newDialect(t), p, in, dialecttest.NewLog(in.Messages))
+	if err != nil || strings.Count(string(out.Body), `"shown"`) != 1 {
+		t.Errorf("%v %s", err, out.Body)
+	}
+}
+
 func TestReplies(t *testing.T) {
 	tool := func(call, content string) string {
 		return `{"id":"t1","role":"tool","toolCallId":"` + call + `","content":` + dialecttest.Quoted(content) + `}`

@@ -133,7 +133,8 @@ func (t *Table) asks(c agui.Call, r *translate.Request) (Question, bool) {
 	return t.Ask(c, r)
 }
 
-// pending returns the calls of the stream without a result.
+// pending returns the calls of the stream without a result. A transcript has one of each id: what
+// begins again under it is the same call to a client.
 func pending(r *translate.Request) []agui.Call {
 	if r.Transcript == nil {
 		return nil
@@ -177,12 +178,10 @@ func (run *Run) Ask(finish agui.Event, hidden []HiddenCall, skip func(c agui.Cal
 // form has had the calls. It needs them again only if Holdpoint asks again.
 func (run *Run) AskAbout(p *translate.Asked, hidden []HiddenCall, open []agui.Call) {
 	t, r := run.Table, run.Request
-	shown, number := map[string]bool{}, map[string]int{}
+	shown := map[string]bool{}
 	if r.Transcript != nil {
 		for _, c := range r.Transcript.Calls() {
-			if shown[c.ID] = c.ID != ""; c.Fresh && !c.Answered {
-				number[c.ID]++
-			}
+			shown[c.ID] = c.ID != ""
 		}
 	}
 	asked := map[string]bool{}
@@ -206,7 +205,7 @@ func (run *Run) AskAbout(p *translate.Asked, hidden []HiddenCall, open []agui.Ca
 		})
 	}
 	for _, c := range open {
-		ask(c, number[c.ID] > 1 || run.Starts.Twice(c.ID), func() []json.RawMessage { return kit.CallFrames(c) })
+		ask(c, run.Starts.Twice(c.ID), func() []json.RawMessage { return kit.CallFrames(c) })
 	}
 }
 
@@ -214,7 +213,7 @@ func (run *Run) AskAbout(p *translate.Asked, hidden []HiddenCall, open []agui.Ca
 // itself.
 func (run *Run) Kept() (kept KeptOfPause) {
 	for _, c := range pending(run.Request) {
-		if run.Request.Input.Declares(c.Name) && !slices.Contains(kept.Clients, c.ID) {
+		if run.Request.Input.Declares(c.Name) {
 			kept.Clients = append(kept.Clients, c.ID)
 		}
 	}
