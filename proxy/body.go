@@ -36,10 +36,8 @@ type body struct {
 	// concludes settles an exchange that has ended, see run.concluded.
 	concludes func(settle.End) conclusion
 
-	to        *stream.Writer // to the client, nil if nothing is read from the backend
-	opened    bool           // the first exchange has its answer, or needs none
-	untouched bool           // the answer goes to the client as it is
-	from      source
+	to   *stream.Writer // to the client, nil if nothing is read from the backend
+	from source
 
 	out   stream.Output // whole frames for the client
 	lf    []byte        // scratch for frames with other line ends
@@ -47,10 +45,12 @@ type body struct {
 	outs  func(agui.Event) // out.Event
 
 	phase     phase
+	opened    bool        // the first exchange has its answer, or needs none
+	untouched bool        // the answer goes to the client as it is
+	started   bool        // RUN_STARTED was told
 	end       settle.End  // of the exchange at hand, where up is nil
 	concluded *conclusion // what has come of it already; nil if nothing has yet
 	refused   agui.Event  // a refusal whose RUN_ERROR has not come yet, see isRefusal
-	started   bool        // RUN_STARTED was told
 	terminal  agui.Type   // the last terminal event told, in the phase ended
 	taken     int         // frames of the backend
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httputil"
 	"sync/atomic"
 
 	"holdpoint/internal/agui"
@@ -113,7 +114,7 @@ type answer struct {
 type exchange struct {
 	judge   *judge
 	life    *life
-	reverse http.Handler
+	reverse *httputil.ReverseProxy
 	translation
 	status int           // of its answer, 0 if there is none
 	conn   *backend.Conn // that its stream is read from, nil if that is not known

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"runtime"
 	"testing"
+	"unsafe"
 	"weak"
 
 	"holdpoint/internal/agui"
@@ -78,4 +79,17 @@ func TestRunKeepsOneExchange(t *testing.T) {
 			t.Errorf("looked: %v, the first is kept: %v", looked, kept)
 		}
 	})
+}
+
+// TestSizeOfAStream: a stream that waits holds a run and a body, and thousands of them wait at
+// once. These are sizes that the allocator has: a byte more costs 256 for the run, 64 for the body.
+func TestSizeOfAStream(t *testing.T) {
+	for what, c := range map[string]struct{ got, most uintptr }{
+		"run":  {unsafe.Sizeof(run{}), 1792},
+		"body": {unsafe.Sizeof(body{}), 576},
+	} {
+		if c.got > c.most {
+			t.Errorf("a %s has %d bytes, at most %d fit", what, c.got, c.most)
+		}
+	}
 }

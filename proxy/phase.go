@@ -3,7 +3,7 @@ package proxy
 import "fmt"
 
 // A phase is where a stream stands. Only advance changes it.
-type phase int
+type phase uint8
 
 const (
 	reading phase = iota // an exchange is under way

@@ -20,11 +20,11 @@ type request struct {
 	client *clients.Line
 	// thread is the client's own id of the thread, if the backend gets another one; else "".
 	thread string
+	id     string // see intake.RequestID
+	trace  string // of its traceparent, "" if it has none
 	// answers says that it answers something, or that its thread waits for answers, see tell.Ended.
 	answers bool
-	id      string // see intake.RequestID
-	trace   string // of its traceparent, "" if it has none
-	ours    bool   // nobody reads what it is told, see Handler.Carry
+	ours    bool // nobody reads what it is told, see Handler.Carry
 }
 
 // newRequest returns the request of a run. The input is its own from then on.
