@@ -267,6 +267,7 @@ func TestReplies(t *testing.T) {
 		"of another dialect":             {assistant("m1", "A", "rm") + "," + toolMessage("A", yes), declares, "e", ""},
 		"of a route that nobody knows":   {assistant("m1", "A", "rm") + "," + toolMessage("A", yes), declares, "", ""},
 		"a yes on another's call":        {assistant("m1", "A", "list") + "," + toolMessage("A", yes), declares, "d", "A asked"},
+		"an unclear one on it":           {assistant("m1", "A", "list") + "," + toolMessage("A", `{"more":1,"Ok":"true"}`), declares, "d", "A asked"},
 		"a result of it":                 {assistant("m1", "A", "list") + "," + toolMessage("A", "done"), declares, "d", "A"},
 		"a yes on the client's own":      {assistant("m1", "A", "show") + "," + toolMessage("A", yes), declares, "d", "A if known"},
 		"a yes on a call that is absent": {toolMessage("A", yes), declares, "d", "A unless left if known"},

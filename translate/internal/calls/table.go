@@ -57,7 +57,7 @@ type Table struct {
 	// call of the tool without arguments.
 	Owner func(tool string, known bool) Owner
 	// Reads reports whether the backend may read a decision in a tool message, whatever its call.
-	// nil: if a kind with Words can.
+	// nil: if a kind's Words have to do with it.
 	Reads func(m *ToolMessage) bool
 	// Judge changes what Replies says of a message on one call. nil: the backend looks for answers
 	// in the last messages.
@@ -144,15 +144,19 @@ func (*Table) Harmless(m agui.Message) agui.Message { return kit.Listed(m) }
 // ReadsDecisions implements translate.DecisionReader.
 func (t *Table) ReadsDecisions(spoken string) bool { return spoken == "" || spoken == t.Dialect }
 
-// reads calls Reads.
+// reads calls Reads. Without it a content decides if a kind reads a decision in it, or if it has
+// the member that decides, in any spelling and whatever else is in it.
 func (t *Table) reads(m *ToolMessage) bool {
 	if t.Reads != nil {
 		return t.Reads(m)
 	}
 	return slices.ContainsFunc(m.Contents, func(content gjson.Result) bool {
 		return slices.ContainsFunc(t.Kinds, func(k *Kind) bool {
+			if k.Words == nil {
+				return false
+			}
 			_, ok := k.Read(content.String())
-			return ok && k.Words != nil
+			return ok || len(kit.Members(kit.ParseText(content), k.Words.Key)) > 0
 		})
 	})
 }
