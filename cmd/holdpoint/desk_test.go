@@ -98,6 +98,7 @@ func yesTo(id string) string {
 // frees a thread. That is in the audit, in the metrics and sent by the webhook, and nothing is sent
 // to the agent. No log has a token.
 func TestDesk(t *testing.T) {
+	t.Parallel()
 	backend := &asker{}
 	upstream := httptest.NewServer(backend)
 	defer upstream.Close()

@@ -182,7 +182,11 @@ func TestHangupUnderLoad(t *testing.T) {
 // answer got to the backend twice, nor without its line. The chain is whole.
 func TestKillsLoseNothing(t *testing.T) {
 	t.Parallel() // a thread whose sender was killed is left alone for some seconds
-	const clients, kills, each = 6, 4, 20
+	const clients = 6
+	kills, each := 4, 20
+	if testing.Short() {
+		kills, each = 2, 10
+	}
 	b, backend := newTalker(t)
 	r := newReceiver(t)
 	r.down.Store(true)

@@ -12,6 +12,7 @@ import (
 const redisSecret = "secret"
 
 func TestAPauseInRedisSurvives(t *testing.T) {
+	t.Parallel()
 	server := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: redisSecret})
 	survives(t, server, func(password string) {
 		server.Do("ACL", "SETUSER", "holdpoint", "resetpass", ">"+password)
