@@ -326,3 +326,18 @@ func TestNewMessagesTravelWithAResumeKey(t *testing.T) {
 		t.Errorf("%+v", res.Next)
 	}
 }
+
+// A backend may begin the call again that it was told about, and leave it. That asks nothing.
+func TestAnAnsweredCallThatBeginsAgainDoesNotAsk(t *testing.T) {
+	const begins = `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"pando_permission_request","parentMessageId":"m1"}`
+	p := pausedBy(t, started, begins, ended(`"outcome":"interrupt"`))
+	in := inputWith(t, assistant("m1", "c1"), dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))
+	l := dialecttest.NewLog(in.Messages)
+	_, run, err := resume(t, newDialect(t, Options{}), p, in, func(r *translate.Request) { r.Transcript = l })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := play(t, run, l, started, begins, ended(`"outcome":"interrupt"`)); len(res.Asked.Interrupts) > 0 {
+		t.Errorf("asked %+v", res.Asked.Interrupts)
+	}
+}
