@@ -48,6 +48,7 @@ type body struct {
 	opened    bool        // the first exchange has its answer, or needs none
 	untouched bool        // the answer goes to the client as it is
 	started   bool        // RUN_STARTED was told
+	mute      bool        // nothing behind RUN_STARTED has come, and the watch has a limit for that
 	end       settle.End  // of the exchange at hand, where up is nil
 	concluded *conclusion // what has come of it already; nil if nothing has yet
 	refused   agui.Event  // a refusal whose RUN_ERROR has not come yet, see isRefusal
@@ -63,7 +64,6 @@ type source struct {
 	frames *sse.Reader   // of AG-UI
 	pieces stream.Pieces // of a stream that is not AG-UI; frames is nil then
 	watch  *backend.Watch
-	mute   bool // nothing behind RUN_STARTED has come, and the watch has a limit for that
 }
 
 type bodyKey struct{}
@@ -94,9 +94,9 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	if b.from.watch == nil {
 		b.from.watch = &backend.Watch{Told: b.idled, Late: b.lateIdle, Grace: b.judge.opts.ResumeIdleGrace, Gate: &b.apart.gate}
 	}
-	b.from.watch.Limit, b.from.mute = b.judge.opts.IdleTimeout, false
+	b.from.watch.Limit, b.mute = b.judge.opts.IdleTimeout, false
 	if s := b.exchange.Out.Silence; s > 0 && (b.from.watch.Limit == 0 || s < b.from.watch.Limit) {
-		b.from.watch.Limit, b.from.mute = s, true
+		b.from.watch.Limit, b.mute = s, true
 	}
 	src := b.from.watch.Over(up, b.exchange.conn)
 	if b.exchange.conn != nil && b.to != nil {

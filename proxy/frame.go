@@ -104,8 +104,8 @@ func (b *body) event(ev agui.Event) {
 		b.conclude(settle.End{End: translate.End{Event: ev}})
 		return
 	}
-	if b.from.mute && ev.Type != agui.RunStarted {
-		b.from.mute, b.from.watch.Limit = false, b.judge.opts.IdleTimeout
+	if b.mute && ev.Type != agui.RunStarted {
+		b.mute, b.from.watch.Limit = false, b.judge.opts.IdleTimeout
 	}
 	if err := b.exchange.Run.Event(ev, b.emits); err != nil {
 		b.giveUp(err)

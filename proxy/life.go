@@ -43,9 +43,9 @@ type life struct {
 
 	plain    atomic.Bool       // it has no answers, and may still come to a question
 	lasting  atomic.Bool       // the run would go on without its client
+	detached atomic.Bool       // it does, and the handler has returned
 	left     bool              // it does; under lives.mu
 	place    func()            // gives back its place among the connections; set with left
-	detached atomic.Bool       // it does, and the handler has returned
 	unfollow func() bool       // lets the run outlive its client
 	unwatch  func() bool       // ends the watch on a client that may leave
 	alone    ledger.Renewal    // bounds how long it goes on alone
