@@ -411,7 +411,7 @@ func TestUnsentOutlivesItsRow(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
 	s := open(t, r.URL()+"?prefix=mine:", redis.Options{})
-	must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause("p"), Notices: []store.Notice{store.Notice{ID: "n", Body: []byte("{}")}}}))
+	must(t, storetest.Do(t.Context(), s, "k", store.Ask{Pause: pause("p"), Notices: []store.Notice{{ID: "n", Body: []byte("{}")}}}))
 	listed := func() int {
 		page, err := s.List(t.Context(), store.Query{Unsent: true, Due: time.Now().Add(time.Minute)})
 		must(t, err)
