@@ -178,7 +178,11 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 			r.loses("an answer got to the backend again", "%s: question %d, %d times", th.name, n, th.told[n])
 		}
 	}
-	answer = dialecttest.Numbered(answer, th.asked)
+	about := th.asked
+	if len(answered) > 0 {
+		about = answered[len(answered)-1] // a result is of the call that was answered: another question may have been asked since
+	}
+	answer = dialecttest.Numbered(answer, about)
 	th.waits = 0
 	// The same dice are thrown in any case.
 	end, slow, asks := th.dice.IntN(100), th.dice.IntN(100), strings.HasPrefix(last.Get("content").Str, "ask")
