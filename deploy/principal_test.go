@@ -50,7 +50,10 @@ func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 			r.Out.Header.Set("X-Forwarded-User", user)
 			r.Out.Header.Del("Authorization")
 		}}
-		s := httptest.NewServer(proxy)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.NewResponseController(w).EnableFullDuplex() // golang/go#40747: else a fast answer to a POST is cut
+			proxy.ServeHTTP(w, r)
+		}))
 		t.Cleanup(s.Close)
 		return s.URL
 	}

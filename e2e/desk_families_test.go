@@ -475,7 +475,11 @@ func reverse(t *testing.T, to string) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).EnableFullDuplex() // golang/go#40747: else a fast answer to a POST is cut
+		proxy.ServeHTTP(w, r)
+	})
 }
 
 func await(t *testing.T, c <-chan struct{}) {
