@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"text/tabwriter"
 
 	"holdpoint/translate/dialects"
@@ -13,14 +14,14 @@ import (
 // check is `holdpoint check`, and `holdpoint check desk` for the desk alone. It prints every error
 // at once, or what is set and what follows from it. all: it prints every variable in effect.
 func check(environ []string, list dialects.List, deskOnly, all bool, t terminal) int {
-	s, err := loadFor(environ, list, deskOnly)
+	s, err := loadFor(environ, list, deskOnly, os.DirFS("/"))
 	if err != nil {
 		fmt.Fprintln(t.err, err)
 		return exitMisuse
 	}
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, one := range s.settings() {
-		if all || !one.isDefault && !one.inherited {
+		if all || !one.isDefault && !one.inherited && one.from == "" {
 			fmt.Fprintf(w, "%s\t%s\n", one.name, one)
 		}
 	}
@@ -35,6 +36,7 @@ func check(environ []string, list dialects.List, deskOnly, all bool, t terminal)
 		}
 	}
 	follows := slog.New(sentences{t.out})
+	s.memory.logStart(follows)
 	warnOrigins(s, follows)
 	logWho(s, follows)
 	s.store.LogStart(follows)

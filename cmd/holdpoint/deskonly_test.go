@@ -162,7 +162,7 @@ func TestDeskAloneSettings(t *testing.T) {
 		"elsewhere":     {[]string{"HOLDPOINT_DESK_LISTEN=elsewhere", "HOLDPOINT_STORE=redis://h:1"}, "HOLDPOINT_DESK_LISTEN is not set"},
 		"all that fits": {[]string{"HOLDPOINT_DESK_LISTEN=:0", keys, "HOLDPOINT_STORE=redis://h:1"}, ""},
 	} {
-		_, err := loadFor(test.environ, dialects.All(), true)
+		_, err := loadFor(test.environ, dialects.All(), true, nil)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -17,7 +17,7 @@ import (
 // desk without an agent, for all agents whose records are in the store. What is decided there is
 // carried by the process that serves the agent.
 func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) int {
-	s, err := loadFor(environ, list, deskOnly)
+	s, err := loadFor(environ, list, deskOnly, os.DirFS("/"))
 	if err == nil && !deskOnly {
 		columns, is := terminalWidth(stderr)
 		err = s.desk.CheckScreen(is && columns > 0, environ)
@@ -33,6 +33,7 @@ func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) i
 	defer forget()
 	logger := s.log.New(stderr)
 	logStart(s, logger)
+	s.memory.start(logger)
 	p := &program{settings: s, logger: logger, screen: stderr}
 	defer p.stop()
 	if f := p.build(); f != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -32,6 +33,7 @@ type settings struct {
 	front    front.Settings
 	admin    admin.Settings
 	store    stores.Settings
+	memory   memorySettings
 	runs     proxy.Settings
 	shutdown shutdownSettings
 	who      principal.Settings
@@ -58,7 +60,7 @@ func (s *settings) topics() []topic {
 		{"agent", "The agent", []any{&s.agent}},
 		{"listen", "Listeners and TLS", []any{&s.front, &s.admin}},
 		{"store", "Where questions are kept, and for how long", []any{&s.store}},
-		{"runs", "Bounds and times of runs, and the end of the process", []any{&s.runs, &s.shutdown}},
+		{"runs", "Bounds and times of runs, and the end of the process", []any{&s.memory, &s.runs, &s.shutdown}},
 		{"who", "Who asks", []any{&s.who}},
 		{"desk", "The desk", []any{&s.desk}},
 		{"observe", "Log, audit and webhook", []any{&s.log, &s.audit, &s.webhook}},
@@ -107,15 +109,18 @@ func newSettings(list dialects.List) *settings {
 // load reads the settings from an environment as os.Environ gives it, and the options of the
 // dialects into the list. The error joins everything that is wrong, a line each.
 func load(environ []string, list dialects.List) (*settings, error) {
-	return loadFor(environ, list, false)
+	return loadFor(environ, list, false, nil)
 }
 
-// loadFor is load. deskOnly: they are for the desk alone, which has no agent.
-func loadFor(environ []string, list dialects.List, deskOnly bool) (*settings, error) {
+// loadFor is load. deskOnly: they are for the desk alone, which has no agent. container is the root
+// of the file system, whose cgroups may limit memory; nil: they are not asked.
+func loadFor(environ []string, list dialects.List, deskOnly bool, container fs.FS) (*settings, error) {
 	environment := env.ToMap(environ)
 	s := newSettings(list)
 	s.deskOnly = deskOnly
 	var errs []error
+	s.memory.read(environment, container)
+	environment = s.memory.fill(environment, s.variables())
 	for _, g := range s.groups() {
 		errs = append(errs, g.Read(environment)...)
 	}
@@ -214,13 +219,16 @@ func (s *settings) notes() []string {
 type setting struct {
 	name, value string
 	isDefault   bool
-	inherited   bool // of a route: it is as without the route's prefix
+	inherited   bool   // of a route: it is as without the route's prefix
+	from        string // what it follows from, if it is not set itself
 }
 
 func (s setting) String() string {
 	switch {
 	case s.value == "":
 		return "(none)"
+	case s.from != "":
+		return s.value + " (" + s.from + ")"
 	case s.inherited:
 		return s.value + " (for all)"
 	case s.isDefault:
@@ -235,7 +243,9 @@ func (s *settings) settings() []setting {
 	var list []setting
 	for _, v := range s.variables() {
 		if v.Name != routeVariable.Name {
-			list = append(list, settingOf(&s.agent, v))
+			one := settingOf(&s.agent, v)
+			one.from = s.memory.origin(v.Name)
+			list = append(list, one)
 		}
 	}
 	for _, r := range s.routes {

@@ -18,7 +18,7 @@ var units = []struct {
 	name  string
 	bytes int64
 }{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
 	{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30},
 	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
 	{"B", 1},
@@ -27,10 +27,17 @@ var units = []struct {
 // largestSize bounds a size so that it fits an int everywhere.
 const largestSize = math.MaxInt32
 
-// UnmarshalText reads a size. It takes no zero, because somebody would switch a bound off and
-// forget it.
+// UnmarshalText reads a size.
 func (s *Size) UnmarshalText(text []byte) error {
-	number, factor := string(text), int64(1)
+	n, err := ParseSize(string(text), largestSize)
+	*s = Size(n)
+	return err
+}
+
+// ParseSize reads a size of at most so many bytes. It takes no zero, because somebody would switch
+// a bound off and forget it.
+func ParseSize(text string, most int64) (int64, error) {
+	number, factor := text, int64(1)
 	for _, u := range units {
 		if n, ok := strings.CutSuffix(number, u.name); ok {
 			number, factor = strings.TrimRight(n, " "), u.bytes
@@ -40,14 +47,13 @@ func (s *Size) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseInt(number, 10, 64)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		return errors.New("not a size, want whole bytes or a unit such as 16MiB or 8MB")
+		return 0, errors.New("not a size, want whole bytes or a unit such as 16MiB or 8MB")
 	case err == nil && n < 1:
-		return errors.New("must be at least 1 byte")
-	case err != nil || n > largestSize/factor:
-		return fmt.Errorf("must be at most %d bytes", largestSize)
+		return 0, errors.New("must be at least 1 byte")
+	case err != nil || n > most/factor:
+		return 0, fmt.Errorf("must be at most %d bytes", most)
 	}
-	*s = Size(n * factor)
-	return nil
+	return n * factor, nil
 }
 
 // String is the size in the largest unit that divides it.

@@ -7,8 +7,8 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// maxSends bounds the bytes of all notices: a receiver that is away must not take the room of
-// questions. Above it new ones are given up.
+// maxSends bounds the bytes of all notices, and so does an eighth of what the records may have: a
+// receiver that is away must not take the room of questions. Above it new ones are given up.
 const maxSends = 64 << 20
 
 // post puts what a pause has to tell that only time has ended into the record, and gives up what
@@ -32,7 +32,7 @@ func (s *Store) postEnded(key store.Key, was, rec *store.Record, now time.Time) 
 func (s *Store) postBrought(brought []store.Notice, was, rec *store.Record, now time.Time) {
 	switch {
 	case brought == nil || rules.SameHead(was, rec) && rules.SameBody(was, rec):
-	case s.sends >= maxSends:
+	case s.sends >= min(maxSends, s.all/8):
 		s.lost += len(brought)
 	default:
 		s.lost += rules.Post(rec, now, brought)
