@@ -204,37 +204,30 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
-// TestPreStopSleep: Kubernetes has the hook sleep from 1.30 on, and its schema of 1.29 has it all
-// the same. The chart does not install there what the API server would refuse, and a file that has
-// the hook says so.
-func TestPreStopSleep(t *testing.T) {
-	const sidecar, hook = "mode=sidecar agent.image=x", " agent.lifecycle.preStop.exec.command={sleep,25}"
+// TestSidecarOfTheChart: it needs no more of Kubernetes than native sidecars, which 1.29 has. What
+// the values say of the agent's container stays.
+func TestSidecarOfTheChart(t *testing.T) {
+	const sidecar = "mode=sidecar agent.image=x"
+	own := sidecar + " agent.lifecycle.preStop.exec.command={sleep,25} agent.readinessProbe.exec.command={ready}"
 	for _, tt := range []struct {
 		version, values string
-		taken           bool
+		own             bool
 	}{
-		{"1.29.9", sidecar, false},
 		{"1.29.9-gke.100", sidecar, false},
-		{"1.29.9", sidecar + hook, true},
-		{"1.29.9", "upstream=http://a/", true},
-		{"1.30.0-eks-1", sidecar, true},
-		{"1.37.0", sidecar, true},
+		{"1.37.0", sidecar, false},
+		{"1.37.0", own, true},
 	} {
 		stdout, stderr, err := run(t, "HELM", append(template(strings.Fields(tt.values)), "--kube-version", tt.version)...)
-		if (err == nil) != tt.taken || !tt.taken && !strings.Contains(stderr, "has no preStop sleep") {
+		if err != nil {
 			t.Errorf("%s on %s: %v\n%s", tt.values, tt.version, err, stderr)
 		}
-		if tt.taken && strings.HasPrefix(tt.version, "1.29") && strings.Contains(stdout, "sleep:") {
-			t.Errorf("%s on %s has the hook", tt.values, tt.version)
+		for _, ours := range []string{"path: /drained", "path: /agentz"} {
+			if strings.Contains(stdout, ours) == tt.own {
+				t.Errorf("%s on %s: %q in it: %v", tt.values, tt.version, ours, tt.own)
+			}
 		}
-	}
-	for _, path := range []string{"kubernetes/sidecar.yaml", "kubernetes/container.yaml", "kustomize/example/kustomization.yaml"} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(text), "sleep: {") != strings.Contains(string(text), "Kubernetes 1.30") {
-			t.Errorf("%s does not say which Kubernetes has the hook sleep, or says it of nothing", path)
+		if strings.Contains(stdout, "sleep:") {
+			t.Errorf("%s on %s has a hook that only 1.30 knows", tt.values, tt.version)
 		}
 	}
 }
@@ -276,16 +269,20 @@ type (
 		Args                                        []string
 		Env                                         []variable
 		Ports                                       []struct{ ContainerPort int }
-		StartupProbe, ReadinessProbe, LivenessProbe *struct{ HTTPGet struct{ Path, Port string } }
+		StartupProbe, ReadinessProbe, LivenessProbe *probe
 		Lifecycle                                   struct {
 			PreStop *struct {
-				Exec  struct{ Command []string }
-				Sleep struct{ Seconds int }
+				Exec    struct{ Command []string }
+				HTTPGet struct{ Path, Port string }
 			}
 		}
 		Resources       struct{ Limits map[string]string }
 		SecurityContext security
 		VolumeMounts    []struct{ Name, MountPath string }
+	}
+	probe struct {
+		HTTPGet                                         struct{ Path, Port string }
+		PeriodSeconds, TimeoutSeconds, FailureThreshold int
 	}
 	variable struct {
 		Name, Value string
@@ -388,12 +385,15 @@ func checkPod(t *testing.T, d deployment) int {
 	want(strings.Contains(h.Image, ":"+released(t)) || strings.Contains(h.Image, "@sha256:"), "the image is "+h.Image)
 
 	want(env["HOLDPOINT_ADMIN_LISTEN"] == ":7081", "the kubelet cannot reach the admin listener")
-	for _, probe := range []struct {
-		is   *struct{ HTTPGet struct{ Path, Port string } }
+	for _, one := range []struct {
+		is   *probe
 		path string
 	}{{h.StartupProbe, "/startupz"}, {h.ReadinessProbe, "/readyz"}, {h.LivenessProbe, "/healthz"}} {
-		want(probe.is != nil && probe.is.HTTPGet.Path == probe.path && probe.is.HTTPGet.Port == "admin", "no probe "+probe.path)
+		want(one.is != nil && one.is.HTTPGet.Path == one.path && one.is.HTTPGet.Port == "admin", "no probe "+one.path)
 	}
+	// A processor that is busy answers late.
+	want(h.ReadinessProbe.TimeoutSeconds == 5 && h.ReadinessProbe.FailureThreshold == 3, "a slow answer makes it unready")
+	want(h.LivenessProbe.TimeoutSeconds == 5 && h.LivenessProbe.FailureThreshold == 6, "a slow answer ends it")
 
 	seconds := func(name string) int {
 		v, err := time.ParseDuration(env[name])
@@ -403,6 +403,8 @@ func checkPod(t *testing.T, d deployment) int {
 	drain := seconds("HOLDPOINT_DRAIN_DELAY") + seconds("HOLDPOINT_DRAIN_TIMEOUT")
 	want(p.TerminationGracePeriodSeconds != nil && *p.TerminationGracePeriodSeconds == drain+5,
 		fmt.Sprintf("the drain takes %ds, and 5 for the end", drain))
+	want(h.StartupProbe.PeriodSeconds == 1 && (env["HOLDPOINT_STORE"] != "bolt:///var/lib/holdpoint/state.db" || h.StartupProbe.FailureThreshold >= drain+5+25),
+		fmt.Sprintf("it waits for the file as long as a pod before it may take to end, and has %ds", h.StartupProbe.FailureThreshold))
 	want((h.RestartPolicy == "Always") == native, "restartPolicy is "+h.RestartPolicy)
 	if beside := native || len(p.Containers) > 1; beside {
 		want(h.Lifecycle.PreStop != nil && slices.Equal(h.Lifecycle.PreStop.Exec.Command, []string{"/holdpoint", "drain"}), "no drain before TERM")
@@ -411,8 +413,12 @@ func checkPod(t *testing.T, d deployment) int {
 				continue
 			}
 			stop := c.Lifecycle.PreStop
-			want(stop != nil && (stop.Sleep.Seconds == drain || slices.Equal(stop.Exec.Command, []string{"sleep", fmt.Sprint(drain)})),
-				"the agent does not live as long as the streams")
+			want(stop != nil && stop.HTTPGet.Path == "/drained" && stop.HTTPGet.Port == "7081", "the agent does not live as long as the streams")
+			ready := c.ReadinessProbe
+			want(ready != nil && ready.HTTPGet.Path == "/agentz" && ready.HTTPGet.Port == "7081", "the pod is ready before the agent")
+			s := c.SecurityContext
+			want(is(s.AllowPrivilegeEscalation, false) && slices.Equal(s.Capabilities.Drop, []string{"ALL"}) && s.Capabilities.Add == nil, "the agent is not restricted")
+			want(is(p.SecurityContext.RunAsNonRoot, true) && p.SecurityContext.SeccompProfile.Type == "RuntimeDefault", "the pod is not restricted")
 		}
 		want(strings.HasPrefix(env["HOLDPOINT_UPSTREAM"], "http://127.0.0.1:"), "the agent beside it is asked at "+env["HOLDPOINT_UPSTREAM"])
 		want(!strings.Contains(env["HOLDPOINT_TRUSTED_PEERS"], "127.0.0"), "the agent would be believed")

@@ -287,7 +287,7 @@ func TestShareOfAStoreThatHasNone(t *testing.T) {
 		}
 		var log strings.Builder
 		p := &program{settings: c, logger: slog.New(slog.NewTextHandler(&log, nil))}
-		s, err := p.openStore(newEvents(c, nil))
+		s, err := p.openStore(t.Context(), newEvents(c, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

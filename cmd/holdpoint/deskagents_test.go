@@ -82,7 +82,7 @@ func TestDeskSaysWhatWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := &program{settings: c, logger: slog.New(slog.DiscardHandler)}
-			kept, err := p.openStore(newEvents(c, nil))
+			kept, err := p.openStore(t.Context(), newEvents(c, nil))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -87,10 +87,11 @@ func cannotListen(variable string, err error) *failure {
 	return &failure{"cannot listen", []any{"variable", variable, "err", err}, exitError}
 }
 
-// build makes and starts the parts in their order. nil is no failure.
-func (p *program) build() *failure {
+// build makes and starts the parts in their order. nil is no failure. It waits until ctx ends at
+// the longest.
+func (p *program) build(ctx context.Context) *failure {
 	s, logger := p.settings, p.logger
-	log, err := s.audit.New(logger)
+	log, err := s.audit.New(ctx, logger)
 	if err != nil {
 		return failed("cannot open the audit", err)
 	}
@@ -112,7 +113,7 @@ func (p *program) build() *failure {
 	}
 	p.start(&ending{p.probes.Close})
 
-	kept, err := p.openStore(happens)
+	kept, err := p.openStore(ctx, happens)
 	if err != nil {
 		return failed("cannot open the store", err)
 	}
@@ -135,6 +136,7 @@ func (p *program) build() *failure {
 			return &failure{"cannot listen", withListenHint(err, "variable", "HOLDPOINT_LISTEN", "err", err), exitError}
 		}
 	}
+	p.probes.Agents(probed(agents))
 	if hook != nil {
 		p.start(hook)
 	}
@@ -170,9 +172,18 @@ func (p *program) build() *failure {
 	return nil
 }
 
+// probed are the agents that /agentz connects to.
+func probed(agents []served) []admin.Agent {
+	var list []admin.Agent
+	for _, a := range agents {
+		list = append(list, admin.Agent{Name: a.Name, Upstream: a.Upstream.URL})
+	}
+	return list
+}
+
 // openStore opens the store, and tells what hears of it.
-func (p *program) openStore(happens events) (*stores.Store, error) {
-	kept, err := p.settings.store.New(stores.Options{
+func (p *program) openStore(ctx context.Context, happens events) (*stores.Store, error) {
+	kept, err := p.settings.store.New(ctx, stores.Options{
 		Share: p.settings.runs.AddressShare.Share(), LongestLease: proxy.LeaseTime, Ended: happens.byTime,
 		Notices: happens.noticesByTime(), NoticesLost: happens.noticesLost(p.logger), Evicted: happens.metrics.Evicted, Logger: p.logger,
 	})

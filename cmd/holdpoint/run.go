@@ -36,7 +36,10 @@ func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) i
 	s.memory.start(logger)
 	p := &program{settings: s, logger: logger, screen: stderr}
 	defer p.stop()
-	if f := p.build(); f != nil {
+	starting, built := untilSignal(signals)
+	f := p.build(starting)
+	built()
+	if f != nil && starting.Err() == nil {
 		logger.Error(f.what, f.args...)
 		return f.code
 	}
@@ -58,12 +61,32 @@ func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) i
 	return server.serve(s.front.Before(server.http, p.listener, s.who.TrustedPeers.Has, logger), signals)
 }
 
+// untilSignal returns a context that ends with the first signal, which stays in the channel. It
+// watches the channel until done returns.
+func untilSignal(signals chan os.Signal) (starting context.Context, done func()) {
+	starting, cancel := context.WithCancel(context.Background())
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case sig := <-signals:
+			cancel()
+			select {
+			case signals <- sig:
+			default: // it is full of others
+			}
+		case <-over:
+		}
+	}()
+	return starting, func() { close(over); <-ended }
+}
+
 // waitAtDesk waits for the signal that ends a desk without agents.
 func (p *program) waitAtDesk(signals <-chan os.Signal) int {
 	ended := make(chan struct{})
 	var once sync.Once
 	p.probes.Started(func() <-chan struct{} {
-		once.Do(func() { p.probes.Draining(); p.desk.Stop(); close(ended) })
+		once.Do(func() { p.probes.Draining(); p.desk.Stop(); p.probes.Drained(); close(ended) })
 		return ended
 	})
 	sig := <-signals

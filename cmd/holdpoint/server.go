@@ -24,7 +24,9 @@ type shutdownSettings struct {
 //
 // The end begins with a signal or with POST /drain of the admin listener, and is the same: not
 // ready at once, connections are taken for delay, streams run on for timeout, and what is left then
-// is told and cut. After a drain the process waits for its signal.
+// is told and cut. After a drain the process waits for its signal. TERM during a drain means that
+// whoever drains was cut short: a kubelet sends it when the grace period is over, and kills two
+// seconds later. What is left is told at once then.
 type server struct {
 	http   *http.Server
 	drain  func(context.Context) error // proxy.Handler.Drain
@@ -39,7 +41,7 @@ type server struct {
 	// last is for the clean ends that Drain wrote, and for requests that are not runs. With the
 	// defaults, all three stay under the 30 s that Kubernetes waits by default before it kills.
 	last time.Duration
-	// moment is last after a second signal.
+	// moment is last after a second signal, and after TERM during a drain.
 	moment time.Duration
 	// together is how close two signals must be to count as one. timeout(1) and some supervisors
 	// signal the process and its group.
@@ -47,7 +49,7 @@ type server struct {
 
 	once   sync.Once
 	ending atomic.Bool
-	hurry  chan struct{} // closed by the second signal
+	hurry  chan struct{} // closed by the second signal, or by TERM during a drain
 	ended  chan struct{} // closed when nothing is left to wait for
 }
 
@@ -94,7 +96,10 @@ func (s *server) leaving(next http.Handler) http.Handler {
 func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
-	s.probes.Started(func() <-chan struct{} { return s.begin(s.delay, byDrain) })
+	s.probes.Started(func() <-chan struct{} {
+		ended, _ := s.begin(s.delay, byDrain)
+		return ended
+	})
 	defer s.http.Close()
 
 	var sig os.Signal
@@ -113,8 +118,16 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 		delay = 0 // a person at a terminal waits, and no load balancer
 	}
 	first := time.Now()
-	ended := s.begin(delay, sig.String())
-	hurried := false
+	ended, begun := s.begin(delay, sig.String())
+	hurried, cutShort := false, !begun && sig != os.Interrupt
+	if cutShort {
+		select {
+		case <-ended:
+		default:
+			s.logger.Warn("the drain was cut short by a signal, running streams are told and cut", "signal", sig.String())
+			close(s.hurry)
+		}
+	}
 	for {
 		select {
 		case <-ended:
@@ -128,6 +141,8 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 			case time.Since(first) < s.together:
 			case hurried:
 				return exitError
+			case cutShort:
+				return exitError
 			default:
 				s.logger.Warn("stopped by a second signal, running streams are cut", "signal", sig.String())
 				hurried, first = true, time.Now()
@@ -140,10 +155,9 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 // byDrain is the cause of an end that the admin listener was asked for.
 const byDrain = "POST /drain"
 
-// begin begins the end, unless it has begun. What it returns is closed at the end of that. The log
-// has by as the cause: a signal's name, or byDrain.
-func (s *server) begin(delay time.Duration, by string) <-chan struct{} {
-	begun := false
+// begin begins the end, unless it has begun. ended is closed at the end of that; begun says that it
+// was this call. The log has by as the cause: a signal's name, or byDrain.
+func (s *server) begin(delay time.Duration, by string) (ended <-chan struct{}, begun bool) {
 	s.once.Do(func() {
 		begun = true
 		s.logger.Info("draining", "by", by, "delay", delay.String(), "timeout", s.timeout.String(), "hint", "a second signal ends it at once")
@@ -152,6 +166,7 @@ func (s *server) begin(delay time.Duration, by string) <-chan struct{} {
 		go func() {
 			defer close(s.ended)
 			s.end(delay)
+			s.probes.Drained()
 			if by == byDrain {
 				s.logger.Info("drained, waiting for a signal")
 			}
@@ -160,7 +175,7 @@ func (s *server) begin(delay time.Duration, by string) <-chan struct{} {
 	if !begun {
 		s.logger.Info("the drain has begun already", "by", by)
 	}
-	return s.ended
+	return s.ended, begun
 }
 
 // end is the orderly end.

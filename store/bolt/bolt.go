@@ -33,7 +33,30 @@ type Options struct {
 	LockTimeout time.Duration
 }
 
-// Open opens the file, or makes it with its folder. Another process that has it open is an error.
+// ErrInUse is the error of Open for a file that another process has open.
+var ErrInUse = errors.New("a bolt file is for one process")
+
+// OpenWhenFree is Open that waits while another process has the file open: a pod's successor starts
+// before the pod has ended. waits is called once, when it begins to wait. The error is the cause of
+// ctx if that ends first.
+func OpenWhenFree(ctx context.Context, path string, o Options, waits func()) (*engine.Store, error) {
+	const look = 200 * time.Millisecond // how soon the end of ctx is seen; the lock is tried more often
+	o.LockTimeout = look
+	for first := true; ; first = false {
+		s, err := Open(path, o)
+		if !errors.Is(err, ErrInUse) {
+			return s, err
+		}
+		if first {
+			waits()
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Open opens the file, or makes it with its folder. It is ErrInUse if another process has it open.
 func Open(path string, o Options) (*engine.Store, error) {
 	t := &table{now: o.Now}
 	if t.now == nil {
@@ -48,7 +71,7 @@ func Open(path string, o Options) (*engine.Store, error) {
 	db, err := bbolt.Open(path, 0o600, options(o.LockTimeout))
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("store: another process has %s open: a bolt file is for one", path)
+		return nil, fmt.Errorf("store: another process has %s open: %w", path, ErrInUse)
 	case err != nil:
 		return nil, fmt.Errorf("store: %s: %w", path, err)
 	}

@@ -1,6 +1,7 @@
 package bolt_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -80,7 +81,38 @@ func TestFileIsForOneProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	open(t, path, bolt.Options{})
 	_, err := bolt.Open(path, bolt.Options{LockTimeout: 1})
-	if err == nil || !strings.Contains(err.Error(), "another process has") || !strings.Contains(err.Error(), path) {
+	if !errors.Is(err, bolt.ErrInUse) || !strings.Contains(err.Error(), "another process has") || !strings.Contains(err.Error(), path) {
 		t.Errorf("a second one: %v", err)
+	}
+}
+
+// TestOpenWhenFree: whoever waits has the file as soon as the other lets go, or hears of its end.
+func TestOpenWhenFree(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	first, err := bolt.Open(path, bolt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stops := errors.New("a signal")
+	ctx, stop := context.WithCancelCause(t.Context())
+	waits := 0
+	if s, err := bolt.OpenWhenFree(ctx, path, bolt.Options{}, func() { waits++; stop(stops) }); !errors.Is(err, stops) || s != nil || waits != 1 {
+		t.Errorf("at the signal: %v, %v, told %d times", s, err, waits)
+	}
+	waits = 0
+	s, err := bolt.OpenWhenFree(t.Context(), path, bolt.Options{}, func() { waits++; go first.Stop() })
+	if err != nil || waits != 1 {
+		t.Fatalf("when it is free: %v, told %d times", err, waits)
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	waits = 0
+	if s, err = bolt.OpenWhenFree(ctx, path, bolt.Options{}, func() { waits++ }); err != nil || waits != 0 {
+		t.Fatalf("a file that is free: %v, told %d times", err, waits)
+	}
+	s.Stop()
+	if _, err := bolt.OpenWhenFree(t.Context(), filepath.Dir(path), bolt.Options{}, func() { t.Error("it waits for a folder") }); err == nil {
+		t.Error("a folder was opened")
 	}
 }

@@ -112,7 +112,7 @@ type kind struct {
 	example string
 	// check judges the address without asking anybody.
 	check func(s *Settings, address *url.URL) error
-	open  func(s *Settings, address *url.URL, o Options) (*Store, error)
+	open  func(ctx context.Context, s *Settings, address *url.URL, o Options) (*Store, error)
 	// remote says that several processes can share it.
 	remote bool
 }
@@ -206,13 +206,14 @@ type Store struct {
 	forgets func(context.Context) bool
 }
 
-// New opens the store of the settings, and logs which it is and what it loses.
-func (s *Settings) New(o Options) (*Store, error) {
+// New opens the store of the settings, and logs which it is and what it loses. A file that another
+// process has open is waited for until ctx ends; the error is its cause then.
+func (s *Settings) New(ctx context.Context, o Options) (*Store, error) {
 	k, address, err := s.kind()
 	if err != nil {
 		return nil, err
 	}
-	open, err := k.open(s, address, o)
+	open, err := k.open(ctx, s, address, o)
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +289,7 @@ func checkMemory(s *Settings, _ *url.URL) error {
 	return nil
 }
 
-func openMemory(s *Settings, _ *url.URL, o Options) (*Store, error) {
+func openMemory(_ context.Context, s *Settings, _ *url.URL, o Options) (*Store, error) {
 	return &Store{Store: memory.New(memory.Options{
 		Entries: s.Entries, Bytes: int(s.Bytes), Share: o.Share, RecordBytes: int(s.RecordBytes),
 		ReplayTTL: s.ReplayTTL, PauseRetention: s.PauseRetention, Ended: o.Ended, Evicted: o.Evicted,
@@ -308,8 +309,10 @@ func checkBolt(_ *Settings, address *url.URL) error {
 	return nil
 }
 
-func openBolt(s *Settings, address *url.URL, o Options) (*Store, error) {
-	b, err := bolt.Open(filepath.FromSlash(address.Path), bolt.Options{Options: s.engineOptions(o)})
+func openBolt(ctx context.Context, s *Settings, address *url.URL, o Options) (*Store, error) {
+	b, err := bolt.OpenWhenFree(ctx, filepath.FromSlash(address.Path), bolt.Options{Options: s.engineOptions(o)}, func() {
+		o.Logger.Warn("another process has the file of the store open: this one waits until that has ended", "store", s.Address.String())
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -347,7 +350,7 @@ func checkRedis(s *Settings, address *url.URL) error {
 	return err
 }
 
-func openRedis(s *Settings, address *url.URL, o Options) (*Store, error) {
+func openRedis(_ context.Context, s *Settings, address *url.URL, o Options) (*Store, error) {
 	a, err := s.redisAddress(address)
 	if err != nil {
 		return nil, err
@@ -379,7 +382,7 @@ func checkPostgres(s *Settings, address *url.URL) error {
 	return err
 }
 
-func openPostgres(s *Settings, address *url.URL, o Options) (*Store, error) {
+func openPostgres(_ context.Context, s *Settings, address *url.URL, o Options) (*Store, error) {
 	p, err := s.postgresConfig(address)
 	if err != nil {
 		return nil, err

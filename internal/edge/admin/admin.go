@@ -2,10 +2,10 @@
 // build is it. It is a listener of its own, so that a probe never reaches the agent and an agent's
 // path never hides a probe.
 //
-// It deliberately knows nothing of runs and shows nothing of them. It never asks the backend: a
-// sidecar starts before its agent. It asks the store at intervals, and never because a probe came.
-// It has no login, so nothing on it changes anything but a drain, which is taken from this machine
-// only.
+// It deliberately knows nothing of runs and shows nothing of them. Whether Holdpoint is ready never
+// depends on the backend: a sidecar starts before its agent. It asks the store at intervals, and
+// never because a probe came. It has no login, so nothing on it changes anything but a drain, which
+// is taken from this machine only.
 //
 // The names of the paths are those of Kubernetes' own components
 // (https://kubernetes.io/docs/reference/using-api/health-checks/).
@@ -47,6 +47,9 @@ type Server struct {
 	http  *http.Server
 	paths []string // as the index lists them
 
+	drained chan struct{} // closed at the end of the drain
+	agents  agents
+
 	mu       sync.Mutex
 	drain    func() <-chan struct{} // nil: it has not started
 	draining bool
@@ -55,7 +58,7 @@ type Server struct {
 
 // New makes a Server. It answers from Serve on.
 func New(o Options) *Server {
-	s := &Server{log: o.Logger, now: o.Now}
+	s := &Server{log: o.Logger, now: o.Now, drained: make(chan struct{}), agents: agents{known: make(chan struct{})}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -71,6 +74,7 @@ func New(o Options) *Server {
 	handle("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok\n") })
 	handle("GET /readyz", s.readyz)
 	handle("GET /startupz", s.startupz)
+	handle("GET /agentz", s.agentz)
 	handle("GET /buildinfo", func(w http.ResponseWriter, _ *http.Request) {
 		text, err := json.MarshalIndent(o.Build, "", "  ")
 		if err != nil {
@@ -92,6 +96,7 @@ func New(o Options) *Server {
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	handle("POST /drain", s.takeDrain)
+	handle("GET /drained", s.waitDrained)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, "Holdpoint's admin listener\n\n"+strings.Join(s.paths, "\n")+"\n")
 	})
@@ -142,6 +147,13 @@ func (s *Server) Draining() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.draining = true
+}
+
+// Drained says that the drain, or the end after a signal, is over. It is called once.
+func (s *Server) Drained() {
+	if s != nil {
+		close(s.drained)
+	}
 }
 
 // A Status is what the probes go by.
@@ -222,6 +234,17 @@ func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
 	}
 	select {
 	case <-drain():
+		answer(w, http.StatusOK, "drained\n")
+	case <-req.Context().Done():
+	}
+}
+
+// waitDrained answers when a drain has begun and ended. It begins none. It is what the preStop hook
+// of an agent asks for beside its sidecar: the agent is needed for as long as streams are open, and
+// no longer.
+func (s *Server) waitDrained(w http.ResponseWriter, req *http.Request) {
+	select {
+	case <-s.drained:
 		answer(w, http.StatusOK, "drained\n")
 	case <-req.Context().Done():
 	}

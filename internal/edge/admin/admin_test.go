@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -128,7 +129,7 @@ func TestPaths(t *testing.T) {
 		code         int
 		body         string
 	}{
-		{bare, "GET", "/", 200, "/healthz\n/readyz\n/startupz\n/buildinfo\n/drain\n"},
+		{bare, "GET", "/", 200, "/healthz\n/readyz\n/startupz\n/agentz\n/buildinfo\n/drain\n/drained\n"},
 		{bare, "GET", "/buildinfo", 200, `"version": "v1"`},
 		{bare, "GET", "/metrics", 404, ""},
 		{full, "GET", "/metrics", 200, "up 1\n"},
@@ -204,4 +205,100 @@ func TestAServerThatIsOff(t *testing.T) {
 	if s.Status().Ready() {
 		t.Error("ready")
 	}
+}
+
+// TestDrained: it answers at the end of a drain, and begins none.
+func TestDrained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{})
+		drains := 0
+		s.Started(func() <-chan struct{} { drains++; return nil })
+		gone, leave := context.WithCancel(t.Context())
+		codes := make(chan int, 2)
+		ask := func(ctx context.Context) {
+			w := httptest.NewRecorder()
+			s.http.Handler.ServeHTTP(w, httptest.NewRequest("GET", "/drained", nil).WithContext(ctx))
+			codes <- len(w.Body.String())
+		}
+		go ask(t.Context())
+		go ask(gone)
+		time.Sleep(time.Hour)
+		if len(codes) != 0 {
+			t.Fatal("it answered before a drain")
+		}
+		leave()
+		if got := <-codes; got != 0 {
+			t.Errorf("whoever left was answered with %d bytes", got)
+		}
+		s.Draining()
+		time.Sleep(time.Minute)
+		if len(codes) != 0 {
+			t.Fatal("it answered before the end of the drain")
+		}
+		s.Drained()
+		if got := <-codes; got != len("drained\n") {
+			t.Errorf("at the end: %d bytes", got)
+		}
+		if code, said := asked(s, "GET", "/drained"); code != 200 || said != "drained\n" {
+			t.Errorf("behind the end: %d %q", code, said)
+		}
+		if drains != 0 {
+			t.Errorf("%d drains were begun", drains)
+		}
+	})
+}
+
+// TestAgentz: ready when each agent accepts connections, however often somebody asks.
+func TestAgentz(t *testing.T) {
+	listen := func() (net.Listener, *url.URL, *atomic.Int64) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		var accepted atomic.Int64
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				accepted.Add(1)
+				c.Close()
+			}
+		}()
+		return l, &url.URL{Scheme: "http", Host: l.Addr().String()}, &accepted
+	}
+	_, first, accepted := listen()
+	second, other, _ := listen()
+	at := time.Unix(0, 0)
+	s := New(Options{Now: func() time.Time { return at }})
+	step := func(what string, code int, says string) {
+		t.Helper()
+		got, said := asked(s, "GET", "/agentz")
+		if got != code || said != says {
+			t.Errorf("%s: %d %q, want %d %q", what, got, said, code, says)
+		}
+	}
+	step("before the start", 503, "not started\n")
+	s.Agents([]Agent{{Upstream: first}, {"billing", other}})
+	step("both listen", 200, "ready\nagent: accepts connections\nbilling: accepts connections\n")
+	second.Close()
+	for range 100 {
+		step("a moment later", 200, "ready\nagent: accepts connections\nbilling: accepts connections\n")
+	}
+	at = at.Add(connectEvery)
+	step("one has gone", 503, "not ready\nagent: accepts connections\nbilling: accepts no connections\n")
+	if code, _ := asked(s, "GET", "/readyz"); code != 503 {
+		t.Errorf("/readyz answers %d: it goes by the store and the listener alone", code)
+	}
+	for deadline := time.Now().Add(10 * time.Second); accepted.Load() != 2; time.Sleep(time.Millisecond) {
+		if accepted.Load() > 2 || time.Now().After(deadline) {
+			t.Fatalf("%d connections, want 2", accepted.Load())
+		}
+	}
+	New(Options{}).Agents(nil)
+	var off *Server
+	off.Agents(nil)
+	off.Drained()
 }

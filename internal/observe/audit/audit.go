@@ -88,6 +88,9 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
+// errInUse is the error of Open for a file that another process writes to.
+var errInUse = errors.New("in use by another process")
+
 // open opens a file of a chain, takes its lock, and reads where it ends.
 func open(path string) (*os.File, ending, error) {
 	f, err := openFile(path)
@@ -96,7 +99,7 @@ func open(path string) (*os.File, ending, error) {
 	}
 	if err := lock(f); err != nil {
 		f.Close()
-		return nil, ending{}, fmt.Errorf("audit: %s is in use by another process: %w", path, err)
+		return nil, ending{}, fmt.Errorf("audit: %s is %w: %w", path, errInUse, err)
 	}
 	end, err := readEnd(f)
 	if err != nil {

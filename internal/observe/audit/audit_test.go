@@ -2,16 +2,19 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -257,6 +260,31 @@ func TestOneWriter(t *testing.T) {
 	}
 	l.Close()
 	openLog(t, Options{Path: path})
+}
+
+// TestWaitsForTheFile: whoever waits has the file as soon as the other lets go, or hears of its
+// own end.
+func TestWaitsForTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	first := openLog(t, Options{Path: path})
+	s := Settings{To: Target("file://" + filepath.ToSlash(path)), Content: contentFalse}
+	var said strings.Builder
+	logger := slog.New(slog.NewTextHandler(&said, nil))
+	stops := errors.New("a signal")
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(stops)
+	if p, err := s.New(ctx, logger); !errors.Is(err, stops) || p != nil || strings.Count(said.String(), "this one waits") != 1 {
+		t.Fatalf("at the signal: %v, %v\n%s", p, err, said.String())
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.AfterFunc(time.Minute, func() { first.Close() })
+		begun := time.Now()
+		p, err := s.New(t.Context(), logger)
+		if err != nil || time.Since(begun) > time.Minute+lookEvery {
+			t.Fatalf("after %v: %v", time.Since(begun), err)
+		}
+		p.Close()
+	})
 }
 
 // TestTornLine: what a crash left is never taken for a line, stays in the file, and is told.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/url"
@@ -114,15 +115,32 @@ type Part struct {
 // headEvery is how often the head of the audit is logged, if it has moved.
 const headEvery = time.Minute
 
-// New opens the audit, or returns nil if none is wanted.
-func (s *Settings) New(logger *slog.Logger) (*Part, error) {
+// lookEvery is how often a file is tried that another process writes to.
+const lookEvery = 50 * time.Millisecond
+
+// New opens the audit, or returns nil if none is wanted. It waits while another process writes to
+// the file: a pod's successor starts before the pod has ended. The error is the cause of ctx if
+// that ends first. On Windows such a file is an error at once.
+func (s *Settings) New(ctx context.Context, logger *slog.Logger) (*Part, error) {
 	if s.To == off {
 		return nil, nil
 	}
-	log, err := Open(Options{
+	o := Options{
 		Path: s.To.path(), Writer: os.Stdout, Sync: s.Required, Logger: logger,
 		Payload: s.Content == contentTrue, NoComments: s.Content == contentNone,
-	})
+	}
+	log, err := Open(o)
+	if errors.Is(err, errInUse) {
+		logger.Warn("another process writes to the file of the audit: this one waits until that has ended", "file", o.Path)
+	}
+	for errors.Is(err, errInUse) {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(lookEvery):
+		}
+		log, err = Open(o)
+	}
 	if err != nil {
 		return nil, err
 	}

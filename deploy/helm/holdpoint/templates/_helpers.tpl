@@ -89,9 +89,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and (eq $v.mode "sidecar") (not $v.agent.image) }}
 {{- fail "mode is sidecar: set agent.image to the image of your agent" }}
 {{- end }}
-{{- if and (eq $v.mode "sidecar") (semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version) (not $v.agent.lifecycle) }}
-{{- fail (printf "Kubernetes %s has no preStop sleep, which the agent waits by for its last streams: set agent.lifecycle to a hook of yours, such as preStop.exec.command {sleep,25}" .Capabilities.KubeVersion.Version) }}
-{{- end }}
 {{- if lt (include "holdpoint.drainTimeout" . | int) 1 }}
 {{- fail (printf "terminationGracePeriodSeconds is %d: that leaves open streams no time after drainDelaySeconds (%d) and the 5 seconds of a clean end" (int $v.terminationGracePeriodSeconds) (include "holdpoint.drainDelay" . | int)) }}
 {{- end }}
@@ -265,12 +262,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   startupProbe:
     httpGet: {path: /startupz, port: admin}
     periodSeconds: 1
-    failureThreshold: 60
+    failureThreshold: {{ max 60 (add .Values.terminationGracePeriodSeconds 30) }}
   readinessProbe:
     httpGet: {path: /readyz, port: admin}
     periodSeconds: 2
+    timeoutSeconds: 5
+    failureThreshold: 3
   livenessProbe:
     httpGet: {path: /healthz, port: admin}
+    timeoutSeconds: 5
+    failureThreshold: 6
   {{- if eq .Values.mode "sidecar" }}
   lifecycle:
     preStop:
