@@ -6,7 +6,8 @@ import "sync"
 // Mastra keeps what waits by run id alone: two threads whose runs have one id would have one
 // question, and a yes to one of them runs the call of the other. Once the backend is known, its
 // dialect sends ids of Holdpoint's own. Until then such runs could meet only while both are under
-// way.
+// way. At two replicas they meet as they do without Holdpoint: an id of our own for every backend
+// that is unknown would change what all the others are sent.
 type runIDs struct {
 	mu sync.Mutex
 	of map[runIDAt]*runID

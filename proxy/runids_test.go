@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event/door"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/translate"
 )
 
@@ -238,5 +242,82 @@ func TestPanicInAPanicLeavesNoRunID(t *testing.T) {
 	}
 	if n := g.runIDsLeft(); n != 0 {
 		t.Errorf("%d run ids are left", n)
+	}
+}
+
+// A suspended is Mastra's memory: the call that waits, by run id alone. It carries out what waits
+// under the run that an answer names, whatever call that answer means (@mastra/ag-ui 1.0.3).
+type suspended struct {
+	mu    sync.Mutex
+	waits map[string]string
+	ran   []string // which thread's answer ran which call
+}
+
+func (s *suspended) serve(w http.ResponseWriter, r *http.Request) {
+	body := requestIn(r)
+	thread, run := body.Get("threadId").Str, body.Get("runId").Str
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if answered, _, is := strings.Cut(body.Get("resume.0.interruptId").Str, "::"); is {
+		s.ran = append(s.ran, thread+" ran "+s.waits[answered])
+		delete(s.waits, answered)
+		sendStream(w, streamOf(`{"type":"RUN_STARTED","threadId":"t","runId":"`+run+`"}`, `{"type":"RUN_FINISHED","threadId":"t","runId":"`+run+`"}`))
+		return
+	}
+	s.waits[run] = "the call of " + thread
+	suspends(w, r, "call-"+thread)
+}
+
+// TestRunsOfOneIDAtTwoReplicas: two threads ask under one run id, each at a replica that has seen
+// nothing of Mastra. What their answers run is what they run direct, and never more. Where the
+// dialect is named each answer runs its own call.
+func TestRunsOfOneIDAtTwoReplicas(t *testing.T) {
+	meets := []string{"a ran the call of b", "b ran "}
+	apart := []string{"a ran the call of a", "b ran the call of b"}
+	for name, c := range map[string]struct {
+		dialect string // "": direct
+		want    []string
+	}{
+		"direct": {"", meets},
+		"auto":   {"auto", meets},
+		"mastra": {"mastra", apart},
+	} {
+		t.Run(name, func(t *testing.T) {
+			backend := &suspended{waits: map[string]string{}}
+			do := map[string]func(body string) string{}
+			if c.dialect == "" {
+				direct := httptest.NewServer(http.HandlerFunc(backend.serve))
+				defer direct.Close()
+				for _, thread := range []string{"a", "b"} {
+					do[thread] = func(body string) string {
+						res, err := http.Post(direct.URL, "application/json", strings.NewReader(body))
+						if err != nil {
+							t.Fatal(err)
+						}
+						defer res.Body.Close()
+						told, _ := io.ReadAll(res.Body)
+						return string(told)
+					}
+				}
+			} else {
+				serve := func(w http.ResponseWriter, r *http.Request, _ int) { backend.serve(w, r) }
+				one := realRig(t, c.dialect, serve)
+				random := ids.Random72 // two replicas have no id in common
+				two := realRig(t, c.dialect, serve, func(o *Options) { o.Store, o.NewID = one.store, random })
+				do["a"], do["b"] = one.do, two.do
+			}
+			asked := map[string]string{}
+			for _, thread := range []string{"a", "b"} {
+				told := do[thread](input(thread, "same", ""))
+				_, id, _ := strings.Cut(told, `"interrupts":[{"id":"`)
+				asked[thread], _, _ = strings.Cut(id, `"`)
+			}
+			for _, thread := range []string{"a", "b"} {
+				do[thread](input(thread, "next-"+thread, resumeWith(yes(asked[thread]))))
+			}
+			if !slices.Equal(backend.ran, c.want) {
+				t.Errorf("%q, want %q", backend.ran, c.want)
+			}
+		})
 	}
 }
