@@ -34,7 +34,7 @@ type body struct {
 	life     *life
 	report   *report
 	// concludes settles an exchange that has ended, see run.concluded.
-	concludes func(settle.End) conclusion
+	concludes func(e settle.End, panicked bool) conclusion
 
 	to   *stream.Writer // to the client, nil if nothing is read from the backend
 	from source

@@ -50,6 +50,9 @@ func TestBugOfADialectIsToldAsOne(t *testing.T) {
 			g.settled()
 			wantLine(t, g.logs, `level=ERROR msg="the dialect failed" thread_id=t run_id=r0 `, c.line)
 			wantLine(t, g.logs, `msg="run ended" thread_id=t run_id=r0 outcome=refused `, "code=INTERNAL_ERROR")
+			if c.method == "Begin" {
+				wantLine(t, g.logs, `msg="run ended" thread_id=t run_id=r0 outcome=refused `, "dialect=fake")
+			}
 
 			g.dialect.bug = nil
 			g.do(input("t", "r1", ""))

@@ -10,6 +10,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event"
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 	"holdpoint/translate"
 )
 
@@ -117,7 +118,7 @@ func TestReplayIsHeardBeforeItIsTold(t *testing.T) {
 	var heard []bool // at each look for snapshots
 	g := newRig(t, asksOnce, func(o *Options) {
 		o.Events = h
-		o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+		o.Store = &storetest.Faults{Store: o.Store, At: func(step string, do func() error) error {
 			if step == "Snapshots" {
 				heard = append(heard, slices.ContainsFunc(h.heard(), func(e string) bool { return strings.HasPrefix(e, string(event.Replayed)) }))
 			}

@@ -18,11 +18,12 @@ import (
 )
 
 // concluded settles an exchange that has ended, saves what has come of it, and returns what the
-// client is to be told, or that the run goes on.
+// client is to be told, or that the run goes on. A run that has panicked ends, whatever its backend
+// does.
 //
 // Save before tell: what a client is told stands in the record.
-func (r *run) concluded(e settle.End) conclusion {
-	if e.Panicked {
+func (r *run) concluded(e settle.End, panicked bool) conclusion {
+	if panicked {
 		return conclusion{events: r.giveUpClaim()}
 	}
 	res, calls, failed := r.ended(&e)

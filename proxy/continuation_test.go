@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 	"holdpoint/translate/dialects"
 )
 
@@ -174,7 +175,7 @@ func TestManyOpenCalls(t *testing.T) {
 	turn = append(turn, finished)
 	fails, loads := false, 0
 	g := newTurnRig(t, "auto", [][]string{turn}, func(o *Options) {
-		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error {
+		o.Store = &storetest.Faults{Store: o.Store, At: func(name string, do func() error) error {
 			if name == "Load" {
 				loads++
 			}

@@ -19,6 +19,7 @@ import (
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 	"holdpoint/translate"
 )
 
@@ -27,7 +28,7 @@ func TestStepsOfAnAnswerOnAnotherThread(t *testing.T) {
 	var mu sync.Mutex
 	var steps []string
 	g := mintedRig(t, asksOnce, func(o *Options) {
-		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error {
+		o.Store = &storetest.Faults{Store: o.Store, At: func(name string, do func() error) error {
 			mu.Lock()
 			steps = append(steps, name)
 			mu.Unlock()
@@ -257,7 +258,7 @@ func TestAnotherPrincipalAnswersNothingElsewhere(t *testing.T) {
 func TestPlainRunDoesNotAskTheIndex(t *testing.T) {
 	var steps []string
 	g := newTurnRig(t, "auto", nil, func(o *Options) {
-		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error { steps = append(steps, name); return do() }}
+		o.Store = &storetest.Faults{Store: o.Store, At: func(name string, do func() error) error { steps = append(steps, name); return do() }}
 	})
 	for name, body := range map[string]string{
 		"a plain run":                    talk("t", ""),
@@ -282,7 +283,7 @@ func TestCallThatTheRecordLacks(t *testing.T) {
 	}
 	g := newTurnRig(t, "agui", [][]string{asking(1), asking(2), asking(3)}, func(o *Options) {
 		o.NewID = func() string { return "AAAAAAAAAAAA" }
-		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error { steps = append(steps, name); return do() }}
+		o.Store = &storetest.Faults{Store: o.Store, At: func(name string, do func() error) error { steps = append(steps, name); return do() }}
 	})
 	told := g.do(talk("t", ""))
 	for range 3 {
@@ -780,7 +781,7 @@ func TestOlderPairsAreNotLookedUp(t *testing.T) {
 	var mu sync.Mutex
 	var steps []string
 	g := newPairRig(t, 0, func(o *Options) {
-		o.Store = &faults{Store: o.Store, at: func(name string, do func() error) error {
+		o.Store = &storetest.Faults{Store: o.Store, At: func(name string, do func() error) error {
 			mu.Lock()
 			steps = append(steps, name)
 			mu.Unlock()

@@ -30,7 +30,7 @@ func (b *body) open(res *http.Response) (untouched bool) {
 	c := b.concludes(settle.End{
 		End:    translate.End{Status: res.StatusCode, Body: head},
 		Broken: agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode),
-	})
+	}, false)
 	// An HTTP error locks a chat as a lone RUN_ERROR does, see tell. A redirect is followed.
 	locks := res.StatusCode >= http.StatusBadRequest && b.client.answersSomething()
 	if !c.said && !locks && !b.to.Began() { // else the header went out while the run waited

@@ -190,11 +190,11 @@ func (b *body) panicked() {
 	b.phase.advance(over)
 	b.out.Current = nil
 	if told != agui.Unknown {
-		b.concludes(settle.End{Panicked: true}) // the client has its end
+		b.concludes(settle.End{}, true) // the client has its end
 		return
 	}
 	b.start()
-	b.tell(b.concludes(settle.End{Panicked: true}).events)
+	b.tell(b.concludes(settle.End{}, true).events)
 }
 
 // fillApart is fill in a goroutine of its own, so that the client's stream can end while the

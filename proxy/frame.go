@@ -230,7 +230,7 @@ var doneMark = []byte("[DONE]")
 // about is told by e.
 func (b *body) conclude(e settle.End) {
 	b.refused = agui.Event{}
-	b.follow(b.concludes(e), e.Event.Type)
+	b.follow(b.concludes(e, false), e.Event.Type)
 }
 
 // follow does what was concluded. seen is the backend's own end, Unknown if there was none.

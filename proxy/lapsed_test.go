@@ -11,6 +11,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 	"holdpoint/translate"
 )
 
@@ -25,7 +26,7 @@ func lapsing(t *testing.T, d *fakeDialect, serve func(ctx context.Context, n int
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Store = &faults{Store: b.store, at: at}
+	o.Store = &storetest.Faults{Store: b.store, At: at}
 	if first, err = New(o); err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (r *run) dialectOfLine() string {
 	switch {
 	case r.client.paused != nil:
 		return r.client.paused.Dialect
-	case r.exchange.Run == nil:
+	case r.exchange.Run == nil && r.exchange.dialect == "": // else Begin was asked, and has failed
 		return ""
 	}
 	return r.exchange.speaks()

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"holdpoint/store/storetest"
 )
 
 // leftAlone is a run at the first of two replicas whose client has left it. Its backend says hello,
@@ -98,7 +100,7 @@ func TestOccupancyThatTheStoreDoesNotTake(t *testing.T) {
 		}, func(o *Options) {
 			o.OnDisconnect = DisconnectFinish
 			lost := 3
-			o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+			o.Store = &storetest.Faults{Store: o.Store, At: func(step string, do func() error) error {
 				if step != "Occupy" || lost == 0 {
 					return do()
 				}

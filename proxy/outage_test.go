@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 )
 
 // newOutageRig is a rig whose store can be taken away, and which lets runs pass then. Its backend
@@ -169,7 +170,7 @@ func TestFinishKeepsAQuestionThatNobodyWaitedFor(t *testing.T) {
 func TestRecordThatCannotBeReadIsNoOutage(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) {
 		o.StoreOutage = OutagePass
-		o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+		o.Store = &storetest.Faults{Store: o.Store, At: func(step string, do func() error) error {
 			if step == "Load" {
 				return fmt.Errorf("%w: sealed with another key", store.ErrUnread)
 			}

@@ -78,7 +78,7 @@ func framed(event string) agui.Event {
 }
 
 func (e *exampleEnd) tell() {
-	events := e.concluded(settle.End{End: translate.End{Event: e.last}}).events
+	events := e.concluded(settle.End{End: translate.End{Event: e.last}}, false).events
 	for _, ev := range events {
 		e.out = stream.AppendEvent(e.out, ev)
 	}

@@ -18,6 +18,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/event/door"
 	"holdpoint/proxy/internal/ids"
+	"holdpoint/store/storetest"
 	"holdpoint/translate"
 )
 
@@ -143,7 +144,7 @@ func TestDecisionsLeaveNoRunID(t *testing.T) {
 		"the dialect panics":       {bugs("Begin"), true},
 		"the answers are not read": {bugs("Answers"), true},
 		"the store is down": {func(d *deskRig) {
-			d.h.opts.Store.(*faults).at = func(step string, do func() error) error {
+			d.h.opts.Store.(*storetest.Faults).At = func(step string, do func() error) error {
 				if step == "Decide" {
 					return errDown
 				}
@@ -151,7 +152,7 @@ func TestDecisionsLeaveNoRunID(t *testing.T) {
 			}
 		}, true},
 		"the store panics": {func(d *deskRig) {
-			d.h.opts.Store.(*faults).at = func(step string, do func() error) error {
+			d.h.opts.Store.(*storetest.Faults).At = func(step string, do func() error) error {
 				if step == "Decide" {
 					panic("a bug")
 				}
@@ -161,7 +162,7 @@ func TestDecisionsLeaveNoRunID(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDeskRig(t, nil)
-			d.h.opts.Store = &faults{Store: d.h.opts.Store}
+			d.h.opts.Store = &storetest.Faults{Store: d.h.opts.Store}
 			for range 3 { // a decision that was refused may be given again
 				c.breaks(d)
 				if err := d.decidesOrPanics(); (err != nil) != c.refused {
@@ -171,7 +172,7 @@ func TestDecisionsLeaveNoRunID(t *testing.T) {
 			if n := d.runIDsLeft(); n != 0 {
 				t.Errorf("%d run ids are left of decisions", n)
 			}
-			d.dialect.bug, d.dialect.begin, d.h.opts.Store.(*faults).at = nil, nil, nil
+			d.dialect.bug, d.dialect.begin, d.h.opts.Store.(*storetest.Faults).At = nil, nil, nil
 			d.decide(d.says("x", saysYes), d.says("y", ""))
 			d.carry()
 			if n := d.runIDsLeft(); n != 0 || d.called() != 2 {
@@ -228,7 +229,7 @@ func TestDecisionsOfEachDialectLeaveNoRunID(t *testing.T) {
 // connection breaks off, and the run is over all the same.
 func TestPanicInAPanicLeavesNoRunID(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) {
-		o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+		o.Store = &storetest.Faults{Store: o.Store, At: func(step string, do func() error) error {
 			if step == "Release" {
 				panic("another bug")
 			}

@@ -17,6 +17,7 @@ import (
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/proxy/internal/transcript"
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 )
 
 // twoReplicas are two Handlers on the store of a bubble, whose backend asks at first and then says
@@ -213,7 +214,7 @@ func TestRequestThatIsAlwaysTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claims := 0
 		b := newBubble(t, asksFirst(endsAtOnce), func(o *Options) {
-			o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+			o.Store = &storetest.Faults{Store: o.Store, At: func(step string, do func() error) error {
 				if step != "Claim" {
 					return do()
 				}
@@ -248,7 +249,7 @@ func TestDoubtIsToldThoughItsCloseHasNoReply(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				left := test.fails
 				b := newBubble(t, asksFirst(endsAtOnce), func(o *Options) {
-					o.Store = &faults{Store: o.Store, at: func(step string, do func() error) error {
+					o.Store = &storetest.Faults{Store: o.Store, At: func(step string, do func() error) error {
 						if left == 0 || step != "Close" {
 							return do()
 						}

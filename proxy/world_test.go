@@ -113,7 +113,7 @@ func (w *world) restart(at int) {
 			}
 			return w.tally.Take(e)
 		}),
-		Store: &faults{Store: w.store, at: func(_ string, do func() error) error { return w.step(m, false, do) }},
+		Store: &storetest.Faults{Store: w.store, At: func(_ string, do func() error) error { return w.step(m, false, do) }},
 		Transport: roundTripper(func(req *http.Request) (res *http.Response, err error) {
 			err = w.step(m, true, func() error { res, err = w.backend(req); return err })
 			return res, err

@@ -9,21 +9,27 @@ import (
 )
 
 // guarded refuses a request that is not a run if the dialect's Guard does not let it pass. The
-// answer names the methods that pass there. takesRuns reports that the path is a place of the
-// agent's, where a run is a POST. A path at which nothing passes has an empty Allow, which says
-// just that (RFC 9110, 10.2.1).
+// answer names the methods that pass there.
 func (t *Intake) guarded(req *http.Request, takesRuns bool) *Refusal {
 	why := t.unguarded(req, false)
 	if why == "" {
 		return nil
 	}
 	refused := TurnAway(req, slog.LevelInfo, http.StatusMethodNotAllowed, why)
+	refused.Allow = t.methods(req, takesRuns)
+	return refused
+}
+
+// methods returns the methods that pass at the request's path. takesRuns reports that the path is a
+// place of the agent's, where a run is a POST. A path at which nothing passes has an empty Allow,
+// which says just that (RFC 9110, 10.2.1).
+func (t *Intake) methods(req *http.Request, takesRuns bool) (list []string) {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if takesRuns && method == http.MethodPost || t.guard.Refusal(lineOf(req, method)) == "" {
-			refused.Allow = append(refused.Allow, method)
+		if takesRuns && method == http.MethodPost || t.guard != nil && t.guard.Refusal(lineOf(req, method)) == "" {
+			list = append(list, method)
 		}
 	}
-	return refused
+	return list
 }
 
 // unguarded returns why the dialect's Guard lets a request not pass, "" if it does or if there is

@@ -92,7 +92,7 @@ func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run
 	switch {
 	case isRun && err == nil && !posted, err == nil && t.foreign != nil && !posted && !asksOnly(req):
 		refused = refuse(http.StatusMethodNotAllowed, "a run is taken by POST only")
-		refused.Allow = []string{http.MethodPost}
+		refused.Allow = t.methods(req, true)
 		refused.Line.Args = []any{"status", refused.Status, "method", req.Method}
 	case errors.As(err, &refused):
 	case err != nil:

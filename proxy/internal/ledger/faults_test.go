@@ -1,31 +1,32 @@
 package ledger
 
 import (
-	"context"
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
 	"holdpoint/store/memory"
+	"holdpoint/store/storetest"
 )
 
 var errDown = errors.New("the store is down")
 
-// A faults is a memory store. A test decides what becomes of each step: it may do it or not, and
-// give another error back than the step's. A step that was done and gives errDown is one whose
-// reply was lost.
+// A faults is a memory store of which a test decides what becomes of each step.
 type faults struct {
-	store.Store
+	storetest.Faults
 
 	mu    sync.Mutex
 	at    func(step string, do func() error) error // nil: every step is done
 	steps []string                                 // that were asked for
 }
 
-func newFaults() *faults { return &faults{Store: memory.New(memory.Options{})} }
+func newFaults() *faults {
+	f := &faults{}
+	f.Faults = storetest.Faults{Store: memory.New(memory.Options{}), At: f.step}
+	return f
+}
 
 func (f *faults) step(name string, do func() error) error {
 	f.mu.Lock()
@@ -77,26 +78,6 @@ func (f *faults) refuses(step string) {
 		}
 		return do()
 	})
-}
-
-func (f *faults) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {
-	err = f.step("Load", func() (err error) { rec, err = f.Store.Load(ctx, key, owner); return err })
-	if err != nil {
-		return store.Record{}, err
-	}
-	return rec, nil
-}
-
-func (f *faults) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
-	var done store.Done
-	name := store.NameOf(step)
-	err := f.step(strings.ToUpper(name[:1])+name[1:], func() (err error) { done, err = f.Store.Do(ctx, key, step); return err })
-	return done, err
-}
-
-func (f *faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
-	err = f.step("Snapshots", func() (err error) { kept, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
-	return kept, err
 }
 
 // record returns the record of a thread as the store has it.

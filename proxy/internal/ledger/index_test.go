@@ -16,6 +16,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/internal/principal"
 	"holdpoint/store"
+	"holdpoint/store/storetest"
 )
 
 // minted is an id that Holdpoint has published.
@@ -237,13 +238,13 @@ func TestIndexThatFails(t *testing.T) {
 	})
 
 	var steps atomic.Int32
-	down := &faults{at: func(string, func() error) error { steps.Add(1); return errDown }}
+	down := &storetest.Faults{At: func(string, func() error) error { steps.Add(1); return errDown }}
 	if err := New(down, "t", Voice{}, nil).rememberUnder(keys, store.Note{ID: "p"}, 8, 4); !errors.Is(err, errDown) || steps.Load() > 8 {
 		t.Errorf("a store that is away: %v after %d steps", err, steps.Load())
 	}
 
 	steps.Store(0)
-	lost := &faults{at: func(string, func() error) error {
+	lost := &storetest.Faults{At: func(string, func() error) error {
 		if steps.Add(1) == 1 {
 			return errDown // its reply alone is lost
 		}

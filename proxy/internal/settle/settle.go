@@ -24,7 +24,6 @@ type End struct {
 	// that it has said so. Errored reports that its RUN_ERROR does not say what became of them.
 	Inner          translate.Fate
 	Known, Errored bool
-	Panicked       bool // the run has panicked: it ends, whatever its backend does
 	TurnedDown     bool // its HTTP status means that the backend did not take the answers at all
 }
 

@@ -1,0 +1,46 @@
+package storetest
+
+import (
+	"context"
+	"strings"
+
+	"holdpoint/store"
+)
+
+// Faults is a store. A test decides what becomes of each step: it may do it or not, and give
+// another error back than the step's. A step that was done and gives an error is one whose reply
+// was lost.
+type Faults struct {
+	store.Store
+	At func(step string, do func() error) error // nil: every step is done
+}
+
+func (f *Faults) step(name string, do func() error) error {
+	if f.At == nil {
+		return do()
+	}
+	return f.At(name, do)
+}
+
+// Load is the step Load.
+func (f *Faults) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {
+	err = f.step("Load", func() (err error) { rec, err = f.Store.Load(ctx, key, owner); return err })
+	if err != nil {
+		return store.Record{}, err
+	}
+	return rec, nil
+}
+
+// Do is the step of its name, such as Ask.
+func (f *Faults) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
+	var done store.Done
+	name := store.NameOf(step)
+	err := f.step(strings.ToUpper(name[:1])+name[1:], func() (err error) { done, err = f.Store.Do(ctx, key, step); return err })
+	return done, err
+}
+
+// Snapshots is the step Snapshots.
+func (f *Faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
+	err = f.step("Snapshots", func() (err error) { kept, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
+	return kept, err
+}
