@@ -173,6 +173,23 @@ func serverIsSilent(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) 
 		}
 		cancel()
 	}
+	given, giveUp := context.WithCancel(t.Context()) // without a deadline
+	time.AfterFunc(50*time.Millisecond, giveUp)
+	returned := make(chan error, 3)
+	for range cap(returned) { // one more than there are connections
+		go func() { _, err := s.Load(given, "silent", ""); returned <- err }()
+	}
+	late := time.After(4 * time.Second) // a new connection takes 5s to fail
+	for range cap(returned) {
+		select {
+		case err := <-returned:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("a silent server, and the caller gives up: %v", err)
+			}
+		case <-late:
+			t.Fatal("a silent server, and the caller gives up: the step does not return")
+		}
+	}
 	proxy.Thaw()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

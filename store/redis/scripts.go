@@ -141,12 +141,14 @@ func (t *table) read(ctx context.Context, calls ...call) ([]rueidis.RedisResult,
 	if err := t.ready.Err(ctx); err != nil {
 		return nil, err
 	}
-	for try := 1; ; try++ {
-		results, again, err := t.readOnce(ctx, calls...)
-		if err != nil || !again || try == readTries || ctx.Err() != nil {
-			return results, err
+	return until(ctx, func() ([]rueidis.RedisResult, error) {
+		for try := 1; ; try++ {
+			results, again, err := t.readOnce(ctx, calls...)
+			if err != nil || !again || try == readTries || ctx.Err() != nil {
+				return results, err
+			}
 		}
-	}
+	})
 }
 
 // readOnce is a try of read. again: it is worth another one.

@@ -4,6 +4,7 @@ package redis_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -66,6 +67,54 @@ func TestReplicaIsStopped(t *testing.T) {
 		must(t, storetest.Do(t.Context(), s, "claimed", store.Finish{Token: "token", Result: ended(), Next: &next}))
 	}
 	must(t, storetest.Do(t.Context(), s, "asked", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
+}
+
+// TestCallerThatGivesUp: a step returns when its caller gives up, whatever it waits for: an answer,
+// a new connection, or replicas.
+func TestCallerThatGivesUp(t *testing.T) {
+	t.Parallel()
+	primary := servers.StartRedis(t, servers.RedisOptions{})
+	replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary})
+	replica.InStep()
+	proxy := servers.StartProxy(t, primary.Addr())
+	for situation, freeze := range map[string]struct {
+		do, mend func()
+		steps    []string
+	}{
+		"the server is frozen":  {proxy.Freeze, proxy.Thaw, []string{"Load", "Open", "Occupy", "Snapshots"}},
+		"the replica is frozen": {replica.Freeze, replica.Thaw, []string{"Open", "Claim"}},
+	} {
+		s := open(t, prefixed(primary.URLAt(proxy.Addr())), redis.Options{Replicas: 1, ReplicaTimeout: 20 * time.Second, Timeout: 20 * time.Second})
+		must(t, storetest.Do(t.Context(), s, "asked", store.Ask{Pause: pause("p")}))
+		freeze.do()
+		steps := map[string]func(ctx context.Context) error{
+			"Load":      func(ctx context.Context) error { _, err := s.Load(ctx, "k", ""); return err },
+			"Open":      func(ctx context.Context) error { return storetest.Do(ctx, s, "k", store.Ask{Pause: pause("p")}) },
+			"Occupy":    func(ctx context.Context) error { return storetest.Do(ctx, s, "k", store.Occupy{Token: "token"}) },
+			"Snapshots": func(ctx context.Context) error { _, err := s.Snapshots(ctx, "k", "p", store.Asked); return err },
+			"Claim": func(ctx context.Context) error {
+				return storetest.Do(ctx, s, "asked", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour})
+			},
+		}
+		ctx, giveUp := context.WithCancel(t.Context()) // without a deadline, which rueidis would know
+		returned := make(chan error, len(steps))
+		for _, name := range freeze.steps {
+			go func() { returned <- steps[name](ctx) }()
+		}
+		time.AfterFunc(200*time.Millisecond, giveUp)
+		late := time.After(8 * time.Second)
+		for range freeze.steps {
+			select {
+			case err := <-returned:
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v", situation, err)
+				}
+			case <-late:
+				t.Fatalf("%s: a step does not return", situation)
+			}
+		}
+		freeze.mend()
+	}
 }
 
 // TestSentinelFailover: when the primary is gone the store goes on at the replica, with all that it

@@ -19,15 +19,20 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 	}
 	ctx, cancel := t.bounded(ctx)
 	defer cancel()
+	part := partOf(key)
+	w := call{script: writeScript, keys: []string{t.row(key), t.opened(part), t.due(part), t.unsent(part)}, args: arguments(key, c)}
+	return until(ctx, func() (bool, error) { return t.write(ctx, w, c.Guard && t.options.Replicas > 0) })
+}
+
+// write is Write for a script with its keys and arguments.
+func (t *table) write(ctx context.Context, w call, guard bool) (bool, error) {
 	at, release, err := t.clients.use()
 	if err != nil {
 		return false, err
 	}
 	defer release()
-	part := partOf(key)
-	w := call{script: writeScript, keys: []string{t.row(key), t.opened(part), t.due(part), t.unsent(part)}, args: arguments(key, c)}
 	write := func() (int64, error) { return run(ctx, at, w)[0].AsInt64() }
-	if c.Guard && t.options.Replicas > 0 {
+	if guard {
 		write = func() (int64, error) { return t.guarded(ctx, at, w) }
 	}
 	done, err := write()

@@ -1,0 +1,29 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+)
+
+// until does something, and returns when it is done or when ctx is over. rueidis does not look at
+// ctx everywhere: it reads a connection until the deadline that ctx had when the request was sent,
+// and waits for a new connection without ctx. What is left behind sends nothing more, and ends
+// after Options.Timeout. So do may keep nothing of its caller's but values.
+func until[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		value, err := do()
+		done <- outcome{value, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+		var none T
+		return none, fmt.Errorf("store: Redis has not answered: %w", ctx.Err())
+	}
+}
