@@ -186,7 +186,7 @@ func (s *Store) Do(ctx context.Context, key store.Key, step store.Step) (store.D
 	st := rules.Of(step)
 	done, err := s.do(ctx, key, st)
 	if undoing, is := st.Undo(); is && errors.Is(err, ErrNotGuarded) {
-		s.undo(key, undoing)
+		s.undo(ctx, key, undoing)
 	}
 	return done, err
 }
@@ -222,14 +222,10 @@ func (s *Store) List(ctx context.Context, q store.Query) (store.Page, error) {
 
 func notAsked(err error) error { return fmt.Errorf("store: not asked: %w", err) }
 
-// undoTimeout is for taking back a claim that is not safe: its caller's time may be over.
-const undoTimeout = 5 * time.Second
-
-// undo takes a change back that did not count. If that fails too, time does it: the claim's lease
-// lapses.
-func (s *Store) undo(key store.Key, st rules.Step) {
-	ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
-	defer cancel()
+// undo takes a change back that did not count, in its caller's time. If that fails, the caller may
+// do it, or time does it: the claim's lease lapses. It never goes on behind Do, because the same
+// claim may be made again then, and count.
+func (s *Store) undo(ctx context.Context, key store.Key, st rules.Step) {
 	if _, err := s.do(ctx, key, st); err != nil {
 		s.log.Warn("a change that did not count could not be taken back", "err", err)
 	}
