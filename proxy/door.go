@@ -209,6 +209,7 @@ func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
 // that nothing was sent: door.ErrUndecided, door.ErrChat, door.ErrHome, or one of the store.
 func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	thread := ledgerOf(ctx, h.opts.Store, key)
+	thread.Ending = h.lives.ending
 	rec, err := thread.Load()
 	if err != nil {
 		return err

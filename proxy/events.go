@@ -15,6 +15,10 @@ import (
 // that soon. No lease is longer.
 const LeaseTime = ledger.LeaseTime
 
+// LastTime is how long the streams that Drain ends may wait for the store, all their steps
+// together. Whoever cuts connections after a Drain waits longer.
+const LastTime = ledger.LastTime
+
 // EndedByTime returns the event of a pause that nobody ended but time, as the store tells it; see
 // engine.Options.Ended. It is nil if there is nothing to tell. Whose process tells it does not
 // matter: agent, tenant, thread and run are those of the record. A record of before has thread and

@@ -18,13 +18,18 @@ const detachTimeout = time.Hour
 
 // lives are the books of a handler: which runs go on, and which of them without their clients.
 type lives struct {
-	reports reporter // their last lines
+	reports reporter       // their last lines
+	ending  *ledger.Ending // begins when the runs are ended
 
 	mu       sync.Mutex
 	live     map[*life]struct{}
 	alone    map[store.Key]int // runs that go on without their clients, by thread
 	draining bool
 	ended    chan struct{} // closed when live gets empty; nil while nobody waits
+}
+
+func newLives() lives {
+	return lives{ending: ledger.NewEnding(), live: map[*life]struct{}{}, alone: map[store.Key]int{}}
 }
 
 // A life says whether a run goes on.
@@ -209,6 +214,7 @@ func (b *lives) drain() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.draining = true
+	b.ending.Begin()
 	for l := range b.live {
 		l.cancel(errDraining)
 	}

@@ -15,7 +15,6 @@ import (
 	"holdpoint/proxy/internal/intake"
 	"holdpoint/proxy/internal/ledger"
 	"holdpoint/proxy/internal/stream"
-	"holdpoint/store"
 	"holdpoint/translate"
 )
 
@@ -24,7 +23,7 @@ func New(opts Options) (*Handler, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	h := &Handler{opts: opts, refuser: refuser{log: opts.Logger}, lives: lives{live: map[*life]struct{}{}, alone: map[store.Key]int{}}}
+	h := &Handler{opts: opts, refuser: refuser{log: opts.Logger}, lives: newLives()}
 	o := &h.opts
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)

@@ -52,6 +52,7 @@ func (h *Handler) newRun(req request, who principal.Who) *run {
 // init completes a run that has its judge.
 func (r *run) init() {
 	r.log, r.judge.life = r.judge.log, &r.life
+	r.judge.ledger.Ending = r.h.lives.ending
 	r.client.judge = &r.judge
 	r.exchange.judge, r.exchange.life, r.exchange.reverse = &r.judge, &r.life, r.h.reverse
 	r.life.key, r.life.log = r.judge.ledger.Key, r.log

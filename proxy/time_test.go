@@ -360,44 +360,6 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestDrainWhileTheStoreHangs: a client is told the end of its run within the four seconds that
-// cmd/holdpoint gives it, though the store answers nothing.
-func TestDrainWhileTheStoreHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
-			io.WriteString(w, streamOf(started))
-			<-ctx.Done()
-			return ctx.Err()
-		}), func(o *Options) { o.Store = hangs{o.Store} })
-		b.post(input("t", "r1", ""))
-		var wg sync.WaitGroup
-		var got string
-		wg.Go(func() { got = b.post(input("t", "r2", resumeWith(yes("n1~x")))) })
-		time.Sleep(time.Second)
-		ended := make(chan struct{})
-		began := time.Now()
-		go func() { wg.Wait(); close(ended) }()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_ = b.h.Drain(ctx)
-		<-ended
-		if took := time.Since(began); took > 4*time.Second || !strings.Contains(types(got), "RUN_ERROR") {
-			t.Errorf("told %v after the drain: %s", took, types(got))
-		}
-	})
-}
-
-// hangs is a store that takes no end of a claim and says nothing.
-type hangs struct{ store.Store }
-
-func (h hangs) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
-	if _, ends := step.(store.Finish); ends {
-		<-ctx.Done()
-		return store.Done{}, ctx.Err()
-	}
-	return h.Store.Do(ctx, key, step)
-}
-
 func TestStoreDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := &downStore{}

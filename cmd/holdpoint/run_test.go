@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdpoint/internal/observe/webhook"
+	"holdpoint/proxy"
 	"holdpoint/store/memory"
 	"holdpoint/translate/dialects"
 )
@@ -168,6 +169,9 @@ func TestTheTimesFitIntoThirtySeconds(t *testing.T) {
 	s := newServer(nil, nil, slog.New(slog.DiscardHandler))
 	if all := s.delay + s.timeout + s.last + webhook.EndTime; all >= 30*time.Second {
 		t.Errorf("the end takes up to %v, Kubernetes kills after 30s", all)
+	}
+	if s.last < 2*proxy.LastTime {
+		t.Errorf("connections are cut %v after streams are told their end, which a store may hold up for %v", s.last, proxy.LastTime)
 	}
 	if s.http.WriteTimeout != 0 {
 		t.Error("a WriteTimeout cuts healthy streams")

@@ -111,7 +111,7 @@ func (c *Claim) renew(ctx context.Context) bool {
 // prolong is the step of renew and of Stands. ctx ends it before its time.
 func (c *Claim) prolong(ctx context.Context) error {
 	asked := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	ctx, cancel := c.ledger.Ending.bound(ctx, renewTimeout)
 	defer cancel()
 	_, err := c.ledger.store.Do(ctx, c.ledger.Key, store.Renew{Token: c.token, Lease: LeaseTime})
 	switch {

@@ -228,9 +228,8 @@ func TestIndexThatFails(t *testing.T) {
 			t.Errorf("a store that hangs: %v after %v and %d steps", err, took, h.asked.Load())
 		}
 
-		ctx, drain := context.WithCancelCause(t.Context())
-		drain(ErrDraining)
-		l.SetContext(ctx)
+		l.Ending = NewEnding()
+		l.Ending.Begin()
 		begun = time.Now()
 		if err := l.rememberUnder(keys, store.Note{ID: "p"}, 8, 4); err == nil || time.Since(begun) != lastStepTimeout {
 			t.Errorf("while Holdpoint ends: %v after %v", err, time.Since(begun))

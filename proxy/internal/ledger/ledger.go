@@ -22,10 +22,8 @@ import (
 const LeaseTime = 30 * time.Second
 
 const (
-	// StepTimeout bounds one step of the store.
+	// StepTimeout bounds one step of the store; see LastTime for those of a process that ends.
 	StepTimeout = 10 * time.Second
-	// lastStepTimeout bounds one when Holdpoint is about to end, so that clients are told in time.
-	lastStepTimeout = 500 * time.Millisecond
 
 	leaseRenew = LeaseTime / 3
 	// renewTimeout bounds one renewal, and renewAgain is how soon one that failed is made again. A
@@ -34,16 +32,14 @@ const (
 	renewAgain   = leaseRenew / 5
 )
 
-// ErrDraining is the cause of a context whose process is about to end. Steps are short then.
-var ErrDraining = errors.New("proxy: draining")
-
 // A Ledger is the record of one thread. Each step has its time, and does not end with the run. A
 // step whose reply was lost is done once more: the store's steps are made for that. Errors are the
 // store's own.
 type Ledger struct {
-	Key   store.Key
-	Owner string // who the thread is of, as its record has it; "" without principals
-	Voice Voice  // is told of the steps
+	Key    store.Key
+	Owner  string  // who the thread is of, as its record has it; "" without principals
+	Voice  Voice   // is told of the steps
+	Ending *Ending // of the process, nil if it shortens no step
 
 	store   store.Store
 	log     *slog.Logger
@@ -82,16 +78,7 @@ func (l *Ledger) step() (context.Context, context.CancelFunc) {
 	if l.client != nil {
 		l.client.Alive()
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), StepTimeout)
-	unwatch := context.AfterFunc(l.ctx, func() {
-		if errors.Is(context.Cause(l.ctx), ErrDraining) {
-			time.AfterFunc(lastStepTimeout, cancel)
-		}
-	})
-	return ctx, func() {
-		unwatch()
-		cancel()
-	}
+	return l.Ending.bound(context.WithoutCancel(l.ctx), StepTimeout)
 }
 
 // twice does a step once more if its reply was lost: if the store has not answered, and has not

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"holdpoint/proxy/internal/ids"
@@ -17,19 +16,22 @@ import (
 type Occupancy struct {
 	ledger *Ledger
 
-	mu    sync.Mutex // held during a step: the last one says that the run is over
-	token string     // "" before the first step
+	turn  chan struct{} // full during a step: the last one says that the run is over
+	token string        // "" before the first step
 	over  bool
 	lease Renewal
 }
 
 // Occupancy returns one that has not begun.
-func (l *Ledger) Occupancy() *Occupancy { return &Occupancy{ledger: l} }
+func (l *Ledger) Occupancy() *Occupancy {
+	return &Occupancy{ledger: l, turn: make(chan struct{}, 1)}
+}
 
 // Occupy keeps other runs from another thread, until the Occupancy ends. It returns nil if another
 // run is there already.
 func (l *Ledger) Occupy(key store.Key) (*Occupancy, error) {
-	o := &Occupancy{ledger: l.at(key), token: ids.Random128()}
+	o := l.at(key).Occupancy()
+	o.token = ids.Random128()
 	free := false
 	err := o.lasts(context.WithoutCancel(l.ctx), LeaseTime)
 	if err == nil {
@@ -59,8 +61,8 @@ func (o *Occupancy) Begin() {
 // step notes that the run goes on. A failure needs no act: the next step makes it good, also behind
 // one without a reply. Else the thread takes another run too early.
 func (o *Occupancy) step(ctx context.Context) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
 	if o.over {
 		return false
 	}
@@ -79,8 +81,8 @@ func (o *Occupancy) End() {
 		return
 	}
 	o.lease.Stop()
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.turn <- struct{}{}
+	defer func() { <-o.turn }()
 	if o.over = true; o.token == "" {
 		return
 	}
@@ -95,7 +97,7 @@ func (o *Occupancy) End() {
 
 // lasts has the occupancy last for so long; 0 ends it. ctx ends the step before its time.
 func (o *Occupancy) lasts(ctx context.Context, lease time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	ctx, cancel := o.ledger.Ending.bound(ctx, renewTimeout)
 	defer cancel()
 	_, err := o.ledger.store.Do(ctx, o.ledger.Key, store.Occupy{Token: o.token, Lease: lease})
 	return err
