@@ -129,7 +129,7 @@ func (h *Handler) passingHints(res *http.Response) {
 		})
 	}
 	asked := clientOf(res.Request.Context())
-	if asked == nil || !cors.IsPreflight(asked) || res.Header.Get("Access-Control-Allow-Origin") != "" {
+	if !cors.IsPreflight(asked) || res.Header.Get("Access-Control-Allow-Origin") != "" {
 		return
 	}
 	h.memory.once("preflight", func() {

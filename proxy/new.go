@@ -75,7 +75,7 @@ func New(opts Options) (*Handler, error) {
 	}
 	h.destination = destination{upstream: o.Upstream, preserveHost: o.PreserveHost, gate: o.Gate}
 	h.SetUpstreamHeaders(o.UpstreamHeaders)
-	h.cors = cors.New(o.AllowOrigins, o.Now, preflights{via: h.transports.shared, to: &h.destination, log: h.log})
+	h.cors = cors.New(o.AllowOrigins, o.Now, http.HandlerFunc(h.passPreflight))
 	h.reverse = &httputil.ReverseProxy{
 		Rewrite:        h.rewrite,
 		ModifyResponse: h.modifyResponse,
@@ -118,7 +118,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case passes:
 		stream.ClearDeadline(w)
 		w = stream.NewPassing(w, stream.LimitsOf(req, h.opts.WriteTimeout))
-		h.reverse.ServeHTTP(w, withPage(h.cors.WithClient(req)))
+		h.reverse.ServeHTTP(w, withClient(req))
 	}
 }
 

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"io"
 	"mime"
 	"net/http"
@@ -17,17 +16,8 @@ import (
 // says what this is. Its status stays, and a program that asks sees nothing of it: it does not ask
 // for text/html.
 
-type pageKey struct{}
-
-// withPage marks a request that a browser sends for a page of its own: a GET of "/" that names
+// wantsPage reports whether a browser sent a request for a page of its own: a GET of "/" that names
 // text/html. */*, which curl and fetch send, does not.
-func withPage(req *http.Request) *http.Request {
-	if !wantsPage(req) {
-		return req
-	}
-	return req.WithContext(context.WithValue(req.Context(), pageKey{}, true))
-}
-
 func wantsPage(req *http.Request) bool {
 	return req.Method == http.MethodGet && req.URL.Path == "/" && !intake.HasBody(req) && namesHTML(req.Header["Accept"])
 }
@@ -48,7 +38,7 @@ func namesHTML(accept []string) bool {
 // introduce puts the page into the answer to such a request, where the backend has nothing and no
 // page of its own to say so.
 func introduce(res *http.Response) {
-	if marked, _ := res.Request.Context().Value(pageKey{}).(bool); !marked {
+	if !wantsPage(clientOf(res.Request.Context())) {
 		return
 	}
 	if res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusMethodNotAllowed {

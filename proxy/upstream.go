@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -18,7 +17,6 @@ import (
 	"holdpoint/internal/build/without"
 	"holdpoint/internal/principal"
 	"holdpoint/proxy/internal/backend"
-	"holdpoint/proxy/internal/cors"
 	"holdpoint/proxy/internal/intake"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
@@ -346,33 +344,28 @@ func (h *Handler) CloseIdleConnections() {
 	}
 }
 
-// preflights send preflights of Holdpoint's own to the backend, see cors.Backend.
-type preflights struct {
-	via http.RoundTripper
-	to  *destination
-	log *slog.Logger
-}
-
-// Takes implements cors.Backend.
-func (p preflights) Takes(address *url.URL) bool { return !intake.Misleading(address.EscapedPath()) }
-
-// Send implements cors.Backend.
-func (p preflights) Send(client, preflight *http.Request) (*http.Response, error) {
-	p.to.rewrite(&httputil.ProxyRequest{In: client, Out: preflight})
-	res, err := p.via.RoundTrip(preflight)
-	if err != nil {
-		p.log.Debug("the backend did not answer a preflight", "err", err)
+// passPreflight passes a preflight of Holdpoint's own, unless some backends take its path for
+// another one.
+func (h *Handler) passPreflight(w http.ResponseWriter, preflight *http.Request) {
+	if !intake.Misleading(preflight.URL.EscapedPath()) {
+		h.reverse.ServeHTTP(w, withClient(preflight))
 	}
-	return res, err
 }
 
-// clientOf returns the client's request that a backend's answer belongs to. It is nil if nobody
-// needs it.
+type clientKey struct{}
+
+// withClient keeps a request that passes in its context, as the client sent it.
+func withClient(req *http.Request) *http.Request {
+	return req.WithContext(context.WithValue(req.Context(), clientKey{}, req))
+}
+
+// clientOf returns the client's request that a backend's answer belongs to.
 func clientOf(ctx context.Context) *http.Request {
 	if b := bodyOf(ctx); b != nil {
 		return b.judge.request.http
 	}
-	return cors.Client(ctx)
+	req, _ := ctx.Value(clientKey{}).(*http.Request)
+	return req
 }
 
 // headerOnly is a ResponseWriter for callers that want the header alone. ReverseProxy writes into

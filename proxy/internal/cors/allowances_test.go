@@ -3,7 +3,6 @@ package cors
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -11,37 +10,63 @@ import (
 
 // TestAllowancesAreBounded in number and in bytes, whatever clients and backends write.
 func TestAllowancesAreBounded(t *testing.T) {
-	a := newAllowances(time.Now, nil)
-	hear := func(n, expose int) {
+	p := withBackend(nil, time.Now, &fakeBackend{})
+	hear := func(n int, credentials string, status, expose int) *http.Request {
 		origin := fmt.Sprintf("https://%0*d.example", MaxOrigin-20, n)
-		req := httptest.NewRequest("POST", "/", nil)
-		req.Header.Set("Origin", origin)
-		a.hear(req, &http.Response{StatusCode: 200, Header: http.Header{
-			"Access-Control-Allow-Origin": {origin}, "Access-Control-Expose-Headers": {strings.Repeat("x", expose)},
-		}})
+		req := asked("POST", "/", origin, "Cookie", credentials)
+		header := http.Header{}
+		if status == 200 {
+			header = http.Header{"Access-Control-Allow-Origin": {origin}, "Access-Control-Expose-Headers": {strings.Repeat("x", expose)}}
+		}
+		p.Hear(req, &http.Response{StatusCode: status, Header: header})
+		return req
 	}
-	for n := range 3 * maxAllowances {
-		hear(n, maxExpose)
+	for n := range 3 * maxOrigins {
+		hear(n, "", 200, 1000)
+		hear(n, "", 204, 0)
 	}
-	sum := 0
-	for _, one := range a.known.Values() {
-		sum += one.size()
+	for n := range 3 * maxCredentials {
+		hear(0, strings.Repeat("a", n), 200, 1000)
 	}
-	if sum > maxAllowanceBytes || sum != a.bytes || sum < maxAllowanceBytes/2 {
-		t.Errorf("%d bytes are kept, counted as %d", sum, a.bytes)
+	if p.known.Len() > maxOrigins {
+		t.Errorf("what was said to %d origins is kept", p.known.Len())
 	}
-	req := httptest.NewRequest("POST", "/", nil)
-	for n := range 3 * maxAllowances {
-		req.Header.Set("Origin", fmt.Sprintf("https://%d.example", n))
-		a.hear(req, &http.Response{StatusCode: 200, Header: http.Header{}})
+	size := 0
+	for _, known := range p.known.Values() {
+		if len(known) > maxCredentials {
+			t.Errorf("what was said to %d credentials is kept", len(known))
+		}
+		for _, said := range known {
+			for _, values := range said.header {
+				size += len(values[0])
+			}
+		}
 	}
-	if a.known.Len() > maxAllowances || a.bytes != a.known.Len()*allowanceBytes {
-		t.Errorf("%d are kept, with %d bytes", a.known.Len(), a.bytes)
+	if most := (maxOrigins + maxCredentials) * (MaxOrigin + 1010); size > most {
+		t.Errorf("%d bytes are kept, want %d at most", size, most)
 	}
-	hear(1, maxExpose+1)
-	req.Header.Set("Origin", fmt.Sprintf("https://%0*d.example", MaxOrigin-20, 1))
-	if said, _ := a.recall(req, req.Header.Get("Origin")); said.origin == "" || said.expose != "" {
-		t.Errorf("a long list of exposed headers: %+v", said)
+	if said := p.recall(hear(1, "", 200, 1001)).header; said.Get("Access-Control-Allow-Origin") == "" || said.Get("Access-Control-Expose-Headers") != "" {
+		t.Errorf("a long list of exposed headers: %v", said)
+	}
+}
+
+// TestCredentialsOverTheBound: what was said to more of them than are kept is not kept, and takes
+// nothing from those that are.
+func TestCredentialsOverTheBound(t *testing.T) {
+	backend := &fakeBackend{}
+	p := withBackend(nil, time.Now, backend)
+	with := func(n int) *http.Request { return asked("POST", "/", page, "Cookie", fmt.Sprint(n)) }
+	for n := range maxCredentials + 1 {
+		p.Hear(with(n), &http.Response{StatusCode: http.StatusOK, Header: leave(page)(page)})
+	}
+	for n, want := range map[int]string{0: page, maxCredentials - 1: page, maxCredentials: ""} {
+		header := http.Header{}
+		if p.Allow(header, with(n)); header.Get("Access-Control-Allow-Origin") != want {
+			t.Errorf("credentials %d: %v", n, header)
+		}
+	}
+	if len(backend.sent) != 1 {
+		t.Errorf("the backend was asked %d times", len(backend.sent))
 	}
 }
 
@@ -54,9 +79,9 @@ func TestABackendCannotSmuggleAHeader(t *testing.T) {
 		"in the credentials": {"Access-Control-Allow-Origin": {page}, "Access-Control-Allow-Credentials": {"true\r\nX-Evil: 1"}},
 		"in other letters":   {"Access-Control-Allow-Origin": {page}, "Access-Control-Expose-Headers": {"X-A\u010aX-Evil: 1"}},
 	} {
-		said := read(header, page)
-		if strings.ContainsAny(said.origin+said.expose, "\r\n\u010a") || said.credentials {
-			t.Errorf("%s: %+v", name, said)
+		said := read(asked("POST", "/", page), &http.Response{StatusCode: http.StatusOK, Header: header})
+		if strings.ContainsAny(fmt.Sprint(said), "\r\n\u010a") || said.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s: %v", name, said)
 		}
 	}
 }
