@@ -60,7 +60,10 @@ var stands = map[string]string{
 		"apply -f") test "$3" = -; sent 1 ;;
 		"apply -k") "$KUSTOMIZE" build "$3" > "$WORK/built"; sent as-is < "$WORK/built" ;;
 		"kustomize "*) exec "$KUSTOMIZE" build "$2" ;;
-		"rollout status"|"rollout restart"|"set image") grep -qx "$3" "$WORK/names" ;;
+		"rollout status"|"set image") grep -qx "$3" "$WORK/names" ;;
+		"exec "*) grep -qx "$2" "$WORK/names"
+			test "$3 $4 $5 $6" = "-c holdpoint -- /holdpoint"
+			"$WORK/real" "$7" 2>&1 | grep -q "HOLDPOINT_ADMIN_LISTEN is off" ;; # it is, here: it knows the command
 		*) exit 1 ;;
 		esac`,
 	// An upgrade knows the values of the installation before.

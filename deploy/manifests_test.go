@@ -273,15 +273,19 @@ type (
 		Lifecycle                                   struct {
 			PreStop *struct {
 				Exec    struct{ Command []string }
-				HTTPGet struct{ Path, Port string }
+				HTTPGet get
 			}
 		}
 		Resources       struct{ Limits map[string]string }
 		SecurityContext security
 		VolumeMounts    []struct{ Name, MountPath string }
 	}
+	get struct {
+		Path string
+		Port any // a name, or a number
+	}
 	probe struct {
-		HTTPGet                                         struct{ Path, Port string }
+		HTTPGet                                         get
 		PeriodSeconds, TimeoutSeconds, FailureThreshold int
 	}
 	variable struct {
@@ -413,9 +417,9 @@ func checkPod(t *testing.T, d deployment) int {
 				continue
 			}
 			stop := c.Lifecycle.PreStop
-			want(stop != nil && stop.HTTPGet.Path == "/drained" && stop.HTTPGet.Port == "7081", "the agent does not live as long as the streams")
+			want(stop != nil && stop.HTTPGet.Path == "/drained" && stop.HTTPGet.Port == 7081.0, "the agent does not live as long as the streams")
 			ready := c.ReadinessProbe
-			want(ready != nil && ready.HTTPGet.Path == "/agentz" && ready.HTTPGet.Port == "7081", "the pod is ready before the agent")
+			want(ready != nil && ready.HTTPGet.Path == "/agentz" && ready.HTTPGet.Port == 7081.0, "the pod is ready before the agent")
 			s := c.SecurityContext
 			want(is(s.AllowPrivilegeEscalation, false) && slices.Equal(s.Capabilities.Drop, []string{"ALL"}) && s.Capabilities.Add == nil, "the agent is not restricted")
 			want(is(p.SecurityContext.RunAsNonRoot, true) && p.SecurityContext.SeccompProfile.Type == "RuntimeDefault", "the pod is not restricted")

@@ -37,6 +37,12 @@ func drain(environ []string, stdout, stderr io.Writer) int {
 	return askAdmin(context.Background(), environ, http.MethodPost, "/drain", stdout, stderr)
 }
 
+// readAgain is `holdpoint reload`: HUP for whoever can run a command beside the process and send it
+// no signal.
+func readAgain(environ []string, stdout, stderr io.Writer) int {
+	return askAdmin(context.Background(), environ, http.MethodPost, "/reload", stdout, stderr)
+}
+
 // askAdmin asks the admin listener of the process with the same environment. Of that it reads
 // HOLDPOINT_ADMIN_LISTEN only.
 func askAdmin(ctx context.Context, environ []string, method, path string, stdout, stderr io.Writer) int {

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ import (
 // each route. It is exported so that it can be embedded (package variables).
 type Agent struct {
 	Upstream            address `env:"UPSTREAM" short:"address of the backend, such as http://localhost:8000/agent" doc:"address of the backend, http or https. The path of a request is appended to its path"`
-	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read at start and on HUP"`
+	UpstreamHeadersFile string  `env:"UPSTREAM_HEADERS_FILE" doc:"file with headers to add to every request to the backend, one line Name: value for each. It is read again when it changes"`
 	UpstreamCAFile      string  `env:"UPSTREAM_CA_FILE" doc:"file with the authorities that the backend's certificate must come from (PEM), in place of the system's. It is read again when it changes"`
 	UpstreamCertFile    string  `env:"UPSTREAM_CERT_FILE" doc:"file with the certificate that Holdpoint shows the backend (PEM)"`
 	UpstreamKeyFile     string  `env:"UPSTREAM_KEY_FILE" doc:"file with its private key (PEM)"`
@@ -30,7 +29,7 @@ type Agent struct {
 	Dialect     string  `env:"DIALECT" envDefault:"auto" short:"how the backend pauses" doc:"how the backend pauses. auto finds it in the stream"`
 	CORSOrigins origins `env:"CORS_ORIGINS" short:"origins of pages that may read answers, if the backend does not say" doc:"origins whose pages may read the answers: origin;origin, such as https://app.example.com or https://*.example.com, or * for all pages without credentials. Holdpoint then answers preflights, sets the CORS headers in the backend's place, and allows any request header. Without it, the backend's own CORS headers count (docs/browser.md)"`
 
-	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read at start and on HUP"`
+	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each, that a request of Holdpoint's own has in place of the credentials of the run that asked. They are Holdpoint's rights, not that user's. It is read again when it changes"`
 
 	others      bool                         // another process serves it, and decisions on it are only judged here
 	prefix      string                       // of its variables
@@ -95,16 +94,6 @@ func (a *Agent) checkTLS() []error {
 	var err error
 	a.upstreamTLS, err = certificates.OpenNamed(certificates.Files{Cert: a.UpstreamCertFile, Key: a.UpstreamKeyFile, CA: a.UpstreamCAFile}, a.prefix, "UPSTREAM_CERT_FILE", "UPSTREAM_KEY_FILE", "UPSTREAM_CA_FILE")
 	return variables.Split(err)
-}
-
-// certificates returns the part that reads the files of TLS to the backend again, nil without such.
-// changed is called after a change.
-func (a *Agent) certificates(changed func(), logger *slog.Logger) *certificates.Part {
-	if a.upstreamTLS == nil {
-		return nil
-	}
-	// A kept connection would have the old certificate, or an authority that has gone.
-	return certificates.NewPart(a.upstreamTLS, a.prefix+"UPSTREAM_*_FILE", changed, logger)
 }
 
 // clientTLS is proxy.Options.UpstreamTLS, nil if nothing is said.

@@ -25,6 +25,8 @@
 //	                    a shell; exit 0 if it is. Without a word: live
 //	holdpoint drain     make the running process not ready, and wait until its streams have ended,
 //	                    for preStop hooks
+//	holdpoint reload    have the running process read its files again, as HUP does; exit 1 if one is
+//	                    wrong
 //	holdpoint audit verify [-after seq:hash] [-head seq:hash] FILE...
 //	                    read the files of an audit, the oldest first, and say which line was taken out
 //	                    or changed; exit 1 if one was. -head: a head that the log has
@@ -46,7 +48,7 @@
 // code is 0. A second signal ends the streams at once, in the same way, and the exit code is 1.
 //
 // On HUP it reads its files of secrets and headers again, and reopens what it logs to
-// (docs/operations.md#hup). HUP never ends it.
+// (docs/operations.md#files-that-are-read-again). HUP never ends it.
 //
 // The interrupts are those of https://docs.ag-ui.com (AG-UI 1.0). The names that Kubernetes injects
 // for a Service called holdpoint (HOLDPOINT_SERVICE_HOST, HOLDPOINT_PORT and so on) are ignored.
@@ -160,6 +162,8 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 		return healthcheck(environ, "live", t.out, t.err)
 	case "drain":
 		return drain(environ, t.out, t.err)
+	case "reload":
+		return readAgain(environ, t.out, t.err)
 	case "version":
 		printVersion(t.out)
 		return exitOK
@@ -201,6 +205,6 @@ func printSchema(environ []string, out, complaints io.Writer) int {
 }
 
 func misuse(w io.Writer, what string) int {
-	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|desk|check|demo|store schema|audit verify|doctor|healthcheck|drain|version|help]\n\nholdpoint -h tells more.\n", what)
+	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|desk|check|demo|store schema|audit verify|doctor|healthcheck|drain|reload|version|help]\n\nholdpoint -h tells more.\n", what)
 	return exitMisuse
 }

@@ -13,7 +13,9 @@ import (
 	"holdpoint/internal/edge/admin"
 	"holdpoint/internal/edge/certificates"
 	"holdpoint/internal/edge/headers"
+	"holdpoint/internal/observe/audit"
 	"holdpoint/internal/observe/trace"
+	"holdpoint/internal/observe/webhook"
 	"holdpoint/proxy"
 	"holdpoint/store"
 	"holdpoint/store/stores"
@@ -49,7 +51,7 @@ type program struct {
 	logger   *slog.Logger
 	screen   *os.File // for a token that the desk makes
 	stops    []stopper
-	reloads  reloads
+	reloads  *reloader
 
 	probes   *admin.Server // nil: there are none
 	handler  service       // nil in `holdpoint desk`, as is the next
@@ -151,25 +153,55 @@ func (p *program) build(ctx context.Context) *failure {
 	p.start(&background{do: func(ctx context.Context) { p.probes.Watch(ctx, reaches(kept, happens.metrics)) }})
 	p.start(&background{do: func(ctx context.Context) { happens.metrics.Watch(ctx, measured) }})
 
-	// What HUP reads again, in the order in which it is told.
+	p.addReloads(made, kept, hook, log, agents)
+	p.probes.Reloads(func() (failed int) { _, failed = p.reloads.run(); return failed })
+	p.start(&background{do: p.reloads.watch})
+	return nil
+}
+
+// addReloads adds what is read again, in the order in which it is told.
+func (p *program) addReloads(made *maker, kept *stores.Store, hook *webhook.Part, log *audit.Part, agents []served) {
+	s, add := p.settings, p.reloads.add
 	p.reloadAgents(agents)
-	p.reload(prefix+"STORE_KEYS_FILE", kept.ReloadKeys())
-	p.reload(prefix+"STORE", kept.ReloadLogin())
+	add(prefix+"STORE_KEYS_FILE", kept.ReloadKeys(), s.store.Keys.File)
+	add(prefix+"STORE", kept.ReloadLogin(), s.store.LoginFiles()...)
 	if made.gate != nil && s.who.Key.File != "" {
-		p.reload(prefix+"PRINCIPAL_KEY_FILE", made.gate.Reload)
+		add(prefix+"PRINCIPAL_KEY_FILE", made.gate.Reload, s.who.Key.File)
 	}
 	if log.HasFile() {
-		p.reload(prefix+"AUDIT", log.Reload)
+		add(prefix+"AUDIT", log.Reload)
+	}
+	if hook != nil && s.webhook.Files() != nil {
+		add(prefix+"WEBHOOK_*_FILE", hook.Reload, s.webhook.Files()...)
 	}
 	if p.desk != nil {
 		if s.store.Keys.File != "" {
-			p.reload("keys of sessions at the desk", p.desk.ReloadKeys)
+			add("keys of sessions at the desk", p.desk.ReloadKeys, s.store.Keys.File)
 		}
-		p.reload(prefix+"POLICY", p.desk.ReloadPolicy())
-		p.reload(prefix+"DESK_TOKEN_FILE", p.desk.ReloadTokens())
+		policy, file := p.desk.ReloadPolicy()
+		add(prefix+"POLICY", policy, file)
+		add(prefix+"DESK_TOKEN_FILE", p.desk.ReloadTokens(), s.desk.Token.File)
 	}
-	p.startCertificates(agents)
-	return nil
+	p.reloadCertificates(prefix+"TLS_*_FILE", s.front.TLS(), func() {})
+	for _, a := range agents {
+		// A kept connection would have the old certificate, or an authority that has gone.
+		p.reloadCertificates(a.prefix+"UPSTREAM_*_FILE", a.upstreamTLS, a.handler.CloseIdleConnections)
+	}
+}
+
+// reloadCertificates adds the files of a set; nil: there is none. changed is called after a change.
+func (p *program) reloadCertificates(what string, set *certificates.Set, changed func()) {
+	if set == nil {
+		return
+	}
+	p.reloads.add(what, func() error {
+		is, err := set.Reload()
+		if is {
+			changed()
+			p.logger.Info("certificate", "what", what, "expires", set.Expires())
+		}
+		return err
+	}, set.Names()...)
 }
 
 // probed are the agents that /agentz connects to.
@@ -237,56 +269,32 @@ func (p *program) startDesk(made *maker, agents []served, carrier *desk.Carrier)
 	return err
 }
 
-// startCertificates reads files of TLS again when they change, and at HUP.
-func (p *program) startCertificates(agents []served) {
-	var parts []*certificates.Part
-	if set := p.settings.front.TLS(); set != nil {
-		parts = append(parts, certificates.NewPart(set, prefix+"TLS_*_FILE", func() {}, p.logger))
-	}
-	for _, a := range agents {
-		if part := a.certificates(a.handler.CloseIdleConnections, p.logger); part != nil {
-			parts = append(parts, part)
-		}
-	}
-	for _, part := range parts {
-		p.start(part)
-		p.reload(part.String(), part.Reload)
-	}
-}
-
-// reload has HUP do something; nil: there is nothing to do.
-func (p *program) reload(what string, do func() error) {
-	if do != nil {
-		p.reloads = append(p.reloads, reload{what, do})
-	}
-}
-
-// reloadAgents has HUP read the headers of agents again. What a dialect was told by a file is not
+// reloadAgents adds the headers of agents. What a dialect was told by a file is not
 // read again: a question that was asked under one description is answered under the same.
 func (p *program) reloadAgents(agents []served) {
 	for _, a := range agents {
 		if a.UpstreamHeadersFile == "" {
 			continue
 		}
-		p.reload(a.prefix+"UPSTREAM_HEADERS_FILE", func() error {
+		p.reloads.add(a.prefix+"UPSTREAM_HEADERS_FILE", func() error {
 			list, err := headers.Read(a.UpstreamHeadersFile)
 			if err == nil {
 				a.handler.SetUpstreamHeaders(list)
 			}
 			return err
-		})
+		}, a.UpstreamHeadersFile)
 	}
 	for _, a := range agents {
 		if a.deskHeaders == nil {
 			continue
 		}
-		p.reload(a.prefix+"DESK_HEADERS_FILE", func() error {
+		p.reloads.add(a.prefix+"DESK_HEADERS_FILE", func() error {
 			list, err := headers.Read(a.DeskHeadersFile)
 			if err == nil {
 				a.deskHeaders.Store(&list)
 			}
 			return err
-		})
+		}, a.DeskHeadersFile)
 	}
 }
 

@@ -62,6 +62,7 @@ usage: holdpoint [command]
   healthcheck [live|ready|started]
            ask the running process, as a probe does; exit 0 if it is. Without a word: live
   drain    make the running process not ready, and wait until its streams have ended
+  reload   have the running process read its files again
   audit verify [-head seq:hash] FILE...
            read the files of an audit, the oldest first, and say which line was taken out or changed
   doctor [-json] URL|FILE|-

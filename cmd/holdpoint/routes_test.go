@@ -187,9 +187,9 @@ func TestService(t *testing.T) {
 		t.Errorf("the other backend was asked for %s", got)
 	}
 	write("second")
-	p := &program{settings: c, logger: logger}
+	p := &program{settings: c, logger: logger, reloads: &reloader{logger: logger}}
 	p.reloadAgents(agents)
-	p.reloads.run(logger)
+	p.reloads.run()
 	if got := asked("/billing/x"); got != "/agent/x second" {
 		t.Errorf("after HUP the route's backend was asked for %s", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"holdpoint/internal/observe/metrics"
 	"holdpoint/store"
@@ -17,6 +18,7 @@ import (
 // desk without an agent, for all agents whose records are in the store. What is decided there is
 // carried by the process that serves the agent.
 func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) int {
+	began := time.Now()
 	s, err := loadFor(environ, list, deskOnly, os.DirFS("/"))
 	if err == nil && !deskOnly {
 		columns, is := terminalWidth(stderr)
@@ -34,7 +36,7 @@ func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) i
 	logger := s.log.New(stderr)
 	logStart(s, logger)
 	s.memory.start(logger)
-	p := &program{settings: s, logger: logger, screen: stderr}
+	p := &program{settings: s, logger: logger, screen: stderr, reloads: &reloader{logger: logger, began: began}}
 	defer p.stop()
 	starting, built := untilSignal(signals)
 	f := p.build(starting)
@@ -51,7 +53,7 @@ func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) i
 	}
 	stop := make(chan struct{})
 	defer close(stop)
-	go onHangup(hangups, p.reloads, logger, stop)
+	go onHangup(hangups, p.reloads, stop)
 	if deskOnly {
 		return p.waitAtDesk(signals)
 	}

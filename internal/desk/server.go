@@ -15,7 +15,6 @@ import (
 	"holdpoint/internal/desk/carry"
 	"holdpoint/internal/desk/page"
 	"holdpoint/internal/desk/policy"
-	"holdpoint/internal/edge/certificates"
 	"holdpoint/internal/edge/front"
 	"holdpoint/internal/event"
 	"holdpoint/internal/principal"
@@ -109,7 +108,6 @@ func (d *Server) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.end = cancel
 	go d.gate.Run(ctx)
-	go d.watchPolicy(ctx)
 	behind := d.given.Front.Before(d.http, d.listener, d.given.Peers.Has, d.given.Logger)
 	go func() {
 		if err := d.http.Serve(behind); !errors.Is(err, http.ErrServerClosed) {
@@ -150,37 +148,12 @@ func (d *Server) ReloadTokens() func() error {
 	}
 }
 
-// ReloadPolicy reads the policy again. It is nil if there is none.
-func (d *Server) ReloadPolicy() func() error {
+// ReloadPolicy returns what reads the policy again, and its file's name; nil if there is none.
+func (d *Server) ReloadPolicy() (do func() error, file string) {
 	if d.settings.policy == nil {
-		return nil
+		return nil, ""
 	}
-	return func() error {
-		_, err := d.settings.policy.Reload()
-		return err
-	}
-}
-
-// watchPolicy reads the policy again when the file changes, until ctx is done.
-func (d *Server) watchPolicy(ctx context.Context) {
-	if d.settings.policy == nil {
-		return
-	}
-	ticker := time.NewTicker(certificates.RereadEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		switch changed, err := d.settings.policy.Reload(); {
-		case err != nil && !errors.Is(err, policy.ErrSame):
-			d.given.Logger.Error("not read again: what was read before stays in effect", "what", "HOLDPOINT_POLICY", "err", err)
-		case changed:
-			d.given.Logger.Info("read again", "what", "HOLDPOINT_POLICY")
-		}
-	}
+	return d.settings.policy.Reload, d.settings.policy.Name()
 }
 
 // access returns who has which rights at the moment; nil: everybody has all.

@@ -24,7 +24,7 @@ import (
 type Settings struct {
 	Listen       listen.Variable   `env:"DESK_LISTEN" envDefault:"off" short:"address of the desk, where questions are answered outside of the chat" doc:"address of the API that lists what waits, in the same forms as LISTEN, or off (docs/desk.md). elsewhere: another process on the store has it, and this one carries what is decided there. It wants a token from everybody, on loopback too. With HOLDPOINT_TLS_CERT_FILE it speaks TLS"`
 	Auth         auth              `env:"DESK_AUTH" envDefault:"token" values:"token|header|jwt" doc:"how a caller of the desk says who it is: by a token of DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by a bearer token of an issuer (docs/desk.md#who)"`
-	Token        variables.Secret  `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. Several with commas, to change one" file:"file with tokens in lines: a token, or a name, its groups if it has some, and sha256: with the hash of a token. It is read at start and on HUP"`
+	Token        variables.Secret  `env:"DESK_TOKEN" doc:"token of the desk's callers, of at least 32 characters. Several with commas, to change one" file:"file with tokens in lines: a token, or a name, its groups if it has some, and sha256: with the hash of a token. It is read again when it changes"`
 	URL          pageURL           `env:"DESK_URL" doc:"address of the desk's page as people open it, such as https://desk.example.com. The events of the webhook have links to it then"`
 	CarryWithin  time.Duration     `env:"DESK_CARRY_WITHIN" envDefault:"1h" doc:"how old a decision of the desk may be for Holdpoint to carry it to the backend by itself. An older one waits for the chat. 0: each one does"`
 	Carry        string            `env:"DESK_CARRY" envDefault:"any" values:"any|home" doc:"which process of several on the store carries a decision: any, or home, the one that has seen the question. That is for a backend that holds its questions in its own process, with a Holdpoint before each"`
@@ -35,7 +35,7 @@ type Settings struct {
 	JWTIssuer    string            `env:"DESK_JWT_ISSUER" doc:"issuer (iss) of the bearer tokens of callers of the desk"`
 	JWTAudience  string            `env:"DESK_JWT_AUDIENCE" doc:"audience (aud) that such a token must be for. It is not JWT_AUDIENCE: the agent gets those of its users"`
 	JWKSURL      principal.KeysURL `env:"DESK_JWT_JWKS_URL" doc:"address of that issuer's keys, a JWK set"`
-	Policy       string            `env:"POLICY" doc:"YAML file that says who has which rights at the desk (docs/desk.md#rights). It is read at start, on HUP, and when it changes. Without it each caller of the desk has all rights"`
+	Policy       string            `env:"POLICY" doc:"YAML file that says who has which rights at the desk (docs/desk.md#rights). It is read again when it changes. Without it each caller of the desk has all rights"`
 
 	tokens []api.Token // Check reads these
 	makes  bool        // a token, because there is none

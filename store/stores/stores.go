@@ -27,12 +27,12 @@ import (
 // Settings are the variables of the store.
 type Settings struct {
 	Address        Address          `env:"STORE" envDefault:"memory://" short:"where open questions are kept: memory, a file, Redis or PostgreSQL" doc:"where pauses are kept (docs/state.md). memory:// loses them on a restart. bolt:///var/lib/holdpoint/state.db is a file for one process. postgres://user@host/database and redis://host:6379 are for several, also rediss://, redis+sentinel:// and redis+cluster://"`
-	Password       variables.Secret `env:"STORE_PASSWORD" doc:"password of HOLDPOINT_STORE, so that its address need not hold one" file:"file with that password. It is read at start and on HUP"`
+	Password       variables.Secret `env:"STORE_PASSWORD" doc:"password of HOLDPOINT_STORE, so that its address need not hold one" file:"file with that password. It is read again when it changes"`
 	Replicas       int              `env:"STORE_REPLICAS" doc:"how many replicas of Redis must have a question, or the claim of an answer, before it counts. Without them it fails"`
 	Entries        int              `env:"STORE_ENTRIES" envDefault:"100000" doc:"how many threads may wait for an answer. Above it a new question gets STORE_FULL. memory:// counts threads that can be replayed too, and gives those up first. The other stores are counted every 5s, so that several replicas can go a little over it"`
 	Bytes          variables.Size   `env:"STORE_BYTES" envDefault:"512MiB" doc:"how much memory:// holds in all, roughly counted. For room it gives up results first, then the snapshots of pauses, and never a pause"`
 	RecordBytes    variables.Size   `env:"STORE_RECORD_BYTES" envDefault:"1MiB" doc:"how large the record of one thread may be, roughly counted. Above it the messages and the state for replays are left out, and never the pause"`
-	Keys           variables.Secret `env:"STORE_KEYS" doc:"keys that records are sealed with, the newest first: id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records be read that are not sealed" file:"file with the value of STORE_KEYS. It is read at start and on HUP"`
+	Keys           variables.Secret `env:"STORE_KEYS" doc:"keys that records are sealed with, the newest first: id:key,id:key with 32 bytes in base64 each. The word plain in the place of a key lets records be read that are not sealed" file:"file with the value of STORE_KEYS. It is read again when it changes"`
 	PauseRetention time.Duration    `env:"PAUSE_RETENTION" envDefault:"720h" doc:"how long a pause is kept that nobody answers"`
 	ReplayTTL      time.Duration    `env:"REPLAY_TTL" envDefault:"24h" doc:"how long the same answers get the same result again"`
 
@@ -265,6 +265,18 @@ func (s *Store) ReloadKeys() func() error {
 // ReloadLogin reads the password again, with which new connections log in. It is nil for a store
 // without connections.
 func (s *Store) ReloadLogin() func() error { return s.renew }
+
+// LoginFiles are the files that new connections log in with: that of the password, and those that
+// the address names.
+func (s *Settings) LoginFiles() []string {
+	files := []string{s.Password.File}
+	if u, err := url.Parse(s.Address.text); err == nil {
+		for _, name := range []string{"ca_file", "sentinel_password_file", "sslrootcert", "sslcert", "sslkey", "passfile"} {
+			files = append(files, u.Query().Get(name))
+		}
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return file == "" || file == "system" }) // sslrootcert=system
+}
 
 // ReadRing reads the keys anew.
 func (s *Settings) ReadRing() (engine.Ring, error) {

@@ -4,8 +4,8 @@
 //
 // It deliberately knows nothing of runs and shows nothing of them. Whether Holdpoint is ready never
 // depends on the backend: a sidecar starts before its agent. It asks the store at intervals, and
-// never because a probe came. It has no login, so nothing on it changes anything but a drain, which
-// is taken from this machine only.
+// never because a probe came. It has no login, so nothing on it changes anything but a drain and a
+// reload, which are taken from this machine only.
 //
 // The names of the paths are those of Kubernetes' own components
 // (https://kubernetes.io/docs/reference/using-api/health-checks/).
@@ -53,6 +53,7 @@ type Server struct {
 	mu       sync.Mutex
 	drain    func() <-chan struct{} // nil: it has not started
 	draining bool
+	reload   func() (failed int) // nil: it has not started
 	store    storeState
 }
 
@@ -97,6 +98,7 @@ func New(o Options) *Server {
 	}
 	handle("POST /drain", s.takeDrain)
 	handle("GET /drained", s.waitDrained)
+	handle("POST /reload", s.takeReload)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, "Holdpoint's admin listener\n\n"+strings.Join(s.paths, "\n")+"\n")
 	})
@@ -214,15 +216,53 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	answer(w, code, fmt.Sprintf("%s\nlistening: %s\ndrain: %s\nstore: %s\n", first, started, draining, store))
 }
 
-// takeDrain drains, and answers at the end of that. A caller that leaves ends nothing.
-func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
+// Reloads says what POST /reload does: it reads all files again and returns how many are wrong.
+func (s *Server) Reloads(reload func() (failed int)) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reload = reload
+}
+
+// takeReload reads the files again, and says whether all of them are good. What is wrong with one
+// is in the log.
+func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
+	if refused(w, req, "a reload") {
+		return
+	}
+	s.mu.Lock()
+	reload := s.reload
+	s.mu.Unlock()
+	if reload == nil {
+		answer(w, http.StatusServiceUnavailable, "not started\n")
+		return
+	}
+	if failed := reload(); failed > 0 {
+		answer(w, http.StatusInternalServerError, fmt.Sprintf("not all was read again: what was read before stays in effect (%d, the log says which and why)\n", failed))
+		return
+	}
+	answer(w, http.StatusOK, "reloaded\n")
+}
+
+// refused refuses a request that did not come from this machine, or came from a page that somebody
+// on this machine has open.
+func refused(w http.ResponseWriter, req *http.Request, what string) bool {
 	switch {
 	case !fromHere(req):
-		answer(w, http.StatusForbidden, "a drain is taken from this machine only, and through no proxy\n")
-		return
+		answer(w, http.StatusForbidden, what+" is taken from this machine only, and through no proxy\n")
 	case req.Header.Get("Origin") != "" || req.Header.Get("Sec-Fetch-Site") != "":
-		// A page that a person on this machine has open could send it.
-		answer(w, http.StatusForbidden, "a drain is not taken from a browser\n")
+		answer(w, http.StatusForbidden, what+" is not taken from a browser\n")
+	default:
+		return false
+	}
+	return true
+}
+
+// takeDrain drains, and answers at the end of that. A caller that leaves ends nothing.
+func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
+	if refused(w, req, "a drain") {
 		return
 	}
 	s.mu.Lock()

@@ -129,7 +129,7 @@ func TestPaths(t *testing.T) {
 		code         int
 		body         string
 	}{
-		{bare, "GET", "/", 200, "/healthz\n/readyz\n/startupz\n/agentz\n/buildinfo\n/drain\n/drained\n"},
+		{bare, "GET", "/", 200, "/healthz\n/readyz\n/startupz\n/agentz\n/buildinfo\n/drain\n/drained\n/reload\n"},
 		{bare, "GET", "/buildinfo", 200, `"version": "v1"`},
 		{bare, "GET", "/metrics", 404, ""},
 		{full, "GET", "/metrics", 200, "up 1\n"},
@@ -153,6 +153,7 @@ func TestDrainIsTakenFromHereOnly(t *testing.T) {
 	drains := 0
 	s := New(Options{})
 	s.Started(func() <-chan struct{} { drains++; return done() })
+	s.Reloads(func() int { drains++; return 0 })
 	socket := &net.UnixAddr{Name: "/run/admin.sock", Net: "unix"}
 	pod := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 9), Port: 7081}
 	for _, tt := range []struct {
@@ -180,18 +181,20 @@ func TestDrainIsTakenFromHereOnly(t *testing.T) {
 		{"10.0.0.1:4711", pod, "", 403},
 		{"127.0.0.2:4711", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2), Port: 7081}, "", 200},
 	} {
-		req := httptest.NewRequest("POST", "/drain", nil)
-		req.RemoteAddr = tt.remote
-		if tt.local != nil {
-			req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, tt.local))
-		}
-		if tt.header != "" {
-			req.Header.Set(tt.header, "x")
-		}
-		before, w := drains, httptest.NewRecorder()
-		s.http.Handler.ServeHTTP(w, req)
-		if w.Code != tt.want || (drains > before) != (tt.want == 200) {
-			t.Errorf("%s %s: %d, want %d; %d drains", fmt.Sprint(tt.remote, tt.local), tt.header, w.Code, tt.want, drains-before)
+		for _, path := range []string{"/drain", "/reload"} {
+			req := httptest.NewRequest("POST", path, nil)
+			req.RemoteAddr = tt.remote
+			if tt.local != nil {
+				req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, tt.local))
+			}
+			if tt.header != "" {
+				req.Header.Set(tt.header, "x")
+			}
+			before, w := drains, httptest.NewRecorder()
+			s.http.Handler.ServeHTTP(w, req)
+			if w.Code != tt.want || (drains > before) != (tt.want == 200) {
+				t.Errorf("%s %s %s: %d, want %d; it did so %d times", path, fmt.Sprint(tt.remote, tt.local), tt.header, w.Code, tt.want, drains-before)
+			}
 		}
 	}
 }

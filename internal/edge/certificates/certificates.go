@@ -1,21 +1,19 @@
 // Package certificates keeps what TLS needs from files: a certificate with its key, and the
-// authorities that the other side is judged by. It reads the files again when they change, so that
-// a certificate is replaced while connections are open.
+// authorities that the other side is judged by. The files can be read again, so that a certificate
+// is replaced while connections are open.
 //
-// It does not choose addresses, and it logs nothing. Files are PEM (RFC 7468). Kubernetes replaces
-// the files of a secret by a symbolic link that names another folder. So files are read anew and
-// their content is compared. A watch on their names would miss the change.
+// It does not choose addresses, it does not look for changes, and it logs nothing. Files are PEM
+// (RFC 7468).
 package certificates
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +31,6 @@ type Files struct {
 type Set struct {
 	files   Files
 	reading sync.Mutex
-	failed  [sha256.Size]byte // what was found wrong last
 	now     atomic.Pointer[content]
 }
 
@@ -53,74 +50,53 @@ func Open(files Files) (*Set, error) {
 	return s, nil
 }
 
-// ErrSame is the error of a Reload that found what the Reload before found wrong.
-var ErrSame = errors.New("certificates: still wrong")
-
 // Reload reads the files again. changed says that connections made from now on use something else
-// than before. On an error everything stays as it was. The error is ErrSame if the files are as the
-// last Reload refused them.
+// than before. On an error everything stays as it was.
 func (s *Set) Reload() (changed bool, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	next, sum, err := read(s.files)
+	next, err := read(s.files)
 	if err != nil {
-		if sum == s.failed {
-			return false, ErrSame
-		}
-		s.failed = sum
 		return false, err
 	}
-	s.failed = [sha256.Size]byte{}
 	before := s.now.Swap(next)
 	return before == nil || before.sum != next.sum, nil
 }
 
-// read reads all files. sum tells contents and failures apart.
-func read(files Files) (c *content, sum [sha256.Size]byte, err error) {
+// Names are the names of the files.
+func (s *Set) Names() []string {
+	return slices.DeleteFunc([]string{s.files.Cert, s.files.Key, s.files.CA}, func(file string) bool { return file == "" })
+}
+
+// read reads all files.
+func read(files Files) (c *content, err error) {
 	var texts [3][]byte
 	hash := sha256.New()
 	for n, name := range []string{files.Cert, files.Key, files.CA} {
 		if name != "" {
 			if texts[n], err = os.ReadFile(name); err != nil {
-				return nil, sha256.Sum256([]byte(err.Error())), err
+				return nil, err
 			}
 		}
 		one := sha256.Sum256(texts[n])
 		hash.Write(one[:])
 	}
-	hash.Sum(sum[:0])
-	c = &content{sum: sum}
+	c = &content{}
+	hash.Sum(c.sum[:0])
 	if files.Cert != "" {
 		pair, err := tls.X509KeyPair(texts[0], texts[1])
 		if err != nil {
-			return nil, sum, fmt.Errorf("%s and %s: %w", files.Cert, files.Key, err)
+			return nil, fmt.Errorf("%s and %s: %w", files.Cert, files.Key, err)
 		}
 		c.certificate = &pair
 	}
 	if files.CA != "" {
 		c.authorities = x509.NewCertPool()
 		if !bytes.Contains(texts[2], []byte("-----BEGIN")) || !c.authorities.AppendCertsFromPEM(texts[2]) {
-			return nil, sum, fmt.Errorf("%s: no certificate in PEM form", files.CA)
+			return nil, fmt.Errorf("%s: no certificate in PEM form", files.CA)
 		}
 	}
-	return c, sum, nil
-}
-
-// Watch calls Reload at intervals until ctx is done. It tells of each change and of each error, but
-// of an error that stays only once.
-func (s *Set) Watch(ctx context.Context, every time.Duration, told func(error)) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if changed, err := s.Reload(); changed || err != nil && !errors.Is(err, ErrSame) {
-			told(err)
-		}
-	}
+	return c, nil
 }
 
 // Expires is when our certificate ends, the zero time if there is none.

@@ -70,7 +70,7 @@ type Options struct {
 // A Sender sends what stands in records.
 type Sender struct {
 	opts   Options
-	signer []*standardwebhooks.Webhook
+	to     atomic.Pointer[receiver]
 	client *http.Client
 	keys   chan store.Key
 	fails  atomic.Int32 // in a row
@@ -92,14 +92,29 @@ func New(o Options) (*Sender, error) {
 	if o.Poll == 0 {
 		s.opts.Poll = pollEvery
 	}
-	for _, secret := range o.Secrets {
+	return s, s.Set(o.URL, o.Secrets, o.Template)
+}
+
+// A receiver is where notices go, and what they are there.
+type receiver struct {
+	url      *url.URL
+	signers  []*standardwebhooks.Webhook
+	template *Template
+}
+
+// Set has what is sent from now on go to the address, signed by the secrets and made by the
+// template, as in Options.
+func (s *Sender) Set(to *url.URL, secrets []string, template *Template) error {
+	next := &receiver{url: to, template: template}
+	for _, secret := range secrets {
 		w, err := standardwebhooks.NewWebhook(secret)
 		if err != nil || !strings.HasPrefix(secret, "whsec_") || len(secret) < len("whsec_")+32 {
-			return nil, errors.New("want whsec_ and at least 24 bytes in base64 behind it")
+			return errors.New("want whsec_ and at least 24 bytes in base64 behind it")
 		}
-		s.signer = append(s.signer, w)
+		next.signers = append(next.signers, w)
 	}
-	return s, nil
+	s.to.Store(next)
+	return nil
 }
 
 // Wake says that the thread has something to send. It never waits: what it forgets is found by the
@@ -300,15 +315,15 @@ func (s *Sender) log(result, id string, tries int, waited, wait time.Duration, e
 }
 
 // bodyOf is what is sent.
-func (s *Sender) bodyOf(n store.Notice) []byte {
-	if s.opts.Template == nil {
+func (s *Sender) bodyOf(n store.Notice, template *Template) []byte {
+	if template == nil {
 		return n.Body
 	}
 	var b Body
 	err := json.Unmarshal(n.Body, &b)
 	if err == nil {
 		var body []byte
-		if body, err = s.opts.Template.body(n.ID, &b); err == nil {
+		if body, err = template.body(n.ID, &b); err == nil {
 			return body
 		}
 	}
@@ -320,8 +335,9 @@ func (s *Sender) bodyOf(n store.Notice) []byte {
 func (s *Sender) send(ctx context.Context, n store.Notice) (result string, retryAfter time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	body := s.bodyOf(n)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.opts.URL.String(), bytes.NewReader(body))
+	to := s.to.Load()
+	body := s.bodyOf(n, to.template)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url.String(), bytes.NewReader(body))
 	if err != nil {
 		return ResultFailed, 0, withoutAddress(err)
 	}
@@ -331,7 +347,7 @@ func (s *Sender) send(ctx context.Context, n store.Notice) (result string, retry
 	req.Header.Set(standardwebhooks.HeaderWebhookID, n.ID)
 	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
 	var signatures []string
-	for _, w := range s.signer {
+	for _, w := range to.signers {
 		signature, err := w.Sign(n.ID, now, body)
 		if err != nil {
 			return ResultFailed, 0, err

@@ -74,30 +74,41 @@ func (s *Settings) Check() (errs []error) {
 		}
 		return errs
 	}
+	s.url, s.secrets, s.template, errs = s.read()
+	return errs
+}
+
+// read reads the address, the secrets and the template, from their files where they have such.
+func (s *Settings) read() (to *url.URL, secrets []string, template *Template, errs []error) {
 	address, err := s.URL.Read("WEBHOOK_URL")
 	if err != nil {
 		errs = append(errs, err)
-	} else if s.url, err = ParseURL(address, s.Private); err != nil {
+	} else if to, err = ParseURL(address, s.Private); err != nil {
 		errs = append(errs, variables.At(s.URL.Blame("WEBHOOK_URL"), err))
 	}
-	secrets, err := s.Secret.Read("WEBHOOK_SECRET")
+	text, err := s.Secret.Read("WEBHOOK_SECRET")
 	if err != nil {
 		errs = append(errs, err)
 	}
-	s.secrets = strings.FieldsFunc(secrets, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
-	if _, err := New(Options{URL: s.url, Secrets: s.secrets}); err != nil {
+	secrets = strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
+	if _, err := New(Options{URL: to, Secrets: secrets}); err != nil {
 		errs = append(errs, variables.At("WEBHOOK_SECRET", err))
 	}
 	if s.TemplateFile != "" {
 		text, err := os.ReadFile(s.TemplateFile)
 		if err == nil {
-			s.template, err = ParseTemplate(string(text))
+			template, err = ParseTemplate(string(text))
 		}
 		if err != nil {
 			errs = append(errs, variables.At("WEBHOOK_TEMPLATE_FILE", err))
 		}
 	}
-	return errs
+	return to, secrets, template, errs
+}
+
+// Files are those that the settings name.
+func (s *Settings) Files() []string {
+	return slices.DeleteFunc([]string{s.URL.File, s.Secret.File, s.TemplateFile}, func(file string) bool { return file == "" })
 }
 
 // Maker returns what makes notices of events, or nil if there is no webhook. names and desk are as
@@ -112,6 +123,7 @@ func (s *Settings) Maker(names bool, desk *url.URL) *Maker {
 // A Part sends what the records of a store hold for the webhook, from Start to Stop.
 type Part struct {
 	*Sender
+	settings  *Settings
 	store     store.Store
 	end, done chan struct{}
 }
@@ -129,7 +141,17 @@ func (s *Settings) New(kept store.Store, tried func(result string, waited time.D
 	if err != nil {
 		return nil, err
 	}
-	return &Part{Sender: sender, store: kept, end: make(chan struct{}), done: make(chan struct{})}, nil
+	return &Part{Sender: sender, settings: s, store: kept, end: make(chan struct{}), done: make(chan struct{})}, nil
+}
+
+// Reload reads the files of the settings again. What is sent from then on goes by them. After an
+// error all stays as it was.
+func (p *Part) Reload() error {
+	to, secrets, template, errs := p.settings.read()
+	if errs != nil {
+		return errors.Join(errs...)
+	}
+	return p.Set(to, secrets, template)
 }
 
 // Start sends from now on.
