@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -70,9 +71,7 @@ func (t *thread) witnesses() []string {
 	first, last := "", ""
 	for n := range t.request.input.Messages {
 		if m := &t.request.input.Messages[n]; m.Role == "user" && isRandom(m.ID) {
-			if first == "" {
-				first = m.ID
-			}
+			first = cmp.Or(first, m.ID)
 			last = m.ID
 		}
 	}

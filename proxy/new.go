@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -25,30 +26,16 @@ func New(opts Options) (*Handler, error) {
 	}
 	h := &Handler{opts: opts, refuser: refuser{log: opts.Logger}, lives: newLives()}
 	o := &h.opts
-	if h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
-	}
+	h.log = cmp.Or(h.log, slog.New(slog.DiscardHandler))
 	if o.Agent != "" {
 		h.log = h.log.With("agent", o.Agent)
 	}
-	if o.Client == "" {
-		o.Client = ClientAuto
-	}
-	if o.MaxRequestBytes == 0 {
-		o.MaxRequestBytes = defaultRequestBytes
-	}
-	if o.MaxFrameBytes == 0 {
-		o.MaxFrameBytes = defaultFrameBytes
-	}
-	if o.TranscriptBytes == 0 {
-		o.TranscriptBytes = defaultTranscriptBytes
-	}
-	if o.BodyBytes == 0 {
-		o.BodyBytes = defaultBodyBytes
-	}
-	if o.ResumeIdleGrace == 0 {
-		o.ResumeIdleGrace = defaultIdleGrace
-	}
+	o.Client = cmp.Or(o.Client, ClientAuto)
+	o.MaxRequestBytes = cmp.Or(o.MaxRequestBytes, defaultRequestBytes)
+	o.MaxFrameBytes = cmp.Or(o.MaxFrameBytes, defaultFrameBytes)
+	o.TranscriptBytes = cmp.Or(o.TranscriptBytes, defaultTranscriptBytes)
+	o.BodyBytes = cmp.Or(o.BodyBytes, defaultBodyBytes)
+	o.ResumeIdleGrace = cmp.Or(o.ResumeIdleGrace, defaultIdleGrace)
 	if o.AddressShare >= 100 {
 		o.AddressShare = 0
 	}

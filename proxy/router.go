@@ -47,9 +47,7 @@ func NewRouter(o RouterOptions) (*Router, error) {
 		return nil, errors.New("proxy: no agents")
 	}
 	rt := &Router{agents: slices.Clone(o.Agents), refuser: refuser{log: o.Logger, cors: cors.New(o.AllowOrigins, nil, nil)}}
-	if rt.log == nil {
-		rt.log = slog.New(slog.DiscardHandler)
-	}
+	rt.log = cmp.Or(rt.log, slog.New(slog.DiscardHandler))
 	prefixes, names := map[string]bool{}, map[string]bool{}
 	for _, h := range rt.agents {
 		prefix, name := strings.ToLower(h.opts.Prefix), h.opts.Agent

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +40,7 @@ func showDemo(environ []string, t terminal) int {
 // another one.
 func serveDemo(environ []string, t terminal) int {
 	listen := env.ToMap(environ)[prefix+"LISTEN"]
-	if listen == "" {
-		listen = "127.0.0.1:7080" // a demonstration is nobody else's affair
-	}
+	listen = cmp.Or(listen, "127.0.0.1:7080") // a demonstration is nobody else's affair
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		fmt.Fprintf(t.err, "holdpoint: demo -serve: %v; %sLISTEN names another address\n", err, prefix)
@@ -63,9 +62,7 @@ func deskDemo(environ []string, t terminal) int {
 		return exitError
 	}
 	at := env.ToMap(environ)[prefix+"DESK_LISTEN"]
-	if at == "" {
-		at = "127.0.0.1:7082" // a demonstration is nobody else's affair
-	}
+	at = cmp.Or(at, "127.0.0.1:7082") // a demonstration is nobody else's affair
 	logger := slog.New(slog.DiscardHandler)
 	kept := memory.New(memory.Options{})
 	var c *settings

@@ -31,20 +31,6 @@ func text(v variables.Variable) string {
 	return v.Doc + ". Values: " + strings.Join(v.Values, ", ")
 }
 
-// markdownTable is the section of docs/configuration.md between its markers, without them.
-func markdownTable(list []variables.Variable) string {
-	var b strings.Builder
-	b.WriteString("| Variable | Default | What it does |\n|---|---|---|\n")
-	for _, v := range list {
-		fallback := fallbackText(v)
-		if v.Default != "" {
-			fallback = "`" + fallback + "`"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, fallback, strings.ReplaceAll(text(v), "|", `\|`))
-	}
-	return b.String()
-}
-
 const usageHead = `Holdpoint is a reverse proxy for AI agents that speak AG-UI. It turns the pauses of an agent backend
 into AG-UI interrupts, and hands the client's answers back in the backend's own form.
 

@@ -18,6 +18,20 @@ var update = flag.Bool("update", false, "rewrite the tables in docs/configuratio
 // all are the variables that there are.
 func all() []variables.Variable { return newSettings(dialects.All()).variables() }
 
+// markdownTable is the section of docs/configuration.md between its markers, without them.
+func markdownTable(list []variables.Variable) string {
+	var b strings.Builder
+	b.WriteString("| Variable | Default | What it does |\n|---|---|---|\n")
+	for _, v := range list {
+		fallback := fallbackText(v)
+		if v.Default != "" {
+			fallback = "`" + fallback + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, fallback, strings.ReplaceAll(text(v), "|", `\|`))
+	}
+	return b.String()
+}
+
 // TestConfigurationTable compares the table in docs/configuration.md with the struct. The table
 // stands between two lines `<!-- variables -->`. With -update the test writes it.
 func TestConfigurationTable(t *testing.T) {

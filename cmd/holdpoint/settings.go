@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -272,10 +273,5 @@ func settingOf(a *Agent, v variables.Variable) setting {
 }
 
 func headerNames(a *Agent) string {
-	names := make([]string, 0, len(a.headers))
-	for name := range a.headers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return "(" + strings.Join(names, ", ") + ")"
+	return "(" + strings.Join(slices.Sorted(maps.Keys(a.headers)), ", ") + ")"
 }

@@ -1,6 +1,7 @@
 package agui
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -253,9 +254,7 @@ func readMessage(text []byte) (m Message, length int) {
 
 // first keeps the value of the first of equal keys, as a search does.
 func first(kept *string, value string) {
-	if *kept == "" {
-		*kept = value
-	}
+	*kept = cmp.Or(*kept, value)
 }
 
 func (in *RunInput) readResume(list gjson.Result) error {

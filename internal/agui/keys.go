@@ -2,6 +2,7 @@ package agui
 
 import (
 	"fmt"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -69,12 +70,7 @@ func take(values []gjson.Result, names []string, n int, key, value gjson.Result,
 
 // spelled is the place of the name that key is a spelling of, and -1 if there is none.
 func spelled(names []string, key string) int {
-	for n, name := range names {
-		if SameKey(key, name) {
-			return n
-		}
-	}
-	return -1
+	return slices.IndexFunc(names, func(name string) bool { return SameKey(key, name) })
 }
 
 // SameKey says whether two keys are spellings of one. Case and underscores do not count. Case is

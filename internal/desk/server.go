@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,9 +172,7 @@ func (s *Settings) newGate(peers principal.Peers, logger *slog.Logger) *principa
 		return principal.New(principal.Options{PrincipalHeader: s.Principal, GroupsHeader: s.Groups, Peers: s.Peers(peers), Socket: s.Listen.Address.Unix()})
 	case "jwt":
 		claim := s.Principal
-		if claim == "" {
-			claim = "sub"
-		}
+		claim = cmp.Or(claim, "sub")
 		return principal.New(principal.Options{Tokens: principal.NewTokens(principal.TokenOptions{
 			Issuer: s.JWTIssuer, Audience: s.JWTAudience, Claim: claim, GroupsClaim: s.Groups, KeysURL: s.JWKSURL.URL,
 			Fetched: principal.Fetched(logger, "HOLDPOINT_DESK_JWT_JWKS_URL"),

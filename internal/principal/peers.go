@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -61,32 +62,19 @@ func (p Peers) String() string {
 
 // Everybody says whether a whole address family is among the peers.
 func (p Peers) Everybody() bool {
-	for _, one := range p {
-		if one.Bits() == 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Bits() == 0 })
 }
 
 // Loopback says whether a peer on this machine is among them.
 func (p Peers) Loopback() bool {
-	for _, one := range p {
-		if one.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || one.Contains(netip.IPv6Loopback()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(one netip.Prefix) bool {
+		return one.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || one.Contains(netip.IPv6Loopback())
+	})
 }
 
 // Has says whether an address is one of them.
 func (p Peers) Has(addr netip.Addr) bool {
-	for _, one := range p {
-		if one.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Contains(addr) })
 }
 
 // trust says whether a connection's address, as net/http gives it, is one of them. A listener on

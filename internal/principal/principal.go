@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/textproto"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -252,12 +253,7 @@ func (g *Gate) Clean(out, in http.Header) {
 // spells says whether a server behind us could take a header for one of ours. CGI, and WSGI with
 // it, has one variable for X-User and X_User, and Apache for all that is no letter or digit.
 func (g *Gate) spells(name string) bool {
-	for _, ours := range g.names {
-		if len(name) == len(ours) && variable(name) == variable(ours) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.names, func(ours string) bool { return len(name) == len(ours) && variable(name) == variable(ours) })
 }
 
 // variable is a header's name as CGI has it (RFC 3875, section 4.1.18).

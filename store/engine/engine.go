@@ -12,6 +12,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -137,9 +138,7 @@ var _ store.Store = (*Store)(nil)
 // New returns a Store on the table, which is the Store's from then on. Stop ends it.
 func New(t Table, o Options) *Store {
 	p := rules.Policy{ReplayTTL: o.ReplayTTL, PauseRetention: o.PauseRetention, RecordBytes: o.RecordBytes, LongestLease: o.LongestLease}.WithDefaults()
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	safe, _ := lru.New[string, struct{}](safePauses) // an error only of a size below 1
 	s := &Store{table: t, policy: p, log: o.Logger, bound: bound{most: o.Entries, table: t}, safe: safe, ended: o.Ended, notices: o.Notices, lost: o.NoticesLost}
 	if s.lost == nil {

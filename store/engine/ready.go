@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,9 +57,7 @@ func AwaitUnless(ctx context.Context, refused func(error) bool, prepare func(con
 }
 
 func begin(prepare func(context.Context) error, lasting, refused func(error) bool, log *slog.Logger) *Ready {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Ready{prepare: prepare, lasting: lasting, refused: refused, log: log, first: make(chan struct{}), cancel: cancel, err: errNotTried}
 	r.done.Go(func() { r.run(ctx) })

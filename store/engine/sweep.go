@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -33,9 +34,7 @@ func (w *sweep) begin(s *Store, every time.Duration) {
 	if every < 0 {
 		return
 	}
-	if every == 0 {
-		every = sweepEvery
-	}
+	every = cmp.Or(every, sweepEvery)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.cancel = cancel
 	w.done.Go(func() {

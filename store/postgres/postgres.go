@@ -17,6 +17,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,9 +165,7 @@ func HasPassword(address *url.URL) bool {
 // tables, each step fails. The log says once why, and when that is over. Without tables Open makes
 // them, if the role may.
 func Open(c *Config, o engine.Options) (*engine.Store, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	pool, err := pgxpool.NewWithConfig(context.Background(), c.pool)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)

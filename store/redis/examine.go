@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,12 +83,7 @@ func lasting(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	for _, word := range []string{"NOAUTH", "WRONGPASS", noRight, noRightInScript, "AUTH", "invalid password", "DB index", "invalid DB index"} {
-		if says(e, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", noRight, noRightInScript, "AUTH", "invalid password", "DB index", "invalid DB index"}, func(word string) bool { return says(e, word) })
 }
 
 // examine refuses servers that would lose what waits, and warns of what cannot be asked.

@@ -12,6 +12,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +50,7 @@ func Open(ctx context.Context, a Address, o Options) (*Store, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 5 * time.Second
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	t := &table{options: o, prefix: a.prefix, cluster: a.cluster}
 	t.clients = &clients{log: o.Logger, connect: func(ctx context.Context) (rueidis.Client, error) { return connect(ctx, *t.address.Load(), o) }}
 	t.address.Store(&a)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -93,12 +94,7 @@ func (h *history) play(ctx context.Context, caller, calls int, random *rand.Rand
 }
 
 func known(err error) bool {
-	for _, k := range knownErrors() {
-		if is(err, k) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(knownErrors(), func(k error) bool { return is(err, k) })
 }
 
 // alike says whether two errors are the same one of the store's, or both nil.
@@ -106,12 +102,7 @@ func alike(a, b error) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	for _, k := range knownErrors() {
-		if errors.Is(a, k) != errors.Is(b, k) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(knownErrors(), func(k error) bool { return errors.Is(a, k) != errors.Is(b, k) })
 }
 
 // drawn makes up a call. The callers meet at few pauses and tokens.

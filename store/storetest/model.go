@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -178,9 +179,7 @@ func (m *model) do(c call, now time.Time) error {
 	receipt := fmt.Sprint(c.token, "/", c.how, "/", c.mark, "/", c.next)
 	switch c.op {
 	case "Load":
-		if m.owner == "" {
-			m.owner = c.owner
-		}
+		m.owner = cmp.Or(m.owner, c.owner)
 	case "Open":
 		switch {
 		case m.owner != "" && m.owner != c.owner:

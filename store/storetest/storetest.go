@@ -137,15 +137,9 @@ func (s suite) fixture(t *testing.T, o Options, elapses bool) *fixture {
 		x.replay, x.retention = time.Hour, time.Hour
 	}
 	o.ReplayTTL, o.PauseRetention = x.replay, x.retention
-	if o.Entries == 0 {
-		o.Entries = 100_000
-	}
-	if o.ReplayBytes == 0 {
-		o.ReplayBytes = 1 << 30
-	}
-	if o.Bytes == 0 {
-		o.Bytes = 1 << 30
-	}
+	o.Entries = cmp.Or(o.Entries, 100_000)
+	o.ReplayBytes = cmp.Or(o.ReplayBytes, 1<<30)
+	o.Bytes = cmp.Or(o.Bytes, 1<<30)
 	x.opts = o
 	x.Store = Sealed(t, s.open(t, x.clock, o))
 	// A store may be shared by tests, and outlive a run of them.

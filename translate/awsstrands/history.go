@@ -1,8 +1,6 @@
 package awsstrands
 
 import (
-	"encoding/json"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -15,13 +13,7 @@ type pausePrivate struct {
 }
 
 // heldBy returns the calls of a pause that may never have got a result.
-func heldBy(p agui.Pause) []string {
-	var kept pausePrivate
-	if json.Unmarshal(p.Private, &kept) != nil {
-		return nil
-	}
-	return kept.Held
-}
+func heldBy(p agui.Pause) []string { return kit.Kept[pausePrivate](p.Private).Held }
 
 // withoutHeld returns the input without the calls that an ended pause held and that got no result.
 // The pause was lost or is in doubt, or the adapter told no result (see the package comment). If

@@ -1,6 +1,7 @@
 package awsstrands
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -110,9 +111,7 @@ func entriesOf(in agui.RunInput) map[string]string {
 // entry returns the client's own entry with the backend's id and what the answer became. If the
 // client answered in another form, the entry is made anew.
 func entry(came, native string, said agui.Answer) []byte {
-	if came == "" {
-		came = "{}"
-	}
+	came = cmp.Or(came, "{}")
 	out := agui.SetString([]byte(came), "interruptId", native)
 	out = agui.SetString(out, "status", string(said.Status))
 	if said.Payload == nil {

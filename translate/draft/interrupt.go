@@ -176,8 +176,8 @@ func (f fields) call(approval bool, calls []agui.Call) string {
 	if seen(f.toolCallID.Str, true) {
 		return f.toolCallID.Str
 	}
-	named := []string{text(f.content.Get("toolCallId")), text(f.content.Get("tool_call_id")), text(f.id)}
-	if id, ok := strings.CutPrefix(text(f.id), approvalPrefix); ok && approval {
+	named := []string{f.content.Get("toolCallId").Str, f.content.Get("tool_call_id").Str, f.id.Str}
+	if id, ok := strings.CutPrefix(f.id.Str, approvalPrefix); ok && approval {
 		named = append(named, id)
 	}
 	for _, id := range named {
@@ -186,13 +186,6 @@ func (f fields) call(approval bool, calls []agui.Call) string {
 		}
 	}
 	return ""
-}
-
-func text(v gjson.Result) string {
-	if v.Type != gjson.String {
-		return ""
-	}
-	return v.Str
 }
 
 // allMetadata returns the interrupt's own metadata. What else the interrupt said stands there under

@@ -75,13 +75,7 @@ func nativeID(i agui.Interrupt) json.RawMessage {
 	return agui.MustMarshal(i.Native)
 }
 
-func privateOf(i agui.Interrupt) private {
-	var kept private
-	if json.Unmarshal(i.Private, &kept) != nil {
-		return private{}
-	}
-	return kept
-}
+func privateOf(i agui.Interrupt) private { return kit.Kept[private](i.Private) }
 
 // object returns v1's resume. It has no status, so a denial and a cancel are in the payload.
 func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {

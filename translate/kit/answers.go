@@ -136,12 +136,7 @@ func agree(a, b []agui.Answer) bool {
 	for _, y := range b {
 		said[meaning(y)] = true
 	}
-	for _, x := range a {
-		if !said[meaning(x)] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a, func(x agui.Answer) bool { return !said[meaning(x)] })
 }
 
 // meaning is equal for answers that say the same.

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -47,4 +48,25 @@ func decides(key string) bool {
 func isEdit(word string) bool {
 	word = strings.ToLower(strings.TrimSpace(word))
 	return word == "edit" || word == "edited"
+}
+
+// Kept returns what a dialect keeps in a Private of its own. It is zero if another dialect, or
+// another version, has written that.
+func Kept[T any](private json.RawMessage) T {
+	var kept, none T
+	if json.Unmarshal(private, &kept) != nil {
+		return none
+	}
+	return kept
+}
+
+// PlainText returns a text, or the JSON text of another value. It is "" for null.
+func PlainText(v gjson.Result) string {
+	switch v.Type {
+	case gjson.String:
+		return v.Str
+	case gjson.Null:
+		return ""
+	}
+	return v.Raw
 }

@@ -16,8 +16,8 @@ type AllowedRequest struct{ Method, Path string }
 
 func (r AllowedRequest) String() string { return r.Method + " " + r.Path }
 
-// UnmarshalText reads the value of a variable: a method and a path, by lines or commas. The caller
-// checks the list.
+// UnmarshalText reads the value of a variable: a method and a path, by lines or commas. The options
+// check the list.
 func (r *Requests) UnmarshalText(text []byte) error {
 	*r = nil
 	for one := range strings.FieldsFuncSeq(string(text), func(c rune) bool { return c == ',' || c == '\n' }) {
@@ -60,9 +60,9 @@ func (r Requests) Check(steers func(method, at string) bool) error {
 	return nil
 }
 
-// Match reports whether the list has a request.
-func (r Requests) Match(method, at string) bool {
-	return slices.ContainsFunc(r, func(one AllowedRequest) bool {
+// Match reports whether the list has a request that does not steer a run.
+func (r Requests) Match(method, at string, steers func(method, at string) bool) bool {
+	return !steers(method, at) && slices.ContainsFunc(r, func(one AllowedRequest) bool {
 		ok, err := path.Match(one.Path, at)
 		return ok && err == nil && one.Method == method
 	})

@@ -1,10 +1,9 @@
 package langgraph
 
 import (
-	"encoding/json"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate/internal/langgraphapi"
+	"holdpoint/translate/kit"
 )
 
 // private is what a pause keeps for its resume.
@@ -26,10 +25,4 @@ func (k private) asked() string {
 }
 
 // keptOf returns what the pause keeps. It is zero if another dialect made the pause.
-func keptOf(p agui.Pause) private {
-	var kept private
-	if json.Unmarshal(p.Private, &kept) != nil {
-		return private{}
-	}
-	return kept
-}
+func keptOf(p agui.Pause) private { return kit.Kept[private](p.Private) }

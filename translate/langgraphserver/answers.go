@@ -65,12 +65,9 @@ func (c *chat) prepareAnswers() error {
 // cancelsAll says whether nobody wants an answer to go to the graph. A review has a decision of its
 // own for a cancel, and its graph knows how to go on.
 func (c *chat) cancelsAll() bool {
-	for _, g := range c.groups {
-		if g.IsReview() || slices.ContainsFunc(g.Answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled }) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
+		return g.IsReview() || slices.ContainsFunc(g.Answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
+	})
 }
 
 // atBreakpoint reads the answer to a static breakpoint. Only a clear yes goes on.

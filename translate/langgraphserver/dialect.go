@@ -60,7 +60,7 @@ type Options struct {
 	Cancel kit.JSON `shared:"cancel" means:"no or null"`
 	// Allow are requests of the server's own API that a client may make beside those that only read
 	// one thread, or what is the same for everybody.
-	Allow Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass beside those of docs/langgraph-server.md: a method and a path, by commas or lines, such as GET /store/items. * stands for one segment. Whoever reaches Holdpoint can make them"`
+	Allow kit.Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass beside those of docs/langgraph-server.md: a method and a path, by commas or lines, such as GET /store/items. * stands for one segment. Whoever reaches Holdpoint can make them"`
 }
 
 // Needs returns what must be set.
@@ -73,7 +73,7 @@ func (o Options) Needs() string {
 
 // Check returns what is wrong with the options.
 func (o Options) Check() []error {
-	if err := o.Allow.Check(); err != nil {
+	if err := o.Allow.Check(steers); err != nil {
 		return []error{kit.WrongOption("ALLOW", err)}
 	}
 	return nil
@@ -83,7 +83,7 @@ func (o Options) Check() []error {
 type Dialect struct {
 	assistant string
 	cancel    json.RawMessage
-	allow     Requests
+	allow     kit.Requests
 }
 
 // New makes the dialect. Without Cancel it is false. warn may be nil.
@@ -95,7 +95,7 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 		warn("a graph that only asks whether there is an answer takes such a value for a yes: right only for graphs that look into it",
 			"variable", "HOLDPOINT_CANCEL")
 	}
-	for _, one := range o.Allow.Requests {
+	for _, one := range o.Allow {
 		if warn != nil {
 			warn("any client can make this request to LangGraph's server", "variable", "HOLDPOINT_LANGGRAPH_SERVER_ALLOW", "request", one.String())
 		}

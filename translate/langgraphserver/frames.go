@@ -271,7 +271,7 @@ func (c *chat) byHand(name string, data gjson.Result, emit func(agui.Event)) {
 			id = c.out.next()
 		}
 		if s := c.out.message(id, ""); s != nil {
-			c.out.text(s, plainText(data.Get("message")), emit)
+			c.out.text(s, kit.PlainText(data.Get("message")), emit)
 			c.out.end(s, emit)
 		}
 	case "manually_emit_tool_call":

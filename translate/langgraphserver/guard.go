@@ -18,7 +18,7 @@ func (d *Dialect) Refusal(l translate.RequestLine) string {
 	if !harmlessQuery(l.Query) {
 		return "this query may stop a run when its reader leaves (cancel_on_disconnect), or names another method"
 	}
-	if l.Run || kit.IsPlainPath(l.Path) && (harmless(l.Method, l.Path) || d.allow.match(l.Method, l.Path)) {
+	if l.Run || kit.IsPlainPath(l.Path) && (harmless(l.Method, l.Path) || d.allow.Match(l.Method, l.Path, steers)) {
 		return ""
 	}
 	return "LangGraph's server would take this request from any client, and it is not on the list of those that pass (HOLDPOINT_LANGGRAPH_SERVER_ALLOW opens more)"
@@ -89,20 +89,3 @@ func steers(method, at string) bool {
 	}
 	return segments[0] == "threads" && len(segments) == 3 && (segments[2] == "state" || segments[2] == "commands")
 }
-
-// Requests are those that HOLDPOINT_LANGGRAPH_SERVER_ALLOW lets pass, beside those on the list.
-type Requests struct{ kit.Requests }
-
-// UnmarshalText reads the value of a variable: a method and a path, by lines or commas.
-func (r *Requests) UnmarshalText(text []byte) error {
-	if err := r.Requests.UnmarshalText(text); err != nil {
-		return err
-	}
-	return r.Check()
-}
-
-// Check returns what is wrong with the list. A request that starts or steers a run cannot be
-// opened: it answers questions past the record.
-func (r Requests) Check() error { return r.Requests.Check(steers) }
-
-func (r Requests) match(method, at string) bool { return !steers(method, at) && r.Match(method, at) }

@@ -56,7 +56,7 @@ func TestGuardRefusesWhatIsNotOnItsList(t *testing.T) {
 }
 
 func TestGuardOpensWhatTheOperatorSays(t *testing.T) {
-	var allow Requests
+	var allow kit.Requests
 	if err := allow.UnmarshalText([]byte("PUT /store/items, GET  /store/items\n DELETE /threads/* ,,GET /threads\nPOST /threads/search\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestGuardOpensWhatTheOperatorSays(t *testing.T) {
 		}
 	}
 	// A pattern never reaches what steers a run.
-	wide := &Dialect{allow: Requests{kit.Requests{{Method: "POST", Path: "/*/*/*"}, {Method: "POST", Path: "/*/*/*/*"}, {Method: "POST", Path: "/*"}, {Method: "POST", Path: "/*/*"}}}}
+	wide := &Dialect{allow: kit.Requests{{Method: "POST", Path: "/*/*/*"}, {Method: "POST", Path: "/*/*/*/*"}, {Method: "POST", Path: "/*"}, {Method: "POST", Path: "/*/*"}}}
 	for _, line := range []string{"POST /threads/t1/runs", "POST /threads/t1/runs/stream", "POST /threads/t1/state", "POST /threads/t1/commands", "POST /runs", "POST /runs/wait", "POST /mcp", "POST /a2a/agent"} {
 		if why := wide.Refusal(lineOf(line)); why == "" {
 			t.Errorf("%s passes", line)
@@ -96,7 +96,12 @@ func TestGuardOptionsThatAreWrong(t *testing.T) {
 		"PUT /store/[": "not a pattern", "POST /threads/*/runs/stream": "start or steer a run", "POST /runs": "start or steer a run", "POST /threads/*/state": "start or steer a run",
 		"DELETE /mcp": "start or steer a run", "POST /a2a/agent": "start or steer a run",
 	} {
-		if err := new(Requests).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		var o Options
+		err := o.Allow.UnmarshalText([]byte(text))
+		if errs := o.Check(); err == nil && len(errs) == 1 {
+			err = errs[0]
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -78,7 +78,7 @@ func toLangChain(m agui.Message, v gjson.Result, thoughts []json.RawMessage) jso
 		if content.IsArray() {
 			o = kit.AppendMember(o, `"content"`, string(blocksOf(content)))
 		} else {
-			o = kit.AppendText(o, "content", plainText(content))
+			o = kit.AppendText(o, "content", kit.PlainText(content))
 		}
 	case "assistant":
 		o = kit.AppendText(o, "type", "ai")
@@ -89,7 +89,7 @@ func toLangChain(m agui.Message, v gjson.Result, thoughts []json.RawMessage) jso
 			}
 			o = kit.AppendMember(o, `"content"`, string(listOf(thoughts)))
 		default:
-			o = kit.AppendText(o, "content", plainText(content))
+			o = kit.AppendText(o, "content", kit.PlainText(content))
 		}
 		var calls []json.RawMessage
 		for _, c := range v.Get("toolCalls").Array() {
@@ -103,9 +103,9 @@ func toLangChain(m agui.Message, v gjson.Result, thoughts []json.RawMessage) jso
 		}
 		o = kit.AppendMember(o, `"tool_calls"`, string(listOf(calls)))
 	case "system":
-		o = kit.AppendText(kit.AppendText(o, "type", "system"), "content", plainText(content))
+		o = kit.AppendText(kit.AppendText(o, "type", "system"), "content", kit.PlainText(content))
 	case "tool":
-		o = kit.AppendText(kit.AppendText(o, "type", "tool"), "content", plainText(content))
+		o = kit.AppendText(kit.AppendText(o, "type", "tool"), "content", kit.PlainText(content))
 		o = kit.AppendText(o, "tool_call_id", v.Get("toolCallId").Str)
 		status := "success"
 		if e := v.Get("error"); e.Exists() && e.Type != gjson.Null && e.Str != "" {
@@ -127,17 +127,6 @@ func listOf(list []json.RawMessage) []byte {
 		out = append(out, one...)
 	}
 	return append(out, ']')
-}
-
-// plainText returns a text, or the JSON text of something else.
-func plainText(v gjson.Result) string {
-	switch v.Type {
-	case gjson.String:
-		return v.Str
-	case gjson.Null:
-		return ""
-	}
-	return v.Raw
 }
 
 // thought returns the block of a reasoning message.
@@ -272,16 +261,7 @@ func configOf(in agui.RunInput) []byte {
 	o := []byte{'{'}
 	config.ForEach(func(k, v gjson.Result) bool {
 		switch {
-		case k.Str == "configurable" && v.IsObject():
-			inner := []byte{'{'}
-			v.ForEach(func(k, v gjson.Result) bool {
-				if !isServers(k.Str) {
-					inner = kit.AppendMember(inner, k.Raw, oneLine(v.Raw))
-				}
-				return true
-			})
-			o = kit.AppendMember(o, k.Raw, string(append(inner, '}')))
-		case k.Str == "metadata" && v.IsObject():
+		case (k.Str == "configurable" || k.Str == "metadata") && v.IsObject():
 			inner := []byte{'{'}
 			v.ForEach(func(k, v gjson.Result) bool {
 				if !isServers(k.Str) {

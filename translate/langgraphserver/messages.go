@@ -2,6 +2,7 @@ package langgraphserver
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -132,9 +133,7 @@ func partsOf(content gjson.Result) []byte {
 			o = kit.AppendText([]byte(`{"type":"text"`), "text", b.Get("text").Str)
 		case "image_url":
 			url := b.Get("image_url.url").Str
-			if url == "" {
-				url = b.Get("image_url").Str
-			}
+			url = cmp.Or(url, b.Get("image_url").Str)
 			if url == "" {
 				continue
 			}

@@ -204,9 +204,7 @@ func (w *writer) custom(name string, value gjson.Result, emit func(agui.Event)) 
 
 // failedWith returns a RUN_ERROR in the server's own words.
 func failedWith(message, code string) agui.Event {
-	if message == "" {
-		message = "the graph failed and does not say why"
-	}
+	message = cmp.Or(message, "the graph failed and does not say why")
 	return agui.NewEvent(agui.MustMarshal(struct {
 		Type    agui.Type `json:"type"`
 		Message string    `json:"message"`

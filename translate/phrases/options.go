@@ -1,6 +1,7 @@
 package phrases
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,12 +22,8 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.Yes == "" {
-		o.Yes = yesDefault
-	}
-	if o.No == "" {
-		o.No = noDefault
-	}
+	o.Yes = cmp.Or(o.Yes, yesDefault)
+	o.No = cmp.Or(o.No, noDefault)
 	return o
 }
 

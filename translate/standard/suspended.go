@@ -2,6 +2,7 @@ package standard
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -154,12 +155,10 @@ func put(body []byte, entry gjson.Result, of *agui.Interrupt) []byte {
 
 // goesByCommand says whether an answer of the resume goes by command.
 func goesByCommand(p agui.Pause) bool {
-	for n := range p.Interrupts {
-		if _, is := suspendedOf(&p.Interrupts[n]); is {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
+		_, is := suspendedOf(&i)
+		return is
+	})
 }
 
 // takesCommand refuses a request into which no command can be written.

@@ -27,13 +27,7 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return kit.CancelsLost(p, list), err
 }
 
-func privateOf(i agui.Interrupt) private {
-	var kept private
-	if json.Unmarshal(i.Private, &kept) != nil {
-		return private{}
-	}
-	return kept
-}
+func privateOf(i agui.Interrupt) private { return kit.Kept[private](i.Private) }
 
 func nameOf(i agui.Interrupt) string { return privateOf(i).Name }
 

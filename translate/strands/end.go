@@ -57,12 +57,7 @@ var busy = map[string]bool{"ConcurrencyException": true, "ConcurrentInvocationEr
 var saysLost = []string{"Input prompt must be of type", "agent is not in interrupt state", saysUnknown, "no node found with matching interrupt"}
 
 func lost(text string) bool {
-	for _, s := range saysLost {
-		if strings.Contains(text, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(saysLost, func(s string) bool { return strings.Contains(text, s) })
 }
 
 // End implements translate.Run.
@@ -396,12 +391,10 @@ func (run *run) asksByTool() bool {
 	if run.resumed == nil {
 		return false
 	}
-	for _, i := range run.resumed.Interrupts {
-		if id, _ := strandsapi.ParseID(i.Native); id.ToolUseID == "" && id.Kind != strandsapi.BeforeCalls {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(run.resumed.Interrupts, func(i agui.Interrupt) bool {
+		id, _ := strandsapi.ParseID(i.Native)
+		return id.ToolUseID == "" && id.Kind != strandsapi.BeforeCalls
+	})
 }
 
 // json reads a body that is one JSON text. An entrypoint that does not stream returns one.

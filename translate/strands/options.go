@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"holdpoint/translate/internal/strandsapi"
@@ -46,9 +47,7 @@ const bodyDefault Body = `{"prompt":"$prompt"}`
 var headersDefault = Headers{{"X-Amzn-Bedrock-Agentcore-Runtime-Session-Id", "$session"}}
 
 func (s Server) withDefaults() Server {
-	if s.Body == "" {
-		s.Body = bodyDefault
-	}
+	s.Body = cmp.Or(s.Body, bodyDefault)
 	if s.Headers == nil {
 		s.Headers = headersDefault
 	}

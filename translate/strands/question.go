@@ -1,6 +1,7 @@
 package strands
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -82,12 +83,8 @@ func (q *question) fill(more question) {
 	if q.callID == "" {
 		q.callID, q.tool, q.input = more.callID, more.tool, more.input
 	}
-	if q.node == "" {
-		q.node = more.node
-	}
-	if q.source == "" {
-		q.source = more.source
-	}
+	q.node = cmp.Or(q.node, more.node)
+	q.source = cmp.Or(q.source, more.source)
 	q.own()
 }
 

@@ -63,15 +63,15 @@ var _ translate.Foreign = (*Dialect)(nil)
 // A Dialect implements translate.Guard.
 type Dialect struct {
 	agent string
-	allow Requests
+	allow kit.Requests
 }
 
 // New makes the dialect. warn may be nil.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
-	if err := o.Allow.Check(); err != nil {
+	if err := o.Allow.Check(steers); err != nil {
 		return nil, err
 	}
-	for _, one := range o.Allow.Requests {
+	for _, one := range o.Allow {
 		if warn != nil {
 			warn("any client can make this request to superagent", "variable", "HOLDPOINT_SUPERAGENT_ALLOW", "request", one.String())
 		}

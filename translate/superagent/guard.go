@@ -16,28 +16,11 @@ var _ translate.Guard = (*Dialect)(nil)
 // pass, and others if the operator says so.
 func (d *Dialect) Refusal(l translate.RequestLine) string {
 	reads := l.Method == "GET" || l.Method == "HEAD"
-	if l.Run || reads || kit.IsPlainPath(l.Path) && d.allow.match(l.Method, l.Path) {
+	if l.Run || reads || kit.IsPlainPath(l.Path) && d.allow.Match(l.Method, l.Path, steers) {
 		return ""
 	}
 	return "superagent would take this request from any client, and only those that read pass (HOLDPOINT_SUPERAGENT_ALLOW opens more)"
 }
-
-// Requests are those that HOLDPOINT_SUPERAGENT_ALLOW lets pass, beside those that read.
-type Requests struct{ kit.Requests }
-
-// UnmarshalText reads the value of a variable: a method and a path, by lines or commas.
-func (r *Requests) UnmarshalText(text []byte) error {
-	if err := r.Requests.UnmarshalText(text); err != nil {
-		return err
-	}
-	return r.Check()
-}
-
-// Check returns what is wrong with the list. A request that starts or resumes a run cannot be
-// opened: it answers questions past the record.
-func (r Requests) Check() error { return r.Requests.Check(steers) }
-
-func (r Requests) match(method, at string) bool { return !steers(method, at) && r.Match(method, at) }
 
 // steers reports whether a request starts or resumes a run of an agent or of a workflow.
 func steers(method, at string) bool {

@@ -15,7 +15,7 @@ func line(s string) translate.RequestLine {
 }
 
 func TestGuard(t *testing.T) {
-	var allow Requests
+	var allow kit.Requests
 	if err := allow.UnmarshalText([]byte("POST /api/v2/files, POST /api/v2/chat/abort\nPUT /api/v2/memory/*")); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestGuard(t *testing.T) {
 	if why := closed.Refusal(translate.RequestLine{Method: "POST", Path: "/", Run: true}); why != "" {
 		t.Error(why)
 	}
-	wide := &Dialect{allow: Requests{kit.Requests{{Method: "POST", Path: "/*/*/*/*"}}}}
+	wide := &Dialect{allow: kit.Requests{{Method: "POST", Path: "/*/*/*/*"}}}
 	if why := wide.Refusal(line("POST /api/v2/workflows/run")); why == "" {
 		t.Error("a pattern reaches what starts a run")
 	}
@@ -54,7 +54,8 @@ func TestGuard(t *testing.T) {
 
 func TestGuardOptionsThatAreWrong(t *testing.T) {
 	for _, text := range []string{"POST /api/v1/chat/resume", "POST /api/v2/workflows/stream_resume", "POST /v3/chat", "post /api/v2/files", "POST api"} {
-		if err := new(Requests).UnmarshalText([]byte(text)); err == nil {
+		var o Options
+		if err := o.Allow.UnmarshalText([]byte(text)); err == nil && o.Check() == nil {
 			t.Errorf("%s was taken", text)
 		}
 	}

@@ -8,12 +8,12 @@ type Options struct {
 	// resume.
 	AgentID string `env:"AGENT_ID" means:"nothing" doc:"the agent that every run is for, as GET /api/v1/agents of the backend lists it. superagent does not start without it"`
 	// Allow opens requests of the server's own API.
-	Allow Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass beside those that read (docs/superagent.md): a method and a path, by commas or lines, such as POST /api/v2/files. * stands for one segment. Whoever reaches Holdpoint can make them"`
+	Allow kit.Requests `env:"ALLOW" means:"nothing" doc:"requests of the server's own API that pass beside those that read (docs/superagent.md): a method and a path, by commas or lines, such as POST /api/v2/files. * stands for one segment. Whoever reaches Holdpoint can make them"`
 }
 
 // Check returns what is wrong with the options.
 func (o Options) Check() []error {
-	if err := o.Allow.Check(); err != nil {
+	if err := o.Allow.Check(steers); err != nil {
 		return []error{kit.WrongOption("ALLOW", err)}
 	}
 	return nil

@@ -73,9 +73,9 @@ func (k kept) denial() json.RawMessage {
 func readQuestion(object gjson.Result) *question {
 	q := &question{
 		raw:        agui.MustMarshal(json.RawMessage(object.Raw)),
-		agent:      text(object.Get("agent_name")),
-		reason:     text(object.Get("reason")),
-		checkpoint: text(object.Get("checkpoint_id")),
+		agent:      object.Get("agent_name").Str,
+		reason:     object.Get("reason").Str,
+		checkpoint: object.Get("checkpoint_id").Str,
 	}
 	if at := object.Get("timestamp"); at.Type == gjson.Number {
 		q.asked = at.Int()
@@ -83,7 +83,7 @@ func readQuestion(object gjson.Result) *question {
 	named := map[string]bool{}
 	if list := object.Get("fields"); list.IsArray() {
 		list.ForEach(func(_, f gjson.Result) bool {
-			name := text(f.Get("name"))
+			name := f.Get("name").Str
 			if name == "" || named[name] {
 				return true
 			}
@@ -96,7 +96,7 @@ func readQuestion(object gjson.Result) *question {
 }
 
 func readField(name string, v gjson.Result) field {
-	f := field{Name: name, Kind: strings.ToLower(text(v.Get("type"))), label: text(v.Get("label")), required: v.Get("required").Type == gjson.True}
+	f := field{Name: name, Kind: strings.ToLower(v.Get("type").Str), label: v.Get("label").Str, required: v.Get("required").Type == gjson.True}
 	if options := v.Get("options"); options.IsArray() {
 		seen := map[string]bool{} // an enum holds each once
 		options.ForEach(func(_, o gjson.Result) bool {
@@ -110,13 +110,6 @@ func readField(name string, v gjson.Result) field {
 	return f
 }
 
-func text(v gjson.Result) string {
-	if v.Type != gjson.String {
-		return ""
-	}
-	return v.Str
-}
-
 // readInterrupt reads an interrupt event. It returns nil if the event cannot be read. The real
 // event has the whole state as JSON text in its reason, and fields that the server would not find
 // again in that state. The documented event is as it looks.
@@ -124,7 +117,7 @@ func readInterrupt(data gjson.Result, milliseconds int64) *question {
 	if !data.IsObject() {
 		return nil
 	}
-	if state, ok := readState([]byte(strings.TrimPrefix(data.Get("reason").Str, marker))); ok && text(state.Get("reason")) != "" {
+	if state, ok := readState([]byte(strings.TrimPrefix(data.Get("reason").Str, marker))); ok && state.Get("reason").Str != "" {
 		return readQuestion(state)
 	}
 	q := readQuestion(data)
@@ -140,7 +133,7 @@ func readState(b []byte) (state gjson.Result, ok bool) {
 		return state, false
 	}
 	state = gjson.ParseBytes(b)
-	return state, state.IsObject() && text(state.Get("session_id")) != ""
+	return state, state.IsObject() && state.Get("session_id").Str != ""
 }
 
 // interrupt returns the question as the client gets it.

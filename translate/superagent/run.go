@@ -1,6 +1,7 @@
 package superagent
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -64,11 +65,11 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	case token:
 		run.text(f.text, emit)
 	case "text": // content is a second copy of it, or empty
-		run.text(text(f.data.Get("delta")), emit)
+		run.text(f.data.Get("delta").Str, emit)
 	case "interrupt":
 		run.ask(readInterrupt(f.data, f.at), emit)
 	case "error":
-		run.fail(text(f.data.Get("message")), text(f.data.Get("code")), emit)
+		run.fail(f.data.Get("message").Str, f.data.Get("code").Str, emit)
 	default:
 		run.show(f, emit)
 	}
@@ -80,20 +81,20 @@ func (run *run) show(f frame, emit func(agui.Event)) {
 	w, data := run.out, f.data
 	switch f.kind {
 	case "thinking":
-		w.reasoning(text(data.Get("delta")), emit)
+		w.reasoning(data.Get("delta").Str, emit)
 	case "code_block":
-		delta := text(data.Get("delta"))
+		delta := data.Get("delta").Str
 		if delta == "" {
-			delta = text(data.Get("code"))
+			delta = data.Get("code").Str
 		}
-		w.code(text(data.Get("language")), delta, emit)
+		w.code(data.Get("language").Str, delta, emit)
 	case "tool_call":
-		if status := text(data.Get("status")); data.IsObject() && (status == "" || status == "calling") {
-			w.call(text(data.Get("id")), text(data.Get("name")), data.Get("arguments"), emit)
+		if status := data.Get("status").Str; data.IsObject() && (status == "" || status == "calling") {
+			w.call(data.Get("id").Str, data.Get("name").Str, data.Get("arguments"), emit)
 		}
 	case "tool_result":
 		if data.IsObject() {
-			w.result(text(data.Get("id")), text(data.Get("name")), data.Get("result"), data.Get("is_error").Type == gjson.True, emit)
+			w.result(data.Get("id").Str, data.Get("name").Str, data.Get("result"), data.Get("is_error").Type == gjson.True, emit)
 		}
 	default: // progress, agent_switch
 		if data.IsObject() {
@@ -150,9 +151,7 @@ func (run *run) failed() agui.Event {
 
 // failedWith returns a RUN_ERROR in the server's own words.
 func failedWith(message, code string) agui.Event {
-	if message == "" {
-		message = "the backend failed and does not say why"
-	}
+	message = cmp.Or(message, "the backend failed and does not say why")
 	return agui.NewEvent(agui.MustMarshal(struct {
 		Type    agui.Type `json:"type"`
 		Message string    `json:"message"`

@@ -10,6 +10,7 @@ import (
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/internal/aguiwriter"
+	"holdpoint/translate/kit"
 )
 
 const (
@@ -148,7 +149,7 @@ func (w *writer) call(id, name string, args gjson.Result, emit func(agui.Event))
 	}
 	w.calls[id] = ours
 	given := "{}"
-	if s := payloadText(args); s != "" {
+	if s := kit.PlainText(args); s != "" {
 		given = s
 	}
 	w.lane.Begin(emit, ours, name, "")
@@ -166,17 +167,6 @@ func (w *writer) result(id, name string, result gjson.Result, failed bool, emit 
 	if failed {
 		metadata = `{"` + Name + `":{"is_error":true}}`
 	}
-	aguiwriter.Result(emit, w.next(), w.calls[id], payloadText(result), metadata)
+	aguiwriter.Result(emit, w.next(), w.calls[id], kit.PlainText(result), metadata)
 	delete(w.calls, id)
-}
-
-// payloadText returns a text, or the JSON text of something else.
-func payloadText(v gjson.Result) string {
-	switch v.Type {
-	case gjson.String:
-		return v.Str
-	case gjson.Null:
-		return ""
-	}
-	return v.Raw
 }

@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -25,12 +26,8 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.Yes == "" {
-		o.Yes = yesDefault
-	}
-	if o.No == "" {
-		o.No = noDefault
-	}
+	o.Yes = cmp.Or(o.Yes, yesDefault)
+	o.No = cmp.Or(o.No, noDefault)
 	return o
 }
 

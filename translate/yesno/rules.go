@@ -2,6 +2,7 @@ package yesno
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,9 +92,7 @@ func (r Rules) of(about translate.Subject) (Words, bool) {
 // the others.
 func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
 	if len(i.Calls) == 1 && !i.Calls[0].Unknown {
-		if about.Name == "" {
-			about.Name = i.Calls[0].Name
-		}
+		about.Name = cmp.Or(about.Name, i.Calls[0].Name)
 		if args := gjson.Parse(i.Calls[0].Args); about.Arguments == nil && agui.ValidJSON([]byte(i.Calls[0].Args)) && args.IsObject() {
 			about.Arguments = json.RawMessage(args.Raw)
 		}

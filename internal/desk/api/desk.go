@@ -12,6 +12,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -79,15 +80,11 @@ type Desk struct {
 // New makes a Desk.
 func New(o Options) *Desk {
 	d := &Desk{opts: o, log: o.Logger}
-	if d.log == nil {
-		d.log = slog.New(slog.DiscardHandler)
-	}
+	d.log = cmp.Or(d.log, slog.New(slog.DiscardHandler))
 	if d.opts.Now == nil {
 		d.opts.Now = time.Now
 	}
-	if d.opts.Auth == "" {
-		d.opts.Auth = AuthToken
-	}
+	d.opts.Auth = cmp.Or(d.opts.Auth, AuthToken)
 	d.tries = newTries(d.opts.Now)
 	d.changes = newBuckets[string](maxChanges, changeEvery, d.opts.Now)
 	d.sessions = sessions{keys: o.Keys, out: map[[16]byte]time.Time{}}

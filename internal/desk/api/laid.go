@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -155,9 +156,7 @@ func isText(schema gjson.Result) bool {
 // choices are the values that a schema lists, nil if it does not, or too many.
 func choices(schema gjson.Result) (list []choice) {
 	add := func(value gjson.Result, text string) bool {
-		if text == "" {
-			text = value.Str
-		}
+		text = cmp.Or(text, value.Str)
 		if value.Type != gjson.String && text == "" {
 			text = value.Raw
 		}

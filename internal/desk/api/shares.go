@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -112,10 +113,4 @@ func (s *shares) took(key store.Key, size int) {
 }
 
 // left returns the agents of which something is passed over.
-func (s *shares) left() (agents []string) {
-	for agent := range s.passed {
-		agents = append(agents, agent)
-	}
-	slices.Sort(agents)
-	return agents
-}
+func (s *shares) left() []string { return slices.Sorted(maps.Keys(s.passed)) }

@@ -9,6 +9,7 @@ package marks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -87,12 +88,7 @@ func Before(list []Mark, characters int) []Mark {
 
 // AnyGrave says whether one of the marks is of class A.
 func AnyGrave(list []Mark) bool {
-	for _, m := range list {
-		if m.Class == A {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(m Mark) bool { return m.Class == A })
 }
 
 // A hit is one character that is marked.

@@ -12,6 +12,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,9 +61,7 @@ type Server struct {
 // New makes a Server. It answers from Serve on.
 func New(o Options) *Server {
 	s := &Server{log: o.Logger, now: o.Now, drained: make(chan struct{}), agents: agents{known: make(chan struct{})}}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	if s.now == nil {
 		s.now = time.Now
 	}

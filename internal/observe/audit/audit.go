@@ -9,6 +9,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -67,9 +68,7 @@ var errClosed = errors.New("audit: the file is closed")
 // Open opens the file and finds the end of its chain. What a crash left of a last line stays in the
 // file, and a line of recovery says so.
 func Open(o Options) (*Log, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -5,6 +5,7 @@
 package authority
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -55,9 +56,7 @@ func (a *Authority) sign(c *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certi
 	// From long ago: in a bubble of testing/synctest it is the year 2000.
 	c.NotBefore, c.NotAfter = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	parent := a.cert
-	if parent == nil {
-		parent = c
-	}
+	parent = cmp.Or(parent, c)
 	der, err := x509.CreateCertificate(rand.Reader, c, parent, key.Public(), a.key)
 	if err != nil {
 		a.t.Fatal(err)

@@ -3,6 +3,7 @@
 package servers
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -119,9 +120,7 @@ func (r *Redis) conf() []string {
 	}
 	if o.User != "" {
 		rules := o.Rules
-		if rules == "" {
-			rules = "~* &* +@all"
-		}
+		rules = cmp.Or(rules, "~* &* +@all")
 		lines = append(lines, "user default off", fmt.Sprintf("user %s on %q %s", o.User, ">"+o.Password, rules),
 			fmt.Sprintf("user admin on >%s ~* &* +@all", r.admin), "masteruser admin", "masterauth "+r.admin)
 	}

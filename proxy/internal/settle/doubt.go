@@ -34,12 +34,9 @@ func (f *Facts) unproven() bool {
 // hasResult reports whether the stream brought the result of a call that the question names. A
 // result in the request may be made up.
 func (f *Facts) hasResult(i *agui.Interrupt) bool {
-	for _, c := range f.Calls {
-		if c.Answered && c.ID != "" && bytes.Contains(i.Object, agui.AppendString(nil, c.ID)) && !f.broughtResult(c.ID) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Calls, func(c agui.Call) bool {
+		return c.Answered && c.ID != "" && bytes.Contains(i.Object, agui.AppendString(nil, c.ID)) && !f.broughtResult(c.ID)
+	})
 }
 
 // broughtResult reports whether the client's messages hold a result of the call.

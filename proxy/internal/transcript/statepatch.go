@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -29,9 +30,7 @@ const (
 func patched(state json.RawMessage, bytes, max int, patches func(show func(patch string))) (json.RawMessage, error) {
 	d := document{effort: work(patchEffort*(len(state)+bytes) + patchLeast), max: max}
 	d.root.raw = strings.TrimSpace(agui.View(state).Raw)
-	if d.root.raw == "" {
-		d.root.raw = "{}"
-	}
+	d.root.raw = cmp.Or(d.root.raw, "{}")
 	var err error
 	patches(func(patch string) {
 		if err == nil {

@@ -250,12 +250,7 @@ func finished(rec *store.Record, receipt string) bool {
 	if rec.Doubt != nil && rec.Doubt.Receipt == receipt {
 		return true
 	}
-	for _, r := range rec.Results {
-		if r.Receipt == receipt {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rec.Results, func(r *store.Result) bool { return r.Receipt == receipt })
 }
 
 // used says whether the record knows a pause of this id.
@@ -263,10 +258,5 @@ func used(rec *store.Record, pauseID string) bool {
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		return true
 	}
-	for _, r := range rec.Results {
-		if r.PauseID == pauseID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rec.Results, func(r *store.Result) bool { return r.PauseID == pauseID })
 }

@@ -2,6 +2,7 @@ package langgraphapi
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -244,11 +245,7 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []Group) ([]agui.A
 		}
 		return nil
 	}
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
+	keys := slices.Sorted(maps.Keys(m))
 	published, natives := byPublished(list, p), placesOf(list)
 	for _, k := range keys {
 		if p.Interrupt(k) != nil {

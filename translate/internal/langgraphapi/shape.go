@@ -1,6 +1,7 @@
 package langgraphapi
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -398,9 +399,7 @@ func (f *finder) take(name string, args json.RawMessage) *string {
 // equalArgs compares arguments. Absent ones count as {}, because a call of a tool without
 // parameters streams no delta.
 func equalArgs(args json.RawMessage, streamed string) bool {
-	if streamed == "" {
-		streamed = "{}"
-	}
+	streamed = cmp.Or(streamed, "{}")
 	if IsNull(args) {
 		args = json.RawMessage("{}")
 	}

@@ -8,6 +8,7 @@ package demo
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +48,7 @@ const question = "Mail the report to bob@example.org."
 // Run runs it. The error says what was not as promised.
 func Run(ctx context.Context, o Options) error {
 	d := &demo{screen: &screen{out: o.Out, width: o.Width, color: o.Color}, backend: newBackend()}
-	if d.width == 0 {
-		d.width = 120
-	}
+	d.width = cmp.Or(d.width, 120)
 	if o.In != nil {
 		d.in = bufio.NewScanner(o.In)
 	}

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,9 +17,7 @@ const again = 500 * time.Millisecond
 // waits, and says where somebody answers it.
 func Desk(ctx context.Context, o Options, page func()) error {
 	d := &demo{screen: &screen{out: o.Out, width: o.Width, color: o.Color}, backend: newBackend()}
-	if d.width == 0 {
-		d.width = 120
-	}
+	d.width = cmp.Or(d.width, 120)
 	d.backend.ran = func(args json.RawMessage) { d.line("   the agent runs %s %s", d.paint(bold, tool), args) }
 	listener, err := loopback()
 	if err != nil {

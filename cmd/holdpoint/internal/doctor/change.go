@@ -1,7 +1,7 @@
 package doctor
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -90,12 +90,7 @@ func (s *stream) calls() []string {
 			delete(open, id)
 		}
 	}
-	var names []string
-	for _, name := range open {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, cmp.Compare[string])
-	return slices.Compact(names)
+	return slices.Compact(slices.Sorted(maps.Values(open)))
 }
 
 // maxName is how many characters of a backend's name are shown.

@@ -8,6 +8,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"mime"
@@ -74,9 +75,7 @@ func (o Options) err() error {
 
 // Examine plays the answer to Holdpoint and tells what came of it. The error is a wrong option.
 func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
-	if o.Dialect == "" {
-		o.Dialect = auto.Name
-	}
+	o.Dialect = cmp.Or(o.Dialect, auto.Name)
 	list, err := options(o)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
@@ -47,9 +48,7 @@ func Address(text string) (*url.URL, error) {
 // returns the backend's answer. When ctx is done the answer is what came until then. The error says
 // that there was no answer.
 func Fetch(ctx context.Context, p Probe) (Answer, error) {
-	if p.Dialect == "" {
-		p.Dialect = "auto"
-	}
+	p.Dialect = cmp.Or(p.Dialect, "auto")
 	list, err := options(p.Options)
 	if err != nil {
 		return Answer{}, err

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -189,9 +190,7 @@ type written struct {
 func (w *written) Header() http.Header { return w.header }
 
 func (w *written) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
+	w.status = cmp.Or(w.status, status)
 }
 
 func (w *written) Write(b []byte) (int, error) {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -28,9 +29,7 @@ func (r *Report) print(w io.Writer) {
 	if r.Framework.Name != "" {
 		fmt.Fprintf(w, "framework   %s: %s\n", r.Framework.Name, strings.Join(r.Framework.Seen, "; "))
 		version := r.Framework.Versions
-		if version == "" {
-			version = "not told by this answer"
-		}
+		version = cmp.Or(version, "not told by this answer")
 		fmt.Fprintf(w, "version     %s\n", version)
 	}
 	if r.Client != "" {

@@ -202,21 +202,6 @@ func (r *reader) angle(depth int) error {
 	return r.fail("angle brackets do not end")
 }
 
-// whole reads s as one value.
-func whole(s string) error {
-	r := reader{s: s}
-	if err := r.value(0); err != nil {
-		return err
-	}
-	if r.space(); r.at < len(s) {
-		return r.fail("more than one value")
-	}
-	return nil
-}
-
-// Valid says whether s is one value.
-func Valid(s string) bool { return whole(s) == nil }
-
 // Name returns the name of a call, "" for anything else.
 func Name(s string) string {
 	r := reader{s: s}

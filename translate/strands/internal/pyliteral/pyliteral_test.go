@@ -169,3 +169,18 @@ func TestLongBytes(t *testing.T) {
 		t.Error(len(out), err)
 	}
 }
+
+// whole reads s as one value.
+func whole(s string) error {
+	r := reader{s: s}
+	if err := r.value(0); err != nil {
+		return err
+	}
+	if r.space(); r.at < len(s) {
+		return r.fail("more than one value")
+	}
+	return nil
+}
+
+// Valid reports whether s is one value.
+func Valid(s string) bool { return whole(s) == nil }
