@@ -8,6 +8,7 @@ package translate
 import (
 	"encoding/json"
 	"iter"
+	"strings"
 	"time"
 
 	"holdpoint/internal/agui"
@@ -337,13 +338,18 @@ type Early interface {
 type HistoryReader interface {
 	// Replies are the decisions that a backend of this family could find in the messages, whoever
 	// wrote them. Pure, and quick where there are none. spoken is the dialect of the thread's open
-	// question, else the one that the path is known to speak. It is "" if nobody knows.
+	// question, else the one that the path is known to speak. It is "" if nobody knows. Replies names
+	// only messages that MayReply.
 	Replies(in agui.RunInput, spoken string) iter.Seq[Reply]
 	// AnswerIn is what a reply in the message says to a question of the dialect, whose Keys have
 	// the reply's Key: status and payload. false: it is no answer to that question, or cannot be
 	// any more (Reply.Past). Pure.
 	AnswerIn(m agui.Message, reply Reply, i agui.Interrupt) (agui.Answer, bool)
 }
+
+// MayReply reports whether a HistoryReader may name the message. A plain message does not hold a
+// decision unless it is a tool's.
+func MayReply(m agui.Message) bool { return !m.Plain || strings.EqualFold(m.Role, "tool") }
 
 // A Reply is a decision in a message.
 type Reply struct {

@@ -163,6 +163,14 @@ func (d *Dialect) Takes(object []byte, spoken string) string {
 // Replies implements translate.HistoryReader. It asks every dialect, because nobody knows a
 // backend's dialect before its first pause.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	if !slices.ContainsFunc(in.Messages, translate.MayReply) {
+		return func(func(translate.Reply) bool) {}
+	}
+	return d.replies(in, spoken)
+}
+
+// replies is a function of its own, because its sequence puts the input on the heap.
+func (d *Dialect) replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for _, one := range d.list {
 			if reader, ok := one.(translate.HistoryReader); ok {

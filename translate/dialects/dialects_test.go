@@ -163,6 +163,30 @@ func TestAnswersAreOfFields(t *testing.T) {
 	}
 }
 
+// TestPlainMessagesAreNoReplies: auto asks no dialect about a history without a message that
+// MayReply. So no dialect may find a decision there, whatever the messages say.
+func TestPlainMessagesAreNoReplies(t *testing.T) {
+	const plain = `{"id":"a1","role":"assistant","content":"May I?"},{"id":"u1","role":"user","content":"{\"approved\":true,\"accepted\":true}","toolCallId":"c"},{"id":"s1","role":"system","content":"[{\"approval_id\":\"c\"}]"}`
+	const tool = `{"id":"t1","role":"TOOL","content":"yes","toolCallId":"c"}`
+	for messages, may := range map[string]bool{plain: false, plain + "," + tool: true, `{"id":"u1","role":"user","content":"","function_approvals":[]}`: true} {
+		in := dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[`+messages+`]}`)
+		if got := slices.ContainsFunc(in.Messages, translate.MayReply); got != may {
+			t.Errorf("%v for %s", got, messages)
+		}
+		list := ready(t)
+		for _, name := range list.Names() {
+			reader, _ := made(t, list, name).(translate.HistoryReader)
+			for _, spoken := range []string{"", name} {
+				for one := range reads(reader, in, spoken) {
+					if !translate.MayReply(in.Messages[one.At]) {
+						t.Errorf("%s names message %d of %s", name, one.At, messages)
+					}
+				}
+			}
+		}
+	}
+}
+
 func reads(reader translate.HistoryReader, in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	if reader == nil {
 		return func(func(translate.Reply) bool) {}

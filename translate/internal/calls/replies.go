@@ -2,7 +2,7 @@ package calls
 
 import (
 	"iter"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/tidwall/gjson"
@@ -94,20 +94,29 @@ type ToolMessage struct {
 // the client. If nobody knows what the backend speaks, Replies names the messages on calls of the
 // dialect's own tools.
 func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+	known, anywhere := spoken == t.Dialect, t.Resume == Last
+	strays := microsoft.Strays(in, known)
+	if !known && !anywhere && (spoken != "" || t.Own == "") || !slices.ContainsFunc(in.Messages, isTool) {
+		return strays
+	}
+	return t.replies(in, known, strays)
+}
+
+func isTool(m agui.Message) bool { return translate.MayReply(m) && kit.IsTool(agui.View(m.JSON)) }
+
+// replies are the strays and the tool messages.
+func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.Reply]) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
-		for one := range microsoft.Strays(in, spoken == t.Dialect) {
+		for one := range strays {
 			if !yield(one) {
 				return
 			}
 		}
-		known, anywhere := spoken == t.Dialect, t.Resume == Last
-		if !known && !anywhere && (spoken != "" || t.Own == "") {
-			return
-		}
+		anywhere := t.Resume == Last
 		last := lastTools(in.Messages)
 		owners := sync.OnceValue(func() owners { return t.ownersOf(in, known || anywhere) })
 		for at, m := range in.Messages {
-			if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) {
+			if !isTool(m) {
 				continue
 			}
 			if !known && !anywhere && len(owners()) == 0 {

@@ -104,17 +104,14 @@ func Approvals(in agui.RunInput, known bool) []translate.Reply {
 // Strays are the native approvals for a dialect whose backend takes no decision out of messages: it
 // has them where it is named, or known; under auto others have them too.
 func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
-	return func(yield func(translate.Reply) bool) {
-		if !named {
-			return
-		}
-		for _, one := range Approvals(in, false) {
-			if !yield(one) {
-				return
-			}
-		}
+	if !named {
+		return noReplies
 	}
+	return slices.Values(Approvals(in, false))
 }
+
+// noReplies is a sequence without replies.
+func noReplies(func(translate.Reply) bool) {}
 
 // approving is the name under which a message approves, "" if it does not. asked are the calls that
 // ask, by their ids.
