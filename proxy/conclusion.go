@@ -163,11 +163,15 @@ func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
 	case o.Refused != nil:
 		k.Refused = o.Refused
 	case o.Ask != nil:
+		r.h.memory.asked.Add(k.Pause.ID, struct{}{})
 		r.client.forgetCalls(k.Pause)
 	case k.Back:
 		k.Open = tell.Open(&r.judge.record)
 	case k.Doubtful:
 		r.toldDoubt()
+	}
+	if o.End.How == store.Lost && k.Err == nil {
+		r.h.memory.noteLost(r.judge.record.Pause.ID, r.log)
 	}
 	k.Subagents = r.client.endSubagents(k.Pause)
 	if k.Pause != nil || ends && k.Open == nil {

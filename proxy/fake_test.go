@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
@@ -248,6 +249,7 @@ func recordKey(path, thread string) store.Key { return ids.ThreadKey("", "", pat
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
 	if h.memory == nil {
 		h.memory = &processMemory{routes: routes{finder: translate.FinderOf(h.opts.Dialect)}}
+		h.memory.asked, _ = lru.New[string, struct{}](1)
 	}
 	r := &run{h: h, log: h.log}
 	r.judge = judge{thread: thread{opts: &h.opts, memory: h.memory, log: h.log, request: request{path: path, input: in}}, lives: &h.lives, life: &r.life}

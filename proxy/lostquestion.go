@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"log/slog"
 	"slices"
 
 	"holdpoint/internal/agui"
@@ -141,4 +142,24 @@ func (t *thread) namedByClients() *agui.Pause {
 	}
 	view := t.view()
 	return history.Revive(&view, named)
+}
+
+const (
+	// maxAsked bounds the pauses of which this process knows that it has kept them.
+	maxAsked = 16 << 10
+	// manyLost is how many lost questions of other processes are no accident.
+	manyLost = 3
+)
+
+// noteLost notes that the backend did not know a question any more. It logs what is likely wrong if
+// that keeps happening to questions that another process has kept: replicas have an agent each, or
+// the agent was restarted, and no agent knows what another one has asked.
+func (m *processMemory) noteLost(pauseID string, log *slog.Logger) {
+	if m.asked.Contains(pauseID) {
+		return
+	}
+	if m.lostOfOthers.Add(1) == manyLost {
+		log.Warn("the agent keeps losing questions that another Holdpoint process has kept: agents beside replicas, and one that restarts, need a memory of threads that they share, such as a checkpointer",
+			"lost", manyLost, "doc", "docs/kubernetes.md")
+	}
 }

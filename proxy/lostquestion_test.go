@@ -1,11 +1,17 @@
 package proxy
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"holdpoint/internal/agui"
+	"holdpoint/translate"
 )
 
 // An answer beside a new message, for a question that ended in an error: the message is answered,
@@ -83,5 +89,53 @@ func TestQuestionThatOnlyAClientNames(t *testing.T) {
 				t.Errorf("sent %q, want %q", sent, c.sent)
 			}
 		})
+	}
+}
+
+// TestManyLostQuestionsOfOthers: the log says once that replicas need agents that share what they
+// remember, and does not take questions of its own process for it.
+func TestManyLostQuestionsOfOthers(t *testing.T) {
+	serve := func(w http.ResponseWriter, r *http.Request, n int) {
+		stream := asks
+		if body, _ := io.ReadAll(r.Body); gjson.GetBytes(body, "resume").Exists() {
+			stream = finished
+		}
+		sendStream(w, streamOf(started, stream))
+	}
+	lost := func(d *fakeDialect) {
+		d.end = func(_ int, e translate.End) (translate.Result, error) {
+			return translate.Result{Fate: translate.Lost}, nil
+		}
+	}
+	const says = "another Holdpoint process has kept"
+	one := newRig(t, serve)
+	two := newRig(t, serve, func(o *Options) { o.Store = one.store })
+	answers := func(g *rig, thread string) {
+		t.Helper()
+		told := one.do(input(thread, "r1", ""))
+		_, id, _ := strings.Cut(told, `"interrupts":[{"id":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		g.dialect.end = nil
+		lost(g.dialect)
+		if told := g.do(input(thread, "r2", resumeWith(yes(id)))); !strings.Contains(told, "BACKEND_LOST_INTERRUPT") {
+			t.Fatalf("not lost: %s", told)
+		}
+		one.dialect.end = nil
+	}
+	for n := range manyLost + 2 {
+		answers(one, fmt.Sprint("own", n))
+		if strings.Contains(one.logs.String(), says) {
+			t.Fatal("it takes a question of its own for another's")
+		}
+	}
+	for n := range manyLost + 2 {
+		answers(two, fmt.Sprint("t", n))
+		want := 0
+		if n+1 >= manyLost {
+			want = 1
+		}
+		if got := strings.Count(two.logs.String(), says); got != want {
+			t.Errorf("after %d lost questions it is said %d times", n+1, got)
+		}
 	}
 }

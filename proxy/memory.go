@@ -20,9 +20,12 @@ type processMemory struct {
 	passed   *lru.Cache[passedCall, struct{}] // calls that the client answers past us, see noteCall
 	leftOpen *lru.Cache[callKey, struct{}]    // see leftcalls.go
 	named    *lru.Cache[store.Key, []string]  // by thread: questions that clients named, see noteNamed
+	asked    *lru.Cache[string, struct{}]     // ids of pauses that this process has kept, see noteLost
 	warned   sync.Map                         // what is logged once
 
 	dialectProved atomic.Bool // the backend was seen to ask in the named dialect, see comparison
+
+	lostOfOthers atomic.Int32 // see noteLost
 
 	outage outages
 	runIDs runIDs
@@ -34,6 +37,7 @@ func newProcessMemory(o *Options, log *slog.Logger) *processMemory {
 	m.passed, _ = lru.New[passedCall, struct{}](maxPassed) // fails for a size of 0 only
 	m.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
 	m.named, _ = lru.New[store.Key, []string](maxNamed)
+	m.asked, _ = lru.New[string, struct{}](maxAsked)
 	m.outage.log, m.outage.opts = log, o
 	return m
 }

@@ -184,7 +184,7 @@ func TestCallThatHasAskedIsHeld(t *testing.T) {
 							}
 							before = g.called()
 							if told := g.do(talk("t", claim, append(messages, decided(content), noWords)...)); g.called() != before+1 || strings.Contains(told, "RUN_ERROR") {
-								t.Errorf("%q, with %s %s and words behind it: the client was told\n%s", content, messages, claim, told)
+								t.Errorf("%q, with %s %s and words behind it: %d requests to the backend, and the client was told\n%s", content, messages, claim, g.called()-before, told)
 							}
 						}
 					}
