@@ -100,8 +100,6 @@ type Ruling struct {
 	// question ended in an error, and nobody was told so of this request yet. A Resume carries what
 	// was decided elsewhere then. With Quiet it is why a cancel goes to nobody.
 	NotTaken *agui.RunError
-	// Gone are answers that are not taken. The messages that carry them do not go to the backend.
-	Gone []agui.Answer
 }
 
 // An Act is what is done with a request.

@@ -230,7 +230,6 @@ func (c *Case) stripped() Ruling {
 	if r.Do == Pass {
 		r.Leave = LeaveArray | LeaveCommand
 	}
-	r.Gone = c.Answers
 	return r
 }
 

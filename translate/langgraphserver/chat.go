@@ -37,7 +37,6 @@ type chat struct {
 	updated bool           // the stream had an updates frame, which has the questions
 	keys    map[string]bool
 	trail   langgraphapi.Trail
-	failed  bool
 }
 
 // private is what a pause keeps for its resume.

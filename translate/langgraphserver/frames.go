@@ -290,7 +290,6 @@ func (c *chat) byHand(name string, data gjson.Result, emit func(agui.Event)) {
 
 // fail takes the error that ends a run's stream.
 func (c *chat) fail(data gjson.Result, emit func(agui.Event)) {
-	c.failed = true
 	c.out.close(emit)
 	message, code := data.Get("message").Str, data.Get("error").Str
 	if data.Type == gjson.String {

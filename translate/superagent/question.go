@@ -23,8 +23,7 @@ const (
 // A question is what the server asks.
 type question struct {
 	raw        json.RawMessage // as it came
-	agent      string
-	reason     string // the text that asks
+	reason     string          // the text that asks
 	checkpoint string
 	fields     []field
 	asked      int64 // Unix seconds, 0 if nothing says it
@@ -73,7 +72,6 @@ func (k kept) denial() json.RawMessage {
 func readQuestion(object gjson.Result) *question {
 	q := &question{
 		raw:        agui.MustMarshal(json.RawMessage(object.Raw)),
-		agent:      object.Get("agent_name").Str,
 		reason:     object.Get("reason").Str,
 		checkpoint: object.Get("checkpoint_id").Str,
 	}
