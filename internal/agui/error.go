@@ -78,11 +78,11 @@ func Cut(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-// Event is the RUN_ERROR event.
+// Event is the RUN_ERROR event. A backend's error may have no code.
 func (e *RunError) Event() Event {
 	return NewEvent(MustMarshal(struct {
 		Type    Type   `json:"type"`
 		Message string `json:"message"`
-		Code    Code   `json:"code"`
+		Code    Code   `json:"code,omitempty"`
 	}{RunErrored, e.Message, e.Code}))
 }

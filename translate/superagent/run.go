@@ -151,12 +151,8 @@ func (run *run) failed() agui.Event {
 
 // failedWith returns a RUN_ERROR in the server's own words.
 func failedWith(message, code string) agui.Event {
-	message = cmp.Or(message, "the backend failed and does not say why")
-	return agui.NewEvent(agui.MustMarshal(struct {
-		Type    agui.Type `json:"type"`
-		Message string    `json:"message"`
-		Code    string    `json:"code,omitempty"`
-	}{agui.RunErrored, message, code}))
+	e := agui.RunError{Code: agui.Code(code), Message: cmp.Or(message, "the backend failed and does not say why")}
+	return e.Event()
 }
 
 func (run *run) finished() agui.Event {

@@ -1,6 +1,7 @@
 package superagent
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -148,12 +149,8 @@ func (w *writer) call(id, name string, args gjson.Result, emit func(agui.Event))
 		w.known[ours] = true
 	}
 	w.calls[id] = ours
-	given := "{}"
-	if s := kit.PlainText(args); s != "" {
-		given = s
-	}
 	w.lane.Begin(emit, ours, name, "")
-	w.lane.Args(emit, aguiwriter.Quoted(given))
+	w.lane.Args(emit, aguiwriter.Quoted(cmp.Or(kit.PlainText(args), "{}")))
 	w.lane.Close(emit)
 }
 
