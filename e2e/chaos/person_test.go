@@ -21,6 +21,7 @@ type person struct {
 	shown history
 	runs  int
 	words int
+	on    string // the thread on which the open questions were told
 }
 
 // bound is how long a person tries one thing once nothing is broken any more. It is longer than a
@@ -102,6 +103,7 @@ func (p *person) asks() (open []string) {
 // waiting for what a run before has asked, so there may be several.
 func (p *person) takes(r reply) (open []string) {
 	p.shown.take(r.events)
+	p.on = r.thread
 	for range r.asks {
 		p.w.report.count("told")
 	}
@@ -131,14 +133,18 @@ func (p *person) answers(open []string) {
 }
 
 // looksAgain is what some do before they answer: another tab, and a message past the question.
+//
+// A question that was told on another thread may be that thread's: a run went on there, because its
+// cancel was of a question to which no way led. Nobody looks on the person's own thread then.
 func (p *person) looksAgain(open []string) {
-	if p.dice.IntN(4) == 0 {
+	own := p.on == p.th.name
+	if p.dice.IntN(4) == 0 && own {
 		r := p.sends(p.body(""))
 		if !r.again() && (r.code != "" || !slices.Equal(r.asks, open)) {
 			p.w.report.loses("a question was told and is not open", "%s (%s): %s, and a reload got %q %s %s", p.th.name, p.th.family.Name(), open, r.asks, r.code, r.message)
 		}
 	}
-	if p.dice.IntN(4) == 0 {
+	if p.dice.IntN(4) == 0 && own {
 		kept := p.shown
 		p.shown = history{slices.Clone(kept.list)}
 		p.shown.add(fmt.Sprintf(`{"id":"intruder-%d","role":"user","content":%q}`, p.runs, intruder))
@@ -191,13 +197,21 @@ func (p *person) decides(open []string) (next []string) {
 		}
 	}
 	p.w.report.count(how)
-	there := p.dice.IntN(4) == 0 // on other threads, as a client of .NET does
+	threads := []string{p.th.name} // one of them has the question, and is asked if no way leads there
+	if p.on != p.th.name {
+		threads = append(threads, p.on)
+	}
+	if p.dice.IntN(4) == 0 {
+		threads = append([]string{""}, threads...) // on other threads first, as a client of .NET does
+	}
 	var end reply
 	if !p.until("an answer", func() bool {
-		for _, end = range p.sendsAll(bodies, there) {
-			if there && end.code == "UNKNOWN_INTERRUPT_ID" {
-				p.w.report.count("the index had lost the way") // the thread itself must know it
-				there = false
+		for _, end = range p.sendsAll(bodies, threads[0]) {
+			if len(threads) > 1 && end.code == "UNKNOWN_INTERRUPT_ID" {
+				if threads[0] == "" {
+					p.w.report.count("the index had lost the way")
+				}
+				threads = threads[1:]
 				return false
 			}
 			if end.code == "UNKNOWN_INTERRUPT_ID" || end.code == "PARTIAL_RESUME" {
@@ -230,20 +244,21 @@ func (p *person) decides(open []string) (next []string) {
 	return nil
 }
 
-// sendsAll sends answers, sometimes each of them several times at once. there: on other threads, of
-// which each body has its own.
-func (p *person) sendsAll(bodies []string, there bool) []reply {
+// sendsAll sends answers on a thread, sometimes each of them several times at once. "" is another
+// thread for each body.
+func (p *person) sendsAll(bodies []string, thread string) []reply {
 	if p.dice.IntN(3) == 0 {
 		bodies = slices.Concat(bodies, bodies)
 	}
 	replies := make([]reply, len(bodies))
 	var all sync.WaitGroup
 	for n, body := range bodies {
-		if there {
+		on := thread
+		if on == "" {
 			p.w.report.count("answered on another thread")
-			other := fmt.Sprint(p.th.name, elsewhere, p.runs, "-", p.dice.IntN(3))
-			body = strings.Replace(body, fmt.Sprintf(`"threadId":%q`, p.th.name), fmt.Sprintf(`"threadId":%q`, other), 1)
+			on = fmt.Sprint(p.th.name, elsewhere, p.runs, "-", p.dice.IntN(3))
 		}
+		body = strings.Replace(body, fmt.Sprintf(`"threadId":%q`, p.th.name), fmt.Sprintf(`"threadId":%q`, on), 1)
 		at, patience := p.w.any(p.dice), p.patience()
 		all.Go(func() { replies[n] = post(at, p.path, body, patience, p.w.report) })
 	}

@@ -15,9 +15,10 @@ import (
 
 // A reply is what a client makes of the answer to one request.
 type reply struct {
-	refused  bool // there was no connection, or the HTTP status says to come again
-	left     bool // the client left before the end
-	cut      bool // the stream has no end
+	thread   string // that the request named
+	refused  bool   // there was no connection, or the HTTP status says to come again
+	left     bool   // the client left before the end
+	cut      bool   // the stream has no end
 	code     string
 	message  string // of RUN_ERROR
 	finished bool
@@ -38,6 +39,7 @@ func post(p *replica, path, body string, patience time.Duration, report *report)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	began, kills := time.Now(), p.kills.Load()
+	out.thread = gjson.Get(body, "threadId").Str
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.Addr()+path, strings.NewReader(body))
 	if err != nil {
 		panic(err) // of a URL of our own
