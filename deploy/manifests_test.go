@@ -232,6 +232,32 @@ func TestSidecarOfTheChart(t *testing.T) {
 	}
 }
 
+// TestIDsOfTheChart: those that OpenShift gives a namespace can be set, or left to it.
+func TestIDsOfTheChart(t *testing.T) {
+	for values, want := range map[string][3]int{
+		"": {65532, 65532, 65532},
+		"runAsUser=null runAsGroup=null fsGroup=null":          {},
+		"runAsUser=1000680000 runAsGroup=0 fsGroup=1000680000": {1000680000, 0, 1000680000},
+	} {
+		for _, mode := range []string{"upstream=http://a/", "mode=sidecar agent.image=x"} {
+			text := must(t, "HELM", template(strings.Fields(mode+" "+values))...)
+			for _, o := range parse(t, text) {
+				if o["kind"] != "Deployment" {
+					continue
+				}
+				p := as[deployment](t, o).Spec.Template.Spec
+				h := append(p.InitContainers, p.Containers...)[0]
+				if got := [3]int{h.SecurityContext.RunAsUser, h.SecurityContext.RunAsGroup, p.SecurityContext.FSGroup}; got != want {
+					t.Errorf("%s %s: user, group, group of volumes %v, want %v", mode, values, got, want)
+				}
+				if strings.Contains(text, "runAsUser") != strings.Contains(strings.ReplaceAll(values, "null", ""), "runAsUser=1") && values != "" {
+					t.Errorf("%s %s: it names a user, or none, against what was said", mode, values)
+				}
+			}
+		}
+	}
+}
+
 // TestDrainTimesOfTheChart: both come of the grace period, and use all of it but 5 seconds. A delay
 // that is given stays.
 func TestDrainTimesOfTheChart(t *testing.T) {
@@ -294,7 +320,7 @@ type (
 	}
 	security struct {
 		RunAsNonRoot, ReadOnlyRootFilesystem, AllowPrivilegeEscalation *bool
-		RunAsUser, FSGroup                                             int
+		RunAsUser, RunAsGroup, FSGroup                                 int
 		SeccompProfile                                                 struct{ Type string }
 		Capabilities                                                   struct{ Drop, Add []string }
 	}

@@ -282,8 +282,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     {{- toYaml . | nindent 4 }}
   {{- end }}
   securityContext:
-    runAsUser: 65532
-    runAsGroup: 65532
+    {{- with .Values.runAsUser }}
+    runAsUser: {{ int64 . }}
+    {{- end }}
+    {{- if not (kindIs "invalid" .Values.runAsGroup) }}
+    runAsGroup: {{ int64 .Values.runAsGroup }}
+    {{- end }}
     runAsNonRoot: true
     readOnlyRootFilesystem: true
     allowPrivilegeEscalation: false
