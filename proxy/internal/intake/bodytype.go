@@ -55,22 +55,21 @@ func readBodyType(h http.Header) (t bodyType, err error) {
 	return t, unsupported("a Content-Type must have one charset that can be read")
 }
 
-// charsetOf knows a charset by its name in lower case. express.json() decodes everything of
-// iconv-lite that begins with "utf-", UTF-7 too. express.text() decodes all that it knows. Spring
-// decodes what Java knows, EBCDIC too.
+// charsetOf knows a charset by its name in lower case. It knows few, because one that is not here
+// may be anything: express.json() decodes everything of iconv-lite that begins with "utf-", UTF-7
+// too, and express.text() all that it knows. Spring decodes what Java knows, EBCDIC too. ASP.NET
+// decodes UTF-16 and UTF-32.
 func charsetOf(name string) charset {
 	switch name {
 	case "", "utf-8", "utf8":
 		return utf8Text
 	case "us-ascii", "ascii", "iso-8859-1", "latin1":
 		return asciiText
-	case "utf-16", "utf-16le", "utf-16be", "utf-32", "utf-32le", "utf-32be": // see agui.ObjectElsewhere
+	case "utf-16", "utf-16le", "utf-16be": // an object in these is seen, see agui.ObjectElsewhere
 		return otherText
 	}
-	for _, family := range []string{"iso-8859-", "windows-125", "koi8-", "gb2312", "gbk", "gb18030", "big5", "euc-", "shift_jis", "macintosh"} {
-		if strings.HasPrefix(name, family) {
-			return otherText
-		}
+	if strings.HasPrefix(name, "iso-8859-") || strings.HasPrefix(name, "windows-125") { // { is { in these
+		return otherText
 	}
 	return hidden
 }
