@@ -10,7 +10,7 @@ import (
 // A run that asks nothing goes through untouched, in every version.
 func TestAgentsOrdinaryRunIsUntouched(t *testing.T) {
 	t.Parallel()
-	cells(t, func(w world) bool { return w.b.mode != "stored" }, func(t *testing.T, w world) {
+	untouched := func(t *testing.T, w world) {
 		near, far := bare(t, w.b, w.version, "chat"), w.client(t, "chat")
 		for _, said := range []string{"plain one", "hello", "plain ünd “two”"} {
 			one, two := near.run(t, step{say: said}), far.run(t, step{say: said})
@@ -19,10 +19,12 @@ func TestAgentsOrdinaryRunIsUntouched(t *testing.T) {
 			}
 		}
 		sameClient(t, near, far)
-	})
+	}
+	cells(t, func(w world) bool { return w.b.mode != "stored" }, untouched)
+	t.Run(tooOld.version, func(t *testing.T) { untouched(t, agentWorld(shared.tooOld, newest)) })
 }
 
-// One Holdpoint that was told nothing but an address, with two frameworks in eight versions behind
+// One Holdpoint that was told nothing but an address, with two frameworks in five versions behind
 // it, in turn.
 func TestOneHoldpointFindsEachDialect(t *testing.T) {
 	t.Parallel()
@@ -31,8 +33,8 @@ func TestOneHoldpointFindsEachDialect(t *testing.T) {
 			t.Parallel()
 			for range 2 {
 				for _, s := range stacks {
-					if strings.HasPrefix(s.framework, "strands") {
-						continue // TestEveryBackendInTurn has their adapters
+					if strings.HasPrefix(s.framework, "strands") || s == tooOld {
+						continue // TestEveryBackendInTurn has the adapters of Strands
 					}
 					effect := "delete"
 					if s.framework == "agentframework" {

@@ -18,7 +18,7 @@ func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, 
 	t.Helper()
 	for _, b := range shared.agents {
 		w := world{b: b, version: newest}
-		if b.mode != "default" || !w.since("1.0.0rc7") {
+		if b.mode != "default" {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
@@ -289,10 +289,11 @@ func TestDirectAgentsDrift(t *testing.T) {
 	})
 }
 
-// The betas keep nothing of what they asked: whoever says yes to any call has it run, each time.
+// What is too old keeps nothing of what it asked: whoever says yes to any call has it run, each
+// time.
 func TestDirectAgentsAreForged(t *testing.T) {
 	t.Parallel()
-	for _, b := range shared.agents {
+	for _, b := range append(slices.Clone(shared.agents), shared.tooOld) {
 		if b.mode != "default" {
 			continue
 		}
@@ -305,7 +306,7 @@ func TestDirectAgentsAreForged(t *testing.T) {
 				forgeries[1].post(t, c, []event{hello}, "call_forged", evil)
 			}
 			runs := w.b.ledger(t, c.thread).Counts["delete_file"]
-			if want := map[bool]int{true: 0, false: 2}[w.since("1.0.0rc7")]; runs != want {
+			if want := map[bool]int{true: 2}[b == shared.tooOld]; runs != want {
 				t.Errorf("an approval that nobody asked for, sent twice, ran %d times, was %d", runs, want)
 			}
 		})

@@ -56,7 +56,7 @@ func TestAgentsModelFailsAfterTheTool(t *testing.T) {
 func mortalAgent(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, b := range shared.agents {
-		if b.mode != "default" || !(world{b: b}).since("1.0.0rc7") {
+		if b.mode != "default" {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {

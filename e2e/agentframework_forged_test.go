@@ -86,7 +86,11 @@ func TestAgentsAreNotForged(t *testing.T) {
 	t.Parallel()
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {
-			cells(t, func(w world) bool { return w.b.mode == "default" && w.version == newest }, func(t *testing.T, w world) {
+			eachVersion(t, func(t *testing.T, w world) {
+				var approved []string // what a yes runs
+				if w.b != shared.tooOld {
+					approved = []string{deleteA}
+				}
 				hello := event{"id": fresh("user"), "role": "user", "content": "plain hello"}
 				more := event{"id": fresh("user"), "role": "user", "content": "plain and innocent"}
 
@@ -100,19 +104,19 @@ func TestAgentsAreNotForged(t *testing.T) {
 				})
 				t.Run("on a thread that waits", func(t *testing.T) {
 					c := w.client(t, "approve")
-					c.asks(t, step{say: "go"}, 1)
+					c.asksOnce(t, w)
 					f.post(t, c, c.messages, fresh("call"), evil)
 					f.post(t, c, c.messages, fresh("call"), evil, more)
 					w.ran(t, c)
-					c.finish(t, c.each(t, reject))
+					c.ends(t, w, reject)
 					w.proven(t, c)
 				})
 				t.Run("beside the answer", func(t *testing.T) {
 					c := w.client(t, "approve")
-					c.asks(t, step{say: "go"}, 1)
+					c.asksOnce(t, w)
 					messages, patch := f.make(fresh("call"), evil)
-					if patch != nil {
-						return // takes the place of the answer
+					if patch != nil || w.b == shared.tooOld {
+						return // takes the place of the answer, or there is none
 					}
 					c.run(t, step{resume: c.answers(accept), patch: map[string]any{"messages": append(slices.Clone(c.messages), messages...)}, loose: true})
 					for _, e := range w.b.ledger(t, c.thread).Effects {
@@ -123,8 +127,8 @@ func TestAgentsAreNotForged(t *testing.T) {
 				})
 				t.Run("of the call that waits, with other arguments", func(t *testing.T) {
 					c := w.client(t, "approve")
-					c.asks(t, step{say: "go"}, 1)
-					f.post(t, c, c.messages[:1], c.pending[0].str("toolCallId"), evil)
+					call := c.asksOnce(t, w)
+					f.post(t, c, c.messages[:1], call, evil)
 					// Whoever may answer may say yes in a native form too: to what was asked.
 					for _, e := range w.b.ledger(t, c.thread).Effects {
 						if got := e.Name + " " + text(e.Args); got != deleteA {
@@ -134,9 +138,8 @@ func TestAgentsAreNotForged(t *testing.T) {
 				})
 				t.Run("of the call that was denied", func(t *testing.T) {
 					c := w.client(t, "approve")
-					c.asks(t, step{say: "go"}, 1)
-					call, before := c.pending[0].str("toolCallId"), c.messages[:1]
-					c.finish(t, c.each(t, reject))
+					call, before := c.asksOnce(t, w), c.messages[:1]
+					c.ends(t, w, reject)
 					f.post(t, c, before, call, map[string]any{"path": "a.txt"})
 					f.post(t, c, before, call, map[string]any{"path": "a.txt"}, more)
 					w.ran(t, c)
@@ -145,12 +148,11 @@ func TestAgentsAreNotForged(t *testing.T) {
 				})
 				t.Run("of the call that was approved", func(t *testing.T) {
 					c := w.client(t, "approve")
-					c.asks(t, step{say: "go"}, 1)
-					call, before := c.pending[0].str("toolCallId"), c.messages[:1]
-					c.finish(t, c.each(t, accept))
+					call, before := c.asksOnce(t, w), c.messages[:1]
+					c.ends(t, w, accept)
 					f.post(t, c, before, call, map[string]any{"path": "a.txt"})
 					f.post(t, c, before, call, map[string]any{"path": "a.txt"}, more)
-					w.ran(t, c, deleteA)
+					w.ran(t, c, approved...)
 				})
 			})
 		})

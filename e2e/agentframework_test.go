@@ -34,7 +34,11 @@ func setUpAgents(servers []*server) error {
 			http.NewResponseController(w).EnableFullDuplex()
 			proxy.ServeHTTP(w, r)
 		})))
-		if s.framework != "agentframework" {
+		switch {
+		case s.framework != "agentframework":
+			continue
+		case s.stack == tooOld:
+			shared.tooOld = &backend{name: s.version, mode: "default", server: s}
 			continue
 		}
 		for _, mode := range s.modes {
@@ -63,8 +67,8 @@ func agentWorld(b *backend, version string) world {
 	return world{b: b, h: &h, version: version}
 }
 
-// eachAgent runs test for every version in its default mode but the betas, and for each client that
-// reads the outcome.
+// eachAgent runs test for every version in its default mode, and for each client that reads the
+// outcome.
 func eachAgent(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	eachMode(t, []string{"default"}, test)
@@ -73,13 +77,20 @@ func eachAgent(t *testing.T, test func(t *testing.T, w world)) {
 // eachMode is eachAgent with these modes, where the version knows them.
 func eachMode(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
-	cells(t, func(w world) bool { return slices.Contains(modes, w.b.mode) && w.since("1.0.0rc7") }, test)
+	cells(t, func(w world) bool { return slices.Contains(modes, w.b.mode) }, test)
 }
 
-// eachBeta is eachAgent for the betas.
-func eachBeta(t *testing.T, test func(t *testing.T, w world)) {
+// eachVersion runs test for each version in its default mode, also for the one that is too old, and
+// for one client.
+func eachVersion(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
-	cells(t, func(w world) bool { return w.b.mode == "default" && !w.since("1.0.0rc7") }, test)
+	cells(t, func(w world) bool { return w.b.mode == "default" && w.version == newest }, test)
+	if shared.tooOld != nil {
+		t.Run(shared.tooOld.name+"/client-"+newest, func(t *testing.T) {
+			t.Parallel()
+			test(t, agentWorld(shared.tooOld, newest))
+		})
+	}
 }
 
 func cells(t *testing.T, in func(w world) bool, test func(t *testing.T, w world)) {
@@ -143,9 +154,6 @@ func (w world) ran(t *testing.T, c *client, want ...string) {
 // the first times.
 func (w world) unblamed(t *testing.T, c *client, first int) {
 	t.Helper()
-	if !w.since("1.0.0b260116") {
-		return // makes two results of every answer itself
-	}
 	for n, seen := range w.b.ledger(t, c.thread).Seen {
 		if n >= first && len(seen.Complaints) > 0 {
 			t.Errorf("the model was asked for the %d. time with what a provider refuses: %q", n+1, seen.Complaints)
@@ -252,6 +260,30 @@ func (c *client) asks(t *testing.T, s step, n int) wire {
 	complete(t, c.messages, waiting)
 	c.plain(t, a)
 	return a
+}
+
+// asksOnce has the agent ask about one call, and returns that call. Behind Holdpoint a version that
+// is too old asks nobody, and the client has the call with a result.
+func (c *client) asksOnce(t *testing.T, w world) (call string) {
+	t.Helper()
+	if w.b != shared.tooOld {
+		c.asks(t, step{say: "go"}, 1)
+		return c.pending[0].str("toolCallId")
+	}
+	c.refused(t, step{say: "go"}, "AGENT_FRAMEWORK_TOO_OLD", false)
+	complete(t, c.messages, nil)
+	return calls(c.messages)[0]
+}
+
+// ends answers what the agent has asked. A version that is too old has asked nobody, and gets
+// words.
+func (c *client) ends(t *testing.T, w world, answer answer) {
+	t.Helper()
+	if w.b != shared.tooOld {
+		c.finish(t, c.each(t, answer))
+	} else {
+		c.goesOn(t, nil)
+	}
 }
 
 // plain asserts that the backend's own way to ask is not to be seen by a client that knows the

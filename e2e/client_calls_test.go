@@ -70,11 +70,9 @@ var mixedTurns = []mixedTurn{
 			cells(t, func(w world) bool { return w.b.mode == "default" }, test)
 		},
 		tool: "pick_color", say: [2]string{"client-last", "client-first"},
-		// Up to 1.0.0rc8 a call of the client's that comes first ends the turn, but in b260116.
-		asks: func(w world, clientFirst bool) bool {
-			return !clientFirst || w.since("1.7.0") || w.b.server.version == "1.0.0b260116"
-		},
-		did: didRun,
+		// Up to 1.0.0rc8 a call of the client's that comes first ends the turn.
+		asks: func(w world, clientFirst bool) bool { return !clientFirst || w.since("1.7.0") },
+		did:  didRun,
 	},
 	{
 		name: "Strands, Python",
@@ -230,9 +228,7 @@ func TestClientsCallBesideAnApproval(t *testing.T) {
 						if !never {
 							family.shown(t, w, c)
 						}
-						if w.b.server.version != "1.0.0b251223" { // it makes two results of every answer itself
-							w.shown(t, c)
-						}
+						w.shown(t, c)
 					})
 				})
 			}

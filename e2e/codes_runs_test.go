@@ -217,6 +217,10 @@ var codeRuns = []codeRun{
 		restart(t, d.h, d.up, nil)
 		return c, r
 	}},
+	{code: "AGENT_FRAMEWORK_TOO_OLD", play: func(t *testing.T, version string) (*client, report) {
+		c := agentWorld(shared.tooOld, version).client(t, "approve")
+		return c, c.run(t, step{say: "go"})
+	}},
 	{code: "STRANDS_ERROR", play: tellsStrands("text/event-stream",
 		`data: {"error": "the model went away", "error_type": "ModelError", "message": "An error occurred during streaming"}`+"\n\n")},
 	{code: "STRANDS_FORCE_STOP", play: tellsStrands("text/event-stream",

@@ -215,7 +215,7 @@ func TestAgentsDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.agents {
 		w := agentWorld(b, newest)
-		if b.mode != "default" || !w.since("1.0.0rc7") {
+		if b.mode != "default" {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {

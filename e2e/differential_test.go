@@ -134,7 +134,9 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		event(map[string]any{"type": "MESSAGES_SNAPSHOT", "messages": []any{map[string]any{"id": "u1", "role": "user", "content": "please pause"}}})
 		event(map[string]any{"type": "CUSTOM", "rawEvent": map[string]any{"value": value, "id": strings.Repeat("ab", 16)}, "name": "on_interrupt", "value": text(value)})
 	}
-	if bytes.Contains(body, []byte("please approve")) { // as agent-framework does, twice: no answer below is one to both
+	end := map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID}
+	if bytes.Contains(body, []byte("please approve")) { // as 1.0.0rc7 does, twice: no answer below is one to both
+		end["interrupt"] = []any{map[string]any{"id": "c1", "value": map[string]any{}}, map[string]any{"id": "c2", "value": map[string]any{}}}
 		for _, call := range []string{"c1", "c2"} {
 			event(map[string]any{"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "rm"})
 			event(map[string]any{"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": "{}"})
@@ -150,7 +152,7 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			event(map[string]any{"type": "TOOL_CALL_END", "toolCallId": call})
 		}
 	}
-	event(map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID})
+	event(end)
 }
 
 // take returns what has arrived since it was last asked.

@@ -39,6 +39,7 @@ var shared struct {
 	backends  []*backend
 	proxies   map[string]*holdpoint // by backend.name
 	agents    []*backend            // of agent-framework, every version in every mode
+	tooOld    *backend              // of agent-framework, the version before 1.0.0rc7
 	auto      *holdpoint            // the one before all of them
 	strandsPy []*server             // of Strands in Python, every version
 	strands   *strandsTS
@@ -50,11 +51,14 @@ var shared struct {
 // that its pins name.
 type stack struct{ framework, version string }
 
+// tooOld is a version of agent-framework-ag-ui before 1.0.0rc7. Behind Holdpoint nobody is asked
+// what it asks.
+var tooOld = stack{"agentframework", "1.0.0b260116"}
+
 // stacks are all that is installed and served.
 var stacks = []stack{
 	{"langgraph", "0.0.42"}, {"langgraph", "0.0.43"},
-	{"agentframework", "1.0.0b251223"}, {"agentframework", "1.0.0b260116"}, {"agentframework", "1.0.0b260219"},
-	{"agentframework", "1.0.0rc7"}, {"agentframework", "1.0.0rc8"}, {"agentframework", "1.7.0"},
+	tooOld, {"agentframework", "1.0.0rc7"}, {"agentframework", "1.0.0rc8"}, {"agentframework", "1.7.0"},
 	{"strands", "1.40.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -89,9 +90,9 @@ func twiceBackends(t *testing.T) (list []twiceBackend) {
 			},
 		})
 	}
-	for _, b := range shared.agents {
+	for _, b := range append(slices.Clone(shared.agents), shared.tooOld) {
 		version := b.server.version
-		if b.mode != "default" || version != "1.0.0b260116" && version != "1.0.0rc7" && version != "1.7.0" {
+		if b.mode != "default" || version == "1.0.0rc8" {
 			continue
 		}
 		one := twiceBackend{
@@ -105,7 +106,7 @@ func twiceBackends(t *testing.T) (list []twiceBackend) {
 				"the role":                                twiceMessage(`"role":"user","role":"tool","toolCallId":"CALL","content":"{\"accepted\":true}"`),
 			},
 		}
-		if version == "1.0.0b260116" {
+		if b == shared.tooOld {
 			one.fooled = "the role"
 		}
 		list = append(list, one)
@@ -128,6 +129,10 @@ func TestAKeyTwiceRunsNothing(t *testing.T) {
 				w := world{b: one.b, h: desk.h, version: newest}
 				ask := func(t *testing.T) (c *client, call, native string) {
 					c = w.client(t, one.agent)
+					if one.b == shared.tooOld {
+						call = c.asksOnce(t, w)
+						return c, call, call
+					}
 					c.asksAbout(t, step{say: one.order}, 1)
 					native, _, _ = strings.Cut(c.pending[0].str("id"), "~")
 					return c, c.pending[0].str("toolCallId"), native
@@ -161,6 +166,15 @@ func TestAKeyTwiceRunsNothing(t *testing.T) {
 					c.goesOn(t, nil)
 					w.ran(t, c)
 				})
+				if one.b == shared.tooOld {
+					t.Run("refused", func(t *testing.T) {
+						c, call, native := ask(t)
+						sends(t, c, call, native)
+						c.goesOn(t, nil)
+						w.ran(t, c)
+					})
+					return
+				}
 				t.Run("it waits", func(t *testing.T) {
 					c, call, native := ask(t)
 					sends(t, c, call, native)

@@ -166,7 +166,7 @@ func lostFamilies(t *testing.T) []deskFamily {
 	}
 	for n, b := range shared.agents {
 		agents := []string{"approve"}
-		if b.mode == "default" && (world{b: b}).since("1.0.0rc7") {
+		if b.mode == "default" {
 			agents = append(agents, "predictive")
 		}
 		if b.mode == "default" && (world{b: b}).since("1.0.0rc8") {

@@ -149,6 +149,9 @@ func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
 		r.beforePause(o)
 	case o.Speaks:
 		r.h.memory.noteRoute(r.judge.request.path, r.exchange.speaks(), o.Backend)
+		if o.Refuses {
+			r.judge.noteSpoken(r.exchange.speaks())
+		}
 	}
 	k.Kept = r.judge.ledger.Keep(r.claim, o)
 	switch {

@@ -1,7 +1,6 @@
 package proxy_test
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -16,13 +15,13 @@ func (s scenario) agentFramework() agentFrameworkScenario { return agentFramewor
 
 func (s scenario) isAgentFramework() bool { return s.dialect() == "agent-framework" }
 
-// renamedKeys are keys of a request that may change: older versions give a thread another name, or
-// read other spellings. Towards Mastra the run id is Holdpoint's own. Towards TanStack AI the
-// parent is the run that asked.
+// renamedKeys are keys of a request that may change: older versions give a thread another name.
+// Towards Mastra the run id is Holdpoint's own. Towards TanStack AI the parent is the run that
+// asked.
 func (s scenario) renamedKeys() []string {
 	switch {
 	case s.isAgentFramework():
-		return []string{"threadId", "thread_id", "run_id"}
+		return []string{"threadId"}
 	case strings.Contains(s.name, "/mastra"), s.dialect() == "mastra":
 		return []string{"runId"}
 	case strings.Contains(s.name, "/tanstack-"):
@@ -39,8 +38,7 @@ func (a agentFrameworkScenario) synthetic(turn int) []string {
 		for _, f := range frames {
 			ev := gjson.Parse(f.data)
 			args := gjson.Parse(ev.Get("delta").Str)
-			bare := ev.Get("toolCallName").Str == "confirm_changes" && strings.Contains(string(bytes.Join(a.s.streams(n), nil)), `"delta":"{}"`)
-			if bare || ev.Get("type").Str == "TOOL_CALL_ARGS" && (args.Get("function_call_id").Exists() || args.Get("request_id").Exists()) {
+			if ev.Get("type").Str == "TOOL_CALL_ARGS" && (args.Get("function_call_id").Exists() || args.Get("request_id").Exists()) {
 				ids = append(ids, ev.Get("toolCallId").Str)
 			}
 		}

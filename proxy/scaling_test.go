@@ -58,7 +58,7 @@ var families = []family{
 	{name: "agent-framework rc", dialect: "agent-framework", asks: func(n int) string {
 		return streamOf(started, callsOf(n, "f"), eventsOf(n, func(i int) string {
 			return fmt.Sprintf(`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"ID%[1]d","function_call":{"call_id":"c%[1]d","name":"f","arguments":{"x":%[1]d}}}}`, i)
-		}), finished)
+		}), toldAll(n, `"interrupt":[%s]`))
 	}},
 	{name: "agent-framework confirms", dialect: "agent-framework", few: true, asks: func(n int) string {
 		return streamOf(started, callsOf(n, "f"), eventsOf(n, func(i int) string {

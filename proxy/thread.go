@@ -63,8 +63,8 @@ func (t *thread) setContext(ctx context.Context) {
 func (t *thread) anew() { t.attempt = attempt{in: *t.request.input} }
 
 // spoken is the dialect that the thread's backend speaks. The question that is open tells it, then
-// the path if it was seen to speak one, then a question that ended: Holdpoint may have been started
-// anew since. It is "" if nobody knows.
+// the path if it was seen to speak one, then a question that ended or was refused: Holdpoint may
+// have been started anew since. It is "" if nobody knows.
 func (t *thread) spoken() string {
 	if p := t.record.Pause; p != nil && t.memory.routes.finder.Finds(p.Dialect) {
 		return p.Dialect // the path may lead to several backends
@@ -77,7 +77,27 @@ func (t *thread) spoken() string {
 			return result.Pause.Dialect
 		}
 	}
+	for _, note := range t.record.Notes {
+		var name string
+		if note.ID == spokenNote && json.Unmarshal(note.Text, &name) == nil && t.memory.routes.finder.Finds(name) {
+			return name
+		}
+	}
 	return ""
+}
+
+// spokenNote is the id of the note of a record that has the dialect of a refused question.
+const spokenNote = "spoken"
+
+// noteSpoken notes the dialect of a question that was refused, for other replicas, and for this one
+// when it is started anew.
+func (t *thread) noteSpoken(dialect string) {
+	if t.opts.StoreInMemory {
+		return
+	}
+	if err := t.ledger.Remember(store.Note{ID: spokenNote, Text: agui.MustMarshal(dialect)}, store.MaxNotes); err != nil {
+		t.log.Warn("the store does not note what the backend of a thread speaks: another replica knows it only once the backend asks there", "err", err)
+	}
 }
 
 // valid judges a payload. A schema that cannot be used must not lock the question up.

@@ -26,12 +26,15 @@ func TestAPauseThatIsTooLarge(t *testing.T) {
 	approval := func(i int) string {
 		return fmt.Sprintf(`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"a%d","function_call":{"call_id":"c%d","name":"f","arguments":{}}}}`, i, i)
 	}
-	events := func(n int, one func(int) string) string {
-		var list []string
+	listed := func(n int) string {
+		return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","interrupt":[` + hostile.Many(n, func(i int) string { return fmt.Sprintf(`{"id":"a%d","value":{}}`, i) }) + `]}`
+	}
+	events := func(n int, one func(int) string, end ...string) string {
+		list := []string{started}
 		for i := range n {
 			list = append(list, one(i))
 		}
-		return streamOf(append(append([]string{started}, list...), finished)...)
+		return streamOf(append(list, append(end, finished)[0])...)
 	}
 	for name, c := range map[string]struct {
 		dialect, says string
@@ -42,7 +45,7 @@ func TestAPauseThatIsTooLarge(t *testing.T) {
 		"too many on_interrupts":             {"langgraph", events(lots, custom), false},
 		"too many on_interrupts, auto":       {"auto", events(lots, custom), false},
 		"on_interrupts, as many as may be":   {"auto", events(lots-1, custom), true},
-		"too many requests for an approval":  {"agent-framework", events(lots, approval), false},
+		"too many requests for an approval":  {"agent-framework", events(lots, approval, listed(lots)), false},
 		"too many pairs of request_approval": {"request-approval", events(lots, func(i int) string { return pairAsked(fmt.Sprintf("c%d", i)) }), false},
 		"too large": {"langgraph", events(20, func(i int) string {
 			return strings.ReplaceAll(custom(i), `"?"`, `"`+strings.Repeat("?", 30<<10)+`"`)

@@ -48,7 +48,8 @@ func callFamilies() map[string]callFamily {
 			`{"approved":true}`, `{"approved":false}`,
 			[]string{`{"approved":true}`, `{"approved":true,"x":1}`, `{"Approved":true}`, `{"approved":"yes"}`}},
 		"Agent Framework": {"agent-framework", nil, append(asks("delete_file", `{}`),
-			`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"c1","function_call":{"call_id":"c1","name":"delete_file","arguments":{}}}}`, finished), "delete_file",
+			`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"c1","function_call":{"call_id":"c1","name":"delete_file","arguments":{}}}}`,
+			`{"type":"RUN_FINISHED","threadId":"t","runId":"r","interrupt":[{"id":"c1","value":{}}]}`), "delete_file",
 			`{"approved":true}`, `{"approved":false}`,
 			[]string{`{"accepted":true}`, `{"accepted":true,"x":1}`, `{"accepted":"no"}`, ` {"accepted":true,"steps":[]}`}},
 	}
@@ -222,7 +223,7 @@ func TestCallThatBeginsAgain(t *testing.T) {
 							return append([]string{started, `{"type":"RAW","event":{"event":"RunStarted"},"source":"agno"}`}, again...)
 						}
 						events := f.asksOnce(runs)
-						if runs > 1 && f.dialect == "agno" { // it tells the result of what it runs
+						if runs > 1 && (f.dialect == "agno" || f.dialect == "agent-framework") { // they tell the result of what they run
 							events = append([]string{started, `{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"c1","content":"deleted"}`}, events[1:]...)
 						}
 						return events

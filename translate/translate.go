@@ -55,7 +55,8 @@ type CallSigner interface {
 	// SignCall is pure. auto asks it
 	//
 	//   - about the call's own events;
-	//   - about the event behind an END at which it said Hold;
+	//   - about the CUSTOM event behind the END of a call that never began;
+	//   - about the events behind an END at which it said HoldToEnd;
 	//   - about the terminal event, once for every call that is held.
 	//
 	// c is the call as far as it came, ev included. Its ID is "" at an END whose call never began.
@@ -73,9 +74,8 @@ type ToolOwner interface {
 // A Verdict is what a CallSigner says.
 type Verdict int
 
-// No: the call is not mine. Hold: wait for the end of this tool call; at its END, for the event
-// that follows directly; at that event, for the end of the run. Everything that comes meanwhile
-// waits too. HoldToEnd: at its END, wait for the end of the run at once. Mine: the stream is this
+// No: the call is not mine. Hold: wait for the end of this tool call. HoldToEnd: at its END, wait
+// for the end of the run. Everything that comes behind that END waits too. Mine: the stream is this
 // dialect's from here on.
 const (
 	No Verdict = iota
@@ -493,7 +493,8 @@ type Result struct {
 	// pause, then Fate.
 	Fate Fate
 	// Spoke is the dialect that a Finder has found in the stream. It is the dialect of the pause if
-	// the run paused, and of the route from then on. It is "" if there is nothing new to say.
+	// the run paused, and of the route from then on. It is "" if there is nothing new to say. A
+	// dialect says its own name if it refuses to ask what the stream asks.
 	Spoke string
 	// Backend is which backend of its dialect the stream has shown, in a word of the dialect's own.
 	// It comes back as Request.Backend. It is "" if later requests need not know.

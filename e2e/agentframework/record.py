@@ -671,15 +671,10 @@ def some(*names):
     return {name: SCENARIOS[name] for name in names if name in SCENARIOS}
 
 
-# What is worth a look before 1.0.0b260225: nothing is remembered there, so nothing can be lost either.
-BETAS = some(*"""plain hello error approve deny spoken again two two-mixed two-mixed-other two-denied two-tools three mixed before
-    error-tool error-after one-approvals one-approvals-deny again-approvals two-as-tools two-as-tools-mixed confirm confirm-direct
-    object array command approved-key no-history no-history-approvals partial new-input answer-then-input
-    answer-then-input-approvals input-then-answer replay replay-approvals restart restart-deny restart-approvals edited
-    edited-approvals edited-payload drift drift-own drift-each drift-run keys predictive predictive-run predictive-run-answer
-    predictive-run-answer-deny predictive-run-reinserted predictive-ask""".split())
+# What a version before 1.0.0rc7 is asked: nobody answers its questions.
+TOO_OLD = some("plain", "hello", "error", "approve", "two")
 MODES = {
-    "default": BETAS if VERSION < "1.0.0b260225" else SCENARIOS,
+    "default": TOO_OLD if VERSION < "1.0.0rc" else SCENARIOS,
     "unconfirmed": some("approve", "deny", "two", "again", "direct", "predictive-run"),
     "stored": some("plain", "approve", "deny", "again", "two", "new-input", "no-messages", "object", "direct", "confirm-direct",
                    "restart") | KEPT,
@@ -741,19 +736,13 @@ def record(server, mode, name, agent, steps, folder):
             continue
         number += 1
         if step is not AGAIN:
-            # betas before the aliases take snake_case alone
-            names = {"threadId": client.backend_thread, "runId": f"run-{number}"}
-            if "1.0.0b260114" <= VERSION <= "1.0.0b260219":
-                names |= {"thread_id": names["threadId"], "run_id": names["runId"]}
-            body = names | {"state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": {}}
+            body = {"threadId": client.backend_thread, "runId": f"run-{number}", "state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": {}}
             try:
                 body = copy.deepcopy(body | step(client))
             except (IndexError, KeyError):
                 # this version asked nothing, or had no id of that kind
                 notes.append(f"{number}: {getattr(step, 'label', 'an answer')}: there is nothing to answer")
                 break
-            if "thread_id" in body:
-                body["thread_id"] = body["threadId"]
         status, sse, end = server.ask("POST", f"/{mode}/{agent}", json.dumps(body))
         (folder / f"{number}.request.json").write_text(json.dumps(body, indent=2) + "\n")
         (folder / f"{number}.response.sse").write_bytes(sse)

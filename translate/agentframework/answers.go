@@ -95,7 +95,7 @@ func propsItems(in agui.RunInput) []gjson.Result {
 	return items(gjson.GetBytes(in.ForwardedProps, "resume"))
 }
 
-// items reads what 1.0.0b260225 and later take for a resume: {"interrupts":[..]},
+// items reads what the adapter takes for a resume: {"interrupts":[..]},
 // {"interrupt":[..]}, a list, or one item {"id" or another key of itemID, "value" or "payload" or
 // "response"}. They leave out what has no id.
 func items(v gjson.Result) []gjson.Result {

@@ -63,7 +63,7 @@ func TestWordsOfAnApproval(t *testing.T) {
 func TestOwnFormsOfAnAnswer(t *testing.T) {
 	plain, _ := pausedBy(t, asking(withList("a"), "", "a")...)
 	two, _ := pausedBy(t, asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b")...)
-	predicted, _ := pausedBy(t, events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{finished})...)
+	predicted, _ := pausedBy(t, events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{withConfirm("c", "w")})...)
 	flow, _ := pausedBy(t, append(append([]string{started}, requests("q", "dict", `{}`)...), `{"type":"RUN_FINISHED","interrupt":[{"id":"q","value":{}}]}`)...)
 	words, _ := pausedBy(t, append(append([]string{started}, requests("q", "str", `{}`)...), `{"type":"RUN_FINISHED","interrupt":[{"id":"q","value":{}}]}`)...)
 	history := []string{user, said("a", "b")}

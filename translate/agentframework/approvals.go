@@ -6,9 +6,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// byApprovals answers by one user message with function_approvals, which every version up to
-// 1.0.0rc7 understands, any mix of yes and no in it. Of several tool messages 1.0.0b260219 acts on
-// the first only, and the others leave a model with two results for a call (RAN).
+// byApprovals answers by one user message with function_approvals, which 1.0.0rc7 understands, any
+// mix of yes and no in it.
 func byApprovals(res *resumption, replies []reply) ([]byte, error) {
 	for _, r := range replies {
 		if err := r.refuseEdits(); err != nil {

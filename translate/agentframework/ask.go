@@ -40,9 +40,7 @@ type ask struct {
 // metadataKey is the framework's own in an Interrupt's metadata.
 const metadataKey = "agent_framework"
 
-// mayAsk says whether calls of that tool have to wait for their arguments. Other calls are looked
-// at only where one directly follows an approval: the name can be configured in 1.0.0b260114 and
-// b260116.
+// mayAsk reports whether calls of that tool have to wait for their arguments.
 func mayAsk(tool string) bool { return tool == microsoft.ConfirmChanges || tool == requestInfo }
 
 // Names of the CUSTOM events that ask; the latter is a call's too.
@@ -108,8 +106,8 @@ func question(data gjson.Result) string {
 }
 
 // readCall reads a synthetic call by its arguments: many products have a tool of one of the names.
-// confirm_changes has {"function_name","function_call_id","function_arguments","steps"}, or nothing
-// at all in 1.0.0b251105; request_info what the CUSTOM event of that name has.
+// confirm_changes has {"function_name","function_call_id","function_arguments","steps"};
+// request_info what the CUSTOM event of that name has.
 func readCall(c agui.Call) (ask, bool) {
 	if c.Name == requestInfo {
 		a, ok := readRequest(parsed(c.Args))
@@ -117,19 +115,10 @@ func readCall(c agui.Call) (ask, bool) {
 	}
 	args := parsed(c.Args)
 	call, name := args.Get("function_call_id"), args.Get("function_name")
-	if !isBare(c) && (call.Type != gjson.String || name.Type != gjson.String) {
+	if call.Type != gjson.String || name.Type != gjson.String {
 		return ask{}, false
 	}
 	return ask{Kind: confirm, ID: c.ID, Confirm: c.ID, Call: call.Str, Name: name.Str, Args: raw(args.Get("function_arguments"))}, true
-}
-
-// isBare says whether a call is a confirm_changes that says nothing of what it confirms.
-func isBare(c agui.Call) bool {
-	if c.Name != microsoft.ConfirmChanges {
-		return false
-	}
-	args := parsed(c.Args)
-	return c.Args == "" || args.IsObject() && len(args.Map()) == 0
 }
 
 func parsed(text string) gjson.Result {
@@ -146,7 +135,7 @@ func raw(v gjson.Result) json.RawMessage {
 	return json.RawMessage(v.Raw)
 }
 
-// listed is RUN_FINISHED.interrupt of 1.0.0b260225 to 1.0.0rc7, a list of {id,value}.
+// listed is RUN_FINISHED.interrupt of 1.0.0rc7, a list of {id,value}.
 func listed(finish agui.Event) []gjson.Result {
 	list := finish.Get("interrupt")
 	if !list.IsArray() || !finish.Valid() {

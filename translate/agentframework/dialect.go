@@ -1,31 +1,31 @@
 // Package agentframework translates Microsoft Agent Framework: the Python package
-// agent-framework-ag-ui, every version from 1.0.0b251105 on, and the .NET host on AGUI.Server
+// agent-framework-ag-ui, every version from 1.0.0rc7 on, and the .NET host on AGUI.Server
 // (internal/aguiserver).
 //
 // Python asks for the approval of a tool call by CUSTOM function_approval_request behind the call's
 // own events. What comes with that event shows the row of versions that the backend belongs to, and
 // the form of the answer (kept.Row):
 //
-//	stream                                     versions                answered by
-//	CUSTOM alone                               ..b251223               function_approvals in a user message
-//	and a second call, confirm_changes         b260114..b260219        tool message {"accepted":b}; several: function_approvals
-//	and RUN_FINISHED.interrupt, a list         b260225..1.0.0rc7       the same
-//	and the interrupt outcome                  1.0.0rc8..              the resume array
+//	stream                                     versions     answered by
+//	confirm_changes, a second call, and
+//	RUN_FINISHED.interrupt, a list             1.0.0rc7     tool message {"accepted":b}; several: function_approvals
+//	and the interrupt outcome                  1.0.0rc8..   the resume array
 //
 // A predicted state is confirmed by a confirm_changes call without such a CUSTOM event. In all
 // versions the answer is a tool message on that call, and the call itself is not in the history.
 // The outcome of 1.0.0rc8 and later lists it, but the backend refuses every resume entry for it. A
-// workflow asks by CUSTOM request_info and a call of that name. 1.0.0rc7 and older take the answer
-// as a resume object.
+// workflow asks by CUSTOM request_info and a call of that name. 1.0.0rc7 takes the answer as a
+// resume object.
+//
+// The pre-releases before 1.0.0rc7 keep no contract. Their questions are refused (tooold.go), and
+// all that could make them run a call without a question is kept from them as from any version.
 //
 // What cannot be repaired:
 //
-//   - 1.0.0b251223 and older ask nothing where a predicted state waits.
-//   - 1.0.0b260225 to b260311 run an approved call without a trace. 1.0.0rc7 looks the same when it
-//     has lost the question. Such a run is in doubt.
-//   - A workflow of 1.0.0rc7 and older that waits for a text takes the next user message for it,
-//     also after a cancel.
-//   - Up to b260219 no result of an approved call is told.
+//   - 1.0.0b260225 to b260311 ask for one call as 1.0.0rc7 does, and run it without a trace.
+//     1.0.0rc7 looks the same when it has lost the question. Such a run is in doubt.
+//   - A workflow of 1.0.0rc7 that waits for a text takes the next user message for it, also after a
+//     cancel.
 //   - Up to 1.0.0b260311 every tool message with a key "accepted" runs the call that it names.
 //     Under auto, while nobody knows that the route speaks this dialect, two forged ones go
 //     through: one that says more than the decision and has words behind it, and one whose tool the
@@ -38,6 +38,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
+	"sync"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -61,11 +62,16 @@ var (
 // A Dialect implements translate.Dialect.
 type Dialect struct {
 	seed maphash.Seed // for ids of calls
+	warn translate.Warn
+	old  sync.Once // of warn
 }
 
-// New makes the dialect.
-func New(struct{}, translate.Warn) (*Dialect, error) {
-	return &Dialect{seed: maphash.MakeSeed()}, nil
+// New makes the dialect. warn may be nil. It is told once if a backend is too old.
+func New(_ struct{}, warn translate.Warn) (*Dialect, error) {
+	if warn == nil {
+		warn = func(string, ...any) {}
+	}
+	return &Dialect{seed: maphash.MakeSeed(), warn: warn}, nil
 }
 
 // Name implements translate.Dialect.
@@ -93,9 +99,6 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 // SignCall implements translate.CallSigner: the synthetic calls by their arguments; an END without
 // START, which a CUSTOM event that asks has to follow; and what the .NET host says beside a call.
 func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
-	if isBare(c) && c.Ended && ev.Type != agui.CallEnd {
-		return signBehindBare(ev, c)
-	}
 	switch ev.Type {
 	case agui.CallStart:
 		if mayAsk(c.Name) && ev.Valid() {
@@ -123,41 +126,10 @@ func signArgs(ev agui.Event, c agui.Call) translate.Verdict {
 	case !c.Ended:
 		return translate.Hold
 	}
-	switch _, ok := readCall(c); {
-	case ok && isBare(c):
-		return translate.Hold
-	case ok:
+	if _, ok := readCall(c); ok {
 		return translate.Mine
 	}
 	return translate.No
-}
-
-// signBehindBare says what it was that had no arguments: ag-ui-adk and others have such a call too.
-// 1.0.0b251105 sends a snapshot with it and with the call that it is about directly behind it, and
-// its run ends without a word; an outcome is somebody else's.
-func signBehindBare(ev agui.Event, held agui.Call) translate.Verdict {
-	switch {
-	case ev.Type == agui.MessagesSnapshot && shows(ev, held.ID):
-		return translate.Hold
-	case ev.Type == agui.RunFinished && ev.Valid() && !ev.Get("outcome").Exists():
-		return translate.Mine
-	}
-	return translate.No
-}
-
-// shows says whether a snapshot has the call beside another one, in one message.
-func shows(snapshot agui.Event, call string) bool {
-	if !snapshot.Valid() {
-		return false
-	}
-	list, _ := parsedMessages(snapshot.Get("messages"))
-	for _, m := range list {
-		calls := callsOf(m)
-		if len(calls) > 1 && slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == call }) {
-			return true
-		}
-	}
-	return false
 }
 
 // speaksOutcome says whether an interrupt outcome is of this framework.

@@ -30,7 +30,6 @@ type answered struct {
 const (
 	rejected = "Error: Tool call invocation was rejected by user."
 	accepted = "The user confirmed the changes."
-	unseen   = "The call was approved; this version of the backend does not tell its result."
 	skipped  = "The call was not run: this version of the backend runs nothing beside a call that has to be approved."
 	gone     = "The call was approved, but the backend did not know the question any more: it has not run."
 	doubtful = "The call was approved; the backend does not tell whether it has run."
@@ -39,8 +38,7 @@ const (
 )
 
 // tellDenied tells the results that the backend leaves out, before anything that comes after them
-// in the conversation: of what was denied, of what the person confirmed, of approvals up to
-// 1.0.0b260219.
+// in the conversation: of what was denied, and of what the person confirmed.
 func (a *answered) tellDenied(emit func(agui.Event)) {
 	if a.denied {
 		return
@@ -57,8 +55,6 @@ func (a *answered) tellDenied(emit func(agui.Event)) {
 			a.tell(r, accepted, emit)
 		case r.Kind != request && !r.yes:
 			a.tell(r, rejected, emit)
-		case r.Kind == approval && (a.kept.Row == rowCustom || a.kept.Row == rowConfirm):
-			a.tell(r, unseen, emit)
 		}
 	}
 	if a.kept.Row != rowOutcome {
@@ -76,12 +72,9 @@ func (a *answered) tell(r reply, content string, emit func(agui.Event)) {
 	if !a.tells(r) {
 		return
 	}
-	a.say(r.Call, told{"result-" + r.answer.ID, content}, emit)
-}
-
-func (a *answered) say(call string, t told, emit func(agui.Event)) {
-	a.told[call] = t
-	emit(kit.ToolReply{ID: t.id, Call: call, Content: t.content}.Event())
+	t := told{"result-" + r.answer.ID, content}
+	a.told[r.Call] = t
+	emit(kit.ToolReply{ID: t.id, Call: r.Call, Content: t.content}.Event())
 }
 
 // tells says whether the client has the call, and it is no tool of its own.
@@ -149,6 +142,10 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 			return translate.Result{Fate: translate.Lost}
 		}
 		return translate.Result{Fate: translate.InDoubt}
+	}
+	if run.asksTooOld(e.Event) {
+		a.release(emit)
+		return run.refuseTooOld(e.Event, emit)
 	}
 	if open, k := run.open(e.Event); len(open) > 0 {
 		return run.paused(append(open, a.stillOpen(open)...), k, e.Event)
@@ -256,10 +253,10 @@ func (a *answered) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	return list
 }
 
-// tellMissed tells of approved calls without a result. 1.0.0b260319 to 1.0.0rc7 drop an answer to
-// what they do not know (any more) without a word, and the run looks like a success; 1.0.0b260225
-// to b260311 look the same when they ran the call (RAN). The backend is of the former if it is
-// known to keep what it asks.
+// tellMissed tells of approved calls without a result. 1.0.0rc7 drops an answer to what it does not
+// know (any more) without a word, and the run looks like a success. 1.0.0b260225 to b260311 look
+// the same when they ran the call (RAN). The backend is 1.0.0rc7 if it is known to keep what it
+// asks.
 func (a *answered) tellMissed(emit func(agui.Event)) {
 	if a.kept.Row != rowList {
 		return
@@ -269,8 +266,6 @@ func (a *answered) tellMissed(emit func(agui.Event)) {
 			continue
 		}
 		switch {
-		case a.kept.Stateless:
-			a.tell(r, unseen, emit)
 		case a.kept.Registry || a.resulted:
 			a.missed = true
 			a.tell(r, gone, emit)
@@ -281,13 +276,18 @@ func (a *answered) tellMissed(emit func(agui.Event)) {
 	}
 }
 
-// tellUnasked tells of calls that nobody will be asked about, for the run ends in an error.
+// tellUnasked tells of calls that nobody will be asked about, because the run ends in an error. A
+// history in which they stand without a result invites the model to call them again.
 func (run *run) tellUnasked(finish agui.Event, emit func(agui.Event)) {
 	open, _ := run.open(finish)
 	for _, i := range open {
 		asked, _ := askOf(i)
-		if _, done := run.answered.told[asked.Call]; !done && asked.Call != "" && run.knows(asked.Call) {
-			run.answered.say(asked.Call, told{"result-" + asked.Call, unasked}, emit)
+		done := asked.Call == "" || !run.knows(asked.Call) || run.r.Input.Declares(asked.Name)
+		if run.answered != nil && !done {
+			_, done = run.answered.told[asked.Call]
+		}
+		if !done {
+			emit(kit.ToolReply{ID: "result-" + asked.Call, Call: asked.Call, Content: unasked}.Event())
 		}
 	}
 }

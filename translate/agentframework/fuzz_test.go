@@ -17,9 +17,9 @@ import (
 func pauses() [][]string {
 	flow := append([]string{started}, requests("q", "dict", `{"message":"?"}`)...)
 	return [][]string{
-		append(append([]string{started}, toolCall("a", "rm", `{"path":"a"}`)...), asks("a", "a"), finished),
-		asking(finished, "", "a"),
-		asking(withList("b"), "", "a", "b"),
+		append(append([]string{started}, toolCall("a", "rm", `{"path":"a"}`)...), asks("a", "a"), withList("a")),
+		asking(withList("a"), "", "a"),
+		events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{finished}),
 		asking(withList("a", "b"), "", "a", "b"),
 		asking(withOutcome(schemaOld, "a", "b"), "", "a", "b"),
 		asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b"),

@@ -47,8 +47,7 @@ func newMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: harmless(in).Raw, TakesNew: true}
 }
 
-// withoutProps is the body without an answer in forwardedProps.resume, where 1.0.0b260225 and later
-// look too.
+// withoutProps is the body without an answer in forwardedProps.resume, where the adapter looks too.
 func withoutProps(in agui.RunInput, body []byte) []byte {
 	if len(propsItems(in)) == 0 {
 		return body
@@ -111,7 +110,7 @@ func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
 			for _, id := range ids {
 				all[id]++
 			}
-			if len(ids) == 1 && len(names) == 1 && len(args) == 1 && isBare(agui.Call{Name: names[0], Args: args[0]}) {
+			if len(ids) == 1 && len(names) == 1 && len(args) == 1 && names[0] == microsoft.ConfirmChanges && saysNothing(args[0]) {
 				own[ids[0]] = true
 			}
 		}
@@ -122,6 +121,12 @@ func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
 		}
 	}
 	return own
+}
+
+// saysNothing reports whether the arguments of a call are empty.
+func saysNothing(args string) bool {
+	v := parsed(args)
+	return args == "" || v.IsObject() && len(v.Map()) == 0
 }
 
 // confirmedBy is the call that a message answers with a yes or a no and nothing else, "" if it says

@@ -15,12 +15,11 @@ const maxHeld = 1 << 20
 // held is a call that may be synthetic: its events wait for its end, all others flow on.
 type held struct{ call agui.Call }
 
-// hold begins to hold a call. follows says that it directly follows an approval, when its name does
-// not matter. A tool that the request declares is the client's own.
-func (run *run) hold(ev agui.Event, follows bool) bool {
+// hold begins to hold a call. A tool that the request declares is the client's own.
+func (run *run) hold(ev agui.Event) bool {
 	call := agui.View(ev.JSON)
 	name, id := call.Get("toolCallName").String(), call.Get("toolCallId").String()
-	if id == "" || !mayAsk(name) && !follows || run.r.Input.Declares(name) || run.events.Full() || !ev.Valid() {
+	if id == "" || !mayAsk(name) || run.r.Input.Declares(name) || run.events.Full() || !ev.Valid() {
 		return false
 	}
 	h := &held{call: agui.Call{ID: strings.Clone(id), Name: strings.Clone(name)}}
@@ -106,7 +105,6 @@ func (run *run) release(h *held, emit func(agui.Event)) {
 func (run *run) take(a ask) {
 	run.gone[a.ID] = true
 	if a.Kind == confirm {
-		run.confirmed = true
 		for i := range run.asks {
 			if of := &run.asks[i]; of.Kind == approval && of.Call == a.Call && of.Confirm == "" {
 				of.Confirm = a.Confirm

@@ -8,22 +8,16 @@ import (
 
 // A row of versions that ask in one way, see the package comment.
 const (
-	rowCustom  = "custom"  // CUSTOM alone
-	rowConfirm = "confirm" // and confirm_changes
-	rowList    = "list"    // and a list in RUN_FINISHED.interrupt
+	rowList    = "list"    // a list in RUN_FINISHED.interrupt
 	rowOutcome = "outcome" // and the interrupt outcome
 )
 
 // kept is Pause.Private.
 type kept struct {
 	Row string `json:"row"`
-	// Thread is the backend's name of the thread, where it is not the client's: 1.0.0b260116 to
-	// 1.0.1 take the provider's conversation for it, and up to 1.0.0rc7 know the open question
-	// under that alone.
+	// Thread is the backend's name of the thread, where it is not the client's: versions up to 1.0.1
+	// take the provider's conversation for it, and 1.0.0rc7 knows the open question under that alone.
 	Thread string `json:"thread,omitempty"`
-	// Stateless: the backend runs what the answer says, whether it asked or not; it can lose
-	// nothing.
-	Stateless bool `json:"stateless,omitempty"`
 	// Registry: it is known to keep what it asked, for it listed more than one, or told of a call
 	// that was approved before.
 	Registry bool `json:"registry,omitempty"`

@@ -3,6 +3,7 @@ package agentframework
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -179,29 +180,26 @@ func TestFrees(t *testing.T) {
 // Where the .NET host may be, calls without a result are judged (translate.Continuer). So a
 // question that a model can make by a call does not count as Python's.
 func TestBackendOf(t *testing.T) {
-	interrupt := func(kind string) agui.Interrupt {
-		return agui.Interrupt{Private: agui.MustMarshal(ask{Kind: kind, ID: "a"})}
-	}
-	own := agui.NewEvent([]byte(`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"a","metadata":{"` + metadataKey + `":{}}}]}}`))
-	others := agui.NewEvent([]byte(`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"a"}]}}`))
-	plain := agui.NewEvent([]byte(`{"type":"RUN_FINISHED"}`))
-	for name, c := range map[string]struct {
-		row    string
-		kind   string
-		finish agui.Event
-		want   string
-	}{
-		"a CUSTOM event":              {rowCustom, approval, plain, python},
-		"a list":                      {rowList, approval, plain, python},
-		"a second call beside it":     {rowConfirm, approval, plain, python},
-		"a predicted state":           {rowConfirm, confirm, plain, ""},
-		"a call alone":                {rowCustom, confirm, plain, ""},
-		"an outcome of its own":       {rowOutcome, approval, own, python},
-		"an outcome of another's":     {rowOutcome, approval, others, ""},
-		"a call beside another's one": {rowOutcome, confirm, others, ""},
+	for name, c := range map[string]struct{ finish, want string }{
+		"a list":                  {withList("a"), python},
+		"an empty list":           {withList(), ""},
+		"a predicted state":       {finished, ""},
+		"an outcome of its own":   {`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"a","metadata":{"` + metadataKey + `":{}}}]}}`, python},
+		"an outcome of another's": {`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"a"}]}}`, ""},
 	} {
-		if got := backendOf([]agui.Interrupt{interrupt(c.kind)}, kept{Row: c.row}, c.finish); got != c.want {
+		if got := backendOf(agui.NewEvent([]byte(c.finish))); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	for name, stream := range map[string][]string{
+		"a predicted state":            events([]string{started}, confirms("c", "w"), []string{finished}),
+		"a call beside another's":      events([]string{started}, confirms("c", "w"), []string{`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"c","reason":"x"}]}}`}),
+		"an approval that is too old":  asking(finished, "", "a"),
+		"an approval of other members": asking(withOutcome(schemaOld, "a"), "", "a"),
+	} {
+		want := map[bool]string{true: python}[strings.Contains(name, "approval")]
+		if p, _ := playPlain(t, "", stream...); p.Result.Backend != want {
+			t.Errorf("%s: %q, want %q", name, p.Result.Backend, want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // open are the interrupts of a run that ended, and what is kept for the pause as a whole.
 func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
-	k := kept{Row: rowCustom}
+	k := kept{Row: rowList}
 	if run.thread != run.r.Input.ThreadID {
 		k.Thread = run.thread
 	}
@@ -26,14 +26,7 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 		return open, k
 	}
 	list := listed(finish)
-	switch {
-	case len(list) > 0:
-		k.Row = rowList
-	case run.confirmed:
-		k.Row = rowConfirm
-	}
-	k.Stateless = run.stateless(k.Row, len(list))
-	k.Registry = k.Row == rowList && (len(list) > 1 || run.answered != nil && (run.answered.resulted || run.answered.kept.Registry))
+	k.Registry = len(list) > 1 || run.answered != nil && (run.answered.resulted || run.answered.kept.Registry)
 	known := map[string]bool{}
 	knows := func(a ask) { known[a.ID], known[a.Call], known[a.Confirm] = true, true, true }
 	for _, a := range run.asks {
@@ -83,19 +76,6 @@ func (run *run) askedCalls(a *ask) []agui.AskedCall {
 		c.ID = a.Call
 	}
 	return []agui.AskedCall{c}
-}
-
-// stateless says whether the backend runs what the answers say without having kept the question:
-// all did before 1.0.0b260319. Until then the list had the last approval only (agent-framework
-// 4590), which shows if there are several.
-func (run *run) stateless(row string, listed int) bool {
-	approvals := 0
-	for _, a := range run.asks {
-		if a.Kind == approval {
-			approvals++
-		}
-	}
-	return row != rowList || listed < approvals
 }
 
 // siblings are the calls that need no approval and wait beside those that do.
@@ -166,20 +146,16 @@ func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) transla
 	if run.native {
 		asked.Own, asked.OwnFinish = run.taken, slices.Clone(finish.JSON)
 	}
-	backend := backendOf(open, k, finish)
+	backend := backendOf(finish)
 	finish = kit.WithoutOutcome(finish)
 	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Asked: asked, Backend: backend}
 }
 
-// backendOf returns python if a question shows that the Python package has asked it, and "" if it
-// does not. A call of confirm_changes alone may be any model's, also behind the .NET host.
-func backendOf(open []agui.Interrupt, k kept, finish agui.Event) string {
-	isAsked := func(i agui.Interrupt) bool {
-		a, known := askOf(i)
-		return known && a.Kind != confirm
-	}
-	switch {
-	case k.Row == rowOutcome && speaksOutcome(finish), k.Row == rowList, k.Row != rowOutcome && slices.ContainsFunc(open, isAsked):
+// backendOf returns python if the end of a run that asks shows that the Python package has asked,
+// and "" if it does not. A call of confirm_changes alone may be any model's, also behind the .NET
+// host.
+func backendOf(finish agui.Event) string {
+	if speaksOutcome(finish) || len(listed(finish)) > 0 {
 		return python
 	}
 	return ""

@@ -143,7 +143,7 @@ func (res *resumption) plan(approvals, requests, confirms []reply) {
 		res.stages = append(res.stages, stage{byArray, all})
 	case outcome:
 		res.stages = append(res.stages, stage{byArray, approvals})
-	case len(approvals) == 1 && res.kept.Row != rowCustom:
+	case len(approvals) == 1:
 		res.stages = append(res.stages, stage{byToolMessage, approvals})
 	default:
 		res.stages = append(res.stages, stage{byApprovals, approvals})
@@ -295,11 +295,7 @@ func (res *resumption) body(messages []agui.Message) []byte {
 	if res.kept.Thread != "" {
 		thread = res.kept.Thread
 	}
-	switch {
-	case res.kept.Row == rowCustom || res.kept.Row == rowConfirm:
-		// 1.0.0b260114 to b260219 read no other spelling.
-		body = agui.SetString(agui.SetString(body, "thread_id", thread), "run_id", in.RunID)
-	case thread != in.ThreadID:
+	if thread != in.ThreadID {
 		body = agui.SetString(body, "threadId", thread)
 	}
 	return agui.SetKey(body, "messages", agui.MessageList(messages))

@@ -12,17 +12,12 @@ import (
 )
 
 func TestAnswersAreSentAsTheRowDemands(t *testing.T) {
-	bare := append(append([]string{started}, toolCall("a", "rm", `{"path":"a"}`)...), asks("a", "a"), finished)
 	for name, c := range map[string]struct {
 		stream []string
 		resume []string
 		way    string // the last message, or resume
 	}{
-		"1.0.0b251223, given":      {bare, []string{yes}, `user [{"id":"a","call_id":"a","name":"rm","approved":true,"arguments":{"path":"a"}}]`},
-		"1.0.0b251223, denied":     {bare, []string{no}, `user [{"id":"a","call_id":"a","name":"rm","approved":false,"arguments":{"path":"a"}}]`},
-		"1.0.0b251223, cancelled":  {bare, []string{""}, `user [{"id":"a","call_id":"a","name":"rm","approved":false,"arguments":{"path":"a"}}]`},
-		"1.0.0b260219, given":      {asking(finished, "", "a"), []string{yes}, `tool a {"accepted":true}`},
-		"1.0.0b260219, two":        {asking(finished, "", "a", "b"), []string{yes, no}, `user [{"id":"a","call_id":"a","name":"rm","approved":true,"arguments":{"path":"a"}},{"id":"b","call_id":"b","name":"rm","approved":false,"arguments":{"path":"b"}}]`},
+		"1.0.0rc7, two":            {asking(withList("a", "b"), "", "a", "b"), []string{yes, no}, `user [{"id":"a","call_id":"a","name":"rm","approved":true,"arguments":{"path":"a"}},{"id":"b","call_id":"b","name":"rm","approved":false,"arguments":{"path":"b"}}]`},
 		"1.0.0rc7, given":          {asking(withList("a"), "", "a"), []string{yes}, `tool a {"accepted":true}`},
 		"1.0.0rc7, denied":         {asking(withList("a"), "", "a"), []string{no}, `tool a {"accepted":false}`},
 		"1.0.0rc7, cancelled":      {asking(withList("a"), "", "a"), []string{""}, `tool a {"accepted":false}`},
@@ -35,10 +30,10 @@ func TestAnswersAreSentAsTheRowDemands(t *testing.T) {
 		"1.7.0, changed arguments": {asking(withOutcome(schemaNew, "af-a"), "af-", "a"), []string{`{"approved":true,"editedArgs":{"path":"z"}}`}, `array [{"interruptId":"af-a","status":"resolved","payload":{"approved":true,"editedArgs":{"path":"z"}}}]`},
 		"1.7.0, two":               {asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b"), []string{yes, yes}, `array [{"interruptId":"af-a","status":"resolved","payload":{"approved":true}},{"interruptId":"af-b","status":"resolved","payload":{"approved":true}}]`},
 		"a predicted state, confirmed": {
-			events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{finished}), []string{`{"approved":true,"steps":[{"description":"x","status":"enabled"}]}`},
+			events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{withConfirm("c", "w")}), []string{`{"approved":true,"steps":[{"description":"x","status":"enabled"}]}`},
 			`tool c {"accepted":true,"steps":[{"description":"x","status":"enabled"}]}`,
 		},
-		"a predicted state, rejected": {events([]string{started}, confirms("c", "w"), []string{finished}), []string{no}, `tool c {"accepted":false,"steps":[]}`},
+		"a predicted state, rejected": {events([]string{started}, confirms("c", "w"), []string{withConfirm("c", "w")}), []string{no}, `tool c {"accepted":false,"steps":[]}`},
 		"a predicted state, cancelled": {
 			events([]string{started}, toolCall("w", "write", `{}`), confirms("c", "w"), []string{withOutcome(schemaOld, "c")}), []string{""}, `tool c {"accepted":false,"steps":[]}`,
 		},
@@ -191,7 +186,7 @@ func TestWorkflowIsCancelled(t *testing.T) {
 		t.Errorf("messages %s", sent(out, "messages").Raw)
 	}
 
-	p, l = pausedBy(t, append(ask, finished)...)
+	p, l = pausedBy(t, append(ask, withRequests("q", "w"))...)
 	fits := func(value string) func(*translate.Request) {
 		return func(r *translate.Request) {
 			r.Valid = func(_, payload json.RawMessage) error {
@@ -233,7 +228,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		"changed arguments":         {list, `{"approved":true,"editedArgs":{"path":"z"}}`},
 		"a changed argument":        {list, `{"approved":true,"path":"z"}`},
 		"two words of the newest":   {asking(withOutcome(schemaNew, "af-a"), "af-", "a"), `{"approved":true,"accepted":false}`},
-		"a workflow without answer": {append(append([]string{started}, requests("q", "str", `"?"`)...), finished), `null`},
+		"a workflow without answer": {append(append([]string{started}, requests("q", "str", `"?"`)...), withRequests("q")), `null`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, l := pausedBy(t, c.stream...)
@@ -254,23 +249,18 @@ func TestAnswerThatDeniesMayHoldAnything(t *testing.T) {
 
 func TestThreadOfTheBackend(t *testing.T) {
 	for name, c := range map[string]struct {
-		finish          string
-		thread, thread_ string
+		finish, thread string
 	}{
-		"1.0.0rc7":     {withList("a"), "conv_1", ""},
-		"1.0.0rc8":     {withOutcome(schemaOld, "a"), "conv_1", ""},
-		"1.0.0b260219": {finished, "t1", "conv_1"}, // which reads the second spelling only
+		"1.0.0rc7": {withList("a"), "conv_1"},
+		"1.0.0rc8": {withOutcome(schemaOld, "a"), "conv_1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stream := asking(c.finish, "", "a")
 			stream[0] = `{"type":"RUN_STARTED","threadId":"conv_1","runId":"resp_1"}`
 			p, l := pausedBy(t, stream...)
 			out, _ := answering(t, p, l, input(t, entries(p, "true")))
-			if sent(out, "threadId").Str != c.thread || sent(out, "thread_id").Str != c.thread_ {
-				t.Errorf("threadId %s thread_id %s", sent(out, "threadId"), sent(out, "thread_id"))
-			}
-			if c.thread_ != "" && sent(out, "run_id").Str != "r1" {
-				t.Errorf("run_id %s", sent(out, "run_id"))
+			if sent(out, "threadId").Str != c.thread {
+				t.Errorf("threadId %s", sent(out, "threadId"))
 			}
 		})
 	}
@@ -327,17 +317,6 @@ func TestConversationThatTheBackendNeeds(t *testing.T) {
 			}
 		})
 	}
-	t.Run("residue under another name", func(t *testing.T) {
-		second := confirms("c", "a")
-		second[0] = strings.Replace(second[0], "confirm_changes", "ask_user", 1)
-		p, l := pausedBy(t, events([]string{started}, toolCall("a", "rm", `{"path":"a"}`), []string{asks("a", "a")}, second, []string{finished})...)
-		l.Unknown = true
-		had := strings.Replace(said("a", "c=a"), "confirm_changes", "ask_user", 1)
-		out, _ := answering(t, p, l, dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+user+`,`+had+`],`+entries(p, yes)+`}`))
-		if strings.Contains(sent(out, "messages").Raw, "ask_user") {
-			t.Errorf("sent %s", out.Body)
-		}
-	})
 	t.Run("what is not known", func(t *testing.T) {
 		p, l := pausedBy(t, stream...)
 		l.Unknown = true

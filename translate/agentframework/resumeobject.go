@@ -6,12 +6,12 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// workflowDenied is what a workflow of 1.0.0rc7 and older gets for a cancelled question, because it
-// knows no cancel. If the value does not fit the type that the workflow asks for, the question is
+// workflowDenied is what a workflow of 1.0.0rc7 gets for a cancelled question, because it knows no
+// cancel. If the value does not fit the type that the workflow asks for, the question is
 // given up.
 const workflowDenied = "false"
 
-// byObject answers a workflow of 1.0.0rc7 and older. It takes an object for resume, and answers an
+// byObject answers a workflow of 1.0.0rc7. It takes an object for resume, and answers an
 // array with HTTP 422.
 func byObject(res *resumption, replies []reply) ([]byte, error) {
 	type one struct {

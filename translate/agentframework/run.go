@@ -34,12 +34,10 @@ type run struct {
 	held    []*held         // calls that may be synthetic
 	events  kit.Held[*held] // their events
 	lone    agui.Event      // an END whose START never came: the next event says what it is
-	after   bool            // the last event was an approval: a call that follows may be its confirm_changes
 	dotnet  aguiserver.Stream
 	isHost  bool // the stream is of the .NET host, which is known before it asks
 
-	confirmed bool              // a confirm_changes call was taken out
-	taken     []json.RawMessage // what was taken out, for a client that was shown it
+	taken []json.RawMessage // what was taken out, for a client that was shown it
 
 	answered *answered      // on a resume
 	beside   []agui.Message // those that this run brings, after a resume that could not
@@ -79,8 +77,6 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		emit = run.answered.behind(direct)
 	}
 	run.settleLone(ev, emit)
-	follows := run.after
-	run.after = false
 	switch ev.Type {
 	case agui.RunStarted:
 		if ev.Valid() {
@@ -92,7 +88,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			return nil
 		}
 	case agui.CallStart:
-		if run.again(ev) || run.repeats(ev) || run.hold(ev, follows) {
+		if run.again(ev) || run.repeats(ev) || run.hold(ev) {
 			return nil
 		}
 	case agui.CallArgs, agui.CallEnd:
@@ -124,7 +120,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 // the .NET host says in rawEvent what it asks.
 func (run *run) Passes(t agui.Type) bool {
 	switch {
-	case !run.worked, run.after, run.lone.Type != agui.Unknown:
+	case !run.worked, run.lone.Type != agui.Unknown:
 		return false
 	case len(run.beside) > 0 && !run.sorted, run.answered != nil && !run.answered.passes(t):
 		return false
@@ -187,7 +183,6 @@ func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 		run.asked(a.ID).about = slices.Clone(a.about) // its call came first
 	}
 	run.tooMany = run.asking.Add(len(ev.JSON))
-	run.after = a.Kind == approval
 	run.drop(ev)
 	return true
 }
@@ -286,11 +281,14 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 		}
 	}
 	if e.Event.Type == agui.RunFinished {
-		if len(run.asks) == 0 && !run.confirmed && !speaksOutcome(e.Event) { // none of Python's
+		if len(run.asks) == 0 && !speaksOutcome(e.Event) { // none of Python's
 			if asked, clean, ok := aguiserver.Inputs(run.r, e.Event); ok {
 				asked.Interrupts = withKeys(asked.Interrupts)
 				return translate.Result{Finish: clean, Asked: asked, Backend: aguiserver.Backend}
 			}
+		}
+		if run.asksTooOld(e.Event) {
+			return run.refuseTooOld(e.Event, keep)
 		}
 		if list, k := run.open(e.Event); len(list) > 0 {
 			return run.paused(list, k, e.Event)

@@ -161,6 +161,16 @@ func withList(ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[` + strings.Join(list, ",") + `]}`
 }
 
+// withRequests ends a run of a workflow, and withConfirm one that predicts a state, as 1.0.0rc7
+// does.
+func withRequests(ids ...string) string {
+	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[{"id":"` + strings.Join(ids, `","value":{}},{"id":"`) + `","value":{}}]}`
+}
+
+func withConfirm(id, call string) string {
+	return strings.Replace(withList(call), `"id":"`+call+`","value"`, `"id":"`+id+`","value"`, 1)
+}
+
 // Schemas of 1.0.0rc8 and of 1.1.0.
 const (
 	schemaOld = `{"type":"object","properties":{"accepted":{"type":"boolean"},"path":{"type":"string"}},"required":["accepted"],"additionalProperties":false}`

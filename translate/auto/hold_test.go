@@ -2,6 +2,7 @@ package auto_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -232,75 +233,111 @@ func TestHolding(t *testing.T) {
 	})
 }
 
-// A call whose END does not tell is let go by what directly follows it, or waits for the end of the
-// run with all that comes behind it. Either way the order is the backend's, and nothing is changed
-// of what nobody claims.
+// A waiter is a stub that holds calls of confirm_changes to the end of the run, and claims those of
+// a run with a plain end.
+type waiter struct{ stub }
+
+func (w *waiter) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
+	switch {
+	case c.Name != "confirm_changes" || ev.Type == agui.RunErrored:
+		return translate.No
+	case ev.Type != agui.RunFinished:
+		return translate.HoldToEnd
+	case ev.Get("outcome").Exists():
+		return translate.No
+	}
+	return translate.Mine
+}
+
+func (w *waiter) Begin(*translate.Request) (translate.Out, translate.Run, error) {
+	return translate.Out{}, w, nil
+}
+
+// A call whose END does not tell waits for the end of the run, with all that comes behind it. The
+// order is the backend's, and nothing is changed of what nobody claims. Without a dialect that
+// waits, a confirm_changes without arguments passes at once: ag-ui-adk has such a call.
 func TestWaitingForTheEndOfTheRun(t *testing.T) {
 	begins, args, ends := `{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"confirm_changes"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{}"}`, `{"type":"TOOL_CALL_END","toolCallId":"c"}`
 	call := []string{begins, args, ends}
 	state, result := `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"TOOL_CALL_RESULT","messageId":"m2","toolCallId":"c","content":"ok"}`
 	snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m","role":"assistant","toolCalls":[{"id":"w","type":"function","function":{"name":"w","arguments":"{}"}},{"id":"c","type":"function","function":{"name":"confirm_changes","arguments":"{}"}}]}]}`
 	approval := `{"type":"CUSTOM","name":"function_approval_request","value":{"id":"w","function_call":{"call_id":"w","name":"w","arguments":{}}}}`
+	listed := `{"type":"RUN_FINISHED","threadId":"t","runId":"r","interrupt":[{"id":"w","value":{"type":"function_approval_request","function_call":{"call_id":"w","name":"w","arguments":{}}}}]}`
 	adk := outcome(`{"id":"c","reason":"confirm_changes","toolCallId":"c","metadata":{"predict_state":[]}}`)
 	for name, c := range map[string]struct {
 		behind  []string // the call
-		dialect string
-		early   int // what of it was told before the end
+		dialect string   // if one waits
 		dropped bool
+		passes  string // the dialect if none waits
 	}{
-		"ADK with the outcome":                 {[]string{state, adk}, "agui", 4, false},
-		"ADK in its default mode":              {[]string{state, finished}, "", 4, false},
-		"nothing behind it":                    {[]string{finished}, "", 0, false},
-		"an outcome directly behind it":        {[]string{adk}, "agui", 0, false},
-		"1.0.0b251105":                         {[]string{snapshot, finished}, "agent-framework", 0, true},
-		"its like with somebody's outcome":     {[]string{snapshot, state, adk}, "agui", 0, false},
-		"its like, and a result":               {[]string{snapshot, result, finished}, "", 5, false},
-		"its like, failed":                     {[]string{snapshot, failed}, "", 0, false},
-		"its like, broken off":                 {[]string{snapshot, state}, "", 0, false},
-		"an approval behind it":                {[]string{approval, finished}, "agent-framework", 0, true},
-		"an approval behind its like":          {[]string{snapshot, approval, finished}, "agent-framework", 0, true},
-		"a second one behind it":               {append(slices.Clone(call), state, finished), "", 7, false},
-		"another call without arguments after": {[]string{state, strings.Replace(begins, `"c"`, `"d"`, 1), strings.Replace(ends, `"c"`, `"d"`, 1), finished}, "", 4, false},
+		"the outcome of another":               {[]string{state, adk}, "agui", false, "agui"},
+		"a plain end":                          {[]string{state, finished}, "waiter", true, ""},
+		"nothing behind it":                    {[]string{finished}, "waiter", true, ""},
+		"an outcome directly behind it":        {[]string{adk}, "agui", false, "agui"},
+		"a snapshot":                           {[]string{snapshot, finished}, "waiter", true, ""},
+		"a snapshot, and somebody's outcome":   {[]string{snapshot, state, adk}, "agui", false, "agui"},
+		"a result":                             {[]string{snapshot, result, finished}, "waiter", true, ""},
+		"failed":                               {[]string{snapshot, failed}, "", false, ""},
+		"broken off":                           {[]string{snapshot, state}, "", false, ""},
+		"an approval behind it":                {[]string{approval, listed}, "agent-framework", false, "agent-framework"},
+		"an approval behind a snapshot":        {[]string{snapshot, approval, listed}, "agent-framework", false, "agent-framework"},
+		"a second one behind it":               {append(slices.Clone(call), state, finished), "waiter", true, ""},
+		"another call without arguments after": {[]string{state, strings.Replace(begins, `"c"`, `"d"`, 1), strings.Replace(ends, `"c"`, `"d"`, 1), finished}, "waiter", true, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			stream := slices.Concat([]string{started}, call, c.behind)
-			af, err := agentframework.New(struct{}{}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d := auto.New([]translate.Dialect{af, new(standard.Dialect)}, auto.Options{})
-			_, run, err := d.Begin(&translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var shown []string
-			end := translate.End{}
-			for _, s := range stream {
-				ev := agui.NewEvent([]byte(s))
-				if ev.Type.Terminal() {
-					end.Event = ev
-					break
-				}
-				if err := run.Event(ev, func(ev agui.Event) { shown = append(shown, string(ev.JSON)) }); err != nil {
+		for _, waits := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/waits %v", name, waits), func(t *testing.T) {
+				stream := slices.Concat([]string{started}, call, c.behind)
+				af, err := agentframework.New(struct{}{}, nil)
+				if err != nil {
 					t.Fatal(err)
 				}
-			}
-			if got := len(shown) - 1; got != c.early && !c.dropped {
-				t.Errorf("told %d before the end: %q", got, shown)
-			}
-			res, err := run.End(end)
-			if err != nil || res.Spoke != c.dialect {
-				t.Fatalf("found %q %v", res.Spoke, err)
-			}
-			for _, ev := range res.Before {
-				shown = append(shown, string(ev.JSON))
-			}
-			if end.Event.Type.Terminal() {
-				stream = stream[:len(stream)-1]
-			}
-			if !c.dropped && !slices.Equal(shown, stream) || c.dropped && slices.Contains(shown, begins) {
-				t.Errorf("told\n%s", strings.Join(shown, "\n"))
-			}
-		})
+				list, dialect, early, dropped := []translate.Dialect{af, new(standard.Dialect)}, c.passes, len(stream)-1, false
+				if waits {
+					list, dialect, early, dropped = append([]translate.Dialect{&waiter{stub{name: "waiter"}}}, list...), c.dialect, 1, c.dropped
+				}
+				if !agui.NewEvent([]byte(stream[len(stream)-1])).Type.Terminal() && !waits {
+					early++
+				}
+				d := auto.New(list, auto.Options{})
+				_, run, err := d.Begin(&translate.Request{Input: parse(t, ""), Transcript: noTranscript{}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var shown []string
+				end := translate.End{}
+				for _, s := range stream {
+					ev := agui.NewEvent([]byte(s))
+					if ev.Type.Terminal() {
+						end.Event = ev
+						break
+					}
+					if err := run.Event(ev, func(ev agui.Event) { shown = append(shown, string(ev.JSON)) }); err != nil {
+						t.Fatal(err)
+					}
+				}
+				asked := slices.Contains(stream, approval)
+				if got := len(shown); got != early && !asked {
+					t.Errorf("told %d before the end: %q", got, shown)
+				}
+				res, err := run.End(end)
+				if err != nil || res.Spoke != dialect {
+					t.Fatalf("found %q %v", res.Spoke, err)
+				}
+				for _, ev := range res.Before {
+					shown = append(shown, string(ev.JSON))
+				}
+				if end.Event.Type.Terminal() {
+					stream = stream[:len(stream)-1]
+				}
+				switch {
+				case asked: // the question is not told, and the call that it is about is
+					if n := slices.Index(shown, ends); n < 3 || slices.Contains(shown, approval) {
+						t.Errorf("told\n%s", strings.Join(shown, "\n"))
+					}
+				case dropped && slices.Contains(shown, begins), !dropped && !slices.Equal(shown, stream):
+					t.Errorf("told\n%s", strings.Join(shown, "\n"))
+				}
+			})
+		}
 	}
 }

@@ -47,10 +47,9 @@ type run struct {
 	held  []*held
 	chunk *held // the held call that a chunk without an id belongs to
 	lone  *held // an END without START: the next event says what it is
-	// last is a call whose END did not tell whose it is. The next event may say that the end of the
-	// run will tell (waits). Then everything until that end waits with it, to keep the order.
-	last  *held
-	waits bool
+	// last is a call whose END did not tell whose it is, because the end of the run will tell. Until
+	// that end everything waits with it, to keep the order.
+	last *held
 	// events are those of the held calls, and what waits behind the last one.
 	events kit.Held[*held]
 }
@@ -105,9 +104,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	}
 	run.lost.See(ev)
 	if run.last != nil {
-		if behind, err := run.behind(ev, emit); behind {
-			return err
-		}
+		return run.behind(ev, emit)
 	}
 	switch ev.Type {
 	case agui.RunStarted:
@@ -335,35 +332,29 @@ func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
 	}
 	run.events.Add(h, ev)
 	switch {
-	case v == translate.No || run.events.Full() || ev.Type == agui.CallEnd && run.last != nil:
+	case v == translate.No || run.events.Full() || ev.Type == agui.CallEnd && v != translate.HoldToEnd:
 		run.release(h, emit)
 	case ev.Type == agui.CallEnd:
-		run.last, run.waits = h, v == translate.HoldToEnd
+		run.last = h
 	}
 	return nil
 }
 
-// behind handles an event behind a call whose END did not tell. It returns false if the call was
-// let go. The event is then one like any other.
-func (run *run) behind(ev agui.Event, emit func(agui.Event)) (taken bool, err error) {
+// behind handles an event behind a call whose END did not tell.
+func (run *run) behind(ev agui.Event, emit func(agui.Event)) error {
 	h := run.last
-	v, one := run.askOf(ev, h.call)
+	_, one := run.askOf(ev, h.call)
 	if one == nil && ev.Type == agui.Custom {
 		one = run.signer(ev)
 	}
 	if one != nil {
-		return true, run.take(one, ev, emit)
-	}
-	answered := ev.Type == agui.CallResult && ev.Get("toolCallId").Str == h.call.ID
-	if run.waits = v != translate.No || run.waits && !answered; !run.waits {
-		run.release(h, emit)
-		return false, nil
+		return run.take(one, ev, emit)
 	}
 	run.events.Add(h, ev)
 	if run.events.Full() {
 		run.release(h, emit)
 	}
-	return true, nil
+	return nil
 }
 
 // waiting takes everything that is held, in the order of its coming.
@@ -388,7 +379,7 @@ func (run *run) release(h *held, emit func(agui.Event)) {
 		run.lone = nil
 	}
 	if run.last == h {
-		run.last, run.waits = nil, false
+		run.last = nil
 	}
 }
 
@@ -447,9 +438,6 @@ func (run *run) give(one translate.Dialect) error {
 // End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	var before []agui.Event
-	if run.last != nil && !run.waits {
-		run.release(run.last, func(ev agui.Event) { before = append(before, ev) })
-	}
 	if run.found == nil && e.Event.Type.Terminal() {
 		if one := run.ask(e.Event); one != nil {
 			held, err := run.takeEnd(one)

@@ -103,9 +103,10 @@ type Outcome struct {
 	End    store.Result // what the record keeps of it
 	Back   bool         // a claimed pause is to be open again, in place of that end
 	// Speaks reports that the stream has shown what its path speaks, and Backend which backend it is,
-	// in a word of the dialect's; "" if it has not.
-	Speaks  bool
-	Backend string
+	// in a word of the dialect's; "" if it has not. Refuses reports that it has shown so by a question
+	// that nobody is asked, so no pause says it in the record.
+	Speaks, Refuses bool
+	Backend         string
 	// Said reports that the dialect has something to say of this end. An answer that is an HTTP error
 	// goes to the client as it is otherwise.
 	Said bool
@@ -162,7 +163,7 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 // end makes the outcome the end of a run that does not ask.
 func (o *Outcome) end(f *Facts, res *translate.Result, e *End, became translate.Fate) {
 	o.Said = res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
-	o.Speaks, o.Backend = res.Spoke != "" || res.Backend != "", res.Backend
+	o.Speaks, o.Refuses, o.Backend = res.Spoke != "" || res.Backend != "", res.Spoke != "", res.Backend
 	o.Finish, o.End.How = f.terminal(res, e, became)
 	o.Finish = f.Listener.ForClient(f.Listener.WithIDs(o.Finish))
 	if f.Claimed {

@@ -23,7 +23,6 @@ var alike = map[pair]int{
 	// agui is for any backend with the outcome, and asks the same of some.
 	{"agent-framework", "agui"}: 76, {"langgraph", "agui"}: 2, {"draft", "agui"}: 1,
 	{"agui", "adk"}: 1, {"agui", "agno"}: 1, {"agui", "request-approval"}: 1, {"agui", "tool-call"}: 1,
-	{"adk", "agent-framework"}: 3,
 }
 
 // TestAnotherFrameworksDialect: each recording that asks is played under every named dialect that

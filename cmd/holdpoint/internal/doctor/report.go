@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdpoint/internal/agui"
+	"holdpoint/translate/agentframework"
 	"holdpoint/translate/langgraphserver"
 )
 
@@ -99,7 +100,8 @@ func (r *Report) tell(came *stream, p *played, o Options) {
 	if r.Framework.Passes != "" && len(r.Questions) == 0 {
 		r.cannot(r.Framework.Passes)
 	}
-	if calls := came.calls(); len(calls) > 0 && len(r.Questions) == 0 {
+	tooOld := slices.ContainsFunc(p.out.events, func(ev agui.Event) bool { return ev.Get("code").Str == string(agentframework.CodeTooOld) })
+	if calls := came.calls(); len(calls) > 0 && len(r.Questions) == 0 && !tooOld {
 		r.note("these calls have no result in the answer: " + strings.Join(calls, ", ") +
 			". If the client declares the tool, the call is the client's to answer (-tools). " +
 			"If the backend waits for a person there, name the tools: HOLDPOINT_TOOLS=" + strings.Join(calls, "=approval;") + "=approval" +
@@ -162,6 +164,7 @@ func (r *Report) broken(came *stream, p *played) {
 		switch code := agui.Code(ev.Get("code").Str); code {
 		case agui.UpstreamEOF, agui.FrameTooLarge:
 			r.cannot("the stream has no terminal event, so a client is told " + string(code) + ": it is cut, or the backend does not end its runs")
+		case agentframework.CodeTooOld: // a warning says it
 		case agui.UpstreamStatus:
 			r.cannot("the answer is no event stream (Content-Type: " + r.Answer.MediaType + "): a client is told " + string(code))
 		default:

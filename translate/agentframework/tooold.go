@@ -1,0 +1,42 @@
+package agentframework
+
+import (
+	"holdpoint/internal/agui"
+	"holdpoint/translate"
+	"holdpoint/translate/kit"
+)
+
+// The pre-releases before 1.0.0rc7 (November 2025 to March 2026) keep nothing of what they ask, and
+// run any call that a message says was approved. So their questions are not put to anybody: the run
+// ends in an error that says which version is needed. The path is known to speak this dialect from
+// then on, so Begin makes each message harmless that such a backend would take for a yes. All else
+// passes as it does with any version.
+
+// CodeTooOld is the code of a run whose backend is older than 1.0.0rc7 and asks something.
+const CodeTooOld agui.Code = "AGENT_FRAMEWORK_TOO_OLD"
+
+// asksTooOld reports whether the run asks as only versions before 1.0.0rc7 do: without a list and
+// without an outcome, or with a list of the last approval alone (1.0.0b260225 to b260311,
+// agent-framework 4590). A call of confirm_changes alone does not tell: any model can make it. No
+// version runs anything by its answer.
+func (run *run) asksTooOld(finish agui.Event) bool {
+	approvals, asks := 0, false
+	for _, a := range run.asks {
+		asks = asks || a.Kind != confirm
+		if a.Kind == approval {
+			approvals++
+		}
+	}
+	return asks && len(kit.Outcome(finish)) == 0 && len(listed(finish)) < max(approvals, 1)
+}
+
+// refuseTooOld returns the end of a run that asks in such a way.
+func (run *run) refuseTooOld(finish agui.Event, emit func(agui.Event)) translate.Result {
+	run.tellUnasked(finish, emit)
+	run.d.old.Do(func() {
+		run.d.warn("the backend runs agent-framework-ag-ui before 1.0.0rc7, and what it asks is refused: install 1.0.0rc7 or later there (docs/microsoft.md)")
+	})
+	refusal := agui.Errorf(CodeTooOld, "the agent asked for an approval, and nobody can be asked: its server runs agent-framework-ag-ui before 1.0.0rc7. "+
+		"What it asked for was not run, and the chat can go on. The server needs agent-framework-ag-ui 1.0.0rc7 or later")
+	return translate.Result{Finish: refusal.Event(), Spoke: Name, Backend: python}
+}
