@@ -157,8 +157,11 @@ type Ended struct {
 	Failed bool
 }
 
-// Plain is a copy of the request as a run without answers.
+// Plain returns the request as a run without answers: r itself if it is one, else a copy.
 func (r *Request) Plain() *Request {
+	if r.Pause.ID == "" && r.Pause.Dialect == "" && len(r.Answers) == 0 && len(r.New) == 0 {
+		return r // a stream keeps it
+	}
 	plain := *r
 	plain.Pause, plain.Answers, plain.New = agui.Pause{}, nil, nil
 	return &plain

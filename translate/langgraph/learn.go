@@ -13,13 +13,11 @@ import (
 // outcome, so without CUSTOM events it stands there only (RAN 0.0.47, outcomeonly). A chunk of the
 // graph's stream is {"__interrupt__":[..]}, or [namespace, {"__interrupt__":[..]}].
 func (run *run) learn(ev agui.Event) {
-	if !bytes.Contains(ev.JSON, []byte(`"response_schema"`)) || !ev.Valid() {
+	// A RAW event may have megabytes, and its name stands in front.
+	if agui.View(ev.JSON).Get("event.event").Str != "on_chain_stream" || !bytes.Contains(ev.JSON, []byte(`"response_schema"`)) || !ev.Valid() {
 		return
 	}
 	event := agui.View(ev.JSON).Get("event")
-	if event.Get("event").Str != "on_chain_stream" {
-		return
-	}
 	chunk := event.Get("data.chunk")
 	if chunk.IsArray() {
 		chunk = chunk.Get("1")
