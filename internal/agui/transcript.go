@@ -24,6 +24,18 @@ type CallFinder interface {
 	Call(id string) (Call, bool)
 }
 
+// A FreshCaller is a Transcript that knows cheaply whether a call may be Fresh. At the end of a run
+// that had no calls nobody has to read what was said.
+type FreshCaller interface {
+	MayHaveFreshCalls() bool
+}
+
+// MayHaveFreshCalls reports whether a call of the transcript may be Fresh.
+func MayHaveFreshCalls(t Transcript) bool {
+	fresh, ok := t.(FreshCaller)
+	return !ok || fresh.MayHaveFreshCalls()
+}
+
 // CallOf is a call as the transcript has it. It is false if there is none of that id.
 func CallOf(t Transcript, id string) (Call, bool) {
 	if finder, ok := t.(CallFinder); ok {

@@ -37,6 +37,7 @@ type Transcript struct {
 	joined   *delta  // whose record may get more text
 	text     int     // bytes of the pieces among the records, escaped as they are, since the last snapshot
 	replaced bool    // there is a snapshot of the messages among the records
+	calling  bool    // the stream had an event by which a call may begin
 
 	first     []agui.Message // of the request, nil once they are among the messages; size is that of their JSON until then
 	messages  []*message
@@ -120,6 +121,10 @@ func (t *Transcript) Add(ev agui.Event) {
 	switch {
 	case !relevant(ev.Type):
 		return
+	case ev.Type == agui.CallStart, ev.Type == agui.CallChunk, ev.Type == agui.MessagesSnapshot:
+		t.calling = true
+	}
+	switch {
 	case ev.Type == agui.TextContent || ev.Type == agui.CallArgs || ev.Type == agui.ReasoningContent:
 		d := t.deltaOf(ev.Type)
 		if text, ok := d.text(ev.JSON); ok {
@@ -225,6 +230,9 @@ func (t *Transcript) Calls() []agui.Call {
 	}
 	return list
 }
+
+// MayHaveFreshCalls implements agui.FreshCaller.
+func (t *Transcript) MayHaveFreshCalls() bool { return t.calling }
 
 // Call implements agui.CallFinder.
 func (t *Transcript) Call(id string) (agui.Call, bool) {

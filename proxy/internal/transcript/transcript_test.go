@@ -15,6 +15,39 @@ import (
 
 const oldUser = `{"id":"u1","role":"user","content":"hi"}`
 
+// TestMayHaveFreshCalls: at the end of a run without calls, the question for fresh calls does not
+// make the transcript read what was said. Every event that makes a call fresh is noticed.
+func TestMayHaveFreshCalls(t *testing.T) {
+	const one = `{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}`
+	const old = `{"id":"a1","role":"assistant","toolCalls":[` + one + `]}`
+	for event, may := range map[string]bool{
+		`{"type":"TEXT_MESSAGE_CHUNK","messageId":"a2","delta":"hi"}`:                               false,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{}"}`:                                  false,
+		`{"type":"TOOL_CALL_RESULT","messageId":"t1","toolCallId":"c1","content":"sent"}`:           false,
+		`{"type":"STATE_SNAPSHOT","snapshot":{"toolCalls":[{"id":"c2"}]}}`:                          false,
+		`{"type":"TOOL_CALL_START","toolCallId":"c2","toolCallName":"f"}`:                           true,
+		`{"type":"TOOL_CALL_CHUNK","toolCallId":"c2","toolCallName":"f","delta":"{"}`:               true,
+		`{"type":"MESSAGES_SNAPSHOT","messages":[` + strings.ReplaceAll(old, `"c1"`, `"c2"`) + `]}`: true,
+	} {
+		for _, limit := range []int{1 << 20, 40} {
+			tr := New(limit, []agui.Message{agui.ParseMessage([]byte(old))}, nil)
+			tr.Add(agui.NewEvent([]byte(event)))
+			if got := agui.MayHaveFreshCalls(tr); got != may {
+				t.Errorf("%v after %s", got, event)
+			}
+			if may || limit < 1<<10 {
+				continue
+			}
+			if tr.raw.size == 0 {
+				t.Errorf("%s was read", event)
+			}
+			if fresh := slices.ContainsFunc(tr.Calls(), func(c agui.Call) bool { return c.Fresh }); fresh {
+				t.Errorf("a call is fresh after %s", event)
+			}
+		}
+	}
+}
+
 func TestTranscriptFollowsTheClientsReducer(t *testing.T) {
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser))}, []byte(`{"n":12345678901234567890,"list":[1]}`))
 	for _, ev := range []string{

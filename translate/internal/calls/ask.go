@@ -136,7 +136,7 @@ func (t *Table) asks(c agui.Call, r *translate.Request) (Question, bool) {
 // pending returns the calls of the stream without a result. A transcript has one of each id: what
 // begins again under it is the same call to a client.
 func pending(r *translate.Request) []agui.Call {
-	if r.Transcript == nil {
+	if r.Transcript == nil || !agui.MayHaveFreshCalls(r.Transcript) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(r.Transcript.Calls()), func(c agui.Call) bool { return !c.Fresh || c.Answered })
