@@ -18,6 +18,11 @@ import (
 // waits there.
 const secureBuffer = 32 << 10
 
+// writeBuffer is the buffer that net/http keeps for each connection to write requests, also while a
+// stream waits. It takes a header and a short body in one write. A longer body goes out from where
+// it is, behind the first part.
+const writeBuffer = 2 << 10
+
 // Options say how a backend is connected to. The zero Options are HTTP/1.1 and the system's
 // authorities.
 type Options struct {
@@ -88,6 +93,7 @@ func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport)
 			IdleConnTimeout:       cmp.Or(o.KeepAlive, DefaultKeepAlive),
 			ExpectContinueTimeout: time.Second,
 			ReadBufferSize:        buffer,
+			WriteBufferSize:       writeBuffer,
 			DisableCompression:    true, // a compressed stream would have to be decoded to be read
 		}
 		t.Protocols = new(http.Protocols)
