@@ -94,4 +94,3 @@ func TestReload(t *testing.T) {
 		t.Errorf("a client of another authority was let in by %s", got)
 	}
 }
-
