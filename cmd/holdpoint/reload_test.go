@@ -56,6 +56,8 @@ func TestReloader(t *testing.T) {
 			t.Helper()
 			time.Sleep(lookEvery)
 			synctest.Wait()
+			r.mu.Lock()
+			defer r.mu.Unlock()
 			if !slices.Equal(did, want) || strings.Count(log.String(), "level=ERROR") != errs {
 				t.Errorf("%s: did %q, want %q, with %d errors:\n%s", what, did, want, errs, log.String())
 			}
