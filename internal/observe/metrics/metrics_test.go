@@ -171,8 +171,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestEveryCodeIsCounted: what docs/contract.md lists as codes of all dialects has a label. Those of
-// one dialect begin with its framework's name.
+// TestEveryCodeIsCounted: what docs/contract.md lists as codes of all dialects has a label. Those
+// of one dialect begin with its framework's name.
 func TestEveryCodeIsCounted(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/contract.md")
 	if err != nil {
