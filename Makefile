@@ -85,7 +85,7 @@ race: ## the same tests under the race detector, and without it the one that say
 	@mkdir -p .cache
 	$(GO) test $(RACE) -count=1 -timeout 30m ./... 2>&1 | tee .cache/race.log || .ci/again .cache/race.log $(RACE) -count=1 -timeout 30m
 ifneq ($(RACE),)
-	$(GO) test -count=1 -run '^(TestScaling|TestPayloadsThatAreHardToJudge)$$' ./proxy ./internal/contract
+	$(GO) test -p 1 -count=1 -run '^(TestScaling|TestPayloadsThatAreHardToJudge)$$' ./proxy ./internal/contract # one after the other: both measure
 endif
 
 poison: ## the tests of streams, with bytes overwritten as soon as nobody may read them (internal/build/poison)
