@@ -21,8 +21,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdpoint/internal/desk"
 	"holdpoint/internal/edge/admin"
 	"holdpoint/internal/variables"
+	"holdpoint/store/memory"
+	"holdpoint/translate/dialects"
 )
 
 // A holder is a backend whose streams stay open after their first events until they are released. A
@@ -64,6 +67,20 @@ func (b *holder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		outcome = `,"outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirmation"}]}`
 	}
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
+}
+
+// opens opens as many streams as the backend takes, and is what becomes of each: what its client
+// got, and how its body ended.
+func (b *holder) opens(client *http.Client) (ends chan string) {
+	ends = make(chan string, cap(b.begun))
+	for n := range cap(b.begun) {
+		go func() {
+			text, err := play(client, fmt.Sprint("t", n), "")
+			ends <- fmt.Sprint(text, err)
+		}()
+		<-b.begun
+	}
+	return ends
 }
 
 // field is the text of a member of a JSON object that a test wrote.
@@ -342,14 +359,7 @@ func TestASecondSignalEndsStreamsInOrder(t *testing.T) {
 	b, backend := newHolder(t, 50)
 	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL, "HOLDPOINT_DRAIN_DELAY=1h", "HOLDPOINT_DRAIN_TIMEOUT=1h")
 	client := clientOf(addr)
-	ends := make(chan string, cap(b.begun))
-	for n := range cap(b.begun) {
-		go func() {
-			text, err := play(client, fmt.Sprint("t", n), "")
-			ends <- fmt.Sprint(text, err)
-		}()
-		<-b.begun
-	}
+	ends := b.opens(client)
 	p.Process.Signal(syscall.SIGTERM)
 	p.wait(t, "draining")
 	time.Sleep(150 * time.Millisecond) // two signals closer than that count as one
@@ -371,14 +381,7 @@ func TestADrainThatIsCutShort(t *testing.T) {
 	probes := socket(t)
 	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL, "HOLDPOINT_ADMIN_LISTEN="+probes, "HOLDPOINT_DRAIN_DELAY=1h", "HOLDPOINT_DRAIN_TIMEOUT=1h")
 	client := clientOf(addr)
-	ends := make(chan string, cap(b.begun))
-	for n := range cap(b.begun) {
-		go func() {
-			text, err := play(client, fmt.Sprint("t", n), "")
-			ends <- fmt.Sprint(text, err)
-		}()
-		<-b.begun
-	}
+	ends := b.opens(client)
 	hook := make(chan int, 1)
 	go func() {
 		_, _, code := holdpoint(t, []string{"HOLDPOINT_ADMIN_LISTEN=" + probes}, "drain")
@@ -641,5 +644,43 @@ func TestRequestsWhileItEnds(t *testing.T) {
 		if got := w.Header().Get("Connection") == "close"; got != ending || w.Body.String() != "ok" {
 			t.Errorf("ending %v: Connection: %q, %s", ending, w.Header().Get("Connection"), w.Body)
 		}
+	}
+}
+
+// TestDrainedAtTheDesk: a desk without agents has ended after a signal too.
+func TestDrainedAtTheDesk(t *testing.T) {
+	c, err := load([]string{upstream, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN=" + deskToken}, dialects.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger := slog.New(slog.DiscardHandler)
+	d, err := c.desk.New(desk.Options{
+		Store: memory.New(memory.Options{}), Front: &c.front, Logger: logger,
+		Keys: func(string) ([][]byte, error) { return nil, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Start()
+	p := &program{settings: c, logger: logger, desk: d, probes: admin.New(admin.Options{})}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go p.probes.Serve(l)
+	defer p.probes.Close()
+	signals := make(chan os.Signal, 1)
+	signals <- syscall.SIGTERM
+	if code := p.waitAtDesk(signals); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	client := http.Client{Timeout: 10 * time.Second}
+	res, err := client.Get("http://" + l.Addr().String() + "/drained")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, _ := io.ReadAll(res.Body); res.StatusCode != 200 || string(text) != "drained\n" {
+		t.Errorf("/drained answers %d %q", res.StatusCode, text)
 	}
 }

@@ -87,12 +87,13 @@ func untilSignal(signals chan os.Signal) (starting context.Context, done func())
 func (p *program) waitAtDesk(signals <-chan os.Signal) int {
 	ended := make(chan struct{})
 	var once sync.Once
-	p.probes.Started(func() <-chan struct{} {
+	end := func() <-chan struct{} {
 		once.Do(func() { p.probes.Draining(); p.desk.Stop(); p.probes.Drained(); close(ended) })
 		return ended
-	})
+	}
+	p.probes.Started(end)
 	sig := <-signals
-	p.probes.Draining()
+	end()
 	p.logger.Info("stopped", "signal", sig.String())
 	return exitOK
 }
