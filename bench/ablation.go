@@ -131,7 +131,7 @@ func built(name, binary string) kind {
 	}}
 }
 
-// leavingOut are the binaries that are compared: the ordinary one, the same once more, for what is
+// leavingOut are the binaries that are compared: the ordinary one, the same again, for what is
 // noise, one for each mechanism, and that of -against.
 func (b *bench) leavingOut() ([]kind, error) {
 	source, err := os.ReadFile(switches)

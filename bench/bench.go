@@ -153,7 +153,7 @@ func kernel() string {
 	return "Linux " + strings.TrimSpace(string(release))
 }
 
-// wanted says whether the flags let a target in.
+// wanted reports whether the flags let a target in.
 func (b *bench) wanted(k kind) bool {
 	base, _, _ := strings.Cut(k.name, " ")
 	if base == "against" && b.settings.against == "" {

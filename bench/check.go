@@ -84,7 +84,7 @@ func common(a, b []byte) int {
 	return n
 }
 
-// between says whether a position of the part at hand stands between two frames.
+// between reports whether a position of the part at hand stands between two frames.
 func (c *checker) between(pos int) bool {
 	if c.at == len(c.parts) {
 		return len(c.rest) == 0 || bytes.HasSuffix(c.rest, []byte("\n\n"))

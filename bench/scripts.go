@@ -99,7 +99,7 @@ func graphQuestion(o order) frame {
 	return frame{event: `{"type":"CUSTOM","name":"on_interrupt","value":"{\"message\":\"Delete 3 files?\"}","rawEvent":{"id":"` + id + `","value":{"message":"Delete 3 files?"}}}`}
 }
 
-// endsInPause says whether the last event is a RUN_FINISHED with an interrupt.
+// endsInPause reports whether the last event is a RUN_FINISHED with an interrupt.
 func endsInPause(rest []byte) error {
 	rest = bytes.TrimSuffix(rest, []byte("\n\n"))
 	last := rest[bytes.LastIndex(rest, []byte("\n\n"))+1:]
@@ -122,7 +122,7 @@ func raw(size int) func(n int) frame {
 	}
 }
 
-// rawHeavy is a stream of LangGraph's adapter with its defaults: RAW events, and the same once more
+// rawHeavy is a stream of LangGraph's adapter with its defaults: RAW events, and the same again
 // as rawEvent of each piece of text. States grow with the conversation, so few are large.
 func rawHeavy(o order) script {
 	var block []frame

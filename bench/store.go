@@ -47,9 +47,9 @@ type lap struct {
 	tail []float64
 }
 
-// A serverKind says whether a server answers a write when its disk has it, and whether there is a
-// network between: where the server is on the same machine, a round trip costs next to nothing, and
-// a ratio to it shows what the server works.
+// A serverKind reports whether a server answers a write when its disk has it, and whether there is
+// a network between: where the server is on the same machine, a round trip costs next to nothing,
+// and a ratio to it shows what the server works.
 type serverKind struct{ durable, far bool }
 
 var serverKinds = []serverKind{{false, false}, {true, false}, {false, true}}

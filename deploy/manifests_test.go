@@ -338,7 +338,7 @@ type (
 	}
 )
 
-// is says whether something optional has a value.
+// is reports whether something optional has a value.
 func is[T comparable](p *T, want T) bool { return p != nil && *p == want }
 
 // environment is the variables of a container.
@@ -350,7 +350,7 @@ func (c container) environment() map[string]string {
 	return env
 }
 
-// within says whether the labels of a selector are among those of a pod.
+// within reports whether the labels of a selector are among those of a pod.
 func within(selector, labels map[string]string) bool {
 	for k, v := range selector {
 		if labels[k] != v {

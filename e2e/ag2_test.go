@@ -165,7 +165,7 @@ func TestAG2TakesAMessageAfterTheAnswer(t *testing.T) {
 }
 
 // The backend is restarted between pause and answer, and its turns are gone. It passes over the
-// answer and runs the thread once more, as if nothing was asked. The client is told.
+// answer and runs the thread again, as if nothing was asked. The client is told.
 func TestAG2ForgetsThePause(t *testing.T) {
 	t.Parallel()
 	need(t, "ag2", "1.2.1")

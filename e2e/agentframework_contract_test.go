@@ -116,7 +116,7 @@ func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// The same answers once more, byte for byte and by a fresh client: the same end. Most of these
+// The same answers again, byte for byte and by a fresh client: the same end. Most of these
 // backends know such an answer no more, and one asks its model again; they are not called.
 func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()

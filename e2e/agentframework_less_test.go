@@ -35,7 +35,8 @@ func send(t *testing.T, method, address, contentType string, body any) (status i
 	return res.StatusCode, string(got)
 }
 
-// executed says whether some tool ran on the file, on whatever thread the backend made up for it.
+// executed reports whether some tool ran on the file, on whatever thread the backend made up for
+// it.
 func (w world) executed(t *testing.T, path string) bool {
 	t.Helper()
 	var all map[string][]struct{ Args map[string]any }

@@ -107,7 +107,7 @@ func cells(t *testing.T, in func(w world) bool, test func(t *testing.T, w world)
 	}
 }
 
-// since says whether the backend is this version or a later one.
+// since reports whether the backend is this version or a later one.
 func (w world) since(version string) bool {
 	place := func(version string) int {
 		return slices.IndexFunc(stacks, func(s stack) bool { return s.framework == "agentframework" && s.version == version })

@@ -230,7 +230,8 @@ func (w wire) code() string {
 	return ""
 }
 
-// mayHaveRun says whether the stream tells a person that nobody knows what became of an approval.
+// mayHaveRun reports whether the stream tells a person that nobody knows what became of an
+// approval.
 func (w wire) mayHaveRun() bool {
 	for _, e := range w.of("RUN_FINISHED") {
 		metadata, _ := e["metadata"].(map[string]any)

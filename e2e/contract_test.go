@@ -174,7 +174,7 @@ func TestACommandOfNullIsNoAnswer(t *testing.T) {
 	})
 }
 
-// The same resume once more, byte for byte, and by a fresh client: the same end, and the backend is
+// The same resume again, byte for byte, and by a fresh client: the same end, and the backend is
 // not called again.
 func TestTheSameAnswersAgain(t *testing.T) {
 	t.Parallel()

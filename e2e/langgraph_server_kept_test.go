@@ -6,7 +6,7 @@ import "testing"
 
 // A node fails at the answer that it was given, and LangGraph keeps that answer: it would carry it
 // out in place of any other. A cancel ends the thread's task, so that the chat goes on, and nothing
-// runs because of it. A denial is refused, for it would be an approval.
+// runs because of it. A denial is refused, because it would be an approval.
 func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 	const broken = `delete_file {"path":"broken.txt"}`
 	t.Parallel()

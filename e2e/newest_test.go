@@ -260,7 +260,7 @@ func askPip(ctx context.Context, longest time.Duration, packages []string) (map[
 	return tries.Report(text, packages)
 }
 
-// npmRow says whether the row's packages are npm's: those have a scope.
+// npmRow reports whether the row's packages are npm's: those have a scope.
 func npmRow(row tries.Row) bool { return strings.HasPrefix(row.Packages[0], "@") }
 
 // newestPip is the Python of an environment with nothing in it but pip.

@@ -20,7 +20,7 @@ func TestRequestApprovalAnswerLost(t *testing.T) {
 		for _, version := range []string{newest, pinned} {
 			t.Run(a.name+"/client-"+version, func(t *testing.T) {
 				a := a
-				a.name += "-lost-" + version // a program of its own, for it is taken away
+				a.name += "-lost-" + version // a program of its own, because it is taken away
 				s := newScene(t, theStage().play(a), version, must(before()))
 				s.asks(t, "approve E-1", "E-1")
 				s.p.away.Store(true)

@@ -116,7 +116,7 @@ func TestSamplesOwnClient(t *testing.T) {
 			t.Errorf("the resumed run: %v", w.kinds())
 		}
 		c.executed("E-1", 1)
-		// The same once more is told the same end, and nothing runs.
+		// The same again is told the same end, and nothing runs.
 		if again := c.post(false); again.code() != "" || len(again.of("RUN_FINISHED")) != 1 {
 			t.Errorf("replay: %s", terminal(again))
 		}

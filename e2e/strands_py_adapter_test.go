@@ -137,7 +137,7 @@ func TestStrandsPythonAdapterKeepsTheContract(t *testing.T) {
 	}
 }
 
-// The same answers once more: the same end, and the adapter is not asked.
+// The same answers again: the same end, and the adapter is not asked.
 func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"gate", "hook"} {

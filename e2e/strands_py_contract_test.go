@@ -142,7 +142,7 @@ func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// The same answers once more, byte for byte and by a fresh client: the same end, and the backend is
+// The same answers again, byte for byte and by a fresh client: the same end, and the backend is
 // not called.
 func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()

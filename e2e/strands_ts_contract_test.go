@@ -72,7 +72,7 @@ func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// The same answers once more, byte for byte and by a fresh client: the same end, and Strands is not
+// The same answers again, byte for byte and by a fresh client: the same end, and Strands is not
 // called. It would ask its model again.
 func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()

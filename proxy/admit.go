@@ -80,7 +80,7 @@ func (r *run) occupyOwnThread() (free bool, err error) {
 	return true, nil
 }
 
-// reopen opens an ended pause once more, for a cancel and nothing else.
+// reopen opens an ended pause again, for a cancel and nothing else.
 func (r *run) reopen(ended *store.Result) contract.Ruling {
 	r.judge.readFor = readFor{} // the answers are for the new pause now
 	switch err := r.judge.ledger.Reopen(ended); {

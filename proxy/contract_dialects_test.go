@@ -488,7 +488,7 @@ func (c *chatter) plainDecisions() {
 			c.t.Fatalf("%s elsewhere: the backend was told %d times, and did it %d times: %s", how, c.told[n], c.did[n], c.seen)
 		}
 		c.seen = nil
-		// Of a client without messages nobody can say whether it has missed anything.
+		// Of a client without messages nobody can report whether it has missed anything.
 		empty := len(c.history) == 0
 		c.send("", "end")
 		// Nor has the backend of a question that was given up anything to tell.

@@ -347,7 +347,7 @@ func newTally() *tally {
 	return &tally{steps: map[string]int{}, events: map[string]int{}, claims: map[string]bool{}, once: map[string]bool{}}
 }
 
-// did counts a step that was done. A step that the caller does once more under the same name was
+// did counts a step that was done. A step that the caller does again under the same name was
 // done before.
 func (c *tally) did(what, pause, name string) {
 	c.mu.Lock()

@@ -266,8 +266,8 @@ func TestForeignPlacesShareARecord(t *testing.T) {
 	}
 }
 
-// What the backend did not take, for it was waiting already, is told, and is new input still when
-// the answers come.
+// What the backend did not take, because it was waiting already, is told, and is new input still
+// when the answers come.
 func TestForeignUntaken(t *testing.T) {
 	d := &foreignDialect{untaken: true}
 	var fresh []agui.Message

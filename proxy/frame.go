@@ -69,13 +69,13 @@ func (b *body) countComment(lf []byte) {
 	b.out.Count.Passed++
 }
 
-// tooDeepToHold says whether an event that is not looked into is one by which a client may learn of
-// a question: it would read it, and nobody would hold it.
+// tooDeepToHold reports whether an event that is not looked into is one by which a client may learn
+// of a question: it would read it, and nobody would hold it.
 func tooDeepToHold(ev agui.Event) bool {
 	return (ev.Type == agui.RunFinished || bytes.Contains(ev.JSON, []byte(agui.OnInterrupt))) && agui.TooDeep(ev.JSON)
 }
 
-// lacksSpace says whether a data line of the frame has no space after its colon: @ag-ui/client
+// lacksSpace reports whether a data line of the frame has no space after its colon: @ag-ui/client
 // 0.0.42 and the Go SDK skip such a line without a word, so the frame is made anew.
 func lacksSpace(frame []byte) bool {
 	for line := range bytes.SplitSeq(frame, []byte("\n")) {
@@ -211,7 +211,7 @@ func (b *body) row() bool {
 	return true
 }
 
-// passes says whether an event of the type goes to the client as it came, and nobody but the
+// passes reports whether an event of the type goes to the client as it came, and nobody but the
 // transcript learns of it.
 func (b *body) passes(t agui.Type) bool {
 	if !b.client.told.Passes(t) {

@@ -71,7 +71,7 @@ var saysWho = [...]string{
 	"jwt", "oidc", "assertion", "signature", "cert",
 }
 
-// hasCredentials says whether a request has a header that may say who sends it, by its name. One
+// hasCredentials reports whether a request has a header that may say who sends it, by its name. One
 // that is taken for such and is none only has an answer wait for the chat. One that is missed has
 // the backend go on as nobody.
 func hasCredentials(header http.Header) bool {

@@ -75,7 +75,7 @@ func (a agentFrameworkScenario) repeated(turn int, ev gjson.Result) bool {
 	return n > 1 && (kind == "TOOL_CALL_START" || kind == "TOOL_CALL_END")
 }
 
-// gone says whether a frame of the backend may be missing in what the client got.
+// gone reports whether a frame of the backend may be missing in what the client got.
 func (a agentFrameworkScenario) gone(turn int, ev gjson.Result, got string) bool {
 	if !a.s.isAgentFramework() {
 		return false
@@ -103,7 +103,7 @@ func (a agentFrameworkScenario) gone(turn int, ev gjson.Result, got string) bool
 	return false
 }
 
-// otherwise says whether all that a snapshot of the backend tells is in the client's history by
+// otherwise reports whether all that a snapshot of the backend tells is in the client's history by
 // other events, but for what only asks or answers.
 func (a agentFrameworkScenario) otherwise(turn int, snapshot gjson.Result, got string) bool {
 	synthetic, asked := a.synthetic(turn), a.asked(turn)
@@ -138,7 +138,7 @@ func (a agentFrameworkScenario) otherwise(turn int, snapshot gjson.Result, got s
 	return true
 }
 
-// made says whether Holdpoint may make an event: the result of a call that was asked about, the
+// made reports whether Holdpoint may make an event: the result of a call that was asked about, the
 // call itself where the backend told its end only.
 func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
 	if a.s.isAgentFramework() && a.s.env["HOLDPOINT_CLIENT"] == "native" && a.told(turn, ev) {
@@ -166,7 +166,8 @@ func (a agentFrameworkScenario) inSnapshot(turn int, ev gjson.Result) bool {
 	return false
 }
 
-// late says whether an event of the model's words may come behind the results of a later exchange.
+// late reports whether an event of the model's words may come behind the results of a later
+// exchange.
 func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
 	if len(a.s.streams(turn)) < 2 || !strings.HasPrefix(ev.Get("type").Str, "TEXT_MESSAGE_") {
 		return false
@@ -174,8 +175,8 @@ func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
 	return slices.ContainsFunc(backendFrames(a.s, turn), func(f backendFrame) bool { return f.data == ev.Raw })
 }
 
-// told says whether an event was told before: a client that is shown the backend's own form gets it
-// again.
+// told reports whether an event was told before: a client that is shown the backend's own form gets
+// it again.
 func (a agentFrameworkScenario) told(turn int, ev gjson.Result) bool {
 	for n := 1; n < turn; n++ {
 		if slices.ContainsFunc(backendFrames(a.s, n), func(f backendFrame) bool { return f.data == ev.Raw }) {

@@ -11,7 +11,7 @@ import (
 // What the dialects of calls that ask may tell and leave out, told from the wire and not from the
 // code.
 
-// toldAnswer says whether a TOOL_CALL_RESULT is the answer to a question that was a call. It has
+// toldAnswer reports whether a TOOL_CALL_RESULT is the answer to a question that was a call. It has
 // the id of the question, and says what the backend was sent in a tool message on that call.
 func toldAnswer(s scenario, turn int, ev gjson.Result) bool {
 	sent, err := os.ReadFile(s.file(turn, "upstream.json"))
@@ -26,7 +26,7 @@ func toldAnswer(s scenario, turn int, ev gjson.Result) bool {
 	return false
 }
 
-// hidden says whether an event is of one of ADK's own calls, which no client is shown.
+// hidden reports whether an event is of one of ADK's own calls, which no client is shown.
 func (u *untouched) hidden(ev gjson.Result) bool {
 	return strings.HasPrefix(ev.Get("type").Str, "TOOL_CALL_") && slices.ContainsFunc(u.frames, func(f backendFrame) bool {
 		one := gjson.Parse(f.data)

@@ -175,7 +175,7 @@ func withoutReason(stream []byte) []byte { return refusedReason.ReplaceAll(strea
 
 var refusedReason = regexp.MustCompile(`("refusal":\{"code":"INVALID_PAYLOAD","text":"(?:\\.|[^"\\])*","detail":|"type":"RUN_ERROR","message":)"(?:\\.|[^"\\])*"`)
 
-// inOwnForm says whether a request may hold an answer in a backend's own form: command.resume, a
+// inOwnForm reports whether a request may hold an answer in a backend's own form: command.resume, a
 // resume object, a tool message at the end, the answer to a request_approval or function_approvals
 // anywhere.
 func inOwnForm(body []byte) bool {

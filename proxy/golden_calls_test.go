@@ -69,7 +69,7 @@ func TestGoldenCallsAreAsAsked(t *testing.T) {
 	}
 }
 
-// asksAboutCalls says whether a question in the dialect's scenarios names a call.
+// asksAboutCalls reports whether a question in the dialect's scenarios names a call.
 func asksAboutCalls(t *testing.T, dialect string) bool {
 	t.Helper()
 	files, err := filepath.Glob(testdata + "/" + dialect + "/*/*.want.sse")
@@ -152,8 +152,8 @@ func withOther(body []byte, ids map[string]bool, other func(string) string) (out
 	return []byte(text), len(list)
 }
 
-// sameJSON says whether two bodies say the same to every parser: the calls in them without what no
-// parser looks at.
+// sameJSON reports whether two bodies say the same to every parser: the calls in them without what
+// no parser looks at.
 func sameJSON(a, b []byte) bool {
 	return bytes.Equal(agui.Canonical(withoutMade(a)), agui.Canonical(withoutMade(b)))
 }

@@ -49,7 +49,7 @@ func (u *untouched) rewritten(ev gjson.Result) bool {
 	return false
 }
 
-// differsBy says whether ev is the backend's own event but for some members, and without its
+// differsBy reports whether ev is the backend's own event but for some members, and without its
 // rawEvent and nulls.
 func differsBy(own, ev gjson.Result, members map[string]string) bool {
 	var want, got []string
@@ -70,7 +70,7 @@ func differsBy(own, ev gjson.Result, members map[string]string) bool {
 	return slices.Equal(got, want)
 }
 
-// mayAsk says whether an event is of a call that is named request_approval.
+// mayAsk reports whether an event is of a call that is named request_approval.
 func (u *untouched) mayAsk(data string) bool {
 	id := gjson.Get(data, "toolCallId").Str
 	return strings.Contains(data, `"TOOL_CALL_`) && slices.ContainsFunc(u.frames, func(f backendFrame) bool {
@@ -104,7 +104,7 @@ func (u *untouched) request(id string) (gjson.Result, bool) {
 	return request, named && gjson.Valid(args) && request.Get("approval_id").Exists() && request.Get("function_name").Exists()
 }
 
-// synthetic says whether an event of the backend is of a call that goes out as another: in one
+// synthetic reports whether an event of the backend is of a call that goes out as another: in one
 // piece, or, if the function is a tool of the client's own, not at all.
 func (u *untouched) synthetic(s scenario, turn int, ev gjson.Result) bool {
 	id := ev.Get("toolCallId").Str

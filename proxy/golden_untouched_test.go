@@ -136,8 +136,8 @@ func withoutLastWords(out []string) (rest []string, closers struct{ from, to int
 	return out, closers
 }
 
-// isWithMintedIDs says whether a frame is the backend's end of a subagent, and differs only in the
-// ids of the interrupts: each is the backend's with a random part behind it.
+// isWithMintedIDs reports whether a frame is the backend's end of a subagent, and differs only in
+// the ids of the interrupts: each is the backend's with a random part behind it.
 func isWithMintedIDs(frame string, backends gjson.Result) bool {
 	data, _ := dataOf(frame)
 	const path = "outcome.interruptIds"
@@ -153,8 +153,8 @@ func isWithMintedIDs(frame string, backends gjson.Result) bool {
 	return strings.Replace(data, gjson.Get(data, path).Raw, backends.Get(path).Raw, 1) == backends.Raw
 }
 
-// toldAgain says whether the frame is one by which the backend announced a pause before this turn,
-// told to a client that is shown the backend's own form.
+// toldAgain reports whether the frame is one by which the backend announced a pause before this
+// turn, told to a client that is shown the backend's own form.
 func toldAgain(s scenario, turn int, frame string) bool {
 	for before := 1; before < turn && s.env["HOLDPOINT_CLIENT"] == "native"; before++ {
 		if slices.ContainsFunc(backendFrames(s, before), func(f backendFrame) bool { return f.frame == frame }) {
@@ -242,7 +242,7 @@ func (u *untouched) renamed(frame string, ev gjson.Result) bool {
 	return false
 }
 
-// widened says whether ev is a snapshot of the backend's with messages of the request in it that
+// widened reports whether ev is a snapshot of the backend's with messages of the request in it that
 // the backend was not given, or not with all their calls: a client deletes what a snapshot leaves
 // out. It may be the very next one of a second exchange, which was given them.
 func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
@@ -315,9 +315,9 @@ func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 	return nil
 }
 
-// draftKey says whether a root key of the backend's RUN_FINISHED is one in which AG-UI's drafts, or
-// Microsoft's list, have their interrupts, and is gone as it should be; or the result beside a v1
-// interrupt, which is told with it.
+// draftKey reports whether a root key of the backend's RUN_FINISHED is one in which AG-UI's drafts,
+// or Microsoft's list, have their interrupts, and is gone as it should be; or the result beside a
+// v1 interrupt, which is told with it.
 func draftKey(key string, v, told gjson.Result) bool {
 	switch {
 	case member(told, key).Exists():

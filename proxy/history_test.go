@@ -101,7 +101,7 @@ func TestAReplyThatStoodThere(t *testing.T) {
 }
 
 // TestTwoAnswersToOneQuestion: an entry and a message beside it, or two messages, that decide
-// differently are refused. Where they decide the same the entry counts, for it says more.
+// differently are refused. Where they decide the same the entry counts, because it says more.
 func TestTwoAnswersToOneQuestion(t *testing.T) {
 	entry := func(status, payload string) string {
 		return resumeWith(`{"interruptId":"n1~id1","status":"` + status + `"` + payload + `}`)

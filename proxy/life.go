@@ -32,7 +32,7 @@ func newLives() lives {
 	return lives{ending: ledger.NewEnding(), live: map[*life]struct{}{}, alone: map[store.Key]int{}}
 }
 
-// A life says whether a run goes on.
+// A life reports whether a run goes on.
 //
 // It does not end with the client's request. A claimed run goes on without its client, so that the
 // outcome of what was approved is recorded, and so does one whose dialect wants it (outlive). For
@@ -189,7 +189,7 @@ func (b *lives) countAlone(l *life) bool {
 	return true
 }
 
-// busyAlone says whether a run of the thread is read on without its client.
+// busyAlone reports whether a run of the thread is read on without its client.
 func (b *lives) busyAlone(key store.Key) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -235,7 +235,7 @@ func (b *lives) allEnded() <-chan struct{} {
 	return b.ended
 }
 
-// beside says whether another run of the thread that may come to a question goes on in this
+// beside reports whether another run of the thread that may come to a question goes on in this
 // process. Those without their clients at other replicas stand in the record (store.Record.Busy).
 func (b *lives) beside(key store.Key, l *life) bool {
 	b.mu.Lock()

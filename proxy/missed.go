@@ -10,7 +10,7 @@ import (
 )
 
 // A chat may come back with a new message and the history of before somebody decided its question
-// elsewhere. The backend would take that history for what is: it would call the model once more, or
+// elsewhere. The backend would take that history for what is: it would call the model again, or
 // go back and ask again. So it gets what the record knows, with the new message, and so does the
 // client.
 

@@ -24,7 +24,7 @@ const (
 	OutagePass   Outage = "pass"
 )
 
-// passesNotAsked says whether a run whose record could not be read goes to the backend all the
+// passesNotAsked reports whether a run whose record could not be read goes to the backend all the
 // same. It was judged by an empty record, as after a restart of a store in memory: it must come to
 // an ordinary run, and must bring nothing that could be an answer to something.
 func (j *judge) passesNotAsked(v contract.Ruling) bool {

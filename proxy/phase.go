@@ -13,7 +13,7 @@ const (
 )
 
 // moves are the phases that may follow each. A run that has ended is read on, for a backend may
-// begin another one in the same stream; a late RUN_ERROR ends it once more.
+// begin another one in the same stream; a late RUN_ERROR ends it again.
 var moves = [...][]phase{
 	reading: {between, ended, over},
 	between: {reading, over},

@@ -133,7 +133,7 @@ func (j *journey) persist(do func()) {
 	}
 }
 
-// travel makes a journey with a plan of what goes wrong. It says whether it did, and what the
+// travel makes a journey with a plan of what goes wrong. It reports whether it did, and what the
 // client was told.
 func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
 	t.Helper()

@@ -19,8 +19,8 @@ func (j *judge) readOwner() {
 	}
 }
 
-// mayBeAnothers says whether the thread may be another principal's for all that the request shows.
-// Only its record tells.
+// mayBeAnothers reports whether the thread may be another principal's for all that the request
+// shows. Only its record tells.
 func (j *judge) mayBeAnothers() bool { return j.who.Known() && j.request.thread == "" }
 
 // With threads of his own, a principal's thread has another id at the backend. It stands in the

@@ -15,12 +15,12 @@ import (
 // is open there, and the RUN_ERROR behind it says why. Only both together say what became of the
 // answer, so the first waits for the second.
 
-// isRefusal says whether an event is the end of a run that another Holdpoint refuses.
+// isRefusal reports whether an event is the end of a run that another Holdpoint refuses.
 func isRefusal(ev agui.Event) bool {
 	return ev.Type == agui.RunFinished && agui.View(ev.JSON).Get("metadata.holdpoint.refusal").IsObject()
 }
 
-// refusedNow says whether such an end waits, to a goroutine that does not read the stream.
+// refusedNow reports whether such an end waits, to a goroutine that does not read the stream.
 func (b *body) refusedNow() bool {
 	b.apart.gate.Lock()
 	defer b.apart.gate.Unlock()
@@ -62,7 +62,7 @@ func (b *body) concludeRefused() {
 	b.conclude(end)
 }
 
-// asksAgain says whether an end asks what the pause asks already.
+// asksAgain reports whether an end asks what the pause asks already.
 func asksAgain(finish agui.Event, p *agui.Pause) bool {
 	var asked, open []string
 	for i := range kit.Interrupts(finish) {

@@ -40,8 +40,8 @@ func payAsks(calls ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}}`
 }
 
-// TestASecondThought: an answer that was refused, for it left another question open, stays in the
-// client's history. What the person says next counts, or nobody could answer any more.
+// TestASecondThought: an answer that was refused, because it left another question open, stays in
+// the client's history. What the person says next counts, or nobody could answer any more.
 func TestASecondThought(t *testing.T) {
 	for name, c := range map[string]struct{ before, now, want string }{
 		"a no for a yes": {`{"accepted":true}`, `{"accepted":false}`, `{"accepted":false}`},

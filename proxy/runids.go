@@ -53,7 +53,7 @@ func (b *runIDs) leave(one *runID) {
 	}
 }
 
-// sharesRunID says whether another thread's run has the id of this one, see runIDs.
+// sharesRunID reports whether another thread's run has the id of this one, see runIDs.
 func (t *thread) sharesRunID() bool {
 	if t.memory.routes.finder.Finds(t.spoken()) {
 		return false

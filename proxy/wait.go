@@ -17,7 +17,7 @@ import (
 
 const (
 	// firstLook and laterLooks are the times between two looks at the record. Most runs that are
-	// waited for end soon, for it is the second click of one person.
+	// waited for end soon, because it is the second click of one person.
 	firstLook, laterLooks = 20 * time.Millisecond, time.Second
 	// maxMissed is how many looks in a row may fail. A store that fails over takes some seconds, and
 	// the answers are on their way all the same.

@@ -377,7 +377,7 @@ func dataIn(stream string) (list []gjson.Result) {
 	return list
 }
 
-// answering says whether a request answers something.
+// answering reports whether a request answers something.
 func answering(body string) bool { return len(gjson.Get(body, "resume").Array()) > 0 }
 
 // elsewhere reports whether a request names another thread than the one with the questions.

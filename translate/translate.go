@@ -43,7 +43,7 @@ type Dialect interface {
 // nothing else. It learns of the stream from the transcript (Call.Fresh) and from End. A dialect
 // that must see the whole stream is an Early.
 type Signer interface {
-	// Sign says whether the event is this dialect's. It is pure. auto asks it about CUSTOM events,
+	// Sign reports whether the event is this dialect's. It is pure. auto asks it about CUSTOM events,
 	// MESSAGES_SNAPSHOT, the first RAW event and the terminal event. r is the request; its
 	// Transcript has the stream so far.
 	Sign(ev agui.Event, r *Request) bool
@@ -262,7 +262,7 @@ type General interface {
 
 // A Freer is a Dialect whose backends may wait on although nobody knows what became of an answer.
 type Freer interface {
-	// Frees says whether a cancel of the ended pause may be handed on: its backend takes a cancel
+	// Frees reports whether a cancel of the ended pause may be handed on: its backend takes a cancel
 	// for a no, even if it carried the answer out. It is pure.
 	Frees(p *agui.Pause) bool
 }
@@ -458,7 +458,7 @@ type DecisionReader interface {
 // A Passer is a Run that says which events it does not look at. A row of such events goes on
 // without being shown to it one by one. Any other Run is shown everything.
 type Passer interface {
-	// Passes says whether Event would emit each event of the type as it came and learn nothing from
+	// Passes reports whether Event would emit each event of the type as it came and learn nothing from
 	// it, until Event is called with an event of another type. It returns false if that depends on
 	// the event. Unknown is one type: everything that agui does not list, and what proxy has found
 	// opaque. proxy does not ask it about terminal events. It does not allocate.

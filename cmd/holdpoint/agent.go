@@ -42,7 +42,7 @@ type Agent struct {
 
 func (a *Agent) group() variables.Group { return variables.Group{Prefix: a.prefix, Options: a} }
 
-// isSet says whether there is such an agent.
+// isSet reports whether there is such an agent.
 func (a *Agent) isSet() bool { return a.Upstream.URL != nil }
 
 // Check returns what is wrong with what is said of one agent, and reads its files.

@@ -118,7 +118,7 @@ func demoHandler(upstream string) (http.Handler, error) {
 	return newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).of(&c.agent)
 }
 
-// takesColor says whether a terminal may be sent colours (https://no-color.org).
+// takesColor reports whether a terminal may be sent colours (https://no-color.org).
 func takesColor(environ []string) bool {
 	set := env.ToMap(environ)
 	return set["NO_COLOR"] == "" && set["TERM"] != "dumb"

@@ -34,8 +34,8 @@ var routeVariable = variables.Variable{
 	Doc:  "path below which another agent is, such as /billing. HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM go with it, and what else is said of this agent alone; the next agent's are HOLDPOINT_ROUTES_1_PATH and so on (docs/routes.md)",
 }
 
-// inherits says whether a variable, without prefixes, is that of the process where a route has none
-// of its own.
+// inherits reports whether a variable, without prefixes, is that of the process where a route has
+// none of its own.
 func inherits(name string) bool {
 	return name != "PATH" && name != "NAME" && name != "DESK_HEADERS_FILE" && !strings.HasPrefix(name, "UPSTREAM")
 }

@@ -228,7 +228,7 @@ func (s *server) wait(d time.Duration, done <-chan struct{}) {
 	}
 }
 
-// drainAll drains until the connections are closed, and once more after that. A connection that was
+// drainAll drains until the connections are closed, and again after that. A connection that was
 // accepted just before may bring its run after a Drain that had nothing to wait for. And a run may
 // outlive its connection, if a client left while a claim is held.
 func (s *server) drainAll(ctx context.Context, closed <-chan struct{}) {

@@ -4,7 +4,7 @@ package main
 
 import "os"
 
-// terminalWidth says whether f is a terminal, as far as its mode tells; the width is not known.
+// terminalWidth reports whether f is a terminal, as far as its mode tells; the width is not known.
 func terminalWidth(f *os.File) (columns int, is bool) {
 	info, err := f.Stat()
 	return 0, err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull

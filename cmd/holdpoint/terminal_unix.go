@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// terminalWidth says whether f is a terminal, and how many columns it has (0: it does not say).
+// terminalWidth reports whether f is a terminal, and how many columns it has (0: it does not say).
 // Only a terminal knows a window size. The mode bits alone would take /dev/null for one.
 func terminalWidth(f *os.File) (columns int, is bool) {
 	var size struct{ rows, columns, x, y uint16 }

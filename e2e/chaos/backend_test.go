@@ -76,7 +76,7 @@ type telling struct {
 // seen: the backend may wait still, and a cancel frees it.
 var freed = []string{"agent-framework", "aws-strands"}
 
-// mayFree says whether a no to question n may be told although the backend was told an answer
+// mayFree reports whether a no to question n may be told although the backend was told an answer
 // before: it is a cancel at a family that a cancel frees, and nobody knows what became of the
 // answer. Either the backend made no end of that run, or something was broken since, and no client
 // saw its end. It goes out as often as it ends so itself. A yes is never told again.

@@ -63,7 +63,7 @@ func (r *report) moment() int {
 	return len(r.faults)
 }
 
-// brokenSince says whether anything was broken at the moment, or is since.
+// brokenSince reports whether anything was broken at the moment, or is since.
 func (r *report) brokenSince(moment int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -106,7 +106,7 @@ var all = []scene{
 
 // TestDesk plays the scenes, each before a Holdpoint of its own. A page's clock runs on while a
 // slow machine is at something else, so what has a time may be over too early. A scene that fails
-// is played once more from its beginning, and that is printed: it is one to mend.
+// is played again from its beginning, and that is printed: it is one to mend.
 func TestDesk(t *testing.T) {
 	tools, err := setUp()
 	if err != nil {

@@ -201,9 +201,9 @@ func scene(history []*chatMessage, value func(functionResult) string) (words []s
 	return words, turns, results
 }
 
-// providerTakes says whether a strict provider takes a history: the calls of an assistant's message
-// are answered in the messages right behind it, each once, and nothing else is an answer. No call
-// has another's id.
+// providerTakes reports whether a strict provider takes a history: the calls of an assistant's
+// message are answered in the messages right behind it, each once, and nothing else is an answer.
+// No call has another's id.
 func providerTakes(history []*chatMessage) error {
 	open, ever := map[string]bool{}, map[string]bool{}
 	for n, m := range history {

@@ -113,7 +113,7 @@ func idIn(raw string) (id string, text bool) {
 	return raw, false
 }
 
-// isFunction says whether raw, the JSON text of a call's function, says exactly this: in these
+// isFunction reports whether raw, the JSON text of a call's function, says exactly this: in these
 // keys, each once, and in these words.
 func (c AskedCall) isFunction(raw []byte) bool {
 	var name, args string
@@ -136,7 +136,7 @@ func (c AskedCall) isFunction(raw []byte) bool {
 	return m.Whole() && names == 1 && arguments == 1 && isText(name, c.Name) && isText(args, c.Args)
 }
 
-// isText says whether raw is a JSON string of that text.
+// isText reports whether raw is a JSON string of that text.
 func isText(raw, text string) bool { return raw != "" && raw[0] == '"' && Text(raw) == text }
 
 // WithCalls is JSON text in which the copies have the functions of calls. The copies must be sure.

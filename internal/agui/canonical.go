@@ -10,7 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Bounds of what Canonical sorts. It reads and copies each level once more, and each member of an
+// Bounds of what Canonical sorts. It reads and copies each level again, and each member of an
 // object takes some hundred bytes meanwhile.
 const (
 	sortedDepth   = 64
@@ -42,7 +42,7 @@ func Canonical(raw []byte) []byte {
 	return MustMarshal(v)
 }
 
-// isCanonicalString says whether raw is one string exactly as Marshal writes it. Most texts of a
+// isCanonicalString reports whether raw is one string exactly as Marshal writes it. Most texts of a
 // history are. All of them are compared when a thread waits for something, and these need not be
 // read and written again.
 func isCanonicalString(raw []byte) bool {
@@ -68,7 +68,7 @@ func isCanonicalString(raw []byte) bool {
 	return false
 }
 
-// isCanonicalUTF8 says whether encoding/json would keep the text. It replaces what is not UTF-8,
+// isCanonicalUTF8 reports whether encoding/json would keep the text. It replaces what is not UTF-8,
 // and escapes the two line separators that JavaScript has.
 func isCanonicalUTF8(text []byte) bool {
 	return utf8.Valid(text) && !bytes.Contains(text, []byte("\u2028")) && !bytes.Contains(text, []byte("\u2029"))

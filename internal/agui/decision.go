@@ -46,7 +46,7 @@ func (p *Pause) Decision(question string) *Decision {
 	return nil
 }
 
-// Decided says whether every question has its decision.
+// Decided reports whether every question has its decision.
 func (p *Pause) Decided() bool {
 	return len(p.Interrupts) > 0 && len(p.Decisions) >= len(p.Interrupts)
 }

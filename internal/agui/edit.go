@@ -130,7 +130,7 @@ func DeleteKey(object []byte, path string) []byte {
 	return out
 }
 
-// isOwn says whether the path is a key of the object's own, as in nearly every edit. What takes
+// isOwn reports whether the path is a key of the object's own, as in nearly every edit. What takes
 // sjson four allocations takes one here.
 func isOwn(object []byte, path string) bool {
 	for n := range len(path) {

@@ -13,9 +13,9 @@ const (
 	Undecided
 )
 
-// ObjectElsewhere says whether body begins a JSON object in another encoding than plain UTF-8 that
-// Python's json.loads detects (json.detect_encoding: UTF-8 with a mark, UTF-16, UTF-32). A Python
-// backend would read it as a run.
+// ObjectElsewhere reports whether body begins a JSON object in another encoding than plain UTF-8
+// that Python's json.loads detects (json.detect_encoding: UTF-8 with a mark, UTF-16, UTF-32). A
+// Python backend would read it as a run.
 func ObjectElsewhere(body []byte) Beginning {
 	switch {
 	case bytes.HasPrefix(body, []byte{0, 0, 0xfe, 0xff}), bytes.HasPrefix(body, []byte{0xff, 0xfe, 0, 0}):

@@ -212,7 +212,7 @@ func (ev Event) CloneTo(buf []byte) (Event, []byte) {
 // data of a client or a backend: it could use gjson's modifiers and wildcards.
 func (ev Event) Get(path string) gjson.Result { return gjson.GetBytes(ev.JSON, path) }
 
-// Valid says whether Holdpoint may act on the object. It must be JSON, an object, and have one
+// Valid reports whether Holdpoint may act on the object. It must be JSON, an object, and have one
 // `type` only. JSON.parse takes the last of two equal keys and gjson the first, so an event with
 // two types is opaque: it passes and does nothing.
 func (ev Event) Valid() bool { return ev.Read(nil) }
@@ -247,5 +247,5 @@ func bytesOf(v gjson.Result) json.RawMessage {
 	return unsafe.Slice(unsafe.StringData(v.Raw), len(v.Raw))
 }
 
-// Terminal says whether the event ends a run.
+// Terminal reports whether the event ends a run.
 func (t Type) Terminal() bool { return t == RunFinished || t == RunErrored }

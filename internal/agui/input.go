@@ -83,7 +83,7 @@ var ErrNoJSON = errors.New("no JSON, or nested too deep")
 // ParseInput reads body, which then belongs to what it returns: nobody writes into it any more. ok
 // is false if the body is not a run. It then does not concern Holdpoint. The error is one of two:
 //
-//   - ErrNoJSON, which does not say whether the body is a run;
+//   - ErrNoJSON, which does not report whether the body is a run;
 //   - an *InputError: the body is a run, but Holdpoint would have to guess what it means.
 //
 // The input's strings and raw values lie in body. Whoever keeps one for longer than the run clones
@@ -133,8 +133,8 @@ type rootValues struct {
 	state, tools string
 }
 
-// read says whether the body is a run input in any spelling that a backend could read as one, and
-// whether it is JSON.
+// read reports whether the body is a run input in any spelling that a backend could read as one,
+// and whether it is JSON.
 func (v *rootValues) read(body string) (isRun, valid bool) {
 	if at := skipSpace(body, 0); at == len(body) || body[at] != '{' {
 		return false, ValidText(body)
@@ -180,7 +180,7 @@ func (in *RunInput) readIDs(root *rootValues) error {
 	return nil
 }
 
-// hasSurrogate says whether a string holds half of a surrogate pair, or a replacement character,
+// hasSurrogate reports whether a string holds half of a surrogate pair, or a replacement character,
 // which such a half becomes in Go. Two threads that the backend tells apart would then be one
 // thread here.
 func hasSurrogate(s string) bool { return strings.ContainsRune(s, utf8.RuneError) }
@@ -436,7 +436,7 @@ func (in *RunInput) readTools(list gjson.Result) error {
 	return nil
 }
 
-// Declares says whether the request declares the tool. A call of such a tool is the client's to
+// Declares reports whether the request declares the tool. A call of such a tool is the client's to
 // answer.
 func (in *RunInput) Declares(tool string) bool {
 	_, found := slices.BinarySearch(in.Tools, tool)

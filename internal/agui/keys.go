@@ -73,7 +73,7 @@ func spelled(names []string, key string) int {
 	return slices.IndexFunc(names, func(name string) bool { return SameKey(key, name) })
 }
 
-// SameKey says whether two keys are spellings of one. Case and underscores do not count. Case is
+// SameKey reports whether two keys are spellings of one. Case and underscores do not count. Case is
 // Unicode's simple folding, by which Go's encoding/json matches keys: U+017F is an s to it.
 func SameKey(a, b string) bool {
 	for a != b {

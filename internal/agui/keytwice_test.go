@@ -91,7 +91,7 @@ func TestCheckKeys(t *testing.T) {
 	}
 }
 
-// keysOf writes an object with n keys, the last of which is the first once more.
+// keysOf writes an object with n keys, the last of which is the first again.
 func keysOf(n int, twice bool) string {
 	list := hostile.Many(n, func(i int) string { return fmt.Sprintf(`"key_%d":%d`, i, i) })
 	if twice {

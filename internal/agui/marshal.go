@@ -64,7 +64,7 @@ func AppendCompact(dst, value []byte) []byte {
 	return append(dst, value[done:]...)
 }
 
-// HasMembers says whether raw is an object that is not empty.
+// HasMembers reports whether raw is an object that is not empty.
 func HasMembers(raw []byte) (has bool) {
 	if v := View(raw); v.IsObject() {
 		v.ForEach(func(_, _ gjson.Result) bool {

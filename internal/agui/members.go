@@ -74,7 +74,7 @@ func (m *Members) end(i int) bool {
 // follow.
 func (m *Members) End() int { return m.at }
 
-// Whole says whether the object was read to its end and nothing stands behind it.
+// Whole reports whether the object was read to its end and nothing stands behind it.
 func (m *Members) Whole() bool { return m.whole }
 
 // Name is the text of the key.

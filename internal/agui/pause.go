@@ -26,9 +26,9 @@ type Interrupt struct {
 	// Keys are what a reply in a message may name to answer this question, beside ID. nil: no
 	// message answers it. Only a dialect that reads answers in messages sets them.
 	Keys []string `json:"keys,omitempty"`
-	// Yes and No are the payloads of a plain approval and of a plain denial. nil: there is none,
-	// for it is a free question, or the backend has no such word. A dialect sets them where the
-	// published schema does not tell; else proxy reads them from that.
+	// Yes and No are the payloads of a plain approval and of a plain denial. They are nil for a free
+	// question, and where the backend has no such word. A dialect sets them where the published
+	// schema does not tell; else proxy reads them from that.
 	Yes json.RawMessage `json:"yes,omitempty"`
 	No  json.RawMessage `json:"no,omitempty"`
 	// Because is the member of No in which a denial says why, for the agent; "" if there is no place
@@ -241,7 +241,7 @@ func (p *Pause) About(call string) []int {
 	return about(p.Interrupts)[call]
 }
 
-// Knows says whether the message was there already when the pause was opened.
+// Knows reports whether the message was there already when the pause was opened.
 func (p *Pause) Knows(m SeenMessage) bool {
 	if x := p.index; x != nil {
 		return x.messages(p)[m]

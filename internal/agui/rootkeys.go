@@ -18,7 +18,7 @@ func (k *RunKeys) See(name string) int {
 
 func (k RunKeys) has(n int) bool { return k&(1<<n) != 0 }
 
-// Run says whether a body with these keys is a run: it has two that only runs have together.
+// Run reports whether a body with these keys is a run: it has two that only runs have together.
 // Backends insist on different keys. agent-framework-ag-ui requires messages only. A server that
 // validates nothing finds its thread by one key and reads an answer from another. protocolVersion
 // is a word of other protocols too.
@@ -39,11 +39,11 @@ func inside(n int) []string {
 	return nil
 }
 
-// Answering says whether a key inside the value of a root key makes that value an answer by itself.
-// n is the place that See returned for the root key.
+// Answering reports whether a key inside the value of a root key makes that value an answer by
+// itself. n is the place that See returned for the root key.
 func Answering(n int, key string) bool { return spelled(inside(n), key) >= 0 }
 
-// answers says whether the value of the n-th root key is an answer by itself. The value is JSON.
+// answers reports whether the value of the n-th root key is an answer by itself. The value is JSON.
 func answers(n int, value string) bool {
 	names := inside(n)
 	if names == nil || value[0] != '[' {
@@ -61,7 +61,7 @@ func answers(n int, value string) bool {
 	return false
 }
 
-// hasKey says whether a value is an object with one of the keys, in any spelling.
+// hasKey reports whether a value is an object with one of the keys, in any spelling.
 func hasKey(value string, names []string) bool {
 	if value[0] != '{' {
 		return false
@@ -74,7 +74,7 @@ func hasKey(value string, names []string) bool {
 	return false
 }
 
-// HasMessages says whether a JSON object has the key messages, in any spelling.
+// HasMessages reports whether a JSON object has the key messages, in any spelling.
 func HasMessages(object []byte) bool {
 	var keys RunKeys
 	for m := MembersOf(object); m.Next(); {

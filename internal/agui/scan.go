@@ -12,7 +12,8 @@ import (
 // about 1,000.
 const MaxDepth = 1000
 
-// ValidJSON says whether b is JSON of at most MaxDepth. Ask it before you use bytes from outside.
+// ValidJSON reports whether b is JSON of at most MaxDepth. Ask it before you use bytes from
+// outside.
 func ValidJSON(b []byte) bool { return ValidText(unsafe.String(unsafe.SliceData(b), len(b))) }
 
 // ValidText is ValidJSON for a text.
@@ -21,7 +22,7 @@ func ValidText(s string) bool {
 	return end >= 0 && skipSpace(s, end) == len(s)
 }
 
-// TooDeep says whether b nests deeper than MaxDepth.
+// TooDeep reports whether b nests deeper than MaxDepth.
 func TooDeep(b []byte) bool {
 	depth := 0
 	for i := 0; i < len(b); i++ {

@@ -57,7 +57,7 @@ type Call struct {
 	Ended    bool
 	Answered bool // a result was seen
 	// Fresh says that it came in this run's stream: the messages that the run began with lack it,
-	// or the stream has begun it once more.
+	// or the stream has begun it again.
 	Fresh bool
 }
 

@@ -126,7 +126,7 @@ func (p *valueParser) array(depth int) any {
 	return list
 }
 
-// open reads the bracket and says whether anything is inside.
+// open reads the bracket and reports whether anything is inside.
 func (p *valueParser) open(closing byte) bool {
 	p.i++
 	if p.peek() == closing {
@@ -136,7 +136,7 @@ func (p *valueParser) open(closing byte) bool {
 	return true
 }
 
-// more says whether another member or element follows.
+// more reports whether another member or element follows.
 func (p *valueParser) more(closing byte) bool {
 	switch c := p.peek(); {
 	case c == ',':

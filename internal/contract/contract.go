@@ -110,7 +110,7 @@ const (
 	Pass Act = iota
 	// Resume: the answers are complete. They are claimed, then sent.
 	Resume
-	// TellAgain tells the open pause once more.
+	// TellAgain tells the open pause again.
 	TellAgain
 	// Quiet is an empty run: there was nothing to answer and nothing new.
 	Quiet

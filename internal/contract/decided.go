@@ -12,8 +12,8 @@ import (
 
 // JudgeDecisions rules on decisions at another door, before they are written down. c.Answers are
 // the decisions, on questions of the open pause. A decision that could not be carried later is
-// refused here, for it could not be taken back. It returns nil if they may be written down. Whether
-// the pause is open still, and whether somebody was quicker, the store's step says.
+// refused here, because it could not be taken back. It returns nil if they may be written down.
+// Whether the pause is open still, and whether somebody was quicker, the store's step says.
 func JudgeDecisions(c *Case) *agui.RunError {
 	p := c.Record.Pause
 	for _, a := range c.Answers {
@@ -92,7 +92,7 @@ func (c *Case) covered(byID map[string]*agui.Answer) int {
 	return n
 }
 
-// repeats says whether the answers are those of a digest. Where something was decided at another
+// repeats reports whether the answers are those of a digest. Where something was decided at another
 // door the chat may know a part of the questions only, so a part of the same answers will do.
 func (c *Case) repeats(digest string, p *agui.Pause) bool {
 	if p == nil || len(p.Decisions) == 0 {

@@ -55,7 +55,7 @@ func (c *Case) answerOnly() func(agui.Message) bool {
 	return func(m agui.Message) bool { return len(only) > 0 && only[agui.See(m)] }
 }
 
-// bringsNewSince says whether the request brings a message beside answers that are for no open
+// bringsNewSince reports whether the request brings a message beside answers that are for no open
 // interrupt. r is how the pause ended that they name, nil if that is not known. Where the record
 // knows the messages of that time, it is asked. A history that ends in the assistant's words brings
 // nothing: ordinary runs after the pause are not in the record.

@@ -75,13 +75,13 @@ func GiveUp(c *Case) Ruling {
 	return Ruling{Do: Pass, Ends: store.Withdrawn, Leave: LeaveArray | LeaveCommand}
 }
 
-// AllCancelled says whether no answer is anything else.
+// AllCancelled reports whether no answer is anything else.
 func AllCancelled(answers []agui.Answer) bool {
 	return !slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
 }
 
-// EndedBadly says whether a pause was answered, and the run with the answers ended in an error or
-// in doubt. The backend may hold them still.
+// EndedBadly reports whether a pause was answered, and the run with the answers ended in an error
+// or in doubt. The backend may hold them still.
 func EndedBadly(r *store.Result) bool { return r.How == store.Doubtful || isError(r.Finish) }
 
 func isError(event json.RawMessage) bool {
@@ -146,8 +146,8 @@ func (c *Case) firstNamed() string {
 	return c.Answers[0].ID
 }
 
-// carries says whether the pause that the request is to carry is there to be carried, or is on its
-// way. A doubt is for a client to be told.
+// carries reports whether the pause that the request is to carry is there to be carried, or is on
+// its way. A doubt is for a client to be told.
 func (c *Case) carries() bool {
 	p := c.Record.Pause
 	return p != nil && p.ID == c.Carry && c.Record.State != store.InDoubt
@@ -521,12 +521,12 @@ func refusePayload(id string, err error) Ruling {
 	return reask(agui.InvalidPayload, "payload for interrupt %q does not fit its responseSchema: %v", id, err)
 }
 
-// inHistory says whether messages carry all of the answers: they come again with every run.
+// inHistory reports whether messages carry all of the answers: they come again with every run.
 func (c *Case) inHistory() bool {
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
 }
 
-// meant says whether the answers were read for that pause. Ids alone do not tell: a request that
+// meant reports whether the answers were read for that pause. Ids alone do not tell: a request that
 // has waited may find another question open, and an answer in the backend's own form names none.
 func (c *Case) meant(pauseID string) bool { return c.ReadFor == "" || c.ReadFor == pauseID }
 
@@ -558,11 +558,11 @@ func (c *Case) expired(i agui.Interrupt) bool {
 	return ok && c.Record.Now.After(t.Add(skew))
 }
 
-// onlyCancel says whether an interrupt takes nothing but a cancel.
+// onlyCancel reports whether an interrupt takes nothing but a cancel.
 func (c *Case) onlyCancel(i agui.Interrupt) bool { return i.CancelOnly || c.expired(i) }
 
-// asksForCancel says whether a question is open that asks for a cancel. A page that is loaded anew
-// is told it again.
+// asksForCancel reports whether a question is open that asks for a cancel. A page that is loaded
+// anew is told it again.
 func (c *Case) asksForCancel() bool {
 	return slices.ContainsFunc(c.Record.Pause.Interrupts, func(i agui.Interrupt) bool { return i.CancelOnly })
 }

@@ -81,7 +81,7 @@ func (r *Repeats) about(i agui.Interrupt) *said {
 	return r.asked[call]
 }
 
-// Has says whether m is one.
+// Has reports whether m is one.
 func (r Repeats) Has(m agui.Message) bool {
 	if m.Role != "tool" || m.ToolCallID == "" {
 		return false

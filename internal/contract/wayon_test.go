@@ -191,7 +191,7 @@ func TestAnswerToADoubtBesideAnotherQuestion(t *testing.T) {
 	}
 }
 
-// TestMessageThatWouldLockTheThread: the pause in doubt is opened once more, to be cancelled before
+// TestMessageThatWouldLockTheThread: the pause in doubt is opened again, to be cancelled before
 // the message goes. That is done once.
 func TestMessageThatWouldLockTheThread(t *testing.T) {
 	cancelledSince := endedRecord(store.Doubtful, endedBadly)

@@ -39,8 +39,8 @@ func (w *words) learn(word json.RawMessage) {
 	})
 }
 
-// decide says whether a tool message's content is an answer and not a result: it says yes or no, or
-// it is one of the protocol's own words where an entry has no payload.
+// decide reports whether a tool message's content is an answer and not a result: it says yes or no,
+// or it is one of the protocol's own words where an entry has no payload.
 func (w words) decide(content gjson.Result) bool {
 	if content.Type != gjson.String || !agui.ValidJSON([]byte(content.Str)) {
 		return false

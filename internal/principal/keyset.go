@@ -74,7 +74,7 @@ func (s *keySet) run(ctx context.Context) {
 	}
 }
 
-// fetchNow fetches, or waits for the fetch that is under way. It says whether that was good.
+// fetchNow fetches, or waits for the fetch that is under way. It reports whether that was good.
 func (s *keySet) fetchNow(ctx context.Context) bool {
 	s.mu.Lock()
 	ended := s.begin()
@@ -117,7 +117,7 @@ func (s *keySet) begin() <-chan struct{} {
 }
 
 // of are the keys that a token with this key id and algorithm may be signed with, and the set that
-// they are of. For an id that is not known the keys are fetched once more, but not often. Without
+// they are of. For an id that is not known the keys are fetched again, but not often. Without
 // any key the error is ErrNoKeys.
 func (s *keySet) of(ctx context.Context, id, algorithm string) (keys []jose.JSONWebKey, set int, err error) {
 	s.mu.Lock()

@@ -67,7 +67,7 @@ func (o Owner) ID() string {
 // IDs returns the ids under all keys that are known, the newest first.
 func (o Owner) IDs() []string { return slices.Clone(o.ids) }
 
-// Is says whether a record with that owner is the principal's. Without a principal only a record
+// Is reports whether a record with that owner is the principal's. Without a principal only a record
 // without an owner is: an operator who takes the configuration away must not open what it held
 // shut.
 func (o Owner) Is(owner string) bool {

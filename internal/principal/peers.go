@@ -60,24 +60,24 @@ func (p Peers) String() string {
 	return strings.Join(list, ";")
 }
 
-// Everybody says whether a whole address family is among the peers.
+// Everybody reports whether a whole address family is among the peers.
 func (p Peers) Everybody() bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Bits() == 0 })
 }
 
-// Loopback says whether a peer on this machine is among them.
+// Loopback reports whether a peer on this machine is among them.
 func (p Peers) Loopback() bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool {
 		return one.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || one.Contains(netip.IPv6Loopback())
 	})
 }
 
-// Has says whether an address is one of them.
+// Has reports whether an address is one of them.
 func (p Peers) Has(addr netip.Addr) bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Contains(addr) })
 }
 
-// trust says whether a connection's address, as net/http gives it, is one of them. A listener on
+// trust reports whether a connection's address, as net/http gives it, is one of them. A listener on
 // [::] shows IPv4 addresses as IPv6 ones. What is no address is nobody's.
 func (p Peers) trust(remote string) bool {
 	peer, err := netip.ParseAddrPort(remote)

@@ -100,7 +100,7 @@ type Who struct {
 	ownThread bool
 }
 
-// Known says whether the request has a principal.
+// Known reports whether the request has a principal.
 func (w Who) Known() bool { return w.source != "" }
 
 // Name is the principal, "" if none is configured. Nobody but who decides and who is told who
@@ -177,7 +177,7 @@ func (g *Gate) forged(req *http.Request) *Refusal {
 	return nil
 }
 
-// Trusts says whether the headers of who sends the request are believed.
+// Trusts reports whether the headers of who sends the request are believed.
 func (g *Gate) Trusts(req *http.Request) bool {
 	if g == nil {
 		return false
@@ -250,7 +250,7 @@ func (g *Gate) Clean(out, in http.Header) {
 	}
 }
 
-// spells says whether a server behind us could take a header for one of ours. CGI, and WSGI with
+// spells reports whether a server behind us could take a header for one of ours. CGI, and WSGI with
 // it, has one variable for X-User and X_User, and Apache for all that is no letter or digit.
 func (g *Gate) spells(name string) bool {
 	return slices.ContainsFunc(g.names, func(ours string) bool { return len(name) == len(ours) && variable(name) == variable(ours) })

@@ -48,7 +48,7 @@ func (f Frame) Data(buf []byte) (data []byte, ok bool) {
 	return data, n > 0
 }
 
-// HasCR says whether AppendLF would append something other than Raw.
+// HasCR reports whether AppendLF would append something other than Raw.
 func (f Frame) HasCR() bool {
 	return !f.single && (f.half || bytes.IndexByte(f.Raw, '\r') >= 0 || len(f.text()) < len(f.Raw))
 }

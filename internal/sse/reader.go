@@ -111,7 +111,7 @@ func (r *Reader) Next() (Frame, error) {
 	return Frame{}, r.err
 }
 
-// Ready says whether Next returns a whole frame without a Read from the source: a caller that
+// Ready reports whether Next returns a whole frame without a Read from the source: a caller that
 // writes frames onwards does so when Ready turns false, since the next call may wait for long. What
 // Next returned is valid until then.
 func (r *Reader) Ready() bool {

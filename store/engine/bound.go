@@ -21,7 +21,7 @@ type bound struct {
 // recount is how old a count may get.
 const recount = 5 * time.Second
 
-// full says whether no more threads may wait.
+// full reports whether no more threads may wait.
 func (b *bound) full(ctx context.Context) (bool, error) {
 	if b.most <= 0 {
 		return false, nil

@@ -130,7 +130,7 @@ type Store struct {
 	lost    func(int) // never nil
 }
 
-// safePauses bounds what is remembered of them. One that is forgotten is written once more.
+// safePauses bounds what is remembered of them. One that is forgotten is written again.
 const safePauses = 1 << 14
 
 var _ store.Store = (*Store)(nil)
@@ -155,7 +155,7 @@ type forgetful interface {
 	Forgets(ctx context.Context) bool
 }
 
-// Forgets says whether the store may lose a change that counted, and keep those before it, as a
+// Forgets reports whether the store may lose a change that counted, and keep those before it, as a
 // server does whose standby is behind when it takes over.
 func (s *Store) Forgets(ctx context.Context) bool {
 	t, ok := s.table.(forgetful)

@@ -88,8 +88,8 @@ func (r *Ready) run(ctx context.Context) {
 	}
 }
 
-// tried notes the outcome of a try. It says whether that was the first one, and whether it ends the
-// trying.
+// tried notes the outcome of a try. It reports whether that was the first one, and whether it ends
+// the trying.
 func (r *Ready) tried(err error) (first, final bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

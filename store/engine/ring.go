@@ -88,7 +88,7 @@ func ParseRing(text string) (Ring, error) {
 // that the ring lacks cannot be read from then on, and are not lost.
 func (s *Store) SetKeys(r Ring) { s.keys.Store(&r) }
 
-// Seals says whether the ring has a key.
+// Seals reports whether the ring has a key.
 func (r Ring) Seals() bool { return len(r.keys) > 0 }
 
 // seal says what a part is bound to: nobody can put it in another place. The lengths keep two
@@ -116,7 +116,7 @@ func (r Ring) seal(bound, plain []byte) ([]byte, error) {
 	return k.aead.Seal(sealed, nil, plain, bound), nil
 }
 
-// newest says whether a part is sealed with the newest key. Without keys every part is.
+// newest reports whether a part is sealed with the newest key. Without keys every part is.
 func (r Ring) newest(sealed []byte) bool {
 	if len(r.keys) == 0 {
 		return true

@@ -132,8 +132,8 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 	return ok, nil
 }
 
-// unsafe says whether the record's open pause may be lost: the table guards, and nobody here knows
-// that it is safe.
+// unsafe reports whether the record's open pause may be lost: the table guards, and nobody here
+// knows that it is safe.
 func (s *Store) unsafe(row Row, rec *store.Record) bool {
 	return row.Guards && rec.State == store.Open && !s.safe.Contains(rec.Pause.ID)
 }
@@ -150,8 +150,8 @@ func (s *Store) timely(was *opened, now time.Time) bool {
 	return false
 }
 
-// stale says whether a record that does not wait was kept for a while without being asked for, and
-// is asked for now: it is kept for as long again. Without the body its notes are not known.
+// stale reports whether a record that does not wait was kept for a while without being asked for,
+// and is asked for now: it is kept for as long again. Without the body its notes are not known.
 func (s *Store) stale(was *opened, body bool, now time.Time) bool {
 	if was.Version == 0 || was.State != store.None {
 		return false
@@ -163,9 +163,9 @@ func (s *Store) stale(was *opened, body bool, now time.Time) bool {
 	return was.gone.Sub(now) < kept*9/10
 }
 
-// sealedBefore says whether a part of the row is sealed with another key than the newest. Whoever
-// loads it seals it anew: a thread that is in use must not keep an old key from going. While
-// replicas differ in which key is the newest, they seal it by turns.
+// sealedBefore reports whether a part of the row is sealed with another key than the newest.
+// Whoever loads it seals it anew: a thread that is in use must not keep an old key from going.
+// While replicas differ in which key is the newest, they seal it by turns.
 func (s *Store) sealedBefore(row Row, was *opened) bool {
 	keys := s.keys.Load()
 	return row.Revision != 0 && (!keys.newest(row.Head) || was.bodyAt != 0 && !keys.newest(row.Body))

@@ -152,8 +152,8 @@ func (s *Store) deal(p *agui.Pause, change portion) {
 	}
 }
 
-// admits says whether there is room for one more pause, or for one in place of another. If there is
-// not, pauses that are older than the retention go first.
+// admits reports whether there is room for one more pause, or for one in place of another. If there
+// is not, pauses that are older than the retention go first.
 func (s *Store) admits(p *agui.Pause, instead portion, now time.Time) error {
 	more := portionOf(p, nil).less(instead)
 	err := s.fits(p, more)
@@ -183,8 +183,8 @@ func (s *Store) fits(p *agui.Pause, more portion) error {
 	return nil
 }
 
-// sameSlice says whether nothing has changed. It need not look into the slices, because rules never
-// writes into a slice of results.
+// sameSlice reports whether nothing has changed. It need not look into the slices, because rules
+// never writes into a slice of results.
 func sameSlice(a, b []*store.Result) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -212,7 +212,7 @@ func (s *Store) count(e *entry, old []*store.Result) {
 	s.bytes += e.bytes - before
 }
 
-// has says whether the result is in the list, most likely near the place that it has in another
+// has reports whether the result is in the list, most likely near the place that it has in another
 // one.
 func has(list []*store.Result, r *store.Result, at int) bool {
 	for i := max(at-1, 0); i < min(at+2, len(list)); i++ {

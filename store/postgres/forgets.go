@@ -19,8 +19,8 @@ const (
 	askForgets      = 5 * time.Second
 )
 
-// forgetsSQL says whether the server may lose what it has answered. Without rights a role sees how
-// many standbys and backups read the log, and the places that are kept for standbys.
+// forgetsSQL reports whether the server may lose what it has answered. Without rights a role sees
+// how many standbys and backups read the log, and the places that are kept for standbys.
 const forgetsSQL = "SELECT current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off'" +
 	" OR CASE WHEN " + guards + " THEN current_setting('synchronous_commit') = 'local'" +
 	" ELSE EXISTS (SELECT FROM pg_stat_replication) OR EXISTS (SELECT FROM pg_replication_slots WHERE slot_type = 'physical') END"
@@ -32,7 +32,7 @@ type forgetting struct {
 	seen  time.Time // when it said yes last
 }
 
-// Forgets says whether the server may lose a change that counted, and keep those before it. A
+// Forgets reports whether the server may lose a change that counted, and keep those before it. A
 // server that could never be asked may.
 func (t *table) Forgets(ctx context.Context) bool {
 	f := &t.forgetting

@@ -155,7 +155,7 @@ func withoutSecrets(err error, u *url.URL) string {
 	return text
 }
 
-// HasPassword says whether an address has a password in it.
+// HasPassword reports whether an address has a password in it.
 func HasPassword(address *url.URL) bool {
 	_, ok := address.User.Password()
 	return ok || address.Query().Has("password")

@@ -29,7 +29,7 @@ func sqlOf(t *testing.T, address string) string {
 	return postgres.Schema(c)
 }
 
-// usable says whether a pause can be opened.
+// usable reports whether a pause can be opened.
 func usable(s store.Store, id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

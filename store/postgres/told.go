@@ -86,7 +86,7 @@ func readOnly(err error) bool { return codeOf(err) == codeReadOnly }
 // unsent says that nothing of the statement reached the server.
 func unsent(err error) bool { return pgconn.SafeToRetry(err) }
 
-// refusedByBouncer knows what PgBouncer says of a wrong password, for it has no code for it.
+// refusedByBouncer knows what PgBouncer says of a wrong password, because it has no code for it.
 func refusedByBouncer(err error) bool {
 	return codeOf(err) == codeProtocol && strings.Contains(err.Error(), "authentication failed")
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ended says whether the other side has ended the connection. It reads nothing away, and does not
-// wait: sockets of Go do not block.
+// ended reports whether the other side has ended the connection. It reads nothing away, and does
+// not wait: sockets of Go do not block.
 func ended(c syscall.RawConn) bool {
 	var n int
 	var err error

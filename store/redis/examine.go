@@ -36,8 +36,8 @@ const (
 
 var errNoRight = errors.New(noRightMeans)
 
-// says whether an error is one of Redis with that first word. Before version 7, Redis puts words of
-// its own before an error in a script.
+// reports whether an error is one of Redis with that first word. Before version 7, Redis puts words
+// of its own before an error in a script.
 func says(err error, word string) bool {
 	text := strings.TrimPrefix(err.Error(), "ERR ") // rueidis cuts it off most of the time
 	inScript := strings.HasPrefix(text, "Error running script") || strings.HasPrefix(text, "@user_script")

@@ -97,7 +97,7 @@ func known(err error) bool {
 	return slices.ContainsFunc(knownErrors(), func(k error) bool { return is(err, k) })
 }
 
-// alike says whether two errors are the same one of the store's, or both nil.
+// alike reports whether two errors are the same one of the store's, or both nil.
 func alike(a, b error) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil

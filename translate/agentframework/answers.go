@@ -150,7 +150,7 @@ func published(p *agui.Pause, id string) string {
 	return id
 }
 
-// sameAnswer says whether two payloads say the same, or at least decide the same.
+// sameAnswer reports whether two payloads say the same, or at least decide the same.
 func sameAnswer(a, b json.RawMessage) bool {
 	if string(agui.Canonical(a)) == string(agui.Canonical(b)) {
 		return true

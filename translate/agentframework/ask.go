@@ -159,7 +159,7 @@ func readListed(i gjson.Result) ask {
 	return ask{Kind: request, ID: id.Str, text: question(value)}
 }
 
-// object is the Interrupt for a question that came without one. call says whether the client has
+// object is the Interrupt for a question that came without one. call reports whether the client has
 // seen the tool call.
 func (a ask) object(seen bool) json.RawMessage {
 	type object struct {
@@ -235,8 +235,8 @@ func schemaOf(kind string) json.RawMessage {
 	return nil
 }
 
-// isStatus says whether a CUSTOM event is the state of a workflow's run, with which all its streams
-// begin.
+// isStatus reports whether a CUSTOM event is the state of a workflow's run, with which all its
+// streams begin.
 func isStatus(ev agui.Event) bool {
 	if agui.View(ev.JSON).Get("name").Str != "status" || !ev.Valid() || len(ev.Get("value").Map()) != 1 {
 		return false

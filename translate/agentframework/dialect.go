@@ -132,7 +132,7 @@ func signArgs(ev agui.Event, c agui.Call) translate.Verdict {
 	return translate.No
 }
 
-// speaksOutcome says whether an interrupt outcome is of this framework.
+// speaksOutcome reports whether an interrupt outcome is of this framework.
 func speaksOutcome(finish agui.Event) bool {
 	for i := range kit.Interrupts(finish) {
 		if i.Get("metadata." + metadataKey).IsObject() {

@@ -77,7 +77,7 @@ func (a *answered) tell(r reply, content string, emit func(agui.Event)) {
 	emit(kit.ToolReply{ID: t.id, Call: r.Call, Content: t.content}.Event())
 }
 
-// tells says whether the client has the call, and it is no tool of its own.
+// tells reports whether the client has the call, and it is no tool of its own.
 func (a *answered) tells(r reply) bool { return a.shown[r.Call] }
 
 // settle notes that a call of this exchange is done.
@@ -205,17 +205,17 @@ func (a *answered) leftByFailure() []reply {
 	return a.left()
 }
 
-// untold says whether the result of an approved call is missing.
+// untold reports whether the result of an approved call is missing.
 func (a *answered) untold(r reply) bool {
 	_, done := a.told[r.Call]
 	return r.Kind == approval && r.yes && !r.Hosted && !done && a.tells(r)
 }
 
-// fewer says whether some, but not all of this exchange is left: what was sent alone is never sent
-// again.
+// fewer reports whether some, but not all of this exchange is left: what was sent alone is never
+// sent again.
 func (a *answered) fewer(left []reply) bool { return len(left) > 0 && len(left) < len(a.replies) }
 
-// again sends what was left behind once more.
+// again sends what was left behind again.
 func (a *answered) again(left []reply, finish agui.Event) translate.Result {
 	a.stages = append([]stage{{byArray, left}}, a.stages...)
 	next, err := a.next()
@@ -338,7 +338,7 @@ func (a *answered) withConversation() *translate.Exchange {
 	return &translate.Exchange{Out: translate.Out{Body: harmless(in).Raw, TakesNew: true}, Run: a.d.plainRun(a.r)}
 }
 
-// notFound says whether the backend does not know what was answered.
+// notFound reports whether the backend does not know what was answered.
 func notFound(failed agui.Event) bool {
 	return strings.HasSuffix(failed.Get("code").Str, "_RESUME_NOT_FOUND")
 }
@@ -379,8 +379,8 @@ func (a *answered) failed(ev agui.Event) translate.Result {
 	return res
 }
 
-// forgotWorkflow says whether a workflow waits for nothing (RAN: a restart. 1.0.0rc7 and 1.0.0rc8
-// say so behind a CUSTOM event; 1.7.0 says only that it failed, and nothing else).
+// forgotWorkflow reports whether a workflow waits for nothing (RAN: a restart. 1.0.0rc7 and
+// 1.0.0rc8 say so behind a CUSTOM event; 1.7.0 says only that it failed, and nothing else).
 func (a *answered) forgotWorkflow(ev agui.Event) bool {
 	if !slices.ContainsFunc(a.replies, func(r reply) bool { return r.Kind == request }) {
 		return false

@@ -154,8 +154,8 @@ func confirmedBy(m agui.Message) string {
 
 var yesOrNo = regexp.MustCompile(`^\s*\{\s*"accepted"\s*:\s*(true|false)\s*\}\s*$`)
 
-// decides says whether the adapter would take the message for a decision. Its keys may stand twice:
-// Python takes the last.
+// decides reports whether the adapter would take the message for a decision. Its keys may stand
+// twice: Python takes the last.
 func decides(m agui.Message) bool {
 	if !bytes.Contains(m.JSON, []byte("accepted")) && !bytes.Contains(m.JSON, []byte(`\u`)) {
 		return false
@@ -169,11 +169,11 @@ func decides(m agui.Message) bool {
 	return tool && accepts
 }
 
-// isText says whether the adapter reads a message's text under that key.
+// isText reports whether the adapter reads a message's text under that key.
 func isText(key gjson.Result) bool { return key.Str == "content" || key.Str == "result" }
 
-// mayAccept says whether a text is an object with the key "accepted" to Python, which takes NaN and
-// depths that are no JSON here.
+// mayAccept reports whether a text is an object with the key "accepted" to Python, which takes NaN
+// and depths that are no JSON here.
 func mayAccept(v gjson.Result) bool {
 	if v.Type == gjson.String {
 		text := strings.TrimLeft(v.Str, " \t\r\n")

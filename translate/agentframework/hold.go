@@ -75,8 +75,8 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 	return true
 }
 
-// isOpen says whether a call was begun and not ended. Its START may have passed before the stream
-// was found to be ours.
+// isOpen reports whether a call was begun and not ended. Its START may have passed before the
+// stream was found to be ours.
 func (run *run) isOpen(id string) bool {
 	if run.begun.holds(id) {
 		return true
@@ -154,7 +154,7 @@ func (run *run) tellCall(a ask, emit func(agui.Event)) {
 	}
 }
 
-// synthetic says whether a call in a history is one of confirm_changes by its arguments.
+// synthetic reports whether a call in a history is one of confirm_changes by its arguments.
 func synthetic(c agui.Call) bool {
 	if c.Name != microsoft.ConfirmChanges {
 		return false

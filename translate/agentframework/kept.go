@@ -18,7 +18,7 @@ type kept struct {
 	// Thread is the backend's name of the thread, where it is not the client's: versions up to 1.0.1
 	// take the provider's conversation for it, and 1.0.0rc7 knows the open question under that alone.
 	Thread string `json:"thread,omitempty"`
-	// Registry: it is known to keep what it asked, for it listed more than one, or told of a call
+	// Registry: it is known to keep what it asked, because it listed more than one, or told of a call
 	// that was approved before.
 	Registry bool `json:"registry,omitempty"`
 	// Siblings are calls of tools that need no approval and wait with those that do. 1.0.0rc8 and

@@ -42,7 +42,7 @@ func (a *answered) order(ev agui.Event) {
 	}
 }
 
-// passes says whether an event of the type, RUN_STARTED and results apart, would neither be what
+// passes reports whether an event of the type, RUN_STARTED and results apart, would neither be what
 // the answers are told before nor have to wait behind them.
 func (a *answered) passes(t agui.Type) bool {
 	return a.streamed && len(a.late) == 0 && (!speaks(t) || !a.waits())
@@ -56,7 +56,7 @@ func (a *answered) release(emit func(agui.Event)) {
 	a.late = nil
 }
 
-// waits says whether a result is still to come.
+// waits reports whether a result is still to come.
 func (a *answered) waits() bool {
 	return !a.hasty && slices.ContainsFunc(a.resumption.replies, a.untold)
 }
@@ -65,7 +65,7 @@ func (a *answered) replied(call string) bool {
 	return slices.ContainsFunc(a.resumption.replies, func(r reply) bool { return r.Call == call })
 }
 
-// speaks says whether events of the type begin something that a client keeps in its history.
+// speaks reports whether events of the type begin something that a client keeps in its history.
 func speaks(t agui.Type) bool {
 	switch t {
 	case agui.TextStart, agui.TextChunk, agui.CallStart, agui.CallChunk, agui.ReasoningStart:
@@ -95,7 +95,7 @@ func sortedBeside(r *translate.Request, beside []agui.Message, tell []agui.Event
 	}
 }
 
-// untaken says whether messages stand before results for good: those beside the answers of a run
+// untaken reports whether messages stand before results for good: those beside the answers of a run
 // that failed.
 func (a *answered) untaken(res translate.Result) bool {
 	failed := res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type == agui.RunErrored && res.Fate != translate.Untouched

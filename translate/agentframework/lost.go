@@ -107,7 +107,7 @@ func (d *Dialect) cancel(r *translate.Request) (translate.Out, translate.Run, er
 }
 
 // exchange returns the next try. It brings no messages: with some, a workflow of 1.2.0 and later
-// begins anew and asks once more (RAN).
+// begins anew and asks again (RAN).
 func (c *cancelling) exchange() *translate.Exchange {
 	body := agui.SetKey(c.body(nil), "resume", kit.CancelArray(c.cancels.Open(), ""))
 	return &translate.Exchange{Out: translate.Out{Body: body, Resumes: true}, Run: &cancelling{

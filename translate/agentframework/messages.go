@@ -74,8 +74,8 @@ func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Mes
 	return agui.ParseMessage(agui.SetKey(m.JSON, "toolCalls", agui.MustMarshal(list)))
 }
 
-// isDecision says whether the content of a tool message is a yes or a no as the framework takes it,
-// and not the result of a tool: {"accepted":b}, with the steps of a plan, or with what else the
+// isDecision reports whether the content of a tool message is a yes or a no as the framework takes
+// it, and not the result of a tool: {"accepted":b}, with the steps of a plan, or with what else the
 // schema knows.
 func isDecision(content gjson.Result, schema json.RawMessage) bool {
 	v := content

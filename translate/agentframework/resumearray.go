@@ -25,7 +25,7 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 		messages = append(messages, approvalsMessage(res.answerID(), own, reply.editedArgs))
 	}
 	if slices.ContainsFunc(entries, func(r reply) bool { return r.Kind == request && r.answer.Status == agui.Cancelled }) {
-		// With messages a workflow of 1.2.0 and later begins anew and asks once more (RAN).
+		// With messages a workflow of 1.2.0 and later begins anew and asks again (RAN).
 		messages = nil
 	}
 	given := kit.GivenEntries(res.r.Input)
@@ -54,7 +54,7 @@ func (res *resumption) split(replies []reply) (own, entries []reply) {
 	return replies[:at], append(slices.Clone(replies[at:]), replies[:at]...)
 }
 
-// newer says whether the backend is 1.1.0 or later, by its schema.
+// newer reports whether the backend is 1.1.0 or later, by its schema.
 func newer(replies []reply) bool {
 	list := make([]agui.Interrupt, len(replies))
 	for n, r := range replies {
@@ -112,7 +112,7 @@ func (r reply) editedArgs() json.RawMessage {
 	return append(out, '}')
 }
 
-// forgets says whether the backend has to forget the answers that it collected before it is told
+// forgets reports whether the backend has to forget the answers that it collected before it is told
 // these. 1.4.0 to 1.7.0 never run a batch of which some calls are denied: the adapter takes the
 // denied ones for done, and the core waits for them for ever (RAN). If the turn has calls of the
 // client, a denial of all others makes it answer every later run with nothing (RAN 1.7.0). A cancel

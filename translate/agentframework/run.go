@@ -156,7 +156,7 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	emit(ev)
 }
 
-// again notes an event of a call that the .NET host tells once more, and reports whether it is one.
+// again notes an event of a call that the .NET host tells again, and reports whether it is one.
 func (run *run) again(ev agui.Event) bool {
 	if !run.dotnet.Repeats(ev) {
 		return false
@@ -170,7 +170,7 @@ func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 	a, ok := readCustom(ev)
 	switch {
 	case !ok && agui.View(ev.JSON).Get("name").Str == "WorkflowInterruptEvent" && ev.Valid() && run.asksRequest():
-		// The question once more, as text.
+		// The question again, as text.
 	case !ok:
 		return false
 	case run.asked(a.ID) == nil:
@@ -212,7 +212,7 @@ func (run *run) drop(ev agui.Event) {
 	}
 }
 
-// knows says whether the client has seen a tool call.
+// knows reports whether the client has seen a tool call.
 func (run *run) knows(id string) bool { return run.passed(id) || run.shown(id) != nil }
 
 func (run *run) passed(id string) bool {

@@ -223,7 +223,7 @@ func TestCallThatWasNeverStreamedIsTold(t *testing.T) {
 	}
 }
 
-// A call that the client has is asked about once more by an END and the question: the END must not
+// A call that the client has is asked about again by an END and the question: the END must not
 // be told.
 func TestCallThatIsAskedAboutAgain(t *testing.T) {
 	l := dialecttest.LogOf(user, said("a"))

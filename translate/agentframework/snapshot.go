@@ -91,7 +91,7 @@ func parsedMessages(v gjson.Result) ([]agui.Message, bool) {
 	return list, true
 }
 
-// signSnapshot says whether a snapshot holds a confirm_changes call: with a snapshot_store the
+// signSnapshot reports whether a snapshot holds a confirm_changes call: with a snapshot_store the
 // backend tells its own history in every run of a thread that was asked once.
 func signSnapshot(ev agui.Event) bool {
 	if !bytes.Contains(ev.JSON, []byte(microsoft.ConfirmChanges)) || !ev.Valid() {

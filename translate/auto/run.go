@@ -221,7 +221,7 @@ func (run *run) begin(ev agui.Event) {
 	run.open = append(run.open, run.hash(ev))
 }
 
-// declared says whether the request declares the call's tool. Then the client answers the call,
+// declared reports whether the request declares the call's tool. Then the client answers the call,
 // whatever its name or its arguments look like, unless the backend is known to ask by that tool.
 func (run *run) declared(ev agui.Event) bool {
 	if len(run.r.Input.Tools) == 0 {
@@ -231,8 +231,8 @@ func (run *run) declared(ev agui.Event) bool {
 	return run.r.Input.Declares(tool) && !run.d.owns(run.r.Pause.Dialect, tool)
 }
 
-// closes says whether the END belongs to a call whose START has passed. It takes that call from the
-// list.
+// closes reports whether the END belongs to a call whose START has passed. It takes that call from
+// the list.
 func (run *run) closes(ev agui.Event) bool {
 	at := slices.Index(run.open, run.hash(ev))
 	if at < 0 {

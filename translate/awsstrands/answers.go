@@ -25,8 +25,8 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return kit.CancelsLost(p, list), err
 }
 
-// inOwnForm says whether an answer has another form than our schema asks for. It has if there is a
-// payload, and that is not an object that decides.
+// inOwnForm reports whether an answer has another form than our schema asks for. It has if there is
+// a payload, and that is not an object that decides.
 func inOwnForm(a agui.Answer) bool {
 	return a.Payload != nil && len(kit.Members(gjson.ParseBytes(a.Payload), "approved")) == 0
 }

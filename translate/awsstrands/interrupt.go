@@ -44,7 +44,7 @@ func privateOf(i agui.Interrupt) private {
 	return private{Name: id.Name, Own: !known || i.Schema() != nil, Python: isPython(i.Native), FromTool: id.Kind == strandsapi.FromTool}
 }
 
-// isPython says whether an id is the Python SDK's, also if its kind is younger than this code.
+// isPython reports whether an id is the Python SDK's, also if its kind is younger than this code.
 func isPython(id string) bool { return strings.HasPrefix(id, "v1:") }
 
 // A question is an adapter's interrupt that is being translated.
@@ -123,7 +123,7 @@ func (q question) interrupt() agui.Interrupt {
 	return agui.Interrupt{Native: native, Object: o, Private: agui.MustMarshal(kept)}
 }
 
-// beforeCall says whether the question asks for leave to make a call that the client has seen.
+// beforeCall reports whether the question asks for leave to make a call that the client has seen.
 func (q question) beforeCall() bool { return q.id.AsksForCall() && q.call.ID != "" }
 
 func (q question) tellReason() string {

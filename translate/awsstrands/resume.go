@@ -156,7 +156,7 @@ func plainly(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer, error)
 	return a, nil
 }
 
-// bringsEdits says whether a payload has edited arguments and is not a plain no.
+// bringsEdits reports whether a payload has edited arguments and is not a plain no.
 func bringsEdits(payload json.RawMessage) bool {
 	object := gjson.ParseBytes(payload)
 	said := kit.Members(object, "approved")

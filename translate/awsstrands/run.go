@@ -100,8 +100,8 @@ func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result 
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: p}
 }
 
-// askedByPython says whether a success that brought nothing may be a failure. If a hook failed on
-// the answer, ag_ui_strands 0.3.0 ends the resume like that (RAN), and calls that were approved
+// askedByPython reports whether a success that brought nothing may be a failure. If a hook failed
+// on the answer, ag_ui_strands 0.3.0 ends the resume like that (RAN), and calls that were approved
 // beside it have run. It is rare that a model says nothing about a result.
 func askedByPython(p agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return privateOf(i).Python })

@@ -26,8 +26,8 @@ import (
 )
 
 // All are the dialects, with their options at the defaults. auto asks them in this order. agui
-// stands behind those that know the shape of an outcome, for it takes every one. phrases stands
-// behind all, for it guesses.
+// stands behind those that know the shape of an outcome, because it takes every one. phrases stands
+// behind all, because it guesses.
 func All() List {
 	return newShared("HOLDPOINT_").in(List{
 		entry(agentframework.Name, agentframework.New),

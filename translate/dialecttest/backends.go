@@ -105,7 +105,7 @@ func inCommand(body []byte, n int, run string) Word {
 	return word(value)
 }
 
-// isIDMap says whether LangGraph takes the value for a map of ids, as this backend's are.
+// isIDMap reports whether LangGraph takes the value for a map of ids, as this backend's are.
 func isIDMap(value gjson.Result) bool {
 	list := value.Get("@keys").Array()
 	return len(list) > 0 && !slices.ContainsFunc(list, func(k gjson.Result) bool { return !strings.HasPrefix(k.Str, hexID) })

@@ -52,7 +52,7 @@ func Code(err error) agui.Code {
 	return ""
 }
 
-// Told says whether a client can be told of an error: a dialect may give no other.
+// Told reports whether a client can be told of an error: a dialect may give no other.
 func Told(err error) bool {
 	var told *agui.RunError
 	return errors.As(err, &told)

@@ -145,7 +145,7 @@ func (th *thread) told(r *translate.Request, n int, entry string) (outs []transl
 	return outs, !only // else the backend does not wait any more, and nothing was said
 }
 
-// same says whether a backend could not tell the two apart.
+// same reports whether a backend could not tell the two apart.
 func same(a, b []translate.Out) bool {
 	return slices.EqualFunc(a, b, func(a, b translate.Out) bool {
 		return a.None == b.None && a.Path == b.Path && string(a.Body) == string(b.Body) && reflect.DeepEqual(a.Header, b.Header)

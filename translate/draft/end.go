@@ -96,7 +96,7 @@ func (e end) asked() ([]gjson.Result, form) {
 	return nil, ""
 }
 
-// asksElsewhere says whether the question may stand elsewhere. So it may if the end says
+// asksElsewhere reports whether the question may stand elsewhere. So it may if the end says
 // outcome:"interrupt", or has an empty list of interrupts, and names no question.
 func (e end) asksElsewhere() bool {
 	return e.word() == paused || e.outcome.Type != gjson.String && !e.outcome.IsObject() && e.interrupts.IsArray()

@@ -127,7 +127,7 @@ func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err
 	return list, ok && len(list) > 0, err
 }
 
-// agree says whether two lists of answers say the same.
+// agree reports whether two lists of answers say the same.
 func agree(a, b []agui.Answer) bool {
 	if len(a) != len(b) {
 		return false

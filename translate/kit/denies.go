@@ -15,7 +15,7 @@ func Denies(a agui.Answer) bool {
 	return a.Status == agui.Cancelled || a.Says == agui.Denies || saysNo(agui.View(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
 }
 
-// Approves says whether a payload is a clear yes, whatever its question asks for.
+// Approves reports whether a payload is a clear yes, whatever its question asks for.
 func Approves(payload []byte) bool {
 	v := agui.View(payload)
 	return !v.IsArray() && saysYes(v)

@@ -196,8 +196,8 @@ func (h *History) chosen(asked map[int][]string, last map[string]int, replies ma
 	return gone, answer
 }
 
-// isOn says whether a message is one on the calls, in any spelling: of two equal keys one backend
-// reads the first and another the last.
+// isOn reports whether a message is one on the calls, in any spelling: of two equal keys one
+// backend reads the first and another the last.
 func isOn(m agui.Message, calls map[string]bool) bool {
 	ids := Members(gjson.ParseBytes(m.JSON), "toolCallId")
 	return slices.ContainsFunc(ids, func(id gjson.Result) bool { return id.Str != "" && calls[id.Str] })

@@ -81,7 +81,7 @@ func exchanges(list []agui.Message, call string) [][]agui.Message {
 	return all
 }
 
-// inPlace says whether nothing but results stands between a message and the one with its call.
+// inPlace reports whether nothing but results stands between a message and the one with its call.
 func inPlace(list []agui.Message, call string, answer agui.Message) bool {
 	at := slices.IndexFunc(list, func(m agui.Message) bool { return sameBytes(m, answer) })
 	for at--; at >= 0 && list[at].Role == "tool"; at-- {

@@ -110,7 +110,7 @@ func NewMessages(r *translate.Request) translate.Out {
 }
 
 // WithNewMessages are the messages of that exchange; the list is the caller's own. The new ones
-// stand last, wherever the client has them: an answer that stood last would be taken once more.
+// stand last, wherever the client has them: an answer that stood last would be taken again.
 func WithNewMessages(r *translate.Request) []agui.Message { return slices.Concat(Shown(r), r.New) }
 
 // Shown are the messages that the client has been shown, or its own where that is not known.

@@ -65,7 +65,7 @@ func (j *JSON) UnmarshalText(text []byte) error {
 // String is the value as it was written.
 func (j JSON) String() string { return string(j) }
 
-// SaysNothing says whether the value is null, empty text, an empty object or an empty array.
+// SaysNothing reports whether the value is null, empty text, an empty object or an empty array.
 func (j JSON) SaysNothing() bool { return saysNothing(gjson.ParseBytes(j)) }
 
 // DeniesOnly is nil for a value that no backend could take for a yes: not by what it says, and not
@@ -83,7 +83,7 @@ func (j JSON) DeniesOnly() error {
 	return nil
 }
 
-// has says whether a member of an object, or an element of an array, is as the function asks. It
+// has reports whether a member of an object, or an element of an array, is as the function asks. It
 // makes no list of them: a payload may have a million.
 func has(v gjson.Result, is func(k, member gjson.Result) bool) bool {
 	found := false
@@ -101,8 +101,8 @@ func saysNothing(v gjson.Result) bool {
 	return v.Type == gjson.Null || v.Type == gjson.String && v.Str == ""
 }
 
-// mayBeYes says whether some backend could take the value for a yes by what it says. Any object is
-// a yes to a backend that only asks whether an answer came; no value can be sent that is none to
+// mayBeYes reports whether some backend could take the value for a yes by what it says. Any object
+// is a yes to a backend that only asks whether an answer came; no value can be sent that is none to
 // every backend.
 func mayBeYes(v gjson.Result) bool {
 	switch {

@@ -24,7 +24,7 @@ type Places struct {
 // PlacesIn begins with the first message.
 func PlacesIn(list []agui.Message) Places { return Places{list: list} }
 
-// Answers says whether the tool message at a place is the first to answer a call of the message
+// Answers reports whether the tool message at a place is the first to answer a call of the message
 // that it stands behind, with nothing but tool messages between. Places only grow.
 func (p *Places) Answers(at int) bool {
 	for ; p.next < at; p.next++ {

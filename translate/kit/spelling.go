@@ -24,7 +24,7 @@ func Texts(object gjson.Result, path ...string) []string {
 	return out
 }
 
-// IsTool says whether a message is one of a tool, in any spelling.
+// IsTool reports whether a message is one of a tool, in any spelling.
 func IsTool(m gjson.Result) bool {
 	is := false
 	if m.IsObject() {
@@ -91,13 +91,13 @@ func CheckText(value gjson.Result, place agui.KeyPlace) error {
 	return agui.CheckKeysIn(parsed.Raw, place)
 }
 
-// MaySay says whether a lower-case word may stand in JSON text, in any case and in escapes; rare is
-// a letter that it has once.
+// MaySay reports whether a lower-case word may stand in JSON text, in any case and in escapes; rare
+// is a letter that it has once.
 func MaySay(json []byte, word string, rare byte) bool {
 	return hasWord(json, word, rare) || escapesLetters(json)
 }
 
-// escapesLetters says whether an ASCII letter may be written as \u0041 to \u007a. Python escapes
+// escapesLetters reports whether an ASCII letter may be written as \u0041 to \u007a. Python escapes
 // all that is not ASCII, and .NET and Go some signs, but nobody letters.
 func escapesLetters(body []byte) bool {
 	for {

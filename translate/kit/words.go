@@ -110,7 +110,8 @@ func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	return agui.Unclear
 }
 
-// contains says whether a payload is a word of the question's, or an object with all its members.
+// contains reports whether a payload is a word of the question's, or an object with all its
+// members.
 func contains(payload, word json.RawMessage) bool {
 	if len(word) == 0 || len(payload) == 0 {
 		return false

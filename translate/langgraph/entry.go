@@ -9,10 +9,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// takesArray says whether the stream is from an adapter that takes the array `resume`: 0.0.43 and
-// later, in both languages. Only these send the outcome. Only these send CUSTOM on_interrupt behind
-// the snapshots of the run's end (RAN Python 0.0.43 to 0.0.47 and TypeScript 0.0.43; earlier ones
-// send it before). A run that only asks again has neither, so it is as it was before.
+// takesArray reports whether the stream is from an adapter that takes the array `resume`: 0.0.43
+// and later, in both languages. Only these send the outcome. Only these send CUSTOM on_interrupt
+// behind the snapshots of the run's end (RAN Python 0.0.43 to 0.0.47 and TypeScript 0.0.43; earlier
+// ones send it before). A run that only asks again has neither, so it is as it was before.
 func (run *run) takesArray(finish agui.Event) bool {
 	switch {
 	case finish.Get("outcome").Exists():

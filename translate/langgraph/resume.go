@@ -95,7 +95,7 @@ func (d *Dialect) command(r *translate.Request, list []langgraphapi.Group) (valu
 }
 
 // scalar returns an answer without an id map. Adapters parse a string as JSON. (Before 2026-01 they
-// gave it to the graph as it is.) So a string that is JSON text is written as JSON text once more,
+// gave it to the graph as it is.) So a string that is JSON text is written as JSON text again,
 // to arrive as the string that it is.
 func scalar(g langgraphapi.Group, v json.RawMessage) (json.RawMessage, error) {
 	switch s, isText := langgraphapi.Text(v); {
@@ -111,7 +111,7 @@ func scalar(g langgraphapi.Group, v json.RawMessage) (json.RawMessage, error) {
 	return v, nil
 }
 
-// pythonJSON says whether json.loads or JSON.parse makes something else of the text.
+// pythonJSON reports whether json.loads or JSON.parse makes something else of the text.
 func pythonJSON(s string) bool {
 	switch strings.TrimSpace(s) {
 	case "NaN", "Infinity", "-Infinity":
@@ -120,10 +120,11 @@ func pythonJSON(s string) bool {
 	return json.Valid([]byte(s))
 }
 
-// asSent says whether the client's own command.resume can stay as it is. It can if it is the value.
-// It also can if it is the value's JSON text and no id map can be sent, because adapters of before
-// 2026-01 give that text to the graph. If there is an id, the map goes. A scalar would answer every
-// open question, even those that the adapter did not report (RAN on the JavaScript server).
+// asSent reports whether the client's own command.resume can stay as it is. It can if it is the
+// value. It also can if it is the value's JSON text and no id map can be sent, because adapters of
+// before 2026-01 give that text to the graph. If there is an id, the map goes. A scalar would
+// answer every open question, even those that the adapter did not report (RAN on the JavaScript
+// server).
 func asSent(sent, value json.RawMessage, list []langgraphapi.Group) bool {
 	if agui.EqualJSON(sent, value) {
 		return true

@@ -118,10 +118,10 @@ func (run *run) forgotten() error {
 	return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know the thread any more and began anew")
 }
 
-// beganElsewhere says whether a resume began with a task that the paused run did not have. task is
-// the first one that the resume shows. A graph that goes on begins with unfinished tasks, so all of
-// them were there before. A graph that runs from its beginning, on a new thread or from an earlier
-// point of this one, has other tasks.
+// beganElsewhere reports whether a resume began with a task that the paused run did not have. task
+// is the first one that the resume shows. A graph that goes on begins with unfinished tasks, so all
+// of them were there before. A graph that runs from its beginning, on a new thread or from an
+// earlier point of this one, has other tasks.
 func (run *run) beganElsewhere(task string) bool {
 	if run.answered == nil || run.placed || len(run.before.Tasks) == 0 {
 		return false
@@ -220,7 +220,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// askAgain says whether to ask the backend once more what it waits for, and how. Python's adapter
+// askAgain reports whether to ask the backend again what it waits for, and how. Python's adapter
 // up to 0.0.42 reports only the first task's interrupt at the end of a run. After its answer it
 // reports the same one again, for ever, while another one waits unseen. A run without an answer
 // reports all of them and executes nothing. (RAN 0.0.42: A; then A again; a run without an answer:
@@ -247,8 +247,8 @@ func (run *run) askAgain(natives []langgraphapi.Native, finish agui.Event) (tran
 	return translate.Out{Body: kit.Unanswered(run.r.Input, messages)}, true
 }
 
-// withoutStale leaves out the questions that were answered just before the backend was asked once
-// more. A finished task's interrupt stays in the state beside the open ones (langgraph.md, section
+// withoutStale leaves out the questions that were answered just before the backend was asked again.
+// A finished task's interrupt stays in the state beside the open ones (langgraph.md, section
 // 1, fact 10). If the graph did ask one of them anew, the next run reports it.
 func (run *run) withoutStale(natives []langgraphapi.Native) []langgraphapi.Native {
 	if run.again == nil {
@@ -308,8 +308,8 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Untaken: run.untaken()}
 }
 
-// onlyAsks says whether an ordinary run showed nothing but questions. Then the adapter told what is
-// open and ran nothing.
+// onlyAsks reports whether an ordinary run showed nothing but questions. Then the adapter told what
+// is open and ran nothing.
 func (run *run) onlyAsks() bool {
 	return run.answered == nil && run.steps+run.states+run.messages+run.others == 0
 }

@@ -21,7 +21,7 @@ func (*Dialect) Hint(path string) string {
 	return "a call of the LangGraph Server's own protocol passes untranslated: this dialect translates AG-UI only"
 }
 
-// isServerCall says whether the path is /threads/<id>/runs/<what>.
+// isServerCall reports whether the path is /threads/<id>/runs/<what>.
 func isServerCall(path string) bool {
 	if !strings.Contains(path, "threads/") {
 		return false

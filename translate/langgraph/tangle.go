@@ -49,8 +49,8 @@ func (run *run) reemitted(natives []langgraphapi.Native) {
 	}
 }
 
-// blind says whether a run without RAW events asks what one of several calls may have asked. A node
-// that asks about all of them looks the same.
+// blind reports whether a run without RAW events asks what one of several calls may have asked. A
+// node that asks about all of them looks the same.
 func (run *run) blind(natives []langgraphapi.Native) bool {
 	return len(run.trail.Tasks) == 0 && !run.trail.Full && run.steps > 0 && run.fewerThanCalls(natives)
 }

@@ -62,8 +62,8 @@ func (c *chat) prepareAnswers() error {
 	return err
 }
 
-// cancelsAll says whether nobody wants an answer to go to the graph. A review has a decision of its
-// own for a cancel, and its graph knows how to go on.
+// cancelsAll reports whether nobody wants an answer to go to the graph. A review has a decision of
+// its own for a cancel, and its graph knows how to go on.
 func (c *chat) cancelsAll() bool {
 	return !slices.ContainsFunc(c.groups, func(g langgraphapi.Group) bool {
 		return g.IsReview() || slices.ContainsFunc(g.Answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
@@ -123,8 +123,8 @@ func bare(v json.RawMessage) error {
 	return nil
 }
 
-// waits says whether the thread asks what the answers are for. An id alone does not say so, because
-// two questions of one task may have the same.
+// waits reports whether the thread asks what the answers are for. An id alone does not say so,
+// because two questions of one task may have the same.
 func (c *chat) waits(s state) bool {
 	if c.groups[0].Way == breakpoint {
 		return c.kept.Checkpoint != "" && s.checkpoint == c.kept.Checkpoint && len(s.next) > 0 && len(s.natives()) == 0

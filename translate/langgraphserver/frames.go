@@ -160,7 +160,7 @@ func (c *chat) message(m, meta gjson.Result, emit func(agui.Event)) {
 	}
 }
 
-// off says whether a graph has switched something off for a model (CopilotKit's
+// off reports whether a graph has switched something off for a model (CopilotKit's
 // copilotkit_customize_config).
 func off(meta gjson.Result, what string) bool {
 	return meta.Get(what).Type == gjson.False || meta.Get("copilotkit:"+what).Type == gjson.False

@@ -59,8 +59,8 @@ func fresh(messages []agui.Message, s state) (list []json.RawMessage, sent []agu
 	return list, sent, nil
 }
 
-// edited says whether a user's text is another one. Parts are not compared: the server keeps them
-// in another form.
+// edited reports whether a user's text is another one. Parts are not compared: the server keeps
+// them in another form.
 func edited(now, then gjson.Result) bool {
 	return now.Type == gjson.String && then.Type == gjson.String && now.Str != then.Str
 }
@@ -278,7 +278,7 @@ func configOf(in agui.RunInput) []byte {
 	return append(o, '}')
 }
 
-// isServers says whether a key of a run's config is not the client's to set.
+// isServers reports whether a key of a run's config is not the client's to set.
 func isServers(key string) bool {
 	switch key {
 	case "thread_id", "run_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "checkpoint", "holdpoint_run":

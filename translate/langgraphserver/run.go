@@ -367,9 +367,9 @@ func (run *run) concluded(res translate.Result) translate.Result {
 	return res
 }
 
-// goesOn says whether answers were sent and the thread has not come to rest: it has steps to take,
-// asks nothing, and stands at no breakpoint. Then something between has ended the stream as if it
-// was over, or the server has stopped in the middle.
+// goesOn reports whether answers were sent and the thread has not come to rest: it has steps to
+// take, asks nothing, and stands at no breakpoint. Then something between has ended the stream as
+// if it was over, or the server has stopped in the middle.
 func (run *run) goesOn() bool {
 	return run.resumes && run.settled && !run.ends && !run.stops && len(run.after.next) > 0
 }

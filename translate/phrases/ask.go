@@ -13,7 +13,7 @@ import (
 // maxMessage bounds the message of the interrupt. The text stands in the conversation too.
 const maxMessage = 4 << 10
 
-// plainEnd says whether the event ends a run with nothing left to do. It has no outcome, or a
+// plainEnd reports whether the event ends a run with nothing left to do. It has no outcome, or a
 // success without open calls.
 func plainEnd(ev agui.Event) bool {
 	if !ev.Valid() {

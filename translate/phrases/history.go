@@ -28,13 +28,13 @@ func (d *Dialect) history(list []agui.Message, ended []translate.Ended) (_ []agu
 	return list, changed
 }
 
-// approves says whether a message is an answer and could be a yes.
+// approves reports whether a message is an answer and could be a yes.
 func (d *Dialect) approves(m agui.Message) bool {
 	return isAnswer(m) && gjson.GetBytes(m.JSON, "content").Str != d.no
 }
 
-// endsInYes says whether nothing was said behind a yes. If such a history runs (a reply made anew,
-// a client that tries again), the backend would follow the yes once more.
+// endsInYes reports whether nothing was said behind a yes. If such a history runs (a reply made
+// anew, a client that tries again), the backend would follow the yes again.
 func (d *Dialect) endsInYes(list []agui.Message) bool {
 	for _, m := range slices.Backward(list) {
 		switch m.Role {
@@ -111,8 +111,8 @@ func question(m agui.Message, place map[string]int) (at int, ok bool) {
 	return at, ok
 }
 
-// belongs says whether a message behind a question is of the same run, such as the result of a call
-// in the question's message.
+// belongs reports whether a message behind a question is of the same run, such as the result of a
+// call in the question's message.
 func belongs(m agui.Message) bool {
 	return m.Role == "tool" || m.Role == "reasoning" || m.Role == "activity"
 }

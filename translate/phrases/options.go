@@ -54,7 +54,7 @@ func (o Options) checkYes() error {
 	return nil
 }
 
-// checkNo says whether the words for no hold those for yes.
+// checkNo reports whether the words for no hold those for yes.
 func (o Options) checkNo() error {
 	o = o.withDefaults()
 	if o.No.DeniesOnly() != nil {

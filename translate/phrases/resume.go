@@ -45,7 +45,7 @@ func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	}{answerPrefix + a.ID, "user", content})), nil
 }
 
-// said says whether a message is a person's, the agent's or a tool's. Instructions are not: they
+// said reports whether a message is a person's, the agent's or a tool's. Instructions are not: they
 // stay where they stand.
 func said(m agui.Message) bool { return m.Role != "system" && m.Role != "developer" }
 

@@ -83,13 +83,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// waits says whether a call of this run has no result. Then the client has to answer it, or the run
-// is not at its end.
+// waits reports whether a call of this run has no result. Then the client has to answer it, or the
+// run is not at its end.
 func (run *run) waits() bool {
 	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.Fresh && !c.Answered })
 }
 
-// saidBeside says whether words beside the answer wait for their turn.
+// saidBeside reports whether words beside the answer wait for their turn.
 func (run *run) saidBeside() bool { return run.answer != nil && slices.ContainsFunc(run.r.New, said) }
 
 // ended returns the result of a run that ended well. If something was said beside the answer, it

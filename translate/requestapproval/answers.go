@@ -120,8 +120,8 @@ func fromMessage(m agui.Message) (approval, approved string, ok bool) {
 	return id.Str, said.Raw, hasID && hasSaid && id.Type == gjson.String && said.IsBool()
 }
 
-// approves says whether an answer is a yes. What says two things, or approves what was not asked,
-// is refused.
+// approves reports whether an answer is a yes. What says two things, or approves what was not
+// asked, is refused.
 func approves(a agui.Answer, k kept) (bool, error) {
 	if a.Status == agui.Cancelled {
 		return false, nil

@@ -85,8 +85,8 @@ func (n *named) only() bool { return n.times == 1 && n.exact }
 
 func (n *named) isText() bool { return n.only() && n.value[0] == '"' }
 
-// keeps says whether a text comes out of a record as it went in: half a surrogate pair, or what is
-// no UTF-8, does not.
+// keeps reports whether a text comes out of a record as it went in: half a surrogate pair, or what
+// is no UTF-8, does not.
 func keeps(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
 // only is the one member with that name, which must be spelled so.
@@ -119,7 +119,7 @@ func fits[T string | []byte](args T) bool {
 // little is so little text that it may be read again for every delta.
 const little = 4 << 10
 
-// couldFit says whether arguments that are not whole may still become those of a request. It is
+// couldFit reports whether arguments that are not whole may still become those of a request. It is
 // asked for every delta, so it looks at their beginning only.
 func couldFit[T string | []byte](args T) bool {
 	for n := range min(len(args), little) {
@@ -130,9 +130,9 @@ func couldFit[T string | []byte](args T) bool {
 	return len(args) < little
 }
 
-// whole says whether the arguments are a whole object, of which a chunk of so many bytes came last.
-// An object ends in a brace: the text is parsed only where the chunk does, and where it is no small
-// part of it. What is not found out here is at the run's end.
+// whole reports whether the arguments are a whole object, of which a chunk of so many bytes came
+// last. An object ends in a brace: the text is parsed only where the chunk does, and where it is no
+// small part of it. What is not found out here is at the run's end.
 func whole[T string | []byte](args T, chunk int) bool {
 	end := len(args)
 	for end > len(args)-chunk && isSpace(args[end-1]) {
@@ -153,7 +153,7 @@ func hasSpace(text string) bool {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// plainEnd says whether a RUN_FINISHED tells of no outcome of its own.
+// plainEnd reports whether a RUN_FINISHED tells of no outcome of its own.
 func plainEnd(finish agui.Event) bool {
 	outcome := finish.Get("outcome")
 	return finish.Valid() && (outcome.Type == gjson.Null || outcome.Get("type").Str == "success")

@@ -15,7 +15,7 @@
 //	B      the AG-UI SDK's sample                                           X = call_1, A = ficc_call_1
 //
 // The backend keeps nothing. It takes what is to be run out of the history and compares nothing. It
-// runs an old pair once more if the function's result is not in the history. It throws if the
+// runs an old pair again if the function's result is not in the history. It throws if the
 // result is there, or if some request has no answer. Hence:
 //
 //   - The call is renamed in place. A client sees F with its arguments under X, and an interrupt
@@ -40,7 +40,7 @@
 //     others, but its call is not shown, because the front end would carry it out. An approval of
 //     it comes to "function not found".
 //   - A reason cannot be given.
-//   - An error on the resume does not say whether the function ran. It comes again with every
+//   - An error on the resume does not report whether the function ran. It comes again with every
 //     further answer, so it ends the pause.
 //   - The SDK's own sample client invents a new thread id for its resume, and gives its messages no
 //     ids. Its answer in the backend's own form shows no conversation, and is refused. The client
@@ -151,7 +151,7 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	}
 	list := kit.WithResults(r, before(r), results)
 	// A tool message on an open call is a second answer to this backend, in whatever spelling, and
-	// runs it once more.
+	// runs it again.
 	r = r.With(r.Input, kit.HistoryOf(kit.BesideResults(r, results), callsAsked(asked)).Without())
 	body, err := resumeBody(r, asked, list)
 	if err != nil {
@@ -164,8 +164,8 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	return out, newRun(r), nil
 }
 
-// plainOut is an ordinary run: as it came, but for what this backend would throw at or run once
-// more, and for keys that it predates. A resume that the newest host reads itself would be a second
+// plainOut is an ordinary run: as it came, but for what this backend would throw at or run again,
+// and for keys that it predates. A resume that the newest host reads itself would be a second
 // answer beside the pair.
 func plainOut(r *translate.Request) translate.Out {
 	in := r.Input

@@ -54,7 +54,7 @@ func read(ev agui.Event) (s said) {
 	return s
 }
 
-// first sets what is not set yet, and says whether it was not: of two equal keys the first one
+// first sets what is not set yet, and reports whether it was not: of two equal keys the first one
 // counts.
 func first(to *string, value string) bool {
 	if *to != "" {

@@ -64,7 +64,7 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 	return ask{}, false
 }
 
-// answers says whether a message answers a synthetic call, and is no result of the function.
+// answers reports whether a message answers a synthetic call, and is no result of the function.
 func (h *history) answers(m gjson.Result) bool {
 	if !slices.ContainsFunc(kit.Texts(m, "toolCallId"), func(id string) bool { return h.asked[id] }) {
 		return false

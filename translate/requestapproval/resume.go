@@ -42,7 +42,7 @@ func callsAsked(asked []kept) map[string]bool {
 	return open
 }
 
-// takesNew says whether the new messages beside the answers go with them. The function-invoking
+// takesNew reports whether the new messages beside the answers go with them. The function-invoking
 // client puts the rebuilt call and its result behind everything up to Microsoft.Extensions.AI
 // 10.8.3, which no sample has reached: what a person says about a call would stand before it. So
 // they go in a run of their own, but for the backend's own client, whose history is not known well

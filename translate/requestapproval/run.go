@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds the frames of the held calls together, each of which may have the arguments once
-// more in rawEvent, and maxCalls how many are held at once. What is more goes out as it came.
+// maxHeld bounds the frames of the held calls together, each of which may have the arguments again
+// in rawEvent, and maxCalls how many are held at once. What is more goes out as it came.
 const (
 	maxHeld  = 8 << 20
 	maxCalls = 64
@@ -125,7 +125,7 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 	case begins:
 		c = run.begin(id)
 	case c == nil:
-		// More of a call that was decided: white space behind a chunk, or the call once more. A
+		// More of a call that was decided: white space behind a chunk, or the call again. A
 		// client would append it.
 		if run.native {
 			emit(ev)
@@ -154,7 +154,7 @@ func (run *run) holding(id string) *call {
 	return nil
 }
 
-// mayAsk says whether the call that begins may be a request.
+// mayAsk reports whether the call that begins may be a request.
 func (run *run) mayAsk(says said, id string) bool {
 	return agui.Text(says.name) == microsoft.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls
 }

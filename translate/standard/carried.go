@@ -28,7 +28,7 @@ func approvedCalls(r *translate.Request) awaited {
 	return calls
 }
 
-// brings says whether the answer brings a result. A backend that forgets sends one of each call,
+// brings reports whether the answer brings a result. A backend that forgets sends one of each call,
 // also of a call that was denied.
 func (p profile) brings(i agui.Interrupt, a agui.Answer) bool {
 	return kit.Says(i, a) == agui.Approves || p.forgets && a.Status == agui.Resolved

@@ -218,8 +218,8 @@ func (d *Dialect) afterwards(r *translate.Request) *translate.Exchange {
 // because their runs go under ids of Holdpoint's own.
 const mastra = "mastra"
 
-// keepsByRunID says whether the pause that is resumed is of a backend that keeps what waits by run
-// id alone.
+// keepsByRunID reports whether the pause that is resumed is of a backend that keeps what waits by
+// run id alone.
 func keepsByRunID(r *translate.Request) bool {
 	return slices.ContainsFunc(r.Pause.Interrupts, func(i agui.Interrupt) bool { return profileOfInterrupt(&i).ownRuns })
 }

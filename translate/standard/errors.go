@@ -149,7 +149,7 @@ func (run *run) complaints() complaints {
 	return complaints{}
 }
 
-// cancelsLost says whether a lost question was cancelled, and the backend still waits.
+// cancelsLost reports whether a lost question was cancelled, and the backend still waits.
 func (run *run) cancelsLost(code agui.Code) bool {
 	question, isLost := lostOf(&run.left.Pause.Interrupts[0])
 	return isLost && (code == waiters[question.Of].refusal || code == "INTERRUPT_RESUME_INCOMPLETE")

@@ -139,7 +139,7 @@ var profiles = []profile{
 	// next run, and asks again.
 	{name: "CrewAI", facts: "RAN ag-ui-crewai 1.0.0, READ 0.3.0", reason: "crewai:human_feedback", given: true, unsaid: true, anyID: true, ownID: "crewai.flowId", beside: withNone, errors: &ofCrewAI},
 	// Mastra, @ag-ui/mastra 1.1.2. A resolved entry without a payload starts an ordinary run beside
-	// the suspended one, and that run asks once more. false is Mastra's own word for cancelled. The
+	// the suspended one, and that run asks again. false is Mastra's own word for cancelled. The
 	// tool never hears it, and its run stays suspended (mastra.ts run).
 	//
 	// It reads the first of several entries only. With one request each, a run that waits for more
@@ -229,15 +229,15 @@ func profileOf(native string, object gjson.Result) profile {
 	return unknown
 }
 
-// isPrefixed says whether an id is the prefix and the id of the call. A Holdpoint behind this one
-// writes a tilde and a random part behind it.
+// isPrefixed reports whether an id is the prefix and the id of the call. A Holdpoint behind this
+// one writes a tilde and a random part behind it.
 func isPrefixed(native, prefix, call string) bool {
 	rest, ok := strings.CutPrefix(native, prefix+call)
 	return ok && call != "" && (rest == "" || rest[0] == '~')
 }
 
-// isMinted says whether another Holdpoint stands behind this one. That one knows what its backend
-// can be told. Its ids are those of the backend with a tilde and a random part behind them.
+// isMinted reports whether another Holdpoint stands behind this one. That one knows what its
+// backend can be told. Its ids are those of the backend with a tilde and a random part behind them.
 func (p profile) isMinted(native string, object gjson.Result) bool {
 	at := strings.LastIndexByte(native, '~')
 	if at < 0 || at == len(native)-1 {
@@ -353,8 +353,8 @@ func (p profile) words() (yes, no json.RawMessage) {
 	return word(p.decision.yes), word(p.decision.no)
 }
 
-// blank says whether a payload says nothing. A text that Python's strip leaves empty says nothing
-// too.
+// blank reports whether a payload says nothing. A text that Python's strip leaves empty says
+// nothing too.
 func blank(payload json.RawMessage) bool {
 	value := gjson.ParseBytes(payload)
 	return !value.Exists() || value.Type == gjson.Null || value.Type == gjson.String && strings.TrimFunc(value.Str, func(c rune) bool {

@@ -146,12 +146,12 @@ func (run *run) show() translate.Show {
 	return translate.ShowOutcome
 }
 
-// endedTurn says whether a cancel ended the turn that waited.
+// endedTurn reports whether a cancel ended the turn that waited.
 func (run *run) endedTurn(finish agui.Event) bool {
 	return !run.worked && agui.View(finish.JSON).Get("outcome.type").Str == "cancelled"
 }
 
-// asks says whether a RUN_FINISHED has interrupts.
+// asks reports whether a RUN_FINISHED has interrupts.
 func asks(finish agui.Event) bool {
 	for range kit.Interrupts(finish) {
 		return true

@@ -153,7 +153,7 @@ func put(body []byte, entry gjson.Result, of *agui.Interrupt) []byte {
 	return agui.SetKey(agui.DeleteKey(body, "resume"), "forwardedProps", agui.SetKey(props, "command", command))
 }
 
-// goesByCommand says whether an answer of the resume goes by command.
+// goesByCommand reports whether an answer of the resume goes by command.
 func goesByCommand(p agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
 		_, is := suspendedOf(&i)

@@ -144,7 +144,7 @@ func (run *run) untouched() translate.Fate {
 	return translate.Untouched
 }
 
-// idle says whether nothing was done: no agent began, nothing was said, called or carried out.
+// idle reports whether nothing was done: no agent began, nothing was said, called or carried out.
 // Whatever refuses a prompt does so before all that.
 func (run *run) idle() bool { return !run.begun && !run.shown && len(run.answered) == 0 }
 
@@ -384,7 +384,7 @@ func (run *run) goOn(res *translate.Result) {
 
 func quotedBytes(s string) []byte { return agui.MustMarshal(s) }
 
-// asksByTool says whether every question came from a call, or from what stands before it. Then
+// asksByTool reports whether every question came from a call, or from what stands before it. Then
 // TypeScript goes on with the calls. If nothing waits, it ignores the answers and calls the model
 // (RAN 1.19.0).
 func (run *run) asksByTool() bool {

@@ -9,7 +9,7 @@ import (
 )
 
 // What refuses a prompt does so before it does anything. The same words in the midst of a run are a
-// failure of what went on: a pause that was given back, or a prompt that was said once more, would
+// failure of what went on: a pause that was given back, or a prompt that was said again, would
 // be carried out twice.
 func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
 	const node = `{"type": "multiagent_node_stream", "node_id": "a", "event": `

@@ -177,8 +177,8 @@ func (l *lane) assistant(content gjson.Result) {
 	l.newMessage()
 }
 
-// isOld says whether a message repeats calls that the client has. The message is of an agent that
-// was asked what it waits for.
+// isOld reports whether a message repeats calls that the client has. The message is of an agent
+// that was asked what it waits for.
 func (run *run) isOld(content gjson.Result) bool {
 	known, old := map[string]bool{}, false
 	if run.r.Transcript != nil {

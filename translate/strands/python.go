@@ -81,7 +81,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 	})
 }
 
-// restarted notes that the agent was called once more in the same stream. Its server has answered
+// restarted notes that the agent was called again in the same stream. Its server has answered
 // what it asked before.
 func (run *run) restarted() {
 	run.whole = true
@@ -132,7 +132,7 @@ func (run *run) data(text gjson.Result, l *lane) {
 	}
 }
 
-// from says whether text is taken from that source.
+// from reports whether text is taken from that source.
 func (run *run) from(s source) bool {
 	if run.source == undecided {
 		run.source = s
@@ -234,7 +234,7 @@ func (run *run) result(v gjson.Result, l *lane) {
 	}
 }
 
-// missed says whether the client has not seen what the result repeats. A server may send the end
+// missed reports whether the client has not seen what the result repeats. A server may send the end
 // alone. If the beginning was seen, the message in the end may be an older one.
 func (run *run) missed() bool { return !run.shown && !run.whole }
 

@@ -29,7 +29,7 @@ type question struct {
 }
 
 // questions are the questions of a run, each once. Python gives a node's question twice, and all
-// questions once more at the end.
+// questions again at the end.
 type questions struct {
 	list []question
 	at   map[string]int  // where in list, by what is asked

@@ -236,7 +236,7 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 	if got.asks() != asked || got.types() != called+" RUN_FINISHED" || len(got.Result.Untaken) != 1 || got.Result.Untaken[0].ID != "u1" {
 		t.Errorf("asks %s, untaken %v", got.asks(), got.Result.Untaken)
 	}
-	// It waits no more: then what was refused is said once more, and that is all.
+	// It waits no more: then what was refused is said again, and that is all.
 	got = play(t, ask(), &dialecttest.Log{}, stream, frames(began, hi, closed, endTurn, endsWell))
 	if got.Result.Next == nil || string(got.Result.Next.Out.Body) != `{"prompt":"Clean up."}` || got.Result.Finish.Type != agui.Unknown {
 		t.Fatalf("%s %+v", got.types(), got.Result)

@@ -42,7 +42,7 @@ type run struct {
 	untried [][]string
 	// cancels are the ids that a cancel of a lost question goes to, nil in any other exchange.
 	cancels *kit.Cancels
-	// insists says that the exchange sends what was refused once more, now that nothing is open.
+	// insists says that the exchange sends what was refused again, now that nothing is open.
 	insists bool
 
 	framing  translate.Framing
@@ -70,7 +70,7 @@ type run struct {
 	anew      bool            // TypeScript: the model's turn came before the tools'
 }
 
-// A source is what text is taken from. Many servers send text as deltas of the model and once more
+// A source is what text is taken from. Many servers send text as deltas of the model and again
 // as {"data": ...}. The run keeps to the first of the two that it sees.
 type source int
 

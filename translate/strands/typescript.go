@@ -106,8 +106,8 @@ func (run *run) waiting(content gjson.Result) {
 	})
 }
 
-// more says whether a call waits without a question about it. The SDK asks about it when the others
-// are answered.
+// more reports whether a call waits without a question about it. The SDK asks about it when the
+// others are answered.
 func (run *run) more() bool {
 	waits := len(run.held)
 	asked := map[string]bool{}

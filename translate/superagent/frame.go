@@ -76,7 +76,7 @@ const marker = "\x00INTERRUPT:"
 
 var written = []string{`\x00INTERRUPT:`, `\u0000INTERRUPT:`}
 
-// readMarker says whether a token is a question, and reads it. q is nil if it cannot be read. A
+// readMarker reports whether a token is a question, and reads it. q is nil if it cannot be read. A
 // model can write the characters of the written forms, so they count only before a state.
 func readMarker(text string) (q *question, asks bool) {
 	if rest, ok := cutPrefix(text, marker); ok {

@@ -51,7 +51,7 @@ func keptOf(p agui.Pause) (kept, bool) {
 	return k, ok
 }
 
-// confirms says whether the question wants a yes or a no and nothing else.
+// confirms reports whether the question wants a yes or a no and nothing else.
 func (k kept) confirms() bool { return len(k.Fields) == 1 && k.Fields[0].confirms() }
 
 // denial returns the input that says no, nil if there is no word for it.

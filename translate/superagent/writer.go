@@ -88,7 +88,7 @@ func (w *writer) write(delta string, emit func(agui.Event)) {
 	}
 }
 
-// holds says whether the text was said already. Newlines get lost in tokens, so white space does
+// holds reports whether the text was said already. Newlines get lost in tokens, so white space does
 // not count.
 func (w *writer) holds(text string) bool { return strings.Contains(string(w.said), squeezed(text)) }
 

@@ -57,7 +57,7 @@ func (o Options) Check() []error {
 	return errs
 }
 
-// approves says whether the no is a yes by itself. That is found by the tag of its field.
+// approves reports whether the no is a yes by itself. That is found by the tag of its field.
 func (o Options) approves() bool {
 	return slices.ContainsFunc(o.withDefaults().No.Denials(), func(denial json.RawMessage) bool { return kit.JSON(denial).DeniesOnly() != nil })
 }

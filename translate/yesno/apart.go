@@ -83,8 +83,8 @@ func (w Words) objectsApart() (err error) {
 	return nil
 }
 
-// denies says whether no reader of NewWords takes a content, made of the no, for the yes. A reason
-// may have any words in it.
+// denies reports whether no reader of NewWords takes a content, made of the no, for the yes. A
+// reason may have any words in it.
 func (w Words) denies(content string) bool {
 	if !w.yes.isObject() {
 		return true // it is as it was checked
@@ -108,7 +108,7 @@ func (w Words) denies(content string) bool {
 	return true
 }
 
-// truthy says whether a program that only asks so takes a value for true.
+// truthy reports whether a program that only asks so takes a value for true.
 func truthy(v gjson.Result) bool {
 	switch v.Type {
 	case gjson.True, gjson.JSON:

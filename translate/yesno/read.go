@@ -66,7 +66,7 @@ func (w Words) readParts(content gjson.Result) Said {
 	return is
 }
 
-// mayBeLoose says whether a text is no JSON, but an object to a parser that takes more, such as
+// mayBeLoose reports whether a text is no JSON, but an object to a parser that takes more, such as
 // Python's, to which NaN is true. It may have a member by which a yes and a no differ.
 func (w Words) mayBeLoose(content gjson.Result) bool {
 	text := strings.TrimLeft(content.Str, " \t\r\n\ufeff")
@@ -99,7 +99,7 @@ func (w Words) readObject(content gjson.Result) Said {
 	return Unclear
 }
 
-// decides says whether a value may be read as that of a yes or a no.
+// decides reports whether a value may be read as that of a yes or a no.
 func decides(v, yes, no gjson.Result) bool {
 	if yes.IsBool() || no.IsBool() {
 		return v.IsBool() || truthy(v)

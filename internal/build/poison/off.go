@@ -2,7 +2,7 @@
 
 package poison
 
-// On says whether Bytes does anything.
+// On reports whether Bytes does anything.
 const On = false
 
 // Bytes overwrites b in builds with the tag poison.

@@ -2,7 +2,7 @@
 
 package poison
 
-// On says whether Bytes does anything.
+// On reports whether Bytes does anything.
 const On = true
 
 // fill is in no JSON text, in no UTF-8 and in no frame.

@@ -8,7 +8,7 @@ import (
 // maxWatched bounds what buckets remember. Those that find no room share one place.
 const maxWatched = 4096
 
-// buckets bound how often each of many does something: so many times at once, and once more every
+// buckets bound how often each of many does something: so many times at once, and again every
 // while.
 type buckets[K comparable] struct {
 	size  int

@@ -99,7 +99,7 @@ func (d *Desk) known(next http.Handler) http.Handler {
 // browser since.
 const callerHeader = "Holdpoint-Caller"
 
-// isWhom says whether the caller is whom the request names, if it names anybody.
+// isWhom reports whether the caller is whom the request names, if it names anybody.
 func (c *Caller) isWhom(named []string) bool {
 	if len(named) == 0 {
 		return true
@@ -248,10 +248,10 @@ func (d *Desk) me(w http.ResponseWriter, req *http.Request) {
 	}{c.Name, append([]string{}, c.Groups...), d.opts.Auth, c.session != nil, c.session.until(), c.anywhere().Names()})
 }
 
-// trusts says whether the headers of a proxy are believed that say how the client has come.
+// trusts reports whether the headers of a proxy are believed that say how the client has come.
 func (d *Desk) trusts(req *http.Request) bool { return d.opts.Trusted != nil && d.opts.Trusted(req) }
 
-// secure says whether the browser speaks TLS: to this process, or to a trusted proxy.
+// secure reports whether the browser speaks TLS: to this process, or to a trusted proxy.
 func (d *Desk) secure(req *http.Request) bool {
 	if req.TLS != nil {
 		return true

@@ -146,7 +146,7 @@ func number(text string) (float64, bool) {
 	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "xXpP_")
 }
 
-// canCompare says whether a field is one that usually says the same, or a number that says how
+// canCompare reports whether a field is one that usually says the same, or a number that says how
 // much.
 func canCompare(f *fields.Field) bool {
 	switch f.Kind {

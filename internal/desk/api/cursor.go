@@ -82,7 +82,7 @@ func derived(key []byte, purpose string, text []byte) []byte {
 // precision is that of the times by which the store's list is sorted.
 const precision = time.Microsecond
 
-// passed says whether the row stands at the cursor or before it.
+// passed reports whether the row stands at the cursor or before it.
 func (c cursor) passed(r store.Row) bool {
 	if c.Key == "" {
 		return false

@@ -23,7 +23,7 @@ import (
 	"holdpoint/store"
 )
 
-// An Agent takes decisions on its questions, and says whether it can go on with them without the
+// An Agent takes decisions on its questions, and reports whether it can go on with them without the
 // chat. It is a proxy.Handler.
 type Agent interface {
 	Decide(ctx context.Context, key store.Key, pauseID string, who door.Who, words []door.Word) (store.Record, error)
@@ -235,7 +235,7 @@ func questionsOf(words []door.Word) []string {
 	return ids
 }
 
-// mayDo says whether the caller has a right, and does not change too much at once. false: it is
+// mayDo reports whether the caller has a right, and does not change too much at once. false: it is
 // answered.
 func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, right policy.Rights) bool {
 	if !who.rights(whereOf(rec)).Has(right) {
@@ -245,7 +245,7 @@ func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, righ
 	return d.mayChange(w, who)
 }
 
-// mayRead says whether the caller may read what is asked. false: it is answered.
+// mayRead reports whether the caller may read what is asked. false: it is answered.
 func mayRead(w http.ResponseWriter, who *Caller, rec *store.Record) bool {
 	if who.rights(whereOf(rec)).Has(policy.Read) {
 		return true

@@ -17,8 +17,8 @@ import (
 // A kind says how a question is answered.
 type kind string
 
-// tool: by a yes or a no, for it is about calls, or has a known yes. text: by words. choice: by one
-// of a few values. form: by what its schema describes.
+// tool: by a yes or a no, because it is about calls, or has a known yes. text: by words. choice: by
+// one of a few values. form: by what its schema describes.
 const (
 	kindTool   kind = "tool"
 	kindText   kind = "text"
@@ -112,8 +112,8 @@ func lay(q *question, i *agui.Interrupt, r *room) {
 	laySent(q, i, r)
 }
 
-// grave says whether anything of a question cannot be seen, or looks like something else: also what
-// is not laid out.
+// grave reports whether anything of a question cannot be seen, or looks like something else: also
+// what is not laid out.
 func grave(q *question, i *agui.Interrupt) bool {
 	if marks.Grave(gjson.GetBytes(i.Object, "message").Str, marks.Text) {
 		return true
@@ -136,7 +136,7 @@ func grave(q *question, i *agui.Interrupt) bool {
 	return false
 }
 
-// isText says whether a schema takes any text, and nothing else.
+// isText reports whether a schema takes any text, and nothing else.
 func isText(schema gjson.Result) bool {
 	if !schema.IsObject() {
 		return true // nothing is known of the answer

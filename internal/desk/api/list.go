@@ -50,7 +50,7 @@ type filter struct {
 	perAgent                              int // how many approvals of one agent; 0: as many as there are
 }
 
-// takes says whether the list is to have the pause. It is asked before anything is made of that.
+// takes reports whether the list is to have the pause. It is asked before anything is made of that.
 func (f *filter) takes(p *agui.Pause, state string) bool {
 	o := p.Origin
 	if o == nil {
@@ -222,7 +222,7 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 	}
 }
 
-// lists says whether the store's list can be read at all: a cursor may be wrong instead.
+// lists reports whether the store's list can be read at all: a cursor may be wrong instead.
 func (d *Desk) lists(ctx context.Context) bool {
 	_, err := d.opts.Store.List(ctx, store.Query{Limit: 1})
 	return err == nil
@@ -309,7 +309,7 @@ func tagOf(l *listing) string {
 	return `W/"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// matches says whether the client has that list.
+// matches reports whether the client has that list.
 func matches(headers []string, tag string) bool {
 	for _, header := range headers {
 		for one := range strings.SplitSeq(header, ",") {

@@ -139,7 +139,7 @@ func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Ke
 }
 
 // close ends the pause. It is false if somebody was quicker. A step whose reply was lost is done
-// once more.
+// again.
 func (d *Desk) close(ctx context.Context, key store.Key, end store.Close) (bool, error) {
 	var err error
 	for try := range 2 {
@@ -158,7 +158,7 @@ func (d *Desk) close(ctx context.Context, key store.Key, end store.Close) (bool,
 	return false, err
 }
 
-// closedBefore says whether the pause was closed by the step whose reply was lost.
+// closedBefore reports whether the pause was closed by the step whose reply was lost.
 func (d *Desk) closedBefore(ctx context.Context, key store.Key, pauseID string, by store.Result) (bool, error) {
 	rec, err := d.load(ctx, key)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ownPage says whether a request that a browser has signed comes from a page of the desk itself, as
-// far as the browser says. What changes something must have said so; http.CrossOriginProtection
+// ownPage reports whether a request that a browser has signed comes from a page of the desk itself,
+// as far as the browser says. What changes something must have said so; http.CrossOriginProtection
 // lets pass what says nothing. What only reads may say nothing, and not come from another page: an
 // address bar says none.
 func ownPage(req *http.Request, secure bool) bool {
@@ -27,7 +27,7 @@ func ownPage(req *http.Request, secure bool) bool {
 	return len(origin) == 1 && err == nil && u.Host == req.Host && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && !secure)
 }
 
-// local says whether the browser has reached the desk by a name of its own machine. What a page
+// local reports whether the browser has reached the desk by a name of its own machine. What a page
 // sends there passes no network before it.
 func local(host string) bool {
 	u := url.URL{Host: host}

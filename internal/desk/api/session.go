@@ -137,7 +137,7 @@ func (s *sessions) end(one *session, now time.Time) {
 // outKey is the key of the record that a session was signed out.
 func outKey(s *session) store.Key { return noteKey("signed out", hex.EncodeToString(s.nonce[:])) }
 
-// signedOutAnywhere says whether another process has signed the session out.
+// signedOutAnywhere reports whether another process has signed the session out.
 func (d *Desk) signedOutAnywhere(ctx context.Context, s *session) (bool, error) {
 	rec, err := d.note(ctx, outKey(s))
 	if errors.Is(err, store.ErrUnread) {

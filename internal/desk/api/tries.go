@@ -14,7 +14,7 @@ const (
 	tryEvery = 6 * time.Second
 )
 
-// A caller may decide, give up or sign in so many times at once, and once more every changeEvery.
+// A caller may decide, give up or sign in so many times at once, and again every changeEvery.
 // Nobody reads as fast as that.
 const (
 	maxChanges  = 100

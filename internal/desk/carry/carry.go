@@ -154,7 +154,7 @@ func (c *Carrier) storeTime(ctx context.Context) time.Time {
 	return now.Add(c.ahead)
 }
 
-// waits says whether it is not time yet for the next try at the record, for all that is known
+// waits reports whether it is not time yet for the next try at the record, for all that is known
 // without asking the store.
 func (c *Carrier) waits(row store.Row) bool {
 	c.mu.Lock()

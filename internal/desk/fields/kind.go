@@ -30,7 +30,7 @@ func kindOf(key, text string) Kind {
 	return String
 }
 
-// isDiff says whether a text is a unified diff: a line with the name of a file, or a hunk.
+// isDiff reports whether a text is a unified diff: a line with the name of a file, or a hunk.
 func isDiff(text string) bool {
 	old, changed := false, false
 	for line := range strings.Lines(text) {
@@ -59,8 +59,8 @@ var (
 	clauses    = words("from", "into", "set", "table", "where", "values", "database", "index", "view", "as", "on", "using", "schema", "role", "user")
 )
 
-// isCode says whether a text is a program, JSON, markup or a statement of SQL. whole says that it
-// is not only the beginning.
+// isCode reports whether a text is a program, JSON, markup or a statement of SQL. whole says that
+// it is not only the beginning.
 func isCode(key, text string, whole bool) bool {
 	for word := range Words(key) {
 		if codeKeys[word] {
@@ -107,7 +107,7 @@ var codeStarts = []string{
 	"while (", "#include", "public ", "private ", "elif ", "else:", "try:", "export ", "$ ", "sudo ", "curl ", "async ", "await ", "//", "@",
 }
 
-// hasCodeLines says whether at least half of the lines, and two of them, look like a program's.
+// hasCodeLines reports whether at least half of the lines, and two of them, look like a program's.
 func hasCodeLines(text string) bool {
 	code, all := 0, 0
 	for line := range strings.Lines(text) {

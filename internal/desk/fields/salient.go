@@ -9,7 +9,8 @@ import (
 // amounts are words of keys whose number says how much, or how many.
 var amounts = words("amount", "price", "total", "quantity", "qty", "rows", "limit")
 
-// isAmount says whether a field has such a key, and a number: backends write amounts as text too.
+// isAmount reports whether a field has such a key, and a number: backends write amounts as text
+// too.
 func isAmount(key string, f *Field) bool {
 	if f.Kind != Number && (f.Kind != String || !isNumber(f.Text)) {
 		return false
@@ -22,7 +23,7 @@ func isAmount(key string, f *Field) bool {
 	return false
 }
 
-// isNumber says whether a text is a number as people write it.
+// isNumber reports whether a text is a number as people write it.
 func isNumber(text string) bool {
 	digit := false
 	for n, c := range []byte(text) {
@@ -40,7 +41,7 @@ func isNumber(text string) bool {
 
 const maxCurrency = 24
 
-// isCurrency says whether a key names the currency of what stands beside it.
+// isCurrency reports whether a key names the currency of what stands beside it.
 func isCurrency(key string) bool {
 	if len(key) > maxKey {
 		return false

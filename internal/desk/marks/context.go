@@ -16,13 +16,13 @@ const (
 	cancelTag  = 0xE007F
 )
 
-// modifies says whether a character belongs to a picture before it: a selector, or a colour of
+// modifies reports whether a character belongs to a picture before it: a selector, or a colour of
 // skin.
 func modifies(r rune) bool {
 	return r == vs15 || r == vs16 || r >= 0x1F3FB && r <= 0x1F3FF
 }
 
-// free says whether a character that the table has belongs where it stands.
+// free reports whether a character that the table has belongs where it stands.
 func (s *scanner) free(kind Kind, r rune, size int) bool {
 	next, _, _ := s.read(s.i + size)
 	switch kind {
@@ -51,7 +51,7 @@ func (s *scanner) free(kind Kind, r rune, size int) bool {
 	return false
 }
 
-// joins says whether a joiner between two characters changes how they are written.
+// joins reports whether a joiner between two characters changes how they are written.
 func joins(prev, next rune) bool {
 	if !isLetterOrMark(prev) {
 		return false
@@ -68,13 +68,13 @@ func joins(prev, next rune) bool {
 
 func isLetterOrMark(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
 
-// isCJK says whether a character is of a text where spaces are as wide as ideographs.
+// isCJK reports whether a character is of a text where spaces are as wide as ideographs.
 func isCJK(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) ||
 		r > 0x3000 && r <= 0x303F || r >= 0xFF01 && r <= 0xFFEE
 }
 
-// inFlag says whether the tag at the scanner's place is one of a flag.
+// inFlag reports whether the tag at the scanner's place is one of a flag.
 func (s *scanner) inFlag() bool {
 	if s.prev == blackFlag {
 		s.flagEnd = 0

@@ -62,7 +62,7 @@ func Find(text string, how How) []Mark {
 	return c.marks
 }
 
-// Grave says whether a text has a mark of class A.
+// Grave reports whether a text has a mark of class A.
 func Grave(text string, how How) (grave bool) {
 	scan(text, how, func(h hit) bool { grave = h.class == A; return !grave })
 	return grave
@@ -86,7 +86,7 @@ func Before(list []Mark, characters int) []Mark {
 	return list
 }
 
-// AnyGrave says whether one of the marks is of class A.
+// AnyGrave reports whether one of the marks is of class A.
 func AnyGrave(list []Mark) bool {
 	return slices.ContainsFunc(list, func(m Mark) bool { return m.Class == A })
 }
@@ -168,7 +168,7 @@ func (c *collector) finish() {
 	}
 }
 
-// readable says whether bytes are a text of three characters or more: bytes that are hidden as
+// readable reports whether bytes are a text of three characters or more: bytes that are hidden as
 // something else are no text.
 func readable(b []byte) bool {
 	if !utf8.Valid(b) || utf8.RuneCount(b) < 3 {

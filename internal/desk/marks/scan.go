@@ -48,7 +48,7 @@ func scan(text string, how How, found func(hit) bool) {
 	}
 }
 
-// judge says whether a character is marked where it stands.
+// judge reports whether a character is marked where it stands.
 func (s *scanner) judge(h *hit, size int) bool {
 	if n := classify(h.r); n >= 0 {
 		h.kind, h.class = table[n].kind, table[n].class

@@ -61,7 +61,7 @@ var plain = ranges(
 
 func in(t *unicode.RangeTable) func(rune) bool { return func(r rune) bool { return unicode.Is(t, r) } }
 
-// unassigned says whether the version of Unicode that Go knows has no such character. Ideographs
+// unassigned reports whether the version of Unicode that Go knows has no such character. Ideographs
 // and pictures come with every version, and are seen: as what they are, or as a box.
 func unassigned(r rune) bool {
 	switch {

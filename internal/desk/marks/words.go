@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// isWord says whether a character is part of a word.
+// isWord reports whether a character is part of a word.
 func isWord(r rune) bool {
 	switch {
 	case 'a' <= r|0x20 && r|0x20 <= 'z', '0' <= r && r <= '9':
@@ -55,7 +55,7 @@ func (w *word) add(r rune) {
 	}
 }
 
-// fools says whether the word's lookalikes are marked. A Latin word with an ending of another
+// fools reports whether the word's lookalikes are marked. A Latin word with an ending of another
 // script, as Russian has "SMSкой", is what it seems if the ending shows its script.
 func (w *word) fools(how How) bool {
 	switch {

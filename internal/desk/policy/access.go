@@ -44,7 +44,7 @@ func named(name string) Rights {
 	return None
 }
 
-// Has says whether all of these rights are among r.
+// Has reports whether all of these rights are among r.
 func (r Rights) Has(these Rights) bool { return r&these == these }
 
 // Names are the names of the rights.
@@ -111,8 +111,8 @@ func (e *Entry) covers(at Where) bool {
 	return tenant && slices.ContainsFunc(e.Agents, func(glob string) bool { return matches(glob, at.Agent) })
 }
 
-// matches says whether the name is as the glob says. * stands for any characters, a slash too, and
-// nothing else stands for anything.
+// matches reports whether the name is as the glob says. * stands for any characters, a slash too,
+// and nothing else stands for anything.
 func matches(glob, name string) bool {
 	parts := strings.Split(glob, "*")
 	if len(parts) == 1 {

@@ -167,9 +167,9 @@ type Status struct {
 	StoreLost time.Time
 }
 
-// Ready says whether the process is to be sent runs. A store that is lost after it was reached does
-// not make it unready: it is lost for all replicas, and with none of them ready, clients would not
-// even be told why they are refused.
+// Ready reports whether the process is to be sent runs. A store that is lost after it was reached
+// does not make it unready: it is lost for all replicas, and with none of them ready, clients would
+// not even be told why they are refused.
 func (s Status) Ready() bool { return s.Started && !s.Draining && s.StoreReached }
 
 // Status is what the probes go by at this moment.
@@ -225,8 +225,8 @@ func (s *Server) Reloads(reload func() (failed int)) {
 	s.reload = reload
 }
 
-// takeReload reads the files again, and says whether all of them are good. What is wrong with one
-// is in the log.
+// takeReload reads the files again, and reports whether all of them are good. What is wrong with
+// one is in the log.
 func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 	if refused(w, req, "a reload") {
 		return
@@ -289,9 +289,9 @@ func (s *Server) waitDrained(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// fromHere says whether a request came by a unix socket, from 127.0.0.1 or ::1, or from the address
-// that it was sent to, which only this machine has. Istio's proxy brings requests of other pods
-// from 127.0.0.6, so the rest of 127.0.0.0/8 does not count.
+// fromHere reports whether a request came by a unix socket, from 127.0.0.1 or ::1, or from the
+// address that it was sent to, which only this machine has. Istio's proxy brings requests of other
+// pods from 127.0.0.6, so the rest of 127.0.0.0/8 does not count.
 func fromHere(req *http.Request) bool {
 	for _, name := range forwarding {
 		if req.Header.Get(name) != "" {

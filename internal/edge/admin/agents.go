@@ -45,8 +45,8 @@ func (s *Server) Agents(list []Agent) {
 	close(s.agents.known)
 }
 
-// agentz says whether the agents accept connections. It is the readiness probe of an agent beside
-// its sidecar: Holdpoint is ready before its agent, and must be.
+// agentz reports whether the agents accept connections. It is the readiness probe of an agent
+// beside its sidecar: Holdpoint is ready before its agent, and must be.
 func (s *Server) agentz(w http.ResponseWriter, req *http.Request) {
 	select {
 	case <-s.agents.known:

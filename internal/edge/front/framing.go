@@ -59,7 +59,7 @@ func (f *framing) follow(p []byte) int {
 	return len(p)
 }
 
-// inHead says whether a part of a request's header has come, and the rest has not.
+// inHead reports whether a part of a request's header has come, and the rest has not.
 func (f *framing) inHead() bool { return f.state != nil && f.begun }
 
 // lineEnd collects a line. It returns true at its end.

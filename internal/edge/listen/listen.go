@@ -73,10 +73,10 @@ func checkHostPort(text string) error {
 	return nil
 }
 
-// Unix says whether it is a unix socket.
+// Unix reports whether it is a unix socket.
 func (a Address) Unix() bool { return a.path != "" }
 
-// Loopback says whether it is a port of this machine that no other machine reaches.
+// Loopback reports whether it is a port of this machine that no other machine reaches.
 func (a Address) Loopback() bool {
 	host, _, err := net.SplitHostPort(a.text)
 	return !a.Unix() && err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
@@ -129,13 +129,13 @@ func (a Address) Dial(ctx context.Context) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", a.text)
 }
 
-// Fixed says whether others can find the address: port 0 is another one at each start.
+// Fixed reports whether others can find the address: port 0 is another one at each start.
 func (a Address) Fixed() bool {
 	_, port, err := net.SplitHostPort(a.text)
 	return a.Unix() || err == nil && strings.TrimLeft(port, "0") != ""
 }
 
-// Overlaps says whether nobody can listen on both.
+// Overlaps reports whether nobody can listen on both.
 func (a Address) Overlaps(b Address) bool {
 	if a.Unix() || b.Unix() {
 		return a.path == b.path

@@ -256,7 +256,7 @@ func (l *Log) Reopen() error {
 	return before.Close()
 }
 
-// same says whether the path still leads to the open file.
+// same reports whether the path still leads to the open file.
 func same(f *os.File, path string) bool {
 	open, err := f.Stat()
 	if err != nil {

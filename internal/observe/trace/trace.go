@@ -29,8 +29,8 @@ import (
 	"holdpoint/internal/event"
 )
 
-// Enabled says whether spans are to be sent: an address is set for them, and nothing switches them
-// off.
+// Enabled reports whether spans are to be sent: an address is set for them, and nothing switches
+// them off.
 func Enabled(getenv func(string) string) bool {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none") {
 		return false

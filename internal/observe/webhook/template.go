@@ -16,7 +16,7 @@ import (
 
 // A Value is text that somebody else wrote: an agent, a client, a backend. A template prints it
 // through a function only. Printed as it is, it is the word unescaped, whatever function of
-// text/template it goes through, and the body is refused. It is a slice, so that if says whether
+// text/template it goes through, and the body is refused. It is a slice, so that if reports whether
 // there is any text.
 type Value []piece
 

@@ -201,7 +201,7 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// isCode says whether a type is agui.Code, in its package or in another.
+// isCode reports whether a type is agui.Code, in its package or in another.
 func isCode(t ast.Expr) bool {
 	if selected, ok := t.(*ast.SelectorExpr); ok {
 		t = selected.Sel

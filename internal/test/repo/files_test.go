@@ -14,8 +14,8 @@ import (
 
 const root = "../../.."
 
-// written says whether a folder or file was written and not installed, built or made by an editor.
-// It follows .gitignore.
+// written reports whether a folder or file was written and not installed, built or made by an
+// editor. It follows .gitignore.
 func written(rel string, d fs.DirEntry) bool {
 	name := d.Name()
 	if d.IsDir() {
@@ -88,7 +88,7 @@ var named = map[string]string{
 	"deploy/":    "as in the Dockerfile; the chart's image.repository and Kustomize's images: are for who has a mirror",
 }
 
-// mayName says whether a file, or its folder, is in named.
+// mayName reports whether a file, or its folder, is in named.
 func mayName(path string) bool {
 	for at := range named {
 		if path == at || strings.HasSuffix(at, "/") && strings.HasPrefix(path, at) {

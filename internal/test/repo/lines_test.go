@@ -64,8 +64,8 @@ func longComments(text string) []int {
 // mark is what stands before the first word of a line: a comment's slashes, a list's bullet.
 var mark = regexp.MustCompile(`^\s*(//)?\s*([-*·>]|\d+\.)?\s*`)
 
-// tooLong says whether a line is over the limit and somebody could break it. Nobody breaks a span
-// of code.
+// tooLong reports whether a line is over the limit and somebody could break it. Nobody breaks a
+// span of code.
 func tooLong(line string) bool {
 	if utf8.RuneCountInString(line) <= columns {
 		return false

@@ -71,7 +71,7 @@ func Promtool(t testing.TB) string {
 	return find(Prometheus)
 }
 
-// Required says whether a missing server fails a test instead of skipping it.
+// Required reports whether a missing server fails a test instead of skipping it.
 func Required() bool { return os.Getenv("TEST_SERVERS") == "required" }
 
 // Need skips the test if a tool is missing. If servers are required, Need installs it or fails.

@@ -85,7 +85,7 @@ func (p *Proxy) Arm(f Fault) {
 	p.fault, p.struck = &f, false
 }
 
-// Disarm takes the fault away. It says whether the fault has struck since Arm.
+// Disarm takes the fault away. It reports whether the fault has struck since Arm.
 func (p *Proxy) Disarm() (struck bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,7 +191,7 @@ func (p *Proxy) serve() {
 	}
 }
 
-// strike says whether the fault strikes the request that begins now.
+// strike reports whether the fault strikes the request that begins now.
 func (p *Proxy) strike() *Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()

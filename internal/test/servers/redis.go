@@ -130,7 +130,7 @@ func (r *Redis) conf() []string {
 	return append(lines, o.Conf...)
 }
 
-// answers says whether this very process answers: another one may have taken the port.
+// answers reports whether this very process answers: another one may have taken the port.
 func (r *Redis) answers() error {
 	info, err := r.ask("INFO", "server")
 	if err != nil {

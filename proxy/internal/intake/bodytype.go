@@ -18,7 +18,7 @@ type charset int
 const (
 	utf8Text  charset = iota // as it is. A body without a charset is read so, too
 	asciiText                // if it is ASCII: a backend would read other threads' names in it
-	otherText                // JSON in it must not pass, for it would be read as something else; what does not begin like JSON may
+	otherText                // JSON in it must not pass, because it would be read as something else; what does not begin like JSON may
 	hidden                   // nothing can be seen in it: { is not {
 )
 

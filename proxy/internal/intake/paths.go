@@ -48,7 +48,7 @@ func Misleading(escaped string) bool {
 		if err != nil {
 			plain = segment
 		}
-		// A decoded slash or backslash splits a segment once more at many backends.
+		// A decoded slash or backslash splits a segment again at many backends.
 		for part := range strings.FieldsFuncSeq(plain, func(c rune) bool { return c == '/' || c == '\\' }) {
 			if part == "." || part == ".." {
 				return true

@@ -32,8 +32,8 @@ type Claim struct {
 
 // Take takes the pause for the answers. read is what they say, in their order. now tells which
 // questions have expired. Claim before send: of two equal clicks one reaches the backend. A lost
-// reply is made good by the same claim again: the token says that it is the same. If nobody can say
-// whether the pause was taken, it is given back: nothing was sent. The errors:
+// reply is made good by the same claim again: the token shows that it is the same. If the store
+// never tells whether the pause was taken, the pause is given back: nothing was sent. The errors:
 //
 //   - those of Quicker;
 //   - door.ErrNotWritten: the audit is required and cannot be written, and nothing is claimed;

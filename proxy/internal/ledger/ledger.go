@@ -1,5 +1,5 @@
 // Package ledger keeps the record of a thread in the store, and is the only caller of the store. It
-// gets values, makes each step once more if its reply was lost, and tells the events of the step to
+// gets values, makes each step again if its reply was lost, and tells the events of the step to
 // a Voice. It judges nothing, and it knows no run, no request and no dialect.
 package ledger
 
@@ -33,7 +33,7 @@ const (
 )
 
 // A Ledger is the record of one thread. Each step has its time, and does not end with the run. A
-// step whose reply was lost is done once more: the store's steps are made for that. Errors are the
+// step whose reply was lost is done again: the store's steps are made for that. Errors are the
 // store's own.
 type Ledger struct {
 	Key    store.Key
@@ -81,7 +81,7 @@ func (l *Ledger) step() (context.Context, context.CancelFunc) {
 	return l.Ending.bound(context.WithoutCancel(l.ctx), StepTimeout)
 }
 
-// twice does a step once more if its reply was lost: if the store has not answered, and has not
+// twice does a step again if its reply was lost: if the store has not answered, and has not
 // said either that it cannot read the record.
 func (l *Ledger) twice(do func(ctx context.Context) error) error {
 	var err error
@@ -171,7 +171,7 @@ func (l *Ledger) ask(p *agui.Pause) (standing *store.Record, err error) {
 	return done.Standing, err
 }
 
-// Reopen opens an ended pause once more, under the same ids of its questions, for a cancel and
+// Reopen opens an ended pause again, under the same ids of its questions, for a cancel and
 // nothing else. So the cancel has a claim like any other answer, and goes out once.
 // store.ErrExists: another question is open.
 func (l *Ledger) Reopen(ended *store.Result) error {

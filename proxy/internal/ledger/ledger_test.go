@@ -51,7 +51,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A pause that has ended is opened once more, for a cancel alone.
+// A pause that has ended is opened again, for a cancel alone.
 func TestReopen(t *testing.T) {
 	ended := func(t *testing.T, f *faults) (*Ledger, *store.Result) {
 		l := New(f, "t", Voice{}, nil)

@@ -12,7 +12,7 @@ import (
 )
 
 // leavesDoubt reports whether an exchange leaves open what became of an approval, although its
-// dialect says that it is over: a RUN_ERROR behind an approval does not say whether the approved
+// dialect says that it is over: a RUN_ERROR behind an approval does not report whether the approved
 // was carried out. Only a result of the call shows that it was.
 func (f *Facts) leavesDoubt(res *translate.Result, e *End, became translate.Fate) bool {
 	return became == translate.Finished && !e.Known && e.Event.Type == agui.RunErrored && res.Next == nil && len(res.Asked.Interrupts) == 0 && f.unproven()

@@ -24,7 +24,7 @@ type Pieces interface {
 	// an *sse.TooLargeError, or the source's error. A piece without data has nothing for a decoder.
 	// comments, if there are any, go to the client.
 	Next() (p translate.Piece, comments []byte, err error)
-	// Ready says whether Next returns without a Read from the source.
+	// Ready reports whether Next returns without a Read from the source.
 	Ready() bool
 }
 

@@ -37,7 +37,8 @@ func NewWriter(w http.ResponseWriter, every time.Duration, l Limits) *Writer {
 	return &Writer{ResponseWriter: w, every: every, deadline: newDeadlines(w, l)}
 }
 
-// Began says whether the header of an event stream was sent. It is for the goroutine that sends it.
+// Began reports whether the header of an event stream was sent. It is for the goroutine that sends
+// it.
 func (w *Writer) Began() bool { return w.began }
 
 // Unwrap lets http.ResponseController find the connection.

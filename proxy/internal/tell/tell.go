@@ -197,7 +197,7 @@ func tellsOpen(open *agui.Pause, result *store.Result) bool {
 }
 
 // Again tells the open question to a request that brings nothing new: a reloaded page, the same
-// POST once more.
+// POST again.
 func Again(l *Listener, rec *store.Record, kept Fetched) Said {
 	p := rec.Pause
 	var shown []agui.Event

@@ -32,7 +32,7 @@ type delta struct {
 // head is the event up to its text.
 func (d *delta) head() []byte { return d.frame[len(dataPrefix):] }
 
-// begins says whether b begins with a frame of it, as far as its text.
+// begins reports whether b begins with a frame of it, as far as its text.
 func (d *delta) begins(b []byte) bool { return len(d.frame) > 0 && bytes.HasPrefix(b, d.frame) }
 
 // text is the text of an event, as it stands in the JSON. The event differs from the ones before in

@@ -89,7 +89,7 @@ func (t *Transcript) ForgetMessages() {
 	}
 }
 
-// keeps says whether pieces of such a text are kept.
+// keeps reports whether pieces of such a text are kept.
 func (t *Transcript) keeps(typ agui.Type) bool { return !t.tooLarge || typ == agui.CallArgs && !t.full }
 
 // lose forgets the arguments. Nobody can then say what a yes would run.

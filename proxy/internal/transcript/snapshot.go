@@ -15,7 +15,7 @@ import (
 // snapshots may be many, and so may the messages that stay through each of them.
 const maxStayed = 1 << 19
 
-// stays says whether a client keeps messages of the role through a snapshot that holds none.
+// stays reports whether a client keeps messages of the role through a snapshot that holds none.
 func stays(role string) bool { return role == "reasoning" || role == "activity" }
 
 // miss notes that the client has messages of the role that are not known.

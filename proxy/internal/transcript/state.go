@@ -2,7 +2,7 @@ package transcript
 
 import "holdpoint/internal/agui"
 
-// holdsState says whether a state of n bytes is kept. It replaces the state before.
+// holdsState reports whether a state of n bytes is kept. It replaces the state before.
 func (t *Transcript) holdsState(n int) bool {
 	t.patches.drop()
 	if t.stateLost = n > t.limit; t.stateLost {

@@ -107,7 +107,7 @@ func (t *Transcript) seed() {
 	}
 }
 
-// relevant says whether an event of the type changes what the transcript tells.
+// relevant reports whether an event of the type changes what the transcript tells.
 func relevant(t agui.Type) bool {
 	switch t {
 	case agui.Unknown, agui.Raw, agui.Custom, agui.RunStarted, agui.RunFinished, agui.RunErrored:
@@ -283,14 +283,14 @@ func (t *Transcript) AskedCall(id string) (agui.AskedCall, bool) {
 	return asked, true
 }
 
-// HasCalls says whether a message of that id has calls.
+// HasCalls reports whether a message of that id has calls.
 func (t *Transcript) HasCalls(id string) bool {
 	t.fold()
 	m := t.byID[id]
 	return m != nil && (m.asked || len(m.calls) > 0)
 }
 
-// Holds says whether there is a message of that id.
+// Holds reports whether there is a message of that id.
 func (t *Transcript) Holds(id string) bool {
 	t.fold()
 	return t.byID[id] != nil
@@ -313,7 +313,7 @@ func (t *Transcript) Seen() []agui.SeenMessage {
 	return list
 }
 
-// KnowsOpen says whether the transcript knows what is open.
+// KnowsOpen reports whether the transcript knows what is open.
 func (t *Transcript) KnowsOpen() bool {
 	t.fold()
 	return !t.openLost
@@ -332,8 +332,8 @@ func (t *Transcript) Unclosed(failed bool) []agui.Event {
 	return list
 }
 
-// Sent says whether the last event about the state was a whole snapshot, whether there was any such
-// event, and whether the last event about the messages was a whole snapshot.
+// Sent reports whether the last event about the state was a whole snapshot, whether there was any
+// such event, and whether the last event about the messages was a whole snapshot.
 func (t *Transcript) Sent() (state, anyState, messages bool) {
 	return t.stateSent, t.stateSeen, t.messageSent
 }

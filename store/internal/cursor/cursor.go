@@ -31,7 +31,7 @@ func Of(q store.Query, row store.Row) Cursor {
 	return Cursor{row.Due.Truncate(time.Microsecond), row.Key}
 }
 
-// Before says whether o is behind c.
+// Before reports whether o is behind c.
 func (c Cursor) Before(o Cursor) bool {
 	if !c.Time.Equal(o.Time) {
 		return c.Time.Before(o.Time)

@@ -48,7 +48,7 @@ func decide(rec *store.Record, now time.Time, pauseID string, list []agui.Decisi
 	return nil
 }
 
-// wellMade says whether decisions can be told apart.
+// wellMade reports whether decisions can be told apart.
 func wellMade(list []agui.Decision) bool {
 	for n, d := range list {
 		if d.Question == "" || d.Digest == "" || slices.ContainsFunc(list[:n], func(o agui.Decision) bool { return o.Question == d.Question }) {

@@ -55,7 +55,7 @@ func Refs(rec *store.Record) iter.Seq[Ref] {
 	}
 }
 
-// Keeps says whether snapshots belong to the record.
+// Keeps reports whether snapshots belong to the record.
 func Keeps(rec *store.Record, ref Ref) bool {
 	for r := range Refs(rec) {
 		if r == ref {
@@ -65,13 +65,13 @@ func Keeps(rec *store.Record, ref Ref) bool {
 	return false
 }
 
-// SameBody says whether a step has changed neither the pause, nor the doubt, nor the results, nor
-// the notes. It need not look into them, because rules replaces what a record refers to.
+// SameBody reports whether a step has changed neither the pause, nor the doubt, nor the results,
+// nor the notes. It need not look into them, because rules replaces what a record refers to.
 func SameBody(a, b *store.Record) bool {
 	return a.Pause == b.Pause && a.Doubt == b.Doubt && same(a.Results, b.Results) && same(a.Notes, b.Notes)
 }
 
-// SameHead says whether a step has changed nothing of what stands beside those.
+// SameHead reports whether a step has changed nothing of what stands beside those.
 func SameHead(a, b *store.Record) bool {
 	return a.Owner == b.Owner && a.State == b.State && a.Token == b.Token && a.Digest == b.Digest &&
 		a.Lease.Equal(b.Lease) && same(a.Busy, b.Busy) && a.Outbox == b.Outbox

@@ -240,12 +240,12 @@ func contest(rec *store.Record, pauseID string) error {
 	return nil
 }
 
-// holds says whether token is the record's claim, lapsed or not.
+// holds reports whether token is the record's claim, lapsed or not.
 func holds(rec *store.Record, token string) bool {
 	return rec.State == store.Claimed && token != "" && rec.Token == token
 }
 
-// finished says whether the Finish with this receipt was done already.
+// finished reports whether the Finish with this receipt was done already.
 func finished(rec *store.Record, receipt string) bool {
 	if rec.Doubt != nil && rec.Doubt.Receipt == receipt {
 		return true
@@ -253,7 +253,7 @@ func finished(rec *store.Record, receipt string) bool {
 	return slices.ContainsFunc(rec.Results, func(r *store.Result) bool { return r.Receipt == receipt })
 }
 
-// used says whether the record knows a pause of this id.
+// used reports whether the record knows a pause of this id.
 func used(rec *store.Record, pauseID string) bool {
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		return true

@@ -37,12 +37,12 @@ func (p Policy) WithDefaults() Policy {
 // result is known.
 func (p Policy) longest() time.Duration { return 2*p.PauseRetention + p.ReplayTTL + store.NoteAge }
 
-// Lapsed says whether the pause is claimed and its lease is over.
+// Lapsed reports whether the pause is claimed and its lease is over.
 func Lapsed(rec *store.Record, now time.Time) bool {
 	return rec.State == store.Claimed && !now.Before(rec.Lease)
 }
 
-// Doubtful says whether the pause is in doubt, by Finish or by a lapsed lease.
+// Doubtful reports whether the pause is in doubt, by Finish or by a lapsed lease.
 func Doubtful(rec *store.Record, now time.Time) bool {
 	return rec.State == store.InDoubt || Lapsed(rec, now)
 }
@@ -108,7 +108,7 @@ func shorten(rec *store.Record, until time.Time, p Policy) bool {
 	return changed
 }
 
-// past says whether d or more has gone by since t.
+// past reports whether d or more has gone by since t.
 func past(now, t time.Time, d time.Duration) bool { return !now.Before(t.Add(d)) }
 
 // knownUntil returns until when a result is more than a tombstone. A client may answer until the

@@ -117,7 +117,7 @@ func alias(a *agui.Answer, g Group, p agui.Pause) {
 	}
 }
 
-// isResponse says whether a payload is an Agent Inbox's own response, or a list of them.
+// isResponse reports whether a payload is an Agent Inbox's own response, or a list of them.
 func isResponse(payload json.RawMessage) bool {
 	v := gjson.ParseBytes(payload)
 	if v.IsArray() {
@@ -213,9 +213,9 @@ func echo(in agui.RunInput, p agui.Pause, list []Group) int {
 	return -1
 }
 
-// idMap says whether the value is a map of ids, native or published. With one key that is neither,
-// the value is the answer itself. But if all its keys look like ids, LangGraph would take it for a
-// map, so it is one.
+// idMap reports whether the value is a map of ids, native or published. With one key that is
+// neither, the value is the answer itself. But if all its keys look like ids, LangGraph would take
+// it for a map, so it is one.
 func idMap(value json.RawMessage, p agui.Pause, list []Group) (map[string]json.RawMessage, bool) {
 	m, ok := Members(value)
 	if !ok || len(m) == 0 {
@@ -310,7 +310,7 @@ func answerAll(p agui.Pause, g Group, value json.RawMessage) []agui.Answer {
 	return list
 }
 
-// agree says whether two lists of answers mean the same at the backend.
+// agree reports whether two lists of answers mean the same at the backend.
 func agree(p agui.Pause, a, b []agui.Answer) bool {
 	if len(a) != len(b) {
 		return false

@@ -223,8 +223,8 @@ func (a ask) has(member string) bool {
 	return found
 }
 
-// elicitation makes the server's response for question i. The content of a form is judged once
-// more: what the tool refuses stays in LangGraph for good.
+// elicitation makes the server's response for question i. The content of a form is judged again:
+// what the tool refuses stays in LangGraph for good.
 func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	if a.Status == agui.Cancelled {

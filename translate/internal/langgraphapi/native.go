@@ -56,7 +56,7 @@ func RawOf(v gjson.Result) json.RawMessage {
 	return json.RawMessage(v.Raw)
 }
 
-// IsID says whether LangGraph takes the string for a key of an id map: ^[0-9a-f]{32}$.
+// IsID reports whether LangGraph takes the string for a key of an id map: ^[0-9a-f]{32}$.
 func IsID(s string) bool {
 	if len(s) != 32 {
 		return false

@@ -163,8 +163,8 @@ func cancelValue(cancel json.RawMessage, id string) json.RawMessage {
 	return cancel
 }
 
-// IsIDMap says whether LangGraph takes the value for an id map. Python also takes an empty object
-// for one (_loop.py).
+// IsIDMap reports whether LangGraph takes the value for an id map. Python also takes an empty
+// object for one (_loop.py).
 func IsIDMap(v json.RawMessage) bool {
 	m, ok := Members(v)
 	for k := range m {
@@ -173,7 +173,7 @@ func IsIDMap(v json.RawMessage) bool {
 	return ok
 }
 
-// Falsy says whether Python or JavaScript takes the value for false.
+// Falsy reports whether Python or JavaScript takes the value for false.
 func Falsy(v json.RawMessage) bool {
 	if IsNull(v) || string(v) == "false" || string(v) == `""` {
 		return true

@@ -109,10 +109,10 @@ func (r review) schema(i int) json.RawMessage {
 	return append(s, '}')
 }
 
-// decides says whether the answer is a decision of langchain's middleware.
+// decides reports whether the answer is a decision of langchain's middleware.
 func (r review) decides() bool { return r.shape == HITL || r.shape == PerCall }
 
-// unsaid says whether some allowed decision cannot be said with approved.
+// unsaid reports whether some allowed decision cannot be said with approved.
 func (r review) unsaid(a ask) bool {
 	return r.decides() && slices.ContainsFunc(a.allowed, func(d string) bool {
 		return d != "approve" && d != "edit" && d != "reject"

@@ -131,10 +131,10 @@ func approving(m gjson.Result, asked map[string]string) string {
 	return name
 }
 
-// decides says whether some backend could read a tool message as a decision, and not as the result
-// that the call got later: text that is no object, or an object without a word of the two, is none
-// to any of them (.NET's samples throw at it). Python reads NaN too, so what only looks like an
-// object may be one.
+// decides reports whether some backend could read a tool message as a decision, and not as the
+// result that the call got later: text that is no object, or an object without a word of the two,
+// is none to any of them (.NET's samples throw at it). Python reads NaN too, so what only looks
+// like an object may be one.
 func decides(m gjson.Result) bool {
 	contents := kit.Members(m, "content")
 	return len(contents) == 0 || slices.ContainsFunc(contents, func(content gjson.Result) bool {
@@ -149,7 +149,7 @@ func decides(m gjson.Result) bool {
 	})
 }
 
-// mayBePart says whether a message may be a part of a native approval, and is quick where the
+// mayBePart reports whether a message may be a part of a native approval, and is quick where the
 // answer is no: histories are long, and most of them is text and the results of tools.
 func mayBePart(m agui.Message) bool {
 	if m.Plain {
@@ -189,7 +189,7 @@ func asking(c gjson.Result, declares func(tool string) bool) string {
 	return ""
 }
 
-// asks says whether a call with these arguments asks for an approval, by their structure: many
+// asks reports whether a call with these arguments asks for an approval, by their structure: many
 // products have a tool of one of these names. confirm_changes has no arguments where it confirms a
 // predicted state (1.0.0b251105).
 func asks(name string, args gjson.Result) bool {

@@ -61,7 +61,7 @@ func (r Rule) checkWords() error {
 	return nil
 }
 
-// sameWord says whether two values are the same to a hook that compares words.
+// sameWord reports whether two values are the same to a hook that compares words.
 func sameWord(a, b json.RawMessage) bool {
 	x, y := gjson.ParseBytes(a), gjson.ParseBytes(b)
 	if x.Type == gjson.String && y.Type == gjson.String {
@@ -86,7 +86,7 @@ func isOneOf(v json.RawMessage, words ...string) bool {
 	return value.Type == gjson.String && slices.Contains(words, strings.ToLower(strings.TrimSpace(value.Str)))
 }
 
-// Decides says whether an approval becomes a value of its own. Then {"approved"} is all that an
+// Decides reports whether an approval becomes a value of its own. Then {"approved"} is all that an
 // answer has to say.
 func (r Rule) Decides() bool { return r.yes() != nil && r.Path == "" }
 

@@ -32,8 +32,8 @@ const (
 	BeforeNode
 )
 
-// AsksForCall says whether the question is asked before the call may be made, and not in the midst
-// of it.
+// AsksForCall reports whether the question is asked before the call may be made, and not in the
+// midst of it.
 func (id ID) AsksForCall() bool { return id.Kind == BeforeCall && !id.Nested }
 
 // ParseID reads an interrupt's id. It returns false for an id that no Strands SDK makes.
@@ -122,7 +122,7 @@ func cutInto(source, rest string) (longer, shorter string) {
 	return source + ":" + word, rest
 }
 
-// isUUID5 says whether s is a name-based UUID as Python's uuid5 writes it.
+// isUUID5 reports whether s is a name-based UUID as Python's uuid5 writes it.
 func isUUID5(s string) bool {
 	if len(s) != 36 || s[14] != '5' || s[19] < '8' || s[19] > '9' && s[19] != 'a' && s[19] != 'b' {
 		return false

@@ -46,9 +46,9 @@ func (l *Lost) See(ev agui.Event) {
 	l.last = ev.Type
 }
 
-// Passes says whether See learns nothing from events of the type until it sees another one. A call
-// is counted by its END and its result. Of the last event only one thing matters: whether it is a
-// STATE_SNAPSHOT.
+// Passes reports whether See learns nothing from events of the type until it sees another one. A
+// call is counted by its END and its result. Of the last event only one thing matters: whether it
+// is a STATE_SNAPSHOT.
 func (l *Lost) Passes(t agui.Type) bool {
 	switch t {
 	case agui.RunStarted, agui.CallEnd, agui.CallResult:
@@ -61,7 +61,7 @@ func (l *Lost) Passes(t agui.Type) bool {
 	return l.first != agui.Unknown && (t == agui.StateSnapshot) == (l.last == agui.StateSnapshot)
 }
 
-// Likely says whether the run that ended so probably asked something. There are two signs. The
+// Likely reports whether the run that ended so probably asked something. There are two signs. The
 // first: the run has no outcome, a STATE_SNAPSHOT just before the end, as every version of the
 // adapter sends it, and calls without a result. None of these calls may be of a tool that the
 // request declares, because a run also ends for such a call, and takes the calls beside it along.

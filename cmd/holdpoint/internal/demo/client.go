@@ -137,7 +137,7 @@ func (r reply) interrupts() []gjson.Result {
 // errorCode is the code of the run's RUN_ERROR, "" if it had none.
 func (r reply) errorCode() string { return r.last("RUN_ERROR").Get("code").Str }
 
-// finished says whether the run ended well and asks nothing.
+// finished reports whether the run ended well and asks nothing.
 func (r reply) finished() bool {
 	return r.last("RUN_FINISHED").Exists() && !r.last("RUN_ERROR").Exists() && r.interrupts() == nil
 }

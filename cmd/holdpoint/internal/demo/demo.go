@@ -123,7 +123,7 @@ func (d *demo) play(ctx context.Context) error {
 	return nil
 }
 
-// scene is one thread: the question, the answer, the end, and the same answer once more.
+// scene is one thread: the question, the answer, the end, and the same answer again.
 func (d *demo) scene(ctx context.Context, a answer) error {
 	c := d.newClient()
 	defer c.http.CloseIdleConnections()
@@ -250,7 +250,7 @@ func (d *demo) ending(c *client, a answer) {
 	d.line("\n   %s: %s was executed %s", a.kind, tool, d.paint(bold, times))
 }
 
-// replay sends the answered resume once more, byte for byte, as a double click or an impatient
+// replay sends the answered resume again, byte for byte, as a double click or an impatient
 // proxy does.
 func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) error {
 	before, sent := len(d.backend.since(0)), len(d.backend.sent(c.threadID))

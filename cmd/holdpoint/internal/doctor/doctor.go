@@ -62,7 +62,7 @@ type Options struct {
 	Assistant string
 }
 
-// several says whether a run is several requests. What they are for, an answer does not say, so
+// several reports whether a run is several requests. What they are for, an answer does not say, so
 // such a run is not examined from a recording.
 func (o Options) several() bool { return o.Dialect == langgraphserver.Name }
 
@@ -286,7 +286,7 @@ func (s *stream) end() agui.Type {
 	return ""
 }
 
-// has says whether the event came as it is.
+// has reports whether the event came as it is.
 func (s *stream) has(ev agui.Event) bool {
 	return slices.ContainsFunc(s.events, func(one agui.Event) bool { return bytes.Equal(one.JSON, ev.JSON) })
 }

@@ -84,7 +84,7 @@ func TestTheHarmlessRun(t *testing.T) {
 	}
 }
 
-// TestOneRequestOnly: Holdpoint would ask this server once more, and doctor says so and does not.
+// TestOneRequestOnly: Holdpoint would ask this server again, and doctor says so and does not.
 func TestOneRequestOnly(t *testing.T) {
 	asked := 0
 	r := fetch(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -81,7 +81,7 @@ func isCustom(name string) func(agui.Event) bool {
 	return func(ev agui.Event) bool { return ev.Type == agui.Custom && ev.Get("name").Str == name }
 }
 
-// announces says whether a question is announced in the form of one integration.
+// announces reports whether a question is announced in the form of one integration.
 func announces(who kit.Announcer) func(agui.Event) bool {
 	return func(ev agui.Event) bool { return kit.Announced(ev) == who }
 }
@@ -129,8 +129,8 @@ func isLangChain(ev agui.Event) bool {
 	return name != ""
 }
 
-// isServerFrame says whether the event shows the frame of a LangGraph Server that it was made of.
-// The TypeScript adapter shows it.
+// isServerFrame reports whether the event shows the frame of a LangGraph Server that it was made
+// of. The TypeScript adapter shows it.
 func isServerFrame(ev agui.Event) bool {
 	name := ev.Get("rawEvent.event").Str
 	return (name == "events" || name == "messages" || name == "values") && ev.Get("rawEvent.id").Exists() && ev.Get("rawEvent.data").Exists()

@@ -93,7 +93,7 @@ func (p *played) understood(came *stream) int {
 	return n + asked
 }
 
-// likeSuperagent says whether a frame has what each frame of superagent's A2UI framing has.
+// likeSuperagent reports whether a frame has what each frame of superagent's A2UI framing has.
 func (s *stream) likeSuperagent() bool {
 	return slices.ContainsFunc(s.events, func(ev agui.Event) bool {
 		return ev.Get("type").Str != "" && ev.Get("data").Exists() && ev.Get("timestamp").Exists()

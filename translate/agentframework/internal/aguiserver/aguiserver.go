@@ -75,8 +75,8 @@ func requestIn(ev agui.Event) (approvalRequest, bool) {
 	return approvalRequest{}, false
 }
 
-// Signs says whether the event is the host's: it is of a call that is to be approved, or it ends a
-// run with such an interrupt. Other interrupts of its (InterruptRequestContent) look like
+// Signs reports whether the event is the host's: it is of a call that is to be approved, or it ends
+// a run with such an interrupt. Other interrupts of its (InterruptRequestContent) look like
 // anybody's.
 func Signs(ev agui.Event) bool {
 	switch ev.Type {
@@ -111,8 +111,8 @@ func ofWorkflow(id string) bool {
 	return at >= 0 && strings.HasPrefix(id[at+1:], idPrefix)
 }
 
-// looksLikeOurs says whether an interrupt is an approval of the host's by all that is the same in
-// each. rawEvent may have been stripped on the way.
+// looksLikeOurs reports whether an interrupt is an approval of the host's by all that is the same
+// in each. rawEvent may have been stripped on the way.
 func looksLikeOurs(i gjson.Result) bool {
 	call := i.Get("toolCallId").Str
 	id := i.Get("id").Str

@@ -163,6 +163,6 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// isTool says whether a message may answer a call, as the dialect judges it: in any spelling of the
-// role.
+// isTool reports whether a message may answer a call, as the dialect judges it: in any spelling of
+// the role.
 func isTool(m agui.Message) bool { return kit.IsTool(gjson.ParseBytes(m.JSON)) }

@@ -30,7 +30,7 @@ func (s *Stream) Note(ev agui.Event) {
 	}
 }
 
-// Repeats reports whether an event of a tool call is told once more because a workflow around the
+// Repeats reports whether an event of a tool call is told again because a workflow around the
 // agent asks the same about it. Of two calls with one id clients make one, with the arguments of
 // both.
 func (s *Stream) Repeats(ev agui.Event) bool {
@@ -43,7 +43,7 @@ func (s *Stream) Repeats(ev agui.Event) bool {
 	})
 }
 
-// Passes says whether Note learns nothing from any event of the type.
+// Passes reports whether Note learns nothing from any event of the type.
 func (s *Stream) Passes(t agui.Type) bool {
 	switch t {
 	case agui.CallStart, agui.CallArgs, agui.CallEnd:
@@ -115,7 +115,7 @@ func withoutInner(list []gjson.Result) []gjson.Result {
 	})
 }
 
-// succeeded says whether the run ended without a word of a question.
+// succeeded reports whether the run ended without a word of a question.
 func succeeded(finish agui.Event) bool {
 	outcome := finish.Get("outcome")
 	return finish.Valid() && (!outcome.Exists() || outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
@@ -216,7 +216,7 @@ func offerEdits(object []byte) []byte {
 	return agui.SetKey(object, "responseSchema.properties.editedArgs", []byte(`{"type":"object"}`))
 }
 
-// seen says whether the client has seen just that call.
+// seen reports whether the client has seen just that call.
 func (c askedCall) seen(calls []agui.Call) bool {
 	return slices.ContainsFunc(calls, func(shown agui.Call) bool {
 		args := []byte(shown.Args)

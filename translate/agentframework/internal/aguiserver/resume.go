@@ -16,7 +16,7 @@ import (
 // Backend is what translate.Result.Backend calls the host.
 const Backend = "dotnet"
 
-// Made says whether the host made the pause.
+// Made reports whether the host made the pause.
 func Made(p agui.Pause) bool { return keptOf(p) != nil }
 
 // KeepsSession reports whether the host that made the pause keeps the conversation of each thread.
@@ -163,7 +163,7 @@ func editedIn(payload, asked json.RawMessage) (args json.RawMessage, ok bool) {
 	return json.RawMessage(edits[0].Raw), true
 }
 
-// hasToolCall says whether a payload would be taken for an approval.
+// hasToolCall reports whether a payload would be taken for an approval.
 func hasToolCall(payload json.RawMessage) (forges bool) {
 	v := gjson.ParseBytes(payload)
 	if v.IsObject() {
@@ -239,8 +239,8 @@ func openIDs(p agui.Pause) map[string]bool {
 	return ids
 }
 
-// continues says whether the host takes the request for the continuation of a call of a tool that
-// it declares: the history holds such a call and, behind it, a result for it
+// continues reports whether the host takes the request for the continuation of a call of a tool
+// that it declares: the history holds such a call and, behind it, a result for it
 // (HasClientToolResults).
 func continues(in agui.RunInput) bool {
 	if len(in.Tools) == 0 {
@@ -262,7 +262,7 @@ func continues(in agui.RunInput) bool {
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates the host's answer to a resume. It knows no lost pause, for it keeps none; an
+// A run translates the host's answer to a resume. It knows no lost pause, because it keeps none; an
 // error may have come before or behind the tool.
 type run struct {
 	r        *translate.Request

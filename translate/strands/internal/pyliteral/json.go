@@ -66,8 +66,8 @@ func (r *reader) json(out []byte, depth int) ([]byte, error) {
 	return append(out, agui.MustMarshal(s)...), nil
 }
 
-// jsonMembers reads a list, a tuple, a set or a dict. The first member says whether it is a set or
-// a dict.
+// jsonMembers reads a list, a tuple, a set or a dict. The first member reports whether it is a set
+// or a dict.
 func (r *reader) jsonMembers(out []byte, depth int) ([]byte, error) {
 	closing := r.bracket()
 	dict, first := closing == '}', true

@@ -1,0 +1,68 @@
+package repo
+
+import (
+	"go/parser"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// wrongWords are phrases that are wrong wherever they stand: a reader turns the sentence around to
+// understand it. Each has the number of places that are left in comments and documents. It may only
+// fall. Everything else about a sentence is judged by a reader, because a test on a word that is
+// right in most places is met by worse sentences.
+var wrongWords = []struct {
+	phrase  *regexp.Regexp
+	better  string
+	allowed int
+}{
+	{regexp.MustCompile(`(?i)\bsays? whether\b`), "reports whether", 0},
+	{regexp.MustCompile(`(?i)\bof which\b`), "a sentence of its own", 84},
+	{regexp.MustCompile(`(?i)\b(is|are) none\b`), "is missing, does not exist", 193},
+	{regexp.MustCompile(`(?i)\bis no [a-z]+\b`), "is not a, is missing", 262},
+	{regexp.MustCompile(`(?i), for it\b`), "because it", 0},
+}
+
+// isNoLonger is the one right use of "is no".
+var isNoLonger = regexp.MustCompile(`(?i)\bis no (longer|more|different|better|worse|later|earlier)\b`)
+
+// TestWrongWords counts phrases of wrongWords across line ends, outside of code.
+func TestWrongWords(t *testing.T) {
+	places := make(map[int][]string)
+	for path, text := range prose(t) {
+		text = isNoLonger.ReplaceAllString(strings.Join(strings.Fields(code.ReplaceAllString(text, "x")), " "), "")
+		for i, w := range wrongWords {
+			for _, at := range w.phrase.FindAllStringIndex(text, -1) {
+				places[i] = append(places[i], path+": "+text[max(0, at[0]-30):min(len(text), at[1]+30)])
+			}
+		}
+	}
+	for i, w := range wrongWords {
+		if got := places[i]; len(got) > w.allowed {
+			t.Errorf("%s: %d places, and there were %d; better: %s\n%s",
+				w.phrase, len(got), w.allowed, w.better, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// prose returns the comments of each Go file and the text of each document, by path.
+func prose(t *testing.T) map[string]string {
+	t.Helper()
+	texts := make(map[string]string)
+	for _, s := range sources(t, parser.ParseComments) {
+		if s.path == "internal/test/repo/words_test.go" { // it names them
+			continue
+		}
+		var b strings.Builder
+		for _, c := range s.file.Comments {
+			b.WriteString(c.Text() + "\n")
+		}
+		texts[s.path] = b.String()
+	}
+	for _, path := range documents(t) {
+		if path != printed && path != "CHANGELOG.md" { // what was released keeps its words
+			texts[path] = read(t, path)
+		}
+	}
+	return texts
+}
