@@ -55,7 +55,7 @@ http {
 `
 
 func startNginx(b *bench, ctx context.Context, name string) (*process, error) {
-	binary, err := findNginx(ctx)
+	binary, libraries, err := findProgram(ctx, "nginx", "nginx")
 	if err != nil {
 		return nil, unavailable{err}
 	}
@@ -67,53 +67,125 @@ func startNginx(b *bench, ctx context.Context, name string) (*process, error) {
 	if err := errors.Join(os.Chmod(b.dir, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") // nginx cannot tell which port it took
+	address, err := freeAddress() // nginx cannot tell which port it took
 	if err != nil {
 		return nil, err
 	}
-	address := l.Addr().String()
-	l.Close()
 	conf := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, b.origin.address, address), 0o644); err != nil {
 		return nil, err
 	}
-	return start(ctx, name, address, os.Environ(), nil, binary, "-p", dir, "-c", conf, "-e", "stderr")
+	return start(ctx, name, address, append(os.Environ(), libraries), nil, binary, "-p", dir, "-c", conf, "-e", "stderr")
 }
 
-// findNginx is nginx, of the machine or unpacked from Debian's package: installed, that would start
-// a server of its own.
-func findNginx(ctx context.Context) (string, error) {
-	unpacked := filepath.Join(cache, "nginx", "usr", "sbin", "nginx")
-	for _, path := range []string{"nginx", "/usr/sbin/nginx", unpacked} {
+// haproxyConf is a careful user's too: no buffering of what the backend writes, connections to it
+// kept, one thread.
+const haproxyConf = `
+global
+	nbthread 1
+	maxconn 9900
+defaults
+	mode http
+	option http-no-delay
+	http-reuse always
+	timeout connect 5s
+	timeout client 1h
+	timeout server 1h
+listen origin
+	bind %[2]s backlog 4096
+	server origin %[1]s
+`
+
+func startHAProxy(b *bench, ctx context.Context, name string) (*process, error) {
+	binary, libraries, err := findProgram(ctx, "haproxy", "haproxy", "liblua5.3-0", "libopentracing-c-wrapper0", "libopentracing1")
+	if err != nil {
+		return nil, unavailable{err}
+	}
+	dir, err := os.MkdirTemp(b.dir, "haproxy-")
+	if err != nil {
+		return nil, err
+	}
+	address, err := freeAddress() // HAProxy cannot tell which port it took
+	if err != nil {
+		return nil, err
+	}
+	conf := filepath.Join(dir, "haproxy.cfg")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, haproxyConf, b.origin.address, address), 0o600); err != nil {
+		return nil, err
+	}
+	return start(ctx, name, address, append(os.Environ(), libraries), nil, binary, "-db", "-f", conf)
+}
+
+// freeAddress returns an address of the loopback where nobody listens. Another process may take it
+// before the caller does.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// findProgram returns a server of the machine, or unpacks it from Debian's packages: installed, it
+// would start. libraries is the variable of the environment with which an unpacked one runs.
+// Packages that Debian does not have are left out: which ones a program wants depends on its
+// version.
+func findProgram(ctx context.Context, name string, packages ...string) (program, libraries string, err error) {
+	for _, path := range []string{name, "/usr/sbin/" + name} {
 		if found, err := exec.LookPath(path); err == nil {
-			return filepath.Abs(found)
+			found, err = filepath.Abs(found)
+			return found, "LANG=C", err
 		}
 	}
 	dir, err := filepath.Abs(cache)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	if err := insist(ctx, dir, "apt-get", "download", "nginx"); err != nil {
-		return "", err
-	}
-	packages, err := filepath.Glob(filepath.Join(dir, "nginx_*.deb"))
-	if err != nil || len(packages) == 0 {
-		return "", fmt.Errorf("apt-get download nginx left no package (%w)", err)
-	}
-	if err := insist(ctx, dir, "dpkg", "-x", packages[len(packages)-1], "nginx"); err != nil {
-		return "", err
-	}
-	found, err := filepath.Abs(unpacked)
+	program = filepath.Join(dir, name, "usr", "sbin", name)
+	triplets, err := filepath.Glob("/usr/lib/*-linux-gnu")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	if out, err := exec.CommandContext(ctx, found, "-v").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("nginx -v: %w: %s", err, bytes.TrimSpace(out))
+	libraries = "LD_LIBRARY_PATH="
+	for _, t := range triplets {
+		libraries += filepath.Join(dir, name, t) + ":"
 	}
-	return found, nil
+	if _, err := os.Stat(program); err != nil {
+		if err := unpack(ctx, dir, name, packages); err != nil {
+			return "", "", err
+		}
+	}
+	cmd := exec.CommandContext(ctx, program, "-v")
+	cmd.Env = append(os.Environ(), libraries)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", "", fmt.Errorf("%s -v: %w: %s", name, err, bytes.TrimSpace(out))
+	}
+	return program, libraries, nil
+}
+
+// unpack puts the contents of Debian's packages into dir/name. The first package is needed.
+func unpack(ctx context.Context, dir, name string, packages []string) error {
+	to := filepath.Join(dir, name)
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for i, p := range packages {
+		if i > 0 && exec.CommandContext(ctx, "apt-cache", "show", p).Run() != nil {
+			continue
+		}
+		if err := insist(ctx, to, "apt-get", "download", p); err != nil {
+			return err
+		}
+		files, err := filepath.Glob(filepath.Join(to, p+"_*.deb"))
+		if err != nil || len(files) == 0 {
+			return fmt.Errorf("apt-get download %s left no package (%w)", p, err)
+		}
+		if err := insist(ctx, to, "dpkg", "-x", files[len(files)-1], "."); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nodeDir holds the proxy of AG-UI's own packages, with its lock file.

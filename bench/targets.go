@@ -26,6 +26,7 @@ func kinds() []kind {
 		{name: "direct", share: 1, start: nil, full: true},
 		{name: "tcp", share: 1, start: reference, full: true},
 		{name: "nginx", share: 1, start: startNginx, full: true},
+		{name: "haproxy", share: 1, start: startHAProxy, full: true},
 		{name: "reverseproxy", share: 1, start: reference},
 		{name: "reverseproxy-32k", share: 1, start: reference},
 		{name: "reverseproxy-128k", share: 1, start: reference, full: true},
