@@ -96,7 +96,7 @@ func TestCheckerSeesWhatIsWrong(t *testing.T) {
 }
 
 // Holdpoint sends a comment to a client that hears nothing else. It stands between frames, and it
-// is no frame.
+// is not a frame.
 func TestHeartbeatsOfHoldpoint(t *testing.T) {
 	frames := strings.SplitAfter(whole(sample(), asTold), "\n\n")
 	stream := strings.Join(frames, ": holdpoint\n\n")

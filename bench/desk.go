@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// What a desk costs the runs that it is no part of, and those that it is.
+// What a desk costs the runs that it is not part of, and those that it is.
 const (
 	deskRuns   = 300 // plain runs, and cycles, of a round
 	deskCycles = 20  // whose steps are counted

@@ -139,7 +139,7 @@ func (p *process) tree() ([]int, error) {
 		}
 		// pid (name) state ppid; the name may hold anything, parentheses too.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		pid, _ := strconv.Atoi(strings.Split(path, "/")[2]) // the pattern asks for a digit; anything else is no process
+		pid, _ := strconv.Atoi(strings.Split(path, "/")[2]) // the pattern asks for a digit; anything else is not a process
 		parent, err := strconv.Atoi(string(fields[1]))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q", path, stat)

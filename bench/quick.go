@@ -60,7 +60,7 @@ func (b *bench) check() error {
 func below(got rates, bars []bar) []string {
 	var list []string
 	for _, one := range bars {
-		// Written so that a ratio of nothing, which is no number, misses too.
+		// Written so that a ratio of nothing, which is not a number, misses too.
 		if ratio := median(ratios(got.of("holdpoint"), got.of(one.to))); !(ratio >= one.limit) {
 			list = append(list, fmt.Sprintf("%.2f × %s, want at least %.2f", ratio, one.to, one.limit))
 		}

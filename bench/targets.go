@@ -50,7 +50,7 @@ type target struct {
 	kind    kind
 	name    string
 	address string
-	process *process // nil for the origin itself, which is no target but the way without one
+	process *process // nil for the origin itself, which is not a target but the way without one
 }
 
 // reference starts a proxy of this program's.

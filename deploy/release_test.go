@@ -65,7 +65,7 @@ func TestRelease(t *testing.T) {
 }
 
 // releaseFiles: a release has its binary, its checksum, its bill of materials and its notes. The
-// same commit gives the same bytes in another folder. What is no release is refused.
+// same commit gives the same bytes in another folder. What is not a release is refused.
 func releaseFiles(t *testing.T, first, second string) {
 	const version, target = "v0.1.0", runtime.GOOS + "/" + runtime.GOARCH
 	files := map[string]string{}

@@ -107,8 +107,9 @@ func TestOtherCallsInTheHistoryOfStrands(t *testing.T) {
 	})
 }
 
-// A result that the client makes up for the call that waits is no answer to the question: beside a
-// yes what was asked runs, or pydantic-ai without a store refuses, and beside a no nothing does.
+// A result that the client makes up for the call that waits is not an answer to the question:
+// beside a yes what was asked runs, or pydantic-ai without a store refuses, and beside a no nothing
+// does.
 func TestMadeUpResultOfACallThatWaits(t *testing.T) {
 	t.Parallel()
 	eachPydanticAI(t, []string{"stateless", "store"}, func(t *testing.T, w world) {

@@ -161,7 +161,7 @@ func TestAReloadedPageIsAskedAgain(t *testing.T) {
 	})
 }
 
-// null is no answer in the command form: some front ends send it by mistake.
+// null is not an answer in the command form: some front ends send it by mistake.
 func TestACommandOfNullIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {

@@ -371,7 +371,7 @@ func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
 
 // The backend is restarted between pause and answer, and its checkpoints were in memory. The answer
 // meets a thread that the backend does not know, and the graph starts without input. Whatever it
-// then does, it is no success of the approved action.
+// then does, it is not a success of the approved action.
 func TestTheBackendForgetsThePause(t *testing.T) {
 	t.Parallel()
 	dying(t, func(t *testing.T, w world) {

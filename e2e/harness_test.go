@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// patience bounds every wait for something that must happen. It is no expectation of speed.
+// patience bounds every wait for something that must happen. It is not an expectation of speed.
 const patience = 90 * time.Second
 
 // shared is what the tests use in common, made by TestMain. Nothing in it holds a thread's state

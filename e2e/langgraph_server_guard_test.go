@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// What is no run reaches the server only if it is on the list: a client can neither wipe the server
-// nor change what others run, list their threads, or stop a run that carries an answer.
+// What is not a run reaches the server only if it is on the list: a client can neither wipe the
+// server nor change what others run, list their threads, or stop a run that carries an answer.
 func TestLangGraphServerOwnRequests(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")

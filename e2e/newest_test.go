@@ -30,7 +30,7 @@ const (
 )
 
 // TestNewest tries the newest packages that the registries have. It says one line for each, and
-// fails for none of them: what a release of tomorrow does is no fault of a change of today. The
+// fails for none of them: what a release of tomorrow does is not a fault of a change of today. The
 // lines also stand in .cache/newest.txt, because go test hides what a passing test says.
 func TestNewest(t *testing.T) {
 	t.Parallel()
@@ -340,7 +340,7 @@ func installNewest(ctx context.Context, row tries.Row, found map[string]string) 
 }
 
 // installNode copies the server, or the driver of the clients, and installs what it imports. What
-// is no package of the row keeps its pin.
+// is not a package of the row keeps its pin.
 func installNode(ctx context.Context, c candidate, dir string, found map[string]string) (string, error) {
 	folder := c.framework
 	if c.Name == clientsRow {

@@ -18,7 +18,7 @@ type tampering struct {
 	make func(messages []event, call string) []event
 	// refused: the approval is refused, and a denial passes. Else it runs what was asked.
 	refused bool
-	// twice: a key stands twice in another spelling, so that the run is no run (HTTP 400), whatever
+	// twice: a key stands twice in another spelling, so that the run is not a run (HTTP 400), whatever
 	// is answered. An honest one answers the question behind it.
 	twice bool
 	// bare is what each version runs without Holdpoint and without a store, in place of what was

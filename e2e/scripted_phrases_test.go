@@ -80,7 +80,7 @@ func TestPhrasesDenied(t *testing.T) {
 	}
 }
 
-// What a person types is no answer; and beside one it does not turn it round.
+// What a person types is not an answer; and beside one it does not turn it round.
 func TestPhrasesTyped(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -279,7 +279,7 @@ func TestSuperagentWorks(t *testing.T) {
 	})
 }
 
-// What is no run of AG-UI: the server's own requests for runs are refused, the others pass.
+// What is not a run of AG-UI: the server's own requests for runs are refused, the others pass.
 func TestSuperagentOtherPaths(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {

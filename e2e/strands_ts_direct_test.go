@@ -154,7 +154,7 @@ func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 	}
 }
 
-// An answer where nothing waits is no error: the model is asked again, with whatever history
+// An answer where nothing waits is not an error: the model is asked again, with whatever history
 // there is. It is to be told by the stream alone, which begins with a model call instead of the
 // tools.
 func TestDirectStrandsTakesAnAnswerToNothing(t *testing.T) {

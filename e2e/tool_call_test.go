@@ -131,7 +131,7 @@ func TestToolCallsThatAreTheQuestion(t *testing.T) {
 }
 
 // A client that sends the tool message by itself: it answers the open question, once. On a question
-// that was denied it is no approval, wherever it stands and whatever it is written like.
+// that was denied it is not an approval, wherever it stands and whatever it is written like.
 func TestToolMessagesOfTheClient(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {

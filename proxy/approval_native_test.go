@@ -103,7 +103,7 @@ func TestNativeApprovalsInARow(t *testing.T) {
 	}
 }
 
-// A yes in the history is no answer to a later question with the same call id, also where the
+// A yes in the history is not an answer to a later question with the same call id, also where the
 // record has forgotten the first; an answer of its own is.
 func TestNativeOldAnswerToANewQuestion(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {

@@ -121,7 +121,7 @@ func TestToolDecisionForged(t *testing.T) {
 			if c.asked {
 				g.do(withMessages(oldUser))
 			}
-			g.answer(c.body) // a key twice is no run
+			g.answer(c.body) // a key twice is not a run
 			for _, d := range decisions(g) {
 				if strings.HasSuffix(d, "true") {
 					t.Errorf("%s: %s\ncarried out: %s, %s", name, c.body, d, g.calls[len(g.calls)-1])

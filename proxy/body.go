@@ -219,7 +219,7 @@ func (b *body) emit(ev agui.Event) {
 func (e *exchange) reached() { e.connected.Store(true) }
 
 // bound gives up the exchange if its answer's header does not come within the idle time. It does
-// the same for an answer that is no stream. done ends the watch.
+// the same for an answer that is not a stream. done ends the watch.
 func (e *exchange) bound() (done func()) {
 	limit := e.judge.opts.IdleTimeout
 	if limit == 0 {

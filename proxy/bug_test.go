@@ -84,8 +84,8 @@ func TestBugInBeginLocksNoChat(t *testing.T) {
 	}
 }
 
-// TestPanicBehindTheClaim: nobody recovers below the run there, for the answer is no stream. What
-// was sent is in doubt and not given back; what was not sent is open again.
+// TestPanicBehindTheClaim: nobody recovers below the run there, for the answer is not a stream.
+// What was sent is in doubt and not given back; what was not sent is open again.
 func TestPanicBehindTheClaim(t *testing.T) {
 	panics := func(*http.Request) (*url.URL, error) { panic("a bug") }
 	for name, c := range map[string]struct {

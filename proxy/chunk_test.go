@@ -193,8 +193,8 @@ func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	}
 }
 
-// TestHalfClosePassesThroughAnUpgrade: what is no run and switches protocols is a tunnel, of which
-// either end may close its half.
+// TestHalfClosePassesThroughAnUpgrade: what is not a run and switches protocols is a tunnel, of
+// which either end may close its half.
 func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		conn := taken(t, w, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")

@@ -26,7 +26,7 @@ type corsBackend struct {
 	mu       sync.Mutex
 	answers  func(r *http.Request) http.Header // CORS headers of an answer
 	prefls   func(r *http.Request) http.Header // of a preflight's; nil: it knows no OPTIONS
-	status   int                               // of answers that are no preflights'; 0: a stream
+	status   int                               // of answers that are not preflights'; 0: a stream
 	serve    func(w http.ResponseWriter, r *http.Request, n int)
 	preflown []*http.Request
 }

@@ -98,7 +98,7 @@ func TestChatThatComesBackDaysLater(t *testing.T) {
 }
 
 // TestAnswerInTheHistoryOfAChatThatCarries: a chat carries what was decided elsewhere. CopilotKit
-// has left in its history what the person said there, too late. It is no result of the call.
+// has left in its history what the person said there, too late. It is not a result of the call.
 func TestAnswerInTheHistoryOfAChatThatCarries(t *testing.T) {
 	for _, said := range []string{"Bob", "true", `{"approved":true}`, `{"name":"Bob"}`} {
 		t.Run(said, func(t *testing.T) {

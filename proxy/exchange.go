@@ -47,7 +47,7 @@ func (b *body) open(res *http.Response) (untouched bool) {
 	return false
 }
 
-// head is the start of an answer that is no stream.
+// head is the start of an answer that is not a stream.
 func (e *exchange) head(res *http.Response) []byte {
 	defer e.bound()()
 	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes))
@@ -99,7 +99,7 @@ func (e *exchange) unanswered(ctx context.Context, err error) *agui.RunError {
 	return agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")
 }
 
-// statusBytes is how much of an answer that is no event stream a dialect gets to see.
+// statusBytes is how much of an answer that is not an event stream a dialect gets to see.
 const statusBytes = 64 << 10
 
 // An answer is what came of an exchange: a stream, or why there is none and what the dialect is

@@ -218,8 +218,8 @@ func (p *pieceReader) Read(b []byte) (int, error) {
 
 func (p *pieceReader) Close() error { return nil }
 
-// plainAnswer reads a file of an answer that is no stream: "HTTP 429", header lines, an empty line,
-// the body.
+// plainAnswer reads a file of an answer that is not a stream: "HTTP 429", header lines, an empty
+// line, the body.
 func plainAnswer(file []byte) (status int, header http.Header, body []byte, ok bool) {
 	if !bytes.HasPrefix(file, []byte("HTTP ")) {
 		return 0, nil, nil, false

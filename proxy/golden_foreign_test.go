@@ -27,8 +27,8 @@ func headOf(r *http.Request) []byte {
 	return b
 }
 
-// foreignPieces are the pieces of an answer that is no event stream, as the delivery has them. What
-// may stand between the pieces of a media type is the delivery's: line ends and empty lines of
+// foreignPieces are the pieces of an answer that is not an event stream, as the delivery has them.
+// What may stand between the pieces of a media type is the delivery's: line ends and empty lines of
 // NDJSON.
 func (d delivery) foreignPieces(mediaType string, body []byte) (list [][]byte, cut bool) {
 	switch {

@@ -63,8 +63,8 @@ func (o *Options) withHint(err error, args ...any) []any {
 	return args
 }
 
-// answerHint returns what mends the answer to a run that is no stream, or "". head is how its body
-// begins. named is the dialect of HOLDPOINT_DIALECT, or "" for auto.
+// answerHint returns what mends the answer to a run that is not a stream, or "". head is how its
+// body begins. named is the dialect of HOLDPOINT_DIALECT, or "" for auto.
 func answerHint(res *http.Response, head []byte, named string) string {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
@@ -78,7 +78,7 @@ func answerHint(res *http.Response, head []byte, named string) string {
 	return ""
 }
 
-// hintAtAnswer logs what mends an answer to a run that is no stream.
+// hintAtAnswer logs what mends an answer to a run that is not a stream.
 func (j *judge) hintAtAnswer(res *http.Response, head []byte) {
 	if hint := answerHint(res, head, j.memory.routes.finder.Speaks("")); hint != "" {
 		j.log.Warn("the backend did not answer with a stream", "status", res.StatusCode, "hint", hint)
@@ -119,7 +119,7 @@ func shownTarget(target string) string {
 	return before
 }
 
-// passingHints logs once what mends an answer to a request that is no run: a preflight that the
+// passingHints logs once what mends an answer to a request that is not a run: a preflight that the
 // backend refuses, and a stream of the AI SDK, which Holdpoint does not read.
 func (h *Handler) passingHints(res *http.Response) {
 	if res.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "" {

@@ -103,8 +103,8 @@ func TestHintsOfConnections(t *testing.T) {
 	}
 }
 
-// TestHintsOfAnswers: an answer that is no stream names the variable that mends it, and an answer
-// that is one has no hint.
+// TestHintsOfAnswers: an answer that is not a stream names the variable that mends it, and an
+// answer that is one has no hint.
 func TestHintsOfAnswers(t *testing.T) {
 	named := func(o *Options) { o.Dialect = new(standard.Dialect) }
 	for name, c := range map[string]struct {

@@ -33,8 +33,8 @@ func saysOnC1(id string, approved bool) string {
 	return fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":"c1","content":"{\"approved\":%v}"}`, id, approved)
 }
 
-// TestAReplyThatStoodThere: a yes that was there before the question is no answer to it, whatever
-// id its message has by now. One more, or one that says something else, is.
+// TestAReplyThatStoodThere: a yes that was there before the question is not an answer to it,
+// whatever id its message has by now. One more, or one that says something else, is.
 func TestAReplyThatStoodThere(t *testing.T) {
 	for name, c := range map[string]struct {
 		then []string // behind the first message, in the request with the answer

@@ -43,7 +43,7 @@ func passesOrRefuses(t *testing.T, method, contentType, body string) (status int
 	return res.StatusCode, said.Error
 }
 
-// TestKeysTwiceOutsideARun: messages alone are a run to Agent Framework. What is no run to any
+// TestKeysTwiceOutsideARun: messages alone are a run to Agent Framework. What is not a run to any
 // backend passes as it is.
 func TestKeysTwiceOutsideARun(t *testing.T) {
 	const asJSON = "application/json"
@@ -74,8 +74,8 @@ func TestKeysTwiceOutsideARun(t *testing.T) {
 	}
 }
 
-// TestObjectsThatAreNotUTF8: of letters in two bytes Jackson makes the keys of a resume. What is no
-// object to any reader passes as it is.
+// TestObjectsThatAreNotUTF8: of letters in two bytes Jackson makes the keys of a resume. What is
+// not an object to any reader passes as it is.
 func TestObjectsThatAreNotUTF8(t *testing.T) {
 	const asJSON, want = "application/json", "a JSON body must be valid UTF-8"
 	for _, c := range []struct{ name, contentType, body, want string }{

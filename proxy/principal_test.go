@@ -242,7 +242,7 @@ func TestWhoIsNotKnownIsRefused(t *testing.T) {
 	if logs := far.logs.String(); !strings.Contains(logs, "level=WARN msg=\"request refused\" status=403") || strings.Contains(logs, "alice") {
 		t.Errorf("what the log says of a forged header:\n%s", logs)
 	}
-	// What is no run is asked too, but for a browser's preflight: it cannot say who sends it.
+	// What is not a run is asked too, but for a browser's preflight: it cannot say who sends it.
 	for _, tt := range []struct {
 		method, header, value string
 		status                int

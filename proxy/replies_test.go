@@ -67,7 +67,7 @@ func TestASecondThought(t *testing.T) {
 }
 
 // TestAnEarlierAnswerBesideEntries: the message by which an earlier question was answered may still
-// end the history when the next one is asked without a word. It is no stray beside its answer.
+// end the history when the next one is asked without a word. It is not a stray beside its answer.
 func TestAnEarlierAnswerBesideEntries(t *testing.T) {
 	g := payRig(t, []string{payCall("c1"), payAsks("c1")}, []string{resultEvent("c1"), payAsks("c2")})
 	g.do(withMessages(oldUser))

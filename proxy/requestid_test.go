@@ -69,7 +69,7 @@ func quoted(v string) string {
 	return v
 }
 
-// TestRequestIDOfARefusal: an answer of Holdpoint's own has the id too, and a request that is no
+// TestRequestIDOfARefusal: an answer of Holdpoint's own has the id too, and a request that is not a
 // run is left as it came.
 func TestRequestIDOfARefusal(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {})

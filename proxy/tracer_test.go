@@ -28,7 +28,7 @@ func (countedSpan) ExchangeEnded(string)                {}
 func (s countedSpan) End(*event.Run, string)            { s.ended.Add(1) }
 
 // TestEachSpanEnds: a run begins one span and ends it, whoever asks for it and whether it is
-// refused or not. A decision at the desk is no run.
+// refused or not. A decision at the desk is not a run.
 func TestEachSpanEnds(t *testing.T) {
 	s := &spans{}
 	d := newDeskRig(t, nil, func(o *Options) { o.Tracer = s })

@@ -68,8 +68,8 @@ type Ask struct {
 // A Decide notes Decisions on questions of the open pause, all of them or none. The store sets
 // their At. The first one on a question stands: nothing takes it back while the pause is open, and
 // Claim holds to it. A decision that stands already, with the same Digest, is the same one: it is
-// no error, and what stands of it is left as it is. That is told also of a pause that is claimed,
-// in doubt or ended. The errors:
+// not an error, and what stands of it is left as it is. That is told also of a pause that is
+// claimed, in doubt or ended. The errors:
 //
 //   - ErrConflict: a question is decided otherwise, or the pause is claimed, in doubt or has ended,
 //     and not all of these stand in it;
@@ -150,8 +150,8 @@ type Close struct {
 // An Occupy notes that a run of the thread goes on without its client, so that no replica begins
 // another one beside it. The caller makes Token for this run. The same token again renews the
 // lease; a Lease of 0 or less says that the run has ended. Whatever has become of a token, that is
-// no error. ErrFull: MaxBusy runs go on already. It changes nothing but Record.Busy, and gives the
-// thread to nobody.
+// not an error. ErrFull: MaxBusy runs go on already. It changes nothing but Record.Busy, and gives
+// the thread to nobody.
 type Occupy struct {
 	Token string
 	Lease time.Duration
@@ -164,13 +164,13 @@ type Occupy struct {
 type Contest struct{ PauseID string }
 
 // A See notes that the chat has caught up with what it has missed: Result.Unseen is no more. A
-// second call, or one for a result that is not known, is no error.
+// second call, or one for a result that is not known, is not an error.
 type See struct{ PauseID string }
 
 // A Remember notes something under a key that is of no thread: what is worth to know of earlier
 // threads, or which thread holds a question. Load returns the notes. The store sets Note.At. A note
 // with the same id gives way, and of all the newest are kept: Most, which is 1 to MaxNotes. It is
-// no error if the key is of a thread, and changes nothing else of that. The record is forgotten
+// not an error if the key is of a thread, and changes nothing else of that. The record is forgotten
 // when nothing has been noted in it, and nobody has loaded it, for as long as a thread that has
 // ended is known, and for NoteAge. If a note leads to a pause (Note.Leads), it is known for as long
 // as that pause and its result can be, and for at least nine tenths of that since it was loaded. A

@@ -345,7 +345,7 @@ type HistoryReader interface {
 	// only messages that MayReply.
 	Replies(in agui.RunInput, spoken string) iter.Seq[Reply]
 	// AnswerIn is what a reply in the message says to a question of the dialect, whose Keys have
-	// the reply's Key: status and payload. false: it is no answer to that question, or cannot be
+	// the reply's Key: status and payload. false: it is not an answer to that question, or cannot be
 	// any more (Reply.Past). Pure.
 	AnswerIn(m agui.Message, reply Reply, i agui.Interrupt) (agui.Answer, bool)
 }
@@ -469,7 +469,7 @@ type Passer interface {
 // the stream ended without a terminal event, by a cut or cleanly.
 type End struct {
 	Event  agui.Event // the terminal event, if its Type is set
-	Status int        // of an answer that is no event stream: a non-2xx, or a 2xx of another media type
+	Status int        // of an answer that is not an event stream: a non-2xx, or a 2xx of another media type
 	Body   []byte     // the start of that answer's body, at most 64 KiB
 	Cut    bool       // the stream broke off with an error; false: a clean end without a terminal event
 	None   bool       // nothing was sent

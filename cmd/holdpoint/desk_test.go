@@ -32,7 +32,7 @@ type caller struct {
 	at, token string
 }
 
-// call returns the status and the body. An answer that is no JSON ends the test.
+// call returns the status and the body. An answer that is not JSON ends the test.
 func (c caller) call(method, path string) (int, gjson.Result) { return c.send(method, path, "") }
 
 // send is call with a body.

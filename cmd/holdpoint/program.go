@@ -89,7 +89,7 @@ func cannotListen(variable string, err error) *failure {
 	return &failure{"cannot listen", []any{"variable", variable, "err", err}, exitError}
 }
 
-// build makes and starts the parts in their order. nil is no failure. It waits until ctx ends at
+// build makes and starts the parts in their order. nil is not a failure. It waits until ctx ends at
 // the longest.
 func (p *program) build(ctx context.Context) *failure {
 	s, logger := p.settings, p.logger

@@ -163,8 +163,8 @@ func (s *settings) checkRoutes() []error {
 	return errs
 }
 
-// ofAllRoutes is the error for a variable that a route cannot have for itself, nil if it is no
-// such.
+// ofAllRoutes is the error for a variable that a route cannot have for itself, nil if it is not
+// one.
 func ofAllRoutes(name string, known []variables.Variable) error {
 	m := routeName.FindString(name)
 	if m == "" {

@@ -61,7 +61,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var s script
 	for _, m := range in.Messages {
 		if m.Role == "user" {
-			// What is no script is a message like any other.
+			// What is not a script is a message like any other.
 			_ = json.Unmarshal([]byte(m.Content), &s)
 		}
 	}

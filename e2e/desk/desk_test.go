@@ -24,7 +24,7 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// patience bounds every wait for something that must happen. It is no expectation of speed.
+// patience bounds every wait for something that must happen. It is not an expectation of speed.
 const patience = 90 * time.Second
 
 var update = flag.Bool("update", false, "write the pictures of docs/desk anew")

@@ -134,7 +134,7 @@ func withID(o netjson.Object, m *Message) netjson.Object {
 }
 
 // sdkContent returns the content of a person's message: a string, or parts if it has several. An
-// answer that is no part of the request any more goes as the name of its type.
+// answer that is not part of the request goes as the name of its type.
 func sdkContent(m *Message) any {
 	var texts []string
 	for _, c := range m.Contents {

@@ -83,7 +83,7 @@ func stateOf(raw json.RawMessage) *sharedState {
 	return &s
 }
 
-// add takes what tools returned. What was rejected, and what failed, is no result.
+// add takes what tools returned. What was rejected, and what failed, is not a result.
 func (s *sharedState) add(contents []content) bool {
 	if s == nil {
 		return false

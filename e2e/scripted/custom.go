@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// custom is a backend that may announce a pause by CUSTOM on_interrupt and is no LangGraph: value
+// custom is a backend that may announce a pause by CUSTOM on_interrupt and is not LangGraph: value
 // is what it announces, nil if it announces nothing. outcome is its interrupt, which stands in the
 // outcome if that is told. It keeps nothing: "approve X" asks, and what answers it is resume, or
 // command.resume.

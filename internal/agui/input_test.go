@@ -255,7 +255,7 @@ func FuzzParseInput(f *testing.F) {
 	})
 }
 
-// FuzzWhatIsARun: the answer does not hang on the order of the keys, and what is no JSON has none.
+// FuzzWhatIsARun: the answer does not hang on the order of the keys, and what is not JSON has none.
 func FuzzWhatIsARun(f *testing.F) {
 	for _, s := range []string{`"threadId":"t","messages":[]`, `"resume":[{"interruptId":1}]`, `"forwardedProps":{"command":1}`, `"resume":[[[]],{`, `"a":1`} {
 		f.Add(s, `"b":2`)

@@ -129,7 +129,7 @@ func AppendText(dst []byte, raw string) []byte {
 			r := codeUnit(rest)
 			rest = rest[4:]
 			if utf16.IsSurrogate(r) && strings.HasPrefix(rest, `\u`) {
-				r = utf16.DecodeRune(r, codeUnit(rest[2:])) // as gjson does it: of two that are no pair nothing is left
+				r = utf16.DecodeRune(r, codeUnit(rest[2:])) // as gjson does it: of two that are not a pair nothing is left
 				rest = rest[6:]
 			}
 			dst = utf8.AppendRune(dst, r)

@@ -50,7 +50,7 @@ func (o *Origin) AskedDigest(i *Interrupt) string {
 }
 
 // AskedCalls are the calls that a yes lets run, as a JSON array of name and arguments. nil: they
-// are not known. Arguments that are no JSON, or not known in full, are a string.
+// are not known. Arguments that are not JSON, or not known in full, are a string.
 func (i *Interrupt) AskedCalls() json.RawMessage {
 	if len(i.Calls) == 0 {
 		return nil

@@ -51,7 +51,7 @@ func TestAskedDigest(t *testing.T) {
 	}
 }
 
-// Arguments that are not known in full are text, and so is what is no JSON.
+// Arguments that are not known in full are text, and so is what is not JSON.
 func TestAskedCalls(t *testing.T) {
 	i := &Interrupt{Calls: []AskedCall{{Name: "a", Args: `{"x":1}`}, {Name: "b", Args: `{"x":`, Unknown: true}, {Name: "c", Args: `{"x"`}}}
 	const want = `[{"name":"a","arguments":{"x":1}},{"name":"b","arguments":"{\"x\":"},{"name":"c","arguments":"{\"x\""}]`

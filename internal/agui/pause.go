@@ -120,8 +120,8 @@ func (i Interrupt) Schema() json.RawMessage {
 	return nil
 }
 
-// Expires is the interrupt's expiresAt. A value that is no RFC 3339 time never expires, as in the
-// official client.
+// Expires is the interrupt's expiresAt. A value that is not an RFC 3339 time never expires, as in
+// the official client.
 func (i Interrupt) Expires() (time.Time, bool) {
 	text := View(i.Object).Get("expiresAt").Str
 	if text == "" { // of which the error would be made for nothing
@@ -133,7 +133,7 @@ func (i Interrupt) Expires() (time.Time, bool) {
 
 // A Pause is the open interrupts of one thread and what is needed to go on with them.
 type Pause struct {
-	// ID is 128 random bits in hex, made by proxy. "" is no pause; Dialect may be set all the same:
+	// ID is 128 random bits in hex, made by proxy. "" is not a pause; Dialect may be set all the same:
 	// the dialect that the route was seen to speak.
 	ID         string          `json:"id,omitempty"`
 	Dialect    string          `json:"dialect,omitempty"`
@@ -371,7 +371,7 @@ type Answer struct {
 	// resume.
 	Native bool `json:"native,omitempty"`
 	// Message is the message of the request that carries the answer, the zero value if none does.
-	// It is no new input, and Request.Input comes without it.
+	// It is not new input, and Request.Input comes without it.
 	Message SeenMessage `json:"-"`
 	// Decided says that it was given at another door, by somebody who saw the question as the record
 	// has it.

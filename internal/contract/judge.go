@@ -210,8 +210,8 @@ func (c *Case) withoutAnswers() Ruling {
 	case c.Carry != "":
 		return Ruling{Do: Quiet} // it has nothing to carry it with
 	case c.onlyCancels() && (len(c.newInput(p.Seen, p)) > 0 || !c.asksForCancel()):
-		// Nobody can approve any of them any more, so new input counts as cancelling them. This is
-		// no silence taken for a yes: every answer is "cancelled".
+		// Nobody can approve any of them any more, so new input counts as cancelling them. This does
+		// not take silence for a yes: every answer is "cancelled".
 		return c.resume(c.decidedElseCancelled())
 	case len(c.newInput(p.Seen, p)) == 0:
 		return Ruling{Do: TellAgain}

@@ -67,7 +67,7 @@ func (m *meter) spend(work int64) {
 }
 
 // spendText spends what is done for the bytes of a text: a file of some megabytes may be looked at,
-// and is no reason to go through a schema as often as it has bytes.
+// and is not a reason to go through a schema as often as it has bytes.
 func (m *meter) spendText(work int64) {
 	free := min(work, m.text)
 	m.text -= free

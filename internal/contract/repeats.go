@@ -18,7 +18,7 @@ import (
 // Repeats are such messages. What decides is, in this order: the payload of an entry of the same
 // request, the question's own words, and the usual ones. Of a question that was decided at another
 // door it is any message on its call that was not there when it asked: whatever the chat's user has
-// said to it, it was too late, and is no result.
+// said to it, it was too late, and is not a result.
 type Repeats struct {
 	any   bool             // of any call: there may be questions that nobody knows
 	asked map[string]*said // by the call that was asked about

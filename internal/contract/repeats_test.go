@@ -45,7 +45,7 @@ func TestRepeatedAnswersAreFoundWithoutASearch(t *testing.T) {
 			p = nil
 		}
 		var entries []agui.ResumeEntry
-		for _, id := range []string{"a", "b", "c"} { // the same id twice is no request
+		for _, id := range []string{"a", "b", "c"} { // the same id twice is not a request
 			if payload := one("payload", "none", "", `{"x": 1,"y":2}`, `"words"`, `true`); payload != "none" {
 				entries = append(entries, agui.ResumeEntry{InterruptID: id, Status: agui.Resolved, Payload: json.RawMessage(payload)})
 			}

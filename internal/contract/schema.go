@@ -21,7 +21,7 @@ const (
 	maxSchemaValues  = 64 << 10 // an enum may have very many
 	maxSchemaDepth   = 64
 	maxSubschemas    = 2000
-	maxStrangeRefs   = 100   // references to what is no known place of a schema
+	maxStrangeRefs   = 100   // references to what is not a known place of a schema
 	maxPatternStates = 20000 // of all patterns: Go's regular expressions take a step per state and byte
 )
 

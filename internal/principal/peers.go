@@ -78,7 +78,7 @@ func (p Peers) Has(addr netip.Addr) bool {
 }
 
 // trust reports whether a connection's address, as net/http gives it, is one of them. A listener on
-// [::] shows IPv4 addresses as IPv6 ones. What is no address is nobody's.
+// [::] shows IPv4 addresses as IPv6 ones. What is not an address is nobody's.
 func (p Peers) trust(remote string) bool {
 	peer, err := netip.ParseAddrPort(remote)
 	if err != nil {

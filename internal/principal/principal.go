@@ -251,7 +251,7 @@ func (g *Gate) Clean(out, in http.Header) {
 }
 
 // spells reports whether a server behind us could take a header for one of ours. CGI, and WSGI with
-// it, has one variable for X-User and X_User, and Apache for all that is no letter or digit.
+// it, has one variable for X-User and X_User, and Apache for all that is not a letter or digit.
 func (g *Gate) spells(name string) bool {
 	return slices.ContainsFunc(g.names, func(ours string) bool { return len(name) == len(ours) && variable(name) == variable(ours) })
 }

@@ -65,7 +65,7 @@ func shownDuration(d time.Duration) string {
 }
 
 // Quote is a value as an error may quote it. Where an address has its user info or its query it is
-// cut, also if the whole is no address. So is what is too long to read.
+// cut, also if the whole is not an address. So is what is too long to read.
 func Quote(v string) string {
 	const longest = 120
 	if scheme, rest, ok := strings.Cut(v, "://"); ok {

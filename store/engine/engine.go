@@ -54,7 +54,7 @@ type Change struct {
 	// read and written as any other.
 	Gone time.Time
 	// Notify moves the row's place in the list of what is to be sent; nil: as it is. The zero time
-	// is no place. The list changes as the others do.
+	// is not a place. The list changes as the others do.
 	Notify *time.Time
 	// Guard says that the change counts only when it is as safe as the table was told to make it.
 	Guard bool

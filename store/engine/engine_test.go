@@ -492,7 +492,7 @@ func TestFull(t *testing.T) {
 	u.must(t, storetest.Do(ctx, other, "d", store.Ask{Pause: asking("p")}))
 }
 
-// A table that cannot be asked is no thread without a pause.
+// A table that cannot be asked is not a thread without a pause.
 func TestBrokenTable(t *testing.T) {
 	u := newUnder(t, Options{})
 	u.table.broken = errors.New("no route")

@@ -7,10 +7,10 @@ import (
 	"holdpoint/store"
 )
 
-// known are bodies that were decoded before, by their bytes. It is no cache of records: the table
-// is asked each time, and what it returns counts. But between a question and its end a body is read
-// four times and more, and to decode one with eight results takes 100 µs, where to ask Redis for it
-// takes 60 (go run ./bench store-redis; without the server:
+// known are bodies that were decoded before, by their bytes. It is not a cache of records: the
+// table is asked each time, and what it returns counts. But between a question and its end a body
+// is read four times and more, and to decode one with eight results takes 100 µs, where to ask
+// Redis for it takes 60 (go run ./bench store-redis; without the server:
 // go test ./store/engine -run '^$' -bench Read).
 //
 // What was decoded is shared by all who load the record. Nobody writes into it (store.Store).

@@ -6,10 +6,10 @@
 // of golang-lru has a goroutine that cannot be stopped (hashicorp/golang-lru#159), one time to live
 // for the whole cache, and no compare-and-set.
 //
-// It is no Table of package engine. The simplest one in memory takes 3 times the time for a Load,
-// and 15 times that for a pause with its answer, because engine keeps records as bytes (go test
-// ./store/engine -run '^$' -bench InMemory). A table knows no results and no snapshots either, and
-// so not what may go for room. What the steps do is the same: rules.Apply.
+// It is not a Table of package engine. The simplest one in memory takes 3 times the time for a
+// Load, and 15 times that for a pause with its answer, because engine keeps records as bytes (go
+// test ./store/engine -run '^$' -bench InMemory). A table knows no results and no snapshots either,
+// and so not what may go for room. What the steps do is the same: rules.Apply.
 //
 // bounds.go bounds what it holds. It never gives up an open pause for room.
 package memory
@@ -95,7 +95,7 @@ type Store struct {
 	// can be replayed, it is bare, or it holds notes only.
 	waiting            map[store.Key]*entry
 	ended, bare, noted *simplelru.LRU[store.Key, *entry]
-	// replayable holds the results that are no tombstones, in the order in which their pauses
+	// replayable holds the results that are not tombstones, in the order in which their pauses
 	// ended.
 	replayable *simplelru.LRU[resultRef, struct{}]
 	bytes      int                                 // of all results

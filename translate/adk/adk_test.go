@@ -499,8 +499,8 @@ func TestWhatStaysOfAHistory(t *testing.T) {
 	}
 }
 
-// ADK takes every message on a call that asks for its answer. So one that is no decision is no
-// result of an ordinary tool either: it fits no schema.
+// ADK takes every message on a call that asks for its answer. So one that is not a decision is not
+// a result of an ordinary tool either: it fits no schema.
 func TestWordsThatAreNoDecision(t *testing.T) {
 	d := newDialect(t)
 	for name, p := range map[string]agui.Pause{

@@ -35,7 +35,7 @@ func judge(one *translate.Reply, m *calls.ToolMessage) {
 }
 
 // AnswerIn implements translate.HistoryReader. ADK takes every message on the call for an answer.
-// So one that is no decision is one too, and no schema fits it.
+// So one that is not a decision is one too, and no schema fits it.
 func (d *Dialect) AnswerIn(m agui.Message, _ translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	a, asked, ok := d.Answer(m, i)
 	if asked && !ok {

@@ -84,7 +84,7 @@ func unclaimed(in *agui.RunInput, p agui.Pause) []agui.Answer {
 	if in.ResumeObject != nil {
 		items = gjson.GetBytes(in.ResumeObject, "interrupts").Array()
 	}
-	if bytes.Contains(in.ForwardedProps, []byte(`"resume"`)) { // in any other spelling it is no input
+	if bytes.Contains(in.ForwardedProps, []byte(`"resume"`)) { // in any other spelling it is not input
 		items = append(items, propsItems(*in)...)
 	}
 	return fromItems(items, &p)

@@ -51,7 +51,7 @@ func TestWordsOfAnApproval(t *testing.T) {
 			}
 		})
 	}
-	// Whichever of two a backend would look at: it is no answer.
+	// Whichever of two a backend would look at: it is not an answer.
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	for _, payload := range []string{`{"approved":true,"accepted":false}`, `{"accepted":true,"approved":false}`, `{"accepted":true,"accepted":false}`, `{"accepted":"yes"}`, `{}`, `null`, `[true]`} {
 		if _, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, payload))); dialecttest.Code(err) != agui.InvalidPayload {

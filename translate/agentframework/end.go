@@ -77,7 +77,7 @@ func (a *answered) tell(r reply, content string, emit func(agui.Event)) {
 	emit(kit.ToolReply{ID: t.id, Call: r.Call, Content: t.content}.Event())
 }
 
-// tells reports whether the client has the call, and it is no tool of its own.
+// tells reports whether the client has the call, and it is not a tool of its own.
 func (a *answered) tells(r reply) bool { return a.shown[r.Call] }
 
 // settle notes that a call of this exchange is done.

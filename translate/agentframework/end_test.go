@@ -358,7 +358,7 @@ func TestCallBesideAnApproval(t *testing.T) {
 	}
 }
 
-// Every client fails at a reason that is no text.
+// Every client fails at a reason that is not text.
 func TestReasonIsText(t *testing.T) {
 	for name, outcome := range map[string]string{
 		"an input of the .NET host":    `{"id":"x","reason":true}`,

@@ -173,7 +173,7 @@ func decides(m agui.Message) bool {
 func isText(key gjson.Result) bool { return key.Str == "content" || key.Str == "result" }
 
 // mayAccept reports whether a text is an object with the key "accepted" to Python, which takes NaN
-// and depths that are no JSON here.
+// and depths that are not JSON here.
 func mayAccept(v gjson.Result) bool {
 	if v.Type == gjson.String {
 		text := strings.TrimLeft(v.Str, " \t\r\n")

@@ -114,7 +114,7 @@ func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 			a = &read
 		}
 		object := kit.Pruned(i, "id")
-		if gjson.GetBytes(object, "reason").Type != gjson.String { // all clients fail at one that is no text
+		if gjson.GetBytes(object, "reason").Type != gjson.String { // all clients fail at one that is not text
 			object = agui.SetString(object, "reason", gjson.GetBytes(a.object(false), "reason").Str)
 		}
 		if call := gjson.GetBytes(object, "toolCallId"); call.Exists() && !run.knows(call.Str) {

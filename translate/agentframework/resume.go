@@ -195,7 +195,7 @@ func readReply(i agui.Interrupt, a agui.Answer) (reply, error) {
 }
 
 // decision reads a yes or a no. 1.0.0rc8 prefers one of two keys, 1.2.0 the other, and Python takes
-// the last of two equal ones: what they do not agree on is no answer.
+// the last of two equal ones: what they do not agree on is not an answer.
 func decision(a agui.Answer) (bool, error) {
 	said := map[bool]bool{}
 	odd := false

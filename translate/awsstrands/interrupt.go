@@ -17,7 +17,7 @@ const gateName = "ag_ui:tool_call:"
 // reasonToolCall is a reason that needs a call which the client has seen.
 const reasonToolCall = "tool_call"
 
-// reasonJSON is the reason that @ag-ui/aws-strands up to 0.2.3 gives if the hook's reason is no
+// reasonJSON is the reason that @ag-ui/aws-strands up to 0.2.3 gives if the hook's reason is not
 // text. The message is the JSON of the hook's reason then.
 const reasonJSON = "confirmation"
 

@@ -20,7 +20,7 @@ type Entry struct {
 	// Options points to a struct of variables (package variables). Each that is not a switch or a
 	// number says by a tag what the answers are that it is sent as:
 	//
-	//	means:"nothing"     it is no part of an answer
+	//	means:"nothing"     it is not part of an answer
 	//	means:"yes"         an approval
 	//	means:"no"          a cancel or a denial: nothing that could be taken for a yes, nor silence
 	//	means:"no or null"  the same, of backends to which null is a no

@@ -127,7 +127,7 @@ func inMessage(body []byte, callID, tool string) Word {
 }
 
 // lastWordOn is what the tool messages at the end of the history say to a call, whether the history
-// has the call or not. Whatever is no plain no is a yes to such a backend.
+// has the call or not. Whatever is not a plain no is a yes to such a backend.
 func lastWordOn(body []byte, callID, key string) Word {
 	said := Nothing
 	for _, m := range gjson.GetBytes(body, "messages").Array() {

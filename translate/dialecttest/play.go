@@ -74,7 +74,7 @@ func (p *Played) end(run translate.Run, l *Log, end translate.End) {
 
 // Decode gives pieces of a backend's own stream to a run that is a translate.Decoder. The first
 // terminal event ends it. cut says that the stream breaks off behind them. To decode something into
-// what is no event is an error.
+// what is not an event is an error.
 func Decode(run translate.Run, l *Log, cut bool, pieces ...translate.Piece) Played {
 	var p Played
 	end := translate.End{Cut: cut}

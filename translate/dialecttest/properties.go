@@ -185,7 +185,7 @@ func (s *side) play(end translate.End, stream ...string) {
 	s.played = playTo(s.run, s.log, end, seen, stream)
 }
 
-// decode plays an answer that is no stream of AG-UI.
+// decode plays an answer that is not a stream of AG-UI.
 func (th *thread) decode(answer Answer) {
 	body, at := answer.Body, 0
 	if th.edits {

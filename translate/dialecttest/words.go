@@ -48,7 +48,7 @@ func (th *thread) checkWords(r *translate.Request) {
 	}
 }
 
-// checkBecause: a no that says why is no yes, means a no, and the agent is told why.
+// checkBecause: a no that says why is not a yes, means a no, and the agent is told why.
 func (th *thread) checkBecause(r *translate.Request, n int, yes []translate.Out, toldYes bool) {
 	const why = "not in this house"
 	i := th.pause.Interrupts[n]
@@ -91,7 +91,7 @@ func (th *thread) checkReadings(r *translate.Request, n int) {
 	}
 }
 
-// nearly are payloads that are no plain yes, though somebody might take them for one. A no and
+// nearly are payloads that are not plain yes, though somebody might take them for one. A no and
 // behind it a yes under the same key is not among them: JSON.parse and json.loads take the last.
 var nearly = []string{
 	`{"approved":"true"}`, `{"approved":1}`, `{"approved":null}`, `{"approved":true,"approved":false}`,

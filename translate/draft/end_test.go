@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// Section 6 of the reference: what is no pause.
+// Section 6 of the reference: what is not a pause.
 func TestEndsThatAskNothing(t *testing.T) {
 	for name, c := range map[string]struct{ given, want string }{
 		"success becomes an object, in its place":          {ended(`"outcome":"success","result":{"n":1.0},"own":null`), ended(`"outcome":{"type":"success"},"result":{"n":1.0},"own":null`)},

@@ -314,7 +314,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A resume that is no tool message carries what was said beside it, so no second exchange does.
+// A resume that is not a tool message carries what was said beside it, so no second exchange does.
 func TestNewMessagesTravelWithAResumeKey(t *testing.T) {
 	p := pausedBy(t, started, v1(`{"id":"q"}`))
 	in := inputWith(t, user("u2"), dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))

@@ -86,7 +86,7 @@ func TestNewMessagesStandLast(t *testing.T) {
 	}
 }
 
-// Ids of some models repeat: what stands before the last call of the id is no result of that.
+// Ids of some models repeat: what stands before the last call of the id is not a result of that.
 func TestClientResults(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages []string

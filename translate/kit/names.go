@@ -25,7 +25,7 @@ func (n *Names) UnmarshalText(text []byte) error {
 // String returns the list as a variable has it.
 func (n Names) String() string { return strings.Join(n, ";") }
 
-// Check says which of them is no pattern.
+// Check says which of them is not a pattern.
 func (n Names) Check() error {
 	for _, pattern := range n {
 		if _, err := path.Match(pattern, ""); err != nil {

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// A payload that says yes in one key and no in another is no approval, in whichever way it can be
-// said.
+// A payload that says yes in one key and no in another is not an approval, in whichever way it can
+// be said.
 func TestContradictionIsNoApproval(t *testing.T) {
 	respond := `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit","reject","respond"]}]}`
 	for name, c := range map[string]struct{ value, payload string }{

@@ -13,7 +13,7 @@ var (
 )
 
 // Hint implements translate.Hinter. A LangGraph Server has a protocol of its own beside its
-// adapter's, and the pauses in it are no AG-UI events.
+// adapter's, and the pauses in it are not AG-UI events.
 func (*Dialect) Hint(path string) string {
 	if !isServerCall(path) {
 		return ""

@@ -183,8 +183,8 @@ func urlOf(p gjson.Result, binary bool) string {
 }
 
 // inputOf returns the input of a run: the new messages, what the client changed in the state, and
-// its tools and context, where the adapters put them. A state that is no object changes nothing,
-// because a graph's state has names.
+// its tools and context, where the adapters put them. A state that is not an object changes
+// nothing, because a graph's state has names.
 func inputOf(in agui.RunInput, s state, messages []json.RawMessage) []byte {
 	o := kit.AppendMember([]byte{'{'}, `"messages"`, string(listOf(messages)))
 	raw := gjson.ParseBytes(in.Raw)

@@ -34,7 +34,7 @@ const maxJoins = 3
 type run struct {
 	*chat
 	step step
-	body []byte // of an answer that is no stream
+	body []byte // of an answer that is not a stream
 	skip int    // pieces of a joined stream that were read before
 }
 

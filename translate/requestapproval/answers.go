@@ -84,8 +84,8 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 // keyOf is what an answer names.
 func keyOf(call, approval string) string { return call + "\n" + approval }
 
-// replyKeys returns what a tool message may name, "" if it is no answer to a request. The sample
-// client of the AG-UI SDK reads the outcome, and names the published id of its interrupt.
+// replyKeys returns what a tool message may name, "" if it is not an answer to a request. The
+// sample client of the AG-UI SDK reads the outcome, and names the published id of its interrupt.
 func replyKeys(m agui.Message) []string {
 	approval, _, ok := fromMessage(m)
 	switch {

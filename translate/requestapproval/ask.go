@@ -60,7 +60,7 @@ type named struct {
 	exact bool   // the first is spelled so
 }
 
-// readNamed reads what an object has under the names. It returns false if it is no JSON object.
+// readNamed reads what an object has under the names. It returns false if it is not a JSON object.
 func readNamed(found []named, m agui.Members, names ...string) bool {
 	for m.Next() {
 		key := m.Name()
@@ -86,7 +86,7 @@ func (n *named) only() bool { return n.times == 1 && n.exact }
 func (n *named) isText() bool { return n.only() && n.value[0] == '"' }
 
 // keeps reports whether a text comes out of a record as it went in: half a surrogate pair, or what
-// is no UTF-8, does not.
+// is not UTF-8, does not.
 func keeps(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
 // only is the one member with that name, which must be spelled so.
@@ -131,8 +131,8 @@ func couldFit[T string | []byte](args T) bool {
 }
 
 // whole reports whether the arguments are a whole object, of which a chunk of so many bytes came
-// last. An object ends in a brace: the text is parsed only where the chunk does, and where it is no
-// small part of it. What is not found out here is at the run's end.
+// last. An object ends in a brace: the text is parsed only where the chunk does, and where it is
+// not a small part of it. What is not found out here is at the run's end.
 func whole[T string | []byte](args T, chunk int) bool {
 	end := len(args)
 	for end > len(args)-chunk && isSpace(args[end-1]) {

@@ -19,7 +19,7 @@ import (
 type history struct {
 	asked   map[string]bool // ids of synthetic calls
 	real    map[string]bool // ids of other calls
-	results map[string]bool // ids that a tool message gives a result for, which is no answer to a request
+	results map[string]bool // ids that a tool message gives a result for, which is not an answer to a request
 }
 
 func look(list []agui.Message) *history {
@@ -64,7 +64,7 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 	return ask{}, false
 }
 
-// answers reports whether a message answers a synthetic call, and is no result of the function.
+// answers reports whether a message answers a synthetic call, and is not a result of the function.
 func (h *history) answers(m gjson.Result) bool {
 	if !slices.ContainsFunc(kit.Texts(m, "toolCallId"), func(id string) bool { return h.asked[id] }) {
 		return false

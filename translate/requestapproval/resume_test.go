@@ -158,8 +158,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A tool message that answers carries its place, so that it is no new input; of a call that repeats
-// an id, only what came after the question is read.
+// A tool message that answers carries its place, so that it is not new input; of a call that
+// repeats an id, only what came after the question is read.
 func TestAnswersFromMessages(t *testing.T) {
 	in := input(t, messages(hello, tool("x", "a", `{"approval_id":"ficc_a","approved":true}`)))
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)

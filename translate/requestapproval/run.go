@@ -208,7 +208,7 @@ func (run *run) free(c *call) {
 	}
 }
 
-// release lets a call go that is no request: it goes out as it came.
+// release lets a call go that is not a request: it goes out as it came.
 func (run *run) release(c *call, emit func(agui.Event)) {
 	for _, f := range run.let(c) {
 		if !run.native {

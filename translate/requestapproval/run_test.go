@@ -62,7 +62,7 @@ func TestWhichEndsPause(t *testing.T) {
 	}
 }
 
-// What is no request goes out as it came, in order.
+// What is not a request goes out as it came, in order.
 func TestReleasedUntouched(t *testing.T) {
 	own := `{"type":"TOOL_CALL_CHUNK","toolCallId":"c","toolCallName":"request_approval","delta":"{\"x\":1}"}`
 	more := `{"type":"TOOL_CALL_CHUNK","delta":" "}`

@@ -41,7 +41,7 @@ func fits(list []complaint, ev agui.Event) bool {
 }
 
 // AG2 1.2.1 (RAN; ag2/ag_ui/interrupts.py serve_exchange). It begins a run only when it has taken
-// the answers. A question that it does not hold is no error there: it drops the answer.
+// the answers. A question that it does not hold is not an error there: it drops the answer.
 var ofAG2 = complaints{
 	nothing: []complaint{{code: "INTERRUPT_NOT_COVERED"}, {code: "INTERRUPT_NOT_PROVEN"}, {code: "INTERRUPT_PAYLOAD_REFUSED"}},
 	early:   true, holds: true,

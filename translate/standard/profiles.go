@@ -291,8 +291,8 @@ func (p profile) said(a agui.Answer) (agui.Answer, error) {
 	return a, nil
 }
 
-// read returns the decision in the backend's form. It returns false if the payload is no decision,
-// or says more than one.
+// read returns the decision in the backend's form. It returns false if the payload is not a
+// decision, or says more than one.
 func (d *decision) read(payload json.RawMessage) (json.RawMessage, bool) {
 	value := gjson.ParseBytes(payload)
 	said := ""

@@ -33,7 +33,7 @@ const (
 	crewOfATilde   = `{"id":"t~x1","reason":"crewai:human_feedback","metadata":{"crewai":{"flowId":"t~x1"}}}`
 )
 
-// What of an answer reaches each backend. "cancelled" and "absent" are no payloads.
+// What of an answer reaches each backend. "cancelled" and "absent" are not payloads.
 func TestAnswersAreSaidAsTheBackendTakesThem(t *testing.T) {
 	const refused, none = "refused", "no payload"
 	for name, c := range map[string]struct {

@@ -198,7 +198,7 @@ func question(i gjson.Result) (one agui.Interrupt, backend string) {
 // object is the interrupt as the client gets it, without its id. Every value keeps its bytes.
 func object(i gjson.Result) []byte {
 	o := kit.Pruned(i, "id")
-	if agui.View(o).Get("reason").Type != gjson.String { // all clients fail at one that is no text
+	if agui.View(o).Get("reason").Type != gjson.String { // all clients fail at one that is not text
 		o = agui.SetString(o, "reason", reasonDefault)
 	}
 	return o

@@ -244,7 +244,7 @@ func FuzzEvents(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// An end or a CUSTOM event that is no JSON is opaque to proxy, and never comes as what it says.
+		// An end or a CUSTOM event that is not JSON is opaque to proxy, and never comes as what it says.
 		lines := slices.DeleteFunc(strings.Split(stream, "\n"), func(line string) bool {
 			ev := agui.NewEvent([]byte(line))
 			return (ev.Type.Terminal() || ev.Type == agui.Custom) && !ev.Valid()

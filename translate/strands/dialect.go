@@ -116,7 +116,7 @@ func (d *Dialect) out(r *translate.Request, prompt []byte) translate.Out {
 	return translate.Out{Body: d.server.Body.with(r.Input, prompt, session), Header: d.server.Headers.with(session), ReadOn: true}
 }
 
-// sessionOf returns the session of a thread at the backend. It is no secret of the thread, and
+// sessionOf returns the session of a thread at the backend. It is not a secret of the thread, and
 // holds nothing of the thread's id, because AgentCore shows it in its logs. AgentCore wants at
 // least 33 characters.
 func sessionOf(threadID string) string {

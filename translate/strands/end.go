@@ -39,7 +39,7 @@ func (f *failure) event(forced bool) agui.Event {
 
 // These are what backends say in an error, as far as it decides something.
 const (
-	// Python answers a prompt that is no list so while it waits: "prompt_type=<class 'str'> | must
+	// Python answers a prompt that is not a list so while it waits: "prompt_type=<class 'str'> | must
 	// resume from interrupt with list of ..."
 	saysWaiting = "must resume from interrupt"
 	// TypeScript says this. It cannot be asked what it waits for.

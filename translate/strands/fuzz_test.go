@@ -118,7 +118,7 @@ func checkPlayed(t *testing.T, d *Dialect, p played) {
 	}
 	in, ok, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[],"resume":[` + strings.Join(entries, ",") + `]}`))
 	if !ok || err != nil {
-		return // an id that is no UTF-8
+		return // an id that is not UTF-8
 	}
 	answers, _ := d.Answers(in, pause)
 	out, _, err := d.Begin(&translate.Request{Input: in, Pause: pause, Answers: answers})

@@ -122,7 +122,7 @@ func TestLostQuestion(t *testing.T) {
 }
 
 // TestAnswerThatBreaksOff: an agent in Python is asked by null for each question that it may have.
-// What is no question of Python is asked nothing, because null could be a yes there.
+// What is not a question of Python is asked nothing, because null could be a yes there.
 func TestAnswerThatBreaksOff(t *testing.T) {
 	const null = `[{"interruptResponse":{"interruptId":"` + payID + `","response":null}}]`
 	for name, c := range map[string]struct {

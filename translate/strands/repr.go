@@ -23,7 +23,7 @@ var told = []string{
 	`{'result': `,                          // the end, nearly always
 	`{'type': 'multiagent_result'`,         // the end of a graph or a swarm, always
 	`{'type': 'multiagent_node_stop'`,      // always
-	`{'type': 'multiagent_node_interrupt'`, // if a reason is no JSON
+	`{'type': 'multiagent_node_interrupt'`, // if a reason is not JSON
 	`{'tool_interrupt_event': `,            // the same
 	`{'message': {'role': 'user'`,          // a result with a picture
 	`[{'id': `,                             // str(AgentResult) of one that asks

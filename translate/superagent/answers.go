@@ -91,7 +91,7 @@ func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
 		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q answers none of its fields, and superagent takes no answer for a yes: answer one of them, or cancel", a.ID)
 	}
 	for _, f := range kept.Fields {
-		if f.confirms() && !given[f.Name] { // silence is no yes, and the model is told to proceed
+		if f.confirms() && !given[f.Name] { // silence is not a yes, and the model is told to proceed
 			input = kit.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")
 		}
 	}

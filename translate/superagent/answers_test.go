@@ -93,7 +93,8 @@ func TestAnswersInCommandResume(t *testing.T) {
 	}
 }
 
-// An answer to a question that another dialect asked, or that cannot be read, is no answer here.
+// An answer to a question that another dialect asked, or that cannot be read, is not an answer
+// here.
 func TestAnotherDialectsQuestion(t *testing.T) {
 	for _, change := range []func(*agui.Pause){
 		func(p *agui.Pause) { p.Dialect = "strands" },

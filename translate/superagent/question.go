@@ -168,8 +168,8 @@ func (q *question) native(agent, thread string) string {
 	return hash(agent, thread, strconv.FormatInt(q.asked, 10), q.reason)
 }
 
-// schema returns a schema with a property for each field. An empty text is no answer to a required
-// field.
+// schema returns a schema with a property for each field. An empty text is not an answer to a
+// required field.
 func (q *question) schema() json.RawMessage {
 	properties, required := []byte{'{'}, []string{}
 	for _, f := range q.fields {

@@ -31,7 +31,7 @@ func (w Words) apart() error {
 	return wordsApart(yes.text, no.text)
 }
 
-// valuesApart is for JSON values that are no objects: a backend may ask whether the value is true.
+// valuesApart is for JSON values that are not objects: a backend may ask whether the value is true.
 func valuesApart(yes, no gjson.Result) error {
 	if err := kit.JSON(no.Raw).DeniesOnly(); err != nil {
 		return err

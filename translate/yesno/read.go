@@ -66,7 +66,7 @@ func (w Words) readParts(content gjson.Result) Said {
 	return is
 }
 
-// mayBeLoose reports whether a text is no JSON, but an object to a parser that takes more, such as
+// mayBeLoose reports whether a text is not JSON, but an object to a parser that takes more, such as
 // Python's, to which NaN is true. It may have a member by which a yes and a no differ.
 func (w Words) mayBeLoose(content gjson.Result) bool {
 	text := strings.TrimLeft(content.Str, " \t\r\n\ufeff")
@@ -108,7 +108,7 @@ func decides(v, yes, no gjson.Result) bool {
 }
 
 // Payload is the answer that a content gives to a question about a call with the arguments. ok is
-// false for what is no clear answer.
+// false for what is not a clear answer.
 func (w Words) Payload(content gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
 	switch w.Read(content) {
 	case Yes:

@@ -59,7 +59,7 @@ func (t Template) read() template {
 // Words are how a backend is told yes and no. Make them with NewWords.
 type Words struct {
 	yes, no template
-	// telling are the paths of members by which the two differ. nil: they are no objects.
+	// telling are the paths of members by which the two differ. nil: they are not objects.
 	telling           [][]string
 	arguments, reason []string // where those stand; nil: nowhere
 }
@@ -180,7 +180,7 @@ func (t template) pathOf(place string) []string {
 	return path
 }
 
-// each calls do for everything in an object that is no object itself.
+// each calls do for everything in an object that is not an object itself.
 func each(v gjson.Result, at []string, do func(at []string, v gjson.Result)) {
 	v.ForEach(func(k, member gjson.Result) bool {
 		if here := append(slices.Clone(at), k.Str); member.IsObject() {

@@ -15,7 +15,7 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestUnknown: nobody gets anything of the API without a token, not even what is no path of it.
+// TestUnknown: nobody gets anything of the API without a token, not even what is not a path of it.
 func TestUnknown(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))

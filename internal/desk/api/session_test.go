@@ -200,7 +200,7 @@ func TestSessionsOfReplicas(t *testing.T) {
 	second.do(200, "GET", "/v1/me", "") // somebody's other session
 }
 
-// TestForgedCookies: whatever is no cookie of this desk signs nobody in.
+// TestForgedCookies: whatever is not a cookie of this desk signs nobody in.
 func TestForgedCookies(t *testing.T) {
 	r := inMemory(t)
 	b := r.browser()

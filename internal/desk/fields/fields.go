@@ -22,7 +22,7 @@ import (
 type Kind string
 
 // The kinds. Empty is a text, an object or an array without anything in it. Prose, Code and Diff
-// are texts. Code is also what is nested too deep to be laid out, and what is no JSON.
+// are texts. Code is also what is nested too deep to be laid out, and what is not JSON.
 const (
 	String  Kind = "string"
 	Prose   Kind = "prose"
@@ -91,7 +91,7 @@ const deepest = 3
 // maxKey is how much of a key is shown.
 const maxKey = 96
 
-// Of lays out arguments. What is no JSON object is one field without a key.
+// Of lays out arguments. What is not a JSON object is one field without a key.
 func Of(args string, b Bounds) Layout {
 	l := layout{bounds: b}
 	switch {

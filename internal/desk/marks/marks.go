@@ -169,7 +169,7 @@ func (c *collector) finish() {
 }
 
 // readable reports whether bytes are a text of three characters or more: bytes that are hidden as
-// something else are no text.
+// something else are not text.
 func readable(b []byte) bool {
 	if !utf8.Valid(b) || utf8.RuneCount(b) < 3 {
 		return false

@@ -76,7 +76,7 @@ func isASCII(text string) bool {
 }
 
 // read is the character at i, how many bytes it takes, and how many characters of the text. It is
-// -1 at the end. Bytes that are no text are U+FFFD, and so is half of a pair of surrogates.
+// -1 at the end. Bytes that are not text are U+FFFD, and so is half of a pair of surrogates.
 func (s *scanner) read(i int) (r rune, size, length int) {
 	switch {
 	case i >= len(s.text):

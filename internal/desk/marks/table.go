@@ -43,8 +43,8 @@ var table = []struct {
 	{Control, A, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }},
 	{Line, A, in(ranges(0x2028, 0x2029))},
 	{Private, A, in(unicode.Co)},
-	// What is no character, and what takes the place of one: half of a pair of surrogates, bytes
-	// that are no text.
+	// What is not a character, and what takes the place of one: half of a pair of surrogates, bytes
+	// that are not text.
 	{Broken, A, in(ranges(0xD800, 0xDFFF, 0xFDD0, 0xFDEF, 0xFFFD, 0xFFFF))},
 	// Without a shape, though Unicode calls them symbols and marks: braille of no dots, a note
 	// without a head, Khitan's filler.

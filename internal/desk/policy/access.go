@@ -18,7 +18,7 @@ const (
 	Operate                         // give it up without an answer
 )
 
-// None and All are no right and every right.
+// None has no right and All has every right.
 const (
 	None Rights = 0
 	All         = List | Read | Conversation | Decide | Operate

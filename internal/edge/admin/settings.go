@@ -34,8 +34,8 @@ func (s *Settings) Check() []error {
 	return nil
 }
 
-// New makes the server of the settings, and listens. It is nil if there is none, which is no error
-// where nobody asked for one: two Holdpoints on one machine need no setting for it.
+// New makes the server of the settings, and listens. It is nil if there is none, which is not an
+// error where nobody asked for one: two Holdpoints on one machine need no setting for it.
 func (s *Settings) New(build any, metrics http.Handler, logger *slog.Logger) (*Server, error) {
 	if s.Listen.Off() {
 		return nil, nil

@@ -387,7 +387,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestSwitchedProtocol: what comes behind an upgrade is no request.
+// TestSwitchedProtocol: what comes behind an upgrade is not a request.
 func TestSwitchedProtocol(t *testing.T) {
 	address, _ := serving(t, Options{})
 	conn := dial(t, address)

@@ -7,7 +7,7 @@ import (
 )
 
 // Network is what counts as one client: the address of a connection as net/http gives it, and for
-// IPv6 its network of 64 bits, because one customer is given a network. ok is false if it is no
+// IPv6 its network of 64 bits, because one customer is given a network. ok is false if it is not an
 // address, as on a Unix socket.
 func Network(remote string) (addr netip.Addr, ok bool) {
 	peer, err := netip.ParseAddrPort(remote)

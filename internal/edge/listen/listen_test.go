@@ -66,7 +66,7 @@ func TestOverlaps(t *testing.T) {
 }
 
 // A socket that a killed process left is taken away. One that somebody answers at, and a file that
-// is no socket, stay.
+// is not a socket, stay.
 func TestSocketThatIsThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	at, err := Parse("unix://" + filepath.ToSlash(path) + "?mode=0600")

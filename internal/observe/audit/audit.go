@@ -132,7 +132,7 @@ func (l *Log) begin() error {
 	return l.put(&line{Event: begun})
 }
 
-// recoverTorn writes the line that says what stands before it and is no line.
+// recoverTorn writes the line that says what stands before it and is not a line.
 func (l *Log) recoverTorn() error {
 	return l.put(&line{Event: recovered, Torn: &tear{Bytes: len(l.torn), SHA256: hashOf(l.torn)}})
 }

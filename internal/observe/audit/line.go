@@ -62,7 +62,7 @@ type interrupt struct {
 	Payload  json.RawMessage `json:"payload,omitempty"`
 }
 
-// A tear is what stands in the file before a line of recovery and is no line.
+// A tear is what stands in the file before a line of recovery and is not a line.
 type tear struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -89,7 +89,7 @@ func lineOf(e *event.Event, o *Options) *line {
 	return n
 }
 
-// asJSON is a value of somebody else as it may stand in a line: what is no JSON stands there as a
+// asJSON is a value of somebody else as it may stand in a line: what is not JSON stands there as a
 // string.
 func asJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || json.Valid(raw) {

@@ -17,7 +17,7 @@ type Report struct {
 	Lines    int      // that are whole
 	Head     Head     // the last line's
 	Problems []string // a line that was taken out, changed or put in, with its place
-	Notes    []string // what a reader should know, and is no problem by itself
+	Notes    []string // what a reader should know, and is not a problem by itself
 	seen     bool     // the head that was asked for
 }
 

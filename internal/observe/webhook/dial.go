@@ -24,8 +24,8 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
 }
 
-// metadata are the addresses outside of the link-local networks at which clouds give a machine its
-// credentials, or its host listens. They are no receiver in anybody's own network.
+// metadata lists the addresses outside of the link-local networks where clouds give a machine its
+// credentials, or where its host listens. No receiver in a private network has one of them.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("fd00:ec2::/32"),                                                   // AWS
 	netip.MustParsePrefix("fd20:ce::254/128"),                                                // Google Cloud

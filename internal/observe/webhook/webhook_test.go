@@ -452,7 +452,7 @@ func collect(v any, keys map[string]bool) string {
 	return ""
 }
 
-// TestTemplatesThatAreRefused: a value that goes around the functions, and a body that is no JSON.
+// TestTemplatesThatAreRefused: a value that goes around the functions, and a body that is not JSON.
 func TestTemplatesThatAreRefused(t *testing.T) {
 	for _, text := range []string{
 		`{"a":"{{.Thread}}"}`, `{"a":"{{printf "%s" .Thread}}"}`, `{"a":"{{html .Thread}}"}`, `{"a":"{{js .Thread}}"}`,

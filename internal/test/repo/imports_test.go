@@ -217,7 +217,7 @@ func TestOneCommentPerPackage(t *testing.T) {
 		}
 		names[s.dir] = s.file.Name.Name
 		if s.file.Doc == nil || strings.TrimSpace(s.file.Doc.Text()) == "" {
-			continue // a lone //go:build is no comment
+			continue // a lone //go:build is not a comment
 		}
 		comments[s.dir] = append(comments[s.dir], s.path)
 		begin := "Package " + s.file.Name.Name + " "

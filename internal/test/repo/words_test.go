@@ -18,19 +18,19 @@ var wrongWords = []struct {
 }{
 	{regexp.MustCompile(`(?i)\bsays? whether\b`), "reports whether", 0},
 	{regexp.MustCompile(`(?i)\bof which\b`), "a sentence of its own", 84},
-	{regexp.MustCompile(`(?i)\b(is|are) none\b`), "is missing, does not exist", 193},
-	{regexp.MustCompile(`(?i)\bis no [a-z]+\b`), "is not a, is missing", 262},
+	{regexp.MustCompile(`(?i)\b(is|are) none\b`), "is missing, does not exist", 61},
+	{regexp.MustCompile(`(?i)\bis no [a-z]+\b`), "is not a, is missing", 25},
 	{regexp.MustCompile(`(?i), for it\b`), "because it", 0},
 }
 
-// isNoLonger is the one right use of "is no".
-var isNoLonger = regexp.MustCompile(`(?i)\bis no (longer|more|different|better|worse|later|earlier)\b`)
+// plainNo matches the right uses of "is no" and of "is none".
+var plainNo = regexp.MustCompile(`(?i)\b(there (is|are) (no|none)|is no (longer|more|different|better|worse|later|earlier))\b`)
 
 // TestWrongWords counts phrases of wrongWords across line ends, outside of code.
 func TestWrongWords(t *testing.T) {
 	places := make(map[int][]string)
 	for path, text := range prose(t) {
-		text = isNoLonger.ReplaceAllString(strings.Join(strings.Fields(code.ReplaceAllString(text, "x")), " "), "")
+		text = plainNo.ReplaceAllString(strings.Join(strings.Fields(code.ReplaceAllString(text, "x")), " "), "")
 		for i, w := range wrongWords {
 			for _, at := range w.phrase.FindAllStringIndex(text, -1) {
 				places[i] = append(places[i], path+": "+text[max(0, at[0]-30):min(len(text), at[1]+30)])

@@ -13,8 +13,9 @@ import (
 // ErrMissing says that a server is not on this machine.
 var ErrMissing = errors.New("servers: a server is missing")
 
-// Outside runs do in a program that is no test: the benchmark. The servers that do starts end when
-// it returns. What would end a test ends do, and is the error; what would skip one is ErrMissing.
+// Outside runs do in a program that is not a test: the benchmark. The servers that do starts end
+// when it returns. What would end a test ends do, and is the error; what would skip one is
+// ErrMissing.
 func Outside(do func(t testing.TB) error) (err error) {
 	o := &outside{}
 	done := make(chan struct{})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestOutside: a program that is no test is told what went wrong, and nothing stays behind.
+// TestOutside: a program that is not a test is told what went wrong, and nothing stays behind.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	other := errors.New("other")

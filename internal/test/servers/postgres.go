@@ -30,7 +30,7 @@ type PostgresOptions struct {
 	Conf        []string      // more lines of its configuration; they count last
 }
 
-// What a client of the store logs in as. The role is no superuser, and owns the database.
+// What a client of the store logs in as. The role is not a superuser, and owns the database.
 const (
 	PostgresUser     = "holdpoint"
 	PostgresPassword = "p w/@"

@@ -7,7 +7,7 @@ import (
 )
 
 // A Watch tells when a backend was waited for too long. Its timer runs during each read, and only
-// then: a client that reads slowly is no silence of the backend.
+// then: a client that reads slowly is not silence of the backend.
 type Watch struct {
 	Limit time.Duration // of one wait; 0: for ever
 	Told  func()        // called from the timer's goroutine

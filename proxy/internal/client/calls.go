@@ -10,9 +10,9 @@ import (
 // KnownCalls are the calls that the record knows at the beginning of a resume. A client appends the
 // arguments of an event to the call that it has, so events of a call that it holds do not go to it
 // again. A call that it lacks is told before its result: providers refuse a history with a result
-// and no call. The zero value is that of a run that is no resume, and knows no call.
+// and no call. The zero value is that of a run that is not a resume, and knows no call.
 type KnownCalls struct {
-	held    map[string]bool       // those that the client holds; nil if the run is no resume
+	held    map[string]bool       // those that the client holds; nil if the run is not a resume
 	lacking map[string]*KnownCall // those that it lacks
 	chunk   string                // the call that chunks without an id belong to
 	again   map[string]bool       // those with a result since: one that begins under such an id is another

@@ -82,7 +82,7 @@ func (p *Policy) hear(req *http.Request, res *http.Response) {
 	defer p.mu.Unlock()
 	known, _ := p.known.Get(address)
 	switch depends := dependsOn(req, res.Header); {
-	case preflight && depends: // it is no browser's
+	case preflight && depends: // it is not a browser's
 	case word.header == nil && preflight && req.Header["Access-Control-Request-Headers"] != nil, // it may be for one of these
 		word.header == nil && !preflight && res.StatusCode >= http.StatusBadRequest: // it may be a gateway's
 		p.known.Remove(address)

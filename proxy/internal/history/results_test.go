@@ -59,8 +59,8 @@ func TestHistoryWithManyResults(t *testing.T) {
 }
 
 // TestResultsThatAClientMadeUp: a client of .NET's makes up the result of a call whose answer came
-// to nothing. Of a question that waits such a result is no answer. Of one that has ended it goes if
-// the call has another result. A call that the client appended for it goes with it.
+// to nothing. Of a question that waits such a result is not an answer. Of one that has ended it
+// goes if the call has another result. A call that the client appended for it goes with it.
 func TestResultsThatAClientMadeUp(t *testing.T) {
 	const notFound, denied = `"Error: Requested function \"rm\" not found."`, `"Tool call invocation rejected."`
 	for name, c := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// TestUploadsThatSpeakOfForms: a script in one line, as bundlers write them, is no header, however
-// it goes on.
+// TestUploadsThatSpeakOfForms: a script in one line, as bundlers write them, is not a header,
+// however it goes on.
 func TestUploadsThatSpeakOfForms(t *testing.T) {
 	const head = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.js\"\r\n\r\n"
 	script := "var a=1;" + strings.Repeat(`h["Content-Disposition"]=["form-data; name=",b];`, 9) + strings.Repeat("f(x);", MaxPartHeader/4)

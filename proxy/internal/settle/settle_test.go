@@ -61,8 +61,8 @@ func facts() *Facts {
 
 func event(text string) agui.Event { return agui.NewEvent([]byte(text)) }
 
-// TestWhatBecomesOfAnEnd: what an end means for the answers that were sent. Silence is no yes, and
-// what may have run is said to be in doubt.
+// TestWhatBecomesOfAnEnd: what an end means for the answers that were sent. Silence is not a yes,
+// and what may have run is said to be in doubt.
 func TestWhatBecomesOfAnEnd(t *testing.T) {
 	finished, kaput := event(`{"type":"RUN_FINISHED","threadId":"x","runId":"x"}`), event(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)
 	broken := agui.Errorf(agui.UpstreamEOF, "broke off")

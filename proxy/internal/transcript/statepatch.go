@@ -167,7 +167,7 @@ func (d *document) move(from, path string) error {
 	return d.add(path, v)
 }
 
-// join makes one text of a value again, so that copies of it are no work.
+// join makes one text of a value again, so that copying it is cheap.
 func (d *document) join(v *value) error {
 	if v.parts == nil {
 		return nil

@@ -392,8 +392,8 @@ func holds(t *testing.T, tr *Transcript, want ...string) {
 	}
 }
 
-// A call whose result came before it was known is no open one when a snapshot brings it: a dialect
-// would ask about it again.
+// A call whose result came before it was known is not an open one when a snapshot brings it: a
+// dialect would ask about it again.
 func TestAnsweredCallOfASnapshot(t *testing.T) {
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
 	for _, ev := range []string{

@@ -16,7 +16,7 @@ const (
 	ByID Way = "id"
 	// ByScalar sends the answer as command.resume itself. It is for an interrupt without a usable
 	// id. There is no id before langgraph 0.6 and JS 0.4. The deprecated NodeInterrupt has
-	// "placeholder-id", which is no id at all.
+	// "placeholder-id", which is not an id at all.
 	ByScalar Way = "scalar"
 	// ByBareScalar is the same if there was no rawEvent either. Only the Python adapter from 0.0.43
 	// on does that (emit_raw_events=False). It takes false, 0 and "" for answers (RAN 0.0.43).

@@ -60,7 +60,7 @@ func branches(root gjson.Result) []gjson.Result {
 }
 
 // target returns the definition that a schema refers to, or the schema itself. The name is the
-// backend's, so it is no part of a path.
+// backend's, so it is not part of a path.
 func target(root, schema gjson.Result) gjson.Result {
 	name, ok := strings.CutPrefix(schema.Get("$ref").Str, "#/$defs/")
 	if !ok {

@@ -261,7 +261,7 @@ func addString(o []byte, key string, s *string) []byte {
 	return kit.AppendText(o, key, *s)
 }
 
-// about returns the member that shows the whole value of a question that is no review.
+// about returns the member that shows the whole value of a question that is not a review.
 func (n Native) about() []byte {
 	if IsNull(n.Value) {
 		return []byte{'{'}

@@ -32,7 +32,7 @@ const (
 var profiles = []Profile{Words, Bool, Envelope, Raw}
 
 // checkWords refuses a no that could be a yes, to this name's hook or to any known one. It also
-// refuses a yes that is no yes.
+// refuses a yes that is not a yes.
 func (r Rule) checkWords() error {
 	asIs := r.profile() == Envelope || r.profile() == Raw
 	switch yes := r.yes(); {

@@ -147,7 +147,7 @@ func TestAnswerOfNoAsText(t *testing.T) {
 	}
 }
 
-// What stands at a path is no yes beside a no.
+// What stands at a path is not a yes beside a no.
 func TestDenialBesideAPath(t *testing.T) {
 	for profile, want := range map[Profile]string{Words: `"n"`, Bool: "false", Raw: `{"status":"cancelled"}`, Envelope: `{"cancelled":true}`} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false,"answer":"y"}`)}
@@ -191,7 +191,7 @@ func TestMessage(t *testing.T) {
 }
 
 // FuzzAnswer: whatever a client answers, nothing panics, what is said is JSON, and what was denied
-// or cancelled is no yes.
+// or cancelled is not a yes.
 // TestRead: the words of a rule are a yes and a no, and so are those that the known hooks take.
 func TestRead(t *testing.T) {
 	for text, want := range map[string]map[string]agui.Meaning{

@@ -100,7 +100,7 @@ func answerOf(file []byte) Answer {
 }
 
 // A tally is what is told of the recordings of a family: how many are told rightly, of how many the
-// answer does not tell, and how many are no answer of an agent.
+// answer does not tell, and how many are not an answer of an agent.
 type tally struct{ told, untold, none int }
 
 // tallies is the golden table. A run in which nobody is asked does not tell its dialect. Most of

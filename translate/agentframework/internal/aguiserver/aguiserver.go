@@ -11,8 +11,8 @@
 //	resume           [{"interruptId":"ficc_call_1","status":"resolved","payload":{"approved":true,"toolCall":{"callId","name","arguments"}}}]
 //
 // requiresConfirmation is there since Microsoft.Extensions.AI 10.8. If the request declares tools,
-// a run that asks can still end with the outcome success: one that is no continuation of a call of
-// such a tool does. Only rawEvent tells the question then.
+// a run that asks can still end with the outcome success: one that is not a continuation of a call
+// of such a tool does. Only rawEvent tells the question then.
 //
 // Source: ag-ui sdks/dotnet/src/AGUI.Server (RunAgentInputExtensions,
 // ChatResponseUpdateAGUIExtensions) of 2026-08-22, and its verified baselines Step09, Step10 and

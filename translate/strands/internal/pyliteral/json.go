@@ -10,8 +10,8 @@ import (
 
 // JSON returns the value of s as JSON text. str, numbers, True, False, None, list and dict become
 // what json.dumps makes of them. tuple and set become lists, bytes become base64, and a dict's keys
-// strings. If JSON has no number for a value (inf, nan, a complex one), or the value is no literal,
-// it becomes a string: its repr.
+// strings. If JSON has no number for a value (inf, nan, a complex one), or the value is not a
+// literal, it becomes a string: its repr.
 func JSON(s string) ([]byte, error) {
 	r := reader{s: s}
 	out, err := r.json(nil, 0)
