@@ -64,7 +64,7 @@ func costings() []costing {
 	}
 }
 
-// shortly is the CPU time of a short run, in µs.
+// shortly returns the CPU time of a short run, in µs.
 func (b *bench) shortly(t *target) (float64, error) {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -74,7 +74,7 @@ func (b *bench) shortly(t *target) (float64, error) {
 	})
 }
 
-// cycling is the CPU time of a pause and its resume, in µs.
+// cycling returns the CPU time of a pause and its resume, in µs.
 func (b *bench) cycling(t *target) (float64, error) {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -82,7 +82,7 @@ func (b *bench) cycling(t *target) (float64, error) {
 	return b.each(t, ablationCycles, func() error { return c.pauseAndResume(b, t, thread, "ask") })
 }
 
-// each is the CPU time of one of n things done one after the other, in µs.
+// each returns the CPU time of one of n things done one after the other, in µs.
 func (b *bench) each(t *target, n int, do func() error) (float64, error) {
 	n = b.scaled(n, 1)
 	cpu, err := b.spent(t, func() error {
@@ -96,7 +96,7 @@ func (b *bench) each(t *target, n int, do func() error) (float64, error) {
 	return float64(cpu) / float64(time.Microsecond) / float64(n), err
 }
 
-// waitingAfter is the memory of each of 1,000 streams that wait, in bytes.
+// waitingAfter returns the memory of each of 1,000 streams that wait, in bytes.
 func (b *bench) waitingAfter(t *target, u burst) (float64, error) {
 	before, err := b.warm(t)
 	if err != nil {
@@ -131,7 +131,7 @@ func built(name, binary string) kind {
 	}}
 }
 
-// leavingOut are the binaries that are compared: the ordinary one, the same again, for what is
+// leavingOut returns the binaries that are compared: the ordinary one, the same again, for what is
 // noise, one for each mechanism, and that of -against.
 func (b *bench) leavingOut() ([]kind, error) {
 	source, err := os.ReadFile(switches)
@@ -208,7 +208,8 @@ func (b *bench) ablation() error {
 	return nil
 }
 
-// cell is what a build costs beside the ordinary one: the median, and where the middle half lies.
+// cell returns what a build costs beside the ordinary one: the median, and where the middle half
+// lies.
 func (c costing) cell(of, to []float64) string {
 	if c.fresh {
 		return fmt.Sprintf("%+.0f", median(of)-median(to))
@@ -217,7 +218,7 @@ func (c costing) cell(of, to []float64) string {
 	return fmt.Sprintf("%.2f [%.2f–%.2f]", median(list), quantile(list, 0.25), quantile(list, 0.75))
 }
 
-// compared are the costs of each build, round by round.
+// compared returns the costs of each build, round by round.
 func (b *bench) compared(c costing, list []kind) ([][]float64, error) {
 	got := make([][]float64, len(list))
 	if c.fresh {

@@ -187,12 +187,12 @@ func (b *bench) targets(list []kind) ([]*target, error) {
 	return up, nil
 }
 
-// proxies are the kinds without the direct way, and only those of every scenario unless all.
+// proxies returns the kinds without the direct way, and only those of every scenario unless all.
 func proxies(all bool) []kind {
 	return slices.DeleteFunc(kinds(), func(k kind) bool { return k.start == nil || k.full && !all })
 }
 
-// rounds is how many there are of a measurement.
+// rounds returns how many there are of a measurement.
 func (b *bench) rounds(usual int) int {
 	if b.settings.rounds > 0 {
 		return b.settings.rounds
@@ -200,7 +200,7 @@ func (b *bench) rounds(usual int) int {
 	return usual
 }
 
-// scaled is how much of a load there is, at least one.
+// scaled returns how much of a load there is, at least one.
 func (b *bench) scaled(n int, share float64) int {
 	return max(int(float64(n)*b.settings.scale*share), 1)
 }
@@ -227,7 +227,7 @@ func inRounds(rounds, n int, do func(i int, counts bool) error) error {
 // read.
 const settled = 10 * time.Millisecond
 
-// spent is the CPU time that a target uses for something; zero for the direct way.
+// spent returns the CPU time that a target uses for something; zero for the direct way.
 func (b *bench) spent(t *target, do func() error) (time.Duration, error) {
 	if t.process == nil {
 		return 0, do()

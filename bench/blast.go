@@ -32,7 +32,7 @@ type rate struct {
 // rates are those of the targets by their names.
 type rates map[string]*rate
 
-// of is the frames for a CPU second; nil of a target that was not measured.
+// of returns the frames for a CPU second; nil of a target that was not measured.
 func (r rates) of(name string) []float64 {
 	if r[name] == nil {
 		return nil
@@ -71,7 +71,7 @@ func (b *bench) full(l load) (rates, error) {
 	return got, nil
 }
 
-// once is one round of one target.
+// once runs one round of one target.
 func (b *bench) once(t *target, ord order, runs int) (rate, error) {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -91,7 +91,7 @@ func (b *bench) once(t *target, ord order, runs int) (rate, error) {
 	}, nil
 }
 
-// size is how many bytes the stream of an order has.
+// size returns how many bytes the stream of an order has.
 func (o order) size() float64 {
 	s, err := o.make()
 	if err != nil {
@@ -126,7 +126,7 @@ func (b *bench) atLeast(number int, got rates, of, to string, limit float64, whe
 	}
 }
 
-// chunked is the load of the blast, with so many frames in an HTTP chunk.
+// chunked returns the load of the blast, with so many frames in an HTTP chunk.
 func (b *bench) chunked(per int, all bool) load {
 	return load{
 		title:  fmt.Sprintf("Blast: %d streams of %d small frames (%d bytes), %d in an HTTP chunk", streams, blastFrames, frameBytes, per),
@@ -136,7 +136,7 @@ func (b *bench) chunked(per int, all bool) load {
 	}
 }
 
-// usual is the same in runs of the usual length.
+// usual measures the same in runs of the usual length.
 func (b *bench) usual(all bool) load {
 	l := b.chunked(1, all)
 	l.title = fmt.Sprintf("Blast: %d streams, each %d runs of %d frames, 1 in an HTTP chunk", streams, blastFrames/usualFrames, usualFrames)
@@ -184,8 +184,8 @@ func (b *bench) mixedCRLF() error {
 	return err
 }
 
-// mixed is what is not text alone, by auto and with the dialect named. The ratios of the blast must
-// hold within a tenth.
+// mixed returns what is not text alone, by auto and with the dialect named. The ratios of the blast
+// must hold within a tenth.
 func (b *bench) mixed(script, dialect, what string, cycles int) error {
 	list := proxies(false)
 	for _, k := range list {

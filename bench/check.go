@@ -75,7 +75,8 @@ func (c *checker) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// common is how many bytes two slices begin with that are the same; not all of the shorter one.
+// common returns how many bytes two slices begin with that are the same; not all of the shorter
+// one.
 func common(a, b []byte) int {
 	n := 0
 	for a[n] == b[n] {

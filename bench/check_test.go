@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sample is a script with all that a script may have.
+// sample returns a script with all that a script may have.
 func sample() script {
 	o := order{thread: "t", run: "r"}
 	return script{

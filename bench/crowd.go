@@ -83,7 +83,7 @@ func (g *crowd) fail(err error) {
 	}
 }
 
-// state is how many bytes have come in all, and what went wrong first.
+// state returns how many bytes have come in all, and what went wrong first.
 func (g *crowd) state() (came int, failed error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

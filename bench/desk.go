@@ -29,7 +29,8 @@ const (
 // stepsOnTheWay are the steps of the store that a run waits for, or somebody who decides.
 var stepsOnTheWay = []string{"load", "snapshots", "open", "decide", "claim", "finish"}
 
-// besideDesks are a Holdpoint without a desk, another one, which shows the noise, and one with it.
+// besideDesks returns a Holdpoint without a desk, another one, which shows the noise, and one with
+// it.
 func (b *bench) besideDesks() (list []*target, err error) {
 	for _, name := range []string{"holdpoint", "holdpoint again", "holdpoint desk"} {
 		more := []string{"HOLDPOINT_NAME=bench", "HOLDPOINT_ADMIN_LISTEN=unix://" + b.socketOf(name, "admin")}
@@ -239,7 +240,7 @@ func (b *bench) overSocket(socket, method, path string, body io.Reader) ([]byte,
 	return text, err
 }
 
-// metrics are what a target counts, by name and labels.
+// metrics returns what a target counts, by name and labels.
 func (b *bench) metrics(t *target) (map[string]float64, error) {
 	text, err := b.overSocket(b.socketOf(t.name, "admin"), http.MethodGet, "/metrics", nil)
 	if err != nil {

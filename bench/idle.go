@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// room is how many streams the file limit lets one process carry, two descriptors for each.
+// room returns how many streams the file limit lets one process carry, two descriptors for each.
 func room(want int) (int, error) {
 	limits, err := os.ReadFile("/proc/self/limits")
 	if err != nil {

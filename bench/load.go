@@ -48,7 +48,7 @@ func (c *client) order(o order) order {
 	return o
 }
 
-// input is the body of a run with one new message of the user's.
+// input returns the body of a run with one new message of the user's.
 func (o order) input(more string) []byte {
 	message := o.message
 	if message == "" {
@@ -172,7 +172,7 @@ func atOnce(n int, do func(n int) error) error {
 	return nil
 }
 
-// interruptIDs are the ids that an answer must name.
+// interruptIDs returns the ids that an answer must name.
 func interruptIDs(rest []byte) ([]string, error) {
 	rest = bytes.TrimSuffix(rest, []byte("\n\n"))
 	_, last, _ := bytes.Cut(rest[bytes.LastIndex(rest, []byte("\n\n"))+1:], []byte("data: "))

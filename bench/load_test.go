@@ -18,7 +18,7 @@ func stampedAt(t *testing.T, ns int64) string {
 	return string(stamped(at(ns)))
 }
 
-// front is a target in this process.
+// front returns a target in this process.
 func front(t *testing.T, h http.Handler, f form) *target {
 	t.Helper()
 	s := httptest.NewServer(h)

@@ -51,8 +51,8 @@ func (b *bench) long(script string, cycles int) error {
 	return nil
 }
 
-// quarters is the CPU time that each quarter of one stream takes. The origin waits between them, so
-// that none is in a buffer somewhere when the time is read.
+// quarters returns the CPU time that each quarter of one stream takes. The origin waits between
+// them, so that none is in a buffer somewhere when the time is read.
 func (b *bench) quarters(t *target, ord order) (spent [4]time.Duration, frames int, err error) {
 	ord.bursts = len(spent)
 	c := b.client(readBuffer)

@@ -30,8 +30,8 @@ func main() {
 	os.Exit(command(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// command is the driver, or with the name of a part as first argument that part, as a process of
-// its own.
+// command returns the driver, or with the name of a part as first argument that part, as a process
+// of its own.
 func command(args []string, out, diag io.Writer) int {
 	var err error
 	switch {

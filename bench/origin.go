@@ -43,7 +43,7 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mux.ServeHTTP(w, r)
 }
 
-// asked is the order of a request.
+// asked returns the order of a request.
 func asked(r *http.Request) (order, script, error) {
 	q := r.URL.Query()
 	number := func(name string) int {

@@ -18,7 +18,8 @@ const (
 // stampDigits is how many the time of a frame has, in nanoseconds.
 const stampDigits = 19
 
-// stampFrame is what a paced frame is made of; the mark stands for the time at which it is sent.
+// stampFrame returns what a paced frame is made of; the mark stands for the time at which it is
+// sent.
 func stampFrame(stamp string) string {
 	begin := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + stamp + " "
 	return begin + filler(frameBytes-len(begin)-len(`data: "}`)-2) + `"}`
@@ -99,7 +100,7 @@ func (c *client) pace(ctx context.Context, t *target, frames int) ([]float64, er
 	return clock.delays, nil
 }
 
-// bytes is how many of the paced frames have come.
+// bytes returns how many of the paced frames have come.
 func (c *clocked) bytes() int {
 	return len(c.delays)*(len(c.before)+stampDigits+len(c.after)) + len(c.waiting)
 }

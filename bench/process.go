@@ -93,7 +93,7 @@ func (p *process) await(ctx context.Context, told func(line string) string) erro
 // saidBytes is how much of a process's output is looked at.
 const saidBytes = 16 << 10
 
-// said is the end of what the process said.
+// said returns the end of what the process said.
 func (p *process) said() string {
 	size, err := p.output.Seek(0, io.SeekCurrent) // the process writes by the same offset
 	if err != nil {
@@ -125,7 +125,7 @@ func (p *process) stop() {
 	p.output.Close()
 }
 
-// tree is the process and those it started: nginx's work is done by its children.
+// tree returns the process and those it started: nginx's work is done by its children.
 func (p *process) tree() ([]int, error) {
 	parents, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -153,9 +153,9 @@ func (p *process) tree() ([]int, error) {
 	return list, nil
 }
 
-// cpu is how long the processors worked for the process and its children, user and system, to the
-// nanosecond. A thread that has ended is not counted; neither Go nor nginx nor Node ends threads
-// under load.
+// cpu returns how long the processors worked for the process and its children, user and system, to
+// the nanosecond. A thread that has ended is not counted; neither Go nor nginx nor Node ends
+// threads under load.
 func (p *process) cpu() (time.Duration, error) {
 	tree, err := p.tree()
 	if err != nil {
@@ -182,7 +182,7 @@ func (p *process) cpu() (time.Duration, error) {
 	return total, nil
 }
 
-// memory is the resident memory in bytes, now and the most that it ever was.
+// memory returns the resident memory in bytes, now and the most that it ever was.
 func (p *process) memory() (now, most int, err error) {
 	tree, err := p.tree()
 	if err != nil {

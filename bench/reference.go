@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// serveReference is one of the proxies to compare with. What each is stands in README.md.
+// serveReference returns one of the proxies to compare with. What each is stands in README.md.
 func serveReference(name, upstream string) error {
 	to, err := url.Parse("http://" + upstream)
 	if err != nil {
@@ -37,7 +37,7 @@ func serveReference(name, upstream string) error {
 // bursts is how much Holdpoint reads and writes at once where there is as much.
 const bursts = 128 << 10
 
-// reading is a transport with a buffer of so many bytes for each connection.
+// reading returns a transport with a buffer of so many bytes for each connection.
 func reading(buffer int) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ReadBufferSize = buffer
@@ -52,8 +52,8 @@ var copies = sync.Pool{New: func() any { return new([bursts]byte) }}
 func (pool) Get() []byte  { return copies.Get().(*[bursts]byte)[:] }
 func (pool) Put(b []byte) { copies.Put((*[bursts]byte)(b)) }
 
-// reverse is what one writes with the standard library. With EnableFullDuplex, without which a few
-// in a hundred fast answers to a POST are cut (golang/go#40747), and a cut stream is void here.
+// reverse returns what one writes with the standard library. With EnableFullDuplex, without which a
+// few in a hundred fast answers to a POST are cut (golang/go#40747), and a cut stream is void here.
 func reverse(to *url.URL, p *httputil.ReverseProxy) http.Handler {
 	p.Rewrite, p.FlushInterval = func(r *httputil.ProxyRequest) { r.SetURL(to) }, -1
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -28,7 +28,7 @@ type frame struct {
 	told  string // what Holdpoint makes of it under the dialect of the script; "" where that is the same
 }
 
-// frames is how many frames the origin sends.
+// frames returns how many frames the origin sends.
 func (s script) frames() int { return len(s.head) + s.cycles*len(s.block) + len(s.tail) }
 
 // A form is one of the ways in which a script may arrive.
@@ -48,7 +48,7 @@ type part struct {
 	times  int
 }
 
-// parts are the script as it must arrive.
+// parts returns the script as it must arrive.
 func (s script) parts(f form) []part {
 	encode := func(list []frame, times int) part {
 		var b []byte
@@ -75,7 +75,7 @@ func (s script) parts(f form) []part {
 	return list
 }
 
-// chunks are the script as the origin writes it, in HTTP chunks of so many frames.
+// chunks returns the script as the origin writes it, in HTTP chunks of so many frames.
 func (s script) chunks(per int) []part {
 	encode := func(list []frame, times int) part {
 		var b, chunk []byte
@@ -115,7 +115,7 @@ func (p part) number(n int) {
 	}
 }
 
-// lineEnd is what ends a line of the stream in a form of it.
+// lineEnd returns what ends a line of the stream in a form of it.
 func (s script) lineEnd(f form) string {
 	if s.crlf && f == asSent {
 		return "\r\n"
@@ -168,7 +168,7 @@ func (o order) query() string {
 	return fmt.Sprintf("script=%s&cycles=%d&per=%d&bursts=%d&thread=%s&run=%s", o.script, o.cycles, o.per, o.bursts, o.thread, o.run)
 }
 
-// make is the script that is ordered.
+// make returns the script that is ordered.
 func (o order) make() (script, error) {
 	one, ok := scripts[o.script]
 	if !ok {
@@ -190,14 +190,14 @@ func (o order) bound(kind string) frame {
 // frameBytes is the size of a small frame: a token or two with its ids.
 const frameBytes = 200
 
-// text is a frame of so many bytes with a piece of a message.
+// text returns a frame of so many bytes with a piece of a message.
 func text(message string, n, size int) frame {
 	begin := fmt.Sprintf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"%s","delta":"%s.%04d `, message, mark, n)
 	return frame{event: begin + filler(size-len(begin)-len(`data: "}`)-2) + `"}`}
 }
 
-// filler is text of so many bytes. It is words and no single letter, for escapes and searches to
-// have what they have in life.
+// filler returns text of so many bytes. It is words and no single letter, for escapes and searches
+// to have what they have in life.
 func filler(n int) string {
 	const words = "the agent reads what it was told and answers in small pieces, "
 	return strings.Repeat(words, n/len(words)+1)[:max(n, 0)]

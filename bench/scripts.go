@@ -35,26 +35,26 @@ func around(o order, block []frame) script {
 	return script{head: []frame{o.started(), textStart}, block: block, tail: []frame{textEnd, o.finished()}}
 }
 
-// plainText is one message in small pieces.
+// plainText returns one message in small pieces.
 func plainText(o order) script {
 	return around(o, repeat(500, func(n int) frame { return text("m1", n, frameBytes) }))
 }
 
-// crlf is the same with other line ends, as sse-starlette sends them.
+// crlf returns the same with other line ends, as sse-starlette sends them.
 func crlf(o order) script {
 	s := plainText(o)
 	s.crlf = true
 	return s
 }
 
-// short is a whole run of a few frames.
+// short returns a whole run of a few frames.
 func short(o order) script {
 	s := around(o, nil)
 	s.head = append(s.head, frame{event: `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"done"}`})
 	return s
 }
 
-// approvals is text with tool calls of .NET's request_approval in it, which Holdpoint shows as
+// approvals returns text with tool calls of .NET's request_approval in it, which Holdpoint shows as
 // calls of the function. Each has its result, so that the run does not end in a pause. Of 200
 // frames 8 are of calls, 4 are rewritten.
 func approvals(o order) script {
@@ -76,8 +76,8 @@ func approvals(o order) script {
 	return around(o, block)
 }
 
-// customs is text of which 2 % are CUSTOM events, each of which Holdpoint must read to know whether
-// it is a question; the last one is, and the run ends in a pause.
+// customs returns text of which 2 % are CUSTOM events, each of which Holdpoint must read to know
+// whether it is a question; the last one is, and the run ends in a pause.
 func customs(o order) script {
 	var block []frame
 	for n := range 4 {
@@ -91,7 +91,7 @@ func customs(o order) script {
 	return s
 }
 
-// graphQuestion is the event by which LangGraph's adapter announces a pause. Its id is 32
+// graphQuestion returns the event by which LangGraph's adapter announces a pause. Its id is 32
 // hexadecimal digits.
 func graphQuestion(o order) frame {
 	id := fmt.Sprintf("%032x", []byte(o.run))
@@ -122,8 +122,8 @@ func raw(size int) func(n int) frame {
 	}
 }
 
-// rawHeavy is a stream of LangGraph's adapter with its defaults: RAW events, and the same again
-// as rawEvent of each piece of text. States grow with the conversation, so few are large.
+// rawHeavy returns a stream of LangGraph's adapter with its defaults: RAW events, and the same
+// again as rawEvent of each piece of text. States grow with the conversation, so few are large.
 func rawHeavy(o order) script {
 	var block []frame
 	for n := range 20 {
@@ -142,7 +142,7 @@ func rawHeavy(o order) script {
 	return around(o, append(block, raw(1500<<10)(0)))
 }
 
-// turns is an agent at work for long: a message, a call, its result, and again.
+// turns returns an agent at work for long: a message, a call, its result, and again.
 func turns(o order) script {
 	id := "m-" + mark
 	block := []frame{{event: `{"type":"TEXT_MESSAGE_START","messageId":"` + id + `","role":"assistant"}`}}

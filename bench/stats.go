@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// median is the middle of a list, between the two in the middle where there is none; NaN of
+// median returns the middle of a list, between the two in the middle where there is none; NaN of
 // nothing.
 func median(list []float64) float64 { return quantile(list, 0.5) }
 
-// quantile is the value below which a share of the list lies.
+// quantile returns the value below which a share of the list lies.
 func quantile(list []float64, share float64) float64 {
 	if len(list) == 0 {
 		return math.NaN()
@@ -22,8 +22,8 @@ func quantile(list []float64, share float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// ratios are the quotients of two measurements round by round: what the machine does in a round, it
-// does to both.
+// ratios returns the quotients of two measurements round by round: what the machine does in a
+// round, it does to both.
 func ratios(of, to []float64) []float64 {
 	var list []float64
 	for n := range min(len(of), len(to)) {
@@ -32,7 +32,7 @@ func ratios(of, to []float64) []float64 {
 	return list
 }
 
-// spread is a list for a table: the median and between what it lies.
+// spread returns a list for a table: the median and between what it lies.
 func spread(list []float64) string {
 	if len(list) == 0 {
 		return "–"
@@ -40,7 +40,7 @@ func spread(list []float64) string {
 	return fmt.Sprintf("%s [%s–%s]", short3(median(list)), short3(slices.Min(list)), short3(slices.Max(list)))
 }
 
-// short3 is a number with three digits that count.
+// short3 returns a number with three digits that count.
 func short3(v float64) string {
 	if math.IsNaN(v) {
 		return "–"

@@ -110,7 +110,7 @@ func listeningInLog(line string) string {
 	return entry.Addr
 }
 
-// speaking is the kind with the dialect named.
+// speaking returns the kind with the dialect named.
 func (k kind) speaking(dialect string) kind {
 	k.name += " " + dialect
 	k.start = holdpoint(dialect)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// worsts are the inputs that were found to cost far more than their bytes: by clients' requests,
-// and by backends' streams. Who finds another adds a row before the mend.
+// worsts returns the inputs that were found to cost far more than their bytes: by clients'
+// requests, and by backends' streams. Who finds another adds a row before the mend.
 func worsts() []worst {
 	return []worst{
 		{name: "deltas", what: "STATE_DELTAs onto a state of 100 kB, and a pause", says: func(size int) []byte {
@@ -137,19 +137,19 @@ func worsts() []worst {
 	}
 }
 
-// withState is a run with a state.
+// withState returns a run with a state.
 func withState(thread, state string) []byte {
 	return bytes.Replace(shortInput(thread, "second"), []byte(`"state":{}`), []byte(`"state":`+state), 1)
 }
 
-// asksWith is a run that ends in a question with more in it.
+// asksWith returns a run that ends in a question with more in it.
 func asksWith(more string) func(int) []byte {
 	return func(int) []byte {
 		return bytes.Replace(paused(nil), []byte(`"reason":"confirm"`), []byte(`"reason":"confirm"`+more), 1)
 	}
 }
 
-// hostAsks is a pause of .NET's AGUI.Server, which is known by the id of its question.
+// hostAsks returns a pause of .NET's AGUI.Server, which is known by the id of its question.
 func hostAsks(int) []byte {
 	call := repeated(`{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f"}`, 1, func(int) string { return `{"type":"TOOL_CALL_END","toolCallId":"c"}` })
 	return bytes.Replace(paused(call), []byte(`"id":"i","reason":"confirm"`), []byte(`"id":"ficc_c","reason":"tool_call","toolCallId":"c"`), 1)
@@ -167,17 +167,17 @@ func filled(size int, element func(n int) string) string {
 	return string(b)
 }
 
-// resume is a run with entries.
+// resume returns a run with entries.
 func resume(thread, entries string) []byte {
 	return input(thread, 0, `{"id":"u-second","role":"user","content":"Go on"}`, `,"resume":[`+entries+`]`)
 }
 
-// answer is a run with a payload for the first question.
+// answer returns a run with a payload for the first question.
 func answer(thread string, ids []string, payload string) []byte {
 	return resume(thread, fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":%s}`, ids[0], payload))
 }
 
-// doubling is a schema that takes 2 to the power of levels steps.
+// doubling returns a schema that takes 2 to the power of levels steps.
 func doubling(levels int) string {
 	var b bytes.Buffer
 	b.WriteString(`{"$ref":"#/$defs/0","$defs":{`)
@@ -190,7 +190,7 @@ func doubling(levels int) string {
 
 const oneText = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`
 
-// repeated are the event first, or none, and events of about size bytes.
+// repeated returns the event first, or none, and events of about size bytes.
 func repeated(first string, size int, event func(n int) string) []byte {
 	var b []byte
 	if len(first) > 0 {
@@ -205,12 +205,12 @@ func repeated(first string, size int, event func(n int) string) []byte {
 const runStarted = `{"type":"RUN_STARTED","threadId":"t","runId":"r"}`
 const runFinished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
 
-// finished is a run of such frames.
+// finished returns a run of such frames.
 func finished(frames []byte) []byte {
 	return appendFrame(append(appendFrame(nil, runStarted), frames...), runFinished)
 }
 
-// paused is a run that ends in AG-UI's outcome.
+// paused returns a run that ends in AG-UI's outcome.
 func paused(frames []byte) []byte {
 	return appendFrame(append(appendFrame(nil, runStarted), frames...),
 		strings.TrimSuffix(runFinished, "}")+`,"outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirm"}]}}`)
@@ -218,7 +218,7 @@ func paused(frames []byte) []byte {
 
 func stateEvent(state string) string { return `{"type":"STATE_SNAPSHOT","snapshot":` + state + `}` }
 
-// members are an object of about size bytes.
+// members returns an object of about size bytes.
 func members(size int) string {
 	var b bytes.Buffer
 	for n := 0; b.Len() < size; n++ {
@@ -231,8 +231,8 @@ func shortInput(thread, run string) []byte {
 	return input(thread, 0, `{"id":"u-`+run+`","role":"user","content":"Go on"}`, "")
 }
 
-// input is a run with so many messages, at least one, that it has about size bytes. %d in a message
-// stands for its number.
+// input returns a run with so many messages, at least one, that it has about size bytes. %d in a
+// message stands for its number.
 func input(thread string, size int, message, more string) []byte {
 	b := fmt.Appendf(nil, `{"threadId":"%s","runId":"run","state":{},"tools":[],"context":[],"forwardedProps":{}%s,"messages":[`, thread, more)
 	for n, begin := 0, len(b); n == 0 || len(b)-begin+len(message)+1 < size; n++ {

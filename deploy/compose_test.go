@@ -47,7 +47,7 @@ type (
 	}
 )
 
-// composeFiles are the stacks of compose/, each by its file.
+// composeFiles returns the stacks of compose/, each by its file.
 func composeFiles(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob("compose/*.yaml")
@@ -242,7 +242,7 @@ type instruction struct{ word, args string }
 
 type instructions []instruction
 
-// values are the arguments of one instruction wherever it stands.
+// values returns the arguments of one instruction wherever it stands.
 func (list instructions) values(word string) []string {
 	var values []string
 	for _, i := range list {
@@ -253,7 +253,7 @@ func (list instructions) values(word string) []string {
 	return values
 }
 
-// ports are what the image says that it listens on.
+// ports returns what the image says that it listens on.
 func (list instructions) ports() []string {
 	return strings.Fields(strings.Join(list.values("EXPOSE"), " "))
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// released is the version of the chart, of the images, and the newest one of the changelog.
+// released returns the version of the chart, of the images, and the newest one of the changelog.
 func released(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../CHANGELOG.md")
@@ -79,7 +79,7 @@ var charts = map[string][]string{
 	},
 }
 
-// template is the arguments by which helm renders the chart.
+// template returns the arguments by which helm renders the chart.
 func template(values []string) []string {
 	args := []string{"template", "try", "helm/holdpoint", "--namespace", "agents"}
 	for _, v := range values {
@@ -341,7 +341,7 @@ type (
 // is reports whether something optional has a value.
 func is[T comparable](p *T, want T) bool { return p != nil && *p == want }
 
-// environment is the variables of a container.
+// environment returns the variables of a container.
 func (c container) environment() map[string]string {
 	env := map[string]string{}
 	for _, v := range c.Env {

@@ -26,9 +26,9 @@ import (
 
 const users = "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nmallory:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n" // whose password is "password"
 
-// oauth2Proxy is the address of a proxy before the upstream, to which people log in by name and
-// password: the real oauth2-proxy if OAUTH2_PROXY is its path, with the manifest's arguments that
-// have to do with headers and times, or one that treats headers as its documentation says.
+// oauth2Proxy returns the address of a proxy before the upstream, to which people log in by name
+// and password: the real oauth2-proxy if OAUTH2_PROXY is its path, with the manifest's arguments
+// that have to do with headers and times, or one that treats headers as its documentation says.
 func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 	t.Helper()
 	path := os.Getenv("OAUTH2_PROXY")
@@ -120,7 +120,7 @@ func start(t *testing.T, env map[string]string) string {
 	return ""
 }
 
-// asking is an agent that asks one question, and counts what it is sent.
+// asking returns an agent that asks one question, and counts what it is sent.
 func asking(t *testing.T, runs, resumes *atomic.Int32) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct {

@@ -56,7 +56,7 @@ func run(t *testing.T, tool string, args ...string) (stdout, stderr string, err 
 	return out.String(), errs.String(), err
 }
 
-// must is what a tool printed, if it succeeded.
+// must returns what a tool printed, if it succeeded.
 func must(t *testing.T, tool string, args ...string) string {
 	t.Helper()
 	stdout, stderr, err := run(t, tool, args...)

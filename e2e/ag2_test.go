@@ -26,14 +26,14 @@ func eachAG2(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	}
 }
 
-// bareAG2 is a client without Holdpoint.
+// bareAG2 returns a client without Holdpoint.
 func bareAG2(t *testing.T, mode string) (world, *client) {
 	t.Helper()
 	w := world{b: &backend{name: "ag2 " + mode, mode: mode, server: need(t, "ag2", "1.2.1")}}
 	return w, newClient(t, shared.direct, newest, w.b.url()+"/agent", fresh("bare"), nil)
 }
 
-// proof is an answer with the proof that the question was told with, or with another one.
+// proof returns an answer with the proof that the question was told with, or with another one.
 func (c *client) proof(t *testing.T, answer answer, right bool) step {
 	t.Helper()
 	metadata := c.pending[0]["metadata"]

@@ -147,7 +147,7 @@ func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// spoken is what a client holds that a model is shown: without the activities of a workflow.
+// spoken returns what a client holds that a model is shown: without the activities of a workflow.
 func spoken(c *client) string {
 	return indented(slices.DeleteFunc(slices.Clone(c.messages), func(m event) bool { return m.str("role") == "activity" }))
 }

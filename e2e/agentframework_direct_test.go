@@ -28,8 +28,8 @@ func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, 
 	}
 }
 
-// array is a resume array for what the versions with an outcome told last, and call the last tool
-// call that a version without one asked for.
+// array returns a resume array for what the versions with an outcome told last, and call the last
+// tool call that a version without one asked for.
 func (c *client) array(answers ...answer) []entry {
 	var all []entry
 	for n, i := range c.pending {
@@ -38,7 +38,7 @@ func (c *client) array(answers ...answer) []entry {
 	return all
 }
 
-// askedFor are the ids of the calls that CUSTOM function_approval_request asks for.
+// askedFor returns the ids of the calls that CUSTOM function_approval_request asks for.
 func askedFor(w wire) []string {
 	var all []string
 	for _, e := range w.of("CUSTOM") {
@@ -50,8 +50,8 @@ func askedFor(w wire) []string {
 	return all
 }
 
-// natively is a request without resume whose messages are the client's, without confirm_changes,
-// and these.
+// natively returns a request without resume whose messages are the client's, without
+// confirm_changes, and these.
 func (c *client) natively(more ...event) step {
 	var messages []any
 	for _, m := range c.messages {
@@ -95,7 +95,7 @@ func TestDirectAgentsPause(t *testing.T) {
 	})
 }
 
-// messages are those of a snapshot, the calls of confirm_changes behind the others.
+// messages returns those of a snapshot, the calls of confirm_changes behind the others.
 func (e event) messages() []event {
 	var all []event
 	list, _ := e["messages"].([]any)

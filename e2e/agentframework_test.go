@@ -60,7 +60,7 @@ func setUpAgents(servers []*server) error {
 	return err
 }
 
-// agentWorld is a cell whose backend is one version in one mode.
+// agentWorld returns a cell whose backend is one version in one mode.
 func agentWorld(b *backend, version string) world {
 	h := *shared.auto
 	h.address += "/" + b.server.version + "/" + b.mode
@@ -317,7 +317,7 @@ func (c *client) each(t *testing.T, answers ...func(id string) entry) step {
 	return s
 }
 
-// accepted is the older word for it.
+// accepted returns the older word for it.
 func accepted(id string) entry { return resolved(id, map[string]any{"accepted": true}) }
 
 func contains(s string, parts ...string) bool {

@@ -31,7 +31,7 @@ var inBrowser struct {
 // browsers are the names that Chromium goes by. Each is driven by the same protocol.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"}
 
-// findBrowser is the browser's binary; it is installed where that can be done.
+// findBrowser returns the browser's binary; it is installed where that can be done.
 func findBrowser() (string, error) {
 	if own := os.Getenv("E2E_CHROMIUM"); own != "" {
 		return own, nil
@@ -105,7 +105,7 @@ func needBrowser(t *testing.T) {
 	}
 }
 
-// allowingBackend is one with CORSMiddleware of Starlette, which lists the pages of localhost.
+// allowingBackend returns one with CORSMiddleware of Starlette, which lists the pages of localhost.
 func allowingBackend() (*server, error) {
 	s := &server{stack: stack{"langgraph", "0.0.43"}, args: []string{"--cors", listedPages()}}
 	return s, s.start()
@@ -182,7 +182,7 @@ func (p tab) fetch(t *testing.T, address, contentType, credentials, body string)
 	return got
 }
 
-// runOf is a run that brings one message.
+// runOf returns a run that brings one message.
 func runOf(thread, id, text string) string {
 	body, _ := json.Marshal(map[string]any{
 		"threadId": thread, "runId": fresh("run"), "state": map[string]any{}, "tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{},
@@ -199,7 +199,7 @@ func (s screen) sees(t *testing.T, when, question, code string) {
 	}
 }
 
-// only is the id of the one question that the page was told last.
+// only returns the id of the one question that the page was told last.
 func (s screen) only(t *testing.T) string {
 	t.Helper()
 	var found []event
@@ -353,7 +353,7 @@ func restart(t *testing.T, h *holdpoint, upstream string, env map[string]string)
 // A preflight as the backend saw it.
 type preflight struct{ Origin, Host, Headers string }
 
-// preflightsOf are those that came through a Holdpoint at that address.
+// preflightsOf returns those that came through a Holdpoint at that address.
 func preflightsOf(t *testing.T, s *server, h *holdpoint) []preflight {
 	t.Helper()
 	if s != inBrowser.backend {

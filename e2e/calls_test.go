@@ -13,7 +13,7 @@ import (
 // the conversation themselves run what they asked either way; pydantic-ai without a store does not
 // (pydanticai_calls_test.go).
 
-// others is a step with the client's messages in which every call has another tool and other
+// others returns a step with the client's messages in which every call has another tool and other
 // arguments, and with a state that holds them too.
 func (c *client) others(t *testing.T, s step) step {
 	t.Helper()

@@ -291,7 +291,8 @@ func failsThen(w http.ResponseWriter, pass func() string) {
 	http.Error(w, "not now", http.StatusBadGateway)
 }
 
-// spoils is the address of something before a backend that spoils the first answer to a resume.
+// spoils returns the address of something before a backend that spoils the first answer to a
+// resume.
 func spoils(t *testing.T, b *backend, with spoil) string {
 	t.Helper()
 	target, err := url.Parse(b.url())

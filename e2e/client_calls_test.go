@@ -37,7 +37,7 @@ type mixedTurn struct {
 	yes, no answer
 }
 
-// brought are the results of the client's own calls that have none.
+// brought returns the results of the client's own calls that have none.
 func (c *client) brought(tool, content string) []event {
 	has, list := map[string]bool{}, []event{}
 	for _, m := range c.messages {
@@ -55,7 +55,7 @@ func (c *client) brought(tool, content string) []event {
 	return list
 }
 
-// declares is the patch of a request that declares a tool of the client.
+// declares returns the patch of a request that declares a tool of the client.
 func declares(tool string) map[string]any {
 	parameters := map[string]any{"type": "object", "properties": map[string]any{"label": map[string]any{"type": "string"}}}
 	return map[string]any{"tools": []any{map[string]any{"name": tool, "description": "Picks a colour", "parameters": parameters}}}
@@ -172,7 +172,7 @@ var mixedTurns = []mixedTurn{
 	},
 }
 
-// agentOf is a client of the agent "agent" of a backend.
+// agentOf returns a client of the agent "agent" of a backend.
 func agentOf(t *testing.T, w world) *client { return w.client(t, "agent") }
 
 // didRun asserts that the file was deleted by one call, or nothing was.
@@ -244,7 +244,7 @@ func (family mixedTurn) client(t *testing.T, w world, at int) *client {
 	return family.start(t, w)
 }
 
-// order is what the person says. Strands' tools find their folder by the thread that it names.
+// order returns what the person says. Strands' tools find their folder by the thread that it names.
 func (family mixedTurn) order(c *client, at int) string {
 	if strings.HasPrefix(family.name, "Strands") {
 		return c.wants(family.say[at]).say

@@ -102,7 +102,7 @@ func (d *driver) read() {
 	}
 }
 
-// broken are the addresses of the answers that broke off at a client.
+// broken returns the addresses of the answers that broke off at a client.
 func (d *driver) broken() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -162,7 +162,7 @@ type event map[string]any
 func (e event) kind() string          { return e.str("type") }
 func (e event) str(key string) string { s, _ := e[key].(string); return s }
 
-// interrupts are those of a RUN_FINISHED with the interrupt outcome.
+// interrupts returns those of a RUN_FINISHED with the interrupt outcome.
 func (e event) interrupts() []event {
 	outcome, _ := e["outcome"].(map[string]any)
 	if outcome["type"] != "interrupt" {
@@ -196,7 +196,7 @@ type report struct {
 	State     any
 }
 
-// answer is the run's one answer on the wire.
+// answer returns the run's one answer on the wire.
 func (r report) answer(t *testing.T) wire {
 	t.Helper()
 	if len(r.Wire) != 1 {
@@ -205,7 +205,7 @@ func (r report) answer(t *testing.T) wire {
 	return r.Wire[0]
 }
 
-// outcome are the interrupts that the run told, whatever came after.
+// outcome returns the interrupts that the run told, whatever came after.
 func (w wire) outcome() []event {
 	for _, e := range w.Events {
 		if e.kind() == "RUN_FINISHED" {
@@ -263,7 +263,7 @@ func (w wire) of(kind string) []event {
 	return found
 }
 
-// customs are the CUSTOM on_interrupt events.
+// customs returns the CUSTOM on_interrupt events.
 func (w wire) customs() []event {
 	return slices.DeleteFunc(w.of("CUSTOM"), func(e event) bool { return e.str("name") != "on_interrupt" })
 }
@@ -302,8 +302,8 @@ func newClient(t *testing.T, d *driver, version, url, thread string, messages []
 	return c
 }
 
-// another is a fresh instance on the same thread with the same messages and no memory of what is
-// open: a reloaded page, another tab.
+// another returns a fresh instance on the same thread with the same messages and no memory of what
+// is open: a reloaded page, another tab.
 func (c *client) another(t *testing.T) *client {
 	t.Helper()
 	n := newClient(t, c.d, c.version, c.url, c.thread, c.messages)

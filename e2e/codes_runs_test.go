@@ -232,7 +232,7 @@ var codeRuns = []codeRun{
 		`data: {"result": {"stop_reason": "interrupt", "interrupts": []}}`+"\n\n")},
 }
 
-// withCallTwice are a client's messages, and each call in them again.
+// withCallTwice returns a client's messages, and each call in them again.
 func withCallTwice(t *testing.T, c *client) []event {
 	t.Helper()
 	var messages []event

@@ -112,7 +112,7 @@ func (c *client) getsThrough(t *testing.T, r report, run codeRun) {
 	t.Fatalf("an ordinary message was not answered:\n%s", strings.Join(summary(r), "\n"))
 }
 
-// toldCode is the code that a run was told, wherever it stands.
+// toldCode returns the code that a run was told, wherever it stands.
 func toldCode(r report) string {
 	if len(r.Wire) != 1 {
 		return ""
@@ -194,7 +194,7 @@ func (d *desk) client(t *testing.T, version string) *client {
 	return newClient(t, shared.through, version, d.h.address+"/", fresh("thread"), nil)
 }
 
-// asked is a client whose thread waits for n answers.
+// asked returns a client whose thread waits for n answers.
 func (d *desk) asked(t *testing.T, version, scene string, n int) *client {
 	t.Helper()
 	c := d.client(t, version)
@@ -224,7 +224,7 @@ func instead(end func(w http.ResponseWriter, r *http.Request)) scripted.Spoiler 
 	return func(w http.ResponseWriter, r *http.Request, _ []byte) { end(w, r) }
 }
 
-// tellsStrands is a native Strands agent that answers an approval with frames.
+// tellsStrands returns a native Strands agent that answers an approval with frames.
 func tellsStrands(contentType string, frames ...string) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -277,7 +277,7 @@ func (f faultyDialect) Begin(r *translate.Request) (translate.Out, translate.Run
 	return f.Dialect.Begin(r)
 }
 
-// faulty is a Holdpoint in this process whose store, or dialect, fails for one answer.
+// faulty returns a Holdpoint in this process whose store, or dialect, fails for one answer.
 func faulty(wrap func(o *proxy.Options, fails *atomic.Bool)) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -310,8 +310,8 @@ func faulty(wrap func(o *proxy.Options, fails *atomic.Bool)) func(*testing.T, st
 	}
 }
 
-// away is a backend that can be taken away, behind a Holdpoint: ends is what is met then, nil if
-// there is nothing at all.
+// away returns a backend that can be taken away, behind a Holdpoint: ends is what is met then, nil
+// if there is nothing at all.
 func away(t *testing.T, ends func(w http.ResponseWriter, r *http.Request)) (*front, *desk) {
 	t.Helper()
 	d := &desk{Asker: &scripted.Asker{}}

@@ -22,7 +22,7 @@ type composeImage struct {
 // A composeStage is a root file system that holds what is copied, and nothing of the base.
 type composeStage struct{ root, workdir string }
 
-// at is where a path of the stage is.
+// at returns where a path of the stage is.
 func (s composeStage) at(path string) string {
 	if !strings.HasPrefix(path, "/") {
 		path = s.workdir + "/" + path

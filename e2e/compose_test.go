@@ -252,7 +252,7 @@ func (p *process) isGone() bool {
 	}
 }
 
-// count is how often a line is in what a service printed.
+// count returns how often a line is in what a service printed.
 func (s *composeService) count(want string) int {
 	n := 0
 	s.log.find(func(line string) bool {

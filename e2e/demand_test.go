@@ -26,8 +26,8 @@ type demand struct {
 	err                error
 }
 
-// need is the server of a stack in onDemand. The tests share it, and each has threads of its own.
-// It is given --ledger, a folder for what it writes.
+// need returns the server of a stack in onDemand. The tests share it, and each has threads of its
+// own. It is given --ledger, a folder for what it writes.
 func need(t *testing.T, framework, version string) *server {
 	t.Helper()
 	s := stack{framework, version}

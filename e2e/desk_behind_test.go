@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// behind is a chat as it may come back when its question was decided elsewhere: it has its own old
-// messages, one of them by another name, and what its user said to the question, too late, as
+// behind returns a chat as it may come back when its question was decided elsewhere: it has its own
+// old messages, one of them by another name, and what its user said to the question, too late, as
 // CopilotKit leaves it in the history.
 func (c *client) behind(t *testing.T, says any) *client {
 	t.Helper()

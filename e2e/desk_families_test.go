@@ -64,7 +64,8 @@ func ranTools(t *testing.T, w world, c *client, files ...string) {
 	w.ran(t, c, want...)
 }
 
-// deskFamilies are all frameworks but LangGraph and Agent Framework, which have tests of their own.
+// deskFamilies returns all frameworks but LangGraph and Agent Framework, which have tests of their
+// own.
 func deskFamilies(t *testing.T) (list []deskFamily) {
 	t.Helper()
 	confirmed, refused := map[string]any{"confirmed": true}, map[string]any{"confirmed": false}
@@ -191,7 +192,7 @@ func askingByCalls(t *testing.T) []deskFamily {
 	return list
 }
 
-// at is the family's cell before which the desk's Holdpoint stands.
+// at returns the family's cell before which the desk's Holdpoint stands.
 func (f *deskFamily) at(h *holdpoint) world { return world{b: f.b, h: h, version: f.version} }
 
 // decides says a word to the n-th question of an approval: by the decision where its yes and no are
@@ -209,7 +210,7 @@ func (f *deskFamily) decides(t *testing.T, d *deskAPI, approval map[string]any, 
 	}
 }
 
-// asked is a client whose thread waits for n answers, and the approval of it.
+// asked returns a client whose thread waits for n answers, and the approval of it.
 func (f *deskFamily) asked(t *testing.T, d *deskAPI, order string, n int) (*client, map[string]any) {
 	t.Helper()
 	c := f.client(t, f.at(d.h))
@@ -462,7 +463,7 @@ func (g *turnstile) comes(method string, body []byte) (holds string, inside chan
 	return holds, inside
 }
 
-// history is what the backend was sent last on a thread.
+// history returns what the backend was sent last on a thread.
 func (g *turnstile) history(thread string) []event {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -133,7 +133,7 @@ func TestDeskShowsWhatInterruptAsksOfAServer(t *testing.T) {
 	})
 }
 
-// said is what the agent sent with a question, in one line.
+// said returns what the agent sent with a question, in one line.
 func said(q map[string]any) string {
 	statements, _ := q["statements"].([]any)
 	line := ""

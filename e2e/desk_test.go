@@ -27,7 +27,7 @@ type deskAPI struct {
 
 const deskToken = "0123456789abcdef0123456789abcdef"
 
-// newDeskOf is a Holdpoint of its own before a backend, with a desk.
+// newDeskOf returns a Holdpoint of its own before a backend, with a desk.
 func newDeskOf(t *testing.T, upstream string, more ...map[string]string) *deskAPI {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "desk") // a path of a socket is short
@@ -44,7 +44,7 @@ func newDeskOf(t *testing.T, upstream string, more ...map[string]string) *deskAP
 	return d
 }
 
-// env are the variables of the desk, and more.
+// env returns the variables of the desk, and more.
 func (d *deskAPI) env(more ...map[string]string) map[string]string {
 	env := map[string]string{"HOLDPOINT_DESK_LISTEN": "unix://" + d.at, "HOLDPOINT_DESK_TOKEN": deskToken}
 	for _, m := range more {
@@ -95,7 +95,7 @@ func (d *deskAPI) call(t *testing.T, status int, method, path string, body any) 
 	return object
 }
 
-// waiting is the approval of the thread.
+// waiting returns the approval of the thread.
 func (d *deskAPI) waiting(t *testing.T, thread string) map[string]any {
 	t.Helper()
 	list, _ := d.call(t, http.StatusOK, "GET", "/v1/approvals?thread="+url.QueryEscape(thread), nil)["approvals"].([]any)

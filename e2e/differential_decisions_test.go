@@ -93,8 +93,8 @@ func toolOf(name string) []any {
 	return []any{map[string]any{"name": name, "description": "", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}}
 }
 
-// postings are the attempts of a family: each of its words, on a call that somebody claims in each
-// way, as the last word and before words; and the forms in fields of the request.
+// postings returns the attempts of a family: each of its words, on a call that somebody claims in
+// each way, as the last word and before words; and the forms in fields of the request.
 func (d decider) postings() []bid {
 	var list []bid
 	tool := d.tool
@@ -242,7 +242,7 @@ func (st *trial) asks(t *testing.T) stance {
 	return s
 }
 
-// effects are what the backend did on the thread.
+// effects returns what the backend did on the thread.
 func (st *trial) effects(t *testing.T, thread string) []string {
 	t.Helper()
 	var list []string
@@ -340,7 +340,7 @@ func keepingStore(t *testing.T) map[string]string {
 	return map[string]string{"HOLDPOINT_STORE": "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db"))}
 }
 
-// waits are the approvals of the thread at the desk.
+// waits returns the approvals of the thread at the desk.
 func (st *trial) waits(t *testing.T, thread string) []any {
 	t.Helper()
 	list, _ := st.desk.call(t, http.StatusOK, "GET", "/v1/approvals?thread="+thread, nil)["approvals"].([]any)

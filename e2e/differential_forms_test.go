@@ -14,8 +14,8 @@ import (
 
 // Bodies in the formats and charsets that lenient servers read beside plain JSON.
 
-// fields are the names and values of a form that says what an object says, as qs and append-field
-// read them.
+// fields returns the names and values of a form that says what an object says, as qs and
+// append-field read them.
 func fields(text string) []field {
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {
@@ -178,7 +178,7 @@ var lesses = [][]string{
 	{"threadId", "messages", "forwardedProps"}, {"resume", "forwardedProps"}, {"threadId", "state"},
 }
 
-// decided is a history with a decision in it that agent-framework-ag-ui takes.
+// decided returns a history with a decision in it that agent-framework-ag-ui takes.
 func decided(r *rand.Rand, call string) string {
 	id := pick(r, []string{"toolCallId", "tool_call_id", "actionExecutionId", "toolcallid"})
 	content := pick(r, []string{`"content":"{\"accepted\":true}"`, `"content":{"accepted":true}`, `"content":"{\"accepted\":NaN}"`, `"result":"{\"accepted\":true}"`, `"content":null,"result":{"accepted":1}`,

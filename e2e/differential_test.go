@@ -383,7 +383,7 @@ func (f answerForm) on(a *attempt) {
 	}
 }
 
-// answerForms are the canonical answers, and each with one part in another spelling.
+// answerForms returns the canonical answers, and each with one part in another spelling.
 func answerForms() []answerForm {
 	var all []answerForm
 	for _, which := range [][2]bool{{true, false}, {false, true}, {true, true}} {
@@ -496,7 +496,7 @@ var mutators = []struct {
 // ---- the test
 // ------------------------------------------------------------------------------------------------------
 
-// attempts are every odd thing once by itself, and then mixtures.
+// attempts returns every odd thing once by itself, and then mixtures.
 func attempts(r *rand.Rand, random int) []*attempt {
 	var list []*attempt
 	add := func(do ...func(*attempt)) {
@@ -583,7 +583,7 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// onAnother is the attempt for another thread, of which nobody knows.
+// onAnother returns the attempt for another thread, of which nobody knows.
 func (a *attempt) onAnother() request {
 	other := strings.ReplaceAll(a.thread, "thread-", "thr3ad-")
 	b := *a

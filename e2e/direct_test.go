@@ -12,7 +12,7 @@ import (
 // The tests in this file have no Holdpoint in them. They pin what the real backends do that the
 // LangGraph dialect was built on; when a newer adapter behaves otherwise, they say so first.
 
-// bare is a client in front of the backend itself.
+// bare returns a client in front of the backend itself.
 func bare(t *testing.T, b *backend, version, graph string) *client {
 	t.Helper()
 	return newClient(t, shared.direct, version, b.url()+"/"+graph, fresh("bare"), nil)

@@ -115,7 +115,7 @@ func shortly(thrown string) string {
 	return kind
 }
 
-// pick is the client's tool.
+// pick returns the client's tool.
 func (c *dotnetChat) pick(json.RawMessage) any {
 	if c.picks != nil {
 		c.picks()

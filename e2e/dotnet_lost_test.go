@@ -105,7 +105,7 @@ func (c *handChat) says(words, members string) (status int, told string) {
 	return c.run(members)
 }
 
-// entries are the answers to all that is asked.
+// entries returns the answers to all that is asked.
 func entries(asked []string, rest string) string {
 	var list []string
 	for _, id := range asked {
@@ -114,7 +114,7 @@ func entries(asked []string, rest string) string {
 	return `"resume":[` + strings.Join(list, ",") + `]`
 }
 
-// pairs are the answers of a native client of a wrapper, one message each.
+// pairs returns the answers of a native client of a wrapper, one message each.
 func pairs(calls []string, approved bool) []string {
 	var list []string
 	for _, id := range calls {
@@ -139,7 +139,7 @@ type dotnetHost struct {
 
 func (h dotnetHost) String() string { return fmt.Sprintf("%s %s", h.line, h.wrapping) }
 
-// dialect is the one to name before the host.
+// dialect returns the one to name before the host.
 func (h dotnetHost) dialect() string {
 	if h.wrapping == scripted.Plain {
 		return "agent-framework"
@@ -147,7 +147,7 @@ func (h dotnetHost) dialect() string {
 	return "request-approval"
 }
 
-// askingHosts are all hosts of .NET that ask.
+// askingHosts returns all hosts of .NET that ask.
 func askingHosts() []dotnetHost {
 	var list []dotnetHost
 	for _, line := range scripted.Lines {

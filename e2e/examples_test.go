@@ -120,7 +120,7 @@ func samePins(t *testing.T, s stack) {
 	}
 }
 
-// locked is what a folder's package-lock.json installs: versions by path.
+// locked returns what a folder's package-lock.json installs: versions by path.
 func locked(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	var lock struct {
@@ -249,7 +249,7 @@ func tryExample(s stack, folder string, more []string) (*example, error) {
 	return e, nil
 }
 
-// quietPort is a free port from below those that the system gives to connections. Among those,
+// quietPort returns a free port from below those that the system gives to connections. Among those,
 // start.sh could meet itself when it looks whether the agent listens: a connection to a free port
 // of the machine's own can get that very port as its source, and then it stands.
 func quietPort() (string, error) {

@@ -333,7 +333,7 @@ func TestADenialAfterAFailedApproval(t *testing.T) {
 // ---- a backend that dies
 // -------------------------------------------------------------------------------------------
 
-// mortal is a backend of its own, with Holdpoint before it, that a test may kill. Its ledger
+// mortal returns a backend of its own, with Holdpoint before it, that a test may kill. Its ledger
 // outlives it.
 func mortal(t *testing.T, version string) world {
 	t.Helper()

@@ -62,7 +62,7 @@ var stacks = []stack{
 	{"strands", "1.40.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 }
 
-// served are the stacks that this run installs and serves: all, or those of the frameworks that
+// served returns the stacks that this run installs and serves: all, or those of the frameworks that
 // E2E_FRAMEWORKS names, for who writes a test. The other ones then have no tests, which is said.
 func served() []stack {
 	only, ok := os.LookupEnv("E2E_FRAMEWORKS")
@@ -520,7 +520,7 @@ type server struct {
 	modes  []string // that it serves
 }
 
-// interpreter is what runs the servers of an installed stack.
+// interpreter returns what runs the servers of an installed stack.
 func interpreter(s stack) string {
 	found, _ := shared.python.Load(s)
 	name, _ := found.(string)
@@ -733,7 +733,7 @@ func startHoldpoint(name, upstream string, env map[string]string) (*holdpoint, e
 
 var addressPattern = regexp.MustCompile(`^127\.0\.0\.1:[0-9]+$`)
 
-// ownHoldpoint is one for a single test.
+// ownHoldpoint returns one for a single test.
 func ownHoldpoint(t *testing.T, upstream string, env map[string]string) *holdpoint {
 	t.Helper()
 	h, err := startHoldpoint(t.Name(), upstream, env)

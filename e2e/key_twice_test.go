@@ -26,26 +26,26 @@ type twiceBackend struct {
 	fooled string // of the bodies one that the backend itself takes for an approval of what waits
 }
 
-// twiceRun is a run with these messages and these members.
+// twiceRun returns a run with these messages and these members.
 func twiceRun(messages, more string) string {
 	return fmt.Sprintf(`{"threadId":"THREAD","runId":"%s","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":[%s]%s}`, fresh("run"), messages, more)
 }
 
-// twiceMessage is a history with a tool message behind it.
+// twiceMessage returns a history with a tool message behind it.
 func twiceMessage(members string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		return twiceRun(history+`,{"id":"`+fresh("twice")+`",`+strings.ReplaceAll(members, "CALL", call)+`}`, "")
 	}
 }
 
-// twiceProps is a history with forwardedProps.
+// twiceProps returns a history with forwardedProps.
 func twiceProps(props string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		return strings.Replace(twiceRun(history, ""), `"forwardedProps":{}`, `"forwardedProps":`+strings.ReplaceAll(props, "NATIVE", native), 1)
 	}
 }
 
-// twiceMade is a history with a made-up call, and a tool message on it.
+// twiceMade returns a history with a made-up call, and a tool message on it.
 func twiceMade(members, more string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		id := fresh("made")
@@ -211,7 +211,7 @@ func TestAKeyTwiceRunsNothing(t *testing.T) {
 	}
 }
 
-// body is one of the bodies, behind what the client knows of its thread.
+// body returns one of the bodies, behind what the client knows of its thread.
 func (one twiceBackend) body(c *client, name, call, native string) string {
 	history := text(c.messages)
 	body := one.bodies[name](history[1:len(history)-1], call, native)

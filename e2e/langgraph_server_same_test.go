@@ -87,7 +87,7 @@ func firstPieceOnce(words []string) []string {
 	return slices.Delete(slices.Clone(words), at, at+1)
 }
 
-// state is what a client holds.
+// state returns what a client holds.
 func (c *client) state(t *testing.T) map[string]any {
 	t.Helper()
 	var held struct{ State map[string]any }

@@ -15,7 +15,7 @@ var langGraphServers = map[string]stack{
 	"python": {"langgraph-server-py", "0.16.7"}, "javascript": {"langgraph-server", "1.5.1"},
 }
 
-// ofServer is a Holdpoint before a graph of the server.
+// ofServer returns a Holdpoint before a graph of the server.
 func ofServer(t *testing.T, s *server, graph string, more map[string]string) *holdpoint {
 	t.Helper()
 	env := map[string]string{"HOLDPOINT_DIALECT": "langgraph-server", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": graph}

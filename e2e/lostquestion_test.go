@@ -134,7 +134,7 @@ func (c *client) moved(t *testing.T, from, to *holdpoint) {
 	c.pending = pending
 }
 
-// lostFamilies are all families, but AG2 with a proof, which is the client's to send.
+// lostFamilies returns all families, but AG2 with a proof, which is the client's to send.
 func lostFamilies(t *testing.T) []deskFamily {
 	t.Helper()
 	var list []deskFamily
@@ -189,7 +189,7 @@ func effectsOf(t *testing.T, w world, c *client, files ...string) {
 	w.effects(t, c, want)
 }
 
-// lostAgent is an agent of a version of Agent Framework.
+// lostAgent returns an agent of a version of Agent Framework.
 func lostAgent(b *backend, agent, version string) deskFamily {
 	f := deskFamily{
 		name: "agent-framework " + b.name + " " + agent, version: version, upstream: b.url(), b: b,
@@ -302,7 +302,7 @@ func (f *deskFamily) repeats(situation string) bool {
 	return strings.HasPrefix(f.name, "langgraph 0") && situation == "unsent"
 }
 
-// situations are what became of the question. In "unsent, the second" the chat has had another
+// situations returns what became of the question. In "unsent, the second" the chat has had another
 // question, which was answered. Only native agents of Strands in Python get ids that may be of
 // either, and refuse both for the wrong one. In "arrived, and asks again" the answer led to the
 // next question, and nobody saw it.

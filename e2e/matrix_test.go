@@ -46,7 +46,7 @@ func together[T any](t *testing.T, cases map[string]T, run func(t *testing.T, c 
 	}
 }
 
-// client is a fresh one on a fresh thread of a graph.
+// client returns a fresh one on a fresh thread of a graph.
 func (w world) client(t *testing.T, graph string) *client {
 	t.Helper()
 	return newClient(t, shared.through, w.version, w.h.address+"/"+graph, fresh("thread"), nil)
@@ -56,7 +56,7 @@ func (w world) client(t *testing.T, graph string) *client {
 // forwardedProps.command.resume.
 func (w world) old() bool { return w.version == oldest }
 
-// paused is a client whose thread waits for n interrupts.
+// paused returns a client whose thread waits for n interrupts.
 func (w world) paused(t *testing.T, graph string, n int) *client {
 	t.Helper()
 	c := w.client(t, graph)
@@ -74,8 +74,8 @@ func (c *client) pause(t *testing.T, n int) wire {
 	return a
 }
 
-// answer is a step that answers the way this version of the client does: with the resume array, or
-// with forwardedProps.command.resume.
+// answer returns a step that answers the way this version of the client does: with the resume
+// array, or with forwardedProps.command.resume.
 func (c *client) answer(entries []entry, command any) step {
 	if c.version == oldest {
 		return step{command: command}

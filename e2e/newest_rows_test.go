@@ -40,7 +40,7 @@ func smokeOf[C any](pause func(t *testing.T, w world) C, answer func(t *testing.
 	}
 }
 
-// says is a pause of a smoke: it says this to the agent, and one question comes.
+// says returns a pause of a smoke: it says this to the agent, and one question comes.
 func says(agent, text string) func(t *testing.T, w world) *client {
 	return func(t *testing.T, w world) *client {
 		c := w.client(t, agent)
@@ -49,7 +49,7 @@ func says(agent, text string) func(t *testing.T, w world) *client {
 	}
 }
 
-// yesOrNo is an answer of a smoke in resume.
+// yesOrNo returns an answer of a smoke in resume.
 func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
 	return func(t *testing.T, c *client, said bool) {
 		if said {
@@ -60,7 +60,7 @@ func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
 	}
 }
 
-// effect is a ran of a smoke: the tool's effect once, or none.
+// effect returns a ran of a smoke: the tool's effect once, or none.
 func effect(what string) func(t *testing.T, w world, c *client, yes bool) {
 	return func(t *testing.T, w world, c *client, yes bool) {
 		if yes {
@@ -74,7 +74,7 @@ func effect(what string) func(t *testing.T, w world, c *client, yes bool) {
 // clientsRow is the row of the clients. It has no server of its own.
 const clientsRow = "@ag-ui/client"
 
-// candidates are all rows, the small ones first.
+// candidates returns all rows, the small ones first.
 func candidates() []candidate {
 	row := func(name string, packages ...string) tries.Row { return tries.Row{Name: name, Packages: packages} }
 	approving := yesOrNo(accept, reject)
@@ -128,7 +128,7 @@ func candidates() []candidate {
 	}
 }
 
-// filesOf is a pause of a smoke before an agent that deletes real files.
+// filesOf returns a pause of a smoke before an agent that deletes real files.
 func filesOf(agent string) func(t *testing.T, w world) *client {
 	return func(t *testing.T, w world) *client {
 		c := w.adapted(t, agent)

@@ -145,7 +145,7 @@ func (c candidate) server(t *testing.T) *server {
 	return started
 }
 
-// pins are the versions of the row's packages that the other tests run.
+// pins returns the versions of the row's packages that the other tests run.
 func (c candidate) pins() (map[string]string, error) {
 	if c.Name == clientsRow {
 		return map[string]string{"@ag-ui/client": newest}, nil
@@ -263,7 +263,7 @@ func askPip(ctx context.Context, longest time.Duration, packages []string) (map[
 // npmRow reports whether the row's packages are npm's: those have a scope.
 func npmRow(row tries.Row) bool { return strings.HasPrefix(row.Packages[0], "@") }
 
-// newestPip is the Python of an environment with nothing in it but pip.
+// newestPip returns the Python of an environment with nothing in it but pip.
 func newestPip() (string, error) {
 	python, err := requireTools()
 	if err != nil {

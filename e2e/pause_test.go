@@ -237,7 +237,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// calls are the ids of the tool calls in a client's messages.
+// calls returns the ids of the tool calls in a client's messages.
 func calls(messages []event) []string {
 	var all []string
 	for _, m := range messages {

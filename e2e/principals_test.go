@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// gated is a Holdpoint before the backend that takes the principal from the header X-User.
+// gated returns a Holdpoint before the backend that takes the principal from the header X-User.
 func gated(t *testing.T, b *backend, more map[string]string) *holdpoint {
 	t.Helper()
 	env := map[string]string{
@@ -20,7 +20,7 @@ func gated(t *testing.T, b *backend, more map[string]string) *holdpoint {
 	return ownHoldpoint(t, b.url(), env)
 }
 
-// as is a client of a user on a thread of the graph approve.
+// as returns a client of a user on a thread of the graph approve.
 func (w world) as(t *testing.T, user, thread string) *client {
 	t.Helper()
 	c := &client{d: shared.through, name: fresh("client"), version: w.version, url: w.h.address + "/approve", thread: thread, proxied: true}

@@ -37,7 +37,7 @@ func inBoth(what ...string) map[string][]string {
 	return map[string][]string{"2.0.0": what, "2.68.0": what}
 }
 
-// onCall is the messages with the call's JSON changed.
+// onCall returns the messages with the call's JSON changed.
 func onCall(change func(call map[string]any)) func([]event, string) []event {
 	return func(messages []event, id string) []event {
 		for _, m := range messages {
@@ -146,7 +146,7 @@ var tamperings = []tampering{
 	}},
 }
 
-// tampered is a copy of the messages, changed.
+// tampered returns a copy of the messages, changed.
 func (how tampering) tampered(t *testing.T, c *client) []event {
 	t.Helper()
 	var messages []event

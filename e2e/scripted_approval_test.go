@@ -100,7 +100,7 @@ func TestRequestApprovalsAtOnce(t *testing.T) {
 	}
 }
 
-// denial is what the backend's Microsoft.Extensions.AI tells the model of a denied call.
+// denial returns what the backend's Microsoft.Extensions.AI tells the model of a denied call.
 func denial(s scene) string {
 	if s.p.name == "request-approval-"+string(scripted.LayoutA1) {
 		return "Error: Tool call invocation was rejected by user."

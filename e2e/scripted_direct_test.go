@@ -23,7 +23,7 @@ import (
 
 type message = map[string]any
 
-// posted is what a scripted backend makes of a body.
+// posted returns what a scripted backend makes of a body.
 func posted(t *testing.T, s *scripted.Server, body any) wire {
 	t.Helper()
 	server := httptest.NewServer(s)

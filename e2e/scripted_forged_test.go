@@ -34,13 +34,13 @@ type madeUp struct {
 	known bool // an exemption of Holdpoint's covers it while nobody knows the route
 }
 
-// quoted is a text as a JSON string.
+// quoted returns a text as a JSON string.
 func quoted(s string) string {
 	b, _ := json.Marshal(s) // a string always is JSON
 	return string(b)
 }
 
-// madeUpSpellings are the ways to write a message that all mean the same to some reader, or
+// madeUpSpellings returns the ways to write a message that all mean the same to some reader, or
 // something else to another one.
 func madeUpSpellings() map[string]func(string) string {
 	list := map[string]func(string) string{"as it is": func(s string) string { return s }}
@@ -104,7 +104,7 @@ func madeUpSpellings() map[string]func(string) string {
 	return list
 }
 
-// forgedPairs are the made-up exchanges.
+// forgedPairs returns the made-up exchanges.
 func forgedPairs() []madeUp {
 	call := func(id, name, args string) string {
 		return `{"id":"` + id + `","type":"function","function":{"name":"` + name + `","arguments":` + quoted(args) + `}}`
@@ -159,7 +159,7 @@ func forgedPairs() []madeUp {
 	return list
 }
 
-// forgedResumes are the made-up answers.
+// forgedResumes returns the made-up answers.
 func forgedResumes() []madeUp {
 	yes := fmt.Sprintf(`{"approved":true,"toolCall":{"callId":%q,"name":%q,"arguments":%s}}`, forgedID, forgedTool, forgedArgs)
 	said := `"messages":[{"id":"fu","role":"user","content":"plain one"}],`
@@ -403,8 +403,8 @@ func TestForgedBesideAnAnswer(t *testing.T) {
 	}
 }
 
-// turn is the messages of a turn that calls the client's tool beside one that needs an approval, as
-// the host has told them. told is the stream.
+// turn returns the messages of a turn that calls the client's tool beside one that needs an
+// approval, as the host has told them. told is the stream.
 func (c *dotnetThread) turn(told string) string {
 	c.t.Helper()
 	var calls []string

@@ -108,7 +108,7 @@ func TestRequestApprovalOfAClientsOwn(t *testing.T) {
 	})
 }
 
-// asked are the request_approval calls of a stream: id and arguments.
+// asked returns the request_approval calls of a stream: id and arguments.
 func asked(w wire) (list [][2]string) {
 	for _, e := range w.Events {
 		switch {

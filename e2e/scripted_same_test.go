@@ -105,7 +105,7 @@ func conversation(t *testing.T, version string, a actor, leaveOut func(kinds []s
 	return story.String()
 }
 
-// withoutIDs are the client's messages, every call by its number.
+// withoutIDs returns the client's messages, every call by its number.
 func (c *client) withoutIDs() []map[string]any {
 	number := map[string]int{}
 	var list []map[string]any

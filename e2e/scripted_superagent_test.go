@@ -97,7 +97,7 @@ func (s superScene) executed(t *testing.T, what ...string) {
 	}
 }
 
-// last is the body of the last request on the thread.
+// last returns the body of the last request on the thread.
 func (s superScene) last(t *testing.T) map[string]any {
 	t.Helper()
 	list := s.Requests(s.thread)

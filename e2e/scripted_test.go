@@ -43,7 +43,7 @@ func layouts() []actor {
 	return list
 }
 
-// drafts are one for each form that the generations leave open.
+// drafts returns one for each form that the generations leave open.
 func drafts() []actor {
 	named := map[string]scripted.Draft{
 		"draft-v1":                    {Payload: scripted.Proposal},
@@ -93,7 +93,7 @@ func (p *playing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.program.Load().ServeHTTP(tee, req)
 }
 
-// last is what the program sent last on a thread.
+// last returns what the program sent last on a thread.
 func (p *playing) last(thread string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +177,7 @@ func scenes(t *testing.T, actors []actor, test func(t *testing.T, s scene)) {
 	}
 }
 
-// newScene is a client on a thread of its own.
+// newScene returns a client on a thread of its own.
 func newScene(t *testing.T, p *playing, version string, h *holdpoint) scene {
 	t.Helper()
 	c := newClient(t, shared.through, version, h.address+"/"+p.name+"/", fresh("thread"), nil)
@@ -185,7 +185,7 @@ func newScene(t *testing.T, p *playing, version string, h *holdpoint) scene {
 	return scene{c, p}
 }
 
-// another is a fresh client on the thread.
+// another returns a fresh client on the thread.
 func (s scene) another(t *testing.T) scene {
 	t.Helper()
 	c := s.client.another(t)
@@ -222,7 +222,7 @@ func (s scene) asked(t *testing.T, a wire, what ...string) {
 	s.sound(t)
 }
 
-// call is the function of a call in the client's messages.
+// call returns the function of a call in the client's messages.
 func (c *client) call(id string) map[string]any {
 	for _, m := range c.messages {
 		list, _ := m["toolCalls"].([]any)
@@ -322,7 +322,7 @@ func (c *client) soundHistory(t *testing.T) {
 	}
 }
 
-// told is what the client's messages say, without ids.
+// told returns what the client's messages say, without ids.
 func (c *client) told() string {
 	var lines []string
 	number := map[string]int{}

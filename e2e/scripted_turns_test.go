@@ -73,7 +73,7 @@ type guest struct {
 	prepare  func(t *testing.T, thread string) // nil: nothing is to be done before it asks
 }
 
-// guests are all backends that Holdpoint knows under auto.
+// guests returns all backends that Holdpoint knows under auto.
 func guests(t *testing.T) []guest {
 	t.Helper()
 	var list []guest

@@ -53,7 +53,7 @@ func TestStateDeltasAsTheClientAppliesThem(t *testing.T) {
 	}
 }
 
-// operations are some that may apply to such a state, and some that do not.
+// operations returns some that may apply to such a state, and some that do not.
 func operations(random *rand.Rand) string {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	place := func() string {

@@ -25,7 +25,7 @@ func eachAdapter(t *testing.T, agent string, test func(t *testing.T, w world)) {
 	}
 }
 
-// adapted is a client on a fresh thread whose folder holds its files.
+// adapted returns a client on a fresh thread whose folder holds its files.
 func (w world) adapted(t *testing.T, agent string) *client {
 	t.Helper()
 	c := w.client(t, agent)

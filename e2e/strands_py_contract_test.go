@@ -94,7 +94,7 @@ func TestStrandsPythonNewInputWhileAQuestionIsOpen(t *testing.T) {
 	})
 }
 
-// nulls is a resume whose payloads are null, which the clients themselves do not send.
+// nulls returns a resume whose payloads are null, which the clients themselves do not send.
 func nulls(c *client) map[string]any {
 	var list []any
 	for _, i := range c.pending {

@@ -26,7 +26,7 @@ func ownStrands(t *testing.T, name string, env map[string]string, test func(t *t
 	}
 }
 
-// strandsFile is a file for HOLDPOINT_STRANDS_FILE.
+// strandsFile returns a file for HOLDPOINT_STRANDS_FILE.
 func strandsFile(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "strands.json")

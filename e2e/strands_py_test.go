@@ -16,7 +16,7 @@ import (
 // Strands in Python. Its servers send frames of their own, so the dialect has to be named: a
 // Holdpoint for each version here. The files that their tools delete are real, and looked for.
 
-// placed is the path of a place: one agent in one form. Most are BedrockAgentCoreApp.
+// placed returns the path of a place: one agent in one form. Most are BedrockAgentCoreApp.
 func placed(name string) string {
 	if strings.HasPrefix(name, "fastapi/") {
 		return "/" + name
@@ -30,7 +30,7 @@ var described = map[string]string{
 	"fastapi/text": `{"text": true}`,
 }
 
-// named is the configuration of a Holdpoint before a place.
+// named returns the configuration of a Holdpoint before a place.
 func named(t *testing.T, name string) map[string]string {
 	t.Helper()
 	env := map[string]string{"HOLDPOINT_DIALECT": "strands"}
@@ -45,7 +45,7 @@ var strandsProxies struct {
 	all map[string]*holdpoint
 }
 
-// strandsWorld is a cell whose backend is a place of a server. Places that need no other
+// strandsWorld returns a cell whose backend is a place of a server. Places that need no other
 // configuration share a Holdpoint, which is started when it is first needed.
 func strandsWorld(t *testing.T, s *server, name, version string) world {
 	t.Helper()
@@ -89,7 +89,7 @@ func (s *server) has(name string) bool {
 	return strings.HasPrefix(name, "fastapi/") || slices.Contains(s.modes, name)
 }
 
-// clerk is a client on a fresh thread whose folder holds a.txt, b.txt and c.txt.
+// clerk returns a client on a fresh thread whose folder holds a.txt, b.txt and c.txt.
 func (w world) clerk(t *testing.T) *client {
 	t.Helper()
 	c := newClient(t, shared.through, w.version, w.h.address+placed(w.b.mode), fresh("thread"), nil)

@@ -18,7 +18,7 @@ var (
 	strandsAll = append(slices.Clone(rawModes), aguiModes...)
 )
 
-// file is what the call of an interrupt would delete, "" where it names no call.
+// file returns what the call of an interrupt would delete, "" where it names no call.
 func (c *client) file(t *testing.T, i event) string {
 	t.Helper()
 	for _, m := range c.messages {
@@ -157,8 +157,8 @@ func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	}
 }
 
-// visible is how many of two parallel calls are asked for at once: the stream of a raw agent shows
-// one, and what middleware asks for the SDK forgets but for one.
+// visible returns how many of two parallel calls are asked for at once: the stream of a raw agent
+// shows one, and what middleware asks for the SDK forgets but for one.
 func (w world) visible() int {
 	if w.b.mode == "sse/graph" || w.b.mode == "agui/hook" {
 		return 2

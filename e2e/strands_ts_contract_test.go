@@ -101,7 +101,7 @@ func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// unordered is what a client holds.
+// unordered returns what a client holds.
 func unordered(c *client) string {
 	messages := slices.Clone(c.messages)
 	slices.SortFunc(messages, func(a, b event) int { return strings.Compare(a.str("id"), b.str("id")) })

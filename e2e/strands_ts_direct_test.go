@@ -15,7 +15,7 @@ import (
 // The tests in this file have no Holdpoint in them. They pin what SDK 1.19.0 and the adapter do
 // that the dialects were built on; when a newer one behaves otherwise, they say so first.
 
-// bareStrands is the server itself in one mode, and a fresh thread.
+// bareStrands returns the server itself in one mode, and a fresh thread.
 func bareStrands(mode string) (b *backend, thread string) {
 	return &backend{name: mode, mode: mode, server: shared.strands.server}, fresh("bare")
 }
@@ -45,7 +45,7 @@ func (b *backend) prompt(t *testing.T, thread string, prompt any) (events []even
 	return events, res.Header.Get("Content-Type"), err != nil
 }
 
-// askedIn are the ids of the interrupts in a raw stream.
+// askedIn returns the ids of the interrupts in a raw stream.
 func askedIn(events []event) []string {
 	var all []string
 	for _, e := range events {
@@ -64,7 +64,7 @@ func kindsOf(events []event) []string {
 	return all
 }
 
-// response is the prompt that answers interrupts.
+// response returns the prompt that answers interrupts.
 func response(answer any, ids ...string) []any {
 	var list []any
 	for _, id := range ids {
@@ -211,7 +211,8 @@ func TestDirectStrandsLosesTheQuestionOfAnAgentAsATool(t *testing.T) {
 	}
 }
 
-// bareAwsStrands is the adapter itself, and a client in front of it that is asked for two files.
+// bareAwsStrands returns the adapter itself, and a client in front of it that is asked for two
+// files.
 func bareAwsStrands(t *testing.T, mode string) (*backend, *client) {
 	t.Helper()
 	b, _ := bareStrands(mode)

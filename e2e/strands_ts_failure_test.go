@@ -76,7 +76,8 @@ func TestStrandsAgentForEachRequest(t *testing.T) {
 // ---- a backend that dies
 // -------------------------------------------------------------------------------------------
 
-// mortalStrands is a server of its own, which may be killed, and Holdpoint before one of its modes.
+// mortalStrands returns a server of its own, which may be killed, and Holdpoint before one of its
+// modes.
 func mortalStrands(t *testing.T, mode string) world {
 	t.Helper()
 	s, err := startServer(shared.strands.server.stack, filepath.Join(t.TempDir(), "ledger"))

@@ -35,10 +35,10 @@ func setUpStrandsTS(servers []*server) error {
 	return err
 }
 
-// asStrands is the environment of a Holdpoint before a raw server.
+// asStrands returns the environment of a Holdpoint before a raw server.
 func asStrands() map[string]string { return map[string]string{"HOLDPOINT_DIALECT": "strands"} }
 
-// world is a cell whose backend is one mode of the server.
+// world returns a cell whose backend is one mode of the server.
 func (s *strandsTS) world(mode, version string) world {
 	b := &backend{name: mode, mode: mode, server: s.server}
 	w := world{b: b, h: s.auto, version: version}
@@ -64,13 +64,13 @@ func eachStrands(t *testing.T, modes []string, test func(t *testing.T, w world))
 // raw: nothing but Strands' own stream, and the dialect has to be named.
 func (w world) raw() bool { return !strings.HasPrefix(w.b.mode, "agui/") }
 
-// person is a fresh client on a fresh thread.
+// person returns a fresh client on a fresh thread.
 func (w world) person(t *testing.T) *client {
 	t.Helper()
 	return w.client(t, w.b.mode)
 }
 
-// wants is a step that says it, with the thread's name.
+// wants returns a step that says it, with the thread's name.
 func (c *client) wants(say string) step { return step{say: say + " @" + c.thread} }
 
 // deleted asserts which files the tool deleted on the thread, each in a call of its own and once,

@@ -20,7 +20,7 @@ var tanstackDriver struct {
 	err error
 }
 
-// tanstackServer is the server of @tanstack/ai, whose packages the driver takes too.
+// tanstackServer returns the server of @tanstack/ai, whose packages the driver takes too.
 func tanstackServer(t *testing.T) *server {
 	t.Helper()
 	s := need(t, "tanstack", "0.58.0")

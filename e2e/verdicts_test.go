@@ -63,7 +63,7 @@ func installed(t *testing.T, s stack) {
 	}
 }
 
-// readers are all that read RunAgentInput, or any JSON, and not Agent Framework's less.
+// readers returns all that read RunAgentInput, or any JSON, and not Agent Framework's less.
 func readers(t *testing.T) []runtime {
 	t.Helper()
 	installed(t, lenientPython)
@@ -80,7 +80,7 @@ func readers(t *testing.T) []runtime {
 	return append(list, runtime{"Go", strings.TrimPrefix(server.URL, "http://")})
 }
 
-// agentReaders are the endpoints of every version of agent-framework-ag-ui.
+// agentReaders returns the endpoints of every version of agent-framework-ag-ui.
 func agentReaders(t *testing.T) []runtime {
 	t.Helper()
 	var list []runtime

@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/toolcall"
 )
 
-// realRig is a rig with a dialect of the product.
+// realRig returns a rig with a dialect of the product.
 func realRig(t *testing.T, dialect string, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()
@@ -63,7 +63,7 @@ func resultEvent(call string) string {
 	return fmt.Sprintf(`{"type":"TOOL_CALL_RESULT","messageId":"res%[1]s","toolCallId":"%[1]s","content":"paid"}`, call)
 }
 
-// approvedIn are the calls that a request of the sample approves.
+// approvedIn returns the calls that a request of the sample approves.
 func approvedIn(body []byte) (calls []string) {
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
 		if gjson.Get(m.Get("content").Str, "approved").Bool() {

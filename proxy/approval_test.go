@@ -25,7 +25,7 @@ func withMessages(list ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(list, ",") + `]}`
 }
 
-// readsApprovals is a dialect that takes the tool message on call c1 for the answer to its one
+// readsApprovals returns a dialect that takes the tool message on call c1 for the answer to its one
 // question.
 func readsApprovals(m agui.Message, _ agui.Interrupt) string {
 	return gjson.Get(gjson.GetBytes(m.JSON, "content").Str, "approved").Raw

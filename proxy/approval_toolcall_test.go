@@ -28,7 +28,7 @@ func pandoAsks(call string) []string {
 	}
 }
 
-// decisions are the last messages of the requests that the backend got, where those decide: "c1
+// decisions returns the last messages of the requests that the backend got, where those decide: "c1
 // true".
 func decisions(g *rig) (list []string) {
 	g.mu.Lock()

@@ -26,8 +26,8 @@ func callEvents(id, name string, pieces ...string) []string {
 	return append(list, fmt.Sprintf(`{"type":"TOOL_CALL_END","toolCallId":%q}`, id))
 }
 
-// asksFor is a rig whose first run streams these events and asks about call c1. Its backend gets
-// the messages that a stateless one would believe.
+// asksFor returns a rig whose first run streams these events and asks about call c1. Its backend
+// gets the messages that a stateless one would believe.
 func asksFor(t *testing.T, events []string, change ...func(*Options)) *rig {
 	t.Helper()
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {

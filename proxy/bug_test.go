@@ -17,7 +17,8 @@ import (
 	"holdpoint/store"
 )
 
-// buggy is a dialect's bug in one of its methods: a panic, or an error that is no *agui.RunError.
+// buggy returns a dialect's bug in one of its methods: a panic, or an error that is no
+// *agui.RunError.
 func buggy(method string, panics bool) func(string) error {
 	return func(at string) error {
 		switch {

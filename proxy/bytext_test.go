@@ -17,7 +17,8 @@ const (
 	sdk    = "run_OZLVt2DmBrMeqZz7wpQrf3r5"
 )
 
-// inTreeSays is a request of the in-tree client with messages of the user, and others between them.
+// inTreeSays returns a request of the in-tree client with messages of the user, and others between
+// them.
 func inTreeSays(run string, messages ...string) []byte {
 	list := make([]string, len(messages))
 	for n, m := range messages {

@@ -15,7 +15,7 @@ import (
 	"holdpoint/translate"
 )
 
-// taken is the connection of a request, to be answered by hand.
+// taken returns the connection of a request, to be answered by hand.
 func taken(t *testing.T, w http.ResponseWriter, header string) net.Conn {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -30,8 +30,8 @@ const chunkedStream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTra
 
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
-// inChunks is a backend that sends one chunk, what follows once that has reached the client, and no
-// more.
+// inChunks returns a backend that sends one chunk, what follows once that has reached the client,
+// and no more.
 func inChunks(t *testing.T, first, then string, change ...func(*Options)) (came *bufio.Scanner) {
 	t.Helper()
 	next, gone := make(chan struct{}), make(chan struct{})

@@ -29,9 +29,9 @@ type clientSide struct {
 	laterRuns int         // runs of this stream after the first
 }
 
-// wholeTranscript is a transcript of the messages before calls were taken out of them. A backend
-// that refused the run is known by it, and that runs no call by itself. It may want the one that it
-// waits for.
+// wholeTranscript returns a transcript of the messages before calls were taken out of them. A
+// backend that refused the run is known by it, and that runs no call by itself. It may want the one
+// that it waits for.
 func (c *clientSide) wholeTranscript() *transcript.Transcript {
 	return transcript.New(c.judge.opts.TranscriptBytes, c.withheldFrom, c.judge.in.State)
 }

@@ -64,7 +64,7 @@ func (r *run) ended(e *settle.End) (res translate.Result, calls []agui.Call, fai
 	return res, calls, failed
 }
 
-// facts are what is known of the run when its exchange has ended with res.
+// facts returns what is known of the run when its exchange has ended with res.
 func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	o := &r.h.opts
 	f := settle.Facts{

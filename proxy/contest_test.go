@@ -83,7 +83,7 @@ func (c *contested) answer(run, entry string) string {
 	return c.do(input("t", run, resumeWith(strings.Replace(entry, "{", `{"interruptId":"`+c.shown+`",`, 1))))
 }
 
-// withoutIDs is a backend of LangGraph with raw events off: no question has an id.
+// withoutIDs returns a backend of LangGraph with raw events off: no question has an id.
 func withoutIDs() dialecttest.Backend {
 	b := dialecttest.Of("langgraph")[0]
 	at := strings.Index(b.Asks, `,"rawEvent"`)

@@ -27,12 +27,13 @@ const (
 
 var declaresColor = declares("pick_color")
 
-// turnOf is the message with the calls. A message without an id is how .NET's own client writes it.
+// turnOf returns the message with the calls. A message without an id is how .NET's own client
+// writes it.
 func turnOf(list ...string) string {
 	return `{"role":"assistant","toolCalls":[` + strings.Join(list, ",") + `],"id":"a7"}`
 }
 
-// streams are the events of a call.
+// streams returns the events of a call.
 func streams(id, name, args, contents string) []string {
 	raw := ""
 	if contents != "" {
@@ -45,7 +46,7 @@ func streams(id, name, args, contents string) []string {
 	}
 }
 
-// frontgate is a turn with both calls, in which the host asks about delete_file if gated.
+// frontgate returns a turn with both calls, in which the host asks about delete_file if gated.
 func frontgate(gated bool) []string {
 	contents := ""
 	if gated {
@@ -56,8 +57,8 @@ func frontgate(gated bool) []string {
 	return append(list, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`)
 }
 
-// newTurnRig is a rig before a backend that tells the turn in its first runs, and then ends each
-// run.
+// newTurnRig returns a rig before a backend that tells the turn in its first runs, and then ends
+// each run.
 func newTurnRig(t *testing.T, dialect string, turns [][]string, change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()

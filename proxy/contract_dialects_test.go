@@ -193,7 +193,7 @@ func (c *chatter) restart() {
 	}
 }
 
-// RoundTrip is the backend.
+// RoundTrip returns the backend.
 func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -304,7 +304,7 @@ func (c *chatter) reply(n int, yes, words bool, end string) {
 	c.send("", end)
 }
 
-// open is the record of the thread that waits, and its key.
+// open returns the record of the thread that waits, and its key.
 func (c *chatter) open() (store.Key, *agui.Pause) {
 	page, err := c.store.List(c.t.Context(), store.Query{Limit: store.MaxPage})
 	if err != nil {

@@ -123,7 +123,7 @@ func checkInBubbles(t *testing.T, check func(*rapid.T)) {
 	})
 }
 
-// drawDeath is a plan in which the replica dies.
+// drawDeath returns a plan in which the replica dies.
 func drawDeath(t *rapid.T) *plan {
 	return &plan{
 		from: rapid.IntRange(1, 8).Draw(t, "dies at step"), many: 1, dies: true, backend: true,
@@ -131,7 +131,7 @@ func drawDeath(t *rapid.T) *plan {
 	}
 }
 
-// drawStumble is a plan in which some steps of the store fail.
+// drawStumble returns a plan in which some steps of the store fail.
 func drawStumble(t *rapid.T) *plan {
 	return &plan{
 		from: rapid.IntRange(1, 8).Draw(t, "fails at step"), many: rapid.IntRange(1, 4).Draw(t, "failures"),
@@ -139,7 +139,7 @@ func drawStumble(t *rapid.T) *plan {
 	}
 }
 
-// drawCut is a plan in which a claim is not renewed, once it is taken.
+// drawCut returns a plan in which a claim is not renewed, once it is taken.
 func drawCut(t *rapid.T) *plan {
 	return &plan{from: 3, many: rapid.IntRange(0, 9).Draw(t, "cut off for")}
 }
@@ -222,7 +222,7 @@ func (w *world) decides(t *rapid.T) {
 	time.Sleep(rapid.SampledFrom([]time.Duration{0, 0, 31 * time.Minute, 61 * time.Minute}).Draw(t, "then"))
 }
 
-// drawWords is what somebody at another door says to some of the open questions.
+// drawWords returns what somebody at another door says to some of the open questions.
 func (w *world) drawWords(t *rapid.T) map[string]bool {
 	words := map[string]bool{}
 	if rec := w.record(); rec.State == store.Open {

@@ -31,7 +31,7 @@ type corsBackend struct {
 	preflown []*http.Request
 }
 
-// allows is what Starlette's middleware says to its listed origins.
+// allows returns what Starlette's middleware says to its listed origins.
 func allows(origins ...string) func(*http.Request) http.Header {
 	return func(r *http.Request) http.Header {
 		h := http.Header{"Vary": {"Origin"}}
@@ -113,7 +113,7 @@ func (g *rig) from(origin, method, path, body string, more ...string) (*http.Res
 	return res, string(got)
 }
 
-// preflight is a browser's, before a POST with JSON.
+// preflight returns a browser's, before a POST with JSON.
 func (g *rig) preflight(origin, path string, more ...string) *http.Response {
 	g.t.Helper()
 	res, _ := g.from(origin, http.MethodOptions, path, "", append([]string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type"}, more...)...)

@@ -84,7 +84,7 @@ func answered(payload string) string {
 	return `,"resume":[{"interruptId":"c1~id1","status":"resolved","payload":` + payload + `}]`
 }
 
-// toldAs is the tool message by which Holdpoint tells the client of an answer.
+// toldAs returns the tool message by which Holdpoint tells the client of an answer.
 func toldAs(approved bool) string {
 	return fmt.Sprintf(`{"id":"c1~id1","role":"tool","toolCallId":"c1","content":"{\"approved\":%v}"}`, approved)
 }

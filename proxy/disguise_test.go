@@ -155,7 +155,7 @@ func TestEveryContentEncodingIsRefused(t *testing.T) {
 	}
 }
 
-// formed is a form with the names, and something in each.
+// formed returns a form with the names, and something in each.
 func formed(names ...string) string {
 	v := url.Values{}
 	for _, n := range names {
@@ -242,8 +242,8 @@ func TestFormsThatCouldBeRuns(t *testing.T) {
 	}
 }
 
-// behindAFile is a body of several parts with a large file before the others, any other body as it
-// is.
+// behindAFile returns a body of several parts with a large file before the others, any other body
+// as it is.
 func behindAFile(body string, r io.Reader) io.Reader {
 	if !strings.HasPrefix(body, "--x") {
 		return r

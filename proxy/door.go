@@ -85,7 +85,7 @@ func ledgerOf(ctx context.Context, s store.Store, key store.Key) *ledger.Ledger 
 	return thread
 }
 
-// decidedBefore is what becomes of words to a pause that is not the record's any more.
+// decidedBefore returns what becomes of words to a pause that is not the record's any more.
 func (h *Handler) decidedBefore(ctx context.Context, rec *store.Record, pauseID string, words []door.Word) error {
 	for _, result := range rec.Results {
 		if result.PauseID != pauseID || result.Pause == nil || result.Tombstone {
@@ -129,7 +129,7 @@ func answerOf(w door.Word) agui.Answer {
 	return agui.Answer{ID: w.Question, Status: w.Status, Payload: w.Payload}
 }
 
-// decisions are the words as they go into the record, if they may.
+// decisions returns the words as they go into the record, if they may.
 func (j *judge) decisions(rec store.Record, who door.Who, words []door.Word) ([]agui.Decision, error) {
 	entries := make([]agui.ResumeEntry, len(words))
 	for n, w := range words {
@@ -288,7 +288,7 @@ func (h *Handler) initOwnJudge(j *judge, own request, key store.Key, p *agui.Pau
 	j.ledger.Voice.Thread, j.ledger.Voice.Desk = j.request.clientThread(), true
 }
 
-// showOf is the inverse of shownAs.
+// showOf returns the inverse of shownAs.
 func showOf(shown string) translate.Show {
 	switch Client(shown) {
 	case ClientNative:

@@ -60,7 +60,7 @@ func (d *deskRig) record() store.Record {
 	return rec
 }
 
-// id is the published id of the question.
+// id returns the published id of the question.
 func (d *deskRig) id(native string) string {
 	for _, p := range d.pauses() {
 		for _, i := range p.Interrupts {
@@ -113,7 +113,7 @@ func (d *deskRig) carry() {
 	}
 }
 
-// delivered are the answers of the n-th call, by the backend's ids.
+// delivered returns the answers of the n-th call, by the backend's ids.
 func (d *deskRig) delivered(n int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -139,8 +139,8 @@ func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, an
 
 const noCall = "a result without its call "
 
-// providerFaults are the faults that a provider would find in the messages of a request. A backend
-// that keeps its thread may get results only.
+// providerFaults returns the faults that a provider would find in the messages of a request. A
+// backend that keeps its thread may get results only.
 func providerFaults(body string) []string {
 	if len(gjson.Get(body, `messages.#(role!="tool")#`).Array()) == 0 {
 		return nil

@@ -50,7 +50,7 @@ func TestStepsOfAnAnswerOnAnotherThread(t *testing.T) {
 	takes(input("t2", "r2", resumeWith(yes(mintedID("n1", 1)))), "[Load Load Load Load Snapshots Claim Occupy Load Finish Occupy]")
 }
 
-// mintedRig is a rig whose ids have the form of Holdpoint's own.
+// mintedRig returns a rig whose ids have the form of Holdpoint's own.
 func mintedRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
 	t.Helper()
 	var mu sync.Mutex
@@ -319,7 +319,7 @@ const (
 	pairRefusal = `{"toolCallId":"ficc_c1","error":null,"id":"ficc_c1","role":"tool","content":"{\"approval_id\":\"ficc_c1\",\"approved\":false}"}`
 )
 
-// approvalCall is the message with the call, in the client's own spelling of its arguments.
+// approvalCall returns the message with the call, in the client's own spelling of its arguments.
 func approvalCall(args string) string {
 	escaped := strings.ReplaceAll(strings.ReplaceAll(args, `'`, `\u0027`), `"`, `\u0022`)
 	text, _ := json.Marshal(strings.ReplaceAll(escaped, `\u0022`, `"`))
@@ -330,7 +330,7 @@ func inTreeRun(thread string, messages ...string) string {
 	return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s],"context":[]}`, thread, strings.Join(messages, ","))
 }
 
-// newPairRig is a rig before an in-tree host whose first runs ask, as many as asks says.
+// newPairRig returns a rig before an in-tree host whose first runs ask, as many as asks says.
 func newPairRig(t *testing.T, asks int, change ...func(*Options)) *rig {
 	t.Helper()
 	turn := append([]string{started}, streams("ficc_c1", "request_approval", pairedArgs, "")...)

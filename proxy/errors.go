@@ -19,7 +19,7 @@ func storeDown() contract.Ruling {
 	return refuse(agui.StoreUnavailable, "what this thread waits for is not known at the moment: try again")
 }
 
-// refuse is a ruling of proxy's own.
+// refuse returns a ruling of proxy's own.
 func refuse(code agui.Code, format string, args ...any) contract.Ruling {
 	return contract.Ruling{Do: contract.Refuse, Refusal: agui.Errorf(code, format, args...)}
 }
@@ -28,7 +28,7 @@ func internalError() *agui.RunError {
 	return agui.Errorf(agui.InternalError, "Holdpoint failed on this request; its log says where")
 }
 
-// fault is what a broken exchange is told as.
+// fault returns what a broken exchange is told as.
 func fault(ctx context.Context, err error) *agui.RunError {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errDraining), errors.Is(err, errDraining):

@@ -37,7 +37,7 @@ func (h *hearer) Take(e *event.Event) error {
 	return nil
 }
 
-// heard are the events so far, each as its kind, its code and its questions with what they were
+// heard returns the events so far, each as its kind, its code and its questions with what they were
 // answered.
 func (h *hearer) heard() []string {
 	h.mu.Lock()

@@ -47,14 +47,14 @@ func (b *body) open(res *http.Response) (untouched bool) {
 	return false
 }
 
-// head is the start of an answer that is not a stream.
+// head returns the start of an answer that is not a stream.
 func (e *exchange) head(res *http.Response) []byte {
 	defer e.bound()()
 	head, _ := io.ReadAll(io.LimitReader(res.Body, statusBytes))
 	return head
 }
 
-// stream is what is to be read of an answer.
+// stream returns what is to be read of an answer.
 func (e *exchange) stream(res *http.Response) (a answer) {
 	e.reached()
 	conn := e.conn
@@ -81,7 +81,7 @@ func (e *exchange) stream(res *http.Response) (a answer) {
 	return a
 }
 
-// unanswered is what an exchange without an answer is told as.
+// unanswered returns what an exchange without an answer is told as.
 func (e *exchange) unanswered(ctx context.Context, err error) *agui.RunError {
 	e.judge.log.Warn("the backend did not answer", e.judge.opts.withHint(err, "err", err)...)
 	switch broken := fault(ctx, err); {
@@ -145,7 +145,7 @@ func (e *exchange) evidence() settle.Evidence {
 // speaks returns the dialect of its backend, "" if nobody knows it yet.
 func (e *exchange) speaks() string { return e.judge.memory.routes.finder.Speaks(e.dialect) }
 
-// framing is how its answer is cut, and whether that is read at all.
+// framing returns how its answer is cut, and whether that is read at all.
 func (e *exchange) framing(header http.Header) (f translate.Framing, reads bool) {
 	if decoder, ok := e.Run.(translate.Decoder); ok {
 		f = decoder.Framing(stream.MediaType(header))

@@ -65,7 +65,7 @@ func (d *fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, er
 	return list, nil
 }
 
-// Replies are the native approvals, and what reads reads: settled, a pair of request_approval
+// Replies returns the native approvals, and what reads reads: settled, a pair of request_approval
 // stays.
 func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
@@ -88,8 +88,8 @@ func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Rep
 	}
 }
 
-// approvalsIn are the native approvals in the messages, as a dialect reads them whose backend asks
-// by none of their forms.
+// approvalsIn returns the native approvals in the messages, as a dialect reads them whose backend
+// asks by none of their forms.
 func approvalsIn(in agui.RunInput) []translate.Reply {
 	return slices.Collect(strayReader().Replies(in, strayReader().Name()))
 }
@@ -245,7 +245,8 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 // recordKey names the record of a thread where there are no tenants and the agent has no name.
 func recordKey(path, thread string) store.Key { return ids.ThreadKey("", "", path, thread) }
 
-// loneRun is a run as ServeHTTP makes it, without a client: for tests that drive one part by hand.
+// loneRun returns a run as ServeHTTP makes it, without a client: for tests that drive one part by
+// hand.
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
 	if h.memory == nil {
 		h.memory = &processMemory{routes: routes{finder: translate.FinderOf(h.opts.Dialect)}}
@@ -350,7 +351,7 @@ func (g *rig) answer(body string) (*http.Response, string) {
 	return res, string(got)
 }
 
-// input is a run's body with more keys.
+// input returns a run's body with more keys.
 func input(thread, run, more string) string {
 	return fmt.Sprintf(`{"threadId":%q,"runId":%q,"messages":[%s]%s}`, thread, run, oldUser, more)
 }
@@ -381,7 +382,7 @@ const (
 	hello    = `{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","role":"assistant","delta":"hello"}`
 )
 
-// types are the types of a stream's events, with the code of a RUN_ERROR.
+// types returns the types of a stream's events, with the code of a RUN_ERROR.
 func types(s string) string {
 	var list []string
 	for block := range strings.SplitSeq(s, "\n\n") {

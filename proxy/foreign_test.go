@@ -105,7 +105,7 @@ func answers(mediaType, body string) func(w http.ResponseWriter, r *http.Request
 	}
 }
 
-// deltas are the texts of a stream.
+// deltas returns the texts of a stream.
 func deltas(s string) string {
 	var list []string
 	for block := range strings.SplitSeq(s, "\n\n") {

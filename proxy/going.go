@@ -36,7 +36,7 @@ type Elsewhere struct {
 // maxInputKept is how much of a run's input a record keeps, in bytes.
 const maxInputKept = 256 << 10
 
-// going is what the pause of this run keeps.
+// going returns what the pause of this run keeps.
 func (t *thread) going() *agui.Going {
 	if t.opts.Elsewhere == nil {
 		return nil

@@ -30,7 +30,7 @@ func (s scenario) renamedKeys() []string {
 	return nil
 }
 
-// synthetic are the ids of calls that only ask, in the streams up to a turn.
+// synthetic returns the ids of calls that only ask, in the streams up to a turn.
 func (a agentFrameworkScenario) synthetic(turn int) []string {
 	var ids []string
 	for n := 1; n <= turn; n++ {
@@ -46,7 +46,7 @@ func (a agentFrameworkScenario) synthetic(turn int) []string {
 	return ids
 }
 
-// asked are the calls that were asked about, in the streams up to a turn.
+// asked returns the calls that were asked about, in the streams up to a turn.
 func (a agentFrameworkScenario) asked(turn int) (calls []string) {
 	for n := 1; n <= turn; n++ {
 		for _, f := range backendFrames(a.s, n) {

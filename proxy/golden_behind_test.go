@@ -38,7 +38,7 @@ func TestGoldenBehindHoldpoint(t *testing.T) {
 	}
 }
 
-// outer is a Holdpoint before what inner answers.
+// outer returns a Holdpoint before what inner answers.
 func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.RoundTripper) http.Handler {
 	t.Helper()
 	o := proxy.Options{
@@ -61,10 +61,10 @@ func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.R
 // outerMark is what the outer one's ids have behind the inner one's.
 const outerMark = "outer"
 
-// unmarked is what the outer one tells, with the inner one's ids.
+// unmarked returns what the outer one tells, with the inner one's ids.
 func unmarked(stream []byte) []byte { return bytes.ReplaceAll(stream, []byte("~"+outerMark), nil) }
 
-// marked is a request with the outer one's ids in its resume array.
+// marked returns a request with the outer one's ids in its resume array.
 func marked(t *testing.T, body []byte) []byte {
 	t.Helper()
 	for n, entry := range gjson.GetBytes(body, "resume").Array() {

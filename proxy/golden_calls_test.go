@@ -118,7 +118,7 @@ func playOther(t *testing.T, s scenario, name string, other func(string) string)
 	return changed
 }
 
-// asked are the ids of the calls that the open pause asks about.
+// asked returns the ids of the calls that the open pause asks about.
 func (st *stage) asked() map[string]bool {
 	ids := map[string]bool{}
 	if st.kept.key == "" {
@@ -138,7 +138,7 @@ func (st *stage) asked() map[string]bool {
 	return ids
 }
 
-// withOther is a request with other calls in place of those with the ids.
+// withOther returns a request with other calls in place of those with the ids.
 func withOther(body []byte, ids map[string]bool, other func(string) string) (out []byte, changes int) {
 	var compact bytes.Buffer
 	if json.Compact(&compact, body) != nil {
@@ -158,7 +158,7 @@ func sameJSON(a, b []byte) bool {
 	return bytes.Equal(agui.Canonical(withoutMade(a)), agui.Canonical(withoutMade(b)))
 }
 
-// withoutMade is a body without the member that "with duplicates" makes beside the function.
+// withoutMade returns a body without the member that "with duplicates" makes beside the function.
 func withoutMade(body []byte) []byte {
 	text := string(body)
 	for n, m := range gjson.Get(text, "messages").Array() {

@@ -10,7 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// headOf is a request's line and the headers that a foreign dialect may be the author of, for
+// headOf returns a request's line and the headers that a foreign dialect may be the author of, for
 // N.upstream.head.
 func headOf(r *http.Request) []byte {
 	b := fmt.Appendf(nil, "%s %s\n", r.Method, r.URL.RequestURI())
@@ -27,9 +27,9 @@ func headOf(r *http.Request) []byte {
 	return b
 }
 
-// foreignPieces are the pieces of an answer that is not an event stream, as the delivery has them.
-// What may stand between the pieces of a media type is the delivery's: line ends and empty lines of
-// NDJSON.
+// foreignPieces returns the pieces of an answer that is not an event stream, as the delivery has
+// them. What may stand between the pieces of a media type is the delivery's: line ends and empty
+// lines of NDJSON.
 func (d delivery) foreignPieces(mediaType string, body []byte) (list [][]byte, cut bool) {
 	switch {
 	case mediaType != "application/x-ndjson":

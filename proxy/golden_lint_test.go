@@ -240,8 +240,8 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 	return complaints
 }
 
-// free are the calls of which the backend has said, before that turn, that they need no approval:
-// AGUI.Server runs them only if they are approved with the others of their batch.
+// free returns the calls of which the backend has said, before that turn, that they need no
+// approval: AGUI.Server runs them only if they are approved with the others of their batch.
 func (s scenario) free(turn int) map[string]bool {
 	calls := map[string]bool{}
 	for earlier := 1; earlier < turn; earlier++ {

@@ -78,7 +78,7 @@ func (u *untouched) mayAsk(data string) bool {
 	})
 }
 
-// request is what a call of request_approval asks for in the backend's stream.
+// request returns what a call of request_approval asks for in the backend's stream.
 func (u *untouched) request(id string) (gjson.Result, bool) {
 	named, last, args := false, "", ""
 	for _, f := range u.frames {

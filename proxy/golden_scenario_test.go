@@ -191,7 +191,7 @@ func (s scenario) request(turn int) []byte {
 	return bytes.TrimSpace(b)
 }
 
-// streams are the backend's answers in a turn, one for each exchange.
+// streams returns the backend's answers in a turn, one for each exchange.
 func (s scenario) streams(turn int) [][]byte {
 	var list [][]byte
 	for n := 1; ; n++ {
@@ -203,7 +203,7 @@ func (s scenario) streams(turn int) [][]byte {
 	}
 }
 
-// dialect is what a scenario is counted for: the folder that it is in.
+// dialect returns what a scenario is counted for: the folder that it is in.
 func (s scenario) dialect() string { return filepath.Dir(s.name) }
 
 func exists(file string) bool {

@@ -158,8 +158,8 @@ func serve(h http.Handler, body []byte) *http.Response {
 	return rec.Result()
 }
 
-// record is what the thread waits for after the turn, and how its earlier pauses ended. Nothing for
-// a thread that the store does not know.
+// record returns what the thread waits for after the turn, and how its earlier pauses ended.
+// Nothing for a thread that the store does not know.
 func (st *stage) record() []byte {
 	st.t.Helper()
 	if st.kept.key == "" {

@@ -135,7 +135,8 @@ func write(t *testing.T, file string, b []byte) {
 	}
 }
 
-// numbered is the name of a file of the n-th exchange in a turn: upstream.json, upstream-2.json.
+// numbered returns the name of a file of the n-th exchange in a turn: upstream.json,
+// upstream-2.json.
 func numbered(name string, n int, ext string) string {
 	if n == 1 {
 		return name + "." + ext

@@ -150,19 +150,19 @@ var sessionKeys = []string{`"agui_thread_id":"`, `"session_id":"`, `"session_id"
 // ofThread is what the dialects make of a thread's id in ids of messages and of questions.
 var ofThread = regexp.MustCompile(`\b[0-9a-f]{16}\b|approver_[^_"\\]+_`)
 
-// langGraphThread is what the langgraph-server dialect makes of a thread's id.
+// langGraphThread returns what the langgraph-server dialect makes of a thread's id.
 func langGraphThread(thread string) string {
 	sum := sha256.Sum256([]byte("holdpoint langgraph-server thread\n" + thread))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// strandsSession is what the strands dialect makes of a thread's id.
+// strandsSession returns what the strands dialect makes of a thread's id.
 func strandsSession(thread string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte("holdpoint strands session\x00"+thread)))
 }
 
-// threadsIn are the types of the events of a stream, with the threads that they name.
+// threadsIn returns the types of the events of a stream, with the threads that they name.
 func threadsIn(stream []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(stream)) {
@@ -196,7 +196,7 @@ func (st *stage) gate() *principal.Gate {
 	return gate
 }
 
-// alices is a request of hers.
+// alices returns a request of hers.
 func alices() *http.Request {
 	return &http.Request{Header: http.Header{"X-User": {"alice"}}, RemoteAddr: "192.0.2.1:1"}
 }

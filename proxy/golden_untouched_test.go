@@ -174,8 +174,9 @@ type backendFrame struct {
 	taken       bool
 }
 
-// backendFrames are the frames of a turn's exchanges, less what may not follow a terminal event.
-// Only the end of the last exchange is told. Nulls that the protocol does not know are left out.
+// backendFrames returns the frames of a turn's exchanges, less what may not follow a terminal
+// event. Only the end of the last exchange is told. Nulls that the protocol does not know are left
+// out.
 func backendFrames(s scenario, turn int) (list []backendFrame) {
 	streams := s.streams(turn)
 	for n, stream := range streams {

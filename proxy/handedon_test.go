@@ -36,7 +36,7 @@ func bodyWith(more string, messages ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(messages, ",") + `]` + more + `}`
 }
 
-// withoutStrays is the input as an ordinary run hands it on where the record knows nothing.
+// withoutStrays returns the input as an ordinary run hands it on where the record knows nothing.
 func withoutStrays(in agui.RunInput) agui.RunInput {
 	v := &history.View{Input: &in, Record: &store.Record{}, Dialect: history.AbilitiesOf(&fakeDialect{}), Show: translate.ShowNative}
 	list, _ := history.Clean(v, history.ReadReplies(v), nil)

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate"
 )
 
-// asksByKey is a rig whose every run asks about call c1, in its first runs runs, and whose client
-// may answer by a tool message on that call.
+// asksByKey returns a rig whose every run asks about call c1, in its first runs runs, and whose
+// client may answer by a tool message on that call.
 func asksByKey(t *testing.T, runs int, between ...string) *rig {
 	t.Helper()
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {

@@ -156,7 +156,7 @@ func (j *judge) noteUnread(err error) error {
 	return nil
 }
 
-// showFor is what the client is to be shown of a pause.
+// showFor returns what the client is to be shown of a pause.
 func (j *judge) showFor() translate.Show {
 	if j.readFor.carries {
 		return j.show // the request at hand is not the client's

@@ -21,8 +21,8 @@ import (
 // A twiceBody is a run that one reader takes for a harmless one, and another for an answer.
 type twiceBody struct{ name, messages, more, where string }
 
-// twiceBodies are the places at which a key stands twice. reply is the message by which a client
-// answers in the backend's own form, id the question's id, and native the backend's own.
+// twiceBodies returns the places at which a key stands twice. reply is the message by which a
+// client answers in the backend's own form, id the question's id, and native the backend's own.
 func twiceBodies(reply, id, native string) []twiceBody {
 	const hi = `{"id":"u","role":"user","content":"hi"}`
 	call := `{"id":"a","role":"assistant","toolCalls":[%s]}`

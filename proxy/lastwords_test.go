@@ -16,7 +16,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// finishOf is the RUN_FINISHED of a stream.
+// finishOf returns the RUN_FINISHED of a stream.
 func finishOf(t *testing.T, stream string) gjson.Result {
 	t.Helper()
 	for frame := range strings.SplitSeq(stream, "\n\n") {

@@ -162,7 +162,7 @@ func (c *chatter) beside(says string) {
 	c.add(fmt.Sprintf(`{"id":"beside-%d","role":"tool","toolCallId":%q,"content":%q}`, c.marks, c.call, says))
 }
 
-// textOf is what a person is told in RUN_FINISHED.
+// textOf returns what a person is told in RUN_FINISHED.
 func (lateAnswer) textOf(stream string) string {
 	for _, frame := range strings.Split(stream, "\n\n") {
 		if data := strings.TrimPrefix(frame, "data: "); gjson.Get(data, "type").Str == "RUN_FINISHED" {

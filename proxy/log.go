@@ -44,7 +44,7 @@ func (l runLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (l runLog) WithGroup(name string) slog.Handler { return l.WithAttrs(nil).WithGroup(name) }
 
-// lastLine is what the one line says that a run leaves in the log. Nothing in it lies in the
+// lastLine returns what the one line says that a run leaves in the log. Nothing in it lies in the
 // request or in an event.
 func (r *run) lastLine() []slog.Attr {
 	attrs := make([]slog.Attr, 0, 13)
@@ -83,7 +83,7 @@ func (r *run) lastLine() []slog.Attr {
 	return attrs
 }
 
-// dialectOfLine is the dialect that the run was translated by, "" if nobody knows yet.
+// dialectOfLine returns the dialect that the run was translated by, "" if nobody knows yet.
 func (r *run) dialectOfLine() string {
 	switch {
 	case r.client.paused != nil:

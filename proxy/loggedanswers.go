@@ -26,7 +26,7 @@ type loggedAnswer struct {
 	Edited bool   `json:"edited,omitempty"`
 }
 
-// String is the answer in a log of text.
+// String returns the answer in a log of text.
 func (a loggedAnswer) String() string {
 	if a.Says == "" {
 		return a.ID + "=" + a.Status
@@ -40,7 +40,7 @@ func (a loggedAnswer) String() string {
 // maxLoggedAnswers bounds the answers in a line.
 const maxLoggedAnswers = 32
 
-// loggedAnswers are the answers of the request, without what they hold.
+// loggedAnswers returns the answers of the request, without what they hold.
 func (t *thread) loggedAnswers() []loggedAnswer {
 	named := t.answers.list[:min(len(t.answers.list), maxLoggedAnswers)]
 	if len(named) == 0 {

@@ -149,7 +149,7 @@ func (h *Handler) Drain(ctx context.Context) error {
 	}
 }
 
-// hint is what the dialect has to say about requests to a path.
+// hint returns what the dialect has to say about requests to a path.
 func (h *Handler) hint(path string) string {
 	if hinter, ok := h.opts.Dialect.(translate.Hinter); ok {
 		return hinter.Hint(path)

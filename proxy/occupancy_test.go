@@ -11,8 +11,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// leftAlone is a run at the first of two replicas whose client has left it. Its backend says hello,
-// waits for goOn, and ends so. Later runs just end.
+// leftAlone returns a run at the first of two replicas whose client has left it. Its backend says
+// hello, waits for goOn, and ends so. Later runs just end.
 func leftAlone(t *testing.T, goOn <-chan struct{}, end string) (b *bubble, first, second *mortal, gone *sync.WaitGroup) {
 	t.Helper()
 	var o Options

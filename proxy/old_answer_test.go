@@ -67,7 +67,7 @@ func TestAnOldAnswerIsNotReadAgain(t *testing.T) {
 	}
 }
 
-// repliedTo are the backends whose questions a client can answer by a message of its own.
+// repliedTo returns the backends whose questions a client can answer by a message of its own.
 func repliedTo() []dialecttest.Backend {
 	var list []dialecttest.Backend
 	for _, name := range dialects.All().Names()[1:] {

@@ -29,7 +29,7 @@ func (t *thread) origin(trace string) *agui.Origin {
 	return o
 }
 
-// shownAs is a translate.Show as records have it.
+// shownAs returns a translate.Show as records have it.
 func shownAs(s translate.Show) string {
 	switch s {
 	case translate.ShowNative:

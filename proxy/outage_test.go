@@ -12,8 +12,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// newOutageRig is a rig whose store can be taken away, and which lets runs pass then. Its backend
-// asks at first.
+// newOutageRig returns a rig whose store can be taken away, and which lets runs pass then. Its
+// backend asks at first.
 func newOutageRig(t *testing.T) (g *rig, down *downStore) {
 	t.Helper()
 	down = &downStore{}
@@ -103,7 +103,7 @@ func TestOutageIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
 	}
 }
 
-// warnings are the lines of a log from a warning on.
+// warnings returns the lines of a log from a warning on.
 func warnings(log string) string {
 	var b strings.Builder
 	for line := range strings.Lines(log) {

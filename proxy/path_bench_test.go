@@ -23,7 +23,7 @@ import (
 // stream's end to that of the request; without the network. The backend answers at once with a
 // stream of a few frames.
 
-// newShort is a handler as the binary has it by default, before such a backend.
+// newShort returns a handler as the binary has it by default, before such a backend.
 func newShort(b *testing.B, answer func(run int) string) *short {
 	d, err := dialects.All().New("auto", nil)
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *short) cycle(thread string, n int) {
 	}
 }
 
-// order is the body of a run whose history has so many messages.
+// order returns the body of a run whose history has so many messages.
 func order(thread string, run, history int, more string) string {
 	var list []string
 	for n := range history {

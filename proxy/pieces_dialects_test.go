@@ -84,7 +84,7 @@ func inPieces(t *testing.T, rt *rapid.T, s scenario) {
 	}
 }
 
-// joined is a stream with the pieces of a text in one.
+// joined returns a stream with the pieces of a text in one.
 func joined(stream []byte) string {
 	frames, rest := split(string(stream))
 	var out []string

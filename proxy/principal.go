@@ -35,7 +35,7 @@ func (r *request) toBackendThread(who principal.Who) {
 	}
 }
 
-// clientThread is the client's id of the thread.
+// clientThread returns the client's id of the thread.
 func (r *request) clientThread() string {
 	if r.thread == "" {
 		return r.input.ThreadID

@@ -52,7 +52,7 @@ func (w *town) restart(t *rapid.T) {
 	}
 }
 
-// RoundTrip is the backend. It looks who calls: nobody but the owner may.
+// RoundTrip returns the backend. It looks who calls: nobody but the owner may.
 func (w *town) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	w.called++

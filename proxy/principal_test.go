@@ -84,7 +84,7 @@ func (g *rig) ask(user, body string, more ...string) (int, string) {
 	return res.StatusCode, string(got)
 }
 
-// interruptID is the id of the first question of a stream.
+// interruptID returns the id of the first question of a stream.
 func interruptID(t *testing.T, s string) string {
 	t.Helper()
 	for block := range strings.SplitSeq(s, "\n\n") {

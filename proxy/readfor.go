@@ -25,7 +25,7 @@ func (f *readFor) fix(pauseID string) {
 // carry makes the request one that carries a pause.
 func (f *readFor) carry(pauseID string) { *f = readFor{pauseID: pauseID, fixed: true, carries: true} }
 
-// toCarry is the id of the pause that the request is to carry, "" for a client's request.
+// toCarry returns the id of the pause that the request is to carry, "" for a client's request.
 func (f *readFor) toCarry() string {
 	if f.carries {
 		return f.pauseID
@@ -33,9 +33,9 @@ func (f *readFor) toCarry() string {
 	return ""
 }
 
-// find is the pause whose ids a request names, open or ended. It is the open one if the ids name no
-// pause, then the one that ended last, then nil. A pause that is fixed stays: a question that is
-// open by then was asked after the request came, and the request cannot answer it.
+// find returns the pause whose ids a request names, open or ended. It is the open one if the ids
+// name no pause, then the one that ended last, then nil. A pause that is fixed stays: a question
+// that is open by then was asked after the request came, and the request cannot answer it.
 func (f *readFor) find(rec *store.Record, ids []string) (p *agui.Pause, ended bool) {
 	if f.pauseID != "" {
 		if rec.Pause != nil && rec.Pause.ID == f.pauseID {

@@ -93,10 +93,10 @@ func (j *judge) forDialect(y *ready, resumed *agui.Pause, v contract.Ruling) *tr
 	return request
 }
 
-// endedPauses are those of the record whose questions are still known, newest first. A plain run
-// begins beside a pause only if that was given up just now. A tombstone has no questions. A foreign
-// dialect hears of a tombstone that failed, because its backend may keep the answers and act on
-// them.
+// endedPauses returns those of the record whose questions are still known, newest first. A plain
+// run begins beside a pause only if that was given up just now. A tombstone has no questions. A
+// foreign dialect hears of a tombstone that failed, because its backend may keep the answers and
+// act on them.
 func (j *judge) endedPauses(resumed *agui.Pause) []translate.Ended {
 	if j.record.Pause == nil && len(j.record.Results) == 0 && len(j.linked) == 0 {
 		return nil

@@ -33,7 +33,8 @@ func newRequest(req *http.Request, path string, in *agui.RunInput) request {
 	return request{http: req, path: path, input: in, client: clients.Of(in), id: intake.RequestID(req), trace: intake.TraceID(req.Header)}
 }
 
-// declaredCalls are the ids of the calls in the client's history whose tools the request declares.
+// declaredCalls returns the ids of the calls in the client's history whose tools the request
+// declares.
 func (r *request) declaredCalls() map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range r.input.Messages {

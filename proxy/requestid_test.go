@@ -61,7 +61,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// quoted is a value as a log of text has it.
+// quoted returns a value as a log of text has it.
 func quoted(v string) string {
 	if strings.ContainsAny(v, `= "`) {
 		return `"` + v + `"`

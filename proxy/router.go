@@ -108,15 +108,15 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// agentAt is the agent that a request is for, nil if there is none. ok is false if the path, read
-// as some servers would, is another agent's.
+// agentAt returns the agent that a request is for, nil if there is none. ok is false if the path,
+// read as some servers would, is another agent's.
 func (rt *Router) agentAt(u *url.URL) (h *Handler, ok bool) {
 	written := rt.below(u.EscapedPath(), func(prefix string) string { return prefix })
 	read := rt.below(intake.RecordPath(strings.ReplaceAll(u.Path, `\`, "/")), strings.ToLower)
 	return written, written == read
 }
 
-// below is the agent with the longest prefix that path is below, nil if there is none.
+// below returns the agent with the longest prefix that path is below, nil if there is none.
 func (rt *Router) below(path string, as func(prefix string) string) *Handler {
 	for _, h := range rt.agents {
 		prefix := as(h.opts.Prefix)
@@ -127,7 +127,7 @@ func (rt *Router) below(path string, as func(prefix string) string) *Handler {
 	return nil
 }
 
-// below is the request with the prefix taken off its path. What is left begins with a slash.
+// below returns the request with the prefix taken off its path. What is left begins with a slash.
 func below(req *http.Request, prefix string) *http.Request {
 	if prefix == "" {
 		return req

@@ -31,7 +31,7 @@ func (silent) End(e translate.End) (translate.Result, error) {
 	return translate.Result{Finish: e.Event}, nil
 }
 
-// shownBy is what a client gets of a stream, and what the transcript tells of it behind.
+// shownBy returns what a client gets of a stream, and what the transcript tells of it behind.
 func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) string {
 	t.Helper()
 	h := &Handler{opts: Options{MaxFrameBytes: 4 << 10, Dialect: &fakeDialect{}}, refuser: refuser{log: slog.New(slog.DiscardHandler)}}
@@ -52,7 +52,7 @@ func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) s
 	return out.String() + told(r.client.transcript)
 }
 
-// told is all that a transcript tells.
+// told returns all that a transcript tells.
 func told(tr *transcript.Transcript) string {
 	var b strings.Builder
 	messages, whole := tr.Messages()

@@ -124,8 +124,8 @@ func (r *run) recovered(p any, out *stream.Writer) any {
 	return nil
 }
 
-// abort is the panic that ends the client's connection, as ReverseProxy does: net/http must not
-// try to end such a stream in order. It is nil where no server is there to take it.
+// abort returns the panic that ends the client's connection, as ReverseProxy does: net/http must
+// not try to end such a stream in order. It is nil where no server is there to take it.
 func (r *run) abort() any {
 	if r.judge.request.http.Context().Value(http.ServerContextKey) == nil {
 		return nil

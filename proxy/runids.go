@@ -64,8 +64,8 @@ func (t *thread) sharesRunID() bool {
 	return t.runID == nil
 }
 
-// backend is which backend of its dialect the thread's question was seen to be of, or its path was
-// seen to lead to. It is "" if nobody knows.
+// backend returns which backend of its dialect the thread's question was seen to be of, or its path
+// was seen to lead to. It is "" if nobody knows.
 func (t *thread) backend() string {
 	if p := t.record.Pause; p != nil && p.Backend != "" {
 		return p.Backend

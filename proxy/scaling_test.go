@@ -235,7 +235,7 @@ func idsIn(last string) (ids []string) {
 	return ids
 }
 
-// costs is what each shape takes for a family.
+// costs returns what each shape takes for a family.
 func costs(t *testing.T, f family, dialect string, n int) map[string]time.Duration {
 	first := true
 	g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, _ int) {

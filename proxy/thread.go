@@ -62,9 +62,9 @@ func (t *thread) setContext(ctx context.Context) {
 // anew begins another attempt.
 func (t *thread) anew() { t.attempt = attempt{in: *t.request.input} }
 
-// spoken is the dialect that the thread's backend speaks. The question that is open tells it, then
-// the path if it was seen to speak one, then a question that ended or was refused: Holdpoint may
-// have been started anew since. It is "" if nobody knows.
+// spoken returns the dialect that the thread's backend speaks. The question that is open tells it,
+// then the path if it was seen to speak one, then a question that ended or was refused: Holdpoint
+// may have been started anew since. It is "" if nobody knows.
 func (t *thread) spoken() string {
 	if p := t.record.Pause; p != nil && t.memory.routes.finder.Finds(p.Dialect) {
 		return p.Dialect // the path may lead to several backends

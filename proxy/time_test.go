@@ -50,13 +50,13 @@ func newBubble(t *testing.T, serve func(ctx context.Context, n int, w io.Writer)
 	return b
 }
 
-// endsAtOnce is a backend that has nothing to say.
+// endsAtOnce returns a backend that has nothing to say.
 func endsAtOnce(_ context.Context, _ int, w io.Writer) error {
 	_, err := io.WriteString(w, streamOf(started, finished))
 	return err
 }
 
-// asksFirst is a backend whose first run asks; then serves the others.
+// asksFirst returns a backend whose first run asks; then serves the others.
 func asksFirst(then func(ctx context.Context, n int, w io.Writer) error) func(ctx context.Context, n int, w io.Writer) error {
 	return func(ctx context.Context, n int, w io.Writer) error {
 		if n == 1 {

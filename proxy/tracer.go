@@ -30,7 +30,7 @@ type Span interface {
 	End(r *event.Run, code string)
 }
 
-// traceparent is the context of the run's span, "" if it has none.
+// traceparent returns the context of the run's span, "" if it has none.
 func (t *thread) traceparent() string {
 	if t.span == nil {
 		return ""

@@ -55,7 +55,7 @@ func callFamilies() map[string]callFamily {
 	}
 }
 
-// newFamilyRig is a rig before a backend of the family that asks once, and then ends each run.
+// newFamilyRig returns a rig before a backend of the family that asks once, and then ends each run.
 // named: the dialect is configured. env is what else is.
 func newFamilyRig(t *testing.T, f callFamily, named bool, serve func(n int) []string, change ...func(*Options)) *rig {
 	t.Helper()
@@ -75,7 +75,7 @@ func newFamilyRig(t *testing.T, f callFamily, named bool, serve func(n int) []st
 	return newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, streamOf(serve(n)...)) }, change...)
 }
 
-// asksOnce is a backend of the family whose first run asks.
+// asksOnce returns a backend of the family whose first run asks.
 func (f callFamily) asksOnce(n int) []string {
 	if n == 1 {
 		return append([]string{started}, f.asks...)
@@ -101,7 +101,7 @@ func arrived(body []byte, content string) bool {
 	return found
 }
 
-// resumeOf is the resume that says the payload to what the client was asked.
+// resumeOf returns the resume that says the payload to what the client was asked.
 func resumeOf(stream, payload string) string {
 	id := textBetween(stream, `"interrupts":[{"id":"`, `"`)
 	if payload == "" {
@@ -116,7 +116,7 @@ func textBetween(text, from, to string) string {
 	return found
 }
 
-// ends are the ways in which a question ends. Each gets the stream that asked.
+// ends returns the ways in which a question ends. Each gets the stream that asked.
 func (f callFamily) ends(now *time.Time) map[string]func(g *rig, asked string) {
 	free := func(how store.How) func(g *rig, _ string) {
 		return func(g *rig, _ string) {
@@ -310,7 +310,7 @@ func gotMessage(body []byte, id string) bool {
 	return gjson.GetBytes(body, `messages.#(id=="`+id+`")`).Exists()
 }
 
-// last is the last request to the backend, nil if there was none.
+// last returns the last request to the backend, nil if there was none.
 func (g *rig) last() []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -172,9 +172,9 @@ func (e *exchange) address(out *http.Request, target func(*url.URL) *url.URL) {
 	}
 }
 
-// target is the address at the upstream for a request's address. The request's path stands below
-// the upstream's, and no slash is added or doubled. The two queries stand one after the other, byte
-// for byte.
+// target returns the address at the upstream for a request's address. The request's path stands
+// below the upstream's, and no slash is added or doubled. The two queries stand one after the
+// other, byte for byte.
 func (d *destination) target(in *url.URL) *url.URL {
 	up := d.upstream
 	escaped := joinPath(up.EscapedPath(), in.EscapedPath())
@@ -293,7 +293,7 @@ func (h *Handler) explainNotFound(res *http.Response) {
 	h.log.Warn("the backend knows no such endpoint", args...)
 }
 
-// doubledPath is the part that a path such as /agent/agent repeats, "" if it repeats none.
+// doubledPath returns the part that a path such as /agent/agent repeats, "" if it repeats none.
 func doubledPath(p string) string {
 	parts := strings.Split(strings.Trim(p, "/"), "/")
 	for n := len(parts) / 2; n > 0; n-- {

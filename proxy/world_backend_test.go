@@ -19,7 +19,7 @@ import (
 
 var modes = []string{"finish", "finish", "ask", "ask two", "error", "cut", "500", "422", "unreachable", "json"}
 
-// backend is what a world's backend does with a request.
+// backend returns what a world's backend does with a request.
 func (w *world) backend(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	w.mu.Lock()
@@ -77,7 +77,7 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 	return w.says(req, mode), nil
 }
 
-// says is the backend's answer.
+// says returns the backend's answer.
 func (w *world) says(req *http.Request, mode string) *http.Response {
 	header, status, out := http.Header{"Content-Type": {"text/event-stream"}}, 200, ""
 	expiry := ""

@@ -35,8 +35,8 @@ func (h happenings) told(stream string) {
 	}
 }
 
-// atTheDesk is what the sequences of a test must have had: each door, each way of going on, and
-// each end.
+// atTheDesk returns what the sequences of a test must have had: each door, each way of going on,
+// and each end.
 func atTheDesk() []string {
 	list := []string{
 		"decided as a whole", "decided in part", "decided too late", "decided otherwise", "decided twice", "decided and the store stumbled",

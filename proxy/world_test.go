@@ -138,7 +138,7 @@ type plan struct {
 	hits int
 }
 
-// hit is how many steps have failed by it.
+// hit returns how many steps have failed by it.
 func (p *plan) hit() int {
 	if p == nil {
 		return 0
@@ -275,7 +275,7 @@ func (w *world) beside(messages []string, do func()) {
 	w.history = honest
 }
 
-// send is a request of the client, and what it makes of the answer. It returns "" if there was
+// send returns a request of the client, and what it makes of the answer. It returns "" if there was
 // none, or no stream.
 func (w *world) send(body, mode string) string {
 	w.last, w.mode = body, mode

@@ -167,7 +167,7 @@ func (r *Request) Plain() *Request {
 	return &plain
 }
 
-// With is a copy of the request with another input and other messages beside the answers.
+// With returns a copy of the request with another input and other messages beside the answers.
 func (r *Request) With(in agui.RunInput, messages []agui.Message) *Request {
 	other := *r
 	other.Input, other.New = in, messages
@@ -536,7 +536,7 @@ type Asked struct {
 	Shown bool
 }
 
-// Pause is the pause as it goes into the record of a dialect, before proxy has given it ids.
+// Pause returns the pause as it goes into the record of a dialect, before proxy has given it ids.
 func (a Asked) Pause(dialect string) agui.Pause {
 	return agui.Pause{
 		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, FirstAsked: a.FirstAsked, CancelEnds: a.CancelEnds, Native: a.Own, NativeFinish: a.OwnFinish,

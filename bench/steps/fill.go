@@ -38,7 +38,7 @@ func (s *Side) Fill(ctx context.Context, finished, open int) error {
 	return s.filled(ctx, finished, open)
 }
 
-// keys are those of the threads of a kind behind the first one, sorted.
+// keys returns those of the threads of a kind behind the first one, sorted.
 func keys(kind string, n int) []store.Key {
 	var list []store.Key
 	for i := 1; i < n; i++ {

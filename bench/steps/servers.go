@@ -43,7 +43,7 @@ func options() engine.Options {
 // little to do are late: with them it is about a millisecond.
 const hop = 250 * time.Microsecond
 
-// at is where a server is reached: far means over such a network.
+// at returns where a server is reached: far means over such a network.
 func (m *Machine) at(address string, far bool) string {
 	if !far {
 		return address
@@ -230,7 +230,7 @@ func (m *Machine) Folder() (string, error) {
 	return dir, err
 }
 
-// bytesWritten is how many bytes this process hands to the kernel while do runs.
+// bytesWritten returns how many bytes this process hands to the kernel while do runs.
 func bytesWritten(do func() error) (int, error) {
 	count := func() (n int, err error) {
 		b, err := os.ReadFile("/proc/self/io")

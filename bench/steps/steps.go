@@ -46,14 +46,14 @@ type Side struct {
 // lease is longer than any measurement.
 const lease = time.Hour
 
-// timed is how long a call took.
+// timed returns how long a call took.
 func timed(do func() error) (time.Duration, error) {
 	begin := time.Now()
 	err := do()
 	return time.Since(begin), err
 }
 
-// KeyOf is the key of the n-th thread of a kind: a hash, as proxy makes it.
+// KeyOf returns the key of the n-th thread of a kind: a hash, as proxy makes it.
 func KeyOf(kind string, n int) store.Key {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, n))
 	return store.Key(hex.EncodeToString(sum[:]))
@@ -67,7 +67,7 @@ func token() string {
 
 const digest = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
 
-// pause is one tool's question with so many bytes of snapshots.
+// pause returns one tool's question with so many bytes of snapshots.
 func pause(bytes int) agui.Pause {
 	id := token()
 	return agui.Pause{

@@ -98,7 +98,7 @@ func full(page store.Page, err error) error {
 	return err
 }
 
-// TourSteps are the names of what is measured.
+// TourSteps returns the names of what is measured.
 func TourSteps() []string {
 	var list []string
 	for _, s := range stages {

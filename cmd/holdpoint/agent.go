@@ -113,7 +113,7 @@ func (a *Agent) clientTLS() func(protocols ...string) *tls.Config {
 	}
 }
 
-// orPath is the agent's name, or its path for one without a name.
+// orPath returns the agent's name, or its path for one without a name.
 func (a *Agent) orPath() string {
 	if a.Name == "" {
 		return a.path + "/"

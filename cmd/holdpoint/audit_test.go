@@ -15,7 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// eventsIn are the events of a file of the audit.
+// eventsIn returns the events of a file of the audit.
 func eventsIn(t *testing.T, path string) (list []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

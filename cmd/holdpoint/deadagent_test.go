@@ -95,7 +95,7 @@ func startAgent(t *testing.T, at string) *agentProcess {
 	return a
 }
 
-// next is the rest of the next line, which must begin with a word.
+// next returns the rest of the next line, which must begin with a word.
 func (a *agentProcess) next(t *testing.T, word string) string {
 	t.Helper()
 	if !a.lines.Scan() {

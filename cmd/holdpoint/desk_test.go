@@ -63,7 +63,7 @@ func (c caller) send(method, path, sent string) (int, gjson.Result) {
 	return res.StatusCode, gjson.ParseBytes(text)
 }
 
-// ok is the body of an answer 200.
+// ok returns the body of an answer 200.
 func (c caller) ok(method, path string) gjson.Result {
 	c.Helper()
 	status, body := c.call(method, path)
@@ -333,7 +333,7 @@ func TestDeskByTLS(t *testing.T) {
 	}
 }
 
-// jwtDesk are the variables of a desk by tokens of an issuer.
+// jwtDesk returns the variables of a desk by tokens of an issuer.
 func jwtDesk(policy string) []string {
 	return []string{"DESK_LISTEN=:7082", "DESK_AUTH=jwt", policy, "DESK_JWT_ISSUER=https://id.example", "DESK_JWT_AUDIENCE=desk", "DESK_JWT_JWKS_URL=https://id.example/keys"}
 }

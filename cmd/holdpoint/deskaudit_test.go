@@ -63,7 +63,8 @@ const (
 	auditEdited = `{"approved":true,"editedArgs":{"amount":5}}`
 )
 
-// auditLines are the lines of an audit by thread, each with what does not differ from run to run.
+// auditLines returns the lines of an audit by thread, each with what does not differ from run to
+// run.
 func auditLines(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -177,7 +178,7 @@ func (d auditDesk) asks(thread string, credentials bool) gjson.Result {
 	return d.waits(strings.ReplaceAll(thread, " ", "+"))
 }
 
-// run is a request of the chat.
+// run returns a request of the chat.
 func (d auditDesk) run(thread, more string, credentials bool) string {
 	d.Helper()
 	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
@@ -268,7 +269,7 @@ func (d auditDesk) playAll(audit string) {
 	d.run("given back", "", false)
 }
 
-// auditWant are the lines of each way.
+// auditWant returns the lines of each way.
 func auditWant() map[string][]string {
 	const (
 		raised   = "interrupt.raised at chat | c1"

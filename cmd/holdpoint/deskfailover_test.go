@@ -53,7 +53,7 @@ func (k *keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.asker.ServeHTTP(w, r)
 }
 
-// told is a line of the log with the message, whenever it comes.
+// told returns a line of the log with the message, whenever it comes.
 func (p *process) told(t *testing.T, msg string) map[string]any {
 	t.Helper()
 	if at := slices.IndexFunc(p.said, func(line map[string]any) bool { return line["msg"] == msg }); at >= 0 {
@@ -62,7 +62,7 @@ func (p *process) told(t *testing.T, msg string) map[string]any {
 	return p.wait(t, msg)
 }
 
-// waits is the one approval of the thread.
+// waits returns the one approval of the thread.
 func (c caller) waits(thread string) gjson.Result {
 	c.Helper()
 	list := c.ok("GET", "/v1/approvals?thread="+thread).Get("approvals").Array()
@@ -106,7 +106,7 @@ type deskStore struct {
 	failover func()
 }
 
-// deskStores are the stores that keep a claim over a failover.
+// deskStores returns the stores that keep a claim over a failover.
 func deskStores() map[string]func(t *testing.T) deskStore {
 	return map[string]func(t *testing.T) deskStore{
 		"redis": func(t *testing.T) deskStore {

@@ -21,7 +21,7 @@ import (
 	"holdpoint/internal/test/authority"
 )
 
-// endless is a backend whose streams never end. It tells when one is over.
+// endless returns a backend whose streams never end. It tells when one is over.
 func endless(t *testing.T, piece string) (s *httptest.Server, over chan struct{}) {
 	over = make(chan struct{}, 10)
 	s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

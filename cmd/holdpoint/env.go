@@ -13,8 +13,8 @@ import (
 // prefix of every variable of ours.
 const prefix = "HOLDPOINT_"
 
-// ownNames are the variables of the environment that begin with our prefix, sorted: those that are
-// not among the known ones, and those that Kubernetes injects.
+// ownNames returns the variables of the environment that begin with our prefix, sorted: those that
+// are not among the known ones, and those that Kubernetes injects.
 func ownNames(environment map[string]string, list []variables.Variable) (unknown, injected []string) {
 	known := map[string]bool{}
 	for _, v := range list {
@@ -53,7 +53,7 @@ var removed = map[string]string{
 	"DRAFT_CANCEL":            "it is HOLDPOINT_CANCEL now",
 }
 
-// unknownName is the error for a name that is not among the known ones.
+// unknownName returns the error for a name that is not among the known ones.
 func unknownName(name string, list []variables.Variable) error {
 	if remedy, ok := removed[strings.TrimPrefix(strings.TrimPrefix(name, routeName.FindString(name)), prefix)]; ok {
 		return fmt.Errorf("%s is not a variable of Holdpoint any more: %s", name, remedy)
@@ -64,7 +64,8 @@ func unknownName(name string, list []variables.Variable) error {
 	return fmt.Errorf("%s is not a variable of Holdpoint, did you mean %s?", name, nearest(name, list))
 }
 
-// nearest is the known name with the smallest edit distance; of several, one that begins with name.
+// nearest returns the known name with the smallest edit distance; of several, one that begins with
+// name.
 func nearest(name string, list []variables.Variable) string {
 	return slices.MinFunc(list, func(a, b variables.Variable) int {
 		return cmp.Or(cmp.Compare(distance(name, a.Name), distance(name, b.Name)), cmp.Compare(rest(name, a), rest(name, b)))
@@ -79,8 +80,8 @@ func rest(name string, v variables.Variable) int {
 	return 1
 }
 
-// distance is the number of letters to insert, drop, replace or swap with their neighbour (optimal
-// string alignment).
+// distance returns the number of letters to insert, drop, replace or swap with their neighbour
+// (optimal string alignment).
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -144,8 +144,9 @@ func homeOf(a *Agent) string {
 // maxJudges is how many agents of other processes are remembered.
 const maxJudges = 256
 
-// judges are those who judge decisions on questions of agents that other processes serve: by the
-// record alone, with the dialect of the record and the options of this process. They send nothing.
+// judges returns those who judge decisions on questions of agents that other processes serve: by
+// the record alone, with the dialect of the record and the options of this process. They send
+// nothing.
 func (m *maker) judges() func(agent, dialect string) api.Agent {
 	type of struct{ agent, dialect string }
 	var mu sync.Mutex
@@ -204,7 +205,7 @@ func (m *maker) waitsForChat(agents []served) {
 	}
 }
 
-// tracer is what makes spans of runs, nil if nothing does.
+// tracer returns what makes spans of runs, nil if nothing does.
 func (m *maker) tracer() proxy.Tracer {
 	if m.spans == nil {
 		return nil
@@ -240,7 +241,7 @@ func newEvents(s *settings, log *audit.Part) events {
 	}
 }
 
-// sink is all that hear of events.
+// sink returns all that hear of events.
 func (e events) sink() event.Sink {
 	all := event.Sinks{e.metrics}
 	if e.audit != nil {
@@ -264,7 +265,7 @@ func (e events) byTime(key store.Key, result *store.Result) {
 	}
 }
 
-// noticesByTime are the notices of such a pause; nil without a webhook.
+// noticesByTime returns the notices of such a pause; nil without a webhook.
 func (e events) noticesByTime() func(store.Key, *store.Result) []store.Notice {
 	if e.webhook == nil {
 		return nil

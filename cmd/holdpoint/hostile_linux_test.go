@@ -32,7 +32,7 @@ import (
 // pod.
 const proxyAddr = "127.0.0.2"
 
-// from is a client that comes from an address.
+// from returns a client that comes from an address.
 func from(addr, at string) *http.Client {
 	network := "tcp"
 	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(addr)}}
@@ -138,7 +138,7 @@ type deskDoor struct {
 	own     func(sender) sender // what an approver of finance sends, from the proxy's address
 }
 
-// doors are all of them. dir is for files.
+// doors returns all of them. dir is for files.
 func doors(t *testing.T) map[string]deskDoor {
 	t.Helper()
 	const tokenOfAnn = "ann's token, which is long enough"
@@ -543,7 +543,7 @@ func TestDeskByTokenOfAnIssuer(t *testing.T) {
 	}
 }
 
-// pty is a terminal: what is written to the second end can be read at the first one.
+// pty returns a terminal: what is written to the second end can be read at the first one.
 func pty(t *testing.T, columns uint16) (screen, end *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

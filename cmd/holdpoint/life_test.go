@@ -83,14 +83,14 @@ func (b *holder) opens(client *http.Client) (ends chan string) {
 	return ends
 }
 
-// field is the text of a member of a JSON object that a test wrote.
+// field returns the text of a member of a JSON object that a test wrote.
 func field(body []byte, name string) string {
 	_, rest, _ := strings.Cut(string(body), `"`+name+`":"`)
 	text, _, _ := strings.Cut(rest, `"`)
 	return text
 }
 
-// clientOf is a client for a process that listens at a unix socket or a TCP address.
+// clientOf returns a client for a process that listens at a unix socket or a TCP address.
 func clientOf(addr string) *http.Client {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(addr, "unix://"); ok {
@@ -101,7 +101,7 @@ func clientOf(addr string) *http.Client {
 	}}}
 }
 
-// play is a run to its end: what the client got.
+// play returns a run to its end: what the client got.
 func play(c *http.Client, thread, more string) (string, error) {
 	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
 	res, err := c.Post("http://holdpoint/", "application/json", strings.NewReader(body))
@@ -113,7 +113,7 @@ func play(c *http.Client, thread, more string) (string, error) {
 	return string(text), err
 }
 
-// socket is a path for a unix socket, which must be short.
+// socket returns a path for a unix socket, which must be short.
 func socket(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hp")

@@ -48,7 +48,7 @@ func (m *memoryLimit) UnmarshalText(text []byte) error {
 	return err
 }
 
-// String is the form that is read.
+// String returns the form that is read.
 func (m memoryLimit) String() string {
 	if m == 0 {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// cgroups are a file system with files of cgroups.
+// cgroups returns a file system with files of cgroups.
 func cgroups(files map[string]string) fstest.MapFS {
 	root := fstest.MapFS{}
 	for name, text := range files {
@@ -23,7 +23,7 @@ func cgroups(files map[string]string) fstest.MapFS {
 	return root
 }
 
-// container is one with a limit, as version 2 of cgroups shows it.
+// container returns one with a limit, as version 2 of cgroups shows it.
 func container(bytes int64) fstest.MapFS {
 	return cgroups(map[string]string{"proc/self/cgroup": "0::/", "sys/fs/cgroup/memory.max": fmt.Sprint(bytes)})
 }

@@ -41,7 +41,7 @@ func (o *origins) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the list as the variable has it.
+// String returns the list as the variable has it.
 func (o origins) String() string { return strings.Join(o, ";") }
 
 func (o origins) everybody() bool { return slices.Contains(o, everybody) }

@@ -204,7 +204,7 @@ func (p *program) reloadCertificates(what string, set *certificates.Set, changed
 	}, set.Names()...)
 }
 
-// probed are the agents that /agentz connects to.
+// probed returns the agents that /agentz connects to.
 func probed(agents []served) []admin.Agent {
 	var list []admin.Agent
 	for _, a := range agents {

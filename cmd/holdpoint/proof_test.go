@@ -63,7 +63,7 @@ func (b *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
 }
 
-// approves is what a run has that answers the question of a stream, "" if the stream has none.
+// approves returns what a run has that answers the question of a stream, "" if the stream has none.
 func approves(stream string) string {
 	id := askedID.FindStringSubmatch(stream)
 	if id == nil {
@@ -72,7 +72,7 @@ func approves(stream string) string {
 	return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, id[1])
 }
 
-// audited are the events of an audit by thread.
+// audited returns the events of an audit by thread.
 func audited(t *testing.T, files ...string) map[string][]string {
 	t.Helper()
 	events := map[string][]string{}

@@ -12,7 +12,7 @@ import (
 // The reference of the environment in its two forms. They say the same, because all are made from
 // the tags of the parts; a test compares docs/configuration.md with them.
 
-// fallbackText is the default as the reference shows it.
+// fallbackText returns the default as the reference shows it.
 func fallbackText(v variables.Variable) string {
 	switch {
 	case v.Name == prefix+"UPSTREAM":
@@ -23,7 +23,7 @@ func fallbackText(v variables.Variable) string {
 	return v.Default
 }
 
-// text is what the variable does, with the values that it takes.
+// text returns what the variable does, with the values that it takes.
 func text(v variables.Variable) string {
 	if v.Values == nil {
 		return v.Doc
@@ -68,7 +68,7 @@ To begin with:
 // optionsTopic is the word of the last topic: the options of dialects.
 const optionsTopic = "dialects"
 
-// topicWords are all that `holdpoint -h` takes.
+// topicWords returns all that `holdpoint -h` takes.
 func topicWords(s *settings) []string {
 	var words []string
 	for _, t := range s.topics() {
@@ -100,7 +100,7 @@ func printUsage(w io.Writer, s *settings) {
 
 const optionsHeading = "Options of dialects"
 
-// shortOf are the variables that a beginner needs.
+// shortOf returns the variables that a beginner needs.
 func shortOf(list []variables.Variable) []variables.Variable {
 	return slices.DeleteFunc(slices.Clone(list), func(v variables.Variable) bool { return v.Short == "" })
 }

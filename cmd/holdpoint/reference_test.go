@@ -15,10 +15,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tables in docs/configuration.md and docs/routes.md")
 
-// all are the variables that there are.
+// all returns the variables that there are.
 func all() []variables.Variable { return newSettings(dialects.All()).variables() }
 
-// markdownTable is the section of docs/configuration.md between its markers, without them.
+// markdownTable returns the section of docs/configuration.md between its markers, without them.
 func markdownTable(list []variables.Variable) string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | What it does |\n|---|---|---|\n")

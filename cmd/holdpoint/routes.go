@@ -71,7 +71,7 @@ func readRoutes(environment map[string]string, list dialects.List) ([]*route, []
 	return routes, errs
 }
 
-// variables are all those of the route.
+// variables returns all those of the route.
 func (r *route) variables() []variables.Variable {
 	list := append(r.routeGroup().Variables(), r.dialects.Variables()...)
 	for i := range list {
@@ -163,8 +163,8 @@ func (s *settings) checkRoutes() []error {
 	return errs
 }
 
-// ofAllRoutes is the error for a variable that a route cannot have for itself, nil if it is not
-// one.
+// ofAllRoutes returns the error for a variable that a route cannot have for itself, nil if it is
+// not one.
 func ofAllRoutes(name string, known []variables.Variable) error {
 	m := routeName.FindString(name)
 	if m == "" {

@@ -54,7 +54,7 @@ type topic struct {
 	parts   []any // structs of variables (package variables)
 }
 
-// topics are all topics, and all parts, in the order in which they are told and checked. The
+// topics returns all topics, and all parts, in the order in which they are told and checked. The
 // options of dialects follow them.
 func (s *settings) topics() []topic {
 	return []topic{
@@ -68,7 +68,7 @@ func (s *settings) topics() []topic {
 	}
 }
 
-// groups are the variables of all parts.
+// groups returns the variables of all parts.
 func (s *settings) groups() (groups []variables.Group) {
 	for _, t := range s.topics() {
 		groups = append(groups, groupsOf(t)...)
@@ -83,7 +83,7 @@ func groupsOf(t topic) (groups []variables.Group) {
 	return groups
 }
 
-// wrong is the error for a value of a variable, whose name is without the prefix.
+// wrong returns the error for a value of a variable, whose name is without the prefix.
 func (s *settings) wrong(name string, err error) error {
 	for _, g := range s.groups() {
 		if g.Has(name) {
@@ -98,7 +98,7 @@ func (s *settings) wrongf(name, format string, args ...any) error {
 	return s.wrong(name, fmt.Errorf(format, args...))
 }
 
-// newSettings are those of an empty environment. They lack what is required.
+// newSettings returns those of an empty environment. They lack what is required.
 func newSettings(list dialects.List) *settings {
 	s := &settings{dialects: list, agent: Agent{prefix: prefix, dialects: list}}
 	for _, g := range s.groups() {
@@ -150,7 +150,7 @@ func loadFor(environ []string, list dialects.List, deskOnly bool, container fs.F
 	return s, errors.Join(errs...)
 }
 
-// variables are all that exist: those of the parts, of routes, and of the dialects.
+// variables returns all that exist: those of the parts, of routes, and of the dialects.
 func (s *settings) variables() (list []variables.Variable) {
 	for _, t := range s.topics() {
 		list = append(list, s.variablesOf(t)...)
@@ -158,7 +158,7 @@ func (s *settings) variables() (list []variables.Variable) {
 	return append(list, s.dialects.Variables()...)
 }
 
-// variablesOf are those of a topic.
+// variablesOf returns those of a topic.
 func (s *settings) variablesOf(t topic) (list []variables.Variable) {
 	for _, g := range groupsOf(t) {
 		list = append(list, g.Variables()...)
@@ -174,7 +174,7 @@ func (s *settings) variablesOf(t topic) (list []variables.Variable) {
 	return list
 }
 
-// agents are all that the process serves.
+// agents returns all that the process serves.
 func (s *settings) agents() []*Agent {
 	var list []*Agent
 	if s.agent.isSet() || len(s.routes) == 0 {
@@ -186,7 +186,7 @@ func (s *settings) agents() []*Agent {
 	return list
 }
 
-// agentNames are the names of the agents that the process serves.
+// agentNames returns the names of the agents that the process serves.
 func (s *settings) agentNames() []string {
 	var names []string
 	for _, a := range s.agents() {
@@ -195,7 +195,7 @@ func (s *settings) agentNames() []string {
 	return names
 }
 
-// known are all variables that may be set: those of the reference, and those of the routes.
+// known returns all variables that may be set: those of the reference, and those of the routes.
 func (s *settings) known() []variables.Variable {
 	list := s.variables()
 	for _, r := range s.routes {
@@ -238,7 +238,7 @@ func (s setting) String() string {
 	return s.value
 }
 
-// settings are all variables in effect. Of the headers it has the names only. Of a route it has
+// settings returns all variables in effect. Of the headers it has the names only. Of a route it has
 // what an agent has, and the options of dialects that the route has for itself.
 func (s *settings) settings() []setting {
 	var list []setting

@@ -35,7 +35,7 @@ func (d *doubled) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `data: {"type":"RUN_STARTED","threadId":"t1","runId":"r"}`+"\n\n"+events)
 }
 
-// got are the bodies since the last call.
+// got returns the bodies since the last call.
 func (d *doubled) got() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,7 +20,7 @@ func (a *address) UnmarshalText(text []byte) error {
 	return err
 }
 
-// String is the address as logs may hold it.
+// String returns the address as logs may hold it.
 func (a address) String() string { return variables.ShownURL(a.URL) }
 
 // parseUpstream reads the backend's address. net/url's own errors hold the whole text, a password

@@ -30,18 +30,18 @@ func writeFile(t *testing.T, dir, name, text string) string {
 	return name
 }
 
-// as is a caller with another token.
+// as returns a caller with another token.
 func (c caller) as(token string) caller {
 	c.token = token
 	return c
 }
 
-// tokenLine is a line of a file of tokens.
+// tokenLine returns a line of a file of tokens.
 func tokenLine(who, token string) string {
 	return fmt.Sprintf("%s sha256:%x\n", who, sha256.Sum256([]byte(token)))
 }
 
-// signIn is the cookie that the desk gives for a token.
+// signIn returns the cookie that the desk gives for a token.
 func (c caller) signIn(token string) *http.Cookie {
 	c.Helper()
 	req, _ := http.NewRequest("POST", "http://localhost/v1/session", strings.NewReader(fmt.Sprintf(`{"token":%q}`, token)))
@@ -57,7 +57,8 @@ func (c caller) signIn(token string) *http.Cookie {
 	return res.Cookies()[0]
 }
 
-// withCookie is the answer to a request that has a cookie, and what a browser says of its own page.
+// withCookie returns the answer to a request that has a cookie, and what a browser says of its own
+// page.
 func (c caller) withCookie(cookie *http.Cookie, path string) (int, gjson.Result) {
 	c.Helper()
 	req, _ := http.NewRequest("GET", "http://localhost"+path, nil)

@@ -20,7 +20,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// families are the backends that dialect auto finds without configuration.
+// families returns the backends that dialect auto finds without configuration.
 func families() []dialecttest.Backend {
 	var list []dialecttest.Backend
 	for _, name := range []string{"agui", "agent-framework", "aws-strands", "draft", "langgraph", "request-approval"} {
@@ -210,8 +210,8 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	return strings.ReplaceAll(answer, `"runId":"r"`, `"runId":"`+gjson.GetBytes(body, "runId").Str+`"`), http.StatusOK, pace
 }
 
-// question is the number of the question whose native id stands in the id that a client was told.
-// It is 0 if there is none.
+// question returns the number of the question whose native id stands in the id that a client was
+// told. It is 0 if there is none.
 func (th *thread) question(id string) int {
 	th.mu.Lock()
 	defer th.mu.Unlock()
@@ -230,10 +230,10 @@ func (th *thread) question(id string) int {
 	return 0
 }
 
-// meant is the approved question that an entry of the array names. LangGraph's adapter looks at no
-// id there, and hands the payload of a single entry to whatever waits. So it could meet another
-// question, if two ordinary runs of a thread were at the backend at once. It is 0 if the body has
-// no such entry.
+// meant returns the approved question that an entry of the array names. LangGraph's adapter looks
+// at no id there, and hands the payload of a single entry to whatever waits. So it could meet
+// another question, if two ordinary runs of a thread were at the backend at once. It is 0 if the
+// body has no such entry.
 func (th *thread) meant(body []byte) int {
 	if th.family.Dialect != "langgraph" {
 		return 0
@@ -266,7 +266,7 @@ func (th *thread) end(n int) {
 	th.ended[n] = true
 }
 
-// ran is how often question n was carried out.
+// ran returns how often question n was carried out.
 func (th *thread) ran(n int) int {
 	th.mu.Lock()
 	defer th.mu.Unlock()

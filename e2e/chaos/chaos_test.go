@@ -76,7 +76,8 @@ func stores() []storeKind {
 	}
 }
 
-// longest is how long something stays broken at most: longer than a lease, if there is time for it.
+// longest returns how long something stays broken at most: longer than a lease, if there is time
+// for it.
 func longest() time.Duration {
 	if *duration >= 5*time.Minute {
 		return 45 * time.Second

@@ -99,7 +99,7 @@ func (p *person) asks() (open []string) {
 	return open
 }
 
-// takes is what a person sees of a whole answer: the questions in it. Microsoft's agents go on
+// takes returns what a person sees of a whole answer: the questions in it. Microsoft's agents go on
 // waiting for what a run before has asked, so there may be several.
 func (p *person) takes(r reply) (open []string) {
 	p.shown.take(r.events)
@@ -110,7 +110,7 @@ func (p *person) takes(r reply) (open []string) {
 	return r.asks
 }
 
-// reloads is a page that is loaded anew: it has no messages, and is told what is open.
+// reloads returns a page that is loaded anew: it has no messages, and is told what is open.
 func (p *person) reloads() (open []string) {
 	kept := p.shown
 	p.shown = history{}

@@ -70,7 +70,7 @@ func (r *report) brokenSince(moment int) bool {
 	return r.broken > 0 || len(r.faults) > moment
 }
 
-// lately is what was broken and mended last, and what time it is now.
+// lately returns what was broken and mended last, and what time it is now.
 func (r *report) lately() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

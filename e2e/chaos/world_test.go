@@ -40,10 +40,10 @@ func newWorld(t *testing.T, binary string, seed uint64, lossy bool) *world {
 
 func (w *world) calm() bool { return w.over.Load() }
 
-// dice are the seed's for one purpose.
+// dice returns the seed's for one purpose.
 func (w *world) dice(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(w.seed, purpose)) }
 
-// any is a replica that a balancer could choose: it knows nothing of threads.
+// any returns a replica that a balancer could choose: it knows nothing of threads.
 func (w *world) any(dice *rand.Rand) *replica { return w.replicas[dice.IntN(len(w.replicas))] }
 
 // clocks of the processes: right, ahead and behind, and one that jumps.
@@ -75,12 +75,12 @@ type fault struct {
 	do         func(dice *rand.Rand) (mend func(), after time.Duration)
 }
 
-// some is a time, often short.
+// some returns a time, often short.
 func some(dice *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(float64(most) * dice.Float64() * dice.Float64())
 }
 
-// faultsOfReplicas are those of any store.
+// faultsOfReplicas returns those of any store.
 func (w *world) faultsOfReplicas(longest time.Duration) []fault {
 	return []fault{
 		{"holdpoint", "holdpoint killed", func(dice *rand.Rand) (func(), time.Duration) {
@@ -101,7 +101,7 @@ func (w *world) faultsOfReplicas(longest time.Duration) []fault {
 	}
 }
 
-// faultsOfConnections are those between Holdpoints and servers.
+// faultsOfConnections returns those between Holdpoints and servers.
 func faultsOfConnections(list []*servers.Proxy, longest time.Duration) []fault {
 	one := func(dice *rand.Rand) *servers.Proxy { return list[dice.IntN(len(list))] }
 	return []fault{

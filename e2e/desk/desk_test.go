@@ -106,7 +106,7 @@ func newStageApart(t *testing.T, binary string, more ...string) stage {
 	return s
 }
 
-// newBackendStage is a stage with a backend, and nothing before it yet.
+// newBackendStage returns a stage with a backend, and nothing before it yet.
 func newBackendStage(t *testing.T) stage {
 	t.Helper()
 	fake := httptest.NewServer(newBackend())

@@ -31,7 +31,7 @@ var policies = map[string]string{
 `,
 }
 
-// environ is what a scene's Holdpoint is told beside what each is told.
+// environ returns what a scene's Holdpoint is told beside what each is told.
 func environ(t *testing.T, s scene) []string {
 	t.Helper()
 	env := []string{

@@ -62,7 +62,7 @@ func installPackages() error {
 	return os.WriteFile(marker, nil, 0o644)
 }
 
-// findBrowser is the browser's binary, as the tests of the folder above find it.
+// findBrowser returns the browser's binary, as the tests of the folder above find it.
 func findBrowser() (string, error) {
 	if own := os.Getenv("E2E_CHROMIUM"); own != "" {
 		return own, nil

@@ -69,7 +69,7 @@ func readEvents(body io.Reader, each func(event) error) error {
 	}
 }
 
-// unknown is what both clients throw at an event of a type that they do not know.
+// unknown returns what both clients throw at an event of a type that they do not know.
 func unknown(kind string) error {
 	return throw("JsonException", "Unknown BaseEvent type discriminator: '"+kind+"'")
 }

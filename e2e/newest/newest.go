@@ -142,7 +142,7 @@ func Requirements(text string) map[string]string {
 	return pins
 }
 
-// Normal is a Python package's name in the form by which registries compare names.
+// Normal returns a Python package's name in the form by which registries compare names.
 func Normal(name string) string {
 	name, _, _ = strings.Cut(name, "[")
 	return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(strings.TrimSpace(name)))

@@ -47,8 +47,8 @@ func RequestApproval(layout Layout, l *Ledger) *Server {
 // An agent is what a host asks: messages in, updates out.
 type agent func(in input, messages []*chatMessage, yield func(*update)) error
 
-// agent is the pipeline below a wrapper. What an application shares as its state goes out after
-// each tool that ran.
+// agent returns the pipeline below a wrapper. What an application shares as its state goes out
+// after each tool that ran.
 func (p *pipeline) agent(in func([]*chatMessage) ([]*chatMessage, error), out func(*update)) agent {
 	return func(run input, messages []*chatMessage, yield func(*update)) error {
 		thread, state := *run.ThreadID, stateOf(run.State)
@@ -74,7 +74,7 @@ type sharedState struct {
 	Results []string `json:"results"`
 }
 
-// stateOf is the state of a request; nil if it shares none.
+// stateOf returns the state of a request; nil if it shares none.
 func stateOf(raw json.RawMessage) *sharedState {
 	var s sharedState
 	if json.Unmarshal(raw, &s) != nil || s.Results == nil {

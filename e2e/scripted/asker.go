@@ -60,7 +60,7 @@ func (a *Asker) of(thread string) *asked {
 	return one
 }
 
-// Did is how often something ran on a thread.
+// Did returns how often something ran on a thread.
 func (a *Asker) Did(thread string) int {
 	one := a.of(thread)
 	a.mu.Lock()
@@ -185,8 +185,8 @@ func (a *Asker) say(s *stream, words string) {
 	s.send(obj("type", "TEXT_MESSAGE_END", "messageId", id))
 }
 
-// StrandsAsker is a Strands agent on a plain server that asks before it acts. Its answer to what
-// was approved is frames, which can be those of a failure.
+// StrandsAsker returns a Strands agent on a plain server that asks before it acts. Its answer to
+// what was approved is frames, which can be those of a failure.
 func StrandsAsker(contentType string, frames ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Prompt any }

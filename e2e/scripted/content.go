@@ -115,7 +115,7 @@ func rawContent(c content) object {
 	return obj("$type", "unknown")
 }
 
-// serialized is a result as the hosts write it: a string as it is, anything else as JSON text.
+// serialized returns a result as the hosts write it: a string as it is, anything else as JSON text.
 func (r functionResult) serialized() string {
 	if s, ok := r.value.(string); ok {
 		return s
@@ -132,7 +132,7 @@ func (r functionResult) said() string {
 	return r.serialized()
 }
 
-// plain is a result as a reader would have it, however often it was made a JSON string.
+// plain returns a result as a reader would have it, however often it was made a JSON string.
 func (r functionResult) plain() string {
 	s := r.serialized()
 	var inner string

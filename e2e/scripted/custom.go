@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// custom is a backend that may announce a pause by CUSTOM on_interrupt and is not LangGraph: value
-// is what it announces, nil if it announces nothing. outcome is its interrupt, which stands in the
-// outcome if that is told. It keeps nothing: "approve X" asks, and what answers it is resume, or
-// command.resume.
+// custom returns a backend that may announce a pause by CUSTOM on_interrupt and is not LangGraph:
+// value is what it announces, nil if it announces nothing. outcome is its interrupt, which stands
+// in the outcome if that is told. It keeps nothing: "approve X" asks, and what answers it is
+// resume, or command.resume.
 func custom(value any, outcome func(call string) object, told bool, l *Ledger) *Server {
 	return newServer(l, func(w http.ResponseWriter, body []byte) {
 		var in struct {

@@ -45,7 +45,7 @@ type memory struct {
 	open map[string][]question // by thread
 }
 
-// New is a server that speaks the draft.
+// New returns a server that speaks the draft.
 func (d Draft) New(l *Ledger) *Server {
 	kept := &memory{open: map[string][]question{}}
 	return newServer(l, func(w http.ResponseWriter, body []byte) {

@@ -104,8 +104,8 @@ func (p *pipeline) gate(u *update, declared []string) {
 	u.contents = kept
 }
 
-// open are the calls to be run now; stop says that the client has the next word: it was asked for
-// an approval, or is to run a tool of its own.
+// open returns the calls to be run now; stop says that the client has the next word: it was asked
+// for an approval, or is to run a tool of its own.
 func (p *pipeline) open(reply []*update) (calls []*functionCall, stop bool) {
 	for _, u := range reply {
 		for _, c := range u.contents {

@@ -207,8 +207,8 @@ func (r *aguiRun) calledAs(id string) string {
 	return ""
 }
 
-// resumed is the part of RunAgentInputExtensions.ToChatRequestContext that reads resume: with a
-// toolCall in the payload it is an approval of what that says, whatever was asked; without one it
+// resumed returns the part of RunAgentInputExtensions.ToChatRequestContext that reads resume: with
+// a toolCall in the payload it is an approval of what that says, whatever was asked; without one it
 // is left to the application. The key toolCall is looked up by hand, so its case counts. The status
 // is not looked at.
 func (in input) resumed(messages []*chatMessage) ([]*chatMessage, error) {

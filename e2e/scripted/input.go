@@ -63,7 +63,7 @@ func parse(body []byte, roles []string, parts bool) (in input, ok bool) {
 	return in, true
 }
 
-// names are those of the declared tools.
+// names returns those of the declared tools.
 func (in input) names() []string {
 	var list []string
 	for _, t := range in.Tools {
@@ -72,7 +72,7 @@ func (in input) names() []string {
 	return list
 }
 
-// text is a message's content; of a list, its texts.
+// text returns a message's content; of a list, its texts.
 func (m inputMessage) text() string {
 	var s string
 	if json.Unmarshal(m.Content, &s) == nil {

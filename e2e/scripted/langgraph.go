@@ -30,7 +30,7 @@ type checkpoint struct {
 	asked    string // the interrupt's id
 }
 
-// New is a server of the graph.
+// New returns a server of the graph.
 func (g LangGraph) New(l *Ledger) *Server {
 	var mu sync.Mutex
 	threads := map[string]*checkpoint{}
@@ -110,7 +110,7 @@ func (r *graphRun) take(messages []inputMessage) {
 	}
 }
 
-// step is one node.
+// step runs one node.
 func (r *graphRun) step(name string, node func() error) error {
 	if r.Whole {
 		r.s.send(obj("type", "STEP_STARTED", "stepName", name))
@@ -135,7 +135,7 @@ func (r *graphRun) values() object {
 	return o
 }
 
-// model is the model's node, and what comes after it.
+// model returns the model's node, and what comes after it.
 func (r *graphRun) model(thread string, m *model) error {
 	err := r.step("model", func() error {
 		reply, err := m.respond(thread, r.c.history, nil)

@@ -18,7 +18,7 @@ type Ledger struct {
 	refused  map[string][]string
 }
 
-// NewLedger is an empty one.
+// NewLedger returns an empty one.
 func NewLedger() *Ledger {
 	return &Ledger{executed: map[string]map[string]int{}, requests: map[string][]json.RawMessage{}, refused: map[string][]string{}}
 }
@@ -44,7 +44,7 @@ func (l *Ledger) complain(thread, what string) {
 	l.refused[thread] = append(l.refused[thread], what)
 }
 
-// Executed is how often each tool call ran, by its argument.
+// Executed returns how often each tool call ran, by its argument.
 func (l *Ledger) Executed(thread string) map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,14 +64,14 @@ func (l *Ledger) Total() map[string]int {
 	return total
 }
 
-// Requests are the bodies of the runs that a thread was asked for.
+// Requests returns the bodies of the runs that a thread was asked for.
 func (l *Ledger) Requests(thread string) []json.RawMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.requests[thread])
 }
 
-// Complaints are what the backend, or the provider of its model, did not take.
+// Complaints returns what the backend, or the provider of its model, did not take.
 func (l *Ledger) Complaints(thread string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

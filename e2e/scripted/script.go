@@ -33,7 +33,7 @@ const (
 	clientTool = "get_location"
 )
 
-// tools are what the model may call.
+// tools returns what the model may call.
 func (l *Ledger) tools() map[string]tool {
 	argument := func(c *functionCall) string {
 		var args struct{ ExpenseReportID, Filename string }
@@ -82,7 +82,7 @@ type model struct {
 	sample   bool // the one of the SDK's sample
 }
 
-// respond is one completion. What was streamed before an error is in the list.
+// respond streams one completion. What was streamed before an error is in the list.
 func (m *model) respond(thread string, history []*chatMessage, declared []string) ([]*update, error) {
 	if err := providerTakes(history); err != nil {
 		m.complain(thread, err.Error())
@@ -176,7 +176,7 @@ func (m *model) respond(thread string, history []*chatMessage, declared []string
 	return say("I do not know that scene."), nil
 }
 
-// scene is what the person said last, how many batches of calls there were since, and their
+// scene returns what the person said last, how many batches of calls there were since, and their
 // results as value reads them.
 func scene(history []*chatMessage, value func(functionResult) string) (words []string, turns int, results []string) {
 	words = []string{"nothing"}
@@ -235,7 +235,7 @@ func newCall(name string, args json.RawMessage) *functionCall {
 	return &functionCall{id: "call_" + guid()[:24], name: name, args: args}
 }
 
-// guid is a Guid in the format N.
+// guid returns a Guid in the format N.
 func guid() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -75,7 +75,7 @@ var (
 // superagentName is the one agent that the server has.
 const superagentName = "approver"
 
-// NewSuperagent is a server.
+// NewSuperagent returns a server.
 func NewSuperagent(l *Ledger) *Superagent {
 	s := &Superagent{Ledger: l, asked: map[string]*pending{}}
 	s.mux.HandleFunc("POST /api/v1/chat/stream", s.stream)
@@ -205,7 +205,7 @@ func (s *Superagent) resume(w http.ResponseWriter, req *http.Request) {
 	out.done()
 }
 
-// told is the one sentence that the model gets.
+// told returns the one sentence that the model gets.
 func (p *pending) told(input map[string]any) string {
 	if len(input) == 0 {
 		return "User confirmed: yes, please proceed."

@@ -26,7 +26,7 @@ type Talker struct {
 
 var asksFor = regexp.MustCompile(`I am about to approve (\S+)( \((\d+) of (\d+)\))?\. Shall I proceed\?$`)
 
-// New is a server of it.
+// New returns a server of it.
 func (t Talker) New(l *Ledger) *Server {
 	var mu sync.Mutex
 	said := map[string]string{} // what it said last, by thread
@@ -69,7 +69,7 @@ func (t Talker) New(l *Ledger) *Server {
 	})
 }
 
-// reply is what it says to somebody's words after its own.
+// reply returns what it says to somebody's words after its own.
 func reply(l *Ledger, thread, before, words string) (says string, fails bool) {
 	asked := asksFor.FindStringSubmatch(before)
 	first, rest, _ := strings.Cut(words, " ")

@@ -163,7 +163,7 @@ func wrapB(messages []*chatMessage) ([]*chatMessage, error) {
 	return result, nil
 }
 
-// wrapOut is what both samples make of an approval on its way out. callID says which id the
+// wrapOut returns what both samples make of an approval on its way out. callID says which id the
 // synthetic call has: A gives it the request's, B the original call's. It reports whether there was
 // one.
 func wrapOut(u *update, callID func(*toolApprovalRequest) string) bool {

@@ -105,7 +105,7 @@ func (w *copies) object(begin int) int {
 	return c.End
 }
 
-// idIn is the id that a value holds. JavaScript takes a number for a key too.
+// idIn returns the id that a value holds. JavaScript takes a number for a key too.
 func idIn(raw string) (id string, text bool) {
 	if raw[0] == '"' {
 		return Text(raw), true
@@ -159,7 +159,7 @@ func WithCalls(text []byte, list []CallCopy, calls map[string]AskedCall) (out []
 	return append(out, text[done:]...), changed
 }
 
-// function is the call's function, as an assistant message has it.
+// function returns the call's function, as an assistant message has it.
 func (c AskedCall) function() []byte {
 	return MustMarshal(struct {
 		Name string `json:"name"`

@@ -128,8 +128,8 @@ func appendMembers(dst []byte, v gjson.Result, depth int) []byte {
 	return append(dst, '}')
 }
 
-// text is a string as encoding/json reads it. It reads half of a surrogate pair, and bytes that are
-// not UTF-8, in another way than gjson does.
+// text returns a string as encoding/json reads it. It reads half of a surrogate pair, and bytes
+// that are not UTF-8, in another way than gjson does.
 func text(v gjson.Result) string {
 	if !strings.Contains(v.Raw, `\u`) && utf8.ValidString(v.Str) {
 		return v.Str

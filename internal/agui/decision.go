@@ -31,7 +31,7 @@ type Decision struct {
 	At      time.Time `json:"at,omitzero"` // by the store's clock
 }
 
-// Answer is the decision as an answer.
+// Answer returns the decision as an answer.
 func (d *Decision) Answer() Answer {
 	return Answer{ID: d.Question, Status: d.Status, Payload: d.Payload, Own: d.Own, Decided: true}
 }
@@ -51,7 +51,7 @@ func (p *Pause) Decided() bool {
 	return len(p.Interrupts) > 0 && len(p.Decisions) >= len(p.Interrupts)
 }
 
-// Undecided is the pause as it is asked still: without the questions that are decided. It is p
+// Undecided returns the pause as it is asked still: without the questions that are decided. It is p
 // itself if none is.
 func (p *Pause) Undecided() *Pause {
 	if len(p.Decisions) == 0 {

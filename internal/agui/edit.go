@@ -30,8 +30,8 @@ func (e Edit) size() int {
 	return size
 }
 
-// SetKeys is the object with some values replaced or added, in one copy. Every other byte stays.
-// The keys must differ. object must be valid JSON and an object.
+// SetKeys returns the object with some values replaced or added, in one copy. Every other byte
+// stays. The keys must differ. object must be valid JSON and an object.
 func SetKeys(object []byte, edits ...Edit) []byte {
 	var few [4]edited
 	list := few[:0]
@@ -92,9 +92,9 @@ func (e edited) addTo(object []byte) []byte {
 
 const whiteSpace = " \t\r\n"
 
-// SetKey is the object with one value replaced or added. Every other byte stays. object must be
-// valid JSON, because sjson makes a new object of anything else. path must be constant, because a
-// client's text could be a path of its own.
+// SetKey returns the object with one value replaced or added. Every other byte stays. object must
+// be valid JSON, because sjson makes a new object of anything else. path must be constant, because
+// a client's text could be a path of its own.
 func SetKey(object []byte, path string, value []byte) []byte {
 	if isOwn(object, path) {
 		return SetKeys(object, Edit{Key: path, JSON: value})
@@ -114,7 +114,7 @@ func SetString(object []byte, path, value string) []byte {
 	return SetKey(object, path, AppendString(nil, value))
 }
 
-// DeleteKey is the object without the value at the constant path.
+// DeleteKey returns the object without the value at the constant path.
 func DeleteKey(object []byte, path string) []byte {
 	old := View(object).Get(path)
 	switch {
@@ -141,15 +141,15 @@ func isOwn(object []byte, path string) bool {
 	return path != "" && View(object).IsObject()
 }
 
-// cut is the object without a member and without one comma: the one before it, or the one behind it
-// if it is the first.
+// cut returns the object without a member and without one comma: the one before it, or the one
+// behind it if it is the first.
 func cut(object []byte, value gjson.Result) []byte {
 	from, to := extent(object, value)
 	return append(append(make([]byte, 0, len(object)-(to-from)), object[:from]...), object[to:]...)
 }
 
-// extent is where the member with a value stands, with the comma before it, or behind it if it is
-// the first.
+// extent returns where the member with a value stands, with the comma before it, or behind it if it
+// is the first.
 func extent(object []byte, value gjson.Result) (from, to int) {
 	colon := bytes.LastIndexByte(object[:value.Index], ':')
 	key := object[:bytes.LastIndexByte(object[:colon], '"')]
@@ -163,8 +163,8 @@ func extent(object []byte, value gjson.Result) (from, to int) {
 	return len(before), len(object) - len(behind)
 }
 
-// LastOf is the object with the last of its members of that name, as JSON.parse has it, and without
-// the others. An object with at most one is returned as it is.
+// LastOf returns the object with the last of its members of that name, as JSON.parse has it, and
+// without the others. An object with at most one is returned as it is.
 func LastOf(object []byte, name string) []byte {
 	times := 0
 	for m := MembersOf(object); m.Next(); {

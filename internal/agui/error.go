@@ -41,7 +41,7 @@ const (
 	InternalError        Code = "INTERNAL_ERROR"
 )
 
-// Codes are all of them.
+// Codes returns all of them.
 func Codes() []Code {
 	return []Code{
 		PendingInterrupts, PartialResume, UnknownInterruptID, ResumeConflict,
@@ -63,13 +63,13 @@ type RunError struct {
 
 func (e *RunError) Error() string { return string(e.Code) + ": " + e.Message }
 
-// Errorf is a RunError with a formatted message.
+// Errorf returns a RunError with a formatted message.
 func Errorf(code Code, format string, args ...any) *RunError {
 	return &RunError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Cut is a client's text, such as an id, as it may stand in an error message or in a log line. Of a
-// long text it is the beginning.
+// Cut returns a client's text, such as an id, as it may stand in an error message or in a log line.
+// Of a long text it is the beginning.
 func Cut(s string) string {
 	const most = 200
 	if len(s) <= most {
@@ -78,7 +78,7 @@ func Cut(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-// Event is the RUN_ERROR event. A backend's error may have no code.
+// Event returns the RUN_ERROR event. A backend's error may have no code.
 func (e *RunError) Event() Event {
 	return NewEvent(MustMarshal(struct {
 		Type    Type   `json:"type"`

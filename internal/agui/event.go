@@ -172,7 +172,7 @@ type Event struct {
 	Edited bool
 }
 
-// NewEvent is an event that Holdpoint made of json.
+// NewEvent returns an event that Holdpoint made of json.
 func NewEvent(json []byte) Event { return Event{Type: PeekType(json), JSON: json} }
 
 // With is ev with another object in the same frame.
@@ -241,8 +241,8 @@ func (ev Event) Read(values []string, keys ...string) bool {
 // a string clones it.
 func View(b []byte) gjson.Result { return gjson.Parse(unsafe.String(unsafe.SliceData(b), len(b))) }
 
-// bytesOf is the JSON text of what View returned, also without a copy. An append to it makes a new
-// slice.
+// bytesOf returns the JSON text of what View returned, also without a copy. An append to it makes a
+// new slice.
 func bytesOf(v gjson.Result) json.RawMessage {
 	return unsafe.Slice(unsafe.StringData(v.Raw), len(v.Raw))
 }

@@ -334,8 +334,8 @@ func (in *RunInput) readProps(props gjson.Result) error {
 	return readKeys(inside[:], command, commandKeys[:], place{what: " in forwardedProps.command"})
 }
 
-// CommandResume is the answer in forwardedProps.command.resume. null is not an answer: CopilotKit
-// sends it by mistake (CopilotKit issue 1693).
+// CommandResume returns the answer in forwardedProps.command.resume. null is not an answer:
+// CopilotKit sends it by mistake (CopilotKit issue 1693).
 func (in *RunInput) CommandResume() (json.RawMessage, bool) {
 	if in.Command == nil {
 		return nil, false
@@ -359,8 +359,8 @@ func (in *RunInput) InterruptEvent() json.RawMessage {
 	return nil
 }
 
-// NamedIDs are the interrupt ids that the request may name in any form: in its resume entries or
-// its resume object, as keys of an id map in command.resume, and inside an echoed interruptEvent
+// NamedIDs returns the interrupt ids that the request may name in any form: in its resume entries
+// or its resume object, as keys of an id map in command.resume, and inside an echoed interruptEvent
 // that Holdpoint made.
 func (in *RunInput) NamedIDs() []string {
 	var ids []string
@@ -377,7 +377,7 @@ func (in *RunInput) NamedIDs() []string {
 	return append(ids, in.EchoedIDs()...)
 }
 
-// objectIDs are the ids in a resume object: {interruptId} of the draft, {interrupts:[{id}]} of
+// objectIDs returns the ids in a resume object: {interruptId} of the draft, {interrupts:[{id}]} of
 // agent-framework.
 func (in *RunInput) objectIDs() []string {
 	if in.ResumeObject == nil {
@@ -396,8 +396,9 @@ func (in *RunInput) objectIDs() []string {
 	return ids
 }
 
-// EchoedIDs are the interrupt ids inside an echoed interruptEvent. The CUSTOM event that Holdpoint
-// makes for clients without another form holds the Interrupt, or {"interrupts":[..]}, as JSON text.
+// EchoedIDs returns the interrupt ids inside an echoed interruptEvent. The CUSTOM event that
+// Holdpoint makes for clients without another form holds the Interrupt, or {"interrupts":[..]}, as
+// JSON text.
 func (in *RunInput) EchoedIDs() []string {
 	echoed := in.InterruptEvent()
 	if echoed == nil {
@@ -443,7 +444,8 @@ func (in *RunInput) Declares(tool string) bool {
 	return found
 }
 
-// WithMessages is the input with another list of messages. Every other key stays byte for byte.
+// WithMessages returns the input with another list of messages. Every other key stays byte for
+// byte.
 func (in RunInput) WithMessages(list []Message) RunInput {
 	return in.Rewritten(Rewrite{Messages: list, Replaced: true})
 }
@@ -456,8 +458,8 @@ type Rewrite struct {
 	NoCommand bool // without an answer in forwardedProps.command; other keys of command stay
 }
 
-// Rewritten is the input with those changes, every other byte as it was. The body is copied once,
-// if anything changes.
+// Rewritten returns the input with those changes, every other byte as it was. The body is copied
+// once, if anything changes.
 func (in RunInput) Rewritten(w Rewrite) RunInput {
 	var few [3]Edit
 	edits := few[:0]
@@ -482,7 +484,7 @@ func (in RunInput) Rewritten(w Rewrite) RunInput {
 	return in
 }
 
-// WithResume is the input with a resume array of these entries.
+// WithResume returns the input with a resume array of these entries.
 func (in RunInput) WithResume(entries []ResumeEntry) RunInput {
 	list := make([]json.RawMessage, len(entries))
 	for n, e := range entries {
@@ -513,14 +515,14 @@ func (in *RunInput) takeCommand() bool {
 	return true
 }
 
-// WithoutResume is the input without the key resume.
+// WithoutResume returns the input without the key resume.
 func (in RunInput) WithoutResume() RunInput { return in.Rewritten(Rewrite{NoResume: true}) }
 
-// WithoutCommand is the input without an answer in forwardedProps.command. Other keys of command
-// stay.
+// WithoutCommand returns the input without an answer in forwardedProps.command. Other keys of
+// command stay.
 func (in RunInput) WithoutCommand() RunInput { return in.Rewritten(Rewrite{NoCommand: true}) }
 
-// MessageList is the JSON array of the messages.
+// MessageList returns the JSON array of the messages.
 func MessageList(list []Message) json.RawMessage {
 	return appendList(nil, list)
 }
@@ -536,7 +538,7 @@ func appendList(dst []byte, list []Message) []byte {
 	return append(dst, ']')
 }
 
-// WithThread is the input of another thread. Every other key stays byte for byte.
+// WithThread returns the input of another thread. Every other key stays byte for byte.
 func (in RunInput) WithThread(id string) RunInput {
 	in.ThreadID, in.Raw = id, SetKeys(in.Raw, Edit{Key: "threadId", Text: id})
 	return in

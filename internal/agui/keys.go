@@ -68,7 +68,7 @@ func take(values []gjson.Result, names []string, n int, key, value gjson.Result,
 	return nil
 }
 
-// spelled is the place of the name that key is a spelling of, and -1 if there is none.
+// spelled returns the place of the name that key is a spelling of, and -1 if there is none.
 func spelled(names []string, key string) int {
 	return slices.IndexFunc(names, func(name string) bool { return SameKey(key, name) })
 }
@@ -117,7 +117,7 @@ func foldedRune(c rune) rune {
 	return leastFold(c)
 }
 
-// leastFold is the least rune that a rune folds to.
+// leastFold returns the least rune that a rune folds to.
 func leastFold(c rune) rune {
 	least := c
 	for f := unicode.SimpleFold(c); f != c; f = unicode.SimpleFold(f) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// StartedEvent is a RUN_STARTED. An empty version is left out.
+// StartedEvent returns a RUN_STARTED. An empty version is left out.
 func StartedEvent(thread, run, version string) Event {
 	return NewEvent(MustMarshal(struct {
 		Type     Type   `json:"type"`
@@ -15,7 +15,7 @@ func StartedEvent(thread, run, version string) Event {
 	}{RunStarted, thread, run, version}))
 }
 
-// FinishedEvent is a RUN_FINISHED without an outcome.
+// FinishedEvent returns a RUN_FINISHED without an outcome.
 func FinishedEvent(thread, run string) Event {
 	return NewEvent(MustMarshal(struct {
 		Type     Type   `json:"type"`
@@ -24,7 +24,7 @@ func FinishedEvent(thread, run string) Event {
 	}{RunFinished, thread, run}))
 }
 
-// SnapshotEvent is a MESSAGES_SNAPSHOT. list is a JSON array, without line breaks between its
+// SnapshotEvent returns a MESSAGES_SNAPSHOT. list is a JSON array, without line breaks between its
 // tokens.
 func SnapshotEvent(list json.RawMessage) Event {
 	return NewEvent(slices.Concat([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":`), list, []byte("}")))

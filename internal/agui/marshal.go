@@ -33,7 +33,7 @@ func MustMarshal(v any) []byte {
 	return b
 }
 
-// List is the JSON array of values that are JSON, without white space between their tokens.
+// List returns the JSON array of values that are JSON, without white space between their tokens.
 func List(values []json.RawMessage) json.RawMessage {
 	size := len("[]")
 	for _, v := range values {

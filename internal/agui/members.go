@@ -70,14 +70,14 @@ func (m *Members) end(i int) bool {
 	return false
 }
 
-// End is where the object ends, behind its last brace. It is 0 after a mistake. Something else may
-// follow.
+// End returns where the object ends, behind its last brace. It is 0 after a mistake. Something else
+// may follow.
 func (m *Members) End() int { return m.at }
 
 // Whole reports whether the object was read to its end and nothing stands behind it.
 func (m *Members) Whole() bool { return m.whole }
 
-// Name is the text of the key.
+// Name returns the text of the key.
 func (m *Members) Name() string {
 	if m.escaped {
 		return Text(m.Key)
@@ -85,11 +85,11 @@ func (m *Members) Name() string {
 	return m.Key[1 : len(m.Key)-1]
 }
 
-// Index is where Value begins.
+// Index returns where Value begins.
 func (m *Members) Index() int { return m.at - len(m.Value) }
 
-// Text is the text of a JSON string, and "" for any other value. It lies in raw if nothing in it is
-// escaped.
+// Text returns the text of a JSON string, and "" for any other value. It lies in raw if nothing in
+// it is escaped.
 func Text(raw string) string {
 	switch {
 	case raw == "" || raw[0] != '"':
@@ -139,7 +139,7 @@ func AppendText(dst []byte, raw string) []byte {
 	}
 }
 
-// codeUnit is the number that the first four hex digits stand for.
+// codeUnit returns the number that the first four hex digits stand for.
 func codeUnit(digits string) (r rune) {
 	for n := range 4 {
 		c := digits[n]

@@ -29,9 +29,9 @@ type Origin struct {
 	Wire string `json:"wire,omitempty"`
 }
 
-// AskedDigest is a digest of exactly what was asked, and of whom: "sha256:" and 64 hex digits. The
-// zero Origin is that of a pause of which nobody knows where it comes from. docs/audit.md has the
-// recipe.
+// AskedDigest returns a digest of exactly what was asked, and of whom: "sha256:" and 64 hex digits.
+// The zero Origin is that of a pause of which nobody knows where it comes from. docs/audit.md has
+// the recipe.
 func (o *Origin) AskedDigest(i *Interrupt) string {
 	if o == nil {
 		o = &Origin{}
@@ -49,8 +49,8 @@ func (o *Origin) AskedDigest(i *Interrupt) string {
 	}{o.Agent, o.Tenant, o.Thread, i.Object, calls}))
 }
 
-// AskedCalls are the calls that a yes lets run, as a JSON array of name and arguments. nil: they
-// are not known. Arguments that are not JSON, or not known in full, are a string.
+// AskedCalls returns the calls that a yes lets run, as a JSON array of name and arguments. nil:
+// they are not known. Arguments that are not JSON, or not known in full, are a string.
 func (i *Interrupt) AskedCalls() json.RawMessage {
 	if len(i.Calls) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func (i *Interrupt) AskedCalls() json.RawMessage {
 	return MustMarshal(list)
 }
 
-// AnsweredDigest is a digest of exactly what was answered, in the form of AskedDigest.
+// AnsweredDigest returns a digest of exactly what was answered, in the form of AskedDigest.
 func (a *Answer) AnsweredDigest() string {
 	payload := a.Payload
 	if payload == nil {

@@ -83,8 +83,8 @@ type YesNo struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"` // that were asked about
 }
 
-// Told is the interrupt as a client is told it. Its reason is not tool_call if it names no call:
-// AG-UI's page asks for the toolCallId then.
+// Told returns the interrupt as a client is told it. Its reason is not tool_call if it names no
+// call: AG-UI's page asks for the toolCallId then.
 func (i Interrupt) Told() json.RawMessage {
 	if !i.CallUnseen {
 		return i.Object
@@ -109,10 +109,10 @@ type AskedCall struct {
 // Reason of the interrupt.
 func (i Interrupt) Reason() string { return gjson.GetBytes(i.Object, "reason").Str }
 
-// ToolCallID is the call that the interrupt is about, "" if none.
+// ToolCallID returns the call that the interrupt is about, "" if none.
 func (i Interrupt) ToolCallID() string { return gjson.GetBytes(i.Object, "toolCallId").Str }
 
-// Schema is the interrupt's responseSchema, nil if it has none.
+// Schema returns the interrupt's responseSchema, nil if it has none.
 func (i Interrupt) Schema() json.RawMessage {
 	if s := gjson.GetBytes(i.Object, "responseSchema"); s.IsObject() {
 		return json.RawMessage(s.Raw)
@@ -120,8 +120,8 @@ func (i Interrupt) Schema() json.RawMessage {
 	return nil
 }
 
-// Expires is the interrupt's expiresAt. A value that is not an RFC 3339 time never expires, as in
-// the official client.
+// Expires returns the interrupt's expiresAt. A value that is not an RFC 3339 time never expires, as
+// in the official client.
 func (i Interrupt) Expires() (time.Time, bool) {
 	text := View(i.Object).Get("expiresAt").Str
 	if text == "" { // of which the error would be made for nothing
@@ -221,8 +221,8 @@ func (p *Pause) Interrupt(id string) *Interrupt {
 	return nil
 }
 
-// Named is the interrupt with a published id, or with a native one that no two interrupts share;
-// nil if there is none.
+// Named returns the interrupt with a published id, or with a native one that no two interrupts
+// share; nil if there is none.
 func (p *Pause) Named(id string) *Interrupt {
 	if i := p.Interrupt(id); i != nil || id == "" {
 		return i
@@ -233,7 +233,7 @@ func (p *Pause) Named(id string) *Interrupt {
 	return p.at(natives(p.Interrupts), id)
 }
 
-// About are the interrupts about a call, by their places.
+// About returns the interrupts about a call, by their places.
 func (p *Pause) About(call string) []int {
 	if x := p.index; x != nil {
 		return x.calls(p)[call]
@@ -249,8 +249,8 @@ func (p *Pause) Knows(m SeenMessage) bool {
 	return slices.Contains(p.Seen, m)
 }
 
-// Indexed is the pause as it is asked often: Interrupt and what follows it do not go through all of
-// it then. Nothing of it is changed from then on, and it is for one goroutine.
+// Indexed returns the pause as it is asked often: Interrupt and what follows it do not go through
+// all of it then. Nothing of it is changed from then on, and it is for one goroutine.
 func (p Pause) Indexed() Pause {
 	p.index = &index{}
 	return p
@@ -287,7 +287,7 @@ func (x *index) natives(p *Pause) map[string]int {
 	return x.byNative
 }
 
-// natives are the places of native ids, -1 of those that several interrupts have.
+// natives returns the places of native ids, -1 of those that several interrupts have.
 func natives(list []Interrupt) map[string]int {
 	places := make(map[string]int, len(list))
 	for n, i := range list {

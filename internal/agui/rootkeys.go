@@ -27,8 +27,8 @@ func (k RunKeys) Run() bool {
 	return bits.OnesCount8(uint8(k&^version)) >= 2 || k.has(messagesKey) && k.has(versionKey)
 }
 
-// inside are the keys that make the value of the n-th root key an answer by itself, whatever stands
-// beside it.
+// inside returns the keys that make the value of the n-th root key an answer by itself, whatever
+// stands beside it.
 func inside(n int) []string {
 	switch n {
 	case resumeKey:

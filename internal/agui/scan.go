@@ -40,8 +40,8 @@ func TooDeep(b []byte) bool {
 	return false
 }
 
-// endOfString is where the quote stands that ends a string, and len(b) if there is none. The text
-// of the string begins at from.
+// endOfString returns where the quote stands that ends a string, and len(b) if there is none. The
+// text of the string begins at from.
 func endOfString(b []byte, from int) int {
 	for i := from; ; i++ {
 		next := bytes.IndexByte(b[i:], '"')
@@ -88,8 +88,8 @@ func valueEnd(s string, i, depth int) int {
 	return -1
 }
 
-// nestEnd is the end of an object or an array. Its bracket was read, and the white space behind
-// that.
+// nestEnd returns the end of an object or an array. Its bracket was read, and the white space
+// behind that.
 func nestEnd(s string, i, depth int, opening byte) int {
 	closing := opening + '}' - '{' // as from [ to ]
 	if i < len(s) && s[i] == closing {
@@ -138,7 +138,7 @@ func member(s string, i, depth int) (behind int, escaped bool, value, end int) {
 	return behind, escaped, value, valueEnd(s, value, depth)
 }
 
-// stringEnd is where a string ends, and whether anything in it is escaped. Its first quote was
+// stringEnd returns where a string ends, and whether anything in it is escaped. Its first quote was
 // read. It looks at eight bytes at once for a byte that matters. A mark above another mark may be
 // wrong, the lowest one never is.
 func stringEnd(s string, i int) (end int, escaped bool) {
@@ -177,7 +177,7 @@ func stringEnd(s string, i int) (end int, escaped bool) {
 	return -1, escaped
 }
 
-// escapeEnd is where an escape ends. Its backslash was read.
+// escapeEnd returns where an escape ends. Its backslash was read.
 func escapeEnd(s string, i int) int {
 	if i >= len(s) {
 		return -1

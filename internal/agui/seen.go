@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// See is what is kept of a message. Its ID is the message's, see ParseMessage.
+// See returns what is kept of a message. Its ID is the message's, see ParseMessage.
 func See(m Message) SeenMessage {
 	s := SeenMessage{ID: m.ID}
 	if m.Role == "user" || m.ID == "" {
@@ -25,7 +25,7 @@ func Identity(m Message) SeenMessage {
 	return See(m)
 }
 
-// NewMessages are the messages that seen lacks: by id, for a user message also by content.
+// NewMessages returns the messages that seen lacks: by id, for a user message also by content.
 func NewMessages(list []Message, seen []SeenMessage) []Message {
 	known := seenSet(seen)
 	var fresh []Message

@@ -36,7 +36,7 @@ func MayHaveFreshCalls(t Transcript) bool {
 	return !ok || fresh.MayHaveFreshCalls()
 }
 
-// CallOf is a call as the transcript has it. It is false if there is none of that id.
+// CallOf returns a call as the transcript has it. It is false if there is none of that id.
 func CallOf(t Transcript, id string) (Call, bool) {
 	if finder, ok := t.(CallFinder); ok {
 		return finder.Call(id)

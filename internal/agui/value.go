@@ -52,7 +52,7 @@ func (p *valueParser) fail(err error) any {
 	return nil
 }
 
-// peek is the next byte that is not white space, and 0 if there is none.
+// peek returns the next byte that is not white space, and 0 if there is none.
 func (p *valueParser) peek() byte {
 	if p.i = skipSpace(p.s, p.i); p.i < len(p.s) {
 		return p.s[p.i]
@@ -88,7 +88,7 @@ func (p *valueParser) value(depth int) any {
 	return Text(raw)
 }
 
-// token is the text up to end. end is -1 if there is no token.
+// token returns the text up to end. end is -1 if there is no token.
 func (p *valueParser) token(end int) string {
 	if end < 0 {
 		p.fail(ErrNoJSON)
@@ -160,8 +160,8 @@ func (p *valueParser) number() any {
 	return json.Number(raw)
 }
 
-// numberSize is how many digits stand before a number's exponent, and the exponent. The exponent is
-// MaxExponent+1 for any that is out of bounds.
+// numberSize returns how many digits stand before a number's exponent, and the exponent. The
+// exponent is MaxExponent+1 for any that is out of bounds.
 func numberSize(raw string) (digits, exponent int) {
 	for i := range len(raw) {
 		switch c := raw[i]; {

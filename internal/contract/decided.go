@@ -38,8 +38,8 @@ func JudgeDecisions(c *Case) *agui.RunError {
 	return nil
 }
 
-// WithDecisions are the answers and the decisions that stand, in the order of the open pause, and
-// whether they cover it. A question without either has an answer without a status.
+// WithDecisions returns the answers and the decisions that stand, in the order of the open pause,
+// and whether they cover it. A question without either has an answer without a status.
 func (c *Case) WithDecisions() (answers []agui.Answer, covered bool) {
 	p := c.Record.Pause
 	answers, covered = make([]agui.Answer, len(p.Interrupts)), true
@@ -57,7 +57,7 @@ func (c *Case) WithDecisions() (answers []agui.Answer, covered bool) {
 	return answers, covered
 }
 
-// decidedElseCancelled are the answers to the open pause where nobody can say anything else any
+// decidedElseCancelled returns the answers to the open pause where nobody can say anything else any
 // more: what is decided, and a cancel for the rest.
 func (c *Case) decidedElseCancelled() []agui.Answer {
 	p := c.Record.Pause
@@ -70,7 +70,7 @@ func (c *Case) decidedElseCancelled() []agui.Answer {
 	return answers
 }
 
-// firstOpen is the first question that nobody has decided.
+// firstOpen returns the first question that nobody has decided.
 func (c *Case) firstOpen() string {
 	p := c.Record.Pause
 	for _, i := range p.Interrupts {
@@ -81,7 +81,7 @@ func (c *Case) firstOpen() string {
 	return p.Interrupts[0].ID
 }
 
-// covered is how many questions have an answer, here or by a decision.
+// covered returns how many questions have an answer, here or by a decision.
 func (c *Case) covered(byID map[string]*agui.Answer) int {
 	n := len(byID)
 	for _, d := range c.Record.Pause.Decisions {
@@ -102,8 +102,8 @@ func (c *Case) repeats(digest string, p *agui.Pause) bool {
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return said[a.ID] != DigestOf(a) })
 }
 
-// missed is the thread's last end if a run without a client came to it and the chat has not caught
-// up: the request holds no message of that run. It is nil otherwise.
+// missed returns the thread's last end if a run without a client came to it and the chat has not
+// caught up: the request holds no message of that run. It is nil otherwise.
 func (c *Case) missed() *store.Result {
 	if c.Record.Pause != nil || len(c.Record.Results) == 0 {
 		return nil

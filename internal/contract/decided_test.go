@@ -10,7 +10,7 @@ import (
 	"holdpoint/store"
 )
 
-// decidedAs is the answer as somebody decided it at another door.
+// decidedAs returns the answer as somebody decided it at another door.
 func decidedAs(a agui.Answer) agui.Decision {
 	return agui.Decision{Question: a.ID, Status: a.Status, Payload: a.Payload, Own: a.Own, Digest: DigestOf(a), Door: "desk"}
 }

@@ -19,7 +19,7 @@ func Digest(answers []agui.Answer) string {
 	return store.MarshalAnswers(digests)
 }
 
-// DigestOf is the hash of one answer, whatever question it is for.
+// DigestOf returns the hash of one answer, whatever question it is for.
 func DigestOf(a agui.Answer) string {
 	h := sha256.New()
 	h.Write([]byte(a.Status))

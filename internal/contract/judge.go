@@ -138,7 +138,7 @@ func (c *Case) whyUnknown(id string) string {
 	return ": it may be of another path, agent or store, or older than what is kept"
 }
 
-// firstNamed is the id that the first answer names, "" if none does.
+// firstNamed returns the id that the first answer names, "" if none does.
 func (c *Case) firstNamed() string {
 	if len(c.Answers) == 0 {
 		return ""
@@ -471,8 +471,9 @@ func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
 	return nil
 }
 
-// covering are the answers in the order of the open pause, one for each question; else why they do
-// not cover it. What is decided already covers its question. An answer to that must say the same.
+// covering returns the answers in the order of the open pause, one for each question; else why they
+// do not cover it. What is decided already covers its question. An answer to that must say the
+// same.
 func (c *Case) covering() ([]agui.Answer, *Ruling) {
 	p := c.Record.Pause
 	byID := make(map[string]*agui.Answer, len(c.Answers))
@@ -537,7 +538,7 @@ func (c *Case) namesOpen() bool {
 	})
 }
 
-// ended is how the pause ended that the answers name.
+// ended returns how the pause ended that the answers name.
 func (c *Case) ended() *store.Result {
 	ids := make([]string, len(c.Answers))
 	for n, a := range c.Answers {
@@ -573,7 +574,7 @@ func (c *Case) onlyCancels() bool {
 	return !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !c.onlyCancel(i) && p.Decision(i.ID) == nil })
 }
 
-// CancelAll is a cancel for each question of the pause.
+// CancelAll returns a cancel for each question of the pause.
 func CancelAll(p *agui.Pause) []agui.Answer {
 	answers := make([]agui.Answer, len(p.Interrupts))
 	for n, i := range p.Interrupts {

@@ -43,7 +43,7 @@ func resolved(id, payload string) agui.Answer {
 
 func cancelled(id string) agui.Answer { return agui.Answer{ID: id, Status: agui.Cancelled} }
 
-// endedRecord is a record whose pause "x" has ended, with the answer true.
+// endedRecord returns a record whose pause "x" has ended, with the answer true.
 func endedRecord(how store.How, finish string) store.Record {
 	p := testPause(interrupt("x", ""))
 	return store.Record{Now: testNow, Results: []*store.Result{{
@@ -64,14 +64,14 @@ func comesBack(how store.How, finish string) store.Record {
 	return r
 }
 
-// comesAnew is a record as comesBack makes it, but the backend has come to the question anew.
+// comesAnew returns a record as comesBack makes it, but the backend has come to the question anew.
 func comesAnew(how store.How, finish string) store.Record {
 	r := comesBack(how, finish)
 	r.Pause.FirstAsked = true
 	return r
 }
 
-// endedAs is a record whose pause "x" ended well with the answer.
+// endedAs returns a record whose pause "x" ended well with the answer.
 func endedAs(a agui.Answer) store.Record {
 	r := endedRecord(store.Finished, endedWell)
 	r.Results[0].Digest = Digest([]agui.Answer{a})

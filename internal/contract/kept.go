@@ -28,7 +28,7 @@ func (c *Case) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
 // asked is what makes two questions the same.
 type asked struct{ native, question string }
 
-// keptAnswers are the digests of the answers with which questions were resumed last, if that
+// keptAnswers returns the digests of the answers with which questions were resumed last, if that
 // failed; "" if it did not.
 func (c *Case) keptAnswers() map[asked]string {
 	kept := map[asked]string{}

@@ -110,7 +110,8 @@ type gauges struct {
 	unevaluated bool // the library keeps lists of the members that nobody asked about yet
 }
 
-// ask is what the library does in a schema before it asks for the format: the type, const and enum.
+// ask returns what the library does in a schema before it asks for the format: the type, const and
+// enum.
 func (w *gauges) ask(s *jsonschema.Schema) int64 {
 	work := w.step
 	if s.Const != nil {
@@ -122,7 +123,7 @@ func (w *gauges) ask(s *jsonschema.Schema) int64 {
 	return work
 }
 
-// compare is the work to compare something with the value, at most.
+// compare returns the work to compare something with the value, at most.
 func (w *gauges) compare(value any) int64 {
 	work := int64(workOfKey)
 	switch v := value.(type) {
@@ -140,7 +141,7 @@ func (w *gauges) compare(value any) int64 {
 	return work
 }
 
-// of is the work to ask other schemas about a value.
+// of returns the work to ask other schemas about a value.
 func (w *gauges) of(schemas ...*jsonschema.Schema) (work int64) {
 	for _, s := range schemas {
 		switch known, ok := w.asked[s]; {
@@ -233,7 +234,7 @@ func (w *gauge) aboutItems() {
 	w.here += w.of(s.PrefixItems...)
 }
 
-// validate is the format's: it spends what the schema is about to do with the value.
+// validate returns the format's: it spends what the schema is about to do with the value.
 func (w *gauge) validate(value any) error {
 	w.m.spend(w.here)
 	switch v := value.(type) {

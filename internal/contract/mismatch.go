@@ -128,7 +128,7 @@ func missing(at, keys []string) string {
 	return enumeration(list, "and", len(keys)) + " are missing"
 }
 
-// typeName is a type of JSON with its article.
+// typeName returns a type of JSON with its article.
 func typeName(name string) string {
 	switch name {
 	case "null":

@@ -70,7 +70,7 @@ func RepeatsIn(pauses ...*agui.Pause) Repeats {
 	return r
 }
 
-// about is what answers the call of a question, with that question's words.
+// about returns what answers the call of a question, with that question's words.
 func (r *Repeats) about(i agui.Interrupt) *said {
 	call := i.ToolCallID()
 	if r.asked[call] == nil {

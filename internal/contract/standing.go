@@ -101,7 +101,7 @@ func (a *StandingAnswer) decidedBy(d *agui.Decision) {
 	}
 }
 
-// named are the published ids that the request's answers name.
+// named returns the published ids that the request's answers name.
 func (c *Case) named() map[string]bool {
 	ids := make(map[string]bool, len(c.Answers))
 	for _, a := range c.Answers {
@@ -110,7 +110,7 @@ func (c *Case) named() map[string]bool {
 	return ids
 }
 
-// decisionsOf are the decisions of a pause by their questions; none if the pause is not known.
+// decisionsOf returns the decisions of a pause by their questions; none if the pause is not known.
 func decisionsOf(p *agui.Pause) map[string]*agui.Decision {
 	if p == nil {
 		return nil

@@ -20,15 +20,15 @@ func validate(schema, payload json.RawMessage) error {
 	return patient(context.Background()).Validate(schema, payload)
 }
 
-// patient is a Validator that counts steps and looks at no clock: on a machine with other work an
-// honest payload may take longer than a request has.
+// patient returns a Validator that counts steps and looks at no clock: on a machine with other work
+// an honest payload may take longer than a request has.
 func patient(ctx context.Context) *Validator {
 	v := NewValidator(ctx)
 	v.until = v.until.Add(time.Hour)
 	return v
 }
 
-// doubling is a schema of which each level refers to the next one twice.
+// doubling returns a schema of which each level refers to the next one twice.
 func doubling(levels int, keyword, leaf string) string {
 	return `{"$ref":"#/$defs/0","$defs":{` + hostile.Many(levels, func(i int) string {
 		return fmt.Sprintf(`"%d":{"%s":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, keyword, i+1, i+1)
@@ -170,7 +170,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// bare is the library's verdict without a meter.
+// bare returns the library's verdict without a meter.
 func bare(schema, payload string) error {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
 	value, err2 := jsonschema.UnmarshalJSON(strings.NewReader(payload))
@@ -271,7 +271,7 @@ func TestOneBoundForAllPayloadsOfARequest(t *testing.T) {
 	}
 }
 
-// spent is the processor's time and the bytes that do takes.
+// spent returns the processor's time and the bytes that do takes.
 func spent(t *testing.T, do func()) (cpu time.Duration, bytes uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -283,8 +283,8 @@ func spent(t *testing.T, do func()) (cpu time.Duration, bytes uint64) {
 	return cpu, after.TotalAlloc - before.TotalAlloc
 }
 
-// parsing is the processor's time for parsing one megabyte of JSON now: the unit in which work is
-// measured. Seconds are none, for a processor that others use too does less in each.
+// parsing returns the processor's time for parsing one megabyte of JSON now: the unit in which work
+// is measured. Seconds are none, for a processor that others use too does less in each.
 func parsing(t *testing.T) time.Duration {
 	t.Helper()
 	text := []byte("[" + strings.Repeat(`{"a":[1,2.5,"b"],"c":null},`, 40_000) + "1]")

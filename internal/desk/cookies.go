@@ -31,8 +31,8 @@ func hasSession(line string) bool {
 	return slices.ContainsFunc(api.Cookies, func(name string) bool { return strings.Contains(line, name) })
 }
 
-// withoutSession are the lines of a Cookie header without ours, and the others byte for byte. nil:
-// nothing is left.
+// withoutSession returns the lines of a Cookie header without ours, and the others byte for byte.
+// nil: nothing is left.
 func withoutSession(lines []string) []string {
 	var kept []string
 	for _, line := range lines {

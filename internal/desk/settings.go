@@ -87,7 +87,7 @@ func (a *auth) UnmarshalText(text []byte) error {
 	return errors.New("want token, header or jwt")
 }
 
-// String is the form that is read.
+// String returns the form that is read.
 func (a auth) String() string { return string(a) }
 
 // A pageURL is HOLDPOINT_DESK_URL. Its path ends in a slash.
@@ -111,7 +111,7 @@ func (d *pageURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the address.
+// String returns the address.
 func (d pageURL) String() string {
 	if d.URL == nil {
 		return ""

@@ -39,7 +39,7 @@ const (
 	RunRefused Kind = "run.refused"
 )
 
-// Kinds are all of them.
+// Kinds returns all of them.
 func Kinds() []Kind {
 	return []Kind{
 		Raised, Resolved, Cancelled, Expired, Lost, Withdrawn, Retired, Freeing, Deciding, Decided,

@@ -116,8 +116,8 @@ func (s *keySet) begin() <-chan struct{} {
 	return ended
 }
 
-// of are the keys that a token with this key id and algorithm may be signed with, and the set that
-// they are of. For an id that is not known the keys are fetched again, but not often. Without
+// of returns the keys that a token with this key id and algorithm may be signed with, and the set
+// that they are of. For an id that is not known the keys are fetched again, but not often. Without
 // any key the error is ErrNoKeys.
 func (s *keySet) of(ctx context.Context, id, algorithm string) (keys []jose.JSONWebKey, set int, err error) {
 	s.mu.Lock()
@@ -135,8 +135,8 @@ func (s *keySet) of(ctx context.Context, id, algorithm string) (keys []jose.JSON
 	return found, s.set, nil
 }
 
-// after are the keys for a token that none of a set has signed. A key may have changed under its
-// id, and a token need not name one. They are of a newer set; nil if there is none.
+// after returns the keys for a token that none of a set has signed. A key may have changed under
+// its id, and a token need not name one. They are of a newer set; nil if there is none.
 func (s *keySet) after(ctx context.Context, set int, id, algorithm string) []jose.JSONWebKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *keySet) waitForFetch(ctx context.Context) bool {
 	}
 }
 
-// find are the keys of that id. A token without an id may be signed with any. s.mu is held.
+// find returns the keys of that id. A token without an id may be signed with any. s.mu is held.
 func (s *keySet) find(id, algorithm string) []jose.JSONWebKey {
 	var list []jose.JSONWebKey
 	for _, k := range s.keys {

@@ -56,7 +56,7 @@ func (r Ring) String() string {
 // first. The zero Owner is that of requests without a principal.
 type Owner struct{ ids []string }
 
-// ID is what a thread without an owner gets, "" without a principal.
+// ID returns what a thread without an owner gets, "" without a principal.
 func (o Owner) ID() string {
 	if len(o.ids) == 0 {
 		return ""
@@ -89,10 +89,10 @@ func (r Ring) owner(source, tenant, principal string) Owner {
 	return Owner{ids}
 }
 
-// Thread is the thread id that the backend gets for the client's. It is the client's own, unless
-// each principal has threads of his own. Then it is a hash of tenant, principal and thread in the
-// form of a UUID (RFC 9562, version 8), because some backends take nothing else. It needs no key: a
-// key that changed would cut every conversation off.
+// Thread returns the thread id that the backend gets for the client's. It is the client's own,
+// unless each principal has threads of his own. Then it is a hash of tenant, principal and thread
+// in the form of a UUID (RFC 9562, version 8), because some backends take nothing else. It needs no
+// key: a key that changed would cut every conversation off.
 func (w Who) Thread(thread string) string {
 	if !w.ownThread {
 		return thread

@@ -51,7 +51,7 @@ func parsePeer(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// String is the form that is read.
+// String returns the form that is read.
 func (p Peers) String() string {
 	list := make([]string, len(p))
 	for n, one := range p {

@@ -103,14 +103,14 @@ type Who struct {
 // Known reports whether the request has a principal.
 func (w Who) Known() bool { return w.source != "" }
 
-// Name is the principal, "" if none is configured. Nobody but who decides and who is told who
+// Name returns the principal, "" if none is configured. Nobody but who decides and who is told who
 // decides may see it: see Shown.
 func (w Who) Name() string { return w.principal }
 
-// Groups are those that the principal is in, as far as they are asked for.
+// Groups returns those that the principal is in, as far as they are asked for.
 func (w Who) Groups() []string { return w.groups }
 
-// Owner is the request's principal as records keep it.
+// Owner returns the request's principal as records keep it.
 func (w Who) Owner() Owner { return w.owner }
 
 // A Refusal is a request that is turned away, with an HTTP status.
@@ -192,7 +192,7 @@ const (
 	maxGroups = 1000
 )
 
-// one is the one value of a header.
+// one returns the one value of a header.
 func one(header http.Header, name string) (string, *Refusal) {
 	values := header[name]
 	switch {
@@ -206,8 +206,8 @@ func one(header http.Header, name string) (string, *Refusal) {
 	return strings.Clone(values[0]), nil
 }
 
-// listed are the values of a header with commas between them; none if no header is named, or if it
-// is missing.
+// listed returns the values of a header with commas between them; none if no header is named, or if
+// it is missing.
 func listed(header http.Header, name string) ([]string, *Refusal) {
 	if name == "" || len(header[name]) == 0 {
 		return nil, nil
@@ -256,7 +256,7 @@ func (g *Gate) spells(name string) bool {
 	return slices.ContainsFunc(g.names, func(ours string) bool { return len(name) == len(ours) && variable(name) == variable(ours) })
 }
 
-// variable is a header's name as CGI has it (RFC 3875, section 4.1.18).
+// variable returns a header's name as CGI has it (RFC 3875, section 4.1.18).
 func variable(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

@@ -53,7 +53,7 @@ func (k *KeysURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the address as logs may hold it.
+// String returns the address as logs may hold it.
 func (k KeysURL) String() string { return variables.ShownURL(k.URL) }
 
 // InTheClear reports whether the keys come over a network by plain HTTP.

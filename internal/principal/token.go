@@ -172,8 +172,8 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	return nil, errEarly
 }
 
-// named is the principal that claims name. A mail address counts unless the issuer says that nobody
-// has checked it: at some issuers a user may write any into his profile.
+// named returns the principal that claims name. A mail address counts unless the issuer says that
+// nobody has checked it: at some issuers a user may write any into his profile.
 func (t *Tokens) named(claims Claims) (string, error) {
 	var name string
 	if json.Unmarshal(claims[t.opts.Claim], &name) != nil || strings.TrimSpace(name) == "" || len(name) > maxName {
@@ -185,8 +185,8 @@ func (t *Tokens) named(claims Claims) (string, error) {
 	return name, nil
 }
 
-// groups are those that claims name: a list of texts, or one text. A token without the claim is in
-// none.
+// groups returns those that claims name: a list of texts, or one text. A token without the claim is
+// in none.
 func (t *Tokens) groups(claims Claims) ([]string, error) {
 	raw, ok := claims[t.opts.GroupsClaim]
 	if t.opts.GroupsClaim == "" || !ok || string(raw) == "null" {

@@ -83,7 +83,7 @@ func public(id, alg string, key any) jose.JSONWebKey {
 	return jose.JSONWebKey{Key: key, KeyID: id, Algorithm: alg, Use: "sig"}
 }
 
-// token is what the issuer signs for alice, with some claims changed; nil takes a claim away.
+// token returns what the issuer signs for alice, with some claims changed; nil takes a claim away.
 func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, change map[string]any) string {
 	i.t.Helper()
 	now := i.clock()
@@ -116,7 +116,8 @@ func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, change m
 	return text
 }
 
-// ask is what becomes of a request with these Authorization headers: the principal, or the status.
+// ask returns what becomes of a request with these Authorization headers: the principal, or the
+// status.
 func (i *issuer) ask(headers ...string) (string, *Refusal) {
 	i.t.Helper()
 	g := New(Options{Tokens: i.tokens, Keys: mustRing(i.t, key1)})

@@ -14,8 +14,8 @@ const (
 	growth     = 4
 )
 
-// larger is the next size of a buffer. It grows fast, for all of it is copied each time, but no
-// huge frame costs more than twice its size.
+// larger returns the next size of a buffer. It grows fast, for all of it is copied each time, but
+// no huge frame costs more than twice its size.
 func larger(size int) int {
 	if size >= hugeBuffer {
 		return 2 * size

@@ -108,8 +108,8 @@ func (f Frame) AppendComments(dst []byte) []byte {
 	return dst
 }
 
-// Name is the frame's event field, a part of Raw. It is the last one if there are several, and nil
-// if there is none.
+// Name returns the frame's event field, a part of Raw. It is the last one if there are several, and
+// nil if there is none.
 func (f Frame) Name() (name []byte) {
 	for line := range lines(f.text()) {
 		if value, ok := fieldValue(line, "event"); ok {

@@ -121,15 +121,15 @@ func (r *Reader) Ready() bool {
 // Ended says that the source has ended, in whatever way. Next then waits for nothing any more.
 func (r *Reader) Ended() bool { return r.err != nil }
 
-// Pos is where the next frame begins, for Slice. It changes with each frame, and counts anew after
-// a Read.
+// Pos returns where the next frame begins, for Slice. It changes with each frame, and counts anew
+// after a Read.
 func (r *Reader) Pos() int { return r.start }
 
-// Slice is what stands between two places that Pos gave: frames that were returned, in one piece.
-// It is valid as long as they are, and may be written over by who needs them no more.
+// Slice returns what stands between two places that Pos gave: frames that were returned, in one
+// piece. It is valid as long as they are, and may be written over by who needs them no more.
 func (r *Reader) Slice(from, to int) []byte { return r.buf[from:to:to] }
 
-// Ahead is what was read and not returned yet, as far as there is no CR in it.
+// Ahead returns what was read and not returned yet, as far as there is no CR in it.
 func (r *Reader) Ahead() []byte {
 	b := r.buf[:r.end]
 	if r.ends.cr <= r.start {

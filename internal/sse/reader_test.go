@@ -473,13 +473,13 @@ func TestThroughHTTP(t *testing.T) {
 	}
 }
 
-// normalised is the stream with LF line ends and without a byte order mark.
+// normalised returns the stream with LF line ends and without a byte order mark.
 func normalised(s string) string {
 	s = strings.TrimPrefix(s, "\ufeff")
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
-// parsed is the data of the stream's events, by the letter of the specification.
+// parsed returns the data of the stream's events, by the letter of the specification.
 func parsed(s string) []string {
 	var events []string
 	data := ""

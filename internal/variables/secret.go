@@ -66,7 +66,7 @@ func (s Secret) Blame(name string) string {
 
 const fileSuffix = "_FILE"
 
-// twin is the variable of the file for the secret v.
+// twin returns the variable of the file for the secret v.
 func twin(v Variable, key, doc, file string) Variable {
 	if doc == "" {
 		doc = "file with the value of " + key

@@ -56,7 +56,7 @@ func ParseSize(text string, most int64) (int64, error) {
 	return n * factor, nil
 }
 
-// String is the size in the largest unit that divides it.
+// String returns the size in the largest unit that divides it.
 func (s Size) String() string {
 	for _, u := range []int{2, 1, 0} {
 		if b := units[u].bytes; s != 0 && int64(s)%b == 0 {
@@ -80,7 +80,7 @@ func (p *Percent) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the form that is read.
+// String returns the form that is read.
 func (p Percent) String() string { return strconv.Itoa(int(p)) + "%" }
 
 // Share returns the number. All of it is 0, which means no bound.

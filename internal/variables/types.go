@@ -49,7 +49,7 @@ func parseDuration(v string) (any, error) {
 	return d, nil
 }
 
-// shownDuration is a duration without the zero units at its end: 720h, not 720h0m0s.
+// shownDuration returns a duration without the zero units at its end: 720h, not 720h0m0s.
 func shownDuration(d time.Duration) string {
 	if d == 0 {
 		return "0"
@@ -64,8 +64,8 @@ func shownDuration(d time.Duration) string {
 	return s
 }
 
-// Quote is a value as an error may quote it. Where an address has its user info or its query it is
-// cut, also if the whole is not an address. So is what is too long to read.
+// Quote returns a value as an error may quote it. Where an address has its user info or its query
+// it is cut, also if the whole is not an address. So is what is too long to read.
 func Quote(v string) string {
 	const longest = 120
 	if scheme, rest, ok := strings.Cut(v, "://"); ok {

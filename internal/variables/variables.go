@@ -48,7 +48,7 @@ type Variable struct {
 	IsDefault bool
 }
 
-// Variables are those of the group, in the order of its fields.
+// Variables returns those of the group, in the order of its fields.
 func (g Group) Variables() []Variable {
 	unset := g.fresh()
 	if err := unset.parse(nil); err != nil {
@@ -57,7 +57,7 @@ func (g Group) Variables() []Variable {
 	return g.variables(reflect.ValueOf(g.Options).Elem(), reflect.ValueOf(unset.Options).Elem())
 }
 
-// variables are those of the struct now. byDefault is the same with nothing set.
+// variables returns those of the struct now. byDefault is the same with nothing set.
 func (g Group) variables(now, byDefault reflect.Value) []Variable {
 	var list []Variable
 	for f, value := range now.Fields() {
@@ -168,7 +168,7 @@ func (g Group) Doc(name string) string {
 	return ""
 }
 
-// Wrong is the error for a value that could be read. name is without the prefix.
+// Wrong returns the error for a value that could be read. name is without the prefix.
 func (g Group) Wrong(name string, err error) error {
 	for _, v := range g.Variables() {
 		if v.Name == g.Prefix+name {
@@ -178,7 +178,7 @@ func (g Group) Wrong(name string, err error) error {
 	return fmt.Errorf("%s%s: %w", g.Prefix, name, err)
 }
 
-// fresh is the same group with nothing set.
+// fresh returns the same group with nothing set.
 func (g Group) fresh() Group {
 	return Group{g.Prefix, reflect.New(reflect.TypeOf(g.Options).Elem()).Interface()}
 }
@@ -190,7 +190,7 @@ func (g Group) parse(environment map[string]string) error {
 	return env.ParseWithOptions(g.Options, env.Options{Prefix: g.Prefix, Environment: environment, FuncMap: parsers()})
 }
 
-// cause is what a parser said, without what env puts around it.
+// cause returns what a parser said, without what env puts around it.
 func cause(err error) error {
 	if all, ok := err.(env.AggregateError); ok && len(all.Errors) > 0 { //nolint:errorlint // env returns it bare
 		err = all.Errors[0]
@@ -201,7 +201,7 @@ func cause(err error) error {
 	return err
 }
 
-// shown is a value as a log may hold it. A type that holds secrets cuts them in its String.
+// shown returns a value as a log may hold it. A type that holds secrets cuts them in its String.
 func shown(value reflect.Value) string {
 	if d, ok := value.Interface().(time.Duration); ok {
 		return shownDuration(d)

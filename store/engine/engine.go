@@ -230,8 +230,8 @@ func (s *Store) undo(ctx context.Context, key store.Key, st rules.Step) {
 	}
 }
 
-// firstRevision is where the revisions of a new row begin. It is random, so that a late write for a
-// row that was forgotten does not hit the one that took its place.
+// firstRevision returns where the revisions of a new row begin. It is random, so that a late write
+// for a row that was forgotten does not hit the one that took its place.
 func firstRevision() int64 {
 	var b [8]byte
 	rand.Read(b[:])

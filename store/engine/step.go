@@ -171,8 +171,8 @@ func (s *Store) sealedBefore(row Row, was *opened) bool {
 	return row.Revision != 0 && (!keys.newest(row.Head) || was.bodyAt != 0 && !keys.newest(row.Body))
 }
 
-// change is what the step has made of the row. reseal says that the record is sealed with an older
-// key, so all of it is sealed anew.
+// change returns what the step has made of the row. reseal says that the record is sealed with an
+// older key, so all of it is sealed anew.
 func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, puts []rules.Put, step rules.Step, reseal bool) (Change, error) {
 	c := Change{From: row.Revision, To: row.Revision + 1, Guard: step.Guard}
 	if row.Revision == 0 {

@@ -352,7 +352,8 @@ func (s *Store) forget() bool {
 	return ok
 }
 
-// portionOf is what a pause takes, together with what is known of its doubt. Nil takes nothing.
+// portionOf returns what a pause takes, together with what is known of its doubt. Nil takes
+// nothing.
 func portionOf(p *agui.Pause, doubt *store.Result) portion {
 	if p == nil {
 		return portion{}

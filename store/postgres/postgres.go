@@ -129,7 +129,7 @@ func severalHosts(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
-// withoutSecrets is what pgx says of an address, without the address.
+// withoutSecrets returns what pgx says of an address, without the address.
 func withoutSecrets(err error, u *url.URL) string {
 	text := err.Error()
 	if at := strings.LastIndex(text, "`: "); at >= 0 {

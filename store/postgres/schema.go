@@ -19,7 +19,7 @@ var schemaSQL string
 // names are the tables, as a statement writes them.
 type names struct{ schema, threads, snapshots, unsent, version string }
 
-// namesIn are the tables in a schema. "" is the first schema of the role's search path.
+// namesIn returns the tables in a schema. "" is the first schema of the role's search path.
 func namesIn(schema string) names {
 	prefix := ""
 	if schema != "" {
@@ -38,8 +38,8 @@ func (n names) sql() string {
 	return strings.NewReplacer("{{schema}}\n", schema, "{{threads}}", n.threads, "{{snapshots}}", n.snapshots, "{{unsent}}", n.unsent, "{{version}}", n.version).Replace(schemaSQL)
 }
 
-// Schema is the SQL that makes the tables in the schema of the address, for a DBA to run. A nil
-// Config is one that names no schema.
+// Schema returns the SQL that makes the tables in the schema of the address, for a DBA to run. A
+// nil Config is one that names no schema.
 func Schema(c *Config) string {
 	if c == nil {
 		return namesIn("").sql()

@@ -69,7 +69,7 @@ func eventually(t *testing.T, s store.Store) {
 	}
 }
 
-// as is the server's address for another role, whose password is its name.
+// as returns the server's address for another role, whose password is its name.
 func as(server *servers.Postgres, role, parameters string) string {
 	return fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable%s", role, role, server.Addr(), servers.PostgresDatabase, parameters)
 }

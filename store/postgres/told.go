@@ -37,7 +37,7 @@ var remedies = map[string]string{
 	"58030":      "the server cannot read or write its disk",
 }
 
-// told is an error as an operator should read it.
+// told returns an error as an operator should read it.
 func told(err error) error {
 	if err == nil {
 		return nil
@@ -65,7 +65,7 @@ func remedyOf(err error) string {
 	return ""
 }
 
-// codeOf is the SQLSTATE of an error, or "".
+// codeOf returns the SQLSTATE of an error, or "".
 func codeOf(err error) string {
 	var p *pgconn.PgError
 	if errors.As(err, &p) {

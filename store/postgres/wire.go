@@ -87,7 +87,7 @@ func (f *fields) int() int64 {
 	return int64(binary.BigEndian.Uint64(b))
 }
 
-// time is the zero time for NULL.
+// time returns the zero time for NULL.
 func (f *fields) time() time.Time {
 	b := f.bytes()
 	if b == nil {

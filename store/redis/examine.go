@@ -115,7 +115,7 @@ func examine(ctx context.Context, client rueidis.Client, a Address, o Options) e
 	return nil
 }
 
-// mayDo is the error if the user lacks a right. Whatever else is wrong, a step will say.
+// mayDo returns the error if the user lacks a right. Whatever else is wrong, a step will say.
 func mayDo(ctx context.Context, client rueidis.Client, a Address, o Options) error {
 	t := &table{prefix: a.prefix}
 	err := run(ctx, client, call{rightsScript, []string{t.part(0) + "r:", t.opened(0)}, nil})[0].Error()

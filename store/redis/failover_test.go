@@ -156,7 +156,7 @@ func TestSlotMoves(t *testing.T) {
 	}
 }
 
-// keyIn is a thread's key whose row is in the part.
+// keyIn returns a thread's key whose row is in the part.
 func keyIn(part uint32, n int64) store.Key {
 	for i := 0; ; i++ {
 		key := fmt.Sprintf("thread %d %d", n, i)

@@ -9,7 +9,8 @@ import (
 
 func (t *table) unsent(part int) string { return t.part(part) + "unsent" }
 
-// notify is the argument of writeScript: nothing, 0 to take the row out of the list, or its place.
+// notify returns the argument of writeScript: nothing, 0 to take the row out of the list, or its
+// place.
 func notify(c engine.Change) string {
 	if c.Notify == nil {
 		return ""

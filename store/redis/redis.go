@@ -120,7 +120,8 @@ type table struct {
 
 var _ engine.Table = (*table)(nil)
 
-// part is the beginning of all keys of a part. What is in braces decides the slot in a cluster.
+// part returns the beginning of all keys of a part. What is in braces decides the slot in a
+// cluster.
 func (t *table) part(n int) string { return fmt.Sprintf("%s{%02d}:", t.prefix, n) }
 
 func partOf(key store.Key) int {
@@ -182,7 +183,7 @@ func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row,
 
 var errDamaged = errors.New("store: Redis holds something else at the record's key")
 
-// arguments are those of writeScript.
+// arguments returns those of writeScript.
 func arguments(key store.Key, c engine.Change) []string {
 	gone := "0"
 	if !c.Gone.IsZero() {
@@ -204,7 +205,7 @@ func arguments(key store.Key, c engine.Change) []string {
 	return args
 }
 
-// micros is a score in the lists: exact, for a float64 has more bits than this century's
+// micros returns a score in the lists: exact, for a float64 has more bits than this century's
 // microseconds.
 func micros(at time.Time) string {
 	if at.IsZero() {

@@ -151,7 +151,7 @@ func (t *table) read(ctx context.Context, calls ...call) ([]rueidis.RedisResult,
 	})
 }
 
-// readOnce is a try of read. again: it is worth another one.
+// readOnce returns a try of read. again: it is worth another one.
 func (t *table) readOnce(ctx context.Context, calls ...call) (results []rueidis.RedisResult, again bool, err error) {
 	at, done, err := t.clients.use()
 	if err != nil {

@@ -113,7 +113,7 @@ func redirect(err error) (address string, asking, ok bool) {
 	return address, true, ok
 }
 
-// node is the client of one server of a cluster, nil if there is none.
+// node returns the client of one server of a cluster, nil if there is none.
 func (t *table) node(ctx context.Context, at *client, address string, w call) rueidis.Client {
 	if n := at.Nodes()[address]; n != nil {
 		return n

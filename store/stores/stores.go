@@ -51,7 +51,7 @@ func (a *Address) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the address as a log may hold it.
+// String returns the address as a log may hold it.
 func (a Address) String() string {
 	u, err := url.Parse(a.text)
 	if err != nil {
@@ -117,7 +117,7 @@ type kind struct {
 	remote bool
 }
 
-// kinds are all kinds of store.
+// kinds returns all kinds of store.
 func kinds() []kind {
 	return []kind{
 		{schemes: []string{"memory"}, example: inMemory, check: checkMemory, open: openMemory},
@@ -266,8 +266,8 @@ func (s *Store) ReloadKeys() func() error {
 // without connections.
 func (s *Store) ReloadLogin() func() error { return s.renew }
 
-// LoginFiles are the files that new connections log in with: that of the password, and those that
-// the address names.
+// LoginFiles returns the files that new connections log in with: that of the password, and those
+// that the address names.
 func (s *Settings) LoginFiles() []string {
 	files := []string{s.Password.File}
 	if u, err := url.Parse(s.Address.text); err == nil {

@@ -348,7 +348,7 @@ func boundCases() []testCase {
 	}
 }
 
-// heavy is a pause with so many bytes that cannot go.
+// heavy returns a pause with so many bytes that cannot go.
 func heavy(id string, bytes int) agui.Pause {
 	p := pause(id)
 	p.Private = json.RawMessage(`"` + strings.Repeat("x", bytes) + `"`)

@@ -19,7 +19,7 @@ func decision(question, digest string) agui.Decision {
 	}
 }
 
-// saying is the digest of answers. Each is `<question> <digest>`.
+// saying returns the digest of answers. Each is `<question> <digest>`.
 func saying(answers ...string) string {
 	list := make([]store.AnswerDigest, len(answers))
 	for n, answer := range answers {

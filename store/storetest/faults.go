@@ -22,7 +22,7 @@ func (f *Faults) step(name string, do func() error) error {
 	return f.At(name, do)
 }
 
-// Load is the step Load.
+// Load returns the step Load.
 func (f *Faults) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {
 	err = f.step("Load", func() (err error) { rec, err = f.Store.Load(ctx, key, owner); return err })
 	if err != nil {
@@ -31,7 +31,7 @@ func (f *Faults) Load(ctx context.Context, key store.Key, owner string) (rec sto
 	return rec, nil
 }
 
-// Do is the step of its name, such as Ask.
+// Do returns the step of its name, such as Ask.
 func (f *Faults) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
 	var done store.Done
 	name := store.NameOf(step)
@@ -39,7 +39,7 @@ func (f *Faults) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return done, err
 }
 
-// Snapshots is the step Snapshots.
+// Snapshots returns the step Snapshots.
 func (f *Faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
 	err = f.step("Snapshots", func() (err error) { kept, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
 	return kept, err

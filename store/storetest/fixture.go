@@ -197,13 +197,13 @@ func interrupt(id, object string) agui.Interrupt {
 	return agui.Interrupt{ID: id, Native: "native", Object: json.RawMessage(object), Private: json.RawMessage(`{"k":1}`)}
 }
 
-// asking is an interrupt that asks about calls.
+// asking returns an interrupt that asks about calls.
 func asking(i agui.Interrupt) agui.Interrupt {
 	i.Calls = []agui.AskedCall{{ID: "c1", Name: "rm", Args: `{ "path":"<&>" , "n":1.0}`}, {ID: "c2", Name: "ls", Unknown: true}}
 	return i
 }
 
-// expiring is a pause with one interrupt for each time.
+// expiring returns a pause with one interrupt for each time.
 func expiring(id string, at ...time.Time) agui.Pause {
 	p := pause(id)
 	p.Interrupts = nil
@@ -229,7 +229,7 @@ func result(mark string) store.Result {
 	}
 }
 
-// tombstone is what is left of a result.
+// tombstone returns what is left of a result.
 func tombstone(r *store.Result) *store.Result {
 	return &store.Result{
 		PauseID: r.PauseID, IDs: r.IDs, How: r.How, ByArray: r.ByArray, At: r.At, Door: r.Door, By: r.By, Receipt: r.Receipt, Tombstone: true,

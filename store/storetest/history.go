@@ -157,7 +157,7 @@ func (h *history) judge(t T, what string) {
 	}
 }
 
-// applied is what the rules make of a record.
+// applied returns what the rules make of a record.
 func applied(state string, a asked) (next, loaded string, err error) {
 	var rec store.Record
 	if err := json.Unmarshal([]byte(state), &rec); err != nil {

@@ -37,7 +37,7 @@ func (c call) do(ctx context.Context, s store.Store, key store.Key, start time.T
 	return loaded, done.Now, err
 }
 
-// step is what the call does, unless it is a Load.
+// step returns what the call does, unless it is a Load.
 func (c call) step(start time.Time) store.Step {
 	open := pause(c.pause)
 	if c.expires != 0 {
@@ -97,7 +97,7 @@ type model struct {
 	lives             []*life
 }
 
-// current is the life that goes on, nil if none does.
+// current returns the life that goes on, nil if none does.
 func (m *model) current() *life {
 	if n := len(m.lives); n > 0 && !m.lives[n-1].ended {
 		return m.lives[n-1]
@@ -268,7 +268,7 @@ func (m *model) do(c call, now time.Time) error {
 	return nil
 }
 
-// view is what can be seen of the model, one line each.
+// view returns what can be seen of the model, one line each.
 func (m *model) view(now time.Time) string {
 	m.pass(now)
 	var b strings.Builder
@@ -296,7 +296,7 @@ func (m *model) view(now time.Time) string {
 	return b.String()
 }
 
-// view is the same of a record.
+// view returns the same of a record.
 func view(rec store.Record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "owner %q\n", rec.Owner)

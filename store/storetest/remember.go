@@ -14,7 +14,7 @@ func note(id string) store.Note {
 	return store.Note{ID: id, Text: json.RawMessage(fmt.Sprintf(`{"id":%q,"n":1.10,"text":"<ä&>"}`, id))}
 }
 
-// leading is a note that leads to a pause.
+// leading returns a note that leads to a pause.
 func leading(pauseID string) store.Note {
 	return store.Note{ID: pauseID, Text: json.RawMessage(`{"key":"a"}`), Leads: true}
 }

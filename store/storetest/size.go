@@ -63,7 +63,7 @@ func Measure(t *testing.T, s store.Store, n int, size func() int64) (waiting, en
 	return waiting, ended
 }
 
-// text is a JSON string of that many bytes.
+// text returns a JSON string of that many bytes.
 func text(n int) json.RawMessage {
 	b := make([]byte, (n-2)*3/4)
 	for i := range b {

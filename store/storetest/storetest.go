@@ -158,7 +158,7 @@ func newClock(own bool) *Clock {
 	return &Clock{own: own, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 }
 
-// Now is the time that the store must take for now.
+// Now returns the time that the store must take for now.
 func (c *Clock) Now() time.Time {
 	if c.own {
 		return time.Now()

@@ -12,7 +12,7 @@ func Do(ctx context.Context, s store.Store, key store.Key, step store.Step) erro
 	return err
 }
 
-// Whole is the record with the snapshots in their places, as they went in.
+// Whole returns the record with the snapshots in their places, as they went in.
 func Whole(ctx context.Context, s store.Store, key store.Key) (store.Record, error) {
 	rec, err := s.Load(ctx, key, "")
 	if err != nil {

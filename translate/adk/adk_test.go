@@ -21,7 +21,7 @@ const (
 	spoken   = `{"type":"TEXT_MESSAGE_START","messageId":"m9","role":"assistant"}`
 )
 
-// call is the events of a call.
+// call returns the events of a call.
 func call(id, name, args string) []string {
 	return []string{
 		fmt.Sprintf(`{"type":"TOOL_CALL_START","toolCallId":"%s","toolCallName":"%s"}`, id, name),
@@ -30,12 +30,12 @@ func call(id, name, args string) []string {
 	}
 }
 
-// confirms is the call that asks about call A of delete_file.
+// confirms returns the call that asks about call A of delete_file.
 func confirms(id, about string) []string {
 	return call(id, requestConfirmation, `{"originalFunctionCall":{"id":"`+about+`","name":"delete_file","args":{"path":"x"}},"toolConfirmation":{"hint":"Sure?","confirmed":false}}`)
 }
 
-// inputs is the call by which a node of a workflow asks for a value.
+// inputs returns the call by which a node of a workflow asks for a value.
 func inputs(id, schema string) []string {
 	return call(id, requestInput, `{"interruptId":"`+id+`","payload":{"draft":"hello"},"message":"Publish?","response_schema":`+schema+`}`)
 }
@@ -43,12 +43,12 @@ func inputs(id, schema string) []string {
 // nodeSchema is google-adk 2.13.0's ToolConfirmation.
 const nodeSchema = `{"additionalProperties":false,"properties":{"hint":{"type":"string"},"confirmed":{"default":false,"type":"boolean"},"payload":{}},"title":"ToolConfirmation","type":"object"}`
 
-// confirmsNode is the call by which a node asks whether it may run.
+// confirmsNode returns the call by which a node asks whether it may run.
 func confirmsNode(id string) []string {
 	return call(id, requestInput, `{"interruptId":"`+id+`","payload":{"tool_name":"pay","args":{"amount":5}},"message":"May pay() run?","response_schema":`+nodeSchema+`}`)
 }
 
-// credentials is the call by which a tool asks for a credential.
+// credentials returns the call by which a tool asks for a credential.
 func credentials(id, config string) []string {
 	return call(id, requestCredential, `{"functionCallId":"A","authConfig":`+config+`}`)
 }

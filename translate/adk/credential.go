@@ -148,12 +148,12 @@ func (run *run) isCredential(id string) bool {
 	return run.Answered != nil && slices.ContainsFunc(run.Answered.Asked, func(k calls.Kept) bool { return k.Kind == credential.Name && k.Call == id })
 }
 
-// tooLarge is the error of a run whose call for a credential is more than can be held.
+// tooLarge returns the error of a run whose call for a credential is more than can be held.
 func tooLarge() error {
 	return agui.Errorf(agui.PauseTooLarge, "the agent asks for a credential behind more than %d bytes of questions: nobody was asked, and the agent's own secrets are not shown", maxHeld)
 }
 
-// unreadable is the error of a run whose call for a credential has another form.
+// unreadable returns the error of a run whose call for a credential has another form.
 func unreadable() error {
 	return agui.Errorf(agui.UpstreamStatus, "the agent asks for a credential in a form that cannot be read: nobody was asked, and the agent's own secrets are not shown")
 }

@@ -119,7 +119,7 @@ func (run *run) Passes(t agui.Type) bool {
 	return true
 }
 
-// askingOf is the held call that the event belongs to, nil if it belongs to none.
+// askingOf returns the held call that the event belongs to, nil if it belongs to none.
 func (run *run) askingOf(ev agui.Event) *asking {
 	if len(run.asking) == 0 || run.full {
 		return nil

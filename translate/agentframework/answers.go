@@ -31,9 +31,9 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return given, nil
 }
 
-// contradiction is an error if two answers to one question differ: admit takes the last, and the
-// first may be the no. Not of messages, which stay in a client's history: the last is what it says
-// now.
+// contradiction returns an error if two answers to one question differ: admit takes the last, and
+// the first may be the no. Not of messages, which stay in a client's history: the last is what it
+// says now.
 func contradiction(list []agui.Answer) error {
 	said := make(map[string]agui.Answer, len(list))
 	for _, a := range list {
@@ -46,7 +46,7 @@ func contradiction(list []agui.Answer) error {
 	return nil
 }
 
-// formal are the answers outside of the messages.
+// formal returns the answers outside of the messages.
 func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if p.ID == "" && p.Dialect != Name {
 		return unclaimed(&in, p), nil
@@ -77,7 +77,7 @@ func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.OneSet(entries, own)
 }
 
-// unclaimed are the answers where nobody knows whose they are: those in the forms that have no
+// unclaimed returns the answers where nobody knows whose they are: those in the forms that have no
 // other owner than this framework.
 func unclaimed(in *agui.RunInput, p agui.Pause) []agui.Answer {
 	var items []gjson.Result
@@ -90,7 +90,7 @@ func unclaimed(in *agui.RunInput, p agui.Pause) []agui.Answer {
 	return fromItems(items, &p)
 }
 
-// propsItems are the answers in forwardedProps.resume, nil if it holds something else.
+// propsItems returns the answers in forwardedProps.resume, nil if it holds something else.
 func propsItems(in agui.RunInput) []gjson.Result {
 	return items(gjson.GetBytes(in.ForwardedProps, "resume"))
 }
@@ -111,7 +111,7 @@ func items(v gjson.Result) []gjson.Result {
 	return slices.DeleteFunc(list, func(i gjson.Result) bool { return itemID(i) == "" })
 }
 
-// itemID is the id of an item as every version reads it, "" for an item that it leaves out.
+// itemID returns the id of an item as every version reads it, "" for an item that it leaves out.
 func itemID(i gjson.Result) string {
 	if !i.IsObject() {
 		return ""
@@ -142,7 +142,8 @@ func fromItems(list []gjson.Result, p *agui.Pause) []agui.Answer {
 	return answers
 }
 
-// published is the id that the client was told for a native one; the id itself where there is none.
+// published returns the id that the client was told for a native one; the id itself where there is
+// none.
 func published(p *agui.Pause, id string) string {
 	if i := p.Named(id); i != nil {
 		return i.ID
@@ -160,9 +161,9 @@ func sameAnswer(a, b json.RawMessage) bool {
 	return err == nil && err2 == nil && one == other
 }
 
-// alias is an answer in the words of its question's schema: accepted and approved are one word, and
-// a bare yes or no is meant for it. Versions differ in the one they know: 1.0.0rc8 to 1.0.1
-// accepted, 1.1.0 and later both, .NET approved.
+// alias returns an answer in the words of its question's schema: accepted and approved are one
+// word, and a bare yes or no is meant for it. Versions differ in the one they know: 1.0.0rc8 to
+// 1.0.1 accepted, 1.1.0 and later both, .NET approved.
 func alias(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	if i == nil || a.Status != agui.Resolved {
 		return a
@@ -183,8 +184,8 @@ func alias(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	return a
 }
 
-// renamed is the object with one key in place of another. Where both are there and agree, one is
-// left.
+// renamed returns the object with one key in place of another. Where both are there and agree, one
+// is left.
 func renamed(object gjson.Result, from, to string) json.RawMessage {
 	if !object.Get(from).Exists() {
 		return json.RawMessage(object.Raw)

@@ -37,7 +37,7 @@ func approvalsMessage(id string, replies []reply, args func(reply) json.RawMessa
 	}{id, "user", "", list}))
 }
 
-// exactArgs are the arguments as the backend asked about them.
+// exactArgs returns the arguments as the backend asked about them.
 func (r reply) exactArgs() json.RawMessage {
 	if len(r.Args) == 0 {
 		return json.RawMessage("{}")

@@ -91,7 +91,7 @@ func readRequest(value gjson.Result) (ask, bool) {
 	return ask{Kind: request, ID: id.Str, about: raw(value), text: question(value.Get("data")), kind: kind.Str}, true
 }
 
-// question is what a workflow's request says, as the outcome of 1.0.0rc8 and later has it in
+// question returns what a workflow's request says, as the outcome of 1.0.0rc8 and later has it in
 // message.
 func question(data gjson.Result) string {
 	if data.Type == gjson.String {
@@ -159,8 +159,8 @@ func readListed(i gjson.Result) ask {
 	return ask{Kind: request, ID: id.Str, text: question(value)}
 }
 
-// object is the Interrupt for a question that came without one. call reports whether the client has
-// seen the tool call.
+// object returns the Interrupt for a question that came without one. call reports whether the
+// client has seen the tool call.
 func (a ask) object(seen bool) json.RawMessage {
 	type object struct {
 		Reason   string          `json:"reason"`
@@ -192,7 +192,7 @@ func (a ask) object(seen bool) json.RawMessage {
 
 const confirmSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},"steps":{"type":"array"}},"required":["approved"]}`
 
-// metadata is what the outcome of 1.0.0rc8 and later has under metadata.agent_framework.
+// metadata returns what the outcome of 1.0.0rc8 and later has under metadata.agent_framework.
 func (a ask) metadata() json.RawMessage {
 	type call struct {
 		ID   string          `json:"call_id"`
@@ -215,8 +215,8 @@ func (a ask) metadata() json.RawMessage {
 	}{approvalRequest, about})
 }
 
-// schemaOf is the schema of a Python type, as the outcome of 1.0.0rc8 and later has it; nil for one
-// that is not simple.
+// schemaOf returns the schema of a Python type, as the outcome of 1.0.0rc8 and later has it; nil
+// for one that is not simple.
 func schemaOf(kind string) json.RawMessage {
 	switch kind {
 	case "bool":

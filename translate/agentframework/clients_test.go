@@ -13,7 +13,8 @@ const declaresPick = `"tools":[{"name":"pick","description":"","parameters":{}}]
 
 func picks(id string) []string { return toolCall(id, "pick", `{"label":"x"}`) }
 
-// mixedTurn is the pause of a turn with the call a of the backend's and the call p of the client's.
+// mixedTurn returns the pause of a turn with the call a of the backend's and the call p of the
+// client's.
 func mixedTurn(t *testing.T, more []string, finish string) (agui.Pause, *dialecttest.Log, dialecttest.Played) {
 	t.Helper()
 	stream := events([]string{started, textOpen}, toolCall("a", "rm", `{"path":"a"}`), picks("p"), []string{asks("af-a", "a")}, confirms("confirm-a", "a"), more, []string{textEnds, finish})
@@ -21,7 +22,7 @@ func mixedTurn(t *testing.T, more []string, finish string) (agui.Pause, *dialect
 	return dialecttest.Minted(played.Result.Asked.Pause(Name)), l, played
 }
 
-// answersBeside is the resume of such a turn that brings messages beside the answers.
+// answersBeside returns the resume of such a turn that brings messages beside the answers.
 func answersBeside(t *testing.T, p agui.Pause, l *dialecttest.Log, payload string, beside ...string) (translate.Out, translate.Run, error) {
 	t.Helper()
 	list, _ := l.Messages()

@@ -107,7 +107,7 @@ func (a *answered) result(ev agui.Event) bool {
 	return false
 }
 
-// resumed is the end of an exchange that carries answers.
+// resumed returns the end of an exchange that carries answers.
 func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result {
 	a := run.answered
 	switch e.Event.Type {
@@ -160,9 +160,9 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	return res
 }
 
-// goOn is what comes after an exchange that took its answers: the next answers, then the messages
-// beside them. An approved call whose result did not come is in doubt: all versions with the
-// outcome tell it (RAN).
+// goOn returns what comes after an exchange that took its answers: the next answers, then the
+// messages beside them. An approved call whose result did not come is in doubt: all versions with
+// the outcome tell it (RAN).
 func (a *answered) goOn(finish agui.Event) translate.Result {
 	if a.kept.Row == rowOutcome && slices.ContainsFunc(a.resumption.replies, a.untold) {
 		return translate.Result{Fate: translate.InDoubt}
@@ -181,7 +181,7 @@ func (a *answered) goOn(finish agui.Event) translate.Result {
 	return translate.Result{Finish: finish}
 }
 
-// left are the answers that the backend took and did not act on.
+// left returns the answers that the backend took and did not act on.
 func (a *answered) left() []reply {
 	if a.kept.Row != rowOutcome {
 		return nil
@@ -197,7 +197,7 @@ func (a *answered) left() []reply {
 	return list
 }
 
-// leftByFailure are those of a run that failed, which shows no snapshot.
+// leftByFailure returns those of a run that failed, which shows no snapshot.
 func (a *answered) leftByFailure() []reply {
 	if a.kept.Row == rowOutcome && !newer(a.replies) {
 		a.snapshot = true
@@ -227,8 +227,8 @@ func (a *answered) again(left []reply, finish agui.Event) translate.Result {
 	return translate.Result{Finish: finish, Next: next}
 }
 
-// stillOpen are the questions that stay open beside new ones: what was answered and not acted on,
-// or not sent yet. They are asked again, for the backend waits for all of them at once.
+// stillOpen returns the questions that stay open beside new ones: what was answered and not acted
+// on, or not sent yet. They are asked again, for the backend waits for all of them at once.
 func (a *answered) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	var still []reply
 	for _, r := range a.left() {
@@ -324,7 +324,7 @@ func (a *answered) modelRefused(ev agui.Event) bool {
 		a.replies[0].Kind == approval && !slices.ContainsFunc(a.resumption.replies, a.untold)
 }
 
-// withConversation is the exchange that brings the conversation behind the answers, with all
+// withConversation returns the exchange that brings the conversation behind the answers, with all
 // results.
 func (a *answered) withConversation() *translate.Exchange {
 	asked := map[string]bool{}
@@ -343,8 +343,8 @@ func notFound(failed agui.Event) bool {
 	return strings.HasSuffix(failed.Get("code").Str, "_RESUME_NOT_FOUND")
 }
 
-// failed is the end of an exchange in RUN_ERROR. 1.0.0rc8 and later judge all answers before they
-// act on one (codes: agent-framework 7570).
+// failed returns the end of an exchange in RUN_ERROR. 1.0.0rc8 and later judge all answers before
+// they act on one (codes: agent-framework 7570).
 func (a *answered) failed(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code, _ := strings.CutPrefix(strings.TrimPrefix(ev.Get("code").Str, "WORKFLOW_"), "APPROVAL_")

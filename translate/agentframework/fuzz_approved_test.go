@@ -86,7 +86,7 @@ func FuzzApproved(f *testing.F) {
 	})
 }
 
-// approvedIn are the ids that a body approves, as the versions read it, each in its own place.
+// approvedIn returns the ids that a body approves, as the versions read it, each in its own place.
 func approvedIn(t *testing.T, body []byte) []string {
 	t.Helper()
 	if !json.Valid(body) {
@@ -121,8 +121,8 @@ func approvedIn(t *testing.T, body []byte) []string {
 	return ids
 }
 
-// withoutApprovals is the input without the native approvals, as they are without an answer in the
-// record: the messages, and the calls that asked.
+// withoutApprovals returns the input without the native approvals, as they are without an answer in
+// the record: the messages, and the calls that asked.
 func withoutApprovals(in agui.RunInput) agui.RunInput {
 	list := microsoft.Approvals(in, true)
 	if len(list) == 0 {

@@ -20,8 +20,8 @@ import (
 // 1.0.0b260116). A client may have made that message up, or a tool may have such a result. So
 // nothing but the messages that answer for Holdpoint go out in that form.
 
-// harmless is the input of a run that answers nothing, without what the adapter would take for an
-// answer.
+// harmless returns the input of a run that answers nothing, without what the adapter would take for
+// an answer.
 func harmless(in agui.RunInput) agui.RunInput {
 	if _, sent := in.CommandResume(); sent {
 		in = in.WithoutCommand()
@@ -33,7 +33,7 @@ func harmless(in agui.RunInput) agui.RunInput {
 	return in
 }
 
-// newMessages is the run that brings the messages beside the answers.
+// newMessages returns the run that brings the messages beside the answers.
 func newMessages(r *translate.Request) translate.Out {
 	asked := map[string]bool{}
 	for _, i := range r.Pause.Interrupts {
@@ -47,7 +47,8 @@ func newMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: harmless(in).Raw, TakesNew: true}
 }
 
-// withoutProps is the body without an answer in forwardedProps.resume, where the adapter looks too.
+// withoutProps returns the body without an answer in forwardedProps.resume, where the adapter looks
+// too.
 func withoutProps(in agui.RunInput, body []byte) []byte {
 	if len(propsItems(in)) == 0 {
 		return body
@@ -55,8 +56,8 @@ func withoutProps(in agui.RunInput, body []byte) []byte {
 	return agui.DeleteKey(body, "forwardedProps.resume")
 }
 
-// asResults is a list of a request's messages with each of those tool messages as what it says it
-// is, the result of a tool: its text is a list with the object in it. nil if there is none.
+// asResults returns a list of a request's messages with each of those tool messages as what it says
+// it is, the result of a tool: its text is a list with the object in it. nil if there is none.
 func asResults(list []agui.Message, in agui.RunInput) []agui.Message {
 	var out []agui.Message
 	var own map[string]bool
@@ -95,7 +96,7 @@ func asResult(m agui.Message) agui.Message {
 	return agui.ParseMessage(append(object, '}'))
 }
 
-// ownConfirms are the calls of a confirm_changes that the request declares itself: the person's
+// ownConfirms returns the calls of a confirm_changes that the request declares itself: the person's
 // answer to it is the client's own. It names no other call that could run, by its arguments or by
 // its id.
 func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
@@ -129,8 +130,8 @@ func saysNothing(args string) bool {
 	return args == "" || v.IsObject() && len(v.Map()) == 0
 }
 
-// confirmedBy is the call that a message answers with a yes or a no and nothing else, "" if it says
-// more, or says it in another spelling.
+// confirmedBy returns the call that a message answers with a yes or a no and nothing else, "" if it
+// says more, or says it in another spelling.
 func confirmedBy(m agui.Message) string {
 	call, content := "", ""
 	plain := true

@@ -71,7 +71,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 	}
 }
 
-// given are the function_approvals of a message.
+// given returns the function_approvals of a message.
 func given(m agui.Message) []gjson.Result {
 	return slices.DeleteFunc(gjson.GetBytes(m.JSON, microsoft.FunctionApprovals).Array(), func(f gjson.Result) bool {
 		return !f.Get("approved").IsBool()
@@ -114,8 +114,8 @@ func toolAnswer(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.A
 	return agui.Answer{}, false
 }
 
-// withoutSteps is a decision without the steps that front ends for confirm_changes send with each,
-// where only the decision is asked for.
+// withoutSteps returns a decision without the steps that front ends for confirm_changes send with
+// each, where only the decision is asked for.
 func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	if gjson.GetBytes(schema, "properties.steps").Exists() || !value.IsObject() {
 		return kit.Payload(value)
@@ -123,7 +123,7 @@ func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	return kit.Pruned(value, "steps")
 }
 
-// withKeys are the interrupts with what a message may name to answer them.
+// withKeys returns the interrupts with what a message may name to answer them.
 func withKeys(list []agui.Interrupt) []agui.Interrupt {
 	for n := range list {
 		i := &list[n]

@@ -102,7 +102,7 @@ func (a *answered) untaken(res translate.Result) bool {
 	return failed && res.Next == nil && len(a.r.New) > 0 && len(a.told) > 0
 }
 
-// sortedAtEnd is what a run has still to tell, with such snapshots around it.
+// sortedAtEnd returns what a run has still to tell, with such snapshots around it.
 func sortedAtEnd(r *translate.Request, tell []agui.Event) (list []agui.Event) {
 	if len(tell) > 0 && tell[0].Type == agui.RunStarted {
 		list, tell = tell[:1:1], tell[1:]
@@ -135,8 +135,8 @@ func (a *answered) tellHistory(emit func(agui.Event)) {
 	}
 }
 
-// folded are the messages that events make: results and words. false if there is anything else in
-// them.
+// folded returns the messages that events make: results and words. false if there is anything else
+// in them.
 func folded(events []agui.Event) (list []agui.Message, ok bool) {
 	type words struct {
 		id   string
@@ -188,7 +188,7 @@ func parted(r *translate.Request, beside []agui.Message) (first, last []agui.Mes
 	return first, last
 }
 
-// messagesEvent is a snapshot of messages that a client wrote in whatever layout.
+// messagesEvent returns a snapshot of messages that a client wrote in whatever layout.
 func messagesEvent(list []agui.Message) agui.Event {
 	return agui.SnapshotEvent(agui.AppendCompact(nil, agui.MessageList(list)))
 }

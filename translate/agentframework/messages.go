@@ -8,7 +8,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// callsOf are the tool calls of a message.
+// callsOf returns the tool calls of a message.
 func callsOf(m agui.Message) []agui.Call {
 	var list []agui.Call
 	for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
@@ -17,8 +17,8 @@ func callsOf(m agui.Message) []agui.Call {
 	return list
 }
 
-// lastCalls is where each call stands in the list, the last time: providers repeat the ids of their
-// calls.
+// lastCalls returns where each call stands in the list, the last time: providers repeat the ids of
+// their calls.
 func lastCalls(list []agui.Message) map[string]int {
 	at := map[string]int{}
 	for n, m := range list {
@@ -29,7 +29,7 @@ func lastCalls(list []agui.Message) map[string]int {
 	return at
 }
 
-// callObject is a tool call as it stands in a message.
+// callObject returns a tool call as it stands in a message.
 func callObject(a ask) json.RawMessage {
 	type function struct {
 		Name string `json:"name"`
@@ -42,7 +42,7 @@ func callObject(a ask) json.RawMessage {
 	}{a.Call, "function", function{a.Name, a.arguments()}})
 }
 
-// arguments is the JSON text of the call's arguments.
+// arguments returns the JSON text of the call's arguments.
 func (a ask) arguments() string {
 	if v := gjson.ParseBytes(a.Args); v.Type == gjson.String {
 		return v.Str
@@ -53,8 +53,8 @@ func (a ask) arguments() string {
 	return string(a.Args)
 }
 
-// withArguments is a message in which the calls that were asked about have the arguments that were
-// asked about.
+// withArguments returns a message in which the calls that were asked about have the arguments that
+// were asked about.
 func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Message {
 	calls := gjson.GetBytes(m.JSON, "toolCalls").Array()
 	changed := false

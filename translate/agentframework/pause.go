@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// open are the interrupts of a run that ended, and what is kept for the pause as a whole.
+// open returns the interrupts of a run that ended, and what is kept for the pause as a whole.
 func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 	k := kept{Row: rowList}
 	if run.thread != run.r.Input.ThreadID {
@@ -63,7 +63,8 @@ func (run *run) withoutClients(open []agui.Interrupt) (clients []ask, others []a
 	return clients, others
 }
 
-// askedCalls is the call that a question is about, as the backend tells it; nil if it does not.
+// askedCalls returns the call that a question is about, as the backend tells it; nil if it does
+// not.
 func (run *run) askedCalls(a *ask) []agui.AskedCall {
 	if a.Name == "" {
 		return nil
@@ -78,7 +79,7 @@ func (run *run) askedCalls(a *ask) []agui.AskedCall {
 	return []agui.AskedCall{c}
 }
 
-// siblings are the calls that need no approval and wait beside those that do.
+// siblings returns the calls that need no approval and wait beside those that do.
 func (run *run) siblings() []string {
 	if run.r.Transcript == nil {
 		return nil
@@ -103,7 +104,8 @@ func (run *run) siblings() []string {
 	return list
 }
 
-// ofOutcome are the interrupts of an outcome: the backend's objects, but for what clients fail on.
+// ofOutcome returns the interrupts of an outcome: the backend's objects, but for what clients fail
+// on.
 func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 	var open []agui.Interrupt
 	for _, i := range list {
@@ -140,7 +142,7 @@ func readOutcome(i gjson.Result) ask {
 	return ask{Kind: request, ID: id.Str}
 }
 
-// paused is the result of a run that asks.
+// paused returns the result of a run that asks.
 func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) translate.Result {
 	asked := translate.Asked{Interrupts: withKeys(open), Private: agui.MustMarshal(k), Shown: run.native}
 	if run.native {

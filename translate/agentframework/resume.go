@@ -160,7 +160,7 @@ func (res *resumption) plan(approvals, requests, confirms []reply) {
 	}
 }
 
-// next is the exchange of the next stage.
+// next returns the exchange of the next stage.
 func (res *resumption) next() (*translate.Exchange, error) {
 	s := res.stages[0]
 	body, err := s.way(res, s.replies)
@@ -212,8 +212,8 @@ func decision(a agui.Answer) (bool, error) {
 	return said[true], nil
 }
 
-// messageID is an id that no message of the thread has: backends take two messages of one id for
-// one.
+// messageID returns an id that no message of the thread has: backends take two messages of one id
+// for one.
 func (res *resumption) messageID() string {
 	sum := sha256.New()
 	for _, i := range res.r.Pause.Interrupts {
@@ -223,10 +223,10 @@ func (res *resumption) messageID() string {
 	return "holdpoint-" + hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// answerID is the id of the message that carries the answers of the next exchange.
+// answerID returns the id of the message that carries the answers of the next exchange.
 func (res *resumption) answerID() string { return res.id + "-" + strconv.Itoa(len(res.replies)+1) }
 
-// known are the messages of the conversation that list has, as the backend needs them: with the
+// known returns the messages of the conversation that list has, as the backend needs them: with the
 // calls that it asked about, their arguments as it wrote them (compared by 1.0.0rc4 and later),
 // without anything that was only said to ask or to answer.
 func (res *resumption) known(list []agui.Message) []agui.Message {
@@ -280,7 +280,7 @@ func (res *resumption) withCalls(list []agui.Message, seen map[string]int) []agu
 	}{res.id + "-calls", "assistant", "", missing})))
 }
 
-// body is the request with the given messages, without an answer in any form.
+// body returns the request with the given messages, without an answer in any form.
 func (res *resumption) body(messages []agui.Message) []byte {
 	in := res.r.Input
 	body := in.Raw
@@ -301,8 +301,8 @@ func (res *resumption) body(messages []agui.Message) []byte {
 	return agui.SetKey(body, "messages", agui.MessageList(messages))
 }
 
-// conversation is what the backend gets of it in a later exchange: the results of the calls that
-// are done stand behind their calls.
+// conversation returns what the backend gets of it in a later exchange: the results of the calls
+// that are done stand behind their calls.
 func (res *resumption) conversation(open []reply) []agui.Message {
 	if res.bare {
 		return nil

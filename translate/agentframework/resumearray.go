@@ -68,8 +68,8 @@ func takesApproved(list []agui.Interrupt) bool {
 	return !slices.ContainsFunc(list, func(i agui.Interrupt) bool { return !gjson.GetBytes(i.Schema(), "properties.approved").Exists() })
 }
 
-// entry is the client's resume entry, if it gave one, with the backend's id; a cancelled approval
-// is denied, for every version wants an answer to each call.
+// entry returns the client's resume entry, if it gave one, with the backend's id; a cancelled
+// approval is denied, for every version wants an answer to each call.
 func (r reply) entry(given gjson.Result) []byte {
 	entry := []byte(`{}`)
 	if given.Exists() {
@@ -86,7 +86,7 @@ func (r reply) entry(given gjson.Result) []byte {
 	return agui.SetKey(entry, "payload", payload)
 }
 
-// editedArgs are the arguments that the call is to run with. 1.0.0rc8 to 1.0.1 take changes as
+// editedArgs returns the arguments that the call is to run with. 1.0.0rc8 to 1.0.1 take changes as
 // further keys of the payload, and compare what a message says with what came of them.
 func (r reply) editedArgs() json.RawMessage {
 	args := json.RawMessage(r.arguments())

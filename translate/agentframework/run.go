@@ -220,7 +220,7 @@ func (run *run) passed(id string) bool {
 	return here
 }
 
-// shown is the call as the transcript has it, nil if it does not.
+// shown returns the call as the transcript has it, nil if it does not.
 func (run *run) shown(id string) *agui.Call {
 	if run.r.Transcript != nil {
 		if c, ok := agui.CallOf(run.r.Transcript, id); ok {

@@ -343,7 +343,7 @@ func TestPlainRunGoesAsItCame(t *testing.T) {
 	}
 }
 
-// verdict is what auto gets to hear of an event, beside a call that is held, if one is.
+// verdict returns what auto gets to hear of an event, beside a call that is held, if one is.
 func verdict(d *Dialect, ev agui.Event, held agui.Call) translate.Verdict {
 	switch ev.Type {
 	case agui.CallStart:

@@ -53,8 +53,8 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 	return ev.With(agui.SetKey(ev.JSON, "messages", after)), true
 }
 
-// underKnownIDs is the list with each result under the id by which the client has it: under another
-// it would be appended.
+// underKnownIDs returns the list with each result under the id by which the client has it: under
+// another it would be appended.
 func (run *run) underKnownIDs(list []agui.Message) []agui.Message {
 	if run.r.Transcript == nil {
 		return list

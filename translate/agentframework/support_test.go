@@ -41,8 +41,8 @@ func playPlain(t testing.TB, more string, stream ...string) (dialecttest.Played,
 	return play(t, run, l, stream...), l
 }
 
-// pausedBy is the pause of a plain run with the stream, with ids as proxy mints them: <native>~r1,
-// ~r2...; and what the client has been shown by then.
+// pausedBy returns the pause of a plain run with the stream, with ids as proxy mints them:
+// <native>~r1, ~r2...; and what the client has been shown by then.
 func pausedBy(t testing.TB, stream ...string) (agui.Pause, *dialecttest.Log) {
 	t.Helper()
 	p, l := playPlain(t, "", stream...)
@@ -54,7 +54,7 @@ func pausedBy(t testing.TB, stream ...string) (agui.Pause, *dialecttest.Log) {
 
 const user = `{"id":"u1","role":"user","content":"hi"}`
 
-// input is a run input; more are further members of its object.
+// input returns a run input; more are further members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1","state":{},"messages":[` + user + `],"context":[]`
@@ -74,7 +74,7 @@ func resumeWith(t testing.TB, d *Dialect, p agui.Pause, l *dialecttest.Log, in a
 	return dialecttest.Resume(d, p, in, l, change...)
 }
 
-// answering is a resume that must be taken.
+// answering returns a resume that must be taken.
 func answering(t testing.TB, p agui.Pause, l *dialecttest.Log, in agui.RunInput, change ...func(*translate.Request)) (translate.Out, translate.Run) {
 	t.Helper()
 	out, run, err := resumeWith(t, newDialect(t), p, l, in, change...)
@@ -84,7 +84,7 @@ func answering(t testing.TB, p agui.Pause, l *dialecttest.Log, in agui.RunInput,
 	return out, run
 }
 
-// entries is a resume array that answers a pause: a payload for each interrupt, "" cancels.
+// entries returns a resume array that answers a pause: a payload for each interrupt, "" cancels.
 func entries(p agui.Pause, payloads ...string) string {
 	var list []string
 	for n, payload := range payloads {
@@ -186,8 +186,8 @@ func withOutcome(schema string, ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}}`
 }
 
-// asking is the stream of a run that asks about the calls; finish is its end, prefix goes before
-// the ids.
+// asking returns the stream of a run that asks about the calls; finish is its end, prefix goes
+// before the ids.
 func asking(finish, prefix string, calls ...string) []string {
 	list := []string{started, textOpen}
 	var shown []string
@@ -204,7 +204,7 @@ func failedWith(code, message string) string {
 	return `{"type":"RUN_ERROR","message":` + dialecttest.Quoted(message) + `,"code":"` + code + `"}`
 }
 
-// sent is a value of what goes to the backend.
+// sent returns a value of what goes to the backend.
 func sent(out translate.Out, path string) gjson.Result { return gjson.GetBytes(out.Body, path) }
 
 // lastMessage of what goes to the backend.

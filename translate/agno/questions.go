@@ -176,7 +176,7 @@ func selectionSchema(question gjson.Result) string {
 	return string(append(o, '}'))
 }
 
-// questions are the texts of ask_user.
+// questions returns the texts of ask_user.
 func questions(args gjson.Result) string {
 	text := ""
 	for _, q := range args.Get("questions").Array() {

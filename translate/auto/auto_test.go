@@ -52,7 +52,7 @@ func (noTranscript) Messages() ([]json.RawMessage, bool) { return nil, true }
 func (noTranscript) State() (json.RawMessage, bool)      { return nil, true }
 func (noTranscript) Streamed() bool                      { return false }
 
-// both are the two real dialects, in their order.
+// both returns the two real dialects, in their order.
 func both(t testing.TB, warn func(string, ...any)) *auto.Dialect {
 	t.Helper()
 	lg, err := langgraph.New(langgraph.Options{}, nil)

@@ -169,7 +169,7 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 	return d.replies(in, spoken)
 }
 
-// replies is a function of its own, because its sequence puts the input on the heap.
+// replies returns a function of its own, because its sequence puts the input on the heap.
 func (d *Dialect) replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for _, one := range d.list {

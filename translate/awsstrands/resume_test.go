@@ -48,7 +48,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// sent is the payload of the one entry that goes out, or "cancelled", or "refused".
+// sent returns the payload of the one entry that goes out, or "cancelled", or "refused".
 func sent(t testing.TB, out translate.Out, err error, p agui.Pause) string {
 	t.Helper()
 	if err != nil {

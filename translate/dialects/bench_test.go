@@ -151,7 +151,7 @@ func repeated(n int, one func(n int) []string) []string {
 	return list
 }
 
-// call is a tool call that asks nothing, with its result.
+// call returns a tool call that asks nothing, with its result.
 func call(n int) []string {
 	id := fmt.Sprintf("call-%d", n)
 	return []string{

@@ -25,7 +25,7 @@ import (
 	"holdpoint/translate/toolcall"
 )
 
-// All are the dialects, with their options at the defaults. auto asks them in this order. agui
+// All returns the dialects, with their options at the defaults. auto asks them in this order. agui
 // stands behind those that know the shape of an outcome, because it takes every one. phrases stands
 // behind all, because it guesses.
 func All() List {
@@ -60,7 +60,7 @@ func (l List) Names() []string {
 	return names
 }
 
-// Variables are those of all the dialects.
+// Variables returns those of all the dialects.
 func (l List) Variables() []variables.Variable {
 	var list []variables.Variable
 	if s := l.shared(); s != nil {
@@ -161,7 +161,7 @@ func (l List) Recognizer(name string) (translate.Finder, error) {
 	return auto.New(list, auto.Options{}), nil
 }
 
-// asked are the dialects that auto asks.
+// asked returns the dialects that auto asks.
 func (l List) asked(warn translate.Warn) ([]translate.Dialect, error) {
 	var list []translate.Dialect
 	for _, e := range l {

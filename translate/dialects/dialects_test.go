@@ -104,7 +104,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// asked are the names of those that auto asks.
+// asked returns the names of those that auto asks.
 func asked(t *testing.T, list List) []string {
 	t.Helper()
 	dialects, err := list.asked(func(string, ...any) {})
@@ -228,7 +228,7 @@ func TestPassingEventsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// ordinary is a part of a run that asks nothing.
+// ordinary returns a part of a run that asks nothing.
 func ordinary(n int, dialect string) []agui.Event {
 	id := fmt.Sprint("text-", n)
 	list := append(call(n),

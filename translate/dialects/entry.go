@@ -43,7 +43,7 @@ type Entry struct {
 	anew   func(prefix string) Entry
 }
 
-// With is the list with one more dialect, which auto asks last.
+// With returns the list with one more dialect, which auto asks last.
 func With[O any, D translate.Dialect](l List, name string, newDialect func(O, translate.Warn) (D, error)) List {
 	e := entry(name, newDialect)
 	if len(l) > 0 {
@@ -52,7 +52,7 @@ func With[O any, D translate.Dialect](l List, name string, newDialect func(O, tr
 	return append(l, e)
 }
 
-// Anew is the same list with options of its own, at the defaults, whose variables have another
+// Anew returns the same list with options of its own, at the defaults, whose variables have another
 // prefix in the place of HOLDPOINT_.
 func (l List) Anew(prefix string) List {
 	list := make(List, len(l))
@@ -92,7 +92,7 @@ func entryOf[O any, D translate.Dialect](prefix, name string, newDialect func(O,
 
 func (e Entry) group() variables.Group { return variables.Group{Prefix: e.Prefix, Options: e.Options} }
 
-// groups are the dialect's own variables, and those that it shares.
+// groups returns the dialect's own variables, and those that it shares.
 func (e Entry) groups() []variables.Group {
 	if e.shared.options == nil {
 		return []variables.Group{e.group()}

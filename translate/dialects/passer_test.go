@@ -282,7 +282,7 @@ func (p *pair) request(messages []json.RawMessage, pause agui.Pause) *translate.
 	return r
 }
 
-// minted is a pause as proxy would keep it.
+// minted returns a pause as proxy would keep it.
 func minted(p agui.Pause, seen *dialecttest.Log) agui.Pause {
 	p = dialecttest.Minted(p)
 	p.Seen = seen.Seen()

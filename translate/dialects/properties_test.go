@@ -32,7 +32,7 @@ func TestEveryDialect(t *testing.T) {
 	}
 }
 
-// scenariosOf are the scenarios of a dialect. Those of auto are all whose backends speak AG-UI.
+// scenariosOf returns the scenarios of a dialect. Those of auto are all whose backends speak AG-UI.
 func scenariosOf(t *testing.T, name string) []dialecttest.Scenario {
 	t.Helper()
 	if name != "auto" {
@@ -44,7 +44,7 @@ func scenariosOf(t *testing.T, name string) []dialecttest.Scenario {
 	})
 }
 
-// madeFor is a dialect with the options of a scenario.
+// madeFor returns a dialect with the options of a scenario.
 func madeFor(t *testing.T, name string, s dialecttest.Scenario) translate.Dialect {
 	t.Helper()
 	list := ready(t)

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// ready are all dialects, with what they need. It is what one of their scenarios sets.
+// ready returns all dialects, with what they need. It is what one of their scenarios sets.
 func ready(t testing.TB) List {
 	t.Helper()
 	list := All()
@@ -32,7 +32,7 @@ func ready(t testing.TB) List {
 	return list
 }
 
-// scenarioSets is the first value that a scenario of the dialect gives to a variable.
+// scenarioSets returns the first value that a scenario of the dialect gives to a variable.
 func scenarioSets(t testing.TB, dialect, variable string) string {
 	t.Helper()
 	if value, known := sets.Load(variable); known {
@@ -50,7 +50,7 @@ func scenarioSets(t testing.TB, dialect, variable string) string {
 // sets is what scenarioSets has found: the files need not be read for each dialect that is made.
 var sets sync.Map
 
-// made is a dialect of the list.
+// made returns a dialect of the list.
 func made(t testing.TB, list List, name string) translate.Dialect {
 	t.Helper()
 	d, err := list.New(name, nil)

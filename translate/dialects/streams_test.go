@@ -12,7 +12,7 @@ import (
 // A scenario are the streams that a backend sent in one thread.
 type scenario [][]string
 
-// recorded are the scenarios of a dialect whose backend speaks AG-UI; for auto all of such.
+// recorded returns the scenarios of a dialect whose backend speaks AG-UI; for auto all of such.
 func recorded(t *testing.T, name string) (list []scenario) {
 	t.Helper()
 	for _, s := range scenariosOf(t, name) {

@@ -34,7 +34,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// pausedBy is the pause by which a plain run with the stream ends, as proxy would keep it.
+// pausedBy returns the pause by which a plain run with the stream ends, as proxy would keep it.
 func pausedBy(t *testing.T, d translate.Dialect, stream []string) (agui.Pause, agui.RunInput) {
 	t.Helper()
 	in := dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[{"id":"u","role":"user","content":"x"}]}`)

@@ -61,18 +61,18 @@ func (b Backend) Name() string { return strings.TrimSuffix(b.Dialect+" "+b.Form,
 // hexID is the beginning of the ids of 32 hex digits, {n:32} in a text.
 const hexID = "529a97505c90b72d4bb0"
 
-// Numbered is one of the texts for question n.
+// Numbered returns one of the texts for question n.
 func Numbered(text string, n int) string {
 	text = strings.ReplaceAll(text, "{n:32}", fmt.Sprintf("%s%012x", hexID, n))
 	return strings.ReplaceAll(text, "{n}", strconv.Itoa(n))
 }
 
-// Replied is the message that answers question n; yes says how.
+// Replied returns the message that answers question n; yes says how.
 func (b Backend) Replied(n int, yes bool) string {
 	return strings.ReplaceAll(Numbered(b.Reply, n), "{yes}", strconv.FormatBool(yes))
 }
 
-// Behind is the answer of a run that has come to first and then asks: one run, where both are.
+// Behind returns the answer of a run that has come to first and then asks: one run, where both are.
 func (b Backend) Behind(first string) string {
 	sep := "\n"
 	if b.MediaType == eventStream {
@@ -85,7 +85,7 @@ func (b Backend) Behind(first string) string {
 	return strings.Join(append(did[:len(did)-2], asks[1:]...), sep)
 }
 
-// Of are the backends of a dialect.
+// Of returns the backends of a dialect.
 func Of(dialect string) []Backend {
 	var list []Backend
 	for _, b := range backends() {
@@ -96,7 +96,7 @@ func Of(dialect string) []Backend {
 	return list
 }
 
-// frames is an event stream of the data of its frames.
+// frames returns an event stream of the data of its frames.
 func frames(data ...string) string {
 	return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n"
 }

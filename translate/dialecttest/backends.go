@@ -18,7 +18,7 @@ const (
 // approved are the payloads of most backends.
 const approved, denied = `{"approved":true}`, `{"approved":false}`
 
-// says is a text of the assistant.
+// says returns a text of the assistant.
 func says(id, text string) []string {
 	return []string{
 		`{"type":"TEXT_MESSAGE_START","messageId":"` + id + `","role":"assistant"}`,
@@ -27,7 +27,7 @@ func says(id, text string) []string {
 	}
 }
 
-// calls is a call of delete_file.
+// calls returns a call of delete_file.
 func calls(id, name, args string) []string {
 	return []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"` + name + `","parentMessageId":"m{n}"}`,
@@ -36,7 +36,7 @@ func calls(id, name, args string) []string {
 	}
 }
 
-// run is the stream of a run.
+// run returns the stream of a run.
 func run(end string, events ...[]string) string {
 	list := []string{started}
 	for _, one := range events {
@@ -50,7 +50,7 @@ func interrupt(object string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + object + `]}}`
 }
 
-// agnoRaw is one of agno's own events.
+// agnoRaw returns one of agno's own events.
 func agnoRaw(event string) []string {
 	return []string{`{"type":"RAW","event":{"event":"` + event + `"},"source":"agno"}`}
 }
@@ -65,7 +65,7 @@ var dotNetCall = []string{
 // result is that of call n.
 var result = []string{`{"type":"TOOL_CALL_RESULT","messageId":"result-{n}","toolCallId":"call-{n}","content":"deleted","role":"tool"}`}
 
-// word is what a value says by its member approved; a value that is not there says nothing.
+// word returns what a value says by its member approved; a value that is not there says nothing.
 func word(value gjson.Result) Word {
 	switch {
 	case !value.Exists():
@@ -76,7 +76,7 @@ func word(value gjson.Result) Word {
 	return Denies
 }
 
-// inResume is what the resume array says to the interrupt.
+// inResume returns what the resume array says to the interrupt.
 func inResume(body []byte, id string) Word {
 	for _, entry := range gjson.GetBytes(body, "resume").Array() {
 		if entry.Get("interruptId").Str != id {
@@ -90,8 +90,8 @@ func inResume(body []byte, id string) Word {
 	return Nothing
 }
 
-// inCommand is what Mastra's adapter reads of question n, which waits under the run. run "": any.
-// It takes false for a no, and nothing for an ordinary run.
+// inCommand returns what Mastra's adapter reads of question n, which waits under the run. run "":
+// any. It takes false for a no, and nothing for an ordinary run.
 func inCommand(body []byte, n int, run string) Word {
 	command := gjson.GetBytes(body, "forwardedProps.command")
 	event := command.Get("interruptEvent")
@@ -111,8 +111,8 @@ func isIDMap(value gjson.Result) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(k gjson.Result) bool { return !strings.HasPrefix(k.Str, hexID) })
 }
 
-// inMessage is what the last tool message on a call of the history says, if the call is one of the
-// tool that asks and nothing but tool messages stands behind it.
+// inMessage returns what the last tool message on a call of the history says, if the call is one of
+// the tool that asks and nothing but tool messages stands behind it.
 func inMessage(body []byte, callID, tool string) Word {
 	said, known := Nothing, false
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
@@ -126,8 +126,8 @@ func inMessage(body []byte, callID, tool string) Word {
 	return said
 }
 
-// lastWordOn is what the tool messages at the end of the history say to a call, whether the history
-// has the call or not. Whatever is not a plain no is a yes to such a backend.
+// lastWordOn returns what the tool messages at the end of the history say to a call, whether the
+// history has the call or not. Whatever is not a plain no is a yes to such a backend.
 func lastWordOn(body []byte, callID, key string) Word {
 	said := Nothing
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
@@ -144,7 +144,7 @@ func lastWordOn(body []byte, callID, key string) Word {
 	return said
 }
 
-// Example is the backend of docs/new-dialect.md.
+// Example returns the backend of docs/new-dialect.md.
 func Example() Backend {
 	return Backend{
 		Dialect: "ask", MediaType: eventStream, Yes: approved, No: denied,

@@ -48,7 +48,7 @@ type function struct {
 	Arguments string `json:"arguments"`
 }
 
-// NewLog is the transcript of a run that begins with the messages.
+// NewLog returns the transcript of a run that begins with the messages.
 func NewLog(messages []agui.Message) *Log {
 	l := &Log{}
 	for _, m := range messages {
@@ -57,7 +57,7 @@ func NewLog(messages []agui.Message) *Log {
 	return l
 }
 
-// LogOf is the transcript of a run that begins with the messages, which are JSON.
+// LogOf returns the transcript of a run that begins with the messages, which are JSON.
 func LogOf(messages ...string) *Log {
 	l := &Log{}
 	for _, m := range messages {
@@ -66,7 +66,7 @@ func LogOf(messages ...string) *Log {
 	return l
 }
 
-// Next is the transcript of the thread's next run, which begins with the messages.
+// Next returns the transcript of the thread's next run, which begins with the messages.
 func (l *Log) Next(messages []agui.Message) *Log {
 	next := &Log{Unknown: l.Unknown}
 	for _, c := range l.calls {
@@ -108,7 +108,7 @@ func (l *Log) State() (json.RawMessage, bool) {
 	return l.state, true
 }
 
-// Seen are the messages, as a pause keeps them.
+// Seen returns the messages, as a pause keeps them.
 func (l *Log) Seen() []agui.SeenMessage {
 	var list []agui.SeenMessage
 	for _, m := range l.messages {
@@ -214,7 +214,7 @@ func (l *Log) addCall(ev agui.Event, id string) {
 	c.Args += ev.Get("delta").Str // of an ended call, too, as a client appends it
 }
 
-// assistant is the message with that id. It is made if it is not there and may be made.
+// assistant returns the message with that id. It is made if it is not there and may be made.
 func (l *Log) assistant(id string, makes bool) *said {
 	if m := l.byID[id]; m != nil || !makes {
 		return m

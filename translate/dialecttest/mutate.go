@@ -16,7 +16,7 @@ var values = []string{
 	`{"approved":true}`, `{"type":"interrupt","interrupts":[{}]}`, `"{\"approved\":true}"`, `"[{\"id\":7}]"`, `"{"`,
 }
 
-// extents are where the values of a JSON text stand.
+// extents returns where the values of a JSON text stand.
 func extents(text string) (list [][2]int) {
 	value := true
 	for n := 0; n < len(text); n++ {
@@ -45,8 +45,8 @@ func extents(text string) (list [][2]int) {
 	return list
 }
 
-// mutated is a JSON text with some of its values replaced, taken out or put in twice. The text is
-// JSON all the same.
+// mutated returns a JSON text with some of its values replaced, taken out or put in twice. The text
+// is JSON all the same.
 func mutated(t *rapid.T, text string) string {
 	for range rapid.IntRange(0, 2).Draw(t, "changes") {
 		all := extents(text)
@@ -66,13 +66,14 @@ func mutated(t *rapid.T, text string) string {
 	return text
 }
 
-// Mutated is the text of a stream with some lines left out, repeated, put elsewhere and changed.
+// Mutated returns the text of a stream with some lines left out, repeated, put elsewhere and
+// changed.
 func Mutated(t *rapid.T, stream string) string {
 	return strings.Join(mutatedStream(t, strings.SplitAfter(stream, "\n"), nil), "")
 }
 
-// mutatedStream is a stream with events left out, repeated, put elsewhere and changed, and with
-// some of another's.
+// mutatedStream returns a stream with events left out, repeated, put elsewhere and changed, and
+// with some of another's.
 func mutatedStream(t *rapid.T, events, other []string) []string {
 	events = slices.Clone(events)
 	for range rapid.IntRange(0, 3).Draw(t, "edits") {
@@ -102,7 +103,7 @@ func mutatedStream(t *rapid.T, events, other []string) []string {
 	return events
 }
 
-// inHalves is a stream of AG-UI in which some pieces of a text or of arguments come in two.
+// inHalves returns a stream of AG-UI in which some pieces of a text or of arguments come in two.
 func inHalves(t *rapid.T, events []string) (list []string) {
 	for _, one := range events {
 		ev := Event(one)

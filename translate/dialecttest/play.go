@@ -107,13 +107,13 @@ func overwrite(b []byte) {
 	}
 }
 
-// Event is an event as it comes in a frame.
+// Event returns an event as it comes in a frame.
 func Event(s string) agui.Event {
 	return agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte("data: " + s + "\n\n")}
 }
 
-// seen is an event as proxy shows it to a run. What is not valid, though its type says that it is
-// one that decides, is of no known type. Of two outcomes the last counts.
+// seen returns an event as proxy shows it to a run. What is not valid, though its type says that it
+// is one that decides, is of no known type. Of two outcomes the last counts.
 func seen(s string) agui.Event {
 	ev := Event(s)
 	switch ev.Type {
@@ -127,10 +127,10 @@ func seen(s string) agui.Event {
 	return ev
 }
 
-// All are the events that the client is shown, without the last one.
+// All returns the events that the client is shown, without the last one.
 func (p Played) All() []agui.Event { return append(slices.Clone(p.Emitted), p.Result.Before...) }
 
-// Types are the types of those events.
+// Types returns the types of those events.
 func (p Played) Types() string {
 	var list []string
 	for _, ev := range p.All() {
@@ -139,7 +139,7 @@ func (p Played) Types() string {
 	return strings.Join(list, " ")
 }
 
-// Text is those events, a line each.
+// Text returns those events, a line each.
 func (p Played) Text() string {
 	var list []string
 	for _, ev := range p.All() {

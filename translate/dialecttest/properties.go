@@ -170,7 +170,7 @@ func (th *thread) exchange(answer Answer) {
 	}
 }
 
-// otherAnswer is the first one of another scenario.
+// otherAnswer returns the first one of another scenario.
 func (th *thread) otherAnswer() Answer {
 	if list := th.other.Turns[0].Answers; len(list) > 0 {
 		return list[0]
@@ -298,7 +298,7 @@ func (th *thread) request(in agui.RunInput) *translate.Request {
 	return r
 }
 
-// answers are the entries as the dialect reads them. said is false if it refuses them.
+// answers returns the entries as the dialect reads them. said is false if it refuses them.
 func (th *thread) answers(in agui.RunInput, entries []string) (_ agui.RunInput, list []agui.Answer, said bool) {
 	body := agui.SetKey(in.WithoutCommand().Raw, "resume", []byte("["+strings.Join(entries, ",")+"]"))
 	given, _, err := agui.ParseInput(body)
@@ -375,7 +375,7 @@ func (th *thread) checkInterrupt(i agui.Interrupt) {
 	}
 }
 
-// story is what a client makes of it, and what proxy keeps: pieces of one text are joined.
+// story returns what a client makes of it, and what proxy keeps: pieces of one text are joined.
 func (p Played) story() string {
 	var b strings.Builder
 	last, shown := "", p.All()
@@ -404,7 +404,7 @@ func (p Played) story() string {
 	return b.String()
 }
 
-// difference is what stands where two texts begin to differ.
+// difference returns what stands where two texts begin to differ.
 func difference(one, other string) string {
 	at := 0
 	for at < min(len(one), len(other)) && one[at] == other[at] {

@@ -8,8 +8,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers are what a dialect reads out of a request to a pause, in its fields and behind those in
-// its messages. A decision of which the pause knows no question has the id of the call that it
+// Answers returns what a dialect reads out of a request to a pause, in its fields and behind those
+// in its messages. A decision of which the pause knows no question has the id of the call that it
 // names, and no payload. Of two messages that answer one question the last counts. If they
 // contradict each other, it counts only where replies replace each other. It is proxy that puts
 // them together; this does it in short.
@@ -50,7 +50,7 @@ func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer
 	return append(list, strays...), nil
 }
 
-// answer is what a reply says to the pause; asked says that it names one of its questions.
+// answer returns what a reply says to the pause; asked says that it names one of its questions.
 func answer(reader translate.HistoryReader, m agui.Message, reply translate.Reply, p agui.Pause) (a agui.Answer, asked bool) {
 	for _, i := range p.Interrupts {
 		if reply.Dialect != p.Dialect || reply.Key != i.ID && !slices.Contains(i.Keys, reply.Key) {

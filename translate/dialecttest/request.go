@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Input is the run of a body.
+// Input returns the run of a body.
 func Input(t testing.TB, body string) agui.RunInput {
 	t.Helper()
 	in, ok, err := agui.ParseInput([]byte(body))
@@ -25,7 +25,7 @@ func Input(t testing.TB, body string) agui.RunInput {
 // Quoted is s as JSON text.
 func Quoted(s string) string { return string(agui.MustMarshal(s)) }
 
-// Entry is an entry of the resume array. "" cancels.
+// Entry returns an entry of the resume array. "" cancels.
 func Entry(id, payload string) string {
 	if payload == "" {
 		return `{"interruptId":` + Quoted(id) + `,"status":"cancelled"}`
@@ -33,14 +33,14 @@ func Entry(id, payload string) string {
 	return `{"interruptId":` + Quoted(id) + `,"status":"resolved","payload":` + payload + `}`
 }
 
-// ResumeArray is the member of a run that has the entries.
+// ResumeArray returns the member of a run that has the entries.
 func ResumeArray(entries ...string) string { return `"resume":[` + strings.Join(entries, ",") + `]` }
 
-// Command is the member of a run that answers in the form of before resume.
+// Command returns the member of a run that answers in the form of before resume.
 func Command(value string) string { return `"forwardedProps":{"command":{"resume":` + value + `}}` }
 
-// Code is the code that an error is told with: "" of none, and "other: " with the text of an error
-// that no dialect may give.
+// Code returns the code that an error is told with: "" of none, and "other: " with the text of an
+// error that no dialect may give.
 func Code(err error) agui.Code {
 	var told *agui.RunError
 	switch {
@@ -58,8 +58,8 @@ func Told(err error) bool {
 	return errors.As(err, &told)
 }
 
-// Minted is a pause as proxy keeps it. Its ids are <native>~r1, <native>~r2 and so on. Where the
-// dialect says no plain yes and no, the published schema does.
+// Minted returns a pause as proxy keeps it. Its ids are <native>~r1, <native>~r2 and so on. Where
+// the dialect says no plain yes and no, the published schema does.
 func Minted(p agui.Pause) agui.Pause {
 	p.ID, p.Interrupts = "0123456789abcdef0123456789abcdef", slices.Clone(p.Interrupts)
 	for n := range p.Interrupts {
@@ -76,8 +76,8 @@ func Minted(p agui.Pause) agui.Pause {
 	return p
 }
 
-// Admitted are the answers in the pause's order, if they cover it. It is what proxy does between
-// Answers and Begin, without schemas.
+// Admitted returns the answers in the pause's order, if they cover it. It is what proxy does
+// between Answers and Begin, without schemas.
 func Admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 	for _, a := range answers {
 		if p.Interrupt(a.ID) == nil {

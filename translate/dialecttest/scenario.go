@@ -34,8 +34,8 @@ type Answer struct {
 	Cut       bool // the connection breaks behind it
 }
 
-// Scenarios are those of a dialect, or of a folder pattern such as *. testdata is the path of the
-// folder with all of them.
+// Scenarios returns those of a dialect, or of a folder pattern such as *. testdata is the path of
+// the folder with all of them.
 func Scenarios(t testing.TB, testdata, dialect string) []Scenario {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(testdata, dialect, "*", "scenario.txt"))
@@ -106,7 +106,7 @@ func readAnswer(text string) Answer {
 	return a
 }
 
-// Events are the data of the frames of an event stream of AG-UI.
+// Events returns the data of the frames of an event stream of AG-UI.
 func (a Answer) Events() (list []string) {
 	for _, p := range Pieces(translate.Frames, a.Body) {
 		if agui.ValidJSON(p.Data) {
@@ -116,7 +116,7 @@ func (a Answer) Events() (list []string) {
 	return list
 }
 
-// Stream is an answer in AG-UI.
+// Stream returns an answer in AG-UI.
 func Stream(events ...string) Answer {
 	return Answer{Status: ok, MediaType: eventStream, Body: frames(events...)}
 }

@@ -110,7 +110,7 @@ func (th *thread) oneOf(n int, entry string) (entries []string) {
 	return entries
 }
 
-// told is what goes to the backend for an entry about question n.
+// told returns what goes to the backend for an entry about question n.
 func (th *thread) told(r *translate.Request, n int, entry string) (outs []translate.Out, told bool) {
 	in, answers, said := th.answers(r.Input, th.oneOf(n, entry))
 	if !said {
@@ -152,7 +152,7 @@ func same(a, b []translate.Out) bool {
 	})
 }
 
-// bodies are what is sent.
+// bodies returns what is sent.
 func bodies(list []translate.Out) string {
 	var b strings.Builder
 	for _, out := range list {

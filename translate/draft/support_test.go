@@ -17,15 +17,15 @@ const (
 	approval = `{"functionName":"get_weather","functionArguments":{"location":"Seattle"}}`
 )
 
-// ended is a RUN_FINISHED with more members.
+// ended returns a RUN_FINISHED with more members.
 func ended(more string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1",` + more + `}`
 }
 
-// v1 is an end with one interrupt.
+// v1 returns an end with one interrupt.
 func v1(interrupt string) string { return ended(`"outcome":"interrupt","interrupt":` + interrupt) }
 
-// call is a tool call of the run.
+// call returns a tool call of the run.
 func call(id, name, args string) []string {
 	return []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"` + name + `","parentMessageId":"m1"}`,
@@ -74,7 +74,8 @@ func plainFor(t testing.TB, r *translate.Request, stream ...string) translate.Re
 	return play(t, run, l, stream...)
 }
 
-// pausedBy is the pause that a stream ends in, with ids as proxy mints them: <native>~r1, ~r2, ...
+// pausedBy returns the pause that a stream ends in, with ids as proxy mints them: <native>~r1, ~r2,
+// ...
 func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
 	p := plain(t, stream...).Asked.Pause(Name)
@@ -86,7 +87,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 
 const head = `{"threadId":"t1","runId":"r1","protocolVersion":"1.0","messages":[`
 
-// input is a run without messages and with more members.
+// input returns a run without messages and with more members.
 func input(t testing.TB, more string) agui.RunInput { t.Helper(); return inputWith(t, "", more) }
 
 func inputWith(t testing.TB, messages, more string) agui.RunInput {

@@ -56,7 +56,8 @@ func announcer(value gjson.Result) Announcer {
 	return Unsigned
 }
 
-// ParseText is the object or the array that a string is the JSON text of, any other value as it is.
+// ParseText returns the object or the array that a string is the JSON text of, any other value as
+// it is.
 func ParseText(value gjson.Result) gjson.Result {
 	if value.Type != gjson.String {
 		return value

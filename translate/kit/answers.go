@@ -41,7 +41,7 @@ func NoObject(in agui.RunInput) error {
 	return agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
 }
 
-// Entries are the entries of resume as answers.
+// Entries returns the entries of resume as answers.
 func Entries(in agui.RunInput) []agui.Answer {
 	var list []agui.Answer
 	for _, e := range in.Resume {
@@ -50,7 +50,7 @@ func Entries(in agui.RunInput) []agui.Answer {
 	return list
 }
 
-// GivenEntries are the client's resume entries, by their ids.
+// GivenEntries returns the client's resume entries, by their ids.
 func GivenEntries(in agui.RunInput) map[string]gjson.Result {
 	given := make(map[string]gjson.Result, len(in.Resume))
 	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
@@ -61,8 +61,8 @@ func GivenEntries(in agui.RunInput) map[string]gjson.Result {
 	return given
 }
 
-// OneSet is the one set of answers that a request gives in two forms, either of which may be empty;
-// an error if they say different things.
+// OneSet returns the one set of answers that a request gives in two forms, either of which may be
+// empty; an error if they say different things.
 func OneSet(entries, native []agui.Answer) ([]agui.Answer, error) {
 	switch {
 	case len(entries) == 0:
@@ -144,7 +144,7 @@ func meaning(a agui.Answer) string {
 	return string(a.Status) + " " + string(agui.Canonical(a.Payload)) + " " + a.ID
 }
 
-// Payload is a value as an answer's payload; null is none.
+// Payload returns a value as an answer's payload; null is none.
 func Payload(v gjson.Result) json.RawMessage {
 	if !v.Exists() || v.Type == gjson.Null {
 		return nil

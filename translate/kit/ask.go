@@ -12,14 +12,14 @@ import (
 // edited arguments.
 const ApprovalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 
-// Unreadable is the error of a resume whose record holds a pause that the dialect cannot read.
+// Unreadable returns the error of a resume whose record holds a pause that the dialect cannot read.
 // Another version may have written it.
 func Unreadable() *agui.RunError {
 	return agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
 }
 
-// RefuseEdits is the error of an approval that edits the arguments of the call, for backends that
-// run a call only as it was asked; nil: it does not.
+// RefuseEdits returns the error of an approval that edits the arguments of the call, for backends
+// that run a call only as it was asked; nil: it does not.
 func RefuseEdits(a agui.Answer) error {
 	edits := Members(gjson.ParseBytes(a.Payload), "editedArgs")
 	if !slices.ContainsFunc(edits, func(v gjson.Result) bool { return v.Type != gjson.Null }) {

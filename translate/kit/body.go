@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate"
 )
 
-// Pruned is a JSON object without its null members and without the named ones; the others keep
+// Pruned returns a JSON object without its null members and without the named ones; the others keep
 // their bytes and their order. null is fatal in an Interrupt to clients from 0.0.54 on.
 func Pruned(object gjson.Result, names ...string) []byte {
 	if !object.IsObject() {
@@ -49,8 +49,8 @@ func AppendText(object []byte, key, value string) []byte {
 	return agui.AppendString(object, value)
 }
 
-// OwnRunID is the body of a run under an id that nobody else has, for a backend that keeps what
-// waits by run id alone. proxy gives the client its own id back.
+// OwnRunID returns the body of a run under an id that nobody else has, for a backend that keeps
+// what waits by run id alone. proxy gives the client its own id back.
 func OwnRunID(r *translate.Request, body []byte) []byte {
 	if r.NewID == nil {
 		return body
@@ -58,7 +58,7 @@ func OwnRunID(r *translate.Request, body []byte) []byte {
 	return agui.SetString(body, "runId", r.NewID())
 }
 
-// ResumeArray is the resume array for a backend that reads one: the client's entries with the
+// ResumeArray returns the resume array for a backend that reads one: the client's entries with the
 // backend's own ids, every other byte of them as it was but for a payload that the dialect says in
 // other words; made of the answers where they came in another form or from admit (an expired pause
 // is cancelled). answers cover p in its order. What is cancelled has no payload: some backends

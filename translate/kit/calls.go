@@ -10,8 +10,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// EditCalls is the message with what edit makes of each of its calls; nil: none. A message in which
-// nothing changes keeps its bytes. false: nothing is left of it.
+// EditCalls returns the message with what edit makes of each of its calls; nil: none. A message in
+// which nothing changes keeps its bytes. false: nothing is left of it.
 func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Message, bool) {
 	all := Calls(gjson.ParseBytes(m.JSON))
 	var left [][]byte
@@ -45,7 +45,7 @@ func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Me
 	return agui.ParseMessage(append(out, '}')), true
 }
 
-// MessageWithoutCalls is a message without some of its calls; false if nothing is left of it.
+// MessageWithoutCalls returns a message without some of its calls; false if nothing is left of it.
 func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
 	return EditCalls(m, func(c gjson.Result) json.RawMessage {
 		if slices.ContainsFunc(Every(c, "id"), func(id gjson.Result) bool { return gone[id.Str] }) {
@@ -55,7 +55,7 @@ func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bo
 	})
 }
 
-// WithoutCalls is the messages without the given tool calls of the assistant, and without the
+// WithoutCalls returns the messages without the given tool calls of the assistant, and without the
 // messages in which nothing else is.
 func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
 	var kept []agui.Message
@@ -67,7 +67,7 @@ func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
 	return kept
 }
 
-// CallFrames are the events of a call.
+// CallFrames returns the events of a call.
 func CallFrames(c agui.Call) []json.RawMessage {
 	type event struct {
 		Type   agui.Type `json:"type"`

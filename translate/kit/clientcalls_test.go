@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate"
 )
 
-// named is an assistant's message with calls, each as id:tool.
+// named returns an assistant's message with calls, each as id:tool.
 func named(id string, calls ...string) string {
 	var list []string
 	for _, c := range calls {
@@ -20,8 +20,8 @@ func named(id string, calls ...string) string {
 	return fmt.Sprintf(`{"id":%q,"role":"assistant","toolCalls":[%s]}`, id, strings.Join(list, ","))
 }
 
-// besideAnswers is a request that answers a question about the call asked. The last messages are
-// new.
+// besideAnswers returns a request that answers a question about the call asked. The last messages
+// are new.
 func besideAnswers(t *testing.T, tools string, isNew int, messages ...string) *translate.Request {
 	t.Helper()
 	in := parsedInput(t, body(`,"tools":[`+tools+`]`, messages...))

@@ -40,7 +40,7 @@ func (h *Held[K]) Add(of K, ev agui.Event) {
 	h.turn++
 }
 
-// Size is how many bytes are held.
+// Size returns how many bytes are held.
 func (h *Held[K]) Size() int { return h.size }
 
 // Full says that more is held than the bound allows.

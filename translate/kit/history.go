@@ -29,12 +29,12 @@ type History struct {
 	fresh   []agui.Message
 }
 
-// HistoryOf is a conversation in which nothing answers the calls yet.
+// HistoryOf returns a conversation in which nothing answers the calls yet.
 func HistoryOf(list []agui.Message, calls map[string]bool) *History {
 	return &History{list: list, calls: calls}
 }
 
-// Before is the conversation that a resume goes on with: the client's messages without the new
+// Before returns the conversation that a resume goes on with: the client's messages without the new
 // ones, or what the client has been shown where its own lack one of the calls.
 func Before(r *translate.Request, calls map[string]bool) *History {
 	list := WithoutMessages(r.Input.Messages, r.New)
@@ -46,7 +46,7 @@ func Before(r *translate.Request, calls map[string]bool) *History {
 	return HistoryOf(list, calls)
 }
 
-// After is the conversation of a second exchange: what the client has been shown by then, and
+// After returns the conversation of a second exchange: what the client has been shown by then, and
 // behind it the new messages. Where the backend told the result of a call itself, that is its
 // answer. What the client said of the call before is none: front ends write into their history.
 func After(r *translate.Request, calls map[string]bool) *History {
@@ -77,13 +77,13 @@ func (h *History) Behind(replies []agui.Message) []agui.Message {
 	return slices.Concat(h.answered(replies), h.fresh)
 }
 
-// Without is the conversation without the calls and without every result of them, for a backend
-// that goes by their ids alone.
+// Without returns the conversation without the calls and without every result of them, for a
+// backend that goes by their ids alone.
 func (h *History) Without() []agui.Message {
 	return slices.Concat(withoutExchanges(h.list, h.calls), h.fresh)
 }
 
-// answered is the list with the replies behind their calls.
+// answered returns the list with the replies behind their calls.
 func (h *History) answered(replies []agui.Message) []agui.Message {
 	byCall := make(map[string]agui.Message, len(replies))
 	for _, m := range replies {
@@ -133,7 +133,7 @@ type occurrence struct {
 	id string
 }
 
-// asked are the ids of the calls that were asked about, by the places of the messages that have
+// asked returns the ids of the calls that were asked about, by the places of the messages that have
 // them, each once.
 func (h *History) asked() map[int][]string {
 	at, noted := map[int][]string{}, map[occurrence]bool{}

@@ -48,7 +48,7 @@ func conversationOf(t *rapid.T, name string) []agui.Message {
 	return list
 }
 
-// parsedMessage is a message as it comes in a request.
+// parsedMessage returns a message as it comes in a request.
 func parsedMessage(text string) agui.Message {
 	in, _, err := agui.ParseInput([]byte(`{"threadId":"t","runId":"r","messages":[` + text + `],"tools":[],"context":[]}`))
 	if err != nil {
@@ -61,13 +61,13 @@ func hasCall(m agui.Message, call string) bool {
 	return slices.ContainsFunc(Calls(gjson.ParseBytes(m.JSON)), func(c gjson.Result) bool { return slices.Contains(Texts(c, "id"), call) })
 }
 
-// rest is what a history has to leave as it was: all that is not of the calls.
+// rest returns what a history has to leave as it was: all that is not of the calls.
 func rest(list []agui.Message, calls map[string]bool) string {
 	return string(agui.MessageList(withoutExchanges(list, calls)))
 }
 
-// exchanges are the results of each message that has the call, up to the next one; the first are
-// those before any such message.
+// exchanges returns the results of each message that has the call, up to the next one; the first
+// are those before any such message.
 func exchanges(list []agui.Message, call string) [][]agui.Message {
 	all := [][]agui.Message{nil}
 	for _, m := range list {

@@ -27,9 +27,9 @@ func WithoutMessages(list, some []agui.Message) []agui.Message {
 	return rest
 }
 
-// MessagesBefore is the conversation that a resume goes on with: the request's messages without
-// those beside the answers. Where the client sends fewer (messages: [] is legal) it is the record's
-// messages, and recorded is true.
+// MessagesBefore returns the conversation that a resume goes on with: the request's messages
+// without those beside the answers. Where the client sends fewer (messages: [] is legal) it is the
+// record's messages, and recorded is true.
 func MessagesBefore(r *translate.Request) (list []agui.Message, recorded bool) {
 	old := WithoutMessages(r.Input.Messages, r.New)
 	var kept []agui.Message
@@ -57,8 +57,8 @@ func conversation(list []agui.Message) int {
 	return n
 }
 
-// KnownMessages are all messages that the client has been shown. Those beside the answers are left
-// out, for they did not go to the backend yet. It is false if they are not all known.
+// KnownMessages returns all messages that the client has been shown. Those beside the answers are
+// left out, for they did not go to the backend yet. It is false if they are not all known.
 func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	if r.Transcript == nil {
 		return nil, false
@@ -80,8 +80,8 @@ func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	return rest, true
 }
 
-// Unanswered is the body of a run with the given messages, and without an answer in any form. It
-// has no protocolVersion either, for a backend that is older than that.
+// Unanswered returns the body of a run with the given messages, and without an answer in any form.
+// It has no protocolVersion either, for a backend that is older than that.
 func Unanswered(in agui.RunInput, messages []agui.Message) []byte {
 	return agui.SetKey(BodyWithoutAnswers(in, in.Raw), "messages", agui.MessageList(messages))
 }
@@ -103,17 +103,17 @@ func BodyWithoutCommand(in agui.RunInput, body []byte) []byte {
 	return in.WithoutCommand().Raw
 }
 
-// NewMessages is the second exchange of a resume that could not carry the messages beside the
+// NewMessages returns the second exchange of a resume that could not carry the messages beside the
 // answers: an ordinary run that brings them, behind all that the client has been shown.
 func NewMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: Unanswered(r.Input, WithNewMessages(r)), TakesNew: true}
 }
 
-// WithNewMessages are the messages of that exchange; the list is the caller's own. The new ones
+// WithNewMessages returns the messages of that exchange; the list is the caller's own. The new ones
 // stand last, wherever the client has them: an answer that stood last would be taken again.
 func WithNewMessages(r *translate.Request) []agui.Message { return slices.Concat(Shown(r), r.New) }
 
-// Shown are the messages that the client has been shown, or its own where that is not known.
+// Shown returns the messages that the client has been shown, or its own where that is not known.
 func Shown(r *translate.Request) []agui.Message {
 	if list, ok := KnownMessages(r); ok {
 		return list
@@ -138,8 +138,8 @@ type DanglingCall struct {
 	Abandoned bool
 }
 
-// WithoutDangling is the input without calls that have no result, if goes says so of the call. A
-// message that has nothing else goes too. Ids may repeat, so a result counts for the nearest call
+// WithoutDangling returns the input without calls that have no result, if goes says so of the call.
+// A message that has nothing else goes too. Ids may repeat, so a result counts for the nearest call
 // before it only.
 func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInput {
 	results, user, changed := map[string]bool{}, false, false

@@ -8,7 +8,7 @@ import (
 	"holdpoint/translate"
 )
 
-// calling is an assistant's message with calls of the tool "rm", one for each id.
+// calling returns an assistant's message with calls of the tool "rm", one for each id.
 func calling(message string, ids ...string) string {
 	list := ""
 	for n, id := range ids {

@@ -25,7 +25,7 @@ func WrongOption(name string, err error) error { return &OptionError{name, err} 
 // Error says what is wrong.
 func (e *OptionError) Error() string { return e.Name + ": " + e.Err.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *OptionError) Unwrap() error { return e.Err }
 
 // Text is a text in an option of a dialect that a backend gets as words.
@@ -45,7 +45,7 @@ func (t Text) DeniesOnly() error {
 	return nil
 }
 
-// Words are those of the text, in lower case.
+// Words returns those of the text, in lower case.
 func (t Text) Words() []string {
 	return strings.FieldsFunc(strings.ToLower(string(t)), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
@@ -62,7 +62,7 @@ func (j *JSON) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the value as it was written.
+// String returns the value as it was written.
 func (j JSON) String() string { return string(j) }
 
 // SaysNothing reports whether the value is null, empty text, an empty object or an empty array.

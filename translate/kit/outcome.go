@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Outcome is the interrupts of an interrupt outcome, {"type":"interrupt","interrupts":[{..}]} of
-// RUN_FINISHED, in bytes of their own; nil if the event has none.
+// Outcome returns the interrupts of an interrupt outcome, {"type":"interrupt","interrupts":[{..}]}
+// of RUN_FINISHED, in bytes of their own; nil if the event has none.
 func Outcome(finish agui.Event) []gjson.Result {
 	var list []gjson.Result
 	if interrupted(finish) {
@@ -20,7 +20,7 @@ func Outcome(finish agui.Event) []gjson.Result {
 	return list
 }
 
-// Interrupts are the same where they lie: for a look, and valid as long as the event is.
+// Interrupts returns the same where they lie: for a look, and valid as long as the event is.
 func Interrupts(finish agui.Event) iter.Seq[gjson.Result] {
 	return func(yield func(gjson.Result) bool) {
 		if interrupted(finish) {
@@ -44,8 +44,8 @@ func interrupts(finish agui.Event) iter.Seq[gjson.Result] {
 	}
 }
 
-// WithoutOutcome is a RUN_FINISHED as Result.Finish has it for a pause: in bytes of its own, and of
-// no frame, for proxy makes another event of it.
+// WithoutOutcome returns a RUN_FINISHED as Result.Finish has it for a pause: in bytes of its own,
+// and of no frame, for proxy makes another event of it.
 func WithoutOutcome(finish agui.Event) agui.Event {
 	finish.Frame = nil
 	if json := agui.DeleteKey(finish.JSON, "outcome"); len(json) != len(finish.JSON) {

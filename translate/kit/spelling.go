@@ -13,7 +13,7 @@ import (
 // takes tool_calls for toolCalls and the last of two equal keys. Who must not overlook a thing
 // reads it as any of them might.
 
-// Texts are the strings at a path of names, found as by Every.
+// Texts returns the strings at a path of names, found as by Every.
 func Texts(object gjson.Result, path ...string) []string {
 	var out []string
 	for _, v := range Every(object, path...) {
@@ -36,7 +36,7 @@ func IsTool(m gjson.Result) bool {
 	return is
 }
 
-// Calls are the tool calls of a message, in any spelling.
+// Calls returns the tool calls of a message, in any spelling.
 func Calls(m gjson.Result) []gjson.Result {
 	var list []gjson.Result
 	for _, v := range Members(m, "toolCalls") {
@@ -45,9 +45,9 @@ func Calls(m gjson.Result) []gjson.Result {
 	return list
 }
 
-// Members are the members of an object with that name, in whatever spelling: .NET matches keys in
-// any case and takes the last of two, Python takes tool_calls for toolCalls. Who must not overlook
-// one looks at all of them.
+// Members returns the members of an object with that name, in whatever spelling: .NET matches keys
+// in any case and takes the last of two, Python takes tool_calls for toolCalls. Who must not
+// overlook one looks at all of them.
 func Members(object gjson.Result, name string) []gjson.Result {
 	var list []gjson.Result
 	if object.IsObject() {
@@ -61,7 +61,8 @@ func Members(object gjson.Result, name string) []gjson.Result {
 	return list
 }
 
-// Every is the values at a path of names, in whatever spelling, and of keys that stand twice each.
+// Every returns the values at a path of names, in whatever spelling, and of keys that stand twice
+// each.
 func Every(object gjson.Result, path ...string) []gjson.Result {
 	list := []gjson.Result{object}
 	for _, name := range path {

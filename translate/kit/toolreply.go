@@ -11,7 +11,7 @@ import (
 // says, and sends it with every later run. So both are made here.
 type ToolReply struct{ ID, Call, Content string }
 
-// Message is the tool message.
+// Message returns the tool message.
 func (t ToolReply) Message() agui.Message {
 	return agui.ParseMessage(agui.MustMarshal(struct {
 		ID      string `json:"id"`
@@ -33,7 +33,7 @@ func (t ToolReply) Event() agui.Event {
 	}{agui.CallResult, t.ID, t.Call, t.Content, "tool"}))
 }
 
-// CallsOf are the calls of some replies.
+// CallsOf returns the calls of some replies.
 func CallsOf(replies []ToolReply) map[string]bool {
 	calls := make(map[string]bool, len(replies))
 	for _, t := range replies {
@@ -42,7 +42,7 @@ func CallsOf(replies []ToolReply) map[string]bool {
 	return calls
 }
 
-// ToolMessages are the messages of some replies.
+// ToolMessages returns the messages of some replies.
 func ToolMessages(replies []ToolReply) []agui.Message {
 	list := make([]agui.Message, len(replies))
 	for n, t := range replies {

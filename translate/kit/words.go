@@ -12,10 +12,10 @@ import (
 // decisionKeys are the members by which a published schema asks for a yes or a no.
 var decisionKeys = []string{"approved", "accepted", "confirmed"}
 
-// Words are the payloads of a plain approval and a plain denial, as the question's published schema
-// has them: an object in which one of the usual members is a boolean, and nothing else is required.
-// A schema may have one form for the yes and another for the no (TanStack AI). nil: the schema does
-// not ask for a yes or a no.
+// Words returns the payloads of a plain approval and a plain denial, as the question's published
+// schema has them: an object in which one of the usual members is a boolean, and nothing else is
+// required. A schema may have one form for the yes and another for the no (TanStack AI). nil: the
+// schema does not ask for a yes or a no.
 func Words(i agui.Interrupt) (yes, no json.RawMessage) {
 	schema := gjson.ParseBytes(i.Schema())
 	for _, key := range decisionKeys {
@@ -69,8 +69,8 @@ func SpellOut(p agui.Pause, answers []agui.Answer, valid func(schema, payload js
 	}
 }
 
-// Because is the member in which a no of the question says why, as its published schema has it: a
-// text under one of the usual names. "": there is no such place.
+// Because returns the member in which a no of the question says why, as its published schema has
+// it: a text under one of the usual names. "": there is no such place.
 func Because(i agui.Interrupt) string {
 	if !gjson.ParseBytes(i.No).IsObject() {
 		return ""
@@ -89,8 +89,8 @@ func Because(i agui.Interrupt) string {
 // yes or no is far smaller. A no that Denies knows is one at any length: its reason may be long.
 const maxWord = 64 << 10
 
-// Says is what an answer means, by its status and the question's own words. A no is clear only if
-// it says nothing else; a yes may have more members, such as a comment.
+// Says returns what an answer means, by its status and the question's own words. A no is clear only
+// if it says nothing else; a yes may have more members, such as a comment.
 func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	switch {
 	case Denies(a):

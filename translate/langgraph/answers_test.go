@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// show is a list of answers as text: id status payload, with + for Own and * for Native.
+// show returns a list of answers as text: id status payload, with + for Own and * for Native.
 func show(list []agui.Answer) string {
 	var lines []string
 	for _, a := range list {

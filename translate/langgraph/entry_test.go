@@ -12,12 +12,12 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// of0043 is a pause as adapters from 0.0.43 on announce it: CUSTOM behind the snapshots.
+// of0043 returns a pause as adapters from 0.0.43 on announce it: CUSTOM behind the snapshots.
 func of0043(customs ...string) []string {
 	return append(append([]string{started, stepAsk, state, messages, stepEnd}, customs...), finished)
 }
 
-// of0042 is one of an earlier adapter.
+// of0042 returns one of an earlier adapter.
 func of0042(customs ...string) []string {
 	return append(append([]string{started, stepAsk, state}, customs...), stepEnd, state, messages, finished)
 }

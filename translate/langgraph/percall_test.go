@@ -27,12 +27,12 @@ const (
 	oneDecision  = `{"properties":{"type":{"const":"approve","type":"string"}},"required":["type"],"type":"object"}`
 )
 
-// rawQuestion is a RAW event with a chunk of the graph's stream.
+// rawQuestion returns a RAW event with a chunk of the graph's stream.
 func rawQuestion(chunk string) string {
 	return `{"type":"RAW","event":{"event":"on_chain_stream","name":"LangGraph","data":{"chunk":` + chunk + `}}}`
 }
 
-// perCallEvent is a CUSTOM event with a response_schema beside the value.
+// perCallEvent returns a CUSTOM event with a response_schema beside the value.
 func perCallEvent(value, schema string) string {
 	return strings.TrimSuffix(custom(idA, value), "}}") + `,"response_schema":` + schema + `}}`
 }

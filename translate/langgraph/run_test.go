@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resumed is a run that answers everything that p asks with the payload, and the transcript beside
-// it.
+// resumed returns a run that answers everything that p asks with the payload, and the transcript
+// beside it.
 func resumed(t *testing.T, d *Dialect, p agui.Pause, payload string, change ...func(*translate.Request)) (translate.Run, *dialecttest.Log) {
 	t.Helper()
 	var entries []string

@@ -20,8 +20,8 @@ func newDialect(t testing.TB, o Options) *Dialect {
 	return d
 }
 
-// pausedBy is the pause of a plain run with the stream, with ids as proxy mints them: <native>~r1,
-// ~r2...
+// pausedBy returns the pause of a plain run with the stream, with ids as proxy mints them:
+// <native>~r1, ~r2...
 func pausedBy(t testing.TB, d *Dialect, stream ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, d, stream...)
@@ -41,7 +41,7 @@ func playPlain(t testing.TB, d *Dialect, stream ...string) dialecttest.Played {
 	return dialecttest.Play(run, l, stream...)
 }
 
-// input is a run input; more are further members of its object.
+// input returns a run input; more are further members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1","state":{},"messages":[{"id":"u1","role":"user","content":"hi"}],"tools":[],"context":[]`
@@ -62,7 +62,8 @@ func sent(out translate.Out) string {
 	return gjson.GetBytes(out.Body, "forwardedProps.command.resume").Raw
 }
 
-// custom is a CUSTOM on_interrupt as the adapters send it: value is JSON, a string goes verbatim.
+// custom returns a CUSTOM on_interrupt as the adapters send it: value is JSON, a string goes
+// verbatim.
 func custom(id, value string) string {
 	text := dialecttest.Quoted(value)
 	if value[0] == '"' {
@@ -102,7 +103,7 @@ func withOutcome(interrupts ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[` + strings.Join(interrupts, ",") + `]}}`
 }
 
-// adapters is an interrupt of the outcome as Python's adapter writes it, nulls included (RAN
+// adapters returns an interrupt of the outcome as Python's adapter writes it, nulls included (RAN
 // 0.0.43).
 func adapters(id, raw, more string) string {
 	return `{"id":"` + id + `","reason":"langgraph:interrupt"` + more + `,"metadata":{"langgraph":{"raw":` + raw + `,"ns":null,"resumable":null,"when":null}}}`

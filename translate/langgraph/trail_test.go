@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-// rawOfTask is a RAW event of the adapters, as Python's writes it; run is "" for a node.
+// rawOfTask returns a RAW event of the adapters, as Python's writes it; run is "" for a node.
 func rawOfTask(kind, task, run, name string, parents ...string) string {
 	return fmt.Sprintf(`{"type":"RAW","event":{"event":%q,"data":{"input":{"x":1}},"run_id":%q,"name":%q,"metadata":{"thread_id":"t1","langgraph_checkpoint_ns":%q},"parent_ids":["root"%s]}}`,
 		kind, run, name, task, strings.Join(append([]string{""}, quotedAll(parents)...), ","))

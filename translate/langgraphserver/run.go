@@ -112,7 +112,7 @@ func (run *run) next(out translate.Out, s step) translate.Result {
 // exchange is run, where a receiver hides its name.
 type exchange = run
 
-// unavailable is the result of a preparatory exchange that failed. Nothing was sent yet.
+// unavailable returns the result of a preparatory exchange that failed. Nothing was sent yet.
 func (run *run) unavailable(e translate.End) translate.Result {
 	switch e.Status {
 	case 0:
@@ -207,7 +207,7 @@ func (run *run) streamed(e translate.End) translate.Result {
 	return run.lost()
 }
 
-// lost is the result of a run whose end nobody knows.
+// lost returns the result of a run whose end nobody knows.
 func (run *run) lost() translate.Result {
 	var res translate.Result
 	run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
@@ -247,7 +247,7 @@ func (run *run) joined(e translate.End) translate.Result {
 	return run.lost()
 }
 
-// errored is the result of a run that the graph's error ended. Whether what was approved was
+// errored returns the result of a run that the graph's error ended. Whether what was approved was
 // carried out, only the call's result shows: proxy looks for it where the answers went.
 func (run *run) errored(e translate.End) translate.Result {
 	res := translate.Result{Finish: e.Event}
@@ -257,7 +257,7 @@ func (run *run) errored(e translate.End) translate.Result {
 	return res
 }
 
-// refused is the result of a run that the server did not take.
+// refused returns the result of a run that the server did not take.
 func (run *run) refused(e translate.End) translate.Result {
 	var res translate.Result
 	switch busy := bytes.Contains(e.Body, []byte("already running")); {
@@ -334,7 +334,7 @@ func withThese(snapshot []byte, list []gjson.Result, more []agui.Message) []byte
 	return snapshot
 }
 
-// conclude is the result of a run whose stream has ended well.
+// conclude returns the result of a run whose stream has ended well.
 func (run *run) conclude() translate.Result {
 	var res translate.Result
 	if !run.settled {

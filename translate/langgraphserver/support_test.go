@@ -38,7 +38,7 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, body+"}")
 }
 
-// frames is a stream of frames, each "name|data".
+// frames returns a stream of frames, each "name|data".
 func frames(list ...string) []translate.Piece {
 	var pieces []translate.Piece
 	for _, s := range list {
@@ -50,7 +50,7 @@ func frames(list ...string) []translate.Piece {
 
 func whole(body string) []translate.Piece { return []translate.Piece{{Data: []byte(body)}} }
 
-// stateWith is a thread's state with the tasks.
+// stateWith returns a thread's state with the tasks.
 func stateWith(tasks ...string) string {
 	return `{"values":{"messages":[{"id":"u1","type":"human","content":"hi"}]},"next":["ask"],"tasks":[` + strings.Join(tasks, ",") +
 		`],"checkpoint":{"checkpoint_id":"c1"}}`
@@ -89,7 +89,7 @@ func plain(t testing.TB, more, state string) *translate.Exchange {
 
 const empty = `{"values":{},"next":[],"tasks":[],"checkpoint":null}`
 
-// pausedBy is the pause of a run whose thread asks.
+// pausedBy returns the pause of a run whose thread asks.
 func pausedBy(t testing.TB, state string, stream ...string) agui.Pause {
 	t.Helper()
 	e := plain(t, "", empty)

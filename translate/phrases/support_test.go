@@ -28,7 +28,7 @@ func say(id, role, content string) string {
 	return `{"id":"` + id + `","role":"` + role + `","content":` + quoted(content) + `}`
 }
 
-// logOf is a transcript of the messages, which are a list without its brackets.
+// logOf returns a transcript of the messages, which are a list without its brackets.
 func logOf(messages string, calls ...agui.Call) *dialecttest.Log {
 	l := &dialecttest.Log{}
 	for _, m := range gjson.Parse("[" + messages + "]").Array() {
@@ -79,7 +79,7 @@ func pause(t testing.TB) agui.Pause {
 	return p
 }
 
-// resume is a resume array. "" is a cancel with a yes in its payload.
+// resume returns a resume array. "" is a cancel with a yes in its payload.
 func resume(payload string) string {
 	if payload == "" {
 		return dialecttest.ResumeArray(`{"interruptId":"a1~x","status":"cancelled","payload":{"approved":true}}`)
@@ -87,7 +87,7 @@ func resume(payload string) string {
 	return dialecttest.ResumeArray(dialecttest.Entry("a1~x", payload))
 }
 
-// told is a conversation in short.
+// told returns a conversation in short.
 func told(list gjson.Result) string {
 	var ids []string
 	for _, m := range list.Array() {

@@ -81,7 +81,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 	}
 }
 
-// keyOf is what an answer names.
+// keyOf returns what an answer names.
 func keyOf(call, approval string) string { return call + "\n" + approval }
 
 // replyKeys returns what a tool message may name, "" if it is not an answer to a request. The

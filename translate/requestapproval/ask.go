@@ -89,7 +89,7 @@ func (n *named) isText() bool { return n.only() && n.value[0] == '"' }
 // is not UTF-8, does not.
 func keeps(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
-// only is the one member with that name, which must be spelled so.
+// only returns the one member with that name, which must be spelled so.
 func only(object gjson.Result, name string) (gjson.Result, bool) {
 	if len(kit.Members(object, name)) != 1 {
 		return gjson.Result{}, false
@@ -159,8 +159,8 @@ func plainEnd(finish agui.Event) bool {
 	return finish.Valid() && (outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
 }
 
-// object is the AG-UI Interrupt without its id. callID is "" for a call that the client was not
-// shown.
+// object returns the AG-UI Interrupt without its id. callID is "" for a call that the client was
+// not shown.
 func (a ask) object(callID string) []byte {
 	o := []byte{'{'}
 	if callID == "" {
@@ -192,7 +192,7 @@ type kept struct {
 	Parent   string `json:"parent"` // id of the assistant's message that has the call
 }
 
-// keptOf is what the interrupts of a pause keep; false where another dialect made it.
+// keptOf returns what the interrupts of a pause keep; false where another dialect made it.
 func keptOf(p agui.Pause) ([]kept, bool) {
 	list := make([]kept, len(p.Interrupts))
 	for n, i := range p.Interrupts {

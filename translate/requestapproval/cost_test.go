@@ -8,7 +8,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// exchanged is a request that has its result in the same run, as frames.
+// exchanged returns a request that has its result in the same run, as frames.
 func exchanged() []agui.Event {
 	var events []agui.Event
 	for _, s := range []string{

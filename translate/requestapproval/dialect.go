@@ -164,9 +164,9 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	return out, newRun(r), nil
 }
 
-// plainOut is an ordinary run: as it came, but for what this backend would throw at or run again,
-// and for keys that it predates. A resume that the newest host reads itself would be a second
-// answer beside the pair.
+// plainOut returns an ordinary run: as it came, but for what this backend would throw at or run
+// again, and for keys that it predates. A resume that the newest host reads itself would be a
+// second answer beside the pair.
 func plainOut(r *translate.Request) translate.Out {
 	in := r.Input
 	body := in.Raw

@@ -99,7 +99,7 @@ func (f frame) appendRenamed(dst []byte, name, args *string) []byte {
 	return append(dst, json[f.to:]...)
 }
 
-// appendRenamed is the same for what is not plain.
+// appendRenamed returns the same for what is not plain.
 func appendRenamed(dst, json []byte, name, args *string) []byte {
 	dst = append(dst, '{')
 	m := agui.MembersOf(json)

@@ -46,7 +46,7 @@ func look(list []agui.Message) *history {
 	return h
 }
 
-// ask is what a synthetic call asks for; false for any other call.
+// ask returns what a synthetic call asks for; false for any other call.
 func (h *history) ask(c gjson.Result) (ask, bool) {
 	if !slices.Contains(kit.Texts(c, "function", "name"), microsoft.RequestApproval) {
 		return ask{}, false
@@ -75,11 +75,11 @@ func (h *history) answers(m gjson.Result) bool {
 	})
 }
 
-// cleaned is the history as the backend may have it: without a pair of a request and its answer,
-// and without those of its calls without a result of which goes says so. A pair of which the result
-// is there becomes the exchange that it was. Reasoning and activities go, and results move behind
-// their calls: the hosts answer 400 or 500 to an activity, and most of them to reasoning, and their
-// provider refuses words between a call and its result.
+// cleaned returns the history as the backend may have it: without a pair of a request and its
+// answer, and without those of its calls without a result of which goes says so. A pair of which
+// the result is there becomes the exchange that it was. Reasoning and activities go, and results
+// move behind their calls: the hosts answer 400 or 500 to an activity, and most of them to
+// reasoning, and their provider refuses words between a call and its result.
 func cleaned(list []agui.Message, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
 	h := look(list)
 	renamed := map[string]bool{}
@@ -118,8 +118,8 @@ func leftOver(r *translate.Request) func(kit.DanglingCall) bool {
 	return func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) && (c.Abandoned || asked[c.ID]) }
 }
 
-// told is a history as a client is told it: with the functions' calls for the synthetic ones, and
-// without their answers.
+// told returns a history as a client is told it: with the functions' calls for the synthetic ones,
+// and without their answers.
 func told(list []agui.Message, hides func(function string) bool) []agui.Message {
 	h := look(list)
 	var out []agui.Message
@@ -147,8 +147,8 @@ func told(list []agui.Message, hides func(function string) bool) []agui.Message 
 	return out
 }
 
-// exchange is the function's own call in place of a synthetic one; nil if its result is not there,
-// or its call is.
+// exchange returns the function's own call in place of a synthetic one; nil if its result is not
+// there, or its call is.
 func (h *history) exchange(ids []string, a ask, renamed map[string]bool) json.RawMessage {
 	if len(ids) != 1 || a.function == "" || !h.results[ids[0]] || h.real[ids[0]] || renamed[ids[0]] {
 		return nil
@@ -157,7 +157,7 @@ func (h *history) exchange(ids []string, a ask, renamed map[string]bool) json.Ra
 	return toolCall(ids[0], a.function, a.arguments)
 }
 
-// toolCall is a call as a message of the assistant has it.
+// toolCall returns a call as a message of the assistant has it.
 func toolCall(id, name, arguments string) json.RawMessage {
 	type function struct {
 		Name      string `json:"name"`

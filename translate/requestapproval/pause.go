@@ -108,8 +108,8 @@ func (run *run) pause(res *translate.Result) {
 	res.Finish = kit.WithoutOutcome(res.Finish)
 }
 
-// askedCalls is the call that a request asks about, as the client was shown it; id is "" if it was
-// not.
+// askedCalls returns the call that a request asks about, as the client was shown it; id is "" if it
+// was not.
 func (run *run) askedCalls(id string, one *ask, args []byte) []agui.AskedCall {
 	if run.native {
 		return []agui.AskedCall{{ID: id, Name: microsoft.RequestApproval, Args: string(args)}}

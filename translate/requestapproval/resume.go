@@ -7,8 +7,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resumeBody is the request that carries the answers: the messages before them without the open
-// calls, and behind these the pairs.
+// resumeBody returns the request that carries the answers: the messages before them without the
+// open calls, and behind these the pairs.
 //
 // Each request has a message of its own, with its answer behind it: of two requests in one message
 // the wrapper of Agent Framework's sample makes two messages with both, and the function-invoking
@@ -49,7 +49,7 @@ func callsAsked(asked []kept) map[string]bool {
 // enough to be written by others.
 func takesNew(r *translate.Request) bool { return r.Show == translate.ShowNative }
 
-// pair is the request and its answer.
+// pair returns the request and its answer.
 func pair(parent, id string, k kept, approved bool) []agui.Message {
 	content := kit.AppendText([]byte{'{'}, "approval_id", k.Approval)
 	word := "false"
@@ -72,8 +72,8 @@ func pair(parent, id string, k kept, approved bool) []agui.Message {
 	return []agui.Message{agui.ParseMessage(request), agui.ParseMessage(answer)}
 }
 
-// before are the messages before the answers: the client's without the new ones, or the record's
-// where the client sends fewer (messages: [] is legal).
+// before returns the messages before the answers: the client's without the new ones, or the
+// record's where the client sends fewer (messages: [] is legal).
 func before(r *translate.Request) []agui.Message {
 	list, recorded := kit.MessagesBefore(r)
 	if recorded && r.Show == translate.ShowNative {
@@ -82,8 +82,8 @@ func before(r *translate.Request) []agui.Message {
 	return list
 }
 
-// newMessages is the second exchange: an ordinary run with the messages beside the answers. The
-// backend tells the results of what it was asked about itself.
+// newMessages returns the second exchange: an ordinary run with the messages beside the answers.
+// The backend tells the results of what it was asked about itself.
 func newMessages(r *translate.Request) translate.Out {
 	asked, _ := keptOf(r.Pause)
 	list, _ := cleaned(kit.After(r, callsAsked(asked)).Behind(nil), leftOver(r))

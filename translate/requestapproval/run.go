@@ -283,8 +283,8 @@ func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 	}
 }
 
-// snapshot is a MESSAGES_SNAPSHOT of the application's (the hosts make none) with the functions'
-// calls for the synthetic ones, and without their answers.
+// snapshot returns a MESSAGES_SNAPSHOT of the application's (the hosts make none) with the
+// functions' calls for the synthetic ones, and without their answers.
 func (run *run) snapshot(ev agui.Event) agui.Event {
 	if run.native || !bytes.Contains(ev.JSON, []byte(microsoft.RequestApproval)) || !ev.Valid() {
 		return ev

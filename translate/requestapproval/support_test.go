@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// types is what was emitted, in short: the last word of a type, and what it is of.
+// types returns what was emitted, in short: the last word of a type, and what it is of.
 func types(p dialecttest.Played) string {
 	var list []string
 	for _, ev := range p.All() {
@@ -39,7 +39,7 @@ func find(t *testing.T, p dialecttest.Played, kind agui.Type, call string) agui.
 	return agui.Event{}
 }
 
-// playPlain is a run without answers; more are further members of its input.
+// playPlain returns a run without answers; more are further members of its input.
 func playPlain(t testing.TB, show translate.Show, more string, stream ...string) dialecttest.Played {
 	t.Helper()
 	l := unknown()
@@ -51,8 +51,8 @@ func playPlain(t testing.TB, show translate.Show, more string, stream ...string)
 	return dialecttest.Play(run, l, stream...)
 }
 
-// pausedBy is the pause of a plain run with the stream, with ids as proxy mints them: <native>~r1,
-// ~r2...
+// pausedBy returns the pause of a plain run with the stream, with ids as proxy mints them:
+// <native>~r1, ~r2...
 func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, translate.ShowOutcome, "", stream...)
@@ -64,7 +64,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 
 const hello = `{"id":"u1","role":"user","content":"hi"}`
 
-// input is a run input; more are further members of its object.
+// input returns a run input; more are further members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1"`
@@ -90,10 +90,10 @@ func resumeWith(t testing.TB, p agui.Pause, in agui.RunInput, change ...func(*tr
 	return dialecttest.ResumeWith(new(Dialect), p, in, answers, unknown(), change...)
 }
 
-// unknown is a transcript that does not know the messages.
+// unknown returns a transcript that does not know the messages.
 func unknown() *dialecttest.Log { return &dialecttest.Log{Unknown: true} }
 
-// sent is the conversation of a request in short: who, what is said, the calls with their
+// sent returns the conversation of a request in short: who, what is said, the calls with their
 // arguments' names.
 func sent(body []byte) string {
 	var list []string

@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// announcedAlone is the end of a run that asks without an outcome: by CUSTOM on_interrupt, or by
-// calls (calls.go). It has no questions if the run asks nothing.
+// announcedAlone returns the end of a run that asks without an outcome: by CUSTOM on_interrupt, or
+// by calls (calls.go). It has no questions if the run asks nothing.
 //
 // CrewAI announces so by default (ag-ui-crewai 0.3.0 to 1.0.0, _hitl.py build_interrupt_tail): the
 // value is the interrupt that its outcome would have. It keeps one question of a flow, so the last
@@ -44,7 +44,8 @@ func (run *run) announcedAlone(finish agui.Event, held []agui.Event) translate.R
 	}
 }
 
-// withLatest is the list with one more question. It takes the place of an earlier one of its id.
+// withLatest returns the list with one more question. It takes the place of an earlier one of its
+// id.
 func withLatest(list []agui.Interrupt, one agui.Interrupt) []agui.Interrupt {
 	at := slices.IndexFunc(list, func(i agui.Interrupt) bool { return i.Native == one.Native })
 	if at < 0 {
@@ -54,9 +55,9 @@ func withLatest(list []agui.Interrupt, one agui.Interrupt) []agui.Interrupt {
 	return list
 }
 
-// told is an announcement as a client is shown it. One of Mastra's has its question's id in it: a
-// client echoes the announcement beside its answer, and of two questions about one call only that
-// id tells which is answered. proxy writes the published id there.
+// told returns an announcement as a client is shown it. One of Mastra's has its question's id in
+// it: a client echoes the announcement beside its answer, and of two questions about one call only
+// that id tells which is answered. proxy writes the published id there.
 func (s *suspends) told(announcement agui.Event, show translate.Show) []byte {
 	value := announcement.Get("value")
 	event := kit.ParseText(value)

@@ -44,9 +44,9 @@ func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error)
 	return kit.OneSet(kit.Entries(in), []agui.Answer{a})
 }
 
-// mastraInterrupt is the interrupt that an echo of Mastra's announcement belongs to, nil if there
-// is none. The echo has the published id, as the announcement that Holdpoint shows. Without one, as
-// from a client that is shown the backend's own form, it is <runId>::<toolCallId>.
+// mastraInterrupt returns the interrupt that an echo of Mastra's announcement belongs to, nil if
+// there is none. The echo has the published id, as the announcement that Holdpoint shows. Without
+// one, as from a client that is shown the backend's own form, it is <runId>::<toolCallId>.
 func mastraInterrupt(in agui.RunInput, p agui.Pause) *agui.Interrupt {
 	if kit.EchoOf(in) != kit.Mastra {
 		return nil

@@ -45,7 +45,7 @@ func (w *callWatch) see(ev agui.Event) {
 	}
 }
 
-// passes is a part of Passes.
+// passes returns a part of Passes.
 func (w *callWatch) passes(t agui.Type) bool {
 	if w == nil {
 		return true
@@ -59,7 +59,7 @@ func (w *callWatch) passes(t agui.Type) bool {
 	return true
 }
 
-// asking are the calls that ask: those of the last message that have no result.
+// asking returns the calls that ask: those of the last message that have no result.
 func (w *callWatch) asking() []agui.Call {
 	if w == nil || !w.began || w.spoke {
 		return nil
@@ -74,8 +74,9 @@ func (w *callWatch) asking() []agui.Call {
 	})
 }
 
-// withoutAbandoned is the input without the calls that were asked about and have no result: those
-// that were denied, and those that nobody answered. A model refuses a history with such a call.
+// withoutAbandoned returns the input without the calls that were asked about and have no result:
+// those that were denied, and those that nobody answered. A model refuses a history with such a
+// call.
 func withoutAbandoned(r *translate.Request) agui.RunInput {
 	var asked map[string]bool
 	for _, ended := range r.Ended {
@@ -94,7 +95,7 @@ func withoutAbandoned(r *translate.Request) agui.RunInput {
 	return kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool { return asked[c.ID] })
 }
 
-// approval is the question of such a call.
+// approval returns the question of such a call.
 func (s *suspends) approval(c agui.Call) agui.Interrupt {
 	at := suspended{Run: s.key(), Call: c.ID, Approval: true}
 	o := kit.AppendText([]byte{'{'}, "reason", reasonApproval)

@@ -41,8 +41,8 @@ func (a awaited) see(ev agui.Event) {
 	}
 }
 
-// withoutResult is what became of the answers if the run ended well, and a call that was approved
-// has no result.
+// withoutResult returns what became of the answers if the run ended well, and a call that was
+// approved has no result.
 func (run *run) withoutResult(finish agui.Event) translate.Fate {
 	outcome := agui.View(finish.JSON).Get("outcome.type").Str
 	for n := range run.left.Pause.Interrupts {

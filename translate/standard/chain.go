@@ -29,7 +29,8 @@ type link struct {
 	of    agui.Interrupt
 }
 
-// chained is the first exchange of several, or nil if the answers go at once. body has them all.
+// chained returns the first exchange of several, or nil if the answers go at once. body has them
+// all.
 func chained(r *translate.Request, body []byte) *chain {
 	one := func(i agui.Interrupt) bool { return profileOfInterrupt(&i).oneByOne }
 	if len(r.Answers) < 2 || !slices.ContainsFunc(r.Pause.Interrupts, one) {
@@ -49,14 +50,14 @@ func chained(r *translate.Request, body []byte) *chain {
 	return c.next()
 }
 
-// next is the chain with its next exchange at hand.
+// next returns the chain with its next exchange at hand.
 func (c *chain) next() *chain {
 	n := *c
 	n.at, n.unsent = c.unsent[0], c.unsent[1:]
 	return &n
 }
 
-// out is the request of the exchange at hand.
+// out returns the request of the exchange at hand.
 func (c *chain) out() translate.Out {
 	out := translate.Out{Body: kit.OwnRunID(c.r, put(c.body, gjson.Parse(c.at.entry), &c.at.of)), Resumes: true}
 	if _, byCommand := suspendedOf(&c.at.of); byCommand {
@@ -65,7 +66,7 @@ func (c *chain) out() translate.Out {
 	return out
 }
 
-// after is what comes of the exchange at hand, which alone would have come to res.
+// after returns what comes of the exchange at hand, which alone would have come to res.
 func (c *chain) after(d *Dialect, res translate.Result, e translate.End, left *translate.Request) translate.Result {
 	asked := slices.DeleteFunc(slices.Clone(c.asked), func(i agui.Interrupt) bool {
 		return i.Native == c.at.of.Native || slices.ContainsFunc(res.Asked.Interrupts, func(n agui.Interrupt) bool { return n.Native == i.Native })
@@ -92,8 +93,8 @@ func (c *chain) after(d *Dialect, res translate.Result, e translate.End, left *t
 	return res
 }
 
-// stillMeant are the answers to send of those that are left. An exchange may have asked the same
-// question in other words: nobody has answered that one, and it is told at the end.
+// stillMeant returns the answers to send of those that are left. An exchange may have asked the
+// same question in other words: nobody has answered that one, and it is told at the end.
 func (c *chain) stillMeant(asked []agui.Interrupt) []link {
 	asks := func(i agui.Interrupt) []byte {
 		return agui.Canonical(agui.DeleteKey(agui.DeleteKey(i.Object, "id"), "expiresAt"))
@@ -105,7 +106,7 @@ func (c *chain) stillMeant(asked []agui.Interrupt) []link {
 	})
 }
 
-// broken is the end of a chain that could not go on.
+// broken returns the end of a chain that could not go on.
 func (c *chain) broken(res translate.Result, e translate.End, asked []agui.Interrupt) translate.Result {
 	open := c.unsent
 	if e.Refused || res.Fate == translate.Untouched {

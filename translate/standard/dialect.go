@@ -194,8 +194,9 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	return out, next, nil
 }
 
-// afterwards is the exchange for the messages that did not go with the answers. It has the state as
-// the resumed run left it, because the state of the request would undo what that run changed.
+// afterwards returns the exchange for the messages that did not go with the answers. It has the
+// state as the resumed run left it, because the state of the request would undo what that run
+// changed.
 func (d *Dialect) afterwards(r *translate.Request) *translate.Exchange {
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
 	messages := r.New

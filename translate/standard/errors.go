@@ -104,8 +104,8 @@ var ofTanStack = complaints{
 	lost: []complaint{{code: "unknown-interrupt"}, {code: "stale"}, {code: "expired"}},
 }
 
-// refused is the result of a resume that ended in RUN_ERROR. A Holdpoint behind this one says that
-// its own backend lost the question. Some codes are those of several backends, which check the
+// refused returns the result of a resume that ended in RUN_ERROR. A Holdpoint behind this one says
+// that its own backend lost the question. Some codes are those of several backends, which check the
 // answers first: the integrations for Strands (integrations/aws-strands) and for Microsoft Agent
 // Framework (issue 7570).
 func (run *run) refused(ev agui.Event) translate.Result {
@@ -138,8 +138,8 @@ var checkedFirst = []agui.Code{
 	"WORKFLOW_RESUME_INVALID", "WORKFLOW_RESUME_INVALID_RESPONSE", "WORKFLOW_RESUME_MISSING_INTERRUPT",
 }
 
-// complaints are those of the backend that asked. As far as is known, all questions of a pause are
-// one backend's.
+// complaints returns those of the backend that asked. As far as is known, all questions of a pause
+// are one backend's.
 func (run *run) complaints() complaints {
 	for n := range run.left.Pause.Interrupts {
 		if said := profileOfInterrupt(&run.left.Pause.Interrupts[n]).errors; said != nil {

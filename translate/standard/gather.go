@@ -10,10 +10,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// gathered is a resume's list of messages with the calls of all questions in one message behind all
-// others, for a backend that reads the answers to the last message with calls only. With the result
-// of a client's tool behind them that result would be lost. The list stays as it is if the one call
-// that is open stands last, or is not there.
+// gathered returns a resume's list of messages with the calls of all questions in one message
+// behind all others, for a backend that reads the answers to the last message with calls only. With
+// the result of a client's tool behind them that result would be lost. The list stays as it is if
+// the one call that is open stands last, or is not there.
 func gathered(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 	var asking []*agui.Interrupt
 	open := map[string]bool{}
@@ -56,7 +56,8 @@ func gathered(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 	return append(kit.WithoutCalls(list, open), agui.ParseMessage(append(object, '}'))), true
 }
 
-// askedCall is the call that a question names, as a client that holds no messages would send it.
+// askedCall returns the call that a question names, as a client that holds no messages would send
+// it.
 func askedCall(i *agui.Interrupt) json.RawMessage {
 	function := struct {
 		Name      string `json:"name"`

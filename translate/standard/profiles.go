@@ -205,7 +205,7 @@ var profiles = []profile{
 	{name: "TanStack AI", facts: "RAN @tanstack/ai 0.58.0", metadata: "tanstack:interruptBinding", errors: &ofTanStack},
 }
 
-// profileOf is the profile of an interrupt. If none is known, it is one that demands nothing.
+// profileOf returns the profile of an interrupt. If none is known, it is one that demands nothing.
 func profileOf(native string, object gjson.Result) profile {
 	reason := object.Get("reason").Str
 	for _, p := range profiles {
@@ -256,7 +256,7 @@ func profileOfInterrupt(i *agui.Interrupt) profile {
 	return profileOf(i.Native, agui.View(i.Object))
 }
 
-// heard is an answer in the backend's own words, if it can be said in those.
+// heard returns an answer in the backend's own words, if it can be said in those.
 func (p profile) heard(a agui.Answer) agui.Answer {
 	if a.Status != agui.Resolved {
 		return a
@@ -272,7 +272,7 @@ func (p profile) heard(a agui.Answer) agui.Answer {
 	return a
 }
 
-// said is an answer as it goes out, or why it must not.
+// said returns an answer as it goes out, or why it must not.
 func (p profile) said(a agui.Answer) (agui.Answer, error) {
 	switch {
 	case a.Status == agui.Cancelled && p.unsaid:
@@ -332,7 +332,7 @@ func (d *decision) read(payload json.RawMessage) (json.RawMessage, bool) {
 	return append(out, '}'), true
 }
 
-// word is the backend's JSON for a yes and a no.
+// word returns the backend's JSON for a yes and a no.
 func (d *decision) word(yes bool) string {
 	switch {
 	case d.yes == "":
@@ -343,8 +343,8 @@ func (d *decision) word(yes bool) string {
 	return d.no
 }
 
-// words are the plain yes and no of a decision whose schema does not ask for a boolean. nil: proxy
-// reads them from the schema.
+// words returns the plain yes and no of a decision whose schema does not ask for a boolean. nil:
+// proxy reads them from the schema.
 func (p profile) words() (yes, no json.RawMessage) {
 	if p.decision == nil || p.decision.yes == "" {
 		return nil, nil

@@ -169,7 +169,7 @@ func TestEveryProfile(t *testing.T) {
 	}
 }
 
-// known is what a profile says, in words.
+// known returns what a profile says, in words.
 func known(p profile) string {
 	var list []string
 	for _, one := range []struct {

@@ -14,7 +14,7 @@ import (
 // question. A client sends it by itself, or not. Whoever decided at another door was shown the
 // question as the record has it, and has no client that would send it.
 
-// proven is the resume array with the proof of each question that was decided at another door.
+// proven returns the resume array with the proof of each question that was decided at another door.
 func proven(resume json.RawMessage, r *translate.Request) json.RawMessage {
 	proofs := map[string]string{}
 	for n, a := range r.Answers {

@@ -135,7 +135,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// show is how the client is told.
+// show returns how the client is told.
 func (run *run) show() translate.Show {
 	switch {
 	case run.plain != nil:
@@ -159,7 +159,7 @@ func asks(finish agui.Event) bool {
 	return false
 }
 
-// paused is the end of a run that asks by its outcome.
+// paused returns the end of a run that asks by its outcome.
 func paused(finish agui.Event) translate.Result {
 	asked, backend := translate.Asked{OwnFinish: slices.Clone(finish.JSON)}, ""
 	for i := range kit.Interrupts(agui.NewEvent(asked.OwnFinish)) {
@@ -172,7 +172,7 @@ func paused(finish agui.Event) translate.Result {
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Backend: backend}
 }
 
-// question is an interrupt as it is kept, and which backend it is of, if that matters.
+// question returns an interrupt as it is kept, and which backend it is of, if that matters.
 func question(i gjson.Result) (one agui.Interrupt, backend string) {
 	native, o := i.Get("id").Str, object(i)
 	of := profileOf(native, i)
@@ -195,7 +195,7 @@ func question(i gjson.Result) (one agui.Interrupt, backend string) {
 	}, backend
 }
 
-// object is the interrupt as the client gets it, without its id. Every value keeps its bytes.
+// object returns the interrupt as the client gets it, without its id. Every value keeps its bytes.
 func object(i gjson.Result) []byte {
 	o := kit.Pruned(i, "id")
 	if agui.View(o).Get("reason").Type != gjson.String { // all clients fail at one that is not text

@@ -51,7 +51,8 @@ func plain(t testing.TB, stream ...string) translate.Result {
 	return play(t, run, l, stream...)
 }
 
-// pausedBy is the pause of a run that asks so, with ids as proxy mints them: <native>~r1, ~r2, ...
+// pausedBy returns the pause of a run that asks so, with ids as proxy mints them: <native>~r1, ~r2,
+// ...
 func pausedBy(t testing.TB, interrupts ...string) agui.Pause {
 	t.Helper()
 	return dialecttest.Minted(plain(t, started, outcome(interrupts...)).Asked.Pause(Name))

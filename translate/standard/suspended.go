@@ -32,10 +32,11 @@ type suspended struct {
 	Approval bool   `json:"approval,omitempty"` // it takes a yes or a no (calls.go)
 }
 
-// native is the id that the outcome of 1.1.x gives the question (mastra.ts suspendToInterrupt).
+// native returns the id that the outcome of 1.1.x gives the question (mastra.ts
+// suspendToInterrupt).
 func (s suspended) native() string { return s.Run + "::" + s.Call }
 
-// suspendedOf is what a question is about that is answered by command.
+// suspendedOf returns what a question is about that is answered by command.
 func suspendedOf(i *agui.Interrupt) (s suspended, ok bool) {
 	if len(i.Private) == 0 || json.Unmarshal(i.Private, &s) != nil {
 		return suspended{}, false
@@ -49,7 +50,7 @@ type suspends struct {
 	first string // the id of the run that began, on a resume; else ""
 }
 
-// at is what an announcement is about. It returns false if no answer could name it.
+// at returns what an announcement is about. It returns false if no answer could name it.
 func (s *suspends) at(event gjson.Result) (suspended, bool) {
 	at := suspended{Run: event.Get("runId").Str, Call: event.Get("toolCallId").Str}
 	if s.first != "" && at.Run == s.sent {
@@ -58,7 +59,7 @@ func (s *suspends) at(event gjson.Result) (suspended, bool) {
 	return at, at.Run != "" && at.Call != ""
 }
 
-// key is the id of the run that waits if the run at hand asks.
+// key returns the id of the run that waits if the run at hand asks.
 func (s *suspends) key() string {
 	if s.first != "" {
 		return s.first
@@ -66,7 +67,7 @@ func (s *suspends) key() string {
 	return s.sent
 }
 
-// question is the question of an announcement. The object is as the outcome has it.
+// question returns the question of an announcement. The object is as the outcome has it.
 func (s *suspends) question(event gjson.Result) (agui.Interrupt, bool) {
 	at, ok := s.at(event)
 	if !ok || !event.IsObject() {
@@ -91,7 +92,7 @@ const (
 	reasonApproval  = "tool_call"
 )
 
-// asksBy is the question in words. A tool says what it likes when it suspends.
+// asksBy returns the question in words. A tool says what it likes when it suspends.
 func asksBy(event gjson.Result) string {
 	payload := event.Get("suspendPayload")
 	if payload.Type == gjson.String && payload.Str != "" {
@@ -128,7 +129,8 @@ func (*Dialect) Describe(_ agui.Pause, i *agui.Interrupt) (translate.Subject, bo
 // end of the client's stream, and the run goes on.
 const silence = 15 * time.Minute
 
-// put is the body with one entry of the resume array in the form that the question's backend reads.
+// put returns the body with one entry of the resume array in the form that the question's backend
+// reads.
 func put(body []byte, entry gjson.Result, of *agui.Interrupt) []byte {
 	at, byCommand := suspendedOf(of)
 	if !byCommand {
@@ -170,7 +172,7 @@ func takesCommand(in agui.RunInput) error {
 	return nil
 }
 
-// resumed is what a resume of the pause goes on with.
+// resumed returns what a resume of the pause goes on with.
 func resumed(p agui.Pause, body []byte) suspends {
 	s := suspends{sent: gjson.GetBytes(body, "runId").Str}
 	for n := range p.Interrupts {
@@ -187,7 +189,7 @@ func resumed(p agui.Pause, body []byte) suspends {
 	return s
 }
 
-// begun is what an ordinary run would wait under.
+// begun returns what an ordinary run would wait under.
 func begun(r *translate.Request, body []byte) suspends {
 	if body == nil {
 		return suspends{sent: r.Input.RunID}

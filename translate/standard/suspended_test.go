@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// mastraAnnounces is the announcement of a call that suspends.
+// mastraAnnounces returns the announcement of a call that suspends.
 func mastraAnnounces(run, call string) string {
 	value, _ := json.Marshal(`{"type":"mastra_suspend","toolCallId":"` + call + `","toolName":"f","suspendPayload":{"question":"Sure?"},"args":{"n":1.0},"runId":"` + run + `"}`)
 	return crewAnnounces(string(value))

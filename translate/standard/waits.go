@@ -29,8 +29,8 @@ var waiters = map[string]waiter{
 	"ag2": {refusal: "INTERRUPT_NOT_COVERED", profile: profile{errors: &ofAG2, cancels: true, ends: true}},
 }
 
-// waits is the question that an ordinary run was refused for. false: it was refused for something
-// else, or nothing is known that could be cancelled.
+// waits returns the question that an ordinary run was refused for. false: it was refused for
+// something else, or nothing is known that could be cancelled.
 func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 	if run.plain == nil || run.streamed || run.plain.Show == translate.ShowNative {
 		return translate.Result{}, false

@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// heldBy is what a run keeps after frames, in bytes.
+// heldBy returns what a run keeps after frames, in bytes.
 func heldBy(t *testing.T, frames int, frame func(n int) string) uint64 {
 	t.Helper()
 	in := input(t, "")

@@ -21,7 +21,7 @@ const (
 	toolTS  = "tool:c3:ask"
 )
 
-// failedPause is an ended pause whose answer is in doubt.
+// failedPause returns an ended pause whose answer is in doubt.
 func failedPause(ids ...string) []translate.Ended {
 	p := agui.Pause{ID: "p", Dialect: Name}
 	for _, id := range ids {

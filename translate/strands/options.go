@@ -83,10 +83,10 @@ func parseServer(text []byte) (Server, error) {
 	return s, err
 }
 
-// String is the file's name, and how many rules it has.
+// String returns the file's name, and how many rules it has.
 func (s Server) String() string { return s.Rules.Named(s.file) }
 
-// Denials are all values that are sent for a denied or a cancelled answer.
+// Denials returns all values that are sent for a denied or a cancelled answer.
 func (s Server) Denials() []json.RawMessage { return s.Rules.Denials() }
 
 // warning returns what an operator should know of the options, "" for nothing.

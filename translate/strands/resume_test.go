@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// pausedBy is the pause of a plain run with the frames.
+// pausedBy returns the pause of a plain run with the frames.
 func pausedBy(t testing.TB, d *Dialect, data ...string) agui.Pause {
 	t.Helper()
 	p := plain(t, d, stream, frames(data...))

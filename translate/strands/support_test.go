@@ -32,7 +32,7 @@ func play(t testing.TB, run translate.Run, l *dialecttest.Log, mediaType, answer
 	return played{p, t}
 }
 
-// types are the events in short: types, with the text, the name or the reason that they carry.
+// types returns the events in short: types, with the text, the name or the reason that they carry.
 func (p played) types() string {
 	var list []string
 	for _, ev := range p.All() {
@@ -57,7 +57,7 @@ func (p played) short(ev agui.Event) string {
 	return s
 }
 
-// asks are the ids of the interrupts, with their reasons and calls.
+// asks returns the ids of the interrupts, with their reasons and calls.
 func (p played) asks() string {
 	var list []string
 	for _, i := range p.Result.Asked.Interrupts {
@@ -108,10 +108,10 @@ func input(t testing.TB, more string) agui.RunInput {
 	return dialecttest.Input(t, `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"Clean up."}]`+more+`}`)
 }
 
-// frames is an event stream of the given data.
+// frames returns an event stream of the given data.
 func frames(data ...string) string { return dialecttest.Stream(data...).Body }
 
-// rules are those of a file that has the list.
+// rules returns those of a file that has the list.
 func rules(t testing.TB, list string) strandsapi.Rules {
 	t.Helper()
 	if list == "" {

@@ -20,7 +20,7 @@ func newDialect(t testing.TB) *Dialect {
 
 const hello = `{"id":"u1","role":"user","content":"delete it"}`
 
-// input is a run input; more are further members of its object.
+// input returns a run input; more are further members of its object.
 func input(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1"`
@@ -35,7 +35,7 @@ func input(t testing.TB, more string) agui.RunInput {
 
 func entry(payload string) string { return dialecttest.Entry("n~1", payload) }
 
-// frames is a stream of frames, each "name|data" or "data" alone.
+// frames returns a stream of frames, each "name|data" or "data" alone.
 func frames(list ...string) []translate.Piece {
 	var pieces []translate.Piece
 	for _, s := range list {
@@ -72,7 +72,7 @@ func playPlain(t testing.TB, list ...string) played {
 	return play(t, run, frames(list...))
 }
 
-// story is what a stream tells, in short: texts in quotes, reasoning in parentheses, calls,
+// story returns what a stream tells, in short: texts in quotes, reasoning in parentheses, calls,
 // results, the end.
 func (p played) story() string {
 	var b strings.Builder
@@ -122,7 +122,7 @@ func (p played) story() string {
 	return strings.TrimSpace(b.String())
 }
 
-// pausedBy is the pause of a plain run with the stream, with the id n~1.
+// pausedBy returns the pause of a plain run with the stream, with the id n~1.
 func pausedBy(t testing.TB, list ...string) agui.Pause {
 	t.Helper()
 	p := playPlain(t, list...).Result.Asked.Pause(Name)
@@ -132,7 +132,7 @@ func pausedBy(t testing.TB, list ...string) agui.Pause {
 	return minted(p)
 }
 
-// minted is a pause as proxy keeps it, with the id n~1, which does not depend on what it asks.
+// minted returns a pause as proxy keeps it, with the id n~1, which does not depend on what it asks.
 func minted(p agui.Pause) agui.Pause {
 	p = dialecttest.Minted(p)
 	i := &p.Interrupts[0]
@@ -159,7 +159,7 @@ func stateWith(fields string) string {
 	return `{"session_id":"t1","agent_name":"approver","reason":"` + reason + `","fields":[` + fields + `],"timestamp":1788256800,"checkpoint_id":"c"}`
 }
 
-// a2ui is an event, under its name.
+// a2ui returns an event, under its name.
 func a2ui(kind, data string) string { return kind + "|" + bare(kind, data) }
 
 func bare(kind, data string) string {

@@ -448,7 +448,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// later is a call in another message.
+// later returns a call in another message.
 func later(id, name, args string) []string {
 	list := call(id, name, args)
 	list[0] = strings.Replace(list[0], "m1", "m2", 1)

@@ -121,7 +121,7 @@ func truthy(v gjson.Result) bool {
 	return false
 }
 
-// fold is a text in lower case, without what is neither letter nor digit.
+// fold returns a text in lower case, without what is neither letter nor digit.
 func fold(text string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {

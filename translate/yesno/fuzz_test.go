@@ -20,7 +20,7 @@ func object(text string) map[string]any {
 	return m
 }
 
-// isTrue is what bool(..) is in Python for a JSON value.
+// isTrue returns what bool(..) is in Python for a JSON value.
 func isTrue(v any) bool {
 	switch v := v.(type) {
 	case bool:

@@ -23,7 +23,8 @@ const (
 	No
 )
 
-// Read is what the content of a message says. Names are found in any spelling, texts in any case.
+// Read returns what the content of a message says. Names are found in any spelling, texts in any
+// case.
 func (w Words) Read(content gjson.Result) Said {
 	if content.Type == gjson.String && agui.TooDeep([]byte(content.Str)) {
 		return Unclear
@@ -52,7 +53,7 @@ func (w Words) Read(content gjson.Result) Said {
 	return Nothing
 }
 
-// readParts is what a content in parts says to who joins their texts: never a clear word.
+// readParts returns what a content in parts says to who joins their texts: never a clear word.
 func (w Words) readParts(content gjson.Result) Said {
 	is := Nothing
 	content.ForEach(func(_, part gjson.Result) bool {
@@ -107,8 +108,8 @@ func decides(v, yes, no gjson.Result) bool {
 	return v.Type == yes.Type && fold(v.String()) == fold(yes.String()) || v.Type == no.Type && fold(v.String()) == fold(no.String())
 }
 
-// Payload is the answer that a content gives to a question about a call with the arguments. ok is
-// false for what is not a clear answer.
+// Payload returns the answer that a content gives to a question about a call with the arguments. ok
+// is false for what is not a clear answer.
 func (w Words) Payload(content gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
 	switch w.Read(content) {
 	case Yes:
@@ -127,8 +128,9 @@ func (w Words) Payload(content gjson.Result, arguments string) (payload json.Raw
 	return nil, false
 }
 
-// Content is what goes to the backend for an answer to a question about a call with the arguments.
-// Only a clear yes becomes the yes. It is an error if the arguments are edited and cannot be told.
+// Content returns what goes to the backend for an answer to a question about a call with the
+// arguments. Only a clear yes becomes the yes. It is an error if the arguments are edited and
+// cannot be told.
 func (w Words) Content(a agui.Answer, arguments string) (string, error) {
 	payload := gjson.ParseBytes(a.Payload)
 	if a.Status != agui.Resolved || !Approves(payload) {
@@ -150,7 +152,7 @@ func (w Words) Content(a agui.Answer, arguments string) (string, error) {
 	return string(w.yes.with(argumentsPlace, json.RawMessage(edits[0].Raw))), nil
 }
 
-// denial is the no, with the reason if that has none of the yes's words in it.
+// denial returns the no, with the reason if that has none of the yes's words in it.
 func (w Words) denial(status agui.Status, payload gjson.Result) string {
 	empty := string(w.no.with(reasonPlace, json.RawMessage(`""`)))
 	because := kit.Members(payload, "reason")
@@ -170,7 +172,7 @@ func Approves(payload gjson.Result) bool {
 	return len(said) > 0 && !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
 }
 
-// asJSON is the text of a call's arguments as JSON: a text that is none is a string.
+// asJSON returns the text of a call's arguments as JSON: a text that is none is a string.
 func asJSON(arguments string) json.RawMessage {
 	switch {
 	case strings.TrimSpace(arguments) == "":

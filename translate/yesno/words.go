@@ -38,7 +38,7 @@ func (t *Template) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the template as it was written.
+// String returns the template as it was written.
 func (t Template) String() string { return string(t) }
 
 // Denials implements the check of options that are sent for a no.
@@ -83,7 +83,7 @@ func (e *WordError) Error() string {
 	return map[bool]string{true: "no", false: "yes"}[e.No] + ": " + e.Err.Error()
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *WordError) Unwrap() error { return e.Err }
 
 // NewWords makes words of two templates. It refuses a no that a backend could read as the yes. Of
@@ -166,7 +166,7 @@ func checkMembers(v gjson.Result, place string, places *int) (err error) {
 	return err
 }
 
-// pathOf is where a placeholder stands, nil if it does not.
+// pathOf returns where a placeholder stands, nil if it does not.
 func (t template) pathOf(place string) []string {
 	if !t.isObject() {
 		return nil
@@ -192,7 +192,7 @@ func each(v gjson.Result, at []string, do func(at []string, v gjson.Result)) {
 	})
 }
 
-// at is the value at a path, as the template has it.
+// at returns the value at a path, as the template has it.
 func at(v gjson.Result, path []string) gjson.Result {
 	for _, name := range path {
 		next := gjson.Result{}
@@ -207,7 +207,7 @@ func at(v gjson.Result, path []string) gjson.Result {
 	return v
 }
 
-// differing are the paths of the yes at which the no says something else.
+// differing returns the paths of the yes at which the no says something else.
 func differing(yes, no gjson.Result) [][]string {
 	var paths [][]string
 	each(yes, nil, func(path []string, v gjson.Result) {
@@ -222,7 +222,7 @@ func same(a, b gjson.Result) bool {
 	return a.Exists() && b.Exists() && bytes.Equal(agui.Canonical([]byte(a.Raw)), agui.Canonical([]byte(b.Raw)))
 }
 
-// with is the template with a value in the place of a placeholder.
+// with returns the template with a value in the place of a placeholder.
 func (t template) with(place string, value json.RawMessage) []byte {
 	if !t.isObject() {
 		return []byte(t.text)
@@ -245,7 +245,7 @@ func appendWith(dst []byte, v gjson.Result, place string, value json.RawMessage)
 	return agui.AppendCompact(dst, []byte(v.Raw))
 }
 
-// Schema is the responseSchema of a question that is answered in these words.
+// Schema returns the responseSchema of a question that is answered in these words.
 func (w Words) Schema() string {
 	if w.arguments == nil && w.reason == nil {
 		return kit.ApprovalSchema

@@ -195,7 +195,7 @@ type asked struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// idOf is how the API calls a pause.
+// idOf returns how the API calls a pause.
 func idOf(key store.Key, pauseID string) string { return event.ApprovalOf(string(key), pauseID) }
 
 // maxListed is how much of an approval stands in a list, in bytes. Questions that are larger, or
@@ -290,7 +290,7 @@ func threadOf(p *agui.Pause) (thread, run string) {
 	return gjson.GetBytes(p.Finish, "threadId").Str, gjson.GetBytes(p.Finish, "runId").Str
 }
 
-// sizeOf is how large a question is, in bytes.
+// sizeOf returns how large a question is, in bytes.
 func sizeOf(i *agui.Interrupt) int {
 	size := len(i.Object)
 	for _, c := range i.Calls {
@@ -401,7 +401,7 @@ func (e *end) inList() *end {
 	return e
 }
 
-// tools are the names of the calls that a yes lets run.
+// tools returns the names of the calls that a yes lets run.
 func tools(i *agui.Interrupt) []string {
 	var names []string
 	for _, c := range i.Calls {
@@ -412,8 +412,8 @@ func tools(i *agui.Interrupt) []string {
 	return names
 }
 
-// inRecord is what a record has of the pause with the id, nil if it has nothing: in full, with its
-// end and those before it.
+// inRecord returns what a record has of the pause with the id, nil if it has nothing: in full, with
+// its end and those before it.
 func (d *Desk) inRecord(key store.Key, rec *store.Record, pauseID string) *approval {
 	if p := rec.Pause; p != nil && p.ID == pauseID {
 		a := d.approvalOf(key, rec, false)

@@ -79,7 +79,7 @@ func inMemoryFor(*testing.B) store.Store {
 	return memory.New(memory.Options{Entries: 100_000, Bytes: 1 << 30})
 }
 
-// deskOf is a desk on a store with so many threads that wait.
+// deskOf returns a desk on a store with so many threads that wait.
 func deskOf(b *testing.B, kept store.Store, threads int) *Desk {
 	b.Helper()
 	list, err := ParseTokens(secret)

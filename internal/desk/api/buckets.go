@@ -41,7 +41,7 @@ func (b *buckets[K]) take(who K) time.Duration {
 	return 0
 }
 
-// place is where one is remembered.
+// place returns where one is remembered.
 func (b *buckets[K]) place(who K, now time.Time) K {
 	if _, ok := b.of[who]; ok || len(b.of) < maxWatched {
 		return who

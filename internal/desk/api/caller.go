@@ -26,7 +26,7 @@ type Caller struct {
 	session *session // nil: he has not signed in
 }
 
-// rights are those that he has there. Nobody has none.
+// rights returns those that he has there. Nobody has none.
 func (c *Caller) rights(at policy.Where) policy.Rights {
 	switch {
 	case c == nil:
@@ -37,7 +37,7 @@ func (c *Caller) rights(at policy.Where) policy.Rights {
 	return c.access.For(c.Name, c.Groups, at)
 }
 
-// anywhere are those that he has for any question.
+// anywhere returns those that he has for any question.
 func (c *Caller) anywhere() policy.Rights {
 	switch {
 	case c == nil:
@@ -48,8 +48,8 @@ func (c *Caller) anywhere() policy.Rights {
 	return c.access.Anywhere(c.Name, c.Groups)
 }
 
-// whereOf is the agent and the tenant of a record. All its pauses have the same: they are a part of
-// its key.
+// whereOf returns the agent and the tenant of a record. All its pauses have the same: they are a
+// part of its key.
 func whereOf(rec *store.Record) policy.Where {
 	if p := rec.Pause; p != nil && p.Origin != nil {
 		return policy.Where{Agent: p.Origin.Agent, Tenant: p.Origin.Tenant, Known: true}

@@ -140,7 +140,7 @@ func round(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// number is the number that a text is, if that can be said without a doubt: 1,200 may be 1.2.
+// number returns the number that a text is, if that can be said without a doubt: 1,200 may be 1.2.
 func number(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "xXpP_")

@@ -44,7 +44,7 @@ func (d *Desk) addConversation(ctx context.Context, key store.Key, rec *store.Re
 	a.Conversation = turns(shown.Messages)
 }
 
-// turns are the last messages with a text, the oldest first.
+// turns returns the last messages with a text, the oldest first.
 func turns(messages []byte) (list []turn) {
 	all := gjson.ParseBytes(messages)
 	if !all.IsArray() {
@@ -75,7 +75,7 @@ func turns(messages []byte) (list []turn) {
 	return list
 }
 
-// textOf is the text of a message: its content, or the texts among its parts.
+// textOf returns the text of a message: its content, or the texts among its parts.
 func textOf(m gjson.Result) string {
 	content := m.Get("content")
 	if !content.IsArray() {

@@ -20,8 +20,9 @@ type cursor struct {
 	Key    store.Key `json:"k,omitempty"`
 }
 
-// cursorFor is what the caller gets of a cursor. The row may be one that he may not list, so with a
-// policy it is sealed. The same cursor is sealed to the same text, because the list's ETag has it.
+// cursorFor returns what the caller gets of a cursor. The row may be one that he may not list, so
+// with a policy it is sealed. The same cursor is sealed to the same text, because the list's ETag
+// has it.
 func (d *Desk) cursorFor(who *Caller, c cursor) string {
 	text, _ := json.Marshal(c) // it can be
 	if who.access != nil {

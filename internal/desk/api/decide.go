@@ -294,7 +294,7 @@ func (d *Desk) otherwise(ctx context.Context, w http.ResponseWriter, key store.K
 	}
 }
 
-// pauseIn is the pause with the id, open or ended; nil: the record does not know it.
+// pauseIn returns the pause with the id, open or ended; nil: the record does not know it.
 func pauseIn(rec *store.Record, pauseID string) *agui.Pause {
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		return rec.Pause

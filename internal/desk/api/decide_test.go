@@ -45,7 +45,7 @@ func (a *agent) Decide(ctx context.Context, key store.Key, pauseID string, who d
 	return a.store.Load(ctx, key, "")
 }
 
-// deciding is a rig whose agent is there.
+// deciding returns a rig whose agent is there.
 func deciding(t *testing.T) (*rig, *agent) {
 	r := inMemory(t)
 	a := &agent{store: r.store}

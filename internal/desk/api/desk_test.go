@@ -108,7 +108,7 @@ func (r *rig) send(method, path string, headers ...string) *http.Response {
 	return res
 }
 
-// ask is the answer's body, which must have that status.
+// ask returns the answer's body, which must have that status.
 func (r *rig) ask(status int, method, path string, headers ...string) gjson.Result {
 	r.Helper()
 	res := r.send(method, path, headers...)
@@ -124,7 +124,7 @@ func keyOf(n int) store.Key { return store.Key(fmt.Sprintf("%064x", n)) }
 func pauseOf(n int) string  { return fmt.Sprintf("%032x", n) }
 func id(n int) string       { return idOf(keyOf(n), pauseOf(n)) }
 
-// pause is one that proxy could have made. args are the arguments of its call.
+// pause returns one that proxy could have made. args are the arguments of its call.
 func pause(n int, tool, args string) agui.Pause {
 	return agui.Pause{
 		ID: pauseOf(n), Dialect: "langgraph", Finish: json.RawMessage(`{"type":"RUN_FINISHED","threadId":"old","runId":"r0"}`),
@@ -148,7 +148,7 @@ func (r *rig) open(n int, p agui.Pause) {
 	r.must(storetest.Do(r.Context(), r.store, keyOf(n), store.Ask{Pause: p}))
 }
 
-// ids are those of a list.
+// ids returns those of a list.
 func ids(list gjson.Result) (got []string) {
 	for _, a := range list.Get("approvals").Array() {
 		got = append(got, a.Get("id").Str)

@@ -48,14 +48,14 @@ func (d *Desk) endedPage(ctx context.Context, f *filter, _ cursor, limit int) (*
 	return l, nil
 }
 
-// note is a small record, which is of no thread.
+// note returns a small record, which is of no thread.
 func (d *Desk) note(ctx context.Context, key store.Key) (store.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	return d.opts.Store.Load(ctx, key, "")
 }
 
-// endedOf is an approval as a list of what has ended has it, nil if that does not have it.
+// endedOf returns an approval as a list of what has ended has it, nil if that does not have it.
 func (d *Desk) endedOf(ctx context.Context, f *filter, key store.Key, pauseID string) (*approval, error) {
 	rec, err := d.load(ctx, key)
 	if err != nil {

@@ -153,7 +153,7 @@ func isText(schema gjson.Result) bool {
 	return free
 }
 
-// choices are the values that a schema lists, nil if it does not, or too many.
+// choices returns the values that a schema lists, nil if it does not, or too many.
 func choices(schema gjson.Result) (list []choice) {
 	add := func(value gjson.Result, text string) bool {
 		text = cmp.Or(text, value.Str)

@@ -65,8 +65,8 @@ const (
 	answered  = "answered"
 )
 
-// noteKey is the key of a small record. No thread has it: a thread's is a hash with a secret, or of
-// other words.
+// noteKey returns the key of a small record. No thread has it: a thread's is a hash with a secret,
+// or of other words.
 func noteKey(parts ...string) store.Key {
 	h := sha256.New()
 	fmt.Fprint(h, "holdpoint desk")
@@ -113,7 +113,7 @@ func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, quest
 	note(shardKey(shardOf(p.Origin)), idOf(key, p.ID), map[string]string{}, maxShardEnds)
 }
 
-// earlierOf is what is remembered of a decision.
+// earlierOf returns what is remembered of a decision.
 func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlier {
 	e := &earlier{At: said.At, By: said.By, Door: said.Door, Outcome: said.Says}
 	if e.Comment = said.Comment; len(e.Comment) > maxNoted {
@@ -151,7 +151,7 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlier {
 	return e
 }
 
-// changed are the paths of what differs, or is in one of them only.
+// changed returns the paths of what differs, or is in one of them only.
 func changed(asked, decided []fields.Field) (paths []string) {
 	had := map[string]fields.Field{}
 	for _, f := range asked {
@@ -171,7 +171,8 @@ func changed(asked, decided []fields.Field) (paths []string) {
 	return paths
 }
 
-// earlierAt are the last decisions on a tool, the newest first. What cannot be read is not there.
+// earlierAt returns the last decisions on a tool, the newest first. What cannot be read is not
+// there.
 func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlier) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()

@@ -271,8 +271,8 @@ func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, erro
 	return row{approval: a}, nil
 }
 
-// load is the record as it stands. It gives the thread to nobody. One that the caller may not list
-// is as one that is not there.
+// load returns the record as it stands. It gives the thread to nobody. One that the caller may not
+// list is as one that is not there.
 func (d *Desk) load(ctx context.Context, key store.Key) (store.Record, error) {
 	rec, _, err := d.look(ctx, key)
 	return rec, err
@@ -295,8 +295,8 @@ func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidde
 	return rec, false, err
 }
 
-// tagOf is the list's ETag. Ages and leases, which move by themselves, are not in it: it is a weak
-// one.
+// tagOf returns the list's ETag. Ages and leases, which move by themselves, are not in it: it is a
+// weak one.
 func tagOf(l *listing) string {
 	still := listing{Next: l.Next, Left: l.Left, Unread: l.Unread}
 	for _, a := range l.Approvals {

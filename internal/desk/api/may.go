@@ -21,7 +21,7 @@ type may struct {
 	Why map[string]string `json:"why,omitempty"`
 }
 
-// found is what a record has of the pause with the id, as the caller may see it; nil if it has
+// found returns what a record has of the pause with the id, as the caller may see it; nil if it has
 // nothing.
 func (d *Desk) found(ctx context.Context, key store.Key, rec *store.Record, pauseID string) *approval {
 	a := d.inRecord(key, rec, pauseID)
@@ -84,7 +84,7 @@ func mayOperate(state string, rights policy.Rights) string {
 	return ""
 }
 
-// mayDecide is what the caller may say to a question of the open pause; nil: it is not open.
+// mayDecide returns what the caller may say to a question of the open pause; nil: it is not open.
 func (d *Desk) mayDecide(a *approval, p *agui.Pause, n int, rights policy.Rights, now time.Time) *may {
 	m := &may{Why: map[string]string{}}
 	var decide string

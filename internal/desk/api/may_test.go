@@ -29,8 +29,8 @@ const rightsFile = `access:
 - {names: [root], agents: ["*"], tenants: ["*"], rights: [decide, operate, conversation]}
 `
 
-// withRights is a rig whose callers have rights by a file, and whose agent is there. Each has a
-// token that is "token of " and his name.
+// withRights returns a rig whose callers have rights by a file, and whose agent is there. Each has
+// a token that is "token of " and his name.
 func withRights(t *testing.T) *rig {
 	t.Helper()
 	r, _ := deciding(t)
@@ -151,7 +151,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// raw is an answer as it is on the wire: its status, its headers and its body.
+// raw returns an answer as it is on the wire: its status, its headers and its body.
 func (r *rig) raw(method, path, body string, headers ...string) string {
 	r.Helper()
 	req := httptest.NewRequest(method, path, strings.NewReader(body))

@@ -15,7 +15,7 @@ import (
 // anID is <record key>.<pause id>.
 var anID = regexp.MustCompile(`^([0-9a-f]{64})\.([0-9a-f]{32})$`)
 
-// named are the record and the pause that the path names. If it names none, that is answered.
+// named returns the record and the pause that the path names. If it names none, that is answered.
 func named(w http.ResponseWriter, req *http.Request) (key store.Key, pauseID string, ok bool) {
 	parts := anID.FindStringSubmatch(req.PathValue("id"))
 	if parts == nil {
@@ -172,7 +172,7 @@ func (d *Desk) closedBefore(ctx context.Context, key store.Key, pauseID string, 
 	return false, nil
 }
 
-// freeing is the event of a thread that is about to be freed.
+// freeing returns the event of a thread that is about to be freed.
 func (d *Desk) freeing(by *Caller, key store.Key, p *agui.Pause, kind event.Kind) *event.Event {
 	thread, run := threadOf(p)
 	e := &event.Event{

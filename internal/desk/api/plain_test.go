@@ -94,7 +94,7 @@ func sameRunes(a, b string) bool {
 	return one(a) == one(b)
 }
 
-// file is the body of a file.
+// file returns the body of a file.
 func (r *rig) file(path string) string {
 	r.Helper()
 	var b strings.Builder

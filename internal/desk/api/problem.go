@@ -92,7 +92,7 @@ type timed struct {
 // Unwrap is http.ResponseController's.
 func (t timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// storeTime is the time by the store's clock, as well as it is known without asking.
+// storeTime returns the time by the store's clock, as well as it is known without asking.
 func (d *Desk) storeTime() time.Time { return d.opts.Now().Add(time.Duration(d.ahead.Load())) }
 
 // answer writes v, an object, as JSON.

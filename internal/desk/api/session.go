@@ -57,7 +57,7 @@ type session struct {
 	ends  time.Time
 }
 
-// until is when it ends, the zero time without a session.
+// until returns when it ends, the zero time without a session.
 func (s *session) until() time.Time {
 	if s == nil {
 		return time.Time{}
@@ -85,7 +85,7 @@ func (s *sessions) begin(t *Token, now time.Time) (cookie string, until time.Tim
 	return base64.RawURLEncoding.EncodeToString(signed), until
 }
 
-// sign is the signature of a session for a token.
+// sign returns the signature of a session for a token.
 func sign(key, plain []byte, t *Token) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("holdpoint desk session 1"))
@@ -94,8 +94,8 @@ func sign(key, plain []byte, t *Token) []byte {
 	return mac.Sum(nil)
 }
 
-// find is the session of a cookie, and the token that it is for; nil: there is none, it is over, or
-// its token counts no more.
+// find returns the session of a cookie, and the token that it is for; nil: there is none, it is
+// over, or its token counts no more.
 func (s *sessions) find(cookie string, tokens *Tokens, now time.Time) (*session, *Token) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cookie)
 	if err != nil || len(raw) != plainSize+sha256.Size {
@@ -134,7 +134,7 @@ func (s *sessions) end(one *session, now time.Time) {
 	s.out[one.nonce] = one.ends
 }
 
-// outKey is the key of the record that a session was signed out.
+// outKey returns the key of the record that a session was signed out.
 func outKey(s *session) store.Key { return noteKey("signed out", hex.EncodeToString(s.nonce[:])) }
 
 // signedOutAnywhere reports whether another process has signed the session out.
@@ -155,7 +155,7 @@ func (d *Desk) signOutEverywhere(ctx context.Context, s *session) error {
 	return err
 }
 
-// cookieOf is the cookie by which a browser is signed in, "" if it shows none, or two.
+// cookieOf returns the cookie by which a browser is signed in, "" if it shows none, or two.
 func (d *Desk) cookieOf(req *http.Request) string {
 	name := plainCookie
 	if d.secure(req) {

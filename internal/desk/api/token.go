@@ -39,7 +39,7 @@ type Tokens struct{ list atomic.Pointer[[]Token] }
 // Set takes these tokens from now on, and no others.
 func (t *Tokens) Set(list []Token) { t.list.Store(&list) }
 
-// all are those that are taken.
+// all returns those that are taken.
 func (t *Tokens) all() iter.Seq2[int, *Token] {
 	list := t.list.Load()
 	return func(yield func(int, *Token) bool) {
@@ -51,7 +51,7 @@ func (t *Tokens) all() iter.Seq2[int, *Token] {
 	}
 }
 
-// bearer is the token that the values of Authorization show, nil if it is none of these.
+// bearer returns the token that the values of Authorization show, nil if it is none of these.
 func (t *Tokens) bearer(authorization []string) *Token {
 	scheme, token, ok := strings.Cut(authorization[0], " ")
 	if len(authorization) > 1 || !ok || !strings.EqualFold(scheme, "bearer") {
@@ -60,7 +60,7 @@ func (t *Tokens) bearer(authorization []string) *Token {
 	return t.find(strings.TrimLeft(token, " "))
 }
 
-// find is the token with this text, nil if it is none of these.
+// find returns the token with this text, nil if it is none of these.
 func (t *Tokens) find(text string) *Token {
 	if text == "" {
 		return nil

@@ -21,13 +21,13 @@ const (
 	changeEvery = time.Second
 )
 
-// newTries are the wrong tokens of each client address.
+// newTries returns the wrong tokens of each client address.
 func newTries(now func() time.Time) *buckets[netip.Addr] {
 	return newBuckets[netip.Addr](maxTries, tryEvery, now)
 }
 
-// networkOf is the client's address; for IPv6 its network of 64 bits. Clients of a unix socket have
-// one together.
+// networkOf returns the client's address; for IPv6 its network of 64 bits. Clients of a unix socket
+// have one together.
 func networkOf(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -42,5 +42,5 @@ func networkOf(remote string) netip.Addr {
 	return addr
 }
 
-// seconds is a time as Retry-After has it, rounded up.
+// seconds returns a time as Retry-After has it, rounded up.
 func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }

@@ -143,7 +143,8 @@ func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
 	}
 }
 
-// storeTime is the time by the store's clock, as well as it is known. What is due is so by that.
+// storeTime returns the time by the store's clock, as well as it is known. What is due is so by
+// that.
 func (c *Carrier) storeTime(ctx context.Context) time.Time {
 	now := c.o.Now()
 	if c.asked.IsZero() || now.Sub(c.asked) >= clockEvery {

@@ -241,8 +241,8 @@ func indented(raw string) string {
 	return out.String()
 }
 
-// textOf is the text of a JSON string, "" of anything else. Half of a pair of surrogates is U+FFFD,
-// and takes nothing else with it.
+// textOf returns the text of a JSON string, "" of anything else. Half of a pair of surrogates is
+// U+FFFD, and takes nothing else with it.
 func textOf(raw string) (text string) {
 	if raw[0] != '"' {
 		return ""
@@ -254,7 +254,7 @@ func textOf(raw string) (text string) {
 	return text
 }
 
-// head are the first bytes of a text, up to the beginning of a character.
+// head returns the first bytes of a text, up to the beginning of a character.
 func head(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -13,7 +13,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// shown is a layout in short: a line for each field.
+// shown returns a layout in short: a line for each field.
 func shown(l Layout) string {
 	var b strings.Builder
 	for _, f := range l.Fields {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// member is the path of an object's member. A key that is not a plain name is quoted: a key "a.b"
-// is not the b of an a.
+// member returns the path of an object's member. A key that is not a plain name is quoted: a key
+// "a.b" is not the b of an a.
 func member(path, key string) string {
 	switch {
 	case !isName(key):

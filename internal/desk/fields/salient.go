@@ -52,7 +52,7 @@ func isCurrency(key string) bool {
 	return false
 }
 
-// Words are the words of a key, small: those of row_limit and of rowLimit.
+// Words returns the words of a key, small: those of row_limit and of rowLimit.
 func Words(key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		key = cut(key, maxKey)

@@ -85,7 +85,7 @@ func (s *scanner) inFlag() bool {
 	return s.i < s.flagEnd
 }
 
-// behind is where the tags of a flag end that begin at the scanner's place, 0 if others stand
+// behind returns where the tags of a flag end that begin at the scanner's place, 0 if others stand
 // there.
 func (s *scanner) behind(flag string) int {
 	i := s.i

@@ -68,7 +68,8 @@ func Grave(text string, how How) (grave bool) {
 	return grave
 }
 
-// Before are the marks of a text's first characters. One of kind More stands for those behind them.
+// Before returns the marks of a text's first characters. One of kind More stands for those behind
+// them.
 func Before(list []Mark, characters int) []Mark {
 	for n, m := range list {
 		if m.At+m.Length <= characters && m.At < characters {
@@ -182,7 +183,7 @@ func readable(b []byte) bool {
 	return true
 }
 
-// selected is the number of a variation selector.
+// selected returns the number of a variation selector.
 func selected(r rune) byte {
 	if r >= 0xE0100 {
 		return byte(r - 0xE0100 + 16)
@@ -190,7 +191,7 @@ func selected(r rune) byte {
 	return byte(r - 0xFE00)
 }
 
-// nameOf is how a character is called.
+// nameOf returns how a character is called.
 func nameOf(r rune, kind Kind) string {
 	name := names[r]
 	switch {
@@ -205,7 +206,7 @@ func nameOf(r rune, kind Kind) string {
 	return strings.TrimSuffix(fmt.Sprintf("U+%04X %s", r, name), " ")
 }
 
-// scriptOf is the name of a letter's script.
+// scriptOf returns the name of a letter's script.
 func scriptOf(r rune) string {
 	for name, table := range unicode.Scripts {
 		if unicode.Is(table, r) {

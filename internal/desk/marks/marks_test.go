@@ -33,7 +33,7 @@ func selectors(text string) string {
 	return b.String()
 }
 
-// shown is a mark in short.
+// shown returns a mark in short.
 func shown(m Mark) string {
 	text := fmt.Sprintf("%s %s %d+%d", m.Class, m.Kind, m.At, m.Length)
 	if m.Count != m.Length {

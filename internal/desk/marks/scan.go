@@ -75,7 +75,8 @@ func isASCII(text string) bool {
 	return true
 }
 
-// read is the character at i, how many bytes it takes, and how many characters of the text. It is
+// read returns the character at i, how many bytes it takes, and how many characters of the text. It
+// is
 // -1 at the end. Bytes that are not text are U+FFFD, and so is half of a pair of surrogates.
 func (s *scanner) read(i int) (r rune, size, length int) {
 	switch {
@@ -89,7 +90,7 @@ func (s *scanner) read(i int) (r rune, size, length int) {
 	return r, size, 1
 }
 
-// escape is what a text begins with that begins with a backslash.
+// escape returns what a text begins with that begins with a backslash.
 func escape(text string) (rune, int) {
 	switch text[1] {
 	case 'b':
@@ -122,7 +123,7 @@ func escape(text string) (rune, int) {
 	return '\\', 1
 }
 
-// unit is the number of an escape such as \u202e.
+// unit returns the number of an escape such as \u202e.
 func unit(text string) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false

@@ -44,7 +44,7 @@ func Over(api http.Handler) http.Handler {
 	})
 }
 
-// file is what the page has at a path.
+// file returns what the page has at a path.
 func file(at string) (text []byte, kind string, ok bool) {
 	name, below := strings.CutPrefix(at, "/page/")
 	switch {

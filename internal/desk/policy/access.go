@@ -27,7 +27,7 @@ const (
 // rightNames are the names in the file, in the order of the rights.
 var rightNames = []string{"list", "read", "conversation", "decide", "operate"}
 
-// named is the right of a name with those that it has in it, None for another name.
+// named returns the right of a name with those that it has in it, None for another name.
 func named(name string) Rights {
 	switch name {
 	case "list":
@@ -47,7 +47,7 @@ func named(name string) Rights {
 // Has reports whether all of these rights are among r.
 func (r Rights) Has(these Rights) bool { return r&these == these }
 
-// Names are the names of the rights.
+// Names returns the names of the rights.
 func (r Rights) Names() []string {
 	names := []string{}
 	for n, name := range rightNames {
@@ -78,12 +78,12 @@ type Where struct {
 	Known         bool
 }
 
-// For are the rights that somebody has there.
+// For returns the rights that somebody has there.
 func (a Access) For(name string, groups []string, at Where) Rights {
 	return a.union(name, groups, func(e *Entry) bool { return e.covers(at) })
 }
 
-// Anywhere are the rights that somebody has for any question.
+// Anywhere returns the rights that somebody has for any question.
 func (a Access) Anywhere(name string, groups []string) Rights {
 	return a.union(name, groups, func(*Entry) bool { return true })
 }

@@ -39,8 +39,8 @@ func (f *File) Reload() error {
 	return err
 }
 
-// Name is the file's name.
+// Name returns the file's name.
 func (f *File) Name() string { return f.name }
 
-// Now is what is in effect. It is not nil, and nobody may change it.
+// Now returns what is in effect. It is not nil, and nobody may change it.
 func (f *File) Now() *Policy { return f.now.Load() }

@@ -56,7 +56,7 @@ func Parse(text []byte) (*Policy, error) {
 	return p, nil
 }
 
-// unread is an error of the parser without its own name.
+// unread returns an error of the parser without its own name.
 func unread(err error) error {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	for _, prefix := range []string{"go-yaml ", "yaml: "} {
@@ -178,7 +178,7 @@ func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node
 	}
 }
 
-// texts are those of a list. Only the star may have one in it, if there is one.
+// texts returns those of a list. Only the star may have one in it, if there is one.
 func (r *reader) texts(key, list *yaml.Node, star string) []string {
 	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
 		r.wrong(list, "%s: want a list, such as [%s]", key.Value, map[bool]string{true: `"*"`, false: "one, another"}[star != ""])

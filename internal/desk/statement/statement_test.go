@@ -15,7 +15,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// said is the statements of a question, a line each.
+// said returns the statements of a question, a line each.
 func said(object string, calls ...agui.AskedCall) string {
 	list, more := Of(&agui.Interrupt{Object: json.RawMessage(object), Calls: calls})
 	var lines []string

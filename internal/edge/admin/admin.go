@@ -172,7 +172,7 @@ type Status struct {
 // not even be told why they are refused.
 func (s Status) Ready() bool { return s.Started && !s.Draining && s.StoreReached }
 
-// Status is what the probes go by at this moment.
+// Status returns what the probes go by at this moment.
 func (s *Server) Status() Status {
 	if s == nil {
 		return Status{}

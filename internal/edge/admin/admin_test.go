@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// asked is what the server answers to a request from this machine.
+// asked returns what the server answers to a request from this machine.
 func asked(s *Server, method, path string) (int, string) {
 	w := httptest.NewRecorder()
 	req := httptest.NewRequest(method, path, nil)

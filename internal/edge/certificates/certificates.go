@@ -63,7 +63,7 @@ func (s *Set) Reload() (changed bool, err error) {
 	return before == nil || before.sum != next.sum, nil
 }
 
-// Names are the names of the files.
+// Names returns the names of the files.
 func (s *Set) Names() []string {
 	return slices.DeleteFunc([]string{s.files.Cert, s.files.Key, s.files.CA}, func(file string) bool { return file == "" })
 }
@@ -99,7 +99,7 @@ func read(files Files) (c *content, err error) {
 	return c, nil
 }
 
-// Expires is when our certificate ends, the zero time if there is none.
+// Expires returns when our certificate ends, the zero time if there is none.
 func (s *Set) Expires() time.Time {
 	if c := s.now.Load().certificate; c != nil && c.Leaf != nil {
 		return c.Leaf.NotAfter
@@ -107,9 +107,9 @@ func (s *Set) Expires() time.Time {
 	return time.Time{}
 }
 
-// Server is the configuration of a listener. protocols are what is offered (ALPN), the best first.
-// Each connection gets what the files held last. With authorities a client needs a certificate of
-// theirs.
+// Server returns the configuration of a listener. protocols are what is offered (ALPN), the best
+// first. Each connection gets what the files held last. With authorities a client needs a
+// certificate of theirs.
 func (s *Set) Server(protocols ...string) *tls.Config {
 	base := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols}
 	out := base.Clone()
@@ -127,8 +127,8 @@ func (s *Set) Server(protocols ...string) *tls.Config {
 	return out
 }
 
-// Client is the configuration of one connection to a server that must prove to be name. Without
-// authorities the system's count. protocols are what is offered (ALPN), the best first.
+// Client returns the configuration of one connection to a server that must prove to be name.
+// Without authorities the system's count. protocols are what is offered (ALPN), the best first.
 func (s *Set) Client(name string, protocols ...string) *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: name, NextProtos: protocols}
 	now := s.now.Load()

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// serving is an http.Server behind a Listener. Its handler answers what Refused says, or 200 with
-// the method and the length of each request's body.
+// serving returns an http.Server behind a Listener. Its handler answers what Refused says, or 200
+// with the method and the length of each request's body.
 func serving(t *testing.T, o Options) (address string, s *http.Server) {
 	t.Helper()
 	s = &http.Server{ReadHeaderTimeout: o.HeaderTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Network is what counts as one client: the address of a connection as net/http gives it, and for
-// IPv6 its network of 64 bits, because one customer is given a network. ok is false if it is not an
-// address, as on a Unix socket.
+// Network returns what counts as one client: the address of a connection as net/http gives it, and
+// for IPv6 its network of 64 bits, because one customer is given a network. ok is false if it is
+// not an address, as on a Unix socket.
 func Network(remote string) (addr netip.Addr, ok bool) {
 	peer, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -103,8 +103,8 @@ func (r *room) filled(from netip.Addr) int {
 	return 0
 }
 
-// spare is how many connections above a bound are taken, to be answered. Those above it are closed
-// without a word: an answer costs memory too.
+// spare returns how many connections above a bound are taken, to be answered. Those above it are
+// closed without a word: an answer costs memory too.
 func spare(bound int) int { return max(bound/16, 16) }
 
 // take takes room for a connection. ok is false if it must be closed at once. status is by what its

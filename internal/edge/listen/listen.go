@@ -82,7 +82,7 @@ func (a Address) Loopback() bool {
 	return !a.Unix() && err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
-// Shown is the address of a listener of this Address, as a log has it.
+// Shown returns the address of a listener of this Address, as a log has it.
 func (a Address) Shown(l net.Listener) string {
 	if a.Unix() {
 		return "unix://" + filepath.ToSlash(a.path)

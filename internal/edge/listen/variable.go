@@ -19,7 +19,7 @@ func (v *Variable) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the form that is read.
+// String returns the form that is read.
 func (v Variable) String() string { return v.text }
 
 // Off reports whether no listener is wanted.

@@ -274,14 +274,15 @@ type Head struct {
 	Failed uint64 // events that could not be written, since the start
 }
 
-// String is the form that holdpoint audit verify -head takes.
+// String returns the form that holdpoint audit verify -head takes.
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Seq, h.Hash) }
 
 // shortHash is how many digits of a hash Number has, and the fewest that ParseHead takes. 13 hex
 // digits are what a float64 holds exactly, and metrics are float64.
 const shortHash = 13
 
-// Number is the beginning of the hash as a number, for a metric. It is 0 where there is no line.
+// Number returns the beginning of the hash as a number, for a metric. It is 0 where there is no
+// line.
 func (h Head) Number() float64 {
 	if h.Seq == 0 || len(h.Hash) < shortHash {
 		return 0
@@ -293,7 +294,7 @@ func (h Head) Number() float64 {
 	return float64(n)
 }
 
-// Head is the end of the chain by now.
+// Head returns the end of the chain by now.
 func (l *Log) Head() Head {
 	l.mu.Lock()
 	defer l.mu.Unlock()

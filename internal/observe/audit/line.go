@@ -89,8 +89,8 @@ func lineOf(e *event.Event, o *Options) *line {
 	return n
 }
 
-// asJSON is a value of somebody else as it may stand in a line: what is not JSON stands there as a
-// string.
+// asJSON returns a value of somebody else as it may stand in a line: what is not JSON stands there
+// as a string.
 func asJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || json.Valid(raw) {
 		return raw
@@ -101,7 +101,7 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// encode is the line without its end. It has no newline inside, because JSON has none.
+// encode returns the line without its end. It has no newline inside, because JSON has none.
 func (n *line) encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -44,7 +44,7 @@ func (a *Target) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the form that is read.
+// String returns the form that is read.
 func (a Target) String() string { return string(a) }
 
 // path returns the file's path, or "" if there is no file.
@@ -83,7 +83,7 @@ func (c *Contents) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the form that is read.
+// String returns the form that is read.
 func (c Contents) String() string { return string(c) }
 
 // Check returns what is wrong with the settings.

@@ -161,10 +161,10 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Registry is where all of them are.
+// Registry returns where all of them are.
 func (m *Metrics) Registry() prometheus.Gatherer { return m.registry }
 
-// of is a value if the list has it, else Other.
+// of returns a value if the list has it, else Other.
 func of(list []string, value string) string {
 	if slices.Contains(list, value) {
 		return value

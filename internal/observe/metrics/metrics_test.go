@@ -118,7 +118,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// described are the metrics of our own, by name: the labels.
+// described returns the metrics of our own, by name: the labels.
 func described(t *testing.T) map[string][2]string {
 	t.Helper()
 	list := map[string][2]string{}

@@ -125,11 +125,11 @@ func (t *Tracer) Begin(header http.Header, agent, thread, run string) *Span {
 	return &Span{t: t, ctx: ctx, span: span}
 }
 
-// TraceID is the id of the span's trace.
+// TraceID returns the id of the span's trace.
 func (s *Span) TraceID() string { return s.span.SpanContext().TraceID().String() }
 
-// cut is a copy of what a client or a backend has chosen. It may be of any length, and may lie in a
-// request that would stay in memory until the span is sent.
+// cut returns a copy of what a client or a backend has chosen. It may be of any length, and may lie
+// in a request that would stay in memory until the span is sent.
 func cut(text string) string {
 	const most = 200
 	if len(text) <= most {
@@ -138,7 +138,7 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// Traceparent is the span's context, as a later run is to link to it.
+// Traceparent returns the span's context, as a later run is to link to it.
 func (s *Span) Traceparent() string { return s.inject(s.ctx).Get("traceparent") }
 
 func (s *Span) inject(ctx context.Context) http.Header {

@@ -12,7 +12,7 @@ import (
 	"holdpoint/internal/event"
 )
 
-// recorded is a Tracer whose spans stay here.
+// recorded returns a Tracer whose spans stay here.
 func recorded(t *testing.T) (*Tracer, *tracetest.SpanRecorder) {
 	kept := tracetest.NewSpanRecorder()
 	provider := sdk.NewTracerProvider(sdk.WithSpanProcessor(kept))

@@ -51,7 +51,7 @@ const (
 	ResultLost    = "lost"    // it was given up: see store.MaxNotices
 )
 
-// Results are all of them.
+// Results returns all of them.
 func Results() []string { return []string{ResultSent, ResultFailed, ResultRefused, ResultLost} }
 
 // Options of a Sender. URL is required.
@@ -180,7 +180,8 @@ const clockEvery = time.Minute
 // noThread is the key of no thread. A load of it tells the store's time.
 const noThread store.Key = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// storeTime is the time by the store's clock, as well as it is known. What is due is so by that.
+// storeTime returns the time by the store's clock, as well as it is known. What is due is so by
+// that.
 func (s *Sender) storeTime(ctx context.Context, kept store.Store) time.Time {
 	now := time.Now()
 	if s.asked.IsZero() || now.Sub(s.asked) >= clockEvery {
@@ -244,7 +245,7 @@ func (s *Sender) rest(stop <-chan struct{}) bool {
 	}
 }
 
-// backoff is a wait that doubles with each try, less up to a half of it by chance.
+// backoff returns a wait that doubles with each try, less up to a half of it by chance.
 func backoff(tries int, first, longest time.Duration) time.Duration {
 	wait := min(first<<min(tries, 20), longest)
 	return wait/2 + rand.N(wait/2+1)
@@ -314,7 +315,7 @@ func (s *Sender) log(result, id string, tries int, waited, wait time.Duration, e
 	}
 }
 
-// bodyOf is what is sent.
+// bodyOf returns what is sent.
 func (s *Sender) bodyOf(n store.Notice, template *Template) []byte {
 	if template == nil {
 		return n.Body
@@ -394,7 +395,8 @@ func waitOf(text string, now time.Time) time.Duration {
 	return min(max(wait, 0), longestRetryAfter)
 }
 
-// withoutAddress is an error of the client without the receiver's address, which may be a secret.
+// withoutAddress returns an error of the client without the receiver's address, which may be a
+// secret.
 func withoutAddress(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

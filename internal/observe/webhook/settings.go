@@ -44,7 +44,7 @@ func (k *eventKinds) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the form that is read.
+// String returns the form that is read.
 func (k eventKinds) String() string { return join(k, ",") }
 
 func join(kinds []event.Kind, with string) string {
@@ -106,7 +106,7 @@ func (s *Settings) read() (to *url.URL, secrets []string, template *Template, er
 	return to, secrets, template, errs
 }
 
-// Files are those that the settings name.
+// Files returns those that the settings name.
 func (s *Settings) Files() []string {
 	return slices.DeleteFunc([]string{s.URL.File, s.Secret.File, s.TemplateFile}, func(file string) bool { return file == "" })
 }

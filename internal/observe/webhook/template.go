@@ -137,7 +137,7 @@ func short(most int, text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// textOf is the visible text of a value.
+// textOf returns the visible text of a value.
 func textOf(v any) (string, error) {
 	switch v := v.(type) {
 	case Value:
@@ -209,7 +209,7 @@ var (
 
 const maxBody = 256 << 10
 
-// body is what the template makes of an event.
+// body returns what the template makes of an event.
 func (t *Template) body(id string, b *Body) ([]byte, error) {
 	var out bounded
 	if err := t.parsed.Execute(&out, viewOf(id, b)); err != nil {

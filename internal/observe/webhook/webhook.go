@@ -23,13 +23,13 @@ import (
 	"holdpoint/store"
 )
 
-// Kinds are the events that can be sent: those that a step of the store makes. A refusal and a
+// Kinds returns the events that can be sent: those that a step of the store makes. A refusal and a
 // replay change no record, so there is none that would keep them.
 func Kinds() []event.Kind {
 	return append(Defaults(), event.Claimed, event.Released)
 }
 
-// Defaults are the events that are sent unless somebody chooses: a question was asked, and what
+// Defaults returns the events that are sent unless somebody chooses: a question was asked, and what
 // became of it.
 func Defaults() []event.Kind {
 	return []event.Kind{
@@ -95,7 +95,7 @@ const (
 	maxTools     = 16
 )
 
-// Notice is the event as a record keeps it. ok is false if it is not to be sent.
+// Notice returns the event as a record keeps it. ok is false if it is not to be sent.
 func (m *Maker) Notice(e *event.Event) (n store.Notice, ok bool) {
 	kinds := m.Kinds
 	if kinds == nil {

@@ -413,7 +413,7 @@ func TestRecipesStayShort(t *testing.T) {
 	}
 }
 
-// texts are all texts of a JSON value.
+// texts returns all texts of a JSON value.
 func texts(v any) (all []string) {
 	switch v := v.(type) {
 	case string:

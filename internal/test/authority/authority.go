@@ -68,19 +68,19 @@ func (a *Authority) sign(c *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certi
 	return signed
 }
 
-// Pool is the authority as a client or a server takes it.
+// Pool returns the authority as a client or a server takes it.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// PEM is the authority's own certificate.
+// PEM returns the authority's own certificate.
 func (a *Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// Certificate is a new certificate and its key in PEM. It is for this machine's addresses, for
+// Certificate returns a new certificate and its key in PEM. It is for this machine's addresses, for
 // servers and clients, and for name, which it has as its common name too.
 func (a *Authority) Certificate(name string) (cert, key []byte) {
 	a.t.Helper()
@@ -107,7 +107,7 @@ type Folder struct {
 // NewFolder makes an empty Folder.
 func NewFolder(t testing.TB) *Folder { return &Folder{t: t, dir: t.TempDir()} }
 
-// Path is the path of a file.
+// Path returns the path of a file.
 func (f *Folder) Path(name string) string { return filepath.Join(f.dir, name) }
 
 // Put replaces all files in one step. Each version has the same names.

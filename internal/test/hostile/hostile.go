@@ -20,5 +20,5 @@ func Many(n int, thing func(i int) string) string {
 	return strings.Join(parts, ",")
 }
 
-// Same is the same thing every time, for Many.
+// Same returns the same thing every time, for Many.
 func Same(s string) func(int) string { return func(int) string { return s } }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ProcessorTime is what this process has used of the processor. What else the machine does is not
-// in it.
+// ProcessorTime returns what this process has used of the processor. What else the machine does is
+// not in it.
 func ProcessorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var used syscall.Rusage

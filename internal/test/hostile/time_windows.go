@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ProcessorTime is what this process has used of the processor. What else the machine does is not
-// in it.
+// ProcessorTime returns what this process has used of the processor. What else the machine does is
+// not in it.
 func ProcessorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var created, exited, kernel, user syscall.Filetime
@@ -21,8 +21,8 @@ func ProcessorTime(t testing.TB) time.Duration {
 	return length(kernel) + length(user)
 }
 
-// length is a span of time as Windows counts it, in steps of 100 ns. Filetime.Nanoseconds takes it
-// for a moment since 1601.
+// length returns a span of time as Windows counts it, in steps of 100 ns. Filetime.Nanoseconds
+// takes it for a moment since 1601.
 func length(f syscall.Filetime) time.Duration {
 	return 100 * time.Duration(int64(f.HighDateTime)<<32|int64(f.LowDateTime))
 }

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the examples of documents: go test ./internal/test/repo -update")
 
-// between is what stands between two lines that hold marker, and the texts around it.
+// between returns what stands between two lines that hold marker, and the texts around it.
 func between(t *testing.T, path, marker string) (before, section, after string) {
 	t.Helper()
 	parts := strings.Split(read(t, path), marker+"\n")
@@ -417,7 +417,7 @@ func TestLinksWithinTheRepository(t *testing.T) {
 	}
 }
 
-// anchors are the anchors of a document's headings, as Git hosts make them.
+// anchors returns the anchors of a document's headings, as Git hosts make them.
 func anchors(text string) []string {
 	var list []string
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {

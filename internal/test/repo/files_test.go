@@ -25,8 +25,8 @@ func written(rel string, d fs.DirEntry) bool {
 	return d.Type().IsRegular() && rel != "holdpoint" && name != ".git" && !strings.HasSuffix(name, ".test") && !strings.HasSuffix(name, ".prof")
 }
 
-// files are the repository's files that keep says yes to, by their slash-separated path below the
-// root.
+// files returns the repository's files that keep says yes to, by their slash-separated path below
+// the root.
 func files(t *testing.T, keep func(path string) bool) []string {
 	t.Helper()
 	var list []string
@@ -65,7 +65,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// documents are the texts for a reader.
+// documents returns the texts for a reader.
 func documents(t *testing.T) []string {
 	t.Helper()
 	return files(t, func(path string) bool { return strings.HasSuffix(path, ".md") })

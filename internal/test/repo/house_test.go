@@ -62,7 +62,7 @@ func typesOf(list []source, dir string) types {
 	return all
 }
 
-// baseName is the name of the type that an expression is made of, without pointers, lists and
+// baseName returns the name of the type that an expression is made of, without pointers, lists and
 // parameters: "run" of []*run.
 func baseName(e ast.Expr) string {
 	switch e := e.(type) {
@@ -113,7 +113,7 @@ func (all types) countFields(name string) int {
 	return n
 }
 
-// keepers are the structs that keep a *run, a *body or a *Handler, by name.
+// keepers returns the structs that keep a *run, a *body or a *Handler, by name.
 func (all types) keepers() []string {
 	var list []string
 	for name, of := range all.structs {
@@ -125,8 +125,8 @@ func (all types) keepers() []string {
 	return list
 }
 
-// callbacks are the fields that hold a function, by struct and name. Options is what a caller hands
-// in.
+// callbacks returns the fields that hold a function, by struct and name. Options is what a caller
+// hands in.
 func (all types) callbacks() []string {
 	var list []string
 	for name, of := range all.structs {

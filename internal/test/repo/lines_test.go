@@ -32,7 +32,7 @@ func TestLinesAreShort(t *testing.T) {
 	}
 }
 
-// longInDocument are the numbers of a document's lines that are too long.
+// longInDocument returns the numbers of a document's lines that are too long.
 func longInDocument(text string) []int {
 	var list []int
 	fenced := false
@@ -46,8 +46,8 @@ func longInDocument(text string) []int {
 	return list
 }
 
-// longComments are the numbers of the lines in a Go file that hold nothing but a comment and are
-// too long. The output of an example is what the example prints, so it is not counted.
+// longComments returns the numbers of the lines in a Go file that hold nothing but a comment and
+// are too long. The output of an example is what the example prints, so it is not counted.
 func longComments(text string) []int {
 	var list []int
 	output := false

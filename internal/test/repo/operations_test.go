@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// section is the part of docs/operations.md below a heading, up to the next one of its level.
+// section returns the part of docs/operations.md below a heading, up to the next one of its level.
 func section(t *testing.T, heading string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(read(t, "docs/operations.md"), "\n## "+heading+"\n")

@@ -39,8 +39,8 @@ var places = map[Tool][]string{
 	Prometheus:  {"/usr/bin/promtool", "/usr/local/bin/promtool", "/opt/homebrew/bin/promtool"},
 }
 
-// find is the path of a tool, or "". For PostgreSQL it is what a link leads to: initdb is beside
-// that.
+// find returns the path of a tool, or "". For PostgreSQL it is what a link leads to: initdb is
+// beside that.
 func find(tool Tool) string {
 	for _, pattern := range places[tool] {
 		paths, err := filepath.Glob(pattern)
@@ -64,7 +64,7 @@ func find(tool Tool) string {
 	return ""
 }
 
-// Promtool is the path of promtool. The test is skipped, or fails, as Need says.
+// Promtool returns the path of promtool. The test is skipped, or fails, as Need says.
 func Promtool(t testing.TB) string {
 	t.Helper()
 	Need(t, Prometheus)

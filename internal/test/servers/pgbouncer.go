@@ -61,7 +61,7 @@ func (b *Bouncer) answers() error {
 // Addr is host and port.
 func (b *Bouncer) Addr() string { return address(b.port) }
 
-// URL is the database's address for a client, as PostgresUser.
+// URL returns the database's address for a client, as PostgresUser.
 func (b *Bouncer) URL() string { return postgresURL(b.Addr(), "disable") }
 
 // URLAt is URL with another host and port, those of a Proxy.

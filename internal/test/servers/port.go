@@ -15,7 +15,7 @@ import (
 // Linux). Otherwise a connection could take a server's port while the server is down.
 const firstPort, lastPort = 10_000, 32_000
 
-// freePort is a port of the loopback address that nobody listens on now.
+// freePort returns a port of the loopback address that nobody listens on now.
 func freePort(t testing.TB) int {
 	t.Helper()
 	for range 1000 {

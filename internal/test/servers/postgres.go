@@ -152,7 +152,7 @@ func (p *Postgres) answers() error {
 	return err
 }
 
-// owner is the connection string of the superuser, by the Unix socket.
+// owner returns the connection string of the superuser, by the Unix socket.
 func (p *Postgres) owner() string {
 	return fmt.Sprintf("host=%s port=%d user=postgres", p.sockets, p.port)
 }
@@ -186,7 +186,7 @@ func (p *Postgres) ExecIn(database, sql string) string {
 // Addr is host and port.
 func (p *Postgres) Addr() string { return address(p.port) }
 
-// URL is the database's address for a client, by TCP and as PostgresUser.
+// URL returns the database's address for a client, by TCP and as PostgresUser.
 func (p *Postgres) URL() string { return p.URLAt(p.Addr()) }
 
 // URLAt is URL with another host and port, those of a Proxy or a PgBouncer.
@@ -203,13 +203,13 @@ func postgresURL(address, mode string) string {
 	return u.String() + "?sslmode=" + mode
 }
 
-// SocketURL is the database's address by the Unix socket.
+// SocketURL returns the database's address by the Unix socket.
 func (p *Postgres) SocketURL() string {
 	return fmt.Sprintf("postgres:///%s?host=%s&port=%d&user=%s", PostgresDatabase, url.QueryEscape(p.sockets), p.port, PostgresUser)
 }
 
-// CAFile is the certificate of the authority that signed the server's, in PEM. It is "" without
-// TLS.
+// CAFile returns the certificate of the authority that signed the server's, in PEM. It is ""
+// without TLS.
 func (p *Postgres) CAFile() string { return p.ca }
 
 // Crash is Kill without a word to the server's processes that serve connections: SIGQUIT, which

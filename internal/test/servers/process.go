@@ -111,7 +111,7 @@ func (p *process) running() bool {
 	}
 }
 
-// all are the process and what it started, the process first: stopped, it starts nothing more.
+// all returns the process and what it started, the process first: stopped, it starts nothing more.
 func (p *process) all() []int {
 	pid := p.cmd.Process.Pid
 	return append([]int{pid}, children(pid)...)
@@ -202,7 +202,7 @@ func (p *process) Thaw() {
 	p.frozen = nil
 }
 
-// Log is what the server wrote.
+// Log returns what the server wrote.
 func (p *process) Log() string { return p.log.From(0) }
 
 // cleanUp ends the server with the test.
@@ -293,7 +293,7 @@ func write(t testing.TB, path, text string, as *syscall.Credential) {
 	}
 }
 
-// tail is the end of a log.
+// tail returns the end of a log.
 func tail(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[max(0, len(lines)-30):], "\n")

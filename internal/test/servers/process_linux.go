@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// attributes are those of a server's process: who runs it (nil: who runs the test), and the signal
-// that it gets when the test process dies.
+// attributes returns those of a server's process: who runs it (nil: who runs the test), and the
+// signal that it gets when the test process dies.
 func attributes(as *syscall.Credential, end syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Credential: as, Pdeathsig: end}
 }
 
-// children are the processes whose parent is pid. PostgreSQL gives each of its processes a group of
-// its own, so a signal to the group would not reach them.
+// children returns the processes whose parent is pid. PostgreSQL gives each of its processes a
+// group of its own, so a signal to the group would not reach them.
 func children(pid int) []int {
 	var found []int
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -37,7 +37,7 @@ func children(pid int) []int {
 	return found
 }
 
-// within are the processes that work in a folder or below it. A server's folder is its own.
+// within returns the processes that work in a folder or below it. A server's folder is its own.
 func within(dir string) []int {
 	var found []int
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")

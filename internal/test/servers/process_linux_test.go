@@ -63,7 +63,7 @@ func TestServersEndWithAKilledTest(t *testing.T) {
 	}
 }
 
-// below are the processes whose working folder is in dir.
+// below returns the processes whose working folder is in dir.
 func below(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string

@@ -75,7 +75,7 @@ func StartProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Addr is the proxy's host and port.
+// Addr returns the proxy's host and port.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // Arm sets the next fault. It replaces one that did not strike yet.

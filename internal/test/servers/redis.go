@@ -96,7 +96,7 @@ func (r *Redis) Configure(lines ...string) {
 	write(r.t, filepath.Join(r.dir, "redis.conf"), strings.Join(r.conf(), "\n")+"\n", nil)
 }
 
-// peer is a server that this one belongs to from the start.
+// peer returns a server that this one belongs to from the start.
 func (r *Redis) peer() *Redis {
 	if r.options.ReplicaOf != nil {
 		return r.options.ReplicaOf
@@ -147,7 +147,7 @@ func (r *Redis) answers() error {
 // Addr is host and port.
 func (r *Redis) Addr() string { return address(r.port) }
 
-// URL is the server's address for a client, with user and password: redis:// or rediss://.
+// URL returns the server's address for a client, with user and password: redis:// or rediss://.
 func (r *Redis) URL() string { return r.URLAt(r.Addr()) }
 
 // URLAt is URL with another host and port, those of a Proxy.
@@ -162,8 +162,8 @@ func (r *Redis) URLAt(address string) string {
 	return u.String()
 }
 
-// CAFile is the certificate of the authority that signed the server's, in PEM. It is "" without
-// TLS.
+// CAFile returns the certificate of the authority that signed the server's, in PEM. It is ""
+// without TLS.
 func (r *Redis) CAFile() string { return r.cert.ca }
 
 // Do sends one command over a connection of its own, as a user who may do everything. The reply is
@@ -185,7 +185,7 @@ func (r *Redis) ask(args ...string) (any, error) {
 	return ask(r.Addr(), r.options.TLS, login, args...)
 }
 
-// role is what the server says of itself: master, slave, sentinel.
+// role returns what the server says of itself: master, slave, sentinel.
 func (r *Redis) role() (role string, details []any, err error) {
 	v, err := r.ask("ROLE")
 	if err != nil {
@@ -247,7 +247,7 @@ func (r *Redis) Follow(primary *Redis) {
 	r.InStep()
 }
 
-// ahead is the environment in which a program's clock is ahead. Timers are not touched.
+// ahead returns the environment in which a program's clock is ahead. Timers are not touched.
 func ahead(t testing.TB, d time.Duration) []string {
 	t.Helper()
 	if d == 0 {

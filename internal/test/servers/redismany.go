@@ -54,10 +54,10 @@ func startSentinel(t testing.TB, conf []string) *Redis {
 	return r
 }
 
-// Addrs are the addresses of the sentinels.
+// Addrs returns the addresses of the sentinels.
 func (s *Sentinels) Addrs() []string { return addrs(s.Nodes) }
 
-// Primary is the address of the server that the sentinels send clients to.
+// Primary returns the address of the server that the sentinels send clients to.
 func (s *Sentinels) Primary() string {
 	s.t.Helper()
 	v, _ := s.Nodes[0].Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.Name).([]any)
@@ -159,7 +159,7 @@ func (c *RedisCluster) AddReplica(primary *Redis, o RedisOptions) *Redis {
 	return node
 }
 
-// id is a node's name in its cluster.
+// id returns a node's name in its cluster.
 func (r *Redis) id() string {
 	r.t.Helper()
 	id, _ := r.Do("CLUSTER", "MYID").(string)
@@ -192,7 +192,7 @@ func (c *RedisCluster) MoveSlot(slot int, from, to *Redis) {
 	from.Do("CLUSTER", "SETSLOT", n, "NODE", to.id())
 }
 
-// Addrs are the addresses of the nodes.
+// Addrs returns the addresses of the nodes.
 func (c *RedisCluster) Addrs() []string { return addrs(c.Nodes) }
 
 // Agrees waits until each node says that the cluster is whole.

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// connected is a connection as a backend's is read, and its other end.
+// connected returns a connection as a backend's is read, and its other end.
 func connected(t *testing.T) (ours *Conn, theirs net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -148,9 +148,9 @@ func (c *Conn) BeforeWait(do func()) { c.idle = do }
 // net/http returns between two chunks if the next one has not come.
 const framingShare = 2
 
-// More is how many bytes of a body wait here for sure, 0 if they are not worth a Read. It says less
-// than what waits. Within a chunk net/http does not return before a Read is full: a Read that asks
-// for too much would wait for the rest of a chunk with whole frames in hand.
+// More returns how many bytes of a body wait here for sure, 0 if they are not worth a Read. It says
+// less than what waits. Within a chunk net/http does not return before a Read is full: a Read that
+// asks for too much would wait for the rest of a chunk with whole frames in hand.
 func (c *Conn) More() int {
 	if n := c.end - c.at; c.buf != nil && n >= plainBuffer {
 		return n / framingShare

@@ -19,7 +19,7 @@ const (
 	result  = `{"type":"TOOL_CALL_RESULT","messageId":"m9","toolCallId":"c1","content":"done"}`
 )
 
-// recorded is what the record knows of the conversation when the call was asked about.
+// recorded returns what the record knows of the conversation when the call was asked about.
 func recorded(messages ...string) *transcript.Transcript {
 	list := make([]agui.Message, len(messages))
 	for n, m := range messages {

@@ -27,7 +27,7 @@ func messagesWith(list ...string) []agui.Message {
 	return messages
 }
 
-// withheldOf is what sent lacks of all.
+// withheldOf returns what sent lacks of all.
 func withheldOf(all, sent []agui.Message) []translate.Withheld {
 	var list []translate.Withheld
 	var before []string

@@ -30,7 +30,7 @@ func withBackend(origins []string, now func() time.Time, backend *fakeBackend) *
 	return backend.policy
 }
 
-// leave is what a backend says to the origins that it allows.
+// leave returns what a backend says to the origins that it allows.
 func leave(origins ...string) func(origin string) http.Header {
 	return func(origin string) http.Header {
 		for _, one := range origins {

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// formerCharsetOf is what charsetOf once was. It knew more names: utf-32, utf-32le, utf-32be, and
-// what begins with koi8-, gb2312, gbk, gb18030, big5, euc-, shift_jis or macintosh.
+// formerCharsetOf returns what charsetOf once was. It knew more names: utf-32, utf-32le, utf-32be,
+// and what begins with koi8-, gb2312, gbk, gb18030, big5, euc-, shift_jis or macintosh.
 func formerCharsetOf(name string) charset {
 	switch name {
 	case "", "utf-8", "utf8":

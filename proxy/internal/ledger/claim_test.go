@@ -48,7 +48,7 @@ func take(l *Ledger, p *agui.Pause, list []agui.Answer) (*Claim, error) {
 	return l.Take(p, list, make([]agui.Reading, len(list)), time.Now())
 }
 
-// decided is a decision on the question of a pause, as another door has it.
+// decided returns a decision on the question of a pause, as another door has it.
 func decided(p *agui.Pause, a agui.Answer) []agui.Decision {
 	return []agui.Decision{{Question: a.ID, Status: a.Status, Payload: a.Payload, Digest: contract.DigestOf(a), Door: string(event.Desk)}}
 }

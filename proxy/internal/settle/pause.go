@@ -181,7 +181,7 @@ func printableID(native string) string {
 	}, native)
 }
 
-// digestInterrupts is a digest of the questions, without the ids that were minted for them.
+// digestInterrupts returns a digest of the questions, without the ids that were minted for them.
 func digestInterrupts(list ...agui.Interrupt) string {
 	b := make([]byte, 0, 1<<10)
 	for _, i := range list {

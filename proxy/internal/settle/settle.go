@@ -192,7 +192,7 @@ func (o *Outcome) ask(f *Facts, res *translate.Result, e *End) {
 	}
 }
 
-// known is what is known of the stream by now.
+// known returns what is known of the stream by now.
 func (f *Facts) known(o *Outcome) Transcript {
 	if o.Whole {
 		return f.Whole
@@ -222,7 +222,7 @@ func (f *Facts) Doubt() store.Result {
 	return o.End
 }
 
-// fateOf is what the end of an exchange says of the answers.
+// fateOf returns what the end of an exchange says of the answers.
 func fateOf(res *translate.Result, end *End) translate.Fate {
 	if res.Fate == translate.Finished && end.TurnedDown {
 		return translate.Untouched
@@ -230,7 +230,7 @@ func fateOf(res *translate.Result, end *End) translate.Fate {
 	return res.Fate
 }
 
-// terminal is the terminal event of a run that does not ask, and how the record is to hold it.
+// terminal returns the terminal event of a run that does not ask, and how the record is to hold it.
 func (f *Facts) terminal(res *translate.Result, e *End, became translate.Fate) (agui.Event, store.How) {
 	finish := res.Finish
 	if finish.Type == agui.Unknown {

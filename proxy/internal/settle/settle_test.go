@@ -44,7 +44,7 @@ const (
 	user = `{"id":"u1","role":"user","content":"go"}`
 )
 
-// facts are those of a run that has claimed a pause for a yes, and has sent it.
+// facts returns those of a run that has claimed a pause for a yes, and has sent it.
 func facts() *Facts {
 	in := agui.RunInput{ThreadID: "t", RunID: "r", ProtocolVersion: "1.0"}
 	came := []agui.Message{agui.ParseMessage([]byte(user))}

@@ -9,8 +9,8 @@ import (
 	"holdpoint/proxy/internal/client"
 )
 
-// snapshots are those of a stream. beside are messages that the backend has not taken: the client
-// holds them, and the record does not.
+// snapshots returns those of a stream. beside are messages that the backend has not taken: the
+// client holds them, and the record does not.
 func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) client.Snapshots {
 	var s client.Snapshots
 	s.StateSent, s.AnyState, s.MessagesSent = t.Sent()
@@ -33,7 +33,7 @@ func snapshots(t Transcript, in *agui.RunInput, beside []agui.Message) client.Sn
 // sameBytes reports whether two slices are one and the same.
 func sameBytes(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
-// seen are the messages that count as known from now on. Messages that were taken out of the
+// seen returns the messages that count as known from now on. Messages that were taken out of the
 // request count too, for they come again with the next. A message that the backend did not take
 // does not: it comes again as a new one.
 func seen(t Transcript, came, beside []agui.Message) []agui.SeenMessage {
@@ -57,7 +57,7 @@ func seen(t Transcript, came, beside []agui.Message) []agui.SeenMessage {
 	return list
 }
 
-// seenOf is the set of some messages, nil if there are none.
+// seenOf returns the set of some messages, nil if there are none.
 func seenOf(list []agui.Message) map[agui.SeenMessage]bool {
 	if len(list) == 0 {
 		return nil

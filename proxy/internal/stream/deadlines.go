@@ -15,7 +15,7 @@ type Limits struct {
 	Multiplexed bool
 }
 
-// LimitsOf are those of a request.
+// LimitsOf returns those of a request.
 func LimitsOf(req *http.Request, write time.Duration) Limits {
 	return Limits{Write: write, Multiplexed: req.ProtoMajor >= 2}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Decoded is the answer's body without the compression that the backend put on it, although
+// Decoded returns the answer's body without the compression that the backend put on it, although
 // Holdpoint asked for none. The frame's limit bounds how much is decoded at once, whatever the
 // ratio.
 func Decoded(res *http.Response) (io.ReadCloser, error) {
@@ -58,7 +58,7 @@ func (l *lazy) Read(p []byte) (int, error) {
 
 func (l *lazy) Close() error { return l.src.Close() }
 
-// Replay is a body whose beginning was read already.
+// Replay returns a body whose beginning was read already.
 func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -70,7 +70,7 @@ func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 // broken.
 func IsEventStream(header http.Header) bool { return MediaType(header) == "text/event-stream" }
 
-// MediaType is the declared type in lower case, "" if there is none.
+// MediaType returns the declared type in lower case, "" if there is none.
 func MediaType(header http.Header) string {
 	t, _, _ := strings.Cut(header.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(t))

@@ -17,8 +17,8 @@ func MakeHeader(header http.Header) {
 	header.Set("X-Accel-Buffering", "no") // nginx in front would hold frames back
 }
 
-// uncached is what a backend said of caches, and that nobody may store a stream or change it: a
-// proxy that compresses one holds frames back.
+// uncached returns what a backend said of caches, and that nobody may store a stream or change it:
+// a proxy that compresses one holds frames back.
 func uncached(said []string) string {
 	var list []string
 	stores, changes := true, true

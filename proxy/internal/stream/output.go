@@ -83,7 +83,7 @@ func (o *Output) Passed(from int) {
 	}
 }
 
-// Made is how many bytes of it were made.
+// Made returns how many bytes of it were made.
 func (o *Output) Made() int { return len(o.made) }
 
 // close moves up what passed behind a gap.
@@ -94,7 +94,7 @@ func (o *Output) close() {
 	}
 }
 
-// gap is the room behind the row, up to the frame at hand.
+// gap returns the room behind the row, up to the frame at hand.
 func (o *Output) gap() []byte {
 	if o.from == o.to || len(o.Current) == 0 || without.Gaps {
 		return nil

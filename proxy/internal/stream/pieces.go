@@ -143,7 +143,7 @@ func (t *textPieces) Next() (p translate.Piece, comments []byte, err error) {
 	return p, nil, nil
 }
 
-// beginning is how many bytes at the end of text begin a character that is not whole.
+// beginning returns how many bytes at the end of text begin a character that is not whole.
 func beginning(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if c := text[len(text)-n]; utf8.RuneStart(c) {

@@ -59,8 +59,8 @@ func (l *Listener) failWith(events []agui.Event, failed agui.Event, open *agui.P
 	return append(events, failed)
 }
 
-// withNotTaken is the end of a run. It says that the answers beside the message were not taken, if
-// there were any.
+// withNotTaken returns the end of a run. It says that the answers beside the message were not
+// taken, if there were any.
 func (l *Listener) withNotTaken(finish agui.Event) agui.Event {
 	if l.NotTaken == nil || finish.Type != agui.RunFinished || !finish.Valid() || l.Later {
 		return finish

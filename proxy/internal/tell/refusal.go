@@ -11,7 +11,7 @@ import (
 	"holdpoint/store"
 )
 
-// RefusalOf is the refusal of a RUN_ERROR, with what became of the answers.
+// RefusalOf returns the refusal of a RUN_ERROR, with what became of the answers.
 func RefusalOf(failed agui.Event, became Aftermath) *client.Refusal {
 	code := agui.Code(failed.Get("code").Str)
 	return &client.Refusal{
@@ -40,7 +40,7 @@ func Why(refused *agui.RunError, stands *contract.Standing, answers []Answer, no
 	return why
 }
 
-// aftermathOf is what became of the answers of a pause that ended so.
+// aftermathOf returns what became of the answers of a pause that ended so.
 func aftermathOf(how store.How) Aftermath {
 	switch how {
 	case store.Doubtful:

@@ -106,8 +106,8 @@ func pastOf(status agui.Status, says string) string {
 	return cmp.Or(says, "answered")
 }
 
-// placeOf is where an answer was given. The chat is the place where it is read, and is not named
-// unless nothing else would be.
+// placeOf returns where an answer was given. The chat is the place where it is read, and is not
+// named unless nothing else would be.
 func placeOf(door string) string {
 	switch door {
 	case "desk":

@@ -49,7 +49,7 @@ func listener(t *testing.T, body string) *Listener {
 
 func event(text string) agui.Event { return agui.NewEvent([]byte(text)) }
 
-// question is a pause with one question, that a person has seen behind the message u1.
+// question returns a pause with one question, that a person has seen behind the message u1.
 func question() *agui.Pause {
 	return &agui.Pause{
 		ID: "p", Finish: []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`), Kept: 1,

@@ -61,7 +61,7 @@ var beginnings = map[agui.Code]string{
 // itself.
 func NeedsAftermath(code agui.Code) bool { _, ok := beginnings[code]; return ok }
 
-// textFor is what a person is told of a code. A code that is not known is the backend's own.
+// textFor returns what a person is told of a code. A code that is not known is the backend's own.
 func textFor(code agui.Code, became Aftermath) string {
 	if text, ok := wholeTexts[code]; ok {
 		return text

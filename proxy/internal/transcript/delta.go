@@ -29,14 +29,14 @@ type delta struct {
 	wait   int  // events until it is learned again: some backends never send two alike
 }
 
-// head is the event up to its text.
+// head returns the event up to its text.
 func (d *delta) head() []byte { return d.frame[len(dataPrefix):] }
 
 // begins reports whether b begins with a frame of it, as far as its text.
 func (d *delta) begins(b []byte) bool { return len(d.frame) > 0 && bytes.HasPrefix(b, d.frame) }
 
-// text is the text of an event, as it stands in the JSON. The event differs from the ones before in
-// its text only; else the result is false.
+// text returns the text of an event, as it stands in the JSON. The event differs from the ones
+// before in its text only; else the result is false.
 func (d *delta) text(json []byte) (text []byte, ok bool) {
 	if len(d.frame) == 0 || !bytes.HasPrefix(json, d.head()) {
 		return nil, false
@@ -50,8 +50,9 @@ func (d *delta) text(json []byte) (text []byte, ok bool) {
 	return rest[:n], true
 }
 
-// framed is the text of the event in the first frame of b, and where that frame ends. The event
-// differs from the ones before in its text only; else the result is false. There is no CR in b.
+// framed returns the text of the event in the first frame of b, and where that frame ends. The
+// event differs from the ones before in its text only; else the result is false. There is no CR in
+// b.
 func (d *delta) framed(b []byte) (text []byte, end int, ok bool) {
 	if !bytes.HasPrefix(b, d.frame) {
 		return nil, 0, false
@@ -97,7 +98,7 @@ func (d *delta) learn(ev agui.Event) (text []byte, ok bool) {
 	return ev.JSON[at : len(ev.JSON)-len(deltaTail)], true
 }
 
-// closing is where the string ends that b begins within, -1 if it does not.
+// closing returns where the string ends that b begins within, -1 if it does not.
 func closing(b []byte) int {
 	for from := 0; ; {
 		n := bytes.IndexByte(b[from:], '"')

@@ -234,7 +234,7 @@ func (t *Transcript) applyText(ev agui.Event) bool {
 	return true
 }
 
-// textOf is the text of a JSON string, copied out of an event.
+// textOf returns the text of a JSON string, copied out of an event.
 func textOf(raw string) string { return strings.Clone(agui.Text(raw)) }
 
 // Values of a call's event.

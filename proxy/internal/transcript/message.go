@@ -78,7 +78,7 @@ func (m *metadata) set(key, value string) (more int) {
 	return len(key) + len(value) + 64
 }
 
-// find is where a key stands, and -1 if it is not there.
+// find returns where a key stands, and -1 if it is not there.
 func (m *metadata) find(key string) int {
 	if len(m.list) < fewKeys {
 		return slices.IndexFunc(m.list, func(one metadatum) bool { return one.key == key })
@@ -115,7 +115,7 @@ func (m *metadata) onto(object []byte) []byte {
 	return agui.SetKey(object, "metadata", append(out, '}'))
 }
 
-// render is the message as a MESSAGES_SNAPSHOT holds it.
+// render returns the message as a MESSAGES_SNAPSHOT holds it.
 func (m *message) render() json.RawMessage {
 	out := []byte(m.json)
 	if m.json == nil {

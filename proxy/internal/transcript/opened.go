@@ -13,7 +13,7 @@ type opened struct {
 	key string    // messageId, toolCallId or stepName
 }
 
-// close is the event that closes it, in a run that goes on later or that has failed.
+// close returns the event that closes it, in a run that goes on later or that has failed.
 func (o opened) close(failed bool) []byte {
 	switch o.end {
 	case agui.StepFinished:

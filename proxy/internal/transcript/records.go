@@ -81,7 +81,7 @@ func (r *records) close() {
 	}
 }
 
-// room is a slab that takes n bytes more.
+// room returns a slab that takes n bytes more.
 func (r *records) room(n int) *slab {
 	if k := len(r.slabs); k > 0 && cap(r.slabs[k-1].b)-len(r.slabs[k-1].b) >= n {
 		return r.slabs[k-1]
@@ -95,7 +95,7 @@ func (r *records) room(n int) *slab {
 	return s
 }
 
-// newSlab is one of the size, or of the next that takes n bytes.
+// newSlab returns one of the size, or of the next that takes n bytes.
 func newSlab(n, size int) *slab {
 	if without.Slabs {
 		return &slab{b: make([]byte, 0, max(n, slabSizes[0])), size: -1}
@@ -124,7 +124,7 @@ func (r *records) each(show func(json []byte)) {
 	}
 }
 
-// count is how often c stands in them.
+// count returns how often c stands in them.
 func (r *records) count(c byte) (n int) {
 	for _, s := range r.slabs {
 		n += bytes.Count(s.b, []byte{c})

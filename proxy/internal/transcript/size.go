@@ -18,8 +18,8 @@ func (m *message) cost() int {
 
 func (c *call) cost() int { return callCost + len(c.ID) + len(c.Name) + len(c.Parent) }
 
-// names is how many bytes of ids may be kept. Some may, however small the bound of the contents is.
-// Without them no pause can be told.
+// names returns how many bytes of ids may be kept. Some may, however small the bound of the
+// contents is. Without them no pause can be told.
 func (t *Transcript) names() int { return max(t.limit, 1<<20) }
 
 // count counts what is kept of a message or a call beside its contents. If that is too much, the

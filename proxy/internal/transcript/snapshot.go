@@ -26,8 +26,8 @@ func (t *Transcript) miss(role string) {
 	t.missing[role] = true
 }
 
-// staying are the messages that the client keeps through a snapshot with this list, by the id of
-// the message of the list that they stand behind; "" is its beginning.
+// staying returns the messages that the client keeps through a snapshot with this list, by the id
+// of the message of the list that they stand behind; "" is its beginning.
 func (t *Transcript) staying(list gjson.Result) map[string][]*message {
 	ids, roles := map[string]bool{}, map[string]bool{}
 	list.ForEach(func(_, m gjson.Result) bool {

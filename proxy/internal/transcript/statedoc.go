@@ -122,7 +122,7 @@ func (p *parts) each(show func(key string, one *value) error) error {
 	return nil
 }
 
-// part is the part of that name, and nil if there is none.
+// part returns the part of that name, and nil if there is none.
 func (p *parts) part(token string) *value {
 	if !p.isList {
 		return p.object.get(token)
@@ -133,8 +133,8 @@ func (p *parts) part(token string) *value {
 	return nil
 }
 
-// index is the place in a list that a token means. The official client takes some other spellings
-// too, and reads each in a way of its own.
+// index returns the place in a list that a token means. The official client takes some other
+// spellings too, and reads each in a way of its own.
 func index(token string) (int, bool) {
 	if token == "" || len(token) > 9 || token[0] == '0' && len(token) > 1 || strings.Trim(token, "0123456789") != "" {
 		return 0, false
@@ -202,7 +202,8 @@ type list struct {
 
 const chunkLength = 1024
 
-// find is the chunk in which a place is, and where in it. Behind the last value is a place too.
+// find returns the chunk in which a place is, and where in it. Behind the last value is a place
+// too.
 func (l *list) find(n int) (chunk, at int) {
 	for c := range l.chunks {
 		if n < len(l.chunks[c]) || c == len(l.chunks)-1 {

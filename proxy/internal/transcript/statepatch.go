@@ -18,9 +18,9 @@ const (
 	patchLeast  = 1 << 20
 )
 
-// patched is the state with the patches (RFC 6902) applied one after another. patches shows them.
-// The result has at most max bytes. It is an error if a patch does not apply, or if the work is
-// more than the bytes of both can explain.
+// patched returns the state with the patches (RFC 6902) applied one after another. patches shows
+// them. The result has at most max bytes. It is an error if a patch does not apply, or if the work
+// is more than the bytes of both can explain.
 //
 // It does what the official client's fast-json-patch does when it validates (3.1.1, src/core.ts).
 // Where that is odd, as with the index "01", it does nothing: the error says that the state is not
@@ -180,8 +180,8 @@ func (d *document) join(v *value) error {
 	return d.effort.take(len(text))
 }
 
-// parent is the value that holds the place that a path names, and the name of the place in it. The
-// path must not be the root's.
+// parent returns the value that holds the place that a path names, and the name of the place in it.
+// The path must not be the root's.
 func (d *document) parent(path string) (*parts, string, error) {
 	rest, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -217,7 +217,7 @@ func unescapeToken(token string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }
 
-// find is the value at a place.
+// find returns the value at a place.
 func (d *document) find(path string) (*value, error) {
 	if path == "" {
 		return &d.root, nil
@@ -338,7 +338,7 @@ func (d *document) sameParts(a, b *value) error {
 	return nil
 }
 
-// kindOf is the first character of a value, and 0 for every number.
+// kindOf returns the first character of a value, and 0 for every number.
 func kindOf(v *value) byte {
 	switch {
 	case v.parts != nil && v.parts.isList:

@@ -268,8 +268,8 @@ func (t *Transcript) State() (json.RawMessage, bool) {
 	return t.state, !t.stateLost
 }
 
-// AskedCall is the call with that id as the client has it. It is what a person is asked about. It
-// is false if there is none.
+// AskedCall returns the call with that id as the client has it. It is what a person is asked about.
+// It is false if there is none.
 func (t *Transcript) AskedCall(id string) (agui.AskedCall, bool) {
 	t.fold()
 	c := t.callByID[id]
@@ -319,8 +319,8 @@ func (t *Transcript) KnowsOpen() bool {
 	return !t.openLost
 }
 
-// Unclosed are the events that close what is open, the innermost first. The run goes on later, or
-// it has failed.
+// Unclosed returns the events that close what is open, the innermost first. The run goes on later,
+// or it has failed.
 func (t *Transcript) Unclosed(failed bool) []agui.Event {
 	t.fold()
 	var list []agui.Event

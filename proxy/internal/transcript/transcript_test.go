@@ -207,8 +207,8 @@ func TestFoldedLateAsAtOnce(t *testing.T) {
 	}
 }
 
-// someEvents are those of a stream in which everything happens in order, of about as much text as
-// the limit, or far more.
+// someEvents returns those of a stream in which everything happens in order, of about as much text
+// as the limit, or far more.
 func someEvents(random *rand.Rand, limit int) (events []string) {
 	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
 	texts := []string{"word ", `\"quoted\" `, `\\`, `\n`, `\u00e9\u4e2d`, "日本", strings.Repeat("long ", 1+random.IntN(1+limit/20))}
@@ -288,7 +288,7 @@ func TestEscapesAreCountedAsWhatTheyMean(t *testing.T) {
 	}
 }
 
-// told is all that a transcript tells.
+// told returns all that a transcript tells.
 func told(tr *Transcript) string {
 	var b strings.Builder
 	messages, whole := tr.Messages()

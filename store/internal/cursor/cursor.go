@@ -23,7 +23,7 @@ type Cursor struct {
 	Key  store.Key
 }
 
-// Of is the place of a row in the list that q asks for.
+// Of returns the place of a row in the list that q asks for.
 func Of(q store.Query, row store.Row) Cursor {
 	if q.Due.IsZero() {
 		return Cursor{row.Opened.Truncate(time.Microsecond), row.Key}
@@ -47,7 +47,7 @@ func Sort(q store.Query, rows []store.Row) {
 	})
 }
 
-// String is what a Query carries.
+// String returns what a Query carries.
 func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", c.Time.UnixMicro(), c.Key))
 }

@@ -58,8 +58,8 @@ func wellMade(list []agui.Decision) bool {
 	return len(list) > 0
 }
 
-// pauseOf is the pause with the id, and whether it is open. It is nil if the record does not know
-// it, or only its tombstone.
+// pauseOf returns the pause with the id, and whether it is open. It is nil if the record does not
+// know it, or only its tombstone.
 func pauseOf(rec *store.Record, pauseID string) (p *agui.Pause, open bool) {
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		return rec.Pause, rec.State == store.Open

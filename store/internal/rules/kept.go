@@ -21,7 +21,7 @@ type Put struct {
 	store.Snapshots
 }
 
-// Asked are the snapshots of a pause that is opened, nil if there is none.
+// Asked returns the snapshots of a pause that is opened, nil if there is none.
 func Asked(p *agui.Pause) []Put {
 	if p == nil || len(p.Messages)+len(p.State) == 0 {
 		return nil
@@ -29,7 +29,7 @@ func Asked(p *agui.Pause) []Put {
 	return []Put{{Ref{p.ID, store.Asked}, store.Snapshots{Messages: p.Messages, State: p.State}}}
 }
 
-// Ended are the snapshots of a result.
+// Ended returns the snapshots of a result.
 func Ended(pauseID string, r *store.Result) []Put {
 	if pauseID == "" || len(r.Messages)+len(r.State) == 0 {
 		return nil
@@ -37,8 +37,8 @@ func Ended(pauseID string, r *store.Result) []Put {
 	return []Put{{Ref{pauseID, store.Ended}, store.Snapshots{Messages: r.Messages, State: r.State}}}
 }
 
-// Refs are the snapshots that belong to the record. An engine drops all others with the step that
-// leaves them behind.
+// Refs returns the snapshots that belong to the record. An engine drops all others with the step
+// that leaves them behind.
 func Refs(rec *store.Record) iter.Seq[Ref] {
 	return func(yield func(Ref) bool) {
 		if rec.Pause != nil && rec.Pause.Kept > 0 && !yield(Ref{rec.Pause.ID, store.Asked}) {
@@ -108,8 +108,8 @@ func Fit(rec *store.Record, p Policy) {
 	}
 }
 
-// Due is when time does the next thing to a record that waits, or when somebody else may: a decided
-// pause is due from its last decision on. opened is when its pause was opened.
+// Due returns when time does the next thing to a record that waits, or when somebody else may: a
+// decided pause is due from its last decision on. opened is when its pause was opened.
 func Due(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	switch {
 	case rec.State == store.Open && rec.Pause != nil && rec.Pause.Decided():
@@ -122,8 +122,8 @@ func Due(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	return rec.Lease
 }
 
-// Gone is when a record that does not wait may be forgotten: nothing of it has been touched since
-// now. It is now if there is nothing to remember.
+// Gone returns when a record that does not wait may be forgotten: nothing of it has been touched
+// since now. It is now if there is nothing to remember.
 func Gone(rec *store.Record, now time.Time, p Policy) time.Time {
 	gone := now
 	if rec.Owner != "" || len(rec.Results) > 0 || len(rec.Notes) > 0 {

@@ -114,7 +114,8 @@ func keep(rec *store.Record, wanted func(store.Notice) bool) bool {
 	return true
 }
 
-// Notify is the record's place in the list of what is to be sent: the zero time if it has none.
+// Notify returns the record's place in the list of what is to be sent: the zero time if it has
+// none.
 func Notify(rec *store.Record) *time.Time {
 	if rec.Outbox == nil {
 		return &time.Time{}

@@ -68,7 +68,7 @@ func Settle(rec *store.Record, now time.Time, p Policy) bool {
 	return changed
 }
 
-// EndedByTime is the result of the pause that was there before a step, if that pause has ended
+// EndedByTime returns the result of the pause that was there before a step, if that pause has ended
 // without anybody having said so: it was retired, or it was in doubt by its lease alone. It is nil
 // otherwise. A step that closes a pause says so itself.
 func EndedByTime(was, is *store.Record) *store.Result {
@@ -141,9 +141,9 @@ func latestExpiry(p *agui.Pause) time.Time {
 	return latest
 }
 
-// View is the record as Load returns it: with Now, with a lapsed lease read as InDoubt, and without
-// the runs whose lease has lapsed. A record with nothing left in it reads as none, because an
-// engine may have forgotten it by itself.
+// View returns the record as Load returns it: with Now, with a lapsed lease read as InDoubt, and
+// without the runs whose lease has lapsed. A record with nothing left in it reads as none, because
+// an engine may have forgotten it by itself.
 func View(rec store.Record, now time.Time) store.Record {
 	if Lapsed(&rec, now) {
 		rec.State = store.InDoubt

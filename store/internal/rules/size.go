@@ -26,7 +26,7 @@ func Bytes(rec *store.Record) int {
 	return n
 }
 
-// BytesOfOutbox is the size of what is to be sent, roughly. Nil has none.
+// BytesOfOutbox returns the size of what is to be sent, roughly. Nil has none.
 func BytesOfOutbox(o *store.Outbox) (n int) {
 	if o == nil {
 		return 0
@@ -37,7 +37,7 @@ func BytesOfOutbox(o *store.Outbox) (n int) {
 	return n
 }
 
-// BytesOfResult is the size of a result, roughly, with its snapshots.
+// BytesOfResult returns the size of a result, roughly, with its snapshots.
 func BytesOfResult(r *store.Result) int {
 	n := restBytes + len(r.Finish) + r.Kept + bytesOfSeen(r.Seen) + len(r.By)
 	for _, id := range r.IDs {
@@ -52,8 +52,8 @@ func BytesOfResult(r *store.Result) int {
 	return n
 }
 
-// BytesOfWaiting is the size of a record for its pause, roughly, and of what is known of its doubt.
-// It is without the snapshots of the pause.
+// BytesOfWaiting returns the size of a record for its pause, roughly, and of what is known of its
+// doubt. It is without the snapshots of the pause.
 func BytesOfWaiting(p *agui.Pause, doubt *store.Result) int {
 	n := 4*restBytes + bytesOfPause(p) // the record, and its places in the lists
 	if doubt != nil {

@@ -104,7 +104,7 @@ func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 
 func isTool(m agui.Message) bool { return translate.MayReply(m) && kit.IsTool(agui.View(m.JSON)) }
 
-// replies are the strays and the tool messages.
+// replies returns the strays and the tool messages.
 func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.Reply]) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for one := range strays {

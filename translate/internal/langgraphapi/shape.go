@@ -136,8 +136,8 @@ func nameCalls(list []agui.Interrupt, ended []translate.Ended) {
 	}
 }
 
-// asked is a digest of what the graph asks, for question. A value may hold very many questions, so
-// it is made once.
+// asked returns a digest of what the graph asks, for question. A value may hold very many
+// questions, so it is made once.
 func (n Native) asked() []byte {
 	value := []byte(WithoutConfig(n.Value))
 	if gjson.ParseBytes(value).IsObject() { // a time that the graph computes is another when it asks again

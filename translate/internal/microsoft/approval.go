@@ -47,11 +47,11 @@ func ApprovalID(id string) string {
 	return approvalPrefix + id
 }
 
-// Approvals are the native approvals in a request's messages, in order, as replies of no dialect:
-// for one whose backend asks by none of these forms each is a stray. Key is the name of the form.
-// A call of a tool that the request declares itself is the client's own business. known says that
-// request_approval is the backend's own tool: then it does not matter who declares it. Keys are
-// read in any spelling, for .NET reads toolcalls and Python tool_calls.
+// Approvals returns the native approvals in a request's messages, in order, as replies of no
+// dialect: for one whose backend asks by none of these forms each is a stray. Key is the name of
+// the form. A call of a tool that the request declares itself is the client's own business. known
+// says that request_approval is the backend's own tool: then it does not matter who declares it.
+// Keys are read in any spelling, for .NET reads toolcalls and Python tool_calls.
 func Approvals(in agui.RunInput, known bool) []translate.Reply {
 	if !slices.ContainsFunc(in.Messages, mayBePart) {
 		return nil
@@ -101,8 +101,8 @@ func Approvals(in agui.RunInput, known bool) []translate.Reply {
 	return list
 }
 
-// Strays are the native approvals for a dialect whose backend takes no decision out of messages: it
-// has them where it is named, or known; under auto others have them too.
+// Strays returns the native approvals for a dialect whose backend takes no decision out of
+// messages: it has them where it is named, or known; under auto others have them too.
 func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
 	if !named {
 		return noReplies
@@ -113,8 +113,8 @@ func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
 // noReplies is a sequence without replies.
 func noReplies(func(translate.Reply) bool) {}
 
-// approving is the name under which a message approves, "" if it does not. asked are the calls that
-// ask, by their ids.
+// approving returns the name under which a message approves, "" if it does not. asked are the calls
+// that ask, by their ids.
 func approving(m gjson.Result, asked map[string]string) string {
 	if slices.ContainsFunc(kit.Members(m, FunctionApprovals), func(v gjson.Result) bool { return len(v.Array()) > 0 }) {
 		return FunctionApprovals
@@ -172,8 +172,8 @@ func mayApprove(body []byte) bool {
 	return kit.MaySay(body, "approval", 'v') || kit.MaySay(body, "confirm", 'f')
 }
 
-// asking is the name under which a call asks for an approval, in one of the ways in which it may be
-// read; "" if it asks for none.
+// asking returns the name under which a call asks for an approval, in one of the ways in which it
+// may be read; "" if it asks for none.
 func asking(c gjson.Result, declares func(tool string) bool) string {
 	named := kit.Texts(c, "function", "name")
 	args := kit.Every(c, "function", "arguments")
@@ -201,8 +201,8 @@ func asks(name string, args gjson.Result) bool {
 	})
 }
 
-// idsOf are the ids in the named members of an object, "" where it has none. agent-framework-ag-ui
-// reads the call of a tool message from actionExecutionId too.
+// idsOf returns the ids in the named members of an object, "" where it has none.
+// agent-framework-ag-ui reads the call of a tool message from actionExecutionId too.
 func idsOf(object gjson.Result, names ...string) []string {
 	var ids []string
 	for _, name := range names {
@@ -214,8 +214,8 @@ func idsOf(object gjson.Result, names ...string) []string {
 	return ids
 }
 
-// withoutFunctionApprovals is a message without its function_approvals; false if it says nothing
-// else.
+// withoutFunctionApprovals returns a message without its function_approvals; false if it says
+// nothing else.
 func withoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	object := gjson.ParseBytes(m.JSON)
 	if len(kit.Members(object, FunctionApprovals)) == 0 || kit.IsTool(object) {

@@ -47,7 +47,7 @@ func TestDeclaredWhereItIsKnown(t *testing.T) {
 	}
 }
 
-// places are those of the native approvals in a body, of a form if it is named.
+// places returns those of the native approvals in a body, of a form if it is named.
 func places(body, form string) (list []int) {
 	for _, one := range Approvals(kit.Loose([]byte(body)), false) {
 		if form == "" || one.Key == form {

@@ -67,7 +67,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// parsed are the rules of a file that has those in its list.
+// parsed returns the rules of a file that has those in its list.
 func parsed(t testing.TB, list string) Rules {
 	t.Helper()
 	rules, err := ParseRules([]byte(`{"interrupts":[` + list + `]}`))

@@ -88,7 +88,7 @@ func (r Rules) Denials() []json.RawMessage {
 	return list
 }
 
-// Refuse is an error with its place in the file if some rule is wrong by what says returns.
+// Refuse returns an error with its place in the file if some rule is wrong by what says returns.
 func (r Rules) Refuse(says func(Rule) error) error {
 	for _, one := range r.List {
 		if err := says(one); err != nil {
@@ -116,10 +116,10 @@ func (r *Rules) UnmarshalText(file []byte) error {
 	return nil
 }
 
-// String is the file's name, and how many rules it has.
+// String returns the file's name, and how many rules it has.
 func (r Rules) String() string { return r.Named(r.file) }
 
-// Named is what String says of a file with that name.
+// Named returns what String says of a file with that name.
 func (r Rules) Named(file string) string {
 	switch {
 	case file == "":

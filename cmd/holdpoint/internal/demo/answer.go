@@ -40,7 +40,7 @@ func parseAnswer(s string) (answerKind, bool) {
 	return "", false
 }
 
-// entry is the answer to an interrupt as an entry of the resume array.
+// entry returns the answer to an interrupt as an entry of the resume array.
 func (a answer) entry(interrupt gjson.Result) json.RawMessage {
 	id := interrupt.Get("id").Str
 	switch a.kind {
@@ -54,13 +54,13 @@ func (a answer) entry(interrupt gjson.Result) json.RawMessage {
 	return object("interruptId", id, "status", "cancelled")
 }
 
-// edited are the arguments that an edit asks for.
+// edited returns the arguments that an edit asks for.
 func (a answer) edited() json.RawMessage {
 	return object("to", a.to, "subject", "Report", "body", "All is well.")
 }
 
-// decision is what LangGraph's middleware must be told, and sent whether an email must follow, to
-// whom.
+// decision returns what LangGraph's middleware must be told, and sent whether an email must follow,
+// to whom.
 func (a answer) decision() (kind, sentTo string) {
 	switch a.kind {
 	case approve:

@@ -50,14 +50,14 @@ const tool = "send_email"
 
 func newBackend() *backend { return &backend{threads: map[string]*thread{}} }
 
-// since is what reached the backend after the first n exchanges.
+// since returns what reached the backend after the first n exchanges.
 func (b *backend) since(n int) []*exchange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]*exchange(nil), b.exchanges[n:]...)
 }
 
-// sent are the arguments of every email that was sent on a thread.
+// sent returns the arguments of every email that was sent on a thread.
 func (b *backend) sent(threadID string) []json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,8 +140,8 @@ func (s *script) run() {
 	s.event("RUN_FINISHED", "threadId", s.in.Get("threadId").Str, "runId", runID)
 }
 
-// payloadOf is what the adapter makes of the array. Of a cancelled entry, and of several, it makes
-// an object that no graph knows.
+// payloadOf returns what the adapter makes of the array. Of a cancelled entry, and of several, it
+// makes an object that no graph knows.
 func payloadOf(entries []gjson.Result) gjson.Result {
 	if len(entries) != 1 || entries[0].Get("status").Str != "resolved" {
 		return gjson.Parse(`{"__agui_cancelled__":true}`)
@@ -247,7 +247,7 @@ func (s *script) goOn(value gjson.Result) {
 	s.snapshots()
 }
 
-// send is the side effect. It must happen once, and only if a human said so.
+// send returns the side effect. It must happen once, and only if a human said so.
 func (s *script) send(args json.RawMessage) string {
 	s.sent = append(s.sent, args)
 	if s.ran != nil {

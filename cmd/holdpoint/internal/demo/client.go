@@ -63,7 +63,7 @@ func (c *client) resume(ctx context.Context, a answer) (reply, error) {
 	return c.post(ctx, c.input(entries))
 }
 
-// input is a RunAgentInput as @ag-ui/client 1.0.0 writes it.
+// input returns a RunAgentInput as @ag-ui/client 1.0.0 writes it.
 func (c *client) input(resume []json.RawMessage) []byte {
 	c.runs++
 	members := []any{
@@ -115,7 +115,7 @@ func (c *client) take(r reply) {
 	c.open = r.interrupts()
 }
 
-// last is the last event of a type, a zero Result if there is none.
+// last returns the last event of a type, a zero Result if there is none.
 func (r reply) last(kind string) gjson.Result {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		if ev := gjson.Parse(r.frames[i]); ev.Get("type").Str == kind {
@@ -125,7 +125,7 @@ func (r reply) last(kind string) gjson.Result {
 	return gjson.Result{}
 }
 
-// interrupts are what the run's outcome asks.
+// interrupts returns what the run's outcome asks.
 func (r reply) interrupts() []gjson.Result {
 	outcome := r.last("RUN_FINISHED").Get("outcome")
 	if outcome.Get("type").Str != "interrupt" {
@@ -134,7 +134,7 @@ func (r reply) interrupts() []gjson.Result {
 	return outcome.Get("interrupts").Array()
 }
 
-// errorCode is the code of the run's RUN_ERROR, "" if it had none.
+// errorCode returns the code of the run's RUN_ERROR, "" if it had none.
 func (r reply) errorCode() string { return r.last("RUN_ERROR").Get("code").Str }
 
 // finished reports whether the run ended well and asks nothing.

@@ -98,7 +98,7 @@ func serve(listener net.Listener, h http.Handler) (url string, stop func()) {
 	return "http://" + listener.Addr().String(), func() { server.Close() }
 }
 
-// play is the script: the answers, each on a thread of its own, then a replay and a refusal.
+// play returns the script: the answers, each on a thread of its own, then a replay and a refusal.
 func (d *demo) play(ctx context.Context) error {
 	answers := all()
 	if d.in != nil {
@@ -123,7 +123,7 @@ func (d *demo) play(ctx context.Context) error {
 	return nil
 }
 
-// scene is one thread: the question, the answer, the end, and the same answer again.
+// scene plays one thread: the question, the answer, the end, and the same answer again.
 func (d *demo) scene(ctx context.Context, a answer) error {
 	c := d.newClient()
 	defer c.http.CloseIdleConnections()
@@ -177,7 +177,7 @@ func (d *demo) pause(ctx context.Context, c *client) (reply, error) {
 	return r, nil
 }
 
-// callIn is the tool call with an id as the client knows it from its messages.
+// callIn returns the tool call with an id as the client knows it from its messages.
 func callIn(r reply, id string) string {
 	text := ""
 	r.last("MESSAGES_SNAPSHOT").Get("messages").ForEach(func(_, m gjson.Result) bool {
@@ -306,7 +306,7 @@ func framesOf(list []*exchange) []string {
 	return frames
 }
 
-// decisionIn is the type of the one decision in a request to the backend.
+// decisionIn returns the type of the one decision in a request to the backend.
 func decisionIn(body []byte) string {
 	return gjson.GetBytes(body, "resume.0.payload.*.decisions.0.type").Str
 }

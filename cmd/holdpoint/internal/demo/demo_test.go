@@ -16,7 +16,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// holdpoint is the real proxy.
+// holdpoint returns the real proxy.
 func holdpoint(upstream string) (http.Handler, error) {
 	dialect, err := dialects.All().New("auto", nil)
 	if err != nil {

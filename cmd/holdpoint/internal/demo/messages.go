@@ -65,16 +65,16 @@ func (s *script) snapshots() {
 	s.event("MESSAGES_SNAPSHOT", "messages", agui)
 }
 
-// raw is the LangChain event that an AG-UI event came from, shortened to what tells it apart.
+// raw returns the LangChain event that an AG-UI event came from, shortened to what tells it apart.
 func (s *script) raw(event, name string) json.RawMessage {
 	return object("event", event, "name", name, "tags", []string{}, "metadata",
 		object("ls_integration", "langgraph", "langgraph_version", "1.4.18", "thread_id", s.in.Get("threadId").Str))
 }
 
-// serverRunID is an id as the LangGraph server gives to a run.
+// serverRunID returns an id as the LangGraph server gives to a run.
 func (s *script) serverRunID() string { return newID() }
 
-// newID is a random UUID.
+// newID returns a random UUID.
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:])
@@ -82,7 +82,7 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// object is a JSON object with its members in the given order: names and values in turn.
+// object returns a JSON object with its members in the given order: names and values in turn.
 func object(members ...any) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -98,7 +98,7 @@ func object(members ...any) json.RawMessage {
 	return b.Bytes()
 }
 
-// text is a value as JSON.stringify writes it. The script holds nothing that has none.
+// text returns a value as JSON.stringify writes it. The script holds nothing that has none.
 func text(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

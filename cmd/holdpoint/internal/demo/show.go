@@ -161,7 +161,7 @@ func align(a, b []string) []row {
 	return rows
 }
 
-// fromEnd is the n-th from the end, "" if there are fewer.
+// fromEnd returns the n-th from the end, "" if there are fewer.
 func fromEnd(list []string, n int) string {
 	if n > len(list) {
 		return ""
@@ -179,8 +179,9 @@ func pair(left, right string) row {
 	return row{left, "|", right}
 }
 
-// brief is a frame on one line: its type, what tells the most first, then the rest as name=value.
-// threadId is the same everywhere and rawEvent repeats what LangChain said; both are left out.
+// brief returns a frame on one line: its type, what tells the most first, then the rest as
+// name=value. threadId is the same everywhere and rawEvent repeats what LangChain said; both are
+// left out.
 func brief(frame string) string {
 	ev := gjson.Parse(frame)
 	if !ev.IsObject() {

@@ -76,7 +76,7 @@ func compare(in, out *stream) []Change {
 	return list
 }
 
-// calls are the tools that were called and gave no result.
+// calls returns the tools that were called and gave no result.
 func (s *stream) calls() []string {
 	open := map[string]string{}
 	for _, ev := range s.events {
@@ -115,7 +115,8 @@ func clean(s string) string {
 	return b.String()
 }
 
-// word is a name that a program chose. Anything else may be a person's text, which is not shown.
+// word returns a name that a program chose. Anything else may be a person's text, which is not
+// shown.
 func word(s string) string {
 	ok := s != "" && len(s) <= maxName
 	for _, c := range s {

@@ -133,8 +133,8 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	return r, nil
 }
 
-// options are the dialects. What superagent needs is set to something, for its server looks at it
-// in none of the runs here. auto would take every call without a result for a question, so the
+// options returns the dialects. What superagent needs is set to something, for its server looks at
+// it in none of the runs here. auto would take every call without a result for a question, so the
 // tools are set only if their dialect is named.
 func options(o Options) (dialects.List, error) {
 	list, set := dialects.All(), map[string]string{"HOLDPOINT_SUPERAGENT_AGENT_ID": "doctor"}
@@ -193,8 +193,8 @@ func noStream(a Answer, came *stream) string {
 	return ""
 }
 
-// withType is the header of the answer. A recording without a header gets the media type that its
-// beginning looks like.
+// withType returns the header of the answer. A recording without a header gets the media type that
+// its beginning looks like.
 func withType(a Answer) http.Header {
 	h := a.Header.Clone()
 	if h == nil {
@@ -267,7 +267,7 @@ func (s *stream) read(body []byte) {
 	}
 }
 
-// first is the first event of the type.
+// first returns the first event of the type.
 func (s *stream) first(t agui.Type) (agui.Event, bool) {
 	i := slices.IndexFunc(s.events, func(ev agui.Event) bool { return ev.Type == t })
 	if i < 0 {
@@ -276,7 +276,7 @@ func (s *stream) first(t agui.Type) (agui.Event, bool) {
 	return s.events[i], true
 }
 
-// end is the type of the terminal event, "" without one.
+// end returns the type of the terminal event, "" without one.
 func (s *stream) end() agui.Type {
 	for _, ev := range s.events {
 		if ev.Type.Terminal() {

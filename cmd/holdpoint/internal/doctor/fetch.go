@@ -162,7 +162,7 @@ func (b *captured) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answer is what came: of several answers the event stream, or else the last one.
+// answer returns what came: of several answers the event stream, or else the last one.
 func (c *capture) answer(ctx context.Context, w *written) (Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +207,7 @@ func (e *exchange) answer(late bool) Answer {
 	return a.unpacked()
 }
 
-// unpacked is the answer without gzip. What Holdpoint cannot unpack stays, and is told.
+// unpacked returns the answer without gzip. What Holdpoint cannot unpack stays, and is told.
 func (a Answer) unpacked() Answer {
 	if !strings.EqualFold(a.Header.Get("Content-Encoding"), "gzip") {
 		return a

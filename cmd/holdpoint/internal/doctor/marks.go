@@ -112,7 +112,7 @@ func hasMetadata(key string) func(agui.Event) bool {
 	}
 }
 
-// langChain is the event of LangChain that an adapter shows beside its own, "" for none.
+// langChain returns the event of LangChain that an adapter shows beside its own, "" for none.
 func langChain(ev agui.Event) (name string, python bool) {
 	for _, raw := range []string{"rawEvent", "event"} {
 		if v := ev.Get(raw); v.IsObject() && (raw == "rawEvent" || ev.Type == agui.Raw) {
@@ -136,7 +136,8 @@ func isServerFrame(ev agui.Event) bool {
 	return (name == "events" || name == "messages" || name == "values") && ev.Get("rawEvent.id").Exists() && ev.Get("rawEvent.data").Exists()
 }
 
-// frameworkOf is what the marks of the answer say. A dialect that is one framework's says it too.
+// frameworkOf returns what the marks of the answer say. A dialect that is one framework's says it
+// too.
 func frameworkOf(dialect string, came *stream) Framework {
 	f := Framework{Seen: []string{}}
 	if dialect != "" {

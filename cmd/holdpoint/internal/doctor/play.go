@@ -68,8 +68,9 @@ func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Opt
 	return p, nil
 }
 
-// understood is how much of the answer a dialect understood: the events of texts and calls that it
-// made, and questions count more. It is 0 for a stream that does not end as the dialect's do.
+// understood returns how much of the answer a dialect understood: the events of texts and calls
+// that it made, and questions count more. It is 0 for a stream that does not end as the dialect's
+// do.
 //
 // superagent's dialect takes any text, also that of others. It is known by a question, or by frames
 // that are like its own.
@@ -100,8 +101,8 @@ func (s *stream) likeSuperagent() bool {
 	})
 }
 
-// input is the run that the answer is played to. Its ids are those of the stream, for a backend
-// that answers another run is another case.
+// input returns the run that the answer is played to. Its ids are those of the stream, for a
+// backend that answers another run is another case.
 func input(came *stream, o Options) []byte {
 	if in := clientsRun(o.Request); in != nil {
 		return in

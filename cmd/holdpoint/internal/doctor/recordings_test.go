@@ -201,7 +201,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// dialect is the only one that may be told of the recording, "" if several may.
+// dialect returns the only one that may be told of the recording, "" if several may.
 func (r recording) dialect() string {
 	switch {
 	case r.asked != "":
@@ -246,7 +246,8 @@ func frameworkIsRight(t *testing.T, r recording, report *Report) {
 	}
 }
 
-// framework is what made the recording, by the name of its scenario; "" if that does not say it.
+// framework returns what made the recording, by the name of its scenario; "" if that does not say
+// it.
 func (r recording) framework() string {
 	scenario := strings.TrimPrefix(r.name, r.family+"/")
 	for _, one := range []struct{ begins, name string }{

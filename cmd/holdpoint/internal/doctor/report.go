@@ -177,7 +177,7 @@ func (r *Report) broken(came *stream, p *played) {
 	}
 }
 
-// questions are the interrupts that a client gets.
+// questions returns the interrupts that a client gets.
 func questions(came, out *stream) []Question {
 	tools := map[string]string{}
 	for _, s := range []*stream{came, out} {

@@ -23,7 +23,7 @@ type Package struct {
 	Tested   string `json:"tested"`
 }
 
-// supportOf is the part of the page for a framework, nil for none.
+// supportOf returns the part of the page for a framework, nil for none.
 func supportOf(f Framework, dialect string) *SupportedPart {
 	name := f.Name
 	if name == "" && dialect == standard.Name {
@@ -81,7 +81,7 @@ func readPart(heading, text string) SupportedPart {
 	return p
 }
 
-// plain is a text of the page up to the first test that it names, without its marks and on one
+// plain returns a text of the page up to the first test that it names, without its marks and on one
 // line.
 func plain(s string) string {
 	if at := testName.FindStringIndex(s); at != nil {

@@ -53,8 +53,8 @@ type approvalRequest struct {
 	free bool      // requiresConfirmation is false: it is asked for only because another call of its batch is
 }
 
-// requestIn is the request to approve the call that the event is of. It is asked for every call
-// that the client does not declare, so it is quick where there is none.
+// requestIn returns the request to approve the call that the event is of. It is asked for every
+// call that the client does not declare, so it is quick where there is none.
 func requestIn(ev agui.Event) (approvalRequest, bool) {
 	if !bytes.Contains(ev.JSON, []byte(requestType)) || !ev.Valid() {
 		return approvalRequest{}, false

@@ -30,7 +30,7 @@ func readable(in agui.RunInput, came []agui.Message, unanswered map[string]bool)
 	return in.WithMessages(list)
 }
 
-// withoutEmptied is the messages without those that say nothing and had calls when they came.
+// withoutEmptied returns the messages without those that say nothing and had calls when they came.
 func withoutEmptied(list, came []agui.Message) []agui.Message {
 	isEmpty := func(m agui.Message) bool {
 		content := agui.View(m.JSON).Get("content")

@@ -68,9 +68,9 @@ type privateForm struct {
 	Dotnet *keptPause `json:"dotnet,omitempty"`
 }
 
-// Paused is the pause with which the host ended a run, and its terminal event without the outcome;
-// false if it asked for no approval. To the interrupts of the outcome come the approvals that it
-// kept back because tools were declared.
+// Paused returns the pause with which the host ended a run, and its terminal event without the
+// outcome; false if it asked for no approval. To the interrupts of the outcome come the approvals
+// that it kept back because tools were declared.
 func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Asked, agui.Event, bool) {
 	list := withoutInner(kit.Outcome(finish))
 	if len(list) == 0 && !succeeded(finish) {
@@ -121,8 +121,8 @@ func succeeded(finish agui.Event) bool {
 	return finish.Valid() && (!outcome.Exists() || outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
 }
 
-// Inputs is the pause of any other interrupt outcome: the host's generic interrupts have no sign of
-// their own.
+// Inputs returns the pause of any other interrupt outcome: the host's generic interrupts have no
+// sign of their own.
 func Inputs(r *translate.Request, finish agui.Event) (translate.Asked, agui.Event, bool) {
 	var open []agui.Interrupt
 	calls := shownCalls(r)
@@ -148,8 +148,8 @@ func shownCalls(r *translate.Request) []agui.Call {
 	return r.Transcript.Calls()
 }
 
-// approval is the request behind an interrupt of the outcome: as the stream showed it, else by the
-// looks of the interrupt and the call that the client has seen.
+// approval returns the request behind an interrupt of the outcome: as the stream showed it, else by
+// the looks of the interrupt and the call that the client has seen.
 func (s *Stream) approval(i gjson.Result, calls []agui.Call) (approvalRequest, bool) {
 	id, call := i.Get("id").Str, i.Get("toolCallId").Str
 	for _, a := range s.asked {
@@ -169,7 +169,7 @@ func (s *Stream) approval(i gjson.Result, calls []agui.Call) (approvalRequest, b
 	return a, a.Call.Args == nil || gjson.ParseBytes(a.Call.Args).IsObject()
 }
 
-// object is the interrupt as the host writes it where it tells one.
+// object returns the interrupt as the host writes it where it tells one.
 func (a approvalRequest) object() []byte {
 	return agui.MustMarshal(struct {
 		Reason  string          `json:"reason"`
@@ -231,8 +231,8 @@ func (c askedCall) seen(calls []agui.Call) bool {
 	})
 }
 
-// inputInterrupt is an interrupt that asks for something else than an approval: as it came, but for
-// what a client fails on, and for a call that the client does not know.
+// inputInterrupt returns an interrupt that asks for something else than an approval: as it came,
+// but for what a client fails on, and for a call that the client does not know.
 func inputInterrupt(i gjson.Result, calls []agui.Call) agui.Interrupt {
 	object := kit.Pruned(i, "id")
 	call := gjson.GetBytes(object, "toolCallId")

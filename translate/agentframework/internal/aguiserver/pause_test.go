@@ -13,7 +13,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// asking is the content of rawEvent by which the host asks to approve a call; more are further
+// asking returns the content of rawEvent by which the host asks to approve a call; more are further
 // members.
 func asking(id, name, args, more string) string {
 	return `{"$type":"toolApprovalRequest","toolCall":{"$type":"functionCall","name":"` + name + `","arguments":` + args + `,"informationalOnly":false,"callId":"` + id + `","annotations":null},"requestId":"ficc_` + id + `"` + more + `,"annotations":null}`
@@ -55,7 +55,7 @@ const (
 	filesArgs   = `{"path":"a.txt"}`
 )
 
-// inputOf is a run input; more are further members.
+// inputOf returns a run input; more are further members.
 func inputOf(t testing.TB, more string) agui.RunInput {
 	t.Helper()
 	body := `{"threadId":"t1","runId":"r1","messages":[{"id":"u1","role":"user","content":"Go."}]`

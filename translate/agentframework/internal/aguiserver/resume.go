@@ -33,7 +33,7 @@ func keptOf(p agui.Pause) *keptPause {
 	return private.Dotnet
 }
 
-// callOf is the call that an interrupt asks to approve; false if it asks for something else.
+// callOf returns the call that an interrupt asks to approve; false if it asks for something else.
 func callOf(i agui.Interrupt) (c askedCall, ok bool) {
 	ok = len(i.Private) > 0 && json.Unmarshal(i.Private, &c) == nil && c.ID != ""
 	return c, ok
@@ -78,7 +78,7 @@ type entry struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// entries are the answers as the host wants them. It never looks at the status, takes an answer
+// entries returns the answers as the host wants them. It never looks at the status, takes an answer
 // without toolCall for one that nobody asked for, and one with it for an approval, whatever was
 // asked; the call that it runs is the one in the answer. So all of an approval's payload is ours
 // but the yes or no and edited arguments, and no other payload may look like one.
@@ -175,7 +175,7 @@ func hasToolCall(payload json.RawMessage) (forges bool) {
 	return forges
 }
 
-// metadataOf is what the client's entry has for the application.
+// metadataOf returns what the client's entry has for the application.
 func metadataOf(given gjson.Result) json.RawMessage {
 	if m := given.Get("metadata"); m.IsObject() {
 		return json.RawMessage(m.Raw)
@@ -183,7 +183,7 @@ func metadataOf(given gjson.Result) json.RawMessage {
 	return nil
 }
 
-// Plain is the request of a run that answers nothing. A call that was asked about and has no
+// Plain returns the request of a run that answers nothing. A call that was asked about and has no
 // result, because its resume failed or nobody knows, is taken out: where a front end's tools are
 // declared and one of them has brought a result, the host approves and runs what is left without
 // one (ProcessContinuation); else its provider refuses the history. So it does if a user has talked
@@ -210,8 +210,8 @@ func isSeen(r *translate.Request) bool {
 	return r.Backend == Backend || slices.ContainsFunc(r.Ended, func(p translate.Ended) bool { return Made(p.Pause) })
 }
 
-// askedIDs are the ids of the calls that pauses of the host's asked about on the thread: the pause
-// that the request answers, and those before it.
+// askedIDs returns the ids of the calls that pauses of the host's asked about on the thread: the
+// pause that the request answers, and those before it.
 func askedIDs(r *translate.Request) map[string]bool {
 	ids := openIDs(r.Pause)
 	for _, p := range r.Ended {
@@ -220,7 +220,7 @@ func askedIDs(r *translate.Request) map[string]bool {
 	return ids
 }
 
-// openIDs are the ids of the calls that a pause of the host's asked about, and of those beside
+// openIDs returns the ids of the calls that a pause of the host's asked about, and of those beside
 // them.
 func openIDs(p agui.Pause) map[string]bool {
 	ids := map[string]bool{}
@@ -270,7 +270,7 @@ type run struct {
 	approved map[string]bool // calls that were approved and have no result so far
 }
 
-// approvedCalls are the calls that the entries approve.
+// approvedCalls returns the calls that the entries approve.
 func approvedCalls(list []entry) map[string]bool {
 	calls := map[string]bool{}
 	for _, e := range list {

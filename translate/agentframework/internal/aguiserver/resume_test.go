@@ -14,7 +14,7 @@ import (
 
 const exactArgs = `{"path":"a.txt","n":1.0,"big":12345678901234567890,"a":"\u003C"}`
 
-// asksTwo is a pause of the host's about a call, and about a free question.
+// asksTwo returns a pause of the host's about a call, and about a free question.
 func asksTwo(t testing.TB) agui.Pause {
 	t.Helper()
 	res := ends(t, &translate.Request{}, append(asksFor("call_1", "rm", exactArgs), interrupting(interruptFor("call_1", "rm"), questionFor))...)
