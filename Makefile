@@ -28,7 +28,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 # With it a test that ranges over all backends may test nothing (e2e/README.md).
 unexport E2E_FRAMEWORKS
 
-.PHONY: help demo run-demo test tools modules unit race poison turned fuzz golden lint fmt cover image release deploy e2e chaos newest bench bench-quick ablation micro update browser
+.PHONY: help demo run-demo test tools modules unit race poison turned fuzz golden lint fmt cover image release deploy kube e2e chaos newest bench bench-quick ablation micro update browser
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -131,6 +131,11 @@ deploy: export COMPOSE := $(CURDIR)/$(COMPOSE)
 deploy: export CYCLONEDX := $(CURDIR)/$(CYCLONEDX)
 deploy: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX) ## manifests, chart and compose files, read by helm, kustomize, kubeconform and compose-go
 	$(GO) test -tags deploy -count=1 -timeout 10m ./deploy
+
+kube: export HELM := $(CURDIR)/$(HELM)
+kube: export TEST_SERVERS := required
+kube: $(HELM) ## the manifests and the commands of the documentation on a node of Kubernetes; root only, Linux, see deploy/README.md
+	$(GO) -C deploy/kube test -tags kube -count=1 -parallel 40 -timeout 40m
 
 $(HELM): package = helm.sh/helm/v4/cmd/helm
 $(KUSTOMIZE): package = sigs.k8s.io/kustomize/kustomize/v5

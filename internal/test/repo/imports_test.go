@@ -103,6 +103,8 @@ var places = []place{
 	{"bench", []string{"bench/steps"}, "it measures the binary and others beside it by the same means, so it must not reach into ours; what a step of a store costs shows behind no binary, and is in a folder of its own"},
 	{"bench/steps", []string{"internal/agui", "internal/test/servers", "store", "store/*"}, "it measures the engines beside what they are made on, and nothing of what uses them"},
 	{"deploy", nil, "it has no code; its tests run the binary and others' tools, as who installs it does"},
+	{"deploy/kube", nil, "it has no code; its tests run the image on a node of Kubernetes, and know nothing of what is in it"},
+	{"deploy/kube/*", nil, "they run on the node beside Holdpoint: an agent, the names of Services, what holds a pod"},
 	{"e2e", []string{"internal/test/servers"}, "it tests the binary, so it must not reach into it; it may start the servers that the binary needs"},
 	{"e2e/*", []string{"e2e/netjson"}, "a backend knows nothing of what stands before it, and a client nothing of what answers it; .NET's write JSON alike"},
 }
@@ -115,7 +117,7 @@ var confined = []struct {
 	tests bool
 	why   string
 }{
-	{"net/http/", []string{"internal/desk", "internal/edge/headers", "internal/observe/metrics", "internal/observe/trace", "internal/observe/webhook", "internal/desk/api", "internal/desk/page", "proxy", "proxy/internal/cors", "proxy/internal/intake", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/edge/admin", "internal/edge/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
+	{"net/http/", []string{"internal/desk", "internal/edge/headers", "internal/observe/metrics", "internal/observe/trace", "internal/observe/webhook", "internal/desk/api", "internal/desk/page", "proxy", "proxy/internal/cors", "proxy/internal/intake", "proxy/internal/stream", "proxy/internal/backend", "internal/principal", "internal/edge/admin", "internal/edge/front", "cmd/*", "cmd/*/internal/*", "e2e", "e2e/*", "bench", "deploy/kube/*"}, true, "only proxy knows HTTP, who asks stands in a request's header, and probes are HTTP, and front bounds what an http.Server takes: a dialect sees events, the store sees records, and both are tested without a server"},
 	{"github.com/caarlos0/env/", []string{"internal/variables", "cmd/*"}, false, "variables are read in one place"},
 	{"github.com/santhosh-tekuri/jsonschema/", []string{"internal/contract", "internal/observe/audit"}, false, "payloads are judged in one place, with remote references off; the audit's tests judge its lines by their published schema"},
 	{"github.com/evanphx/json-patch/", []string{"proxy/internal/transcript"}, false, "state is folded in the transcript only, where its size is bounded"},
@@ -126,7 +128,7 @@ var confined = []struct {
 	{"github.com/rs/cors/", []string{"proxy/internal/cors"}, false, "who may read an answer is decided in one place"},
 	{"github.com/prometheus/client_golang/", []string{"internal/observe/metrics"}, false, "names and labels of metrics are in one place; proxy tells what has happened and does not count"},
 	{"go.opentelemetry.io/", []string{"internal/observe/trace"}, true, "who makes spans is told of runs, and nobody else is told of OpenTelemetry"},
-	{"go.yaml.in/yaml/", []string{"deploy", "internal/desk/policy"}, true, "the one file of YAML is read in one place; manifests are read by their tests only"},
+	{"go.yaml.in/yaml/", []string{"deploy", "deploy/kube", "internal/desk/policy"}, true, "the one file of YAML is read in one place; manifests are read by their tests only"},
 	{"github.com/zeebo/xxh3/", []string{"translate/internal/langgraphapi", "translate/langgraph"}, false, "it is LangGraph's way to make an id, nobody else's"},
 	{"pgregory.net/rapid/", []string{"store/storetest", "translate/dialecttest"}, true, "it is for tests; storetest and dialecttest are tests that engines and dialects import"},
 	{"go.uber.org/goleak/", nil, true, "it is for tests"},

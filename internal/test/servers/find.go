@@ -27,6 +27,16 @@ const (
 	PgBouncer   Tool = "pgbouncer"
 	FakeTime    Tool = "faketime"
 	Prometheus  Tool = "prometheus" // for its promtool; the server is not started
+
+	// What a node of Kubernetes is made of, besides Kubernetes (deploy/kube).
+	Containerd Tool = "containerd"
+	Runc       Tool = "runc"
+	CNIPlugins Tool = "containernetworking-plugins"
+	Etcd       Tool = "etcd-server"
+	NFTables   Tool = "nftables"
+	IPTables   Tool = "iptables"
+	Conntrack  Tool = "conntrack"
+	IPRoute    Tool = "iproute2"
 )
 
 // places are where a tool's binary may be. A later version of PostgreSQL is taken before an earlier
@@ -37,6 +47,14 @@ var places = map[Tool][]string{
 	PgBouncer:   {"/usr/sbin/pgbouncer", "/usr/local/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"},
 	FakeTime:    {"/usr/lib/*/faketime/libfaketimeMT.so.1"},
 	Prometheus:  {"/usr/bin/promtool", "/usr/local/bin/promtool", "/opt/homebrew/bin/promtool"},
+	Containerd:  {"/usr/bin/containerd"},
+	Runc:        {"/usr/sbin/runc", "/usr/bin/runc"},
+	CNIPlugins:  {"/usr/lib/cni/bridge"},
+	Etcd:        {"/usr/bin/etcd"},
+	NFTables:    {"/usr/sbin/nft"},
+	IPTables:    {"/usr/sbin/iptables"},
+	Conntrack:   {"/usr/sbin/conntrack"},
+	IPRoute:     {"/usr/sbin/ip", "/usr/bin/ip", "/sbin/ip"},
 }
 
 // find returns the path of a tool, or "". For PostgreSQL it is what a link leads to: initdb is

@@ -1,0 +1,254 @@
+// Holdpoint has this agent in the scenes of deploy/kube. The agent pauses as ag-ui-langgraph does,
+// and does what the user says:
+//
+//	ask NAME        asks whether to do NAME, and does it after a yes
+//	slow NAME N     the same, but speaks for N seconds after the yes before it does NAME
+//	stream N        speaks once a second, N times
+//	big MIB KIB     sends MIB of text in frames of KIB
+//	headers         says what headers its request had
+//
+// With STATE it keeps its open questions in that folder, and a line for each thing it has done in
+// the file done there. So both outlive its process.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+type input struct {
+	ThreadID string `json:"threadId"`
+	RunID    string `json:"runId"`
+	Messages []struct {
+		Role    string `json:"role"`
+		Content any    `json:"content"`
+	} `json:"messages"`
+	ForwardedProps struct {
+		Command struct {
+			Resume json.RawMessage `json:"resume"`
+		} `json:"command"`
+	} `json:"forwardedProps"`
+}
+
+// A memory has the open question of each thread.
+type memory struct {
+	mu     sync.Mutex
+	asked  map[string]string
+	folder string
+}
+
+func (m *memory) ask(thread, what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked[thread] = what
+	if m.folder != "" {
+		if err := os.WriteFile(filepath.Join(m.folder, "asked-"+thread), []byte(what), 0o644); err != nil {
+			log.Print(err)
+		}
+	}
+}
+
+// find returns the words of the thread's open question, or nil.
+func (m *memory) find(thread string) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	what, ok := m.asked[thread]
+	if !ok && m.folder != "" {
+		if b, err := os.ReadFile(filepath.Join(m.folder, "asked-"+thread)); err == nil {
+			what = string(b)
+		}
+	}
+	return strings.Fields(what)
+}
+
+// end forgets the question, and notes what was done if anything was.
+func (m *memory) end(thread, done string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.asked, thread)
+	if done != "" {
+		log.Print("done ", thread, " ", done)
+	}
+	if m.folder == "" {
+		return
+	}
+	os.Remove(filepath.Join(m.folder, "asked-"+thread))
+	if done != "" {
+		f, err := os.OpenFile(filepath.Join(m.folder, "done"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+		if err != nil {
+			log.Print(err)
+			return
+		}
+		fmt.Fprintln(f, thread, done)
+		f.Close()
+	}
+}
+
+func main() {
+	listen := os.Getenv("LISTEN")
+	if listen == "" {
+		listen = "127.0.0.1:8000"
+	}
+	m := &memory{asked: map[string]string{}, folder: os.Getenv("STATE")}
+	http.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {}) // for a probe
+	http.HandleFunc("/", m.run)
+	server := &http.Server{Addr: listen}
+	ended := make(chan struct{})
+	go func() {
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM)
+		<-c
+		log.Print("TERM")
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		server.Shutdown(ctx)
+		close(ended)
+	}()
+	log.Print("listens on ", listen)
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		log.Fatal(err)
+	}
+	<-ended
+	log.Print("ended")
+}
+
+// A stream is the answer to one run.
+type stream struct {
+	w  http.ResponseWriter
+	r  *http.Request
+	id string // of its message
+}
+
+func (s *stream) send(event map[string]any) {
+	b, _ := json.Marshal(event)
+	fmt.Fprintf(s.w, "data: %s\n\n", b)
+	http.NewResponseController(s.w).Flush()
+}
+
+func (s *stream) say(text string) {
+	s.send(map[string]any{"type": "TEXT_MESSAGE_CONTENT", "messageId": s.id, "delta": text})
+}
+
+// speak says something once a second, and reports whether anybody still hears it.
+func (s *stream) speak(word string, seconds int) bool {
+	for i := range seconds {
+		s.say(fmt.Sprintf("%s %d. ", word, i))
+		select {
+		case <-time.After(time.Second):
+		case <-s.r.Context().Done():
+			return false
+		}
+	}
+	return true
+}
+
+func (m *memory) run(w http.ResponseWriter, r *http.Request) {
+	var in input
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	s := &stream{w, r, "m" + strconv.FormatInt(time.Now().UnixNano(), 36)}
+	s.send(map[string]any{"type": "RUN_STARTED", "threadId": in.ThreadID, "runId": in.RunID})
+	var resume bytes.Buffer
+	json.Compact(&resume, in.ForwardedProps.Command.Resume)
+	heard := true
+	if text := resume.String(); text != "" && text != "null" {
+		heard = m.resume(s, in.ThreadID, strings.Contains(text, `"approved":true`))
+	} else {
+		heard = m.talk(s, &in)
+	}
+	if !heard {
+		log.Print("the client has left ", in.ThreadID)
+		return
+	}
+	s.send(map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID})
+}
+
+// resume goes on with what was asked, and reports whether anybody heard it.
+func (m *memory) resume(s *stream, thread string, yes bool) bool {
+	asked := m.find(thread)
+	if len(asked) == 0 {
+		log.Print("no question in ", thread)
+		return true
+	}
+	s.send(map[string]any{"type": "TEXT_MESSAGE_START", "messageId": s.id, "role": "assistant"})
+	if !s.speak("works", number(asked, 2)) {
+		return false
+	}
+	done := ""
+	if yes {
+		done = asked[1]
+	}
+	m.end(thread, done)
+	if yes {
+		s.say("Did " + done + ".")
+	} else {
+		s.say("Did not do " + asked[1] + ".")
+	}
+	s.send(map[string]any{"type": "TEXT_MESSAGE_END", "messageId": s.id})
+	return true
+}
+
+// talk does what the last message of the user says, and reports whether anybody heard it.
+func (m *memory) talk(s *stream, in *input) bool {
+	text := ""
+	for _, message := range in.Messages {
+		if message.Role == "user" {
+			text, _ = message.Content.(string)
+		}
+	}
+	words := strings.Fields(text)
+	switch {
+	case len(words) > 1 && (words[0] == "ask" || words[0] == "slow"):
+		m.ask(in.ThreadID, text)
+		value := map[string]any{"message": "Do " + words[1] + "?"}
+		b, _ := json.Marshal(value)
+		s.send(map[string]any{"type": "CUSTOM", "name": "on_interrupt", "value": string(b),
+			"rawEvent": map[string]any{"id": fmt.Sprintf("%032x", time.Now().UnixNano()), "value": value}})
+		return true
+	}
+	s.send(map[string]any{"type": "TEXT_MESSAGE_START", "messageId": s.id, "role": "assistant"})
+	heard := true
+	switch {
+	case len(words) > 1 && words[0] == "stream":
+		heard = s.speak("tick", number(words, 1))
+	case len(words) > 2 && words[0] == "big":
+		piece := strings.Repeat("0123456789abcdef", number(words, 2)*64)
+		for range number(words, 1) * 1024 / max(number(words, 2), 1) {
+			s.say(piece)
+		}
+	case text == "headers":
+		for name, values := range s.r.Header {
+			s.say(name + ": " + strings.Join(values, ", ") + "\n")
+		}
+	default:
+		s.say("You said: " + text)
+	}
+	s.send(map[string]any{"type": "TEXT_MESSAGE_END", "messageId": s.id})
+	return heard
+}
+
+// number returns a word as a number, or 0.
+func number(words []string, i int) int {
+	if !slices.Contains([]string{"slow", "stream", "big"}, words[0]) || i >= len(words) {
+		return 0
+	}
+	n, _ := strconv.Atoi(words[i])
+	return n
+}

@@ -1,0 +1,163 @@
+//go:build kube && linux
+
+package kube
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A run is one of AG-UI: what a client sent, and what it got.
+type run struct {
+	thread     string
+	events     []event
+	cut        string // how the stream ended if it did not end in order
+	began, end time.Time
+	done       chan struct{}
+}
+
+type event struct {
+	Type, Delta, Code, Message string
+	Outcome                    struct{ Interrupts []struct{ ID string } }
+}
+
+// clients are as many as there are runs: no connection is used twice.
+var clients = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, DisableCompression: true}}
+
+// say starts a run with a message of the user.
+func say(url, thread, text string) *run {
+	return send(url, thread, map[string]any{"messages": []any{map[string]any{"id": "m1", "role": "user", "content": text}}}, 3*time.Minute)
+}
+
+// reply starts a run with the answer to a question: a yes.
+func reply(url, thread, id string) *run {
+	return send(url, thread, map[string]any{"messages": []any{}, "resume": []any{
+		map[string]any{"interruptId": id, "status": "resolved", "payload": map[string]any{"approved": true}},
+	}}, 3*time.Minute)
+}
+
+// count numbers the runs.
+var count atomic.Int64
+
+func send(url, thread string, body map[string]any, limit time.Duration) *run {
+	r := &run{thread: thread, began: time.Now(), done: make(chan struct{})}
+	for k, v := range map[string]any{"protocolVersion": "1.0", "threadId": thread, "runId": fmt.Sprintf("run-%d", count.Add(1)), "tools": []any{}, "context": []any{}, "state": map[string]any{}, "forwardedProps": map[string]any{}} {
+		body[k] = v
+	}
+	b, _ := json.Marshal(body)
+	go func() {
+		defer close(r.done)
+		r.cut = r.talk(url, b, limit)
+		r.end = time.Now()
+	}()
+	return r
+}
+
+// talk sends the run, keeps the events, and returns how the stream broke, or "".
+func (r *run) talk(url string, body []byte, limit time.Duration) string {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err.Error()
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	resp, err := clients.Do(req)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+		return fmt.Sprintf("HTTP %d %s", resp.StatusCode, text)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
+		if !ok {
+			continue
+		}
+		var e event
+		if err := json.Unmarshal(data, &e); err != nil {
+			return err.Error()
+		}
+		if len(e.Delta) > 1000 {
+			e.Delta = ""
+		}
+		r.events = append(r.events, e)
+	}
+	if err := lines.Err(); err != nil {
+		return err.Error()
+	}
+	if last := r.last().Type; last != "RUN_FINISHED" && last != "RUN_ERROR" {
+		return "the stream ended after " + last
+	}
+	return ""
+}
+
+// wait waits for the end of the run.
+func (r *run) wait() *run {
+	<-r.done
+	return r
+}
+
+func (r *run) last() event {
+	if len(r.events) == 0 {
+		return event{}
+	}
+	return r.events[len(r.events)-1]
+}
+
+// result is "" for a run that finished, else the code of its error, or how its stream broke.
+func (r *run) result() string {
+	<-r.done
+	switch {
+	case r.cut != "":
+		return "cut: " + r.cut
+	case r.last().Type == "RUN_ERROR":
+		return r.last().Code
+	}
+	return ""
+}
+
+// text is what the agent said.
+func (r *run) text() string {
+	var b strings.Builder
+	for _, e := range r.events {
+		if e.Type == "TEXT_MESSAGE_CONTENT" {
+			b.WriteString(e.Delta)
+		}
+	}
+	return b.String()
+}
+
+// question asks the agent for something that needs a yes, and returns the question's id.
+func question(t *testing.T, url, thread, text string) string {
+	t.Helper()
+	r := say(url, thread, text).wait()
+	if r.result() != "" || len(r.last().Outcome.Interrupts) == 0 {
+		t.Fatalf("no question in %s: %s %s %s", thread, r.result(), r.last().Type, r.last().Message)
+	}
+	return r.last().Outcome.Interrupts[0].ID
+}
+
+// yes answers a question, and the agent must have done it.
+func yes(t *testing.T, url, thread, id string) {
+	t.Helper()
+	r := reply(url, thread, id).wait()
+	if r.result() != "" || !strings.Contains(r.text(), "Did ") {
+		t.Errorf("the answer in %s: %s %s, %q", thread, r.result(), r.last().Message, r.text())
+	}
+}

@@ -1,0 +1,118 @@
+//go:build kube && linux
+
+package kube
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// report has the scenes that came to their end.
+var report struct {
+	sync.Mutex
+	ended []string
+}
+
+// took prints the line of a scene that ends.
+func took(t *testing.T, s *space) {
+	report.Lock()
+	defer report.Unlock()
+	word := "ok"
+	switch {
+	case t.Failed():
+		word = "FAIL"
+	case t.Skipped():
+		word = "skip"
+	}
+	if word != "skip" {
+		report.ended = append(report.ended, t.Name())
+	}
+	fmt.Printf("%-4s  %-44s %6.1f s\n", word, strings.TrimPrefix(t.Name(), "Test"), time.Since(s.began).Seconds())
+	for _, line := range s.notes {
+		fmt.Println("        " + line)
+	}
+}
+
+// inside runs the tests in the node. All scenes of the package must have come to their end, unless
+// some were asked for by name.
+func inside(m *testing.M) int {
+	if err := connect(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	table()
+	if flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != "" {
+		return code
+	}
+	want, err := scenes()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for _, name := range want {
+		if !slices.Contains(report.ended, name) {
+			fmt.Printf("FAIL  %s did not come to its end\n", name)
+			code = max(code, 1)
+		}
+	}
+	fmt.Printf("%d of %d scenes\n", len(report.ended), len(want))
+	return code
+}
+
+// scenes returns the names of all tests of the package, by its source.
+func scenes() ([]string, error) {
+	paths, err := filepath.Glob("*_test.go")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain" {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// A measure is how long a Service did not answer, and how many of the short runs were lost,
+// while a pod ended in one of the ways.
+type measure struct {
+	form, way  string
+	dark       time.Duration
+	lost, sent int
+	restarts   int
+}
+
+var measures struct {
+	sync.Mutex
+	list []measure
+}
+
+// table prints what was measured, as docs/operations.md has it.
+func table() {
+	if len(measures.list) == 0 {
+		return
+	}
+	fmt.Printf("\n| form | what happens | seconds dark | runs lost | restarts |\n|---|---|---:|---:|---:|\n")
+	for _, m := range measures.list {
+		fmt.Printf("| %s | %s | %.1f | %d of %d | %d |\n", m.form, m.way, m.dark.Seconds(), m.lost, m.sent, m.restarts)
+	}
+	fmt.Println()
+}
