@@ -20,7 +20,7 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// packages are Debian's, of which the node is made besides Kubernetes.
+// packages are those of Debian that the node needs besides Kubernetes.
 var packages = []servers.Tool{
 	servers.Containerd, servers.Runc, servers.CNIPlugins, servers.Etcd, servers.NFTables, servers.IPTables, servers.Conntrack, servers.IPRoute, servers.RedisServer,
 }
@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(outside(ctx))
 }
 
-// outside makes the node, runs the tests in it, and ends it. With KUBE=warm a machine that has no
-// node in a minute is no failure.
+// outside makes the node, runs the tests in it, and ends it. With KUBE=warm a machine that cannot
+// have a node in a minute passes.
 func outside(ctx context.Context) int {
 	warm := os.Getenv("KUBE") == "warm"
 	if err := cannot(ctx, warm); err != nil {

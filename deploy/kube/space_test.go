@@ -32,7 +32,7 @@ type space struct {
 	notes  []string
 }
 
-// patience is how long a scene waits for something that must come. It is no measure: machines of
+// patience is how long a scene waits for something that must come. It measures nothing: machines of
 // CI are slow.
 const patience = 4 * time.Minute
 
