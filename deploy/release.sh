@@ -23,7 +23,7 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windo
 	# What the binary is made of, with its tests: they compile there too.
 	[[ ${VET:-yes} == no ]] || go vet ./cmd/... ./internal/... ./proxy/... ./store/... ./translate/...
 	exe=; [[ $GOOS != windows ]] || exe=.exe
-	go build -trimpath -buildvcs=true -ldflags="-s -w -X main.version=$version" -o "$out/$name$exe" ./cmd/holdpoint
+	go build -tags=grpcnotrace -trimpath -buildvcs=true -ldflags="-s -w -X main.version=$version" -o "$out/$name$exe" ./cmd/holdpoint
 	"$CYCLONEDX" app -json -licenses -std -noserial -notimestamp -main cmd/holdpoint -output "$out/$name.cdx.json" . ||
 		die "no bill of materials for $name: $CYCLONEDX failed"
 done

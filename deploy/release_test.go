@@ -95,6 +95,10 @@ func releaseFiles(t *testing.T, first, second string) {
 	if out, err := exec.Command(filepath.Join(dist, name), "version").CombinedOutput(); err != nil || !strings.Contains(string(out), version) {
 		t.Errorf("%v: %s", err, out)
 	}
+	// docs/dependencies.md tells what it is made of.
+	if info, err := os.Stat(filepath.Join(dist, name)); err != nil || info.Size() > 30e6 {
+		t.Errorf("the binary has %d bytes: %v", info.Size(), err)
+	}
 	check := exec.Command("sha256sum", "-c", "SHA256SUMS")
 	check.Dir = dist
 	if out, err := check.CombinedOutput(); err != nil || strings.Count(string(out), "OK") != 2 {

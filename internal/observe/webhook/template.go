@@ -2,12 +2,11 @@ package webhook
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"text/template"
+	"text/template/parse"
 	"time"
 	"unicode"
 
@@ -15,60 +14,8 @@ import (
 )
 
 // A Value is text that somebody else wrote: an agent, a client, a backend. A template prints it
-// through a function only. Printed as it is, it is the word unescaped, whatever function of
-// text/template it goes through, and the body is refused. It is a slice, so that if reports whether
-// there is any text.
-type Value []piece
-
-type piece struct{ text string }
-
-// unescaped stands for a value that was printed as it is. It has letters and digits only, so that
-// nothing escapes it. It is random, because whoever knows it could put it into a thread id and have
-// every body refused.
-var unescaped = "HOLDPOINTVALUE" + rand.Text()
-
-// Format prints the word unescaped.
-func (Value) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(unescaped)) }
-
-// Format prints the word unescaped.
-func (piece) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(unescaped)) }
-
-func valueOf(text string) Value {
-	if text == "" {
-		return nil
-	}
-	return Value{{text}}
-}
-
-func (v Value) text() string {
-	if len(v) == 0 {
-		return ""
-	}
-	return v[0].text
-}
-
-// View is what a template sees of an event. The strings are Holdpoint's own words.
-type View struct {
-	Kind string // interrupt.raised, ...
-	What string // the same in a few words
-	Time string // RFC 3339, in UTC
-	ID   string // the webhook-id
-
-	Agent, Tenant, Thread, Run, Pause, Dialect, Principal, Code Value
-	Approval, Link                                              Value
-
-	Interrupts []QuestionView
-	More       int
-}
-
-// QuestionView is one question of a View.
-type QuestionView struct {
-	ID, Reason, Message, Calls, Payload, By, Link Value
-
-	Tools        []Value
-	Status, Says string
-	Edited       bool
-}
+// through a function only.
+type Value string
 
 // Words for the kinds.
 var words = map[event.Kind]string{
@@ -84,50 +31,51 @@ var words = map[event.Kind]string{
 	event.Released:  "An answer did not reach the agent, and its question waits again",
 }
 
-func viewOf(id string, b *Body) *View {
+// viewOf returns what a template sees of an event. The strings are Holdpoint's own words.
+// docs/webhook.md lists the fields.
+func viewOf(id string, b *Body) map[string]any {
 	d := &b.Data
-	v := &View{
-		Kind: string(b.Type), What: words[b.Type], Time: b.Timestamp.UTC().Format(time.RFC3339), ID: id,
-		Agent: valueOf(d.Agent), Tenant: valueOf(d.Tenant), Thread: valueOf(d.Thread), Run: valueOf(d.Run), Pause: valueOf(d.Pause),
-		Dialect: valueOf(d.Dialect), Principal: valueOf(d.Principal), Code: valueOf(d.Code), More: d.More,
-		Approval: valueOf(d.Approval), Link: valueOf(d.Link),
-	}
-	for _, q := range d.Interrupts {
-		view := QuestionView{
-			ID: valueOf(q.ID), Reason: valueOf(q.Reason), Message: valueOf(q.Message),
-			Calls: valueOf(string(q.Calls)), Payload: valueOf(string(q.Payload)), Status: q.Status, Says: q.Says,
-			By: valueOf(q.By), Link: valueOf(q.Link), Edited: q.Edited,
+	questions := make([]any, len(d.Interrupts))
+	for i, q := range d.Interrupts {
+		tools := make([]any, len(q.Tools))
+		for n, t := range q.Tools {
+			tools[n] = Value(t)
 		}
-		for _, t := range q.Tools {
-			view.Tools = append(view.Tools, valueOf(t))
+		questions[i] = map[string]any{
+			"ID": Value(q.ID), "Reason": Value(q.Reason), "Message": Value(q.Message), "Calls": Value(q.Calls), "Payload": Value(q.Payload),
+			"By": Value(q.By), "Link": Value(q.Link), "Tools": tools, "Status": q.Status, "Says": q.Says, "Edited": q.Edited,
 		}
-		v.Interrupts = append(v.Interrupts, view)
 	}
-	return v
+	return map[string]any{
+		"Kind": string(b.Type), "What": words[b.Type], "Time": b.Timestamp.UTC().Format(time.RFC3339), "ID": id,
+		"Agent": Value(d.Agent), "Tenant": Value(d.Tenant), "Thread": Value(d.Thread), "Run": Value(d.Run), "Pause": Value(d.Pause),
+		"Dialect": Value(d.Dialect), "Principal": Value(d.Principal), "Code": Value(d.Code),
+		"Approval": Value(d.Approval), "Link": Value(d.Link), "Interrupts": questions, "More": d.More,
+	}
 }
 
-// functions are what a template has beside text/template's own.
-var functions = template.FuncMap{
+// own are the functions that make text of a value.
+var own = map[string]function{
 	// json is a JSON string with its quotes.
-	"json": func(v any) (string, error) {
+	"json": one(func(v any) (any, error) {
 		text, err := textOf(v)
 		return string(quoted(text)), err
-	},
+	}),
 	// in is a value within a JSON string.
-	"in": func(v any) (string, error) {
+	"in": one(func(v any) (any, error) {
 		text, err := textOf(v)
 		return within(text), err
-	},
+	}),
 	// slack is a value within a JSON string that Slack reads as mrkdwn.
 	// https://api.slack.com/reference/surfaces/formatting#escaping
-	"slack": func(v any) (string, error) {
+	"slack": one(func(v any) (any, error) {
 		text, err := textOf(v)
 		return within(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)), err
-	},
+	}),
 	// short is a value of at most so many bytes, and "..." behind it if some are left out.
-	"short": func(most int, v Value) Value { return valueOf(short(most, v.text())) },
+	"short": two(func(most int, v Value) any { return Value(short(most, string(v))) }),
 	// is compares a value with a text.
-	"is": func(v Value, text string) bool { return v.text() == text },
+	"is": two(func(v Value, text string) any { return string(v) == text }),
 }
 
 func short(most int, text string) string {
@@ -141,13 +89,11 @@ func short(most int, text string) string {
 func textOf(v any) (string, error) {
 	switch v := v.(type) {
 	case Value:
-		return visible(v.text()), nil
-	case piece:
-		return visible(v.text), nil
+		return visible(string(v)), nil
 	case string:
 		return v, nil
 	}
-	return "", fmt.Errorf("webhook: %T is no text", v)
+	return "", fmt.Errorf("want text, got %s", nameOf(v))
 }
 
 // visible has U+FFFD in place of what is not seen and changes how the rest is: control characters,
@@ -175,15 +121,18 @@ func within(text string) string {
 }
 
 // A Template makes bodies.
-type Template struct{ parsed *template.Template }
+type Template struct{ trees map[string]*parse.Tree }
+
+// root is the name of the template that is the file itself.
+const root = "webhook"
 
 // ParseTemplate reads a template, and tries it on one event of each kind.
 func ParseTemplate(text string) (*Template, error) {
-	parsed, err := template.New("webhook").Funcs(functions).Option("missingkey=error").Parse(text)
+	trees, err := treesOf(text)
 	if err != nil {
 		return nil, err
 	}
-	t := &Template{parsed}
+	t := &Template{trees}
 	for _, kind := range Kinds() {
 		const text = "\"a\\ <b>"
 		b := Body{Type: kind, Data: Data{
@@ -200,6 +149,14 @@ func ParseTemplate(text string) (*Template, error) {
 	return t, nil
 }
 
+func treesOf(text string) (map[string]*parse.Tree, error) {
+	trees, err := parse.Parse(root, text, "", "", names(own), names(general), lazy)
+	if err == nil && trees[root] == nil { // nothing but definitions
+		err = errNoJSON
+	}
+	return trees, err
+}
+
 // Errors of a template whose body is not sent.
 var (
 	errUnescaped = errors.New("a value is printed without json, in or slack")
@@ -209,16 +166,13 @@ var (
 
 const maxBody = 256 << 10
 
-// body returns what the template makes of an event.
+// body is what the template makes of an event.
 func (t *Template) body(id string, b *Body) ([]byte, error) {
 	var out bounded
-	if err := t.parsed.Execute(&out, viewOf(id, b)); err != nil {
+	if err := execute(&out, t.trees, viewOf(id, b)); err != nil {
 		return nil, err
 	}
-	switch {
-	case bytes.Contains(out.Bytes(), []byte(unescaped)):
-		return nil, errUnescaped
-	case !json.Valid(out.Bytes()):
+	if !json.Valid(out.Bytes()) {
 		return nil, errNoJSON
 	}
 	return out.Bytes(), nil

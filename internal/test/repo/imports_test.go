@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -234,5 +235,23 @@ func TestOneCommentPerPackage(t *testing.T) {
 		if n := len(comments[dir]); n != 1 {
 			t.Errorf("%s has %d package comments, want one: %v", dir, n, comments[dir])
 		}
+	}
+}
+
+// TestBinaryDoesNotExecuteTemplates: where text/template is linked, every exported method of every
+// type is kept. docs/dependencies.md has what that costs.
+func TestBinaryDoesNotExecuteTemplates(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags=grpcnotrace", "./cmd/holdpoint")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	packages := strings.Fields(string(out))
+	if !slices.Contains(packages, "text/template/parse") {
+		t.Error("the webhook's templates are not found: the test looks at another program")
+	}
+	if slices.Contains(packages, "text/template") {
+		t.Error("the binary executes templates by text/template, and is 16 MB larger by it")
 	}
 }
