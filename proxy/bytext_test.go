@@ -157,12 +157,3 @@ func TestQuestionByTextOrNot(t *testing.T) {
 		})
 	}
 }
-
-func scenarioNamed(t *testing.T, name string) scenario {
-	t.Helper()
-	s := scenario{dir: testdata + "/" + name, name: name}
-	if err := s.read(); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}

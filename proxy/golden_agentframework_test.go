@@ -13,7 +13,7 @@ type agentFrameworkScenario struct{ s scenario }
 
 func (s scenario) agentFramework() agentFrameworkScenario { return agentFrameworkScenario{s} }
 
-func (s scenario) isAgentFramework() bool { return s.dialect() == "agent-framework" }
+func (s scenario) isAgentFramework() bool { return s.Folder() == "agent-framework" }
 
 // renamedKeys are keys of a request that may change: older versions give a thread another name.
 // Towards Mastra the run id is Holdpoint's own. Towards TanStack AI the parent is the run that
@@ -22,9 +22,9 @@ func (s scenario) renamedKeys() []string {
 	switch {
 	case s.isAgentFramework():
 		return []string{"threadId"}
-	case strings.Contains(s.name, "/mastra"), s.dialect() == "mastra":
+	case strings.Contains(s.Name, "/mastra"), s.Folder() == "mastra":
 		return []string{"runId"}
-	case strings.Contains(s.name, "/tanstack-"):
+	case strings.Contains(s.Name, "/tanstack-"):
 		return []string{"parentRunId"}
 	}
 	return nil
@@ -169,7 +169,7 @@ func (a agentFrameworkScenario) inSnapshot(turn int, ev gjson.Result) bool {
 // late reports whether an event of the model's words may come behind the results of a later
 // exchange.
 func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
-	if len(a.s.streams(turn)) < 2 || !strings.HasPrefix(ev.Get("type").Str, "TEXT_MESSAGE_") {
+	if len(a.s.Answers(turn)) < 2 || !strings.HasPrefix(ev.Get("type").Str, "TEXT_MESSAGE_") {
 		return false
 	}
 	return slices.ContainsFunc(backendFrames(a.s, turn), func(f backendFrame) bool { return f.data == ev.Raw })

@@ -1,11 +1,12 @@
 package proxy_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	golden "holdpoint/internal/scenario"
 )
 
 // What the dialects of calls that ask may tell and leave out, told from the wire and not from the
@@ -14,8 +15,8 @@ import (
 // toldAnswer reports whether a TOOL_CALL_RESULT is the answer to a question that was a call. It has
 // the id of the question, and says what the backend was sent in a tool message on that call.
 func toldAnswer(s scenario, turn int, ev gjson.Result) bool {
-	sent, err := os.ReadFile(s.file(turn, "upstream.json"))
-	if err != nil || !strings.HasPrefix(ev.Get("messageId").Str, ev.Get("toolCallId").Str+"~") {
+	sent := s.Part(golden.Sent(turn, 1))
+	if !strings.HasPrefix(ev.Get("messageId").Str, ev.Get("toolCallId").Str+"~") {
 		return false
 	}
 	for _, m := range gjson.GetBytes(sent, "messages").Array() {

@@ -8,7 +8,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptrace"
-	"strings"
+
+	golden "holdpoint/internal/scenario"
 )
 
 // A delivery is a way in which the backend's bytes arrive. Without hops they come through a
@@ -23,7 +24,7 @@ type delivery struct {
 	piece func(left []byte) int      // how many bytes come next; nil: all
 }
 
-// deliveries of every scenario; the first one writes the want files.
+// deliveries of every scenario; the first one writes the want parts.
 func deliveries() []delivery {
 	one := func([]byte) int { return 1 }
 	list := []delivery{
@@ -59,7 +60,7 @@ func withBeats(b []byte) []byte {
 	return bytes.ReplaceAll(b, blank, append(bytes.Clone(blank), beat...))
 }
 
-// A backend answers from a scenario's files and keeps what it was asked. The files of a second
+// A backend answers from a scenario's parts and keeps what it was asked. The parts of a second
 // exchange in the same turn are N.upstream-2.sse and .json.
 type backend struct {
 	s    scenario
@@ -74,16 +75,13 @@ type backend struct {
 	streamed bool // an answer was a stream, of more than a frame that may be the end
 }
 
-// cutMark at the end of a file stands for a connection that breaks there.
-const cutMark = "<cut>"
-
 func (b *backend) begin(turn int) {
 	b.turn, b.sent, b.head, b.over, b.streamed = turn, nil, nil, false, false
 }
 
 // complaints about how often it was called.
 func (b *backend) complaints(turn int) (list []string) {
-	has := len(b.s.streams(turn))
+	has := len(b.s.Answers(turn))
 	if b.over {
 		list = append(list, fmt.Sprintf("the backend was called %d times and must be %d times:\n%s", len(b.sent), has, b.sent[len(b.sent)-1]))
 	} else if len(b.sent) < has {
@@ -96,7 +94,7 @@ func (b *backend) complaints(turn int) (list []string) {
 func (b *backend) answer(r *http.Request) ([]byte, bool) {
 	body, _ := io.ReadAll(r.Body)
 	b.sent, b.head = append(b.sent, body), append(b.head, headOf(r))
-	streams := b.s.streams(b.turn)
+	streams := b.s.Answers(b.turn)
 	if len(b.sent) > len(streams) {
 		b.over = true
 		return nil, false
@@ -111,7 +109,7 @@ func (b *backend) answer(r *http.Request) ([]byte, bool) {
 
 // pieces of a stream as the delivery has them, and whether the connection breaks after the last.
 func (d delivery) pieces(stream []byte) (list [][]byte, cut bool) {
-	stream, cut = bytes.CutSuffix(stream, []byte(cutMark))
+	stream, cut = bytes.CutSuffix(stream, []byte(golden.Cut))
 	if d.frame != nil {
 		stream = d.frame(stream)
 	}
@@ -218,21 +216,17 @@ func (p *pieceReader) Read(b []byte) (int, error) {
 
 func (p *pieceReader) Close() error { return nil }
 
-// plainAnswer reads a file of an answer that is not a stream: "HTTP 429", header lines, an empty
+// plainAnswer reads an answer that is not a stream of AG-UI: "HTTP 429", header lines, an empty
 // line, the body.
-func plainAnswer(file []byte) (status int, header http.Header, body []byte, ok bool) {
-	if !bytes.HasPrefix(file, []byte("HTTP ")) {
+func plainAnswer(part []byte) (status int, header http.Header, body []byte, ok bool) {
+	r := golden.ReadAnswer(part)
+	if r.Header == nil {
 		return 0, nil, nil, false
 	}
-	head, body, _ := bytes.Cut(file, blank)
-	lines := strings.Split(string(head), "\n")
-	fmt.Sscanf(lines[0], "HTTP %d", &status)
-	header = http.Header{}
-	for _, l := range lines[1:] {
-		k, v, _ := strings.Cut(l, ":")
-		header.Set(k, strings.TrimSpace(v))
+	if body = r.Body; r.Cut {
+		body = append(body, golden.Cut...)
 	}
-	return status, header, body, true
+	return r.Status, r.Header, body, true
 }
 
 // httpAnswer writes such a file, with the headers that say what a client may do.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/tidwall/sjson"
 
 	"holdpoint/internal/agui"
+	golden "holdpoint/internal/scenario"
 	"holdpoint/proxy"
 	"holdpoint/store/memory"
 	"holdpoint/translate/dialects"
@@ -27,10 +27,10 @@ import (
 func TestGoldenBehindHoldpoint(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range someScenarios(t, 0) {
-		if _, known := failing[s.name]; known {
+		if _, known := failing[s.Name]; known {
 			continue
 		}
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			t.Run("its streams", func(t *testing.T) { feedOuter(t, s) })
 			t.Run("the whole chain", func(t *testing.T) { playChain(t, s) })
@@ -86,11 +86,11 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // the thread. The request brings no messages, so that nothing but the stream can be the source of a
 // snapshot.
 func feedOuter(t *testing.T, s scenario) {
-	if s.env["HOLDPOINT_CLIENT"] == "native" || s.env["HOLDPOINT_TRANSCRIPT_BYTES"] != "" || strings.HasPrefix(s.name, "contract/resume-without-messages-") {
+	if s.env["HOLDPOINT_CLIENT"] == "native" || s.env["HOLDPOINT_TRANSCRIPT_BYTES"] != "" || strings.HasPrefix(s.Name, "contract/resume-without-messages-") {
 		return // the backend's own is shown, not Holdpoint's; a snapshot was left out that this request would allow
 	}
-	for turn := 1; turn <= s.turns; turn++ {
-		want := readFile(t, s.file(turn, "want.sse"))
+	for turn := 1; turn <= s.Turns; turn++ {
+		want := s.Part(golden.Want(turn))
 		if bytes.HasPrefix(want, []byte("HTTP ")) {
 			continue
 		}
@@ -98,7 +98,7 @@ func feedOuter(t *testing.T, s scenario) {
 		if bytes.Contains(want, []byte(agui.OnInterrupt)) {
 			client = proxy.ClientBoth
 		}
-		h := outer(t, s, &clock{now: s.clock}, client, roundTrip(func(r *http.Request) (*http.Response, error) {
+		h := outer(t, s, &clock{now: s.Clock}, client, roundTrip(func(r *http.Request) (*http.Response, error) {
 			header := http.Header{"Content-Type": {"text/event-stream"}}
 			return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(bytes.NewReader(want)), Request: r}, nil
 		}))
@@ -137,7 +137,7 @@ func playChain(t *testing.T, s scenario) {
 		res.Request = r
 		return res, nil
 	}))
-	for turn := 1; turn <= s.turns; turn++ {
+	for turn := 1; turn <= s.Turns; turn++ {
 		body := s.request(turn)
 		if inOwnForm(body) {
 			return
@@ -183,13 +183,4 @@ func inOwnForm(body []byte) bool {
 	return gjson.GetBytes(body, "forwardedProps.command").Exists() || gjson.GetBytes(body, "forwardedProps.resume").Exists() ||
 		bytes.Contains(body, []byte("function_approvals")) || resume.IsObject() || bytes.Contains(body, []byte("approval_id")) ||
 		!resume.Exists() && len(messages) > 0 && messages[len(messages)-1].Get("role").Str == "tool"
-}
-
-func readFile(t *testing.T, file string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }

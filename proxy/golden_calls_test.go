@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/tidwall/sjson"
 
 	"holdpoint/internal/agui"
+	golden "holdpoint/internal/scenario"
 	"holdpoint/proxy"
 	"holdpoint/store"
 	"holdpoint/translate/auto"
@@ -51,12 +51,12 @@ func TestGoldenCallsAreAsAsked(t *testing.T) {
 	failing := knownFailing(t)
 	tried := map[string]int{}
 	for _, s := range scenarios(t) {
-		if _, known := failing[s.name]; known {
+		if _, known := failing[s.Name]; known {
 			continue
 		}
 		for name, other := range otherCalls {
 			n := playOther(t, s, name, other)
-			tried[strings.SplitN(s.name, "/", 2)[0]] += n
+			tried[strings.SplitN(s.Name, "/", 2)[0]] += n
 		}
 	}
 	t.Log("resumes with other calls, by folder:", tried)
@@ -72,14 +72,16 @@ func TestGoldenCallsAreAsAsked(t *testing.T) {
 // asksAboutCalls reports whether a question in the dialect's scenarios names a call.
 func asksAboutCalls(t *testing.T, dialect string) bool {
 	t.Helper()
-	files, err := filepath.Glob(testdata + "/" + dialect + "/*/*.want.sse")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: no want files: %v", dialect, err)
+	list, err := golden.List(testdata, dialect)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return slices.ContainsFunc(files, func(file string) bool {
-		for line := range strings.Lines(string(readFile(t, file))) {
-			if gjson.Get(strings.TrimPrefix(line, "data: "), "outcome.interrupts.#.toolCallId").Get("0").Exists() {
-				return true
+	return slices.ContainsFunc(list, func(s *golden.Scenario) bool {
+		for turn := 1; turn <= s.Turns; turn++ {
+			for line := range strings.Lines(string(s.Part(golden.Want(turn)))) {
+				if gjson.Get(strings.TrimPrefix(line, "data: "), "outcome.interrupts.#.toolCallId").Get("0").Exists() {
+					return true
+				}
 			}
 		}
 		return false
@@ -91,7 +93,7 @@ func asksAboutCalls(t *testing.T, dialect string) bool {
 func playOther(t *testing.T, s scenario, name string, other func(string) string) (changed int) {
 	t.Helper()
 	honest, hostile := newStage(t, s, delivery{}), newStage(t, s, delivery{})
-	for turn := 1; turn <= s.turns; turn++ {
+	for turn := 1; turn <= s.Turns; turn++ {
 		body := s.request(turn)
 		changes := 0
 		instead := body
@@ -109,10 +111,10 @@ func playOther(t *testing.T, s scenario, name string, other func(string) string)
 		}
 		changed++
 		if !bytes.Equal(got, want) {
-			t.Errorf("%s, turn %d, %s: told otherwise\n%s", s.name, turn, name, firstDifference(string(got), string(want)))
+			t.Errorf("%s, turn %d, %s: told otherwise\n%s", s.Name, turn, name, firstDifference(string(got), string(want)))
 		}
 		if !slices.EqualFunc(hostile.backend.sent, honest.backend.sent, sameJSON) {
-			t.Errorf("%s, turn %d, %s: the backend gets\n%s\nand of the honest client\n%s", s.name, turn, name, hostile.backend.sent, honest.backend.sent)
+			t.Errorf("%s, turn %d, %s: the backend gets\n%s\nand of the honest client\n%s", s.Name, turn, name, hostile.backend.sent, honest.backend.sent)
 		}
 	}
 	return changed

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	golden "holdpoint/internal/scenario"
 	"holdpoint/translate/auto"
 	"holdpoint/translate/dialects"
 )
@@ -15,14 +16,14 @@ import (
 func TestScenariosCoverEveryDialect(t *testing.T) {
 	covered := map[string][]string{}
 	for _, s := range scenarios(t) {
-		covered[s.dialect()] = append(covered[s.dialect()], s.covers...)
+		covered[s.Folder()] = append(covered[s.Folder()], s.Covers...)
 	}
 	names := dialects.All().Names()
 	for _, name := range names {
 		if name == auto.Name {
 			continue // it has no pause of its own
 		}
-		for _, c := range coverable {
+		for _, c := range golden.Coverable {
 			if !slices.Contains(covered[name], c) {
 				t.Errorf("testdata/%s: no scenario with `covers: %s`", name, c)
 			}

@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"testing"
 
+	golden "holdpoint/internal/scenario"
 	"holdpoint/proxy"
 )
 
@@ -12,20 +13,20 @@ import (
 func TestGoldenAtAnotherReplica(t *testing.T) {
 	failing := knownFailing(t)
 	for at, s := range scenarios(t) {
-		if failing[s.name] != "" || s.turns < 2 || proxy.Brief() && at%3 != 0 {
+		if failing[s.Name] != "" || s.Turns < 2 || proxy.Brief() && at%3 != 0 {
 			continue
 		}
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			st := newStage(t, s, delivery{name: "another replica"})
 			defer st.close()
-			for turn := 1; turn <= s.turns; turn++ {
+			for turn := 1; turn <= s.Turns; turn++ {
 				if turn > 1 {
 					st.start()
 				}
 				st.begin(turn)
 				got := st.post(s.request(turn))
-				if diff := s.differs(turn, "want.sse", got); diff != "" {
+				if diff := s.differs(golden.Want(turn), got); diff != "" {
 					t.Errorf("turn %d: %s", turn, diff)
 				}
 				for n, body := range st.backend.sent {
@@ -33,7 +34,7 @@ func TestGoldenAtAnotherReplica(t *testing.T) {
 					if err != nil && len(body) > 0 {
 						t.Fatal(err)
 					}
-					if diff := s.differs(turn, numbered("upstream", n+1, "json"), pretty); diff != "" {
+					if diff := s.differs(golden.Sent(turn, n+1), pretty); diff != "" {
 						t.Errorf("turn %d: %s", turn, diff)
 					}
 				}

@@ -5,14 +5,15 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	golden "holdpoint/internal/scenario"
 	"holdpoint/internal/variables"
 	"holdpoint/proxy"
 	"holdpoint/translate/auto"
@@ -21,39 +22,33 @@ import (
 
 const testdata = "../testdata"
 
-// A scenario is a folder of testdata: the wire files of one thread, turn by turn.
+// A scenario is a file of testdata: the wire files of one thread, turn by turn.
 // testdata/README.md says what is what.
 type scenario struct {
-	dir     string
-	name    string // folder and subfolder, langgraph/approve-0.0.43
-	turns   int
-	clock   time.Time
-	env     map[string]string
-	ids     []string
-	wait    map[int]time.Duration // before a turn
-	restart int                   // the turn before which Holdpoint is started anew; its store stays
-	covers  []string
-	files   []string // that variables name
+	*golden.Scenario
+	env map[string]string // a test may set its own
 }
-
-// coverable are the cases that every dialect must have (design, section 3).
-var coverable = []string{"approve", "deny", "cancel", "two", "again", "plain", "error"}
 
 func scenarios(t *testing.T) []scenario {
 	t.Helper()
-	folders, err := filepath.Glob(testdata + "/*/*")
-	if err != nil || len(folders) == 0 {
-		t.Fatalf("no scenarios: %v", err)
+	all, err := golden.List(testdata, "*")
+	if err != nil {
+		t.Fatal(err)
 	}
 	var list []scenario
-	for _, dir := range folders {
-		s := scenario{dir: dir, name: strings.TrimPrefix(filepath.ToSlash(dir), testdata+"/")}
-		if err := s.read(); err != nil {
-			t.Fatalf("%s: %v", s.name, err)
-		}
-		list = append(list, s)
+	for _, s := range all {
+		list = append(list, scenario{s, s.Environment})
 	}
 	return list
+}
+
+func scenarioNamed(t *testing.T, name string) scenario {
+	t.Helper()
+	s, err := golden.Read(testdata + "/" + name + golden.Ext)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scenario{s, s.Environment}
 }
 
 // someScenarios returns every fourth scenario in the short form, from the one at part on, and all
@@ -71,144 +66,8 @@ func someScenarios(t *testing.T, part int) []scenario {
 	return some
 }
 
-// read reads scenario.txt. An unknown key or value is an error: a misspelt one would test nothing.
-func (s *scenario) read() error {
-	text, err := os.ReadFile(filepath.Join(s.dir, "scenario.txt"))
-	if err != nil {
-		return err
-	}
-	s.clock = time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
-	s.env, s.wait = map[string]string{}, map[int]time.Duration{}
-	title, source := "", ""
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		key, value, _ := strings.Cut(line, ":")
-		value = strings.TrimSpace(value)
-		switch key {
-		case "title":
-			title = value
-		case "source":
-			source = value
-		case "clock":
-			s.clock, err = time.Parse(time.RFC3339, value)
-		case "env":
-			name, v, ok := strings.Cut(value, "=")
-			if !ok {
-				err = fmt.Errorf("env: want NAME=value, not %q", value)
-			}
-			if s.env[name] = v; strings.HasSuffix(name, "_FILE") {
-				s.files = append(s.files, v)
-				s.env[name] = filepath.Join(s.dir, v)
-			}
-		case "ids":
-			s.ids = strings.Fields(value)
-		case "wait":
-			err = s.readWait(value)
-		case "restart":
-			_, err = fmt.Sscanf(value, "%d", &s.restart)
-		case "covers":
-			s.covers = strings.Fields(value)
-			for _, c := range s.covers {
-				if !slices.Contains(coverable, c) {
-					err = fmt.Errorf("covers: %q is none of %v", c, coverable)
-				}
-			}
-		default:
-			err = fmt.Errorf("unknown key in line %q", line)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if title == "" || source == "" {
-		return fmt.Errorf("title and source must be there: what it shows, and from where its bytes are")
-	}
-	for exists(s.file(s.turns+1, "request.json")) {
-		s.turns++
-	}
-	if s.turns == 0 {
-		return fmt.Errorf("no 1.request.json")
-	}
-	return s.strangers()
-}
-
-func (s *scenario) readWait(value string) error {
-	for _, w := range strings.Fields(value) { // 2=5m: before turn 2
-		var turn int
-		at, long, _ := strings.Cut(w, "=")
-		if _, err := fmt.Sscanf(at, "%d", &turn); err != nil {
-			return fmt.Errorf("wait: want turn=duration, not %q", w)
-		}
-		d, err := time.ParseDuration(long)
-		if err != nil {
-			return err
-		}
-		s.wait[turn] = d
-	}
-	return nil
-}
-
-// strangers finds files that no turn has: a misspelt name would test nothing either.
-func (s *scenario) strangers() error {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return err
-	}
-	known := map[string]bool{"scenario.txt": true}
-	for _, file := range s.files {
-		known[file] = true
-	}
-	for turn := 1; turn <= s.turns; turn++ {
-		for _, name := range []string{"request.json", "want.sse", "store.json"} {
-			known[filepath.Base(s.file(turn, name))] = true
-		}
-		for n := 1; exists(s.file(turn, numbered("upstream", n, "sse"))); n++ {
-			known[filepath.Base(s.file(turn, numbered("upstream", n, "sse")))] = true
-			known[filepath.Base(s.file(turn, numbered("upstream", n, "json")))] = true
-			known[filepath.Base(s.file(turn, numbered("upstream", n, "head")))] = true
-		}
-	}
-	for _, e := range entries {
-		if !known[e.Name()] {
-			return fmt.Errorf("%s belongs to no turn", e.Name())
-		}
-	}
-	return nil
-}
-
-func (s scenario) file(turn int, name string) string {
-	return filepath.Join(s.dir, fmt.Sprintf("%d.%s", turn, name))
-}
-
 func (s scenario) request(turn int) []byte {
-	b, err := os.ReadFile(s.file(turn, "request.json"))
-	if err != nil {
-		panic(err)
-	}
-	return bytes.TrimSpace(b)
-}
-
-// streams returns the backend's answers in a turn, one for each exchange.
-func (s scenario) streams(turn int) [][]byte {
-	var list [][]byte
-	for n := 1; ; n++ {
-		b, err := os.ReadFile(s.file(turn, numbered("upstream", n, "sse")))
-		if err != nil {
-			return list
-		}
-		list = append(list, b)
-	}
-}
-
-// dialect returns what a scenario is counted for: the folder that it is in.
-func (s scenario) dialect() string { return filepath.Dir(s.name) }
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
+	return bytes.TrimSpace(s.Part(golden.Request(turn)))
 }
 
 // configure sets what the scenario's env lines say. A variable that neither it nor a dialect knows
@@ -216,8 +75,18 @@ func exists(file string) bool {
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
 	name, list := auto.Name, dialects.All()
-	for _, err := range list.Read(s.env) {
-		t.Fatalf("%s: env %v", s.name, err)
+	files, err := s.WithFiles(t.TempDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := maps.Clone(s.env)
+	for k := range env {
+		if path := files[k]; strings.HasSuffix(k, "_FILE") {
+			env[k] = path
+		}
+	}
+	for _, err := range list.Read(env) {
+		t.Fatalf("%s: env %v", s.Name, err)
 	}
 	known := list.Variables()
 	for k, v := range s.env {
@@ -243,15 +112,14 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 			}
 		}
 		if err != nil {
-			t.Fatalf("%s: env %s: %v", s.name, k, err)
+			t.Fatalf("%s: env %s: %v", s.Name, k, err)
 		}
 	}
-	var err error
 	if o.Dialect, err = list.New(name, nil); err != nil {
-		t.Fatalf("%s: %v", s.name, err)
+		t.Fatalf("%s: %v", s.Name, err)
 	}
 	if o.Recognizer, err = list.Recognizer(name); err != nil {
-		t.Fatalf("%s: %v", s.name, err)
+		t.Fatalf("%s: %v", s.Name, err)
 	}
 	o.Logger = slog.New(falseAlarms{t})
 }
@@ -272,7 +140,7 @@ func (f falseAlarms) WithAttrs([]slog.Attr) slog.Handler { return f }
 func (f falseAlarms) WithGroup(string) slog.Handler      { return f }
 
 // knownFailing reads the scenarios that show a bug which is not mended yet: `name: what is wrong`.
-// Their want files are written by hand.
+// Their want parts are written by hand.
 func knownFailing(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(testdata + "/known-failing.txt")

@@ -39,7 +39,7 @@ type stage struct {
 
 func newStage(t *testing.T, s scenario, d delivery) *stage {
 	t.Helper()
-	st := &stage{t: t, s: s, d: d, clock: &clock{now: s.clock}, backend: &backend{s: s, d: d}}
+	st := &stage{t: t, s: s, d: d, clock: &clock{now: s.Clock}, backend: &backend{s: s, d: d}}
 	st.kept = &watchedStore{Store: storetest.Sealed(t, memory.New(memory.Options{Now: st.clock.Now}))}
 	if d.hops {
 		st.server = httptest.NewServer(st.backend)
@@ -93,18 +93,18 @@ func (st *stage) close() {
 
 func (st *stage) newID() string {
 	st.ids++
-	if st.ids <= len(st.s.ids) {
-		return st.s.ids[st.ids-1]
+	if st.ids <= len(st.s.IDs) {
+		return st.s.IDs[st.ids-1]
 	}
 	return fmt.Sprintf("id%d", st.ids)
 }
 
 // begin sets the stage for a turn.
 func (st *stage) begin(turn int) {
-	if turn == st.s.restart {
+	if turn == st.s.Restart {
 		st.start()
 	}
-	st.clock.add(st.s.wait[turn])
+	st.clock.add(st.s.Wait[turn])
 	st.backend.begin(turn)
 }
 

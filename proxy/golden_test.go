@@ -5,26 +5,26 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
+	golden "holdpoint/internal/scenario"
 	"holdpoint/proxy"
 )
 
-var update = flag.Bool("update", false, "rewrite the want files of testdata: go test ./proxy -run TestGolden -update")
+var update = flag.Bool("update", false, "rewrite the want parts of testdata: go test ./proxy -run TestGolden -update")
 
 // TestGolden runs every scenario of testdata under every delivery. With -update the first one
-// writes the want files.
+// writes the want parts.
 func TestGolden(t *testing.T) {
 	failing := knownFailing(t)
 	for at, s := range scenarios(t) {
-		reason, known := failing[s.name]
-		delete(failing, s.name)
+		reason, known := failing[s.Name]
+		delete(failing, s.Name)
 		if known && *update {
-			continue // its want files say what should be, by hand
+			continue // its want parts say what should be, by hand
 		}
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			if known {
 				if whole := deliveries()[0]; len(play(t, s, whole, *update)) == 0 {
@@ -62,31 +62,32 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 	t.Helper()
 	stage := newStage(t, s, d)
 	defer stage.close()
-	for turn := 1; turn <= s.turns; turn++ {
+	wants := map[string][]byte{}
+	for turn := 1; turn <= s.Turns; turn++ {
 		complain := func(format string, args ...any) {
 			complaints = append(complaints, fmt.Sprintf("turn %d: ", turn)+fmt.Sprintf(format, args...))
 		}
 		check := func(name string, got []byte) {
 			if update {
-				write(t, s.file(turn, name), got)
-			} else if diff := s.differs(turn, name, got); diff != "" {
+				wants[name] = got
+			} else if diff := s.differs(name, got); diff != "" {
 				complain("%s", diff)
 			}
 		}
 		stage.begin(turn)
 		got := stage.post(s.request(turn))
-		check("want.sse", got)
+		check(golden.Want(turn), got)
 		for n, body := range stage.backend.sent {
 			pretty, err := indent(body)
 			if err != nil && len(body) > 0 { // a GET has none
 				complain("what was sent is no JSON: %v\n%s", err, body)
 			}
-			check(numbered("upstream", n+1, "json"), pretty)
+			check(golden.Sent(turn, n+1), pretty)
 			if stage.foreign {
-				check(numbered("upstream", n+1, "head"), stage.backend.head[n])
+				check(golden.Head(turn, n+1), stage.backend.head[n])
 			}
 		}
-		check("store.json", stage.record())
+		check(golden.Store(turn), stage.record())
 		for _, c := range stage.backend.complaints(turn) {
 			complain("%s", c)
 		}
@@ -107,41 +108,21 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 			complain("%s", c)
 		}
 	}
+	if update {
+		if err := s.Save(wants); err != nil {
+			complaints = append(complaints, err.Error())
+		}
+	}
 	return complaints
 }
 
-// differs compares with a want file; a file that is not there wants nothing.
-func (s scenario) differs(turn int, name string, got []byte) string {
-	want, err := os.ReadFile(s.file(turn, name))
-	switch {
-	case os.IsNotExist(err):
-		want = nil
-	case err != nil:
-		return err.Error()
-	}
+// differs compares with a want part. A part that is missing wants nothing.
+func (s scenario) differs(part string, got []byte) string {
+	want := s.Part(part)
 	if bytes.Equal(got, want) {
 		return ""
 	}
-	return s.file(turn, name) + " differs\n" + firstDifference(string(got), string(want))
-}
-
-// write keeps no file for nothing, so that a file's absence says something.
-func write(t *testing.T, file string, b []byte) {
-	t.Helper()
-	if len(b) == 0 {
-		os.Remove(file)
-	} else if err := os.WriteFile(file, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// numbered returns the name of a file of the n-th exchange in a turn: upstream.json,
-// upstream-2.json.
-func numbered(name string, n int, ext string) string {
-	if n == 1 {
-		return name + "." + ext
-	}
-	return fmt.Sprintf("%s-%d.%s", name, n, ext)
+	return s.Path + ": " + part + " differs\n" + firstDifference(string(got), string(want))
 }
 
 func indent(body []byte) ([]byte, error) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/principal"
+	golden "holdpoint/internal/scenario"
 	"holdpoint/proxy"
 )
 
@@ -23,17 +23,17 @@ import (
 func TestGoldenInAnotherThread(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range someScenarios(t, 1) {
-		if failing[s.name] != "" || strings.HasPrefix(s.name, "contract/resume-without-messages-") || s.name == "request-approval/native-b-new-thread" {
+		if failing[s.Name] != "" || strings.HasPrefix(s.Name, "contract/resume-without-messages-") || s.Name == "request-approval/native-b-new-thread" {
 			continue // whose principal is known needs no message of his thread, nor the thread itself
 		}
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			st := newStage(t, s, delivery{name: "another thread"})
 			defer st.close()
 			gate := st.gate()
-			for turn := 1; turn <= s.turns; turn++ {
+			for turn := 1; turn <= s.Turns; turn++ {
 				st.begin(turn)
-				if turn == s.restart {
+				if turn == s.Restart {
 					st.gate()
 				}
 				request := s.request(turn)
@@ -54,11 +54,11 @@ func TestGoldenInAnotherThread(t *testing.T) {
 						t.Fatal(err)
 					}
 					pretty.WriteByte('\n')
-					if diff := s.differs(turn, numbered("upstream", n+1, "json"), pretty.Bytes()); diff != "" {
+					if diff := s.differs(golden.Sent(turn, n+1), pretty.Bytes()); diff != "" {
 						t.Errorf("turn %d: %s", turn, diff)
 					}
 				}
-				if diff := s.differs(turn, "want.sse", got); diff != "" {
+				if diff := s.differs(golden.Want(turn), got); diff != "" {
 					t.Errorf("turn %d: %s", turn, diff)
 				}
 			}
@@ -76,14 +76,14 @@ func TestForeignBackendsGetAnotherThread(t *testing.T) {
 		if st.close(); !st.foreign {
 			continue
 		}
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			st := newStage(t, s, delivery{name: "another thread"})
 			defer st.close()
 			gate := st.gate()
 			ids := map[string]string{} // those that the scenario's client was given, and those of this one
-			for turn := 1; turn <= s.turns; turn++ {
+			for turn := 1; turn <= s.Turns; turn++ {
 				st.begin(turn)
-				if turn == s.restart {
+				if turn == s.Restart {
 					st.gate()
 				}
 				request := ofThread.ReplaceAllFunc(s.request(turn), func(was []byte) []byte {
@@ -103,7 +103,7 @@ func TestForeignBackendsGetAnotherThread(t *testing.T) {
 				for n, body := range st.backend.sent {
 					asSent := append(bytes.Clone(body), st.backend.head[n]...)
 					ours := bytes.Contains(asSent, []byte(id)) || bytes.Contains(asSent, []byte(strandsSession(id))) || bytes.Contains(asSent, []byte(langGraphThread(id)))
-					seen[strings.Split(s.name, "/")[0]] = seen[strings.Split(s.name, "/")[0]] || ours
+					seen[strings.Split(s.Name, "/")[0]] = seen[strings.Split(s.Name, "/")[0]] || ours
 					if !ours || bytes.Contains(asSent, []byte(strandsSession(thread))) || bytes.Contains(asSent, []byte(langGraphThread(thread))) || bytes.Contains(asSent, []byte(`"session_id":"`+thread+`"`)) {
 						t.Errorf("turn %d: the backend is sent another session than that of %s:\n%s", turn, id, asSent)
 					}
@@ -112,20 +112,17 @@ func TestForeignBackendsGetAnotherThread(t *testing.T) {
 					if err != nil && len(body) > 0 {
 						t.Fatal(err)
 					}
-					if diff := s.differs(turn, numbered("upstream", n+1, "json"), pretty); diff != "" {
+					if diff := s.differs(golden.Sent(turn, n+1), pretty); diff != "" {
 						t.Errorf("turn %d: %s", turn, diff)
 					}
 					head := bytes.ReplaceAll(st.backend.head[n], []byte(strandsSession(id)), []byte(strandsSession(thread)))
 					head = bytes.ReplaceAll(head, []byte(langGraphThread(id)), []byte(langGraphThread(thread)))
 					head = bytes.ReplaceAll(head, []byte("X-User: alice\n"), nil)
-					if diff := s.differs(turn, numbered("upstream", n+1, "head"), head); diff != "" {
+					if diff := s.differs(golden.Head(turn, n+1), head); diff != "" {
 						t.Errorf("turn %d: %s", turn, diff)
 					}
 				}
-				want, err := os.ReadFile(s.file(turn, "want.sse"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := s.Part(golden.Want(turn))
 				was, is := ofThread.FindAll(want, -1), ofThread.FindAll(got, -1)
 				for n := range min(len(was), len(is)) {
 					ids[string(was[n])] = string(is[n])

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	golden "holdpoint/internal/scenario"
 )
 
 // lintUntouched holds the promise that what no rule concerns passes byte for byte: every frame of
@@ -103,7 +104,7 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 
 // goesOnBehind reports whether another exchange of the turn follows the one that has the frame.
 func (s scenario) goesOnBehind(turn int, f backendFrame) bool {
-	streams := s.streams(turn)
+	streams := s.Answers(turn)
 	return len(streams) > 1 && !bytes.Contains(streams[len(streams)-1], []byte(f.data))
 }
 
@@ -178,13 +179,13 @@ type backendFrame struct {
 // event. Only the end of the last exchange is told. Nulls that the protocol does not know are left
 // out.
 func backendFrames(s scenario, turn int) (list []backendFrame) {
-	streams := s.streams(turn)
+	streams := s.Answers(turn)
 	for n, stream := range streams {
 		if bytes.HasPrefix(stream, []byte("HTTP ")) {
 			continue
 		}
-		frames, rest := split(strings.ReplaceAll(string(bytes.TrimSuffix(stream, []byte(cutMark))), "\r\n", "\n"))
-		if rest != "" && !bytes.HasSuffix(stream, []byte(cutMark)) {
+		frames, rest := split(strings.ReplaceAll(string(bytes.TrimSuffix(stream, []byte(golden.Cut))), "\r\n", "\n"))
+		if rest != "" && !bytes.HasSuffix(stream, []byte(golden.Cut)) {
 			frames = append(frames, rest+"\n\n") // an end without the last blank line counts
 		}
 		ended := ""

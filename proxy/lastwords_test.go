@@ -3,17 +3,15 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	golden "holdpoint/internal/scenario"
 )
 
 // finishOf returns the RUN_FINISHED of a stream.
@@ -170,24 +168,22 @@ func TestHTTPErrorsOnAResume(t *testing.T) {
 // TestGoldenEndsUnlock: in all scenarios, whoever answers something is told by RUN_FINISHED what is
 // open by then.
 func TestGoldenEndsUnlock(t *testing.T) {
-	files, err := filepath.Glob("../testdata/*/*/*.want.sse")
-	if err != nil || len(files) < 300 {
-		t.Fatal(len(files), err)
-	}
 	ends := 0
-	for _, file := range files {
-		want, err := os.ReadFile(file)
-		request, missing := os.ReadFile(strings.TrimSuffix(file, ".want.sse") + ".request.json")
-		if err := errors.Join(err, missing); err != nil {
-			t.Fatal(err)
-		}
-		answers := len(gjson.GetBytes(request, "resume").Array()) > 0 || gjson.GetBytes(request, "forwardedProps.command.resume").Exists()
-		if !json.Valid(request) || !answers || bytes.HasPrefix(want, []byte("HTTP ")) {
-			continue
-		}
-		ends++
-		if !bytes.Contains(want, []byte(`"type":"RUN_FINISHED"`)) {
-			t.Errorf("%s ends in\n%s", file, lastData(string(want)))
+	list, err := golden.List("../testdata", "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		for turn := 1; turn <= s.Turns; turn++ {
+			request, want := s.Part(golden.Request(turn)), s.Part(golden.Want(turn))
+			answers := len(gjson.GetBytes(request, "resume").Array()) > 0 || gjson.GetBytes(request, "forwardedProps.command.resume").Exists()
+			if !json.Valid(request) || !answers || bytes.HasPrefix(want, []byte("HTTP ")) {
+				continue
+			}
+			ends++
+			if !bytes.Contains(want, []byte(`"type":"RUN_FINISHED"`)) {
+				t.Errorf("%s, turn %d ends in\n%s", s.Name, turn, lastData(string(want)))
+			}
 		}
 	}
 	if ends < 100 {

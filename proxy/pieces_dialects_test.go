@@ -21,7 +21,7 @@ import (
 func TestPiecesAndWholeOfEveryDialect(t *testing.T) {
 	byDialect := map[string][]scenario{}
 	for _, s := range scenarios(t) {
-		byDialect[s.dialect()] = append(byDialect[s.dialect()], s)
+		byDialect[s.Folder()] = append(byDialect[s.Folder()], s)
 	}
 	for _, name := range dialects.All().Names() {
 		t.Run(name, func(t *testing.T) {
@@ -58,27 +58,27 @@ func inPieces(t *testing.T, rt *rapid.T, s scenario) {
 	}
 	whole, cut := newStage(t, s, delivery{name: "whole"}), newStage(t, s, pieces)
 	whole.backend.says, cut.backend.says = says, says
-	for turn := 1; turn <= s.turns; turn++ {
+	for turn := 1; turn <= s.Turns; turn++ {
 		whole.begin(turn)
 		cut.begin(turn)
 		one, other := joined(whole.post(s.request(turn))), joined(cut.post(s.request(turn)))
 		if one != other {
-			rt.Fatalf("%s, turn %d: %s", s.name, turn, firstDifference(other, one))
+			rt.Fatalf("%s, turn %d: %s", s.Name, turn, firstDifference(other, one))
 		}
 		if strings.Contains(one, string(agui.InternalError)) {
-			rt.Fatalf("%s, turn %d: %s", s.name, turn, one)
+			rt.Fatalf("%s, turn %d: %s", s.Name, turn, one)
 		}
 		if !slices.EqualFunc(whole.backend.sent, cut.backend.sent, bytes.Equal) || !bytes.Equal(whole.record(), cut.record()) {
-			rt.Fatalf("%s, turn %d: sent %q and %q, kept\n%s\n%s", s.name, turn, whole.backend.sent, cut.backend.sent, whole.record(), cut.record())
+			rt.Fatalf("%s, turn %d: sent %q and %q, kept\n%s\n%s", s.Name, turn, whole.backend.sent, cut.backend.sent, whole.record(), cut.record())
 		}
 		for _, body := range whole.backend.sent {
 			if len(body) > 0 && !gjson.ValidBytes(body) { // a GET has none
-				rt.Fatalf("%s, turn %d: no JSON: %s", s.name, turn, body)
+				rt.Fatalf("%s, turn %d: no JSON: %s", s.Name, turn, body)
 			}
 		}
 		if whole.foreign && !strings.HasPrefix(one, "HTTP ") {
 			for _, complaint := range lint([]byte(one)) {
-				rt.Fatalf("%s, turn %d: %s\n%s", s.name, turn, complaint, one)
+				rt.Fatalf("%s, turn %d: %s\n%s", s.Name, turn, complaint, one)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func TestNoClientGetsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	for _, s := range someScenarios(t, 2) {
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			first := gjson.ParseBytes(s.request(1))
 			tools := ""

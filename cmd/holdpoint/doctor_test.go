@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -9,9 +10,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"holdpoint/internal/scenario"
 )
 
-const asking = "../../testdata/langgraph/approve-py-0.0.43/1.upstream.sse"
+// question returns a recorded stream that asks, of LangGraph's adapter.
+func question(t *testing.T) []byte {
+	t.Helper()
+	s, err := scenario.Read("../../testdata/langgraph/approve-py-0.0.43" + scenario.Ext)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Part(scenario.Answer(1, 1))
+}
 
 // TestDoctor: what is judged goes to standard output, what is wrong to standard error, and the exit
 // code says which.
@@ -24,10 +35,8 @@ func TestDoctor(t *testing.T) {
 		}
 		return name
 	}
-	stream, err := os.ReadFile(asking)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := question(t)
+	asking := file("asking.sse", string(stream))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer x" || r.Header.Get("X-Tenant") != "y" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -81,13 +90,8 @@ func TestDoctor(t *testing.T) {
 
 // TestDoctorReadsAPipe, and writes JSON.
 func TestDoctorReadsAPipe(t *testing.T) {
-	in, err := os.Open(asking)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
 	cmd := exec.Command(binary, "doctor", "-json", "-")
-	cmd.Stdin = in
+	cmd.Stdin = bytes.NewReader(question(t))
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)

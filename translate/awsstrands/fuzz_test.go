@@ -3,14 +3,13 @@ package awsstrands
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/scenario"
 	"holdpoint/translate"
 	"holdpoint/translate/dialecttest"
 	"holdpoint/translate/internal/strandsapi"
@@ -20,16 +19,16 @@ import (
 // FuzzEvents: whatever a backend streams, nothing panics, what passes passes untouched, and an
 // interrupt is what every client takes: JSON, a reason, no null, no call that was not seen.
 func FuzzEvents(f *testing.F) {
-	files, err := filepath.Glob("../../testdata/aws-strands/*/*.upstream*.sse")
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no recordings: %v", err)
+	list, err := scenario.List("../../testdata", "aws-strands")
+	if err != nil {
+		f.Fatal(err)
 	}
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
+	for _, s := range list {
+		for turn := 1; turn <= s.Turns; turn++ {
+			for _, b := range s.Answers(turn) {
+				f.Add(strings.ReplaceAll(strings.ReplaceAll(string(b), "data: ", ""), "\n\n", "\n"))
+			}
 		}
-		f.Add(strings.ReplaceAll(strings.ReplaceAll(string(b), "data: ", ""), "\n\n", "\n"))
 	}
 	for _, i := range []string{tsHook, tsTool, tsAll, pyHook, pyTool, pyGate, `{"id":7,"reason":null}`, `{"id":"tool:A:x","metadata":{"strandsName":7,"reason":{"message":1}},"toolCallId":"A"}`} {
 		f.Add(strings.Join(append(callOf("A", "delete_files"), outcome(i)), "\n"))

@@ -53,7 +53,7 @@ func madeFor(t *testing.T, name string, s dialecttest.Scenario) translate.Dialec
 	}
 	d, err := list.New(name, nil)
 	if err != nil {
-		t.Fatalf("%s: %v", s.Dir, err)
+		t.Fatalf("%s: %v", s.Path, err)
 	}
 	return d
 }

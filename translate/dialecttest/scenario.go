@@ -2,20 +2,17 @@ package dialecttest
 
 import (
 	"bytes"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/scenario"
 	"holdpoint/translate"
 )
 
-// A Scenario is a folder of testdata: what one thread sent and got, turn by turn.
+// A Scenario is what one thread of testdata sent and got, turn by turn.
 type Scenario struct {
-	Dir         string
+	Path        string // of its file
 	Environment map[string]string
 	Turns       []Turn
 }
@@ -31,78 +28,42 @@ type Answer struct {
 	Status    int
 	MediaType string
 	Body      string
-	Cut       bool // the connection breaks behind it
+	Cut       bool // the connection breaks after it
 }
 
 // Scenarios returns those of a dialect, or of a folder pattern such as *. testdata is the path of
 // the folder with all of them.
 func Scenarios(t testing.TB, testdata, dialect string) []Scenario {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(testdata, dialect, "*", "scenario.txt"))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no scenarios of %s: %v", dialect, err)
+	all, err := scenario.List(testdata, dialect)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var list []Scenario
-	for _, file := range dirs {
-		s := Scenario{Dir: filepath.Dir(file), Environment: map[string]string{}}
-		text, err := os.ReadFile(file)
-		if err != nil {
+	for _, one := range all {
+		s := Scenario{Path: one.Path}
+		if s.Environment, err = one.WithFiles(t.TempDir); err != nil {
 			t.Fatal(err)
 		}
-		for line := range strings.Lines(string(text)) {
-			set, isSet := strings.CutPrefix(strings.TrimSpace(line), "env: ")
-			if name, value, is := strings.Cut(set, "="); isSet && is {
-				if strings.HasSuffix(name, "_FILE") {
-					value = filepath.Join(s.Dir, value)
-				}
-				s.Environment[name] = value
+		for n := 1; n <= one.Turns; n++ {
+			turn := Turn{Request: bytes.TrimSpace(one.Part(scenario.Request(n)))}
+			for _, part := range one.Answers(n) {
+				turn.Answers = append(turn.Answers, answerOf(scenario.ReadAnswer(part)))
 			}
-		}
-		for n := 1; ; n++ {
-			request, err := os.ReadFile(filepath.Join(s.Dir, fmt.Sprintf("%d.request.json", n)))
-			if err != nil {
-				break
-			}
-			s.Turns = append(s.Turns, Turn{Request: bytes.TrimSpace(request), Answers: s.answers(n)})
+			s.Turns = append(s.Turns, turn)
 		}
 		list = append(list, s)
 	}
 	return list
 }
 
-func (s Scenario) answers(turn int) (list []Answer) {
-	for n := 1; ; n++ {
-		name := fmt.Sprintf("%d.upstream.sse", turn)
-		if n > 1 {
-			name = fmt.Sprintf("%d.upstream-%d.sse", turn, n)
-		}
-		text, err := os.ReadFile(filepath.Join(s.Dir, name))
-		if err != nil {
-			return list
-		}
-		list = append(list, readAnswer(string(text)))
-	}
-}
-
 const ok = 200
 
-// readAnswer reads the file of an answer: a stream; or "HTTP 429", header lines, an empty line and
-// the body.
-func readAnswer(text string) Answer {
-	a := Answer{Status: ok, MediaType: eventStream}
-	if strings.HasPrefix(text, "HTTP ") {
-		head, body, _ := strings.Cut(text, "\n\n")
-		a.MediaType, text = "", body
-		for line := range strings.Lines(head) {
-			if status, is := strings.CutPrefix(line, "HTTP "); is {
-				a.Status, _ = strconv.Atoi(strings.TrimSpace(status)) // 0 is an answer that never came
-			}
-			if name, value, is := strings.Cut(line, ":"); is && strings.EqualFold(name, "Content-Type") {
-				a.MediaType, _, _ = strings.Cut(strings.TrimSpace(value), ";")
-			}
-		}
+func answerOf(r scenario.Response) Answer {
+	a := Answer{Status: r.Status, MediaType: eventStream, Body: string(r.Body), Cut: r.Cut}
+	if r.Header != nil {
+		a.MediaType, _, _ = strings.Cut(strings.Join(r.Header["Content-Type"], ""), ";")
 	}
-	a.Body, a.Cut = strings.CutSuffix(text, "<cut>")
 	return a
 }
 

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/scenario"
 	"holdpoint/internal/test/hostile"
 )
 
@@ -86,29 +85,30 @@ func TestStatements(t *testing.T) {
 // TestStatementsOfEveryFamily: no question of the scenarios has metadata of which nothing is known,
 // and a statement is JSON.
 func TestStatementsOfEveryFamily(t *testing.T) {
-	files, err := filepath.Glob("../../../testdata/*/*/*.want.sse")
-	if err != nil || len(files) < 100 {
-		t.Fatal(len(files), err)
+	list, err := scenario.List("../../../testdata", "*")
+	if err != nil {
+		t.Fatal(err)
 	}
 	families := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	look := func(of *scenario.Scenario, line []byte) {
+		data, is := bytes.CutPrefix(line, []byte("data:"))
+		if !is {
+			return
 		}
-		for line := range bytes.Lines(text) {
-			data, is := bytes.CutPrefix(line, []byte("data:"))
-			if !is {
-				continue
-			}
-			for _, object := range gjson.GetBytes(data, "outcome.interrupts").Array() {
-				list, _ := Of(&agui.Interrupt{Object: json.RawMessage(object.Raw)})
-				for _, s := range list {
-					families[strings.SplitN(s.Path, ".", 2)[0]] = true
-					if s.Value != "" && !agui.ValidText(s.Value) {
-						t.Errorf("%s: %s is not JSON: %s", file, s.Path, s.Value)
-					}
+		for _, object := range gjson.GetBytes(data, "outcome.interrupts").Array() {
+			list, _ := Of(&agui.Interrupt{Object: json.RawMessage(object.Raw)})
+			for _, s := range list {
+				families[strings.SplitN(s.Path, ".", 2)[0]] = true
+				if s.Value != "" && !agui.ValidText(s.Value) {
+					t.Errorf("%s: %s is not JSON: %s", of.Name, s.Path, s.Value)
 				}
+			}
+		}
+	}
+	for _, s := range list {
+		for turn := 1; turn <= s.Turns; turn++ {
+			for line := range bytes.Lines(s.Part(scenario.Want(turn))) {
+				look(s, line)
 			}
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"holdpoint/internal/scenario"
 )
 
 var update = flag.Bool("update", false, "rewrite the examples of documents: go test ./internal/test/repo -update")
@@ -161,7 +163,7 @@ func missing(all map[string]suite, failing, dir, name, sub string) string {
 	case sub == "" || in.cases[sub]:
 		return ""
 	}
-	if _, err := os.Stat(filepath.Join(root, "testdata", filepath.FromSlash(sub))); err == nil {
+	if _, err := os.Stat(filepath.Join(root, "testdata", filepath.FromSlash(sub)+scenario.Ext)); err == nil {
 		if strings.Contains(failing, "\n"+sub+":") {
 			return "it is in testdata/known-failing.txt, so it shows nothing"
 		}
@@ -271,10 +273,18 @@ func TestVariablesExist(t *testing.T) {
 	name := regexp.MustCompile(`\bHOLDPOINT_[A-Z0-9_]*[A-Z0-9]\b`)
 	for _, path := range files(t, func(path string) bool {
 		return strings.HasSuffix(path, ".md") || strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") ||
-			strings.HasSuffix(path, "scenario.txt") || path == "Dockerfile" || path == "Makefile" ||
+			strings.HasSuffix(path, scenario.Ext) || path == "Dockerfile" || path == "Makefile" ||
 			strings.HasPrefix(path, "deploy/") && !strings.HasPrefix(path, "deploy/schemas/")
 	}) {
-		for n, line := range strings.Split(read(t, path), "\n") {
+		text := read(t, path)
+		if strings.HasSuffix(path, scenario.Ext) { // its settings are ours, its parts are anybody's
+			archive, err := scenario.ParseArchive(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = archive.Comment
+		}
+		for n, line := range strings.Split(text, "\n") {
 			for _, at := range name.FindAllStringIndex(line, -1) {
 				v := line[at[0]:at[1]]
 				group := strings.HasPrefix(line[at[1]:], "_*") // a group of them, HOLDPOINT_LANGGRAPH_*

@@ -5,18 +5,16 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"holdpoint/internal/agui"
+	"holdpoint/internal/scenario"
 )
 
 func address(t *testing.T, text string) *url.URL {
@@ -42,15 +40,6 @@ func fetch(t *testing.T, h http.HandlerFunc, p Probe) *Report {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func stored(t *testing.T, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(recordings + "/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // TestTheHarmlessRun: it is one run with a message and no tools, on a thread that nobody has, with
@@ -263,22 +252,18 @@ func TestAddress(t *testing.T) {
 // TestARunOfSeveralRequests: a run of LangGraph's own server is sent whole. The recordings of its
 // first turns are told as what they are.
 func TestARunOfSeveralRequests(t *testing.T) {
-	folders, err := filepath.Glob(recordings + "/langgraph-server/*")
-	if err != nil || len(folders) < 30 {
-		t.Fatalf("%d recordings: %v", len(folders), err)
+	list, err := scenario.List(recordings, "langgraph-server")
+	if err != nil || len(list) < 30 {
+		t.Fatalf("%d recordings: %v", len(list), err)
 	}
 	options := Options{Dialect: "langgraph-server", Assistant: "agent"}
-	for _, folder := range folders {
-		name := filepath.Base(folder)
+	for _, s := range list {
+		name := strings.TrimPrefix(s.Name, "langgraph-server/")
 		t.Run(name, func(t *testing.T) {
 			var paths []string
 			r := fetch(t, func(w http.ResponseWriter, r *http.Request) {
 				paths = append(paths, r.Method+" "+r.URL.Path)
-				file := "1.upstream.sse"
-				if len(paths) > 1 {
-					file = fmt.Sprintf("1.upstream-%d.sse", len(paths))
-				}
-				a := answerOf(stored(t, "langgraph-server/"+name+"/"+file))
+				a := answerOf(s.Part(scenario.Answer(1, len(paths))))
 				w.Header().Set("Content-Type", eventStream)
 				if a.Header != nil {
 					w.Header().Set("Content-Type", a.Header.Get("Content-Type"))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -122,11 +121,7 @@ func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 // TestTools: a call of a tool that the client declares is the client's, and asks nobody.
 func TestTools(t *testing.T) {
-	body, err := os.ReadFile(recordings + "/request-approval/approve-b/1.upstream.sse")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := Answer{Body: body}
+	a := Answer{Body: stored(t, "request-approval/approve-b/1.upstream.sse")}
 	for tools, want := range map[string]Verdict{"": Keeps, `[{"name":"request_approval","description":"","parameters":{}}]`: Plain} {
 		o := Options{ProtocolVersion: "1.0"}
 		if tools != "" {
@@ -155,11 +150,7 @@ func TestOldCards(t *testing.T) {
 		"nobody is asked, no version": {"contract/frontend-tool", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			body, err := os.ReadFile(recordings + "/" + c.recording + "/1.upstream.sse")
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := Examine(t.Context(), Answer{Body: body}, Options{ProtocolVersion: c.version})
+			r, err := Examine(t.Context(), Answer{Body: stored(t, c.recording+"/1.upstream.sse")}, Options{ProtocolVersion: c.version})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,16 +1,13 @@
 package doctor
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"holdpoint/internal/scenario"
 )
 
 const recordings = "../../../../testdata"
@@ -27,75 +24,61 @@ type recording struct {
 
 func allRecordings(t *testing.T) []recording {
 	t.Helper()
-	files, err := filepath.Glob(recordings + "/*/*/*.upstream*.sse")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recordings: %v", err)
+	scenarios, err := scenario.List(recordings, "*")
+	if err != nil {
+		t.Fatal(err)
 	}
 	var list []recording
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rel, _ := filepath.Rel(recordings, file)
-		r := recording{name: filepath.ToSlash(rel), answer: answerOf(text), env: map[string]string{}}
-		if r.family, _, _ = strings.Cut(r.name, "/"); r.family == "langgraph-server" {
+	for _, s := range scenarios {
+		if s.Folder() == "langgraph-server" {
 			continue // a run there is several answers, and whoever examines one gives a part of it
 		}
-		turn, _, _ := strings.Cut(filepath.Base(file), ".")
-		dir := filepath.Dir(file)
-		var request struct {
-			Tools json.RawMessage `json:"tools"`
-		}
-		var kept struct {
-			Pause   string `json:"pause"`
-			Dialect string `json:"dialect"`
-		}
-		read(filepath.Join(dir, turn+".request.json"), &request)
-		read(filepath.Join(dir, turn+".store.json"), &kept)
-		r.tools = request.Tools
-		if kept.Pause == "open" {
-			r.asked = kept.Dialect
-		}
-		scenario, err := os.ReadFile(filepath.Join(dir, "scenario.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(scenario)) {
-			if v, ok := strings.CutPrefix(line, "env: "); ok {
-				name, value, _ := strings.Cut(strings.TrimSpace(v), "=")
-				r.env[name] = value
+		for turn := 1; turn <= s.Turns; turn++ {
+			var request struct {
+				Tools json.RawMessage `json:"tools"`
+			}
+			var kept struct {
+				Pause   string `json:"pause"`
+				Dialect string `json:"dialect"`
+			}
+			_ = json.Unmarshal(s.Part(scenario.Request(turn)), &request) // one may be broken on purpose
+			_ = json.Unmarshal(s.Part(scenario.Store(turn)), &kept)
+			for n, part := range s.Answers(turn) {
+				r := recording{
+					name: s.Name + "/" + scenario.Answer(turn, n+1), family: s.Folder(),
+					answer: answerOf(part), tools: request.Tools, env: s.Environment,
+				}
+				if kept.Pause == "open" {
+					r.asked = kept.Dialect
+				}
+				list = append(list, r)
 			}
 		}
-		list = append(list, r)
 	}
 	return list
 }
 
-func read(file string, v any) {
-	if text, err := os.ReadFile(file); err == nil {
-		_ = json.Unmarshal(text, v)
+// stored returns a part of a scenario: FOLDER/SCENARIO/PART.
+func stored(t *testing.T, name string) []byte {
+	t.Helper()
+	at := strings.LastIndex(name, "/")
+	s, err := scenario.Read(recordings + "/" + name[:at] + scenario.Ext)
+	if err != nil {
+		t.Fatal(err)
 	}
+	b := s.Part(name[at+1:])
+	if b == nil {
+		t.Fatalf("%s has no %s", name[:at], name[at+1:])
+	}
+	return b
 }
 
-// answerOf reads a file of testdata (testdata/README.md).
-func answerOf(file []byte) Answer {
-	if !bytes.HasPrefix(file, []byte("HTTP ")) {
-		body, cut := bytes.CutSuffix(bytes.TrimRight(file, "\n"), []byte("<cut>"))
-		if !cut {
-			body = file
-		}
-		return Answer{Body: body, Cut: cut}
+func answerOf(part []byte) Answer {
+	r := scenario.ReadAnswer(part)
+	a := Answer{Header: r.Header, Body: r.Body, Cut: r.Cut}
+	if r.Header != nil {
+		a.Status = r.Status
 	}
-	head, body, _ := bytes.Cut(file, []byte("\n\n"))
-	lines := strings.Split(string(head), "\n")
-	a := Answer{Header: http.Header{}}
-	fmt.Sscanf(lines[0], "HTTP %d", &a.Status)
-	for _, l := range lines[1:] {
-		k, v, _ := strings.Cut(l, ":")
-		a.Header.Set(k, strings.TrimSpace(v))
-	}
-	a.Body, a.Cut = bytes.CutSuffix(bytes.TrimRight(body, "\n"), []byte("<cut>"))
 	return a
 }
 

@@ -1,0 +1,145 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Archive is a text with parts: a comment, then named parts in order. Comment and Data are any
+// bytes.
+type Archive struct {
+	Comment string
+	Parts   []Part
+}
+
+// A Part is what one file would hold. Its name is one line, without spaces around it.
+type Part struct {
+	Name string
+	Data string
+}
+
+const (
+	headBegins = "-- "
+	headEnds   = " --\n"
+	escape     = `\`
+	// unended is the last line of a part whose last line has no end.
+	unended = escape + " no newline at the end\n"
+)
+
+// ParseArchive reads an archive. It refuses each text that String would write in another way, so
+// that a part that is not changed keeps its bytes in the file.
+//
+// A line "-- NAME --" begins a part. A line of a part that begins with "-- " or with a backslash
+// has one more backslash before it. A part without a last line's end has the line
+// "\ no newline at the end". Without these lines the format is that of golang.org/x/tools/txtar.
+func ParseArchive(text string) (*Archive, error) {
+	a := &Archive{}
+	name, line := "", 1
+	for first := true; first || text != ""; first = false {
+		if !first {
+			head, rest, ends := strings.Cut(text, "\n")
+			named := false
+			name, named = strings.CutSuffix(head[len(headBegins):]+"\n", headEnds)
+			if text = rest; !ends || !named || name == "" || strings.TrimSpace(name) != name {
+				return nil, fmt.Errorf("line %d: want %q, not %q: a line of a part that begins so has %s before it", line, "-- NAME --", head, escape)
+			}
+			line++
+		}
+		block := text
+		if end := nextHead(text); end >= 0 {
+			block = text[:end]
+		}
+		text = text[len(block):]
+		data, err := unescaped(block)
+		if err != nil {
+			return nil, fmt.Errorf("line %d, %q: %w", line, name, err)
+		}
+		if line += strings.Count(block, "\n"); first {
+			a.Comment = data
+			continue
+		}
+		if _, twice := a.Part(name); twice {
+			return nil, fmt.Errorf("line %d: %q is there twice", line, name)
+		}
+		a.Parts = append(a.Parts, Part{name, data})
+	}
+	return a, nil
+}
+
+// nextHead returns where the next line begins that begins a part, or -1.
+func nextHead(text string) int {
+	if strings.HasPrefix(text, headBegins) {
+		return 0
+	}
+	if at := strings.Index(text, "\n"+headBegins); at >= 0 {
+		return at + 1
+	}
+	return -1
+}
+
+// unescaped returns what a block of lines holds. Most blocks hold just themselves, so nothing is
+// copied.
+func unescaped(block string) (string, error) {
+	if block != "" && !strings.HasSuffix(block, "\n") {
+		return "", fmt.Errorf("the last line does not end: say so with the line %q", strings.TrimSpace(unended))
+	}
+	body, cut := strings.CutSuffix(block, unended)
+	if cut = cut && (body == "" || strings.HasSuffix(body, "\n")); !cut {
+		body = block
+	} else if body = strings.TrimSuffix(body, "\n"); body == "" || strings.HasSuffix(body, "\n") {
+		return "", fmt.Errorf("%q follows no line that could be without an end", strings.TrimSpace(unended))
+	}
+	if !strings.HasPrefix(body, escape) && !strings.Contains(body, "\n"+escape) {
+		return body, nil
+	}
+	var b strings.Builder
+	for line := range strings.SplitAfterSeq(body, "\n") {
+		rest, escaped := strings.CutPrefix(line, escape)
+		if escaped && !mustEscape(rest) {
+			return "", fmt.Errorf("the line %.40q needs no %s before it", line, escape)
+		}
+		b.WriteString(rest)
+	}
+	return b.String(), nil
+}
+
+func mustEscape(line string) bool {
+	return strings.HasPrefix(line, headBegins) || strings.HasPrefix(line, escape)
+}
+
+// String returns the archive as a file has it.
+func (a *Archive) String() string {
+	var b strings.Builder
+	writeBlock(&b, a.Comment)
+	for _, p := range a.Parts {
+		b.WriteString(headBegins + p.Name + headEnds)
+		writeBlock(&b, p.Data)
+	}
+	return b.String()
+}
+
+func writeBlock(b *strings.Builder, data string) {
+	if !mustEscape(data) && !strings.Contains(data, "\n"+headBegins) && !strings.Contains(data, "\n"+escape) {
+		b.WriteString(data)
+	} else {
+		for line := range strings.SplitAfterSeq(data, "\n") {
+			if mustEscape(line) {
+				b.WriteString(escape)
+			}
+			b.WriteString(line)
+		}
+	}
+	if data != "" && !strings.HasSuffix(data, "\n") {
+		b.WriteString("\n" + unended)
+	}
+}
+
+// Part returns the data of a part, and whether the archive has it.
+func (a *Archive) Part(name string) (data string, ok bool) {
+	at := slices.IndexFunc(a.Parts, func(p Part) bool { return p.Name == name })
+	if at < 0 {
+		return "", false
+	}
+	return a.Parts[at].Data, true
+}
