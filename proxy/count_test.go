@@ -115,3 +115,21 @@ func TestRunsAreCounted(t *testing.T) {
 		})
 	}
 }
+
+// TestOpenRuns: a run counts from its request until it has ended.
+func TestOpenRuns(t *testing.T) {
+	var g *rig
+	during := make(chan int, 1)
+	g = newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		during <- g.h.OpenRuns()
+		sendStream(w, streamOf(started, finished))
+	})
+	before := g.h.OpenRuns()
+	g.answer(input("t", "r", ""))
+	if err := g.h.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := [3]int{before, <-during, g.h.OpenRuns()}; got != [3]int{0, 1, 0} {
+		t.Errorf("open before, while and after the run: %v", got)
+	}
+}

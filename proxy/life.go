@@ -206,6 +206,13 @@ func (b *lives) quiet() {
 	}
 }
 
+// count returns how many runs are under way.
+func (b *lives) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.live)
+}
+
 // allOver says that no run goes on and that all of them are in the log. The lock is held.
 func (b *lives) allOver() bool { return len(b.live) == 0 && b.reports.empty() }
 

@@ -130,6 +130,9 @@ func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who princi
 	}
 }
 
+// OpenRuns returns how many runs are under way, with or without their clients.
+func (h *Handler) OpenRuns() int { return h.lives.count() }
+
 // Drain waits until every stream has ended. When ctx is done, what is left gets RUN_ERROR
 // PROXY_DRAINING and a clean end; a claimed run is in doubt then. New runs are refused from that
 // moment on.

@@ -101,6 +101,7 @@ func (m *maker) all() (service, []served, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", a.orPath(), err)
 		}
+		m.events.metrics.Open(a.Name, h.OpenRuns)
 		all, handlers = append(all, served{a, h}), append(handlers, h)
 	}
 	if len(m.settings.routes) == 0 {

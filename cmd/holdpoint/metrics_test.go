@@ -38,6 +38,7 @@ func TestMetricsOfTheBinary(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
+		`holdpoint_runs_open{agent="billing"} 0`,
 		`holdpoint_runs_total{agent="billing",dialect="agui",outcome="interrupt"} 1`,
 		`holdpoint_runs_total{agent="billing",dialect="agui",outcome="finished"} 1`,
 		`holdpoint_runs_total{agent="billing",dialect="none",outcome="refused"} 1`,

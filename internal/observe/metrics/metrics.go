@@ -1,9 +1,9 @@
 // Package metrics counts what Holdpoint does, for Prometheus.
 //
-// It deliberately knows nothing of a run but what it is told when the run has ended, so a frame
-// that passes costs nothing here. Labels hold values of fixed lists only, and names of agents that
-// the configuration has: no ids, and nothing that a client or a backend chose. Names follow
-// https://prometheus.io/docs/practices/naming/.
+// It deliberately knows nothing of a run but that it is under way, and what it is told when the
+// run has ended. So a frame that passes costs nothing here. Labels hold values of fixed lists only,
+// and names of agents that the configuration has: no ids, and nothing that a client or a backend
+// chose. Names follow https://prometheus.io/docs/practices/naming/.
 //
 // docs/operations.md has a table of all metrics, which a test compares with the registry.
 package metrics
@@ -60,6 +60,7 @@ type Metrics struct {
 	up        prometheus.Gauge
 	evictions *prometheus.CounterVec
 	hooked    hooked
+	open      *open
 }
 
 var _ event.Sink = (*Metrics)(nil)
@@ -86,6 +87,8 @@ func New(o Options) *Metrics {
 	m.up = m.gauge("store_up", "1 if the store answered when it was asked last, which is every two seconds; else 0.")
 	m.evictions = m.counters("store_evictions_total", "What the store in memory gave up for room: results of answered questions, or the snapshots of open ones.", "what")
 	m.hooked = m.newHooked()
+	m.open = newOpen()
+	m.registry.MustRegister(m.open)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := m.gauges("build_info", "1, with the version.", "version")
 	build.WithLabelValues(o.Version).Set(1)

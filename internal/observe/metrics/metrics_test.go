@@ -45,6 +45,9 @@ func used(t *testing.T) *Metrics {
 	m.RunEnded(&event.Run{Agent: "whoever", Outcome: "refused"})
 	m.RunEnded(&event.Run{Agent: "billing", Dialect: "whatever", Outcome: "whatever", Upstream: "whatever"})
 	m.Evicted("results")
+	for _, agent := range []string{"billing", "billing", "whoever"} {
+		m.Open(agent, func() int { return 3 })
+	}
 	s := m.Store(failing{memory.New(memory.Options{})})
 	s.Load(t.Context(), "k", "")
 	storetest.Do(t.Context(), s, "k", store.Ask{Pause: agui.Pause{ID: "p"}})
@@ -76,6 +79,8 @@ func text(t *testing.T, m *Metrics) string {
 func TestCounts(t *testing.T) {
 	got := text(t, used(t))
 	for _, want := range []string{
+		`holdpoint_runs_open{agent="billing"} 6`,
+		`holdpoint_runs_open{agent="other"} 3`,
 		`holdpoint_runs_total{agent="billing",dialect="langgraph",outcome="finished"} 1`,
 		`holdpoint_runs_total{agent="billing",dialect="none",outcome="refused"} 1`,
 		`holdpoint_runs_total{agent="billing",dialect="other",outcome="other"} 1`,

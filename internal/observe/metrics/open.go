@@ -1,0 +1,48 @@
+package metrics
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// open is the gauge of the runs that are under way. It asks their handlers when somebody reads the
+// metrics, so a run pays nothing for it.
+type open struct {
+	desc *prometheus.Desc
+
+	mu     sync.Mutex
+	counts map[string][]func() int // by agent
+}
+
+func newOpen() *open {
+	return &open{
+		desc:   prometheus.NewDesc("holdpoint_runs_open", "Runs that are under way, with their streams. It is the load of a replica, and what to scale by.", []string{"agent"}, nil),
+		counts: map[string][]func() int{},
+	}
+}
+
+// Open has count return how many runs of an agent are under way. It is called at any time, by
+// several goroutines.
+func (m *Metrics) Open(agent string, count func() int) {
+	m.open.mu.Lock()
+	defer m.open.mu.Unlock()
+	agent = of(m.opts.Agents, agent)
+	m.open.counts[agent] = append(m.open.counts[agent], count)
+}
+
+// Describe implements prometheus.Collector.
+func (o *open) Describe(to chan<- *prometheus.Desc) { to <- o.desc }
+
+// Collect implements prometheus.Collector.
+func (o *open) Collect(to chan<- prometheus.Metric) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for agent, counts := range o.counts {
+		sum := 0
+		for _, count := range counts {
+			sum += count()
+		}
+		to <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, float64(sum), agent)
+	}
+}
