@@ -32,7 +32,13 @@ func released(t *testing.T) string {
 
 // charts are values with which the chart is rendered, as --set has them.
 var charts = map[string][]string{
-	"gateway":           {"upstream=http://agent:8000/"},
+	"gateway": {"upstream=http://agent:8000/"},
+	"gateway from outside": {
+		"upstream=http://agent:8000/", "store.type=redis", "store.url=redis://redis:6379",
+		"ingress.enabled=true", "ingress.host=chat.example.com", "ingress.className=nginx", "ingress.tlsSecret=chat-tls",
+		"httpRoute.enabled=true", "httpRoute.parentRefs[0].name=public", "httpRoute.parentRefs[0].namespace=infra", "httpRoute.hostnames={chat.example.com}",
+		"autoscaling.enabled=true", "prometheusRule.enabled=true", "prometheusRule.labels.release=prometheus", "service.port=8080",
+	},
 	"gateway in memory": {"upstream=http://agent:8000/", "store.type=memory"},
 	"gateway with all": {
 		"upstream=http://agent:8000/", "replicas=3", "store.type=redis", "store.url=redis://redis:6379", "store.passwordSecret.name=store",
@@ -83,7 +89,10 @@ var charts = map[string][]string{
 func template(values []string) []string {
 	args := []string{"template", "try", "helm/holdpoint", "--namespace", "agents"}
 	for _, v := range values {
-		args = append(args, "--set", v)
+		if !strings.HasPrefix(v, "--") {
+			args = append(args, "--set")
+		}
+		args = append(args, v)
 	}
 	return args
 }
@@ -118,9 +127,11 @@ func manifests(t *testing.T) map[string]string {
 // oldest version that has native sidecars and in the newest of the package.
 func TestManifestsAreValid(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range manifests(t) {
-		if err := os.WriteFile(filepath.Join(dir, strings.NewReplacer("/", "_", ": ", "_", " ", "_").Replace(name)+".yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+	for _, texts := range []map[string]string{manifests(t), additions(t)} {
+		for name, text := range texts {
+			if err := os.WriteFile(filepath.Join(dir, strings.NewReplacer("/", "_", ": ", "_", " ", "_").Replace(name)+".yaml"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	for _, version := range []string{"1.29.0", "1.37.0"} {
@@ -171,6 +182,15 @@ func TestChartRefuses(t *testing.T) {
 		{"a sidecar without an agent", "mode=sidecar", "set agent.image to the image of your agent"},
 		{"an agent beside the gateway", "upstream=http://a/ agent.image=x", "set mode to sidecar"},
 		{"no time for streams", "upstream=http://a/ terminationGracePeriodSeconds=10 drainDelaySeconds=5", "leaves open streams no time"},
+		{"replicas by load on a file", "upstream=http://a/ autoscaling.enabled=true", "autoscaling.enabled is true, but the store bolt is for one process"},
+		{"a desk by load", "mode=desk store.type=redis store.url=redis://redis desk.tokenSecret.name=t autoscaling.enabled=true", "a desk has no runs to scale by"},
+		{"fewer than at least", "upstream=http://a/ store.type=redis store.url=redis://redis autoscaling.enabled=true autoscaling.maxReplicas=1", "autoscaling.maxReplicas is 1, less than minReplicas (2)"},
+		{"a desk from outside", "mode=desk store.type=redis store.url=redis://redis desk.tokenSecret.name=t ingress.enabled=true ingress.host=x", "ingress and httpRoute lead to runs"},
+		{"an ingress for every host", "upstream=http://a/ ingress.enabled=true", "set ingress.host"},
+		{"a route of no Gateway", "upstream=http://a/ httpRoute.enabled=true", "set httpRoute.parentRefs to your Gateway"},
+		{"a kind that the cluster does not know", "upstream=http://a/ httpRoute.enabled=true httpRoute.parentRefs[0].name=g --api-versions=v1/Secret", "httpRoute.enabled is true, but this cluster does not know the kind gateway.networking.k8s.io/v1/HTTPRoute"},
+		{"monitors without their operator", "upstream=http://a/ serviceMonitor.enabled=true --api-versions=v1/Secret", "does not know the kind monitoring.coreos.com/v1/ServiceMonitor. It comes with the Prometheus operator"},
+		{"rules without their operator", "upstream=http://a/ prometheusRule.enabled=true --api-versions=v1/Secret,monitoring.coreos.com/v1/ServiceMonitor", "does not know the kind monitoring.coreos.com/v1/PrometheusRule"},
 		{"a header from anybody", "upstream=http://a/ principal.header=X-User", "principal.header needs principal.trustedPeers"},
 		{"a signature for nobody", "upstream=http://a/ webhook.signingSecret.name=hook", "webhook.signingSecret and webhook.template need webhook.urlSecret.name"},
 		{"a desk without a token", "upstream=http://a/ networkPolicy.deskFrom[0].podSelector.matchLabels.app=x", "networkPolicy.deskFrom needs desk.tokenSecret.name"},
@@ -587,7 +607,8 @@ func checkAround(t *testing.T, d deployment, objects []object) {
 			}
 		}
 	}
-	if d.Metadata.Name != "oauth2-proxy" && d.Metadata.Name != "agent" && (budgets > 0) != (d.Spec.Replicas > 1) {
+	scales := slices.ContainsFunc(objects, func(o object) bool { return o["kind"] == "HorizontalPodAutoscaler" })
+	if d.Metadata.Name != "oauth2-proxy" && d.Metadata.Name != "agent" && (budgets > 0) != (scales || d.Spec.Replicas > 1) {
 		t.Errorf("%s has %d replicas and %d disruption budgets", d.Metadata.Name, d.Spec.Replicas, budgets)
 	}
 }

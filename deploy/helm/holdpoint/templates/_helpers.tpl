@@ -74,6 +74,24 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and (gt (int $v.replicas) 1) (has $v.store.type (list "bolt" "memory")) }}
 {{- fail (printf "replicas is %d, but the store %s is for one process: set store.type to redis or postgres, and store.url to its address" (int $v.replicas) $v.store.type) }}
 {{- end }}
+{{- if and $v.autoscaling.enabled (has $v.store.type (list "bolt" "memory")) }}
+{{- fail (printf "autoscaling.enabled is true, but the store %s is for one process: set store.type to redis or postgres, and store.url to its address" $v.store.type) }}
+{{- end }}
+{{- if and $v.autoscaling.enabled (eq $v.mode "desk") }}
+{{- fail "autoscaling.enabled is true, but a desk has no runs to scale by: set replicas" }}
+{{- end }}
+{{- if and $v.autoscaling.enabled (lt (int $v.autoscaling.maxReplicas) (int $v.autoscaling.minReplicas)) }}
+{{- fail (printf "autoscaling.maxReplicas is %d, less than minReplicas (%d)" (int $v.autoscaling.maxReplicas) (int $v.autoscaling.minReplicas)) }}
+{{- end }}
+{{- if and (eq $v.mode "desk") (or $v.ingress.enabled $v.httpRoute.enabled) }}
+{{- fail "ingress and httpRoute lead to runs, and a desk has none: docs/desk.md says what to put before a desk" }}
+{{- end }}
+{{- if and $v.ingress.enabled (not $v.ingress.host) }}
+{{- fail "ingress.enabled is true: set ingress.host to the name that clients ask for" }}
+{{- end }}
+{{- if and $v.httpRoute.enabled (not $v.httpRoute.parentRefs) }}
+{{- fail "httpRoute.enabled is true: set httpRoute.parentRefs to your Gateway" }}
+{{- end }}
 {{- if and (has $v.store.type (list "redis" "postgres")) (not (hasPrefix $v.store.type $v.store.url)) }}
 {{- fail (printf "store.type is %s: set store.url to an address that begins with %s" $v.store.type $v.store.type) }}
 {{- end }}
@@ -110,6 +128,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and (or $v.webhook.signingSecret.name $v.webhook.template.name) (not $v.webhook.urlSecret.name) }}
 {{- fail "webhook.signingSecret and webhook.template need webhook.urlSecret.name, the Secret with the address" }}
 {{- end }}
+{{- include "holdpoint.kinds" . }}
+{{- if $v.requireExisting }}
+{{- include "holdpoint.existing" . }}
+{{- end }}
 {{- range $name := keys $v.config | sortAlpha }}
 {{- include "holdpoint.owned" $name }}
 {{- end }}
@@ -117,6 +139,76 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- include "holdpoint.owned" .name }}
 {{- if hasKey $v.config .name }}
 {{- fail (printf "%s is in config and in extraEnv" .name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Refuses kinds that the cluster does not know. A cluster names each kind that it knows, and helm template has groups only. */ -}}
+{{- define "holdpoint.kinds" -}}
+{{- $versions := .Capabilities.APIVersions }}
+{{- $v := .Values }}
+{{- if $versions.Has "v1/Secret" }}
+{{- range list
+  (list $v.serviceMonitor.enabled "serviceMonitor" "monitoring.coreos.com/v1/ServiceMonitor" "the Prometheus operator")
+  (list $v.prometheusRule.enabled "prometheusRule" "monitoring.coreos.com/v1/PrometheusRule" "the Prometheus operator")
+  (list $v.httpRoute.enabled "httpRoute" "gateway.networking.k8s.io/v1/HTTPRoute" "the CRDs of Gateway API") }}
+{{- $kind := index . 2 }}
+{{- if and (index . 0) (not ($versions.Has $kind)) }}
+{{- fail (printf "%s.enabled is true, but this cluster does not know the kind %s. It comes with %s: install that first, or set %s.enabled to false" (index . 1) $kind (index . 3) (index . 1)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Refuses names of Secrets, ConfigMaps and a claim that are not in the cluster. helm template asks none, and its list has no items. Helm keeps its releases in Secrets, so whoever installs may list them. */ -}}
+{{- define "holdpoint.existing" -}}
+{{- $v := .Values }}
+{{- $namespace := .Release.Namespace }}
+{{- $named := list
+  (list "Secret" "store.passwordSecret" $v.store.passwordSecret)
+  (list "Secret" "store.keysSecret" $v.store.keysSecret)
+  (list "Secret" "principal.keySecret" $v.principal.keySecret)
+  (list "Secret" "upstreamHeadersSecret" $v.upstreamHeadersSecret)
+  (list "Secret" "webhook.urlSecret" $v.webhook.urlSecret)
+  (list "Secret" "webhook.signingSecret" $v.webhook.signingSecret)
+  (list "Secret" "desk.tokenSecret" $v.desk.tokenSecret)
+  (list "ConfigMap" "webhook.template" $v.webhook.template)
+  (list "ConfigMap" "desk.policy" $v.desk.policy) }}
+{{- $any := $v.store.persistence.existingClaim }}
+{{- range $named }}{{ $any = or $any (index . 2).name }}{{ end }}
+{{- $secrets := dict }}
+{{- if $any }}{{ $secrets = lookup "v1" "Secret" $namespace "" }}{{ end }}
+{{- if hasKey $secrets "items" }}
+{{- $data := dict }}
+{{- range $secrets.items }}
+{{- $_ := set $data .metadata.name (default dict .data) }}
+{{- end }}
+{{- range $named }}
+{{- $kind := index . 0 }}
+{{- $value := index . 1 }}
+{{- $name := (index . 2).name }}
+{{- $key := (index . 2).key }}
+{{- if $name }}
+{{- $have := get $data $name }}
+{{- $there := hasKey $data $name }}
+{{- if eq $kind "ConfigMap" }}
+{{- $map := lookup "v1" "ConfigMap" $namespace $name }}
+{{- $have = default dict $map.data }}
+{{- $there = not (empty $map) }}
+{{- end }}
+{{- if not $there }}
+{{- $command := ternary "create secret generic" "create configmap" (eq $kind "Secret") }}
+{{- fail (printf "%s.name: the namespace %s has no %s %s. Make it by kubectl -n %s %s %s --from-file=%s=FILE. If something makes it later, set requireExisting to false" $value $namespace $kind $name $namespace $command $name $key) }}
+{{- end }}
+{{- if not (hasKey $have $key) }}
+{{- fail (printf "%s.key: the %s %s has no key %s. Its keys: %s" $value $kind $name $key (keys $have | sortAlpha | join ", " | default "none")) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with $v.store.persistence.existingClaim }}
+{{- if and (eq $v.store.type "bolt") (not (lookup "v1" "PersistentVolumeClaim" $namespace .)) }}
+{{- fail (printf "store.persistence.existingClaim: the namespace %s has no PersistentVolumeClaim %s. Leave the value out, and the chart makes one" $namespace .) }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
