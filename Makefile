@@ -34,6 +34,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## a pause and its answer in this terminal; needs nothing but Go
+	@echo "The first build takes some minutes."
 	@$(GO) run ./cmd/holdpoint demo
 	@if [ -t 0 ] && [ -t 1 ]; then $(GO) run ./cmd/holdpoint demo -desk; fi
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"holdpoint/internal/test/pages"
 )
 
 // stands is what a program of docs/operations.md does here, where there is no cluster and no
@@ -79,9 +81,10 @@ var stands = map[string]string{
 		sent $tag < "$WORK/built"`,
 }
 
-// TestCommandsOfOperations: the programs take what docs/operations.md tells to type for an
-// installation and an upgrade. Its files are there, and a cluster would take what it makes.
-func TestCommandsOfOperations(t *testing.T) {
+// TestCommandsOfPages: the programs take what docs/operations.md tells to type for an installation
+// and an upgrade, and what other pages do. Their files are there, and a cluster would take what
+// they make.
+func TestCommandsOfPages(t *testing.T) {
 	page, err := os.ReadFile("../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
@@ -120,21 +123,36 @@ func TestCommandsOfOperations(t *testing.T) {
 		environ = append(environ, tool+"="+strings.TrimSpace(string(out)))
 	}
 	ran := 0
+	run := func(block string) {
+		t.Helper()
+		ran++
+		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(block, "/var/lib/holdpoint/", filepath.ToSlash(work)+"/"))
+		cmd.Dir, cmd.Env = work, environ
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s\n%s", err, block, out)
+		}
+	}
 	for _, section := range strings.Split(string(page), "\n## ") {
 		heading, body, _ := strings.Cut(section, "\n")
 		if !slices.Contains([]string{"Install", "Upgrade", "Secrets and files that change"}, heading) {
 			continue
 		}
 		for _, block := range regexp.MustCompile("(?s)\n```\n(.*?)\n```\n").FindAllStringSubmatch(body, -1) {
-			ran++
-			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(block[1], "/var/lib/holdpoint/", filepath.ToSlash(work)+"/"))
-			cmd.Dir, cmd.Env = work, environ
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s\n%s", err, block[1], out)
+			run(block[1])
+		}
+	}
+	for _, other := range []string{"../docs/kubernetes.md", "compose/README.md"} {
+		page, err := os.ReadFile(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range pages.Blocks(string(page)) {
+			if b.Runs == "deploy: TestCommandsOfPages" {
+				run(b.Text)
 			}
 		}
 	}
-	if ran < 14 {
+	if ran < 15 {
 		t.Errorf("%d blocks of commands ran", ran)
 	}
 }

@@ -68,7 +68,7 @@ func TestExamples(t *testing.T) {
 type exampleReadme struct{ ask, approve, no string }
 
 var (
-	shownBlock = regexp.MustCompile("(?s)```\n(.*?)```")
+	shownBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 	shownNo    = regexp.MustCompile("a\\s+no\\s+is\\s+`([^`]+)`")
 )
 

@@ -340,8 +340,14 @@ func installByUV(python, dir, requirements string) error {
 	return insist(path, append([]string{"pip", "install", "--no-deps", "--python", filepath.Join(dir, "bin", "python"), "-r", requirements}, more...)...)
 }
 
+// installing has a mutex for each folder with packages: two tests may need the same ones.
+var installing sync.Map
+
 // installPackages installs what a folder's package-lock.json says.
 func installPackages(folder string) error {
+	one, _ := installing.LoadOrStore(folder, new(sync.Mutex))
+	one.(*sync.Mutex).Lock()
+	defer one.(*sync.Mutex).Unlock()
 	lock, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func TestReadmeCommands(t *testing.T) {
 		t.Fatalf("README.md: want two markers <!-- try -->, got %d", len(parts)-1)
 	}
 	var blocks []string
-	for _, m := range regexp.MustCompile("(?s)\n```\n(.*?)\n```").FindAllStringSubmatch(parts[1], -1) {
+	for _, m := range regexp.MustCompile("(?s)\n```sh\n(.*?)\n```").FindAllStringSubmatch(parts[1], -1) {
 		blocks = append(blocks, m[1])
 	}
 	if len(blocks) != 3 {

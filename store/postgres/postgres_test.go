@@ -4,6 +4,7 @@ package postgres_test
 
 import (
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"holdpoint/internal/test/pages"
 	"holdpoint/internal/test/servers"
 	"holdpoint/store"
 	"holdpoint/store/engine"
@@ -81,9 +83,31 @@ func TestOneServer(t *testing.T) {
 		"a server is silent":                serverIsSilent,
 		"transactions are serializable":     serializable,
 		"lists, and what is forgotten":      listsAndForgetting,
+		"the queries of the page":           queriesOfThePage,
 		"the tables are made, or are there": schemas,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server, bouncer) })
+	}
+}
+
+// queriesOfThePage: the server takes what docs/state.md shows to look at the tables.
+func queriesOfThePage(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
+	if _, err := open(t, server.URL(), engine.Options{}).Load(t.Context(), "k", ""); err != nil {
+		t.Fatal(err) // it makes the tables
+	}
+	text, err := os.ReadFile("../../docs/state.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, b := range pages.Blocks(string(text)) {
+		if b.Language == "sql" {
+			server.ExecIn(servers.PostgresDatabase, b.Text)
+			ran++
+		}
+	}
+	if ran == 0 {
+		t.Error("the page has no query")
 	}
 }
 

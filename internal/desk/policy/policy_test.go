@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"holdpoint/internal/test/pages"
 )
 
 const good = `# who may what
@@ -228,4 +230,25 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDocumentedPolicy: the policies that docs/desk.md shows are taken.
+func TestDocumentedPolicy(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/desk.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, b := range pages.Blocks(string(text)) {
+		if b.Language != "yaml" {
+			continue
+		}
+		shown++
+		if _, err := Parse([]byte(b.Text)); err != nil {
+			t.Errorf("docs/desk.md:%d: %v", b.Line, err)
+		}
+	}
+	if shown == 0 {
+		t.Error("docs/desk.md shows no policy")
+	}
 }

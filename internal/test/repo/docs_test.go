@@ -29,10 +29,10 @@ func between(t *testing.T, path, marker string) (before, section, after string) 
 	return parts[0], parts[1], parts[2]
 }
 
-// TestReadmeShowsTheExample: before and after of a stream are the output of an example, which go
+// TestStartPageShowsTheExample: before and after of a stream are the output of an example, which go
 // test compares with what the handler does.
-func TestReadmeShowsTheExample(t *testing.T) {
-	const path, marker = "README.md", "<!-- example -->"
+func TestStartPageShowsTheExample(t *testing.T) {
+	const path, marker = "docs/README.md", "<!-- example -->"
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "proxy/example_test.go"), nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestReadmeShowsTheExample(t *testing.T) {
 	if output == "" {
 		t.Fatal("proxy/example_test.go has no output")
 	}
-	want := "```\n" + strings.TrimSpace(output) + "\n```\n"
+	want := "```text\n" + strings.TrimSpace(output) + "\n```\n"
 	before, section, after := between(t, path, marker)
 	if section == want {
 		return

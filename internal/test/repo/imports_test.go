@@ -59,6 +59,7 @@ var places = []place{
 	{"internal/observe/metrics", []string{"internal/agui", "internal/observe/audit", "internal/event", "store"}, "it counts what it is told, and measures the steps of a store; who tells it is cmd's"},
 	{"cmd/holdpoint/internal/doctor", []string{"docs", "internal/agui", "internal/clients", "internal/event", "internal/sse", "proxy", "store/memory", "translate", "translate/*"}, "it shows what Holdpoint makes of an answer, so it is made of Holdpoint itself and decides nothing; only cmd asks it"},
 	{"docs", nil, "it is pages, and one of them is read by the binary"},
+	{"internal/test/pages", nil, "it reads documents, for whichever test looks at them"},
 	{"internal/test/repo", nil, "it has no code"},
 	{"internal/contract", []string{"internal/agui", "store"}, "the contract is asked by more than one door: it is told what a request says and what the record holds, and nothing of where they come from"},
 	{"translate", []string{"internal/agui"}, "the seam is what a dialect must learn to be written; more than the vocabulary would make it larger"},
@@ -137,6 +138,7 @@ var confined = []struct {
 	{"go.uber.org/goleak/", nil, true, "it is for tests"},
 	{"holdpoint/internal/test/hostile/", nil, true, "it is for tests"},
 	{"holdpoint/internal/test/authority/", nil, true, "it is for tests"},
+	{"holdpoint/internal/test/pages/", nil, true, "it is for tests"},
 	{"holdpoint/internal/test/servers/", []string{"bench/steps"}, true, "it is for tests, and for the benchmark of the stores"},
 	{"holdpoint/translate/dialecttest/", nil, true, "it is for tests"},
 }

@@ -1,0 +1,114 @@
+package repo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/format"
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"holdpoint/internal/test/pages"
+)
+
+// languages are the words behind the fence of a block, and what makes each block of them run. Where
+// it is no test of all of them, the block has a comment above it: <!-- runs: folder: Test -->, or
+// <!-- not run: reason -->.
+var languages = map[string]struct {
+	by     string                  // the test that runs all of them
+	judges func(text string) error // what is wrong with one, as far as it shows here
+	tool   string                  // the program that judges asks
+}{
+	"env":    {by: "cmd/holdpoint: TestSettingsOfPages"},
+	"json":   {by: "internal/test/repo: TestBlocksRun", judges: isJSON},
+	"yaml":   {judges: func(text string) error { return yaml.Unmarshal([]byte(text), new(any)) }},
+	"go":     {judges: func(text string) error { _, err := format.Source([]byte(text)); return err }},
+	"sh":     {judges: asked("bash", "-n"), tool: "bash"},
+	"python": {judges: asked("python3", "-c", "import ast,sys,textwrap; ast.parse(textwrap.dedent(sys.stdin.read()))"), tool: "python3"},
+	"jsx":    {},
+	"tsx":    {},
+	"csharp": {},
+	"sql":    {},
+	"text":   {},
+}
+
+func isJSON(text string) error { return json.Unmarshal([]byte(text), new(any)) }
+
+// asked has a program judge a text that it gets as its input.
+func asked(program string, args ...string) func(string) error {
+	return func(text string) error {
+		cmd := exec.Command(program, args...)
+		cmd.Stdin = strings.NewReader(text)
+		var says bytes.Buffer
+		cmd.Stderr = &says
+		if err := cmd.Run(); err != nil {
+			return errors.New(strings.TrimSpace(says.String()))
+		}
+		return nil
+	}
+}
+
+// TestBlocksRun: what a reader may copy out of a document is run by a test, or a comment says why
+// it is not. The changelog is excepted: it shows what was.
+func TestBlocksRun(t *testing.T) {
+	all, found, reasons := suites(t), 0, 0
+	for _, document := range documents(t) {
+		if document == "CHANGELOG.md" || document == "docs/operations.md" || document == "docs/kubernetes.md" { // these two are next
+			continue
+		}
+		for _, b := range pages.Blocks(read(t, document)) {
+			found++
+			kind, known := languages[b.Language]
+			if !known {
+				t.Errorf("%s:%d: a block of %q: name its language, and text if it has none", document, b.Line, b.Language)
+				continue
+			}
+			switch {
+			case b.Runs != "" && b.Reason != "":
+				t.Errorf("%s:%d: the block runs, and does not", document, b.Line)
+			case b.Reason != "":
+				reasons++
+			case b.Runs != "":
+				if complaint := runsNothing(t, all, document, b.Runs); complaint != "" {
+					t.Errorf("%s:%d: %s: %s", document, b.Line, b.Runs, complaint)
+				}
+			case kind.by == "":
+				t.Errorf("%s:%d: nothing says what runs the block, or why nothing does: <!-- runs: folder: Test --> or <!-- not run: reason --> above it", document, b.Line)
+			}
+			if _, err := exec.LookPath(kind.tool); kind.judges == nil || kind.tool != "" && err != nil {
+				continue // make test has all tools
+			}
+			if err := kind.judges(b.Text); err != nil {
+				t.Errorf("%s:%d: the block is no %s: %v", document, b.Line, b.Language, err)
+			}
+		}
+	}
+	if found < 90 {
+		t.Errorf("%d blocks found: has their form changed?", found)
+	}
+	if reasons > 40 {
+		t.Errorf("%d of %d blocks do not run", reasons, found)
+	}
+}
+
+// runsNothing says why the test that is named does not run a block of the document, "" if it does:
+// its folder has the test, and names the document or asks for the blocks that name the test.
+func runsNothing(t *testing.T, all map[string]suite, document, name string) string {
+	m := placed.FindStringSubmatch(name)
+	if m == nil {
+		return "want folder: Test"
+	}
+	if complaint := missing(all, "", m[1], m[2], strings.TrimPrefix(m[3], "/")); complaint != "" {
+		return complaint
+	}
+	for _, file := range files(t, func(p string) bool { return path.Dir(p) == m[1] && strings.HasSuffix(p, "_test.go") }) {
+		if text := read(t, file); strings.Contains(text, path.Base(document)) || strings.Contains(text, `"`+name+`"`) {
+			return ""
+		}
+	}
+	return "no test file of the folder names the document"
+}
