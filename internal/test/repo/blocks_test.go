@@ -16,7 +16,7 @@ import (
 )
 
 // languages are the words behind the fence of a block, and what makes each block of them run. Where
-// it is no test of all of them, the block has a comment above it: <!-- runs: folder: Test -->, or
+// no one test does, the block has a comment above it: <!-- runs: folder: Test -->, or
 // <!-- not run: reason -->.
 var languages = map[string]struct {
 	by     string                  // the test that runs all of them
