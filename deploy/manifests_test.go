@@ -127,7 +127,7 @@ func manifests(t *testing.T) map[string]string {
 // oldest version that has native sidecars and in the newest of the package.
 func TestManifestsAreValid(t *testing.T) {
 	dir := t.TempDir()
-	for _, texts := range []map[string]string{manifests(t), additions(t)} {
+	for _, texts := range []map[string]string{manifests(t), additions(t), injectors(t)} {
 		for name, text := range texts {
 			if err := os.WriteFile(filepath.Join(dir, strings.NewReplacer("/", "_", ": ", "_", " ", "_").Replace(name)+".yaml"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)

@@ -58,6 +58,9 @@ func unknownName(name string, list []variables.Variable) error {
 	if remedy, ok := removed[strings.TrimPrefix(strings.TrimPrefix(name, routeName.FindString(name)), prefix)]; ok {
 		return fmt.Errorf("%s is not a variable of Holdpoint any more: %s", name, remedy)
 	}
+	if slices.ContainsFunc(injectVariables(), func(v variables.Variable) bool { return v.Name == name }) {
+		return fmt.Errorf("%s is for holdpoint inject only", name)
+	}
 	if err := ofAllRoutes(name, list); err != nil {
 		return err
 	}

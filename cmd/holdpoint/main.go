@@ -14,7 +14,9 @@
 //	holdpoint check [-all]
 //	                    validate the configuration, print what is set and what follows from it,
 //	                    secrets cut; exit 2 with every error at once; -all: print every variable;
-//	                    check desk: that of holdpoint desk
+//	                    check desk: that of holdpoint desk; check inject: that of holdpoint inject
+//	holdpoint inject    start the webhook that adds Holdpoint as a sidecar to pods of Kubernetes
+//	                    (docs/injector.md)
 //	holdpoint demo      show a pause and its answer in a terminal, with a scripted backend; with -serve
 //	                    keep that backend and Holdpoint running, for curl or another client; with
 //	                    -desk answer a question on the desk's page, and see the run go on
@@ -109,6 +111,8 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	name := flags.Arg(0)
 	if rest := flags.Args(); len(rest) > 1 {
 		switch err := flags.Parse(rest[1:]); {
+		case errors.Is(err, flag.ErrHelp) && name == injectTopic:
+			return help([]string{injectTopic}, list, t)
 		case errors.Is(err, flag.ErrHelp):
 			return help(nil, list, t)
 		case err != nil:
@@ -117,18 +121,22 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 			return help(flags.Args(), list, t)
 		case name == "store" && flags.NArg() == 1 && flags.Arg(0) == "schema":
 			return printSchema(environ, t.out, t.err)
-		case name == "check" && flags.NArg() > 0 && flags.Arg(0) == "desk":
+		case name == "check" && flags.NArg() > 0 && (flags.Arg(0) == "desk" || flags.Arg(0) == "inject"):
 			arguments := flags.Args()
-			if flags.Parse(arguments[1:]) == nil && flags.NArg() == 0 {
+			switch of := arguments[0]; {
+			case flags.Parse(arguments[1:]) != nil || flags.NArg() != 0:
+			case of == "inject":
+				return checkInject(environ, *all, t)
+			default:
 				return check(environ, list, true, *all, t)
 			}
-			return misuse(t.err, fmt.Sprintf("check takes one argument at most, desk, got %q", arguments))
+			return misuse(t.err, fmt.Sprintf("check takes one argument at most, desk or inject, got %q", arguments))
 		case name == "healthcheck" && flags.NArg() == 1:
 			return healthcheck(environ, flags.Arg(0), t.out, t.err)
 		case name == "store":
 			return misuse(t.err, fmt.Sprintf("store takes one argument, schema, got %q", flags.Args()))
 		case name == "check" && flags.NArg() > 0:
-			return misuse(t.err, fmt.Sprintf("check takes one argument at most, desk, got %q", flags.Args()))
+			return misuse(t.err, fmt.Sprintf("check takes one argument at most, desk or inject, got %q", flags.Args()))
 		case flags.NArg() > 0:
 			return misuse(t.err, fmt.Sprintf("%s takes no argument, got %q", name, flags.Arg(0)))
 		}
@@ -148,6 +156,8 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 		return run(environ, list, false, t.err)
 	case "desk":
 		return run(environ, list, true, t.err)
+	case "inject":
+		return runInject(environ, t.err)
 	case "check":
 		return check(environ, list, false, *all, t)
 	case "demo":
@@ -205,6 +215,6 @@ func printSchema(environ []string, out, complaints io.Writer) int {
 }
 
 func misuse(w io.Writer, what string) int {
-	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|desk|check|demo|store schema|audit verify|doctor|healthcheck|drain|reload|version|help]\n\nholdpoint -h tells more.\n", what)
+	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|desk|inject|check|demo|store schema|audit verify|doctor|healthcheck|drain|reload|version|help]\n\nholdpoint -h tells more.\n", what)
 	return exitMisuse
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdpoint/cmd/holdpoint/internal/injector"
 	"holdpoint/internal/variables"
 )
 
@@ -38,8 +39,11 @@ usage: holdpoint [command]
 
   run      start the proxy (also without a command)
   desk     start the desk alone, for all agents that share a store; needs no HOLDPOINT_UPSTREAM
+  inject   start the webhook that adds Holdpoint as a sidecar to pods of Kubernetes; inject -h has
+           its variables (docs/injector.md)
   check    validate the configuration, and print what is set and what follows from it, without
-           secrets; with -all: every variable. check desk: that of the desk alone
+           secrets; with -all: every variable. check desk: that of the desk alone. check inject:
+           that of the injector
   demo     show a pause and its answer in this terminal; needs no configuration
            with -serve: keep a scripted agent and Holdpoint running, for curl or another client
            with -desk: answer a question on the desk's page, and see the run go on
@@ -68,10 +72,25 @@ To begin with:
 // optionsTopic is the word of the last topic: the options of dialects.
 const optionsTopic = "dialects"
 
+// reference returns all topics that are told: those of the proxy and the desk, and the injector's.
+func (s *settings) reference() []topic {
+	return append(s.topics(), topic{injectTopic, "The injector (holdpoint inject)", []any{&injector.Settings{}}})
+}
+
+// referenceVariables returns all variables that are told.
+func (s *settings) referenceVariables() []variables.Variable {
+	return slices.Concat(s.variables(), injectVariables())
+}
+
+// injectVariables returns those that holdpoint inject has for itself.
+func injectVariables() []variables.Variable {
+	return variables.Group{Prefix: prefix, Options: &injector.Settings{}}.Variables()
+}
+
 // topicWords returns all that `holdpoint -h` takes.
 func topicWords(s *settings) []string {
 	var words []string
-	for _, t := range s.topics() {
+	for _, t := range s.reference() {
 		words = append(words, t.word)
 	}
 	return append(words, optionsTopic)
@@ -91,8 +110,8 @@ func printUsage(w io.Writer, s *settings) {
 			fmt.Fprintf(w, "  %-*s  %s\n", width, v.Name, v.Short)
 		}
 	}
-	fmt.Fprintf(w, "\nThere are %d more. holdpoint -h TOPIC tells all of a topic:\n\n", len(s.variables())-len(shortOf(s.variables())))
-	for _, t := range s.topics() {
+	fmt.Fprintf(w, "\nThere are %d more. holdpoint -h TOPIC tells all of a topic:\n\n", len(s.referenceVariables())-len(shortOf(s.variables())))
+	for _, t := range s.reference() {
 		fmt.Fprintf(w, "  %-*s  %s\n", width, t.word, t.heading)
 	}
 	fmt.Fprintf(w, "  %-*s  %s\n", width, optionsTopic, optionsHeading)
@@ -117,7 +136,7 @@ func printTopic(w io.Writer, s *settings, word string) bool {
 		print(optionsHeading, s.dialects.Variables())
 		return true
 	}
-	for _, t := range s.topics() {
+	for _, t := range s.reference() {
 		if t.word == word {
 			print(t.heading, s.variablesOf(t))
 			return true

@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the tables in docs/configuration.md and docs/routes.md")
 
 // all returns the variables that there are.
-func all() []variables.Variable { return newSettings(dialects.All()).variables() }
+func all() []variables.Variable { return newSettings(dialects.All()).referenceVariables() }
 
 // markdownTable returns the section of docs/configuration.md between its markers, without them.
 func markdownTable(list []variables.Variable) string {

@@ -1,6 +1,6 @@
 """Writes the schemas of this folder from the packages that README.md names.
 
-Usage: python3 trim.py KUBERNETES_VALIDATE ISTIO_API PROMETHEUS_OPERATOR GATEWAY_API KEDA
+Usage: python3 trim.py KUBERNETES_VALIDATE ISTIO_API PROMETHEUS_OPERATOR GATEWAY_API KEDA CERT_MANAGER
 
 The arguments are the unpacked package kubernetes-validate, and the folders of the Go modules.
 Descriptions and the fields that only an API server reads are left out, references are put in place,
@@ -15,8 +15,10 @@ import yaml
 
 HERE = pathlib.Path(__file__).parent
 VERSIONS = ["1.29.0", "1.37.0"]
-KINDS = """configmap-v1 deployment-apps-v1 horizontalpodautoscaler-autoscaling-v2 ingress-networking-v1
-namespace-v1 networkpolicy-networking-v1 persistentvolumeclaim-v1 poddisruptionbudget-policy-v1 secret-v1 service-v1 serviceaccount-v1""".split()
+KINDS = """clusterrole-rbac-v1 clusterrolebinding-rbac-v1 configmap-v1 deployment-apps-v1
+horizontalpodautoscaler-autoscaling-v2 ingress-networking-v1 mutatingwebhookconfiguration-admissionregistration-v1
+namespace-v1 networkpolicy-networking-v1 persistentvolumeclaim-v1 poddisruptionbudget-policy-v1 role-rbac-v1
+rolebinding-rbac-v1 secret-v1 service-v1 serviceaccount-v1""".split()
 LEFT_OUT = {"description", "title", "example", "$id", "$schema", "format"}
 
 
@@ -74,10 +76,12 @@ def custom(path, wanted):
 
 
 if __name__ == "__main__":
-    validate, istio, operator, gateway, keda = map(pathlib.Path, sys.argv[1:])
+    validate, istio, operator, gateway, keda, certmanager = map(pathlib.Path, sys.argv[1:])
     kubernetes(validate)
     custom(istio / "kubernetes/customresourcedefinitions.gen.yaml", ["AuthorizationPolicy"])
     custom(operator / "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml", ["ServiceMonitor"])
     custom(operator / "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml", ["PrometheusRule"])
     custom(gateway / "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml", ["HTTPRoute"])
     custom(keda / "config/crd/bases/keda.sh_scaledobjects.yaml", ["ScaledObject"])
+    custom(certmanager / "deploy/crds/cert-manager.io_certificates.yaml", ["Certificate"])
+    custom(certmanager / "deploy/crds/cert-manager.io_issuers.yaml", ["Issuer"])

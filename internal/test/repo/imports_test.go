@@ -58,6 +58,8 @@ var places = []place{
 	{"internal/observe/trace", []string{"internal/event"}, "it is told what a span has, and must not depend on who tells"},
 	{"internal/observe/metrics", []string{"internal/agui", "internal/observe/audit", "internal/event", "store"}, "it counts what it is told, and measures the steps of a store; who tells it is cmd's"},
 	{"cmd/holdpoint/internal/doctor", []string{"docs", "internal/agui", "internal/clients", "internal/event", "internal/sse", "proxy", "store/memory", "translate", "translate/*"}, "it shows what Holdpoint makes of an answer, so it is made of Holdpoint itself and decides nothing; only cmd asks it"},
+	{"internal/inject", []string{"internal/agui"}, "what becomes of a pod is concluded from its review alone: who listens and who asks the API server is the binary's"},
+	{"cmd/holdpoint/internal/injector", []string{"internal/agui", "internal/edge/certificates", "internal/edge/listen", "internal/inject", "internal/variables"}, "the webhook is a listener and a certificate: it knows no run"},
 	{"docs", nil, "it is pages, and one of them is read by the binary"},
 	{"internal/test/pages", nil, "it reads documents, for whichever test looks at them"},
 	{"internal/test/repo", nil, "it has no code"},

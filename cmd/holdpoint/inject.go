@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"holdpoint/cmd/holdpoint/internal/injector"
+	"holdpoint/internal/inject"
+	"holdpoint/internal/variables"
+	"holdpoint/translate/dialects"
+)
+
+// injectTopic is the word of the topic with the variables of `holdpoint inject`.
+const injectTopic = "inject"
+
+// injectSettings are what the environment says of `holdpoint inject`. It has no agent, no store and
+// no desk, so it takes no other variables.
+type injectSettings struct {
+	injector injector.Settings
+	log      logSettings
+}
+
+func (s *injectSettings) groups() []variables.Group {
+	return []variables.Group{{Prefix: prefix, Options: &s.injector}, {Prefix: prefix, Options: &s.log}}
+}
+
+func (s *injectSettings) variables() (list []variables.Variable) {
+	for _, g := range s.groups() {
+		list = append(list, g.Variables()...)
+	}
+	return list
+}
+
+// loadInject reads the settings. The error joins everything that is wrong, a line each.
+func loadInject(environ []string) (*injectSettings, error) {
+	s, environment := &injectSettings{}, env.ToMap(environ)
+	var errs []error
+	for _, g := range s.groups() {
+		errs = append(errs, g.Read(environment)...)
+		errs = append(errs, g.Check()...)
+	}
+	unknown, _ := ownNames(environment, s.variables())
+	for _, name := range unknown {
+		errs = append(errs, fmt.Errorf("%s is not a variable of holdpoint inject, which takes those of holdpoint -h %s, and HOLDPOINT_LOG_LEVEL and HOLDPOINT_LOG_FORMAT", name, injectTopic))
+	}
+	for i := range errs {
+		errs[i] = fmt.Errorf("config: %w", errs[i])
+	}
+	return s, errors.Join(errs...)
+}
+
+// checkInject is `holdpoint check inject`.
+func checkInject(environ []string, all bool, t terminal) int {
+	s, err := loadInject(environ)
+	if err != nil {
+		fmt.Fprintln(t.err, err)
+		return exitMisuse
+	}
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	for _, v := range s.variables() {
+		if one := (setting{name: v.Name, value: v.Value, isDefault: v.IsDefault}); all || !one.isDefault {
+			fmt.Fprintf(w, "%s\t%s\n", one.name, one)
+		}
+	}
+	w.Flush()
+	if s.injector.Files() == nil {
+		fmt.Fprintln(t.out, "the injector makes its certificate itself")
+	} else {
+		fmt.Fprintf(t.out, "the certificate ends %s\n", s.injector.Files().Expires().UTC().Format(time.RFC3339))
+	}
+	return exitOK
+}
+
+// The end of the webhook: API servers go on to ask for injectDelay, while they learn that it ends.
+const (
+	injectDelay   = 5 * time.Second
+	injectTimeout = 10 * time.Second
+)
+
+// runInject is `holdpoint inject`: the webhook until a signal ends it.
+func runInject(environ []string, stderr *os.File) int {
+	began := time.Now()
+	s, err := loadInject(environ)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return exitMisuse
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	defer signal.Stop(signals)
+	logger := s.log.New(stderr)
+	logger.Info("holdpoint inject", "version", readBuild().Version, "image", s.injector.Image)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	secure, ready, err := certificateOf(ctx, s, began, logger)
+	if err != nil {
+		logger.Error("cannot start", "err", err)
+		return exitError
+	}
+	listener, err := s.injector.Listen.Address.Listen()
+	if err != nil {
+		logger.Error("cannot listen", withListenHint(err, "variable", "HOLDPOINT_INJECT_LISTEN", "err", err)...)
+		return exitError
+	}
+	var server *server
+	handler := injector.Handler(&inject.Injector{Image: s.injector.Image, Check: checkSidecar},
+		func() bool { return ready() && !server.ending.Load() }, logger)
+	server = newServer(handler, func(context.Context) error { return nil }, logger)
+	server.delay, server.timeout = injectDelay, injectTimeout
+	server.http.ReadTimeout, server.http.WriteTimeout = injectTimeout, 2*injectTimeout
+	logger.Info("listening", "addr", s.injector.Listen.Address.Shown(listener))
+	return server.serve(tls.NewListener(listener, secure), signals)
+}
+
+// certificateOf starts what keeps the certificate of the webhook: files that are read again, or a
+// Keeper.
+func certificateOf(ctx context.Context, s *injectSettings, began time.Time, logger *slog.Logger) (secure *tls.Config, ready func() bool, err error) {
+	if files := s.injector.Files(); files != nil {
+		reloads := &reloader{logger: logger, began: began}
+		reloads.add(prefix+"INJECT_*_FILE", func() error { _, err := files.Reload(); return err }, files.Names()...)
+		go reloads.watch(ctx)
+		return files.Server("http/1.1"), func() bool { return true }, nil
+	}
+	keeper, err := s.injector.NewKeeper(logger)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := keeper.CheckVersion(ctx); err != nil {
+		return nil, nil, err
+	}
+	go keeper.Run(ctx)
+	return keeper.TLS(), keeper.Ready, nil
+}
+
+// checkSidecar judges the variables of a sidecar as it would itself at its start. Its files are not
+// here: a store in memory stands for one on a volume.
+func checkSidecar(environ []string) []error {
+	var judged []string
+	for _, v := range environ {
+		if !strings.HasPrefix(v, prefix+"STORE=bolt:") {
+			judged = append(judged, v)
+		}
+	}
+	_, err := loadFor(judged, dialects.All(), false, nil)
+	var errs []error
+	for _, err := range variables.Split(err) {
+		errs = append(errs, errors.New(strings.TrimPrefix(err.Error(), "config: ")))
+	}
+	return errs
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"holdpoint/internal/inject"
+	"holdpoint/internal/variables"
+)
+
+// TestCheckInject: holdpoint check inject, and what starts nothing.
+func TestCheckInject(t *testing.T) {
+	for _, tt := range []struct {
+		name, args string
+		env        []string
+		code       int
+		want       string
+	}{
+		{"as it is", "check inject", []string{"HOLDPOINT_INJECT_IMAGE=h:1"}, exitOK, "HOLDPOINT_INJECT_IMAGE  h:1\nthe injector makes its certificate itself\n"},
+		{"all", "check inject -all", []string{"HOLDPOINT_INJECT_IMAGE=h:1"}, exitOK, "HOLDPOINT_INJECT_LISTEN         :8443 (default)"},
+		{"no image", "check inject", nil, exitMisuse, "HOLDPOINT_INJECT_IMAGE is not set"},
+		{"all that is wrong", "check inject", []string{"HOLDPOINT_INJECT_LISTEN=8443", "HOLDPOINT_INJECT_CERT_LIFETIME=1s", "HOLDPOINT_INJECT_NAME=A", "HOLDPOINT_LOG_LEVEL=loud"}, exitMisuse,
+			"HOLDPOINT_INJECT_LISTEN \"8443\": want host:port"},
+		{"half a certificate", "inject", []string{"HOLDPOINT_INJECT_IMAGE=h", "HOLDPOINT_INJECT_CERT_FILE=/nowhere"}, exitMisuse, "are set together"},
+		{"a socket", "inject", []string{"HOLDPOINT_INJECT_IMAGE=h", "HOLDPOINT_INJECT_LISTEN=unix:///run/x"}, exitMisuse, "comes over the network"},
+		{"a variable of the proxy", "inject", []string{"HOLDPOINT_INJECT_IMAGE=h", "HOLDPOINT_UPSTREAM=http://x/"}, exitMisuse, "HOLDPOINT_UPSTREAM is not a variable of holdpoint inject"},
+		{"outside of a cluster", "inject", []string{"HOLDPOINT_INJECT_IMAGE=h", "HOLDPOINT_INJECT_LISTEN=127.0.0.1:0"}, exitError, "this is not a pod"},
+		{"a variable of the injector", "check", []string{"HOLDPOINT_UPSTREAM=http://x/", "HOLDPOINT_INJECT_IMAGE=h"}, exitMisuse, "HOLDPOINT_INJECT_IMAGE is for holdpoint inject only"},
+		{"help", "inject -h", nil, exitOK, "The injector (holdpoint inject)"},
+		{"too much", "check inject desk", nil, exitMisuse, "check takes one argument at most, desk or inject"},
+		{"an argument", "inject now", nil, exitMisuse, "inject takes no argument"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stdout, stderr, code := holdpoint(t, tt.env, strings.Fields(tt.args)...)
+			if code != tt.code || !strings.Contains(stdout+stderr, tt.want) {
+				t.Errorf("exit %d: %s%s\nwant %d, %q", code, stdout, stderr, tt.code, tt.want)
+			}
+		})
+	}
+}
+
+// TestVariablesOfAnnotations: each variable that an annotation may set is one of Holdpoint. None of
+// them names a file or holds a secret.
+func TestVariablesOfAnnotations(t *testing.T) {
+	list := all()
+	find := func(name string) int {
+		return slices.IndexFunc(list, func(v variables.Variable) bool { return v.Name == prefix+name })
+	}
+	for _, name := range inject.Allowed() {
+		switch {
+		case find(name) < 0:
+			t.Errorf("there is no %s%s", prefix, name)
+		case find(name+"_FILE") >= 0 || strings.HasSuffix(name, "_FILE"):
+			t.Errorf("%s%s is a secret, or names a file", prefix, name)
+		}
+	}
+	for _, name := range inject.Secrets() {
+		if find(name+"_FILE") < 0 {
+			t.Errorf("there is no %s%s_FILE", prefix, name)
+		}
+	}
+}
+
+// TestCheckSidecar: a pod with a value that its sidecar would refuse is refused, and examples of
+// secrets are good ones.
+func TestCheckSidecar(t *testing.T) {
+	const upstream = "HOLDPOINT_UPSTREAM=http://127.0.0.1:8000/"
+	for _, tt := range []struct{ more, want string }{
+		{"", ""},
+		{"HOLDPOINT_STORE=bolt:///var/lib/holdpoint/state.db GOMEMLIMIT=920MiB HOLDPOINT_ADMIN_LISTEN=:7081 HOLDPOINT_DRAIN_DELAY=5s", ""},
+		{"HOLDPOINT_DIALECT=klingon", `HOLDPOINT_DIALECT "klingon"`},
+		{"HOLDPOINT_STORE=redis", `HOLDPOINT_STORE "redis"`},
+		{"HOLDPOINT_STORE=redis://redis:6379 HOLDPOINT_DESK_LISTEN=elsewhere HOLDPOINT_NAME=a HOLDPOINT_STORE_PASSWORD=" + inject.Example("STORE_PASSWORD") + " HOLDPOINT_STORE_KEYS=" + inject.Example("STORE_KEYS"), ""},
+		{"HOLDPOINT_PRINCIPAL_HEADER=X-User HOLDPOINT_TRUSTED_PEERS=10.0.0.0/8 HOLDPOINT_PRINCIPAL_KEY=" + inject.Example("PRINCIPAL_KEY"), ""},
+		{"HOLDPOINT_WEBHOOK_URL=" + inject.Example("WEBHOOK_URL") + " HOLDPOINT_WEBHOOK_SECRET=" + inject.Example("WEBHOOK_SECRET"), ""},
+	} {
+		errs := checkSidecar(append(strings.Fields(tt.more), upstream))
+		if (tt.want == "") != (len(errs) == 0) || len(errs) > 0 && !strings.HasPrefix(errs[0].Error(), tt.want) {
+			t.Errorf("%s: %q, want %q", tt.more, errs, tt.want)
+		}
+	}
+}

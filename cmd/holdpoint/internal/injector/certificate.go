@@ -1,0 +1,117 @@
+package injector
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"time"
+)
+
+// A bundle is what the Secret holds: a certificate with its key, and the authorities that its
+// clients are to trust. The first is its own.
+type bundle struct{ cert, key, authorities []byte } // PEM
+
+// mostSkew is how far clocks may be apart.
+const mostSkew = 5 * time.Minute
+
+// issue makes a certificate for a name, of an authority of its own. The authority's key is
+// forgotten: it signs nothing else.
+func issue(name string, now time.Time, lifetime time.Duration) (bundle, error) {
+	from, to := now.Add(-min(mostSkew, lifetime/10)), now.Add(lifetime)
+	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return bundle{}, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return bundle{}, err
+	}
+	authority := &x509.Certificate{
+		SerialNumber: serial(), Subject: pkix.Name{CommonName: name + " authority"}, NotBefore: from, NotAfter: to,
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: serial(), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: from, NotAfter: to,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	authorityDER, err := x509.CreateCertificate(rand.Reader, authority, authority, authorityKey.Public(), authorityKey)
+	if err != nil {
+		return bundle{}, err
+	}
+	if authority, err = x509.ParseCertificate(authorityDER); err != nil { // with its key id
+		return bundle{}, err
+	}
+	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), authorityKey)
+	if err != nil {
+		return bundle{}, err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return bundle{}, err
+	}
+	return bundle{cert: block("CERTIFICATE", leafDER), key: block("PRIVATE KEY", keyDER), authorities: block("CERTIFICATE", authorityDER)}, nil
+}
+
+func block(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+func serial() *big.Int {
+	b := make([]byte, 16)
+	rand.Read(b) // it never fails (Go 1.24)
+	b[0] &= 0x7f
+	return new(big.Int).SetBytes(b)
+}
+
+// read returns the certificate of the bundle, if it is good for the name at the time, and the first
+// of the authorities vouches for it.
+func (b bundle) read(name string, now time.Time) (*tls.Certificate, error) {
+	pair, err := tls.X509KeyPair(b.cert, b.key)
+	if err != nil {
+		return nil, err
+	}
+	list := split(b.authorities)
+	if len(list) == 0 {
+		return nil, errors.New("there is no authority")
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(list[0])
+	_, err = pair.Leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: pool, CurrentTime: now})
+	return &pair, err
+}
+
+// due reports whether two thirds of the time of a certificate are over.
+func due(c *x509.Certificate, now time.Time) bool {
+	return now.After(c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) / 3 * 2))
+}
+
+// split returns the certificates of a PEM text.
+func split(text []byte) (list []*x509.Certificate) {
+	for {
+		var b *pem.Block
+		if b, text = pem.Decode(text); b == nil {
+			return list
+		}
+		if c, err := x509.ParseCertificate(b.Bytes); err == nil && b.Type == "CERTIFICATE" {
+			list = append(list, c)
+		}
+	}
+}
+
+// after returns the bundle with the authorities of texts after its own, as long as they are valid.
+// A replica may still serve a certificate of theirs.
+func (b bundle) after(now time.Time, texts ...[]byte) bundle {
+	for _, c := range split(bytes.Join(texts, nil)) {
+		if one := block("CERTIFICATE", c.Raw); now.Before(c.NotAfter) && !bytes.Contains(b.authorities, one) {
+			b.authorities = append(b.authorities, one...)
+		}
+	}
+	return b
+}

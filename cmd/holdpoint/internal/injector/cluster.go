@@ -1,0 +1,139 @@
+package injector
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+)
+
+// accountFolder has what Kubernetes gives a pod to ask the API server with.
+const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+const (
+	// callTimeout bounds one request to the API server.
+	callTimeout = 10 * time.Second
+	// maxObject bounds an answer of the API server.
+	maxObject = 4 << 20
+	// oldestMinor is the first 1.x that finds a port of a native sidecar by its name
+	// (kubernetes/kubernetes#127958).
+	oldestMinor = 33
+)
+
+// errChanged says that an object has changed since it was read.
+var errChanged = errors.New("somebody else has changed it")
+
+// A cluster is the API server, as the pod's service account may ask it.
+type cluster struct {
+	base      string // such as https://10.96.0.1:443
+	folder    string
+	namespace string
+	http      *http.Client
+}
+
+// inCluster returns the API server of the pod that the process is in. get reads a variable.
+func inCluster(get func(string) string, folder string) (*cluster, error) {
+	host, port := get("KUBERNETES_SERVICE_HOST"), get("KUBERNETES_SERVICE_PORT")
+	if host == "" || port == "" {
+		return nil, errors.New("this is not a pod (KUBERNETES_SERVICE_HOST is not set), and the injector needs the API server to make a certificate: set HOLDPOINT_INJECT_CERT_FILE and HOLDPOINT_INJECT_KEY_FILE")
+	}
+	namespace, err := os.ReadFile(filepath.Join(folder, "namespace"))
+	if err != nil {
+		return nil, fmt.Errorf("the pod has no token of its service account: %w", err)
+	}
+	ca, err := os.ReadFile(filepath.Join(folder, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, errors.New("the authority of the API server is not a certificate in PEM form")
+	}
+	return &cluster{
+		base: "https://" + net.JoinHostPort(host, port), folder: folder, namespace: strings.TrimSpace(string(namespace)),
+		http: &http.Client{Timeout: callTimeout, Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+		}},
+	}, nil
+}
+
+// call asks the API server. The token is read each time, because it is replaced within the hour.
+func (c *cluster) call(ctx context.Context, method, path, contentType string, body []byte) (gjson.Result, error) {
+	var none gjson.Result
+	token, err := os.ReadFile(filepath.Join(c.folder, "token"))
+	if err != nil {
+		return none, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return none, err
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	req.Header.Set("Accept", "application/json")
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return none, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxObject+1))
+	if err != nil {
+		return none, err
+	}
+	if len(text) > maxObject || !agui.ValidJSON(text) {
+		return none, fmt.Errorf("%s %s: the API server's answer is not JSON of at most %d bytes (status %d)", method, path, maxObject, res.StatusCode)
+	}
+	object := gjson.ParseBytes(text)
+	switch {
+	case res.StatusCode == http.StatusConflict || res.StatusCode == http.StatusUnprocessableEntity && method == http.MethodPatch:
+		return none, errChanged
+	case res.StatusCode >= 300:
+		return none, fmt.Errorf("%s %s: status %d, %s", method, path, res.StatusCode, object.Get("message").String())
+	}
+	return object, nil
+}
+
+func (c *cluster) secretPath(name string) string {
+	return "/api/v1/namespaces/" + c.namespace + "/secrets/" + name
+}
+
+func configurationPath(name string) string {
+	return "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" + name
+}
+
+// checkVersion returns an error for a Kubernetes in which an injected pod would be unreachable.
+func (c *cluster) checkVersion(ctx context.Context) error {
+	version, err := c.call(ctx, http.MethodGet, "/version", "", nil)
+	if err != nil {
+		return err
+	}
+	minor, err := strconv.Atoi(strings.TrimRight(version.Get("minor").String(), "+"))
+	if err == nil && version.Get("major").String() == "1" && minor < oldestMinor {
+		return tooOldError(version.Get("gitVersion").String())
+	}
+	return nil
+}
+
+// A tooOldError is the version of a Kubernetes that is too old.
+type tooOldError string
+
+// Error says what does not work.
+func (e tooOldError) Error() string {
+	return fmt.Sprintf("this is Kubernetes %s, which does not find a port of a native sidecar by its name: the injector needs 1.%d", string(e), oldestMinor)
+}

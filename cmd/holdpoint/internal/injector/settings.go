@@ -1,0 +1,57 @@
+// Package injector is the webhook of `holdpoint inject` as a part of the program: its variables,
+// its HTTP, and the certificate that it makes for itself.
+//
+// It does not know what becomes of a pod: package inject decides that. Of the API server it asks
+// for one Secret and one MutatingWebhookConfiguration, by net/http.
+package injector
+
+import (
+	"errors"
+	"regexp"
+	"time"
+
+	"holdpoint/internal/edge/certificates"
+	"holdpoint/internal/edge/listen"
+	"holdpoint/internal/variables"
+)
+
+// Settings are the variables of the injector.
+type Settings struct {
+	Image    string          `env:"INJECT_IMAGE" doc:"image of the sidecars that holdpoint inject adds. It is required there (docs/injector.md)"`
+	Listen   listen.Variable `env:"INJECT_LISTEN" envDefault:":8443" doc:"address of the webhook and of its probes /healthz and /readyz, host:port. It speaks TLS only"`
+	CertFile string          `env:"INJECT_CERT_FILE" doc:"file with the certificate of the webhook (PEM), such as cert-manager makes it. It is read again when it changes. Without it the injector makes a certificate itself"`
+	KeyFile  string          `env:"INJECT_KEY_FILE" doc:"file with its private key (PEM)"`
+	Name     string          `env:"INJECT_NAME" envDefault:"holdpoint-injector" doc:"name of the injector's Service, of the Secret for the certificate that it makes itself, and of its MutatingWebhookConfiguration"`
+	Lifetime time.Duration   `env:"INJECT_CERT_LIFETIME" envDefault:"2160h" doc:"how long a certificate that the injector makes itself is valid. It is renewed when two thirds are over"`
+
+	files *certificates.Set // Check opens it; nil if the injector makes its certificate
+}
+
+// shortestLifetime is enough for each replica to look several times before a certificate ends.
+const shortestLifetime = time.Minute
+
+var objectName = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// Check returns what is wrong with the settings, and reads the files.
+func (s *Settings) Check() (errs []error) {
+	if s.Image == "" {
+		errs = append(errs, errors.New("HOLDPOINT_INJECT_IMAGE is not set, want the image of the sidecars, which is the injector's own"))
+	}
+	if err := s.Listen.Check(); err != nil {
+		errs = append(errs, variables.At("INJECT_LISTEN", err))
+	} else if s.Listen.Address.Unix() {
+		errs = append(errs, variables.Atf("INJECT_LISTEN", "an API server comes over the network, want host:port"))
+	}
+	if !objectName.MatchString(s.Name) {
+		errs = append(errs, variables.Atf("INJECT_NAME", "want a name of a Service"))
+	}
+	if s.Lifetime < shortestLifetime {
+		errs = append(errs, variables.Atf("INJECT_CERT_LIFETIME", "want at least %s", shortestLifetime))
+	}
+	var err error
+	s.files, err = certificates.OpenNamed(certificates.Files{Cert: s.CertFile, Key: s.KeyFile}, "HOLDPOINT_", "INJECT_CERT_FILE", "INJECT_KEY_FILE", "")
+	return append(errs, variables.Split(err)...)
+}
+
+// Files returns the certificate of the files, or nil if the injector makes one itself.
+func (s *Settings) Files() *certificates.Set { return s.files }

@@ -1,0 +1,100 @@
+package injector
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+
+	"holdpoint/internal/inject"
+)
+
+const (
+	// maxReview is how large a review may be. An API server stores objects of 1.5 MiB at most, and
+	// takes requests of 3 MiB.
+	maxReview = 4 << 20
+	// maxReviews is how many are read at once. The others wait.
+	maxReviews = 16
+)
+
+// Handler answers the reviews of API servers, and the kubelet's probes. ready reports whether the
+// webhook is to be asked.
+func Handler(i *inject.Injector, ready func() bool, logger *slog.Logger) http.Handler {
+	w := &webhook{injector: i, logger: logger, room: make(chan struct{}, maxReviews)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /inject", w.review)
+	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, _ *http.Request) {
+		if !ready() {
+			say(rw, http.StatusServiceUnavailable, "not ready: it is about to end, or the API server does not know its certificate yet, and the log says why")
+			return
+		}
+		say(rw, http.StatusOK, "ok")
+	})
+	return mux
+}
+
+type webhook struct {
+	injector *inject.Injector
+	logger   *slog.Logger
+	room     chan struct{}
+}
+
+// review answers one review.
+func (w *webhook) review(rw http.ResponseWriter, req *http.Request) {
+	if kind, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		say(rw, http.StatusUnsupportedMediaType, "want a review as application/json")
+		return
+	}
+	select {
+	case w.room <- struct{}{}:
+		defer func() { <-w.room }()
+	case <-req.Context().Done():
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(rw, req.Body, maxReview))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		say(rw, http.StatusRequestEntityTooLarge, fmt.Sprintf("a review has at most %d bytes", maxReview))
+		return
+	}
+	if err != nil {
+		say(rw, http.StatusBadRequest, "the review could not be read")
+		return
+	}
+	a, err := w.injector.Review(body)
+	if err != nil {
+		w.logger.Warn("not a review", "err", err)
+		say(rw, http.StatusBadRequest, err.Error())
+		return
+	}
+	w.log(a)
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(http.StatusOK)
+	rw.Write(a.Body)
+}
+
+// log says what became of a pod. A controller that creates pods shows its warnings to nobody, so
+// they are here too.
+func (w *webhook) log(a *inject.Answer) {
+	args := []any{"namespace", a.Namespace, "pod", a.Name, "dry_run", a.DryRun}
+	for _, warning := range a.Warnings {
+		w.logger.Warn("a pod with a warning", append(args, "warning", warning)...)
+	}
+	switch a.Outcome {
+	case inject.Injected:
+		w.logger.Info("a pod got its sidecar", args...)
+	case inject.Refused:
+		w.logger.Warn("a pod was refused", append(args, "reason", a.Reason)...)
+	default:
+		w.logger.Debug("a pod stays as it is", append(args, "reason", a.Reason)...)
+	}
+}
+
+func say(rw http.ResponseWriter, code int, text string) {
+	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	rw.Header().Set("X-Content-Type-Options", "nosniff")
+	rw.WriteHeader(code)
+	io.WriteString(rw, text+"\n") //nolint:errcheck // whoever asked is gone
+}

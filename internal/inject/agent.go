@@ -1,0 +1,129 @@
+package inject
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+)
+
+// changes returns what becomes of the agent's container: its port loses the name, which the sidecar
+// has now. Its own probes and hooks go on to mean the agent. It listens on 127.0.0.1, is ready when
+// it accepts connections, and lives as long as its streams.
+func (c *container) changes(w *wanted, o *port, a *Answer) ([]operation, error) {
+	patch := []operation{{Op: "remove", Path: fmt.Sprintf("%s/ports/%d/name", c.path, o.index)}}
+	of, err := c.follow(w, o)
+	if err != nil {
+		return nil, err
+	}
+	patch = append(patch, of...)
+	of, err = c.listen(w)
+	if err != nil {
+		return nil, err
+	}
+	patch = append(patch, of...)
+	if w.address == "" {
+		a.warn("port %d of %s is open beside Holdpoint, also to a Service with this number as targetPort. Set %s", o.number, c.name, addressAnnotation)
+	}
+	if c.json.Get("readinessProbe").IsObject() {
+		a.warn("%s keeps its own readinessProbe: it must fail until the agent takes runs", c.name)
+	} else {
+		patch = append(patch, operation{"add", c.path + "/readinessProbe", json.RawMessage(template("readinessProbe").Raw)})
+	}
+	hook := json.RawMessage(template("preStop").Raw)
+	switch lifecycle := c.json.Get("lifecycle"); {
+	case lifecycle.Get("preStop").IsObject():
+		a.warn("%s keeps its own preStop hook: it must last until GET http://%s:%d/drained has answered, or open streams lose their agent", c.name, loopback, adminPort)
+	case lifecycle.IsObject():
+		patch = append(patch, operation{"add", c.path + "/lifecycle/preStop", hook})
+	default:
+		whole, err := sjson.SetRawBytes([]byte(`{}`), "preStop", hook)
+		if err != nil {
+			return nil, err
+		}
+		patch = append(patch, operation{"add", c.path + "/lifecycle", whole})
+	}
+	return patch, nil
+}
+
+// requests are where a container says that the kubelet is to connect to a port of its own.
+var requests = []string{
+	"livenessProbe/httpGet", "livenessProbe/tcpSocket", "readinessProbe/httpGet", "readinessProbe/tcpSocket",
+	"startupProbe/httpGet", "startupProbe/tcpSocket", "lifecycle/postStart/httpGet", "lifecycle/postStart/tcpSocket",
+	"lifecycle/preStop/httpGet", "lifecycle/preStop/tcpSocket",
+}
+
+// follow returns what has the agent's own probes and hooks, which name its port, use its number.
+// The kubelet cannot reach a port on 127.0.0.1: a probe of it is refused, because the container
+// would be killed or never be ready.
+func (c *container) follow(w *wanted, o *port) (patch []operation, err error) {
+	for _, path := range requests {
+		get := at(c.json, path)
+		if !get.IsObject() || get.Get("host").String() != "" {
+			continue
+		}
+		to := get.Get("port")
+		named := to.Type == gjson.String && to.String() == o.name
+		if !named && to.String() != strconv.FormatInt(o.number, 10) {
+			continue
+		}
+		if w.address != "" {
+			return nil, c.unreached(path, o)
+		}
+		if named {
+			patch = append(patch, operation{"replace", c.path + "/" + path + "/port", json.RawMessage(strconv.FormatInt(o.number, 10))})
+		}
+	}
+	for _, probe := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
+		if grpc := c.json.Get(probe + ".grpc.port"); w.address != "" && grpc.Exists() && grpc.Int() == o.number {
+			return nil, c.unreached(probe+"/grpc", o)
+		}
+	}
+	return patch, nil
+}
+
+// unreached is the error for a probe or a hook of a port on 127.0.0.1.
+func (c *container) unreached(what string, o *port) error {
+	return fmt.Errorf("the %s of %s asks port %d, which no kubelet reaches on %s: want one with exec, or %s left out", what, c.name, o.number, loopback, addressAnnotation)
+}
+
+// at returns what is at a path of names with slashes between them.
+func at(json gjson.Result, path string) gjson.Result {
+	for name := range strings.SplitSeq(path, "/") {
+		json = json.Get(name)
+	}
+	return json
+}
+
+// listen returns what has the agent listen on 127.0.0.1.
+func (c *container) listen(w *wanted) ([]operation, error) {
+	if w.address == "" || w.address == loopback {
+		return nil, nil
+	}
+	element := func(value string) json.RawMessage {
+		text, _ := json.Marshal(map[string]string{"name": w.address, "value": value}) // two strings
+		return text
+	}
+	var patch []operation
+	list := c.json.Get("env")
+	for n, v := range items(list) {
+		if v.Get("name").String() != w.address {
+			continue
+		}
+		if from := v.Get("valueFrom"); from.IsObject() && !from.Get("fieldRef").IsObject() {
+			return nil, fmt.Errorf("the variable %s of %s comes from elsewhere, and the injector does not know its form: want a value in the pod", w.address, c.name)
+		}
+		value, err := toLoopback(v.Get("value").String())
+		if err != nil {
+			return nil, fmt.Errorf("the variable %s of %s: %w", w.address, c.name, err)
+		}
+		patch = append(patch, operation{"replace", fmt.Sprintf("%s/env/%d", c.path, n), element(value)})
+	}
+	if patch == nil {
+		patch = append(patch, appended(list, c.path+"/env", element(loopback)))
+	}
+	return patch, nil
+}

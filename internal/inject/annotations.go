@@ -1,0 +1,207 @@
+package inject
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The annotations of a pod. Whoever may create the pod may set them, and they configure nothing but
+// its own sidecar.
+const (
+	agentAnnotation   = "holdpoint/agent"   // container/port
+	addressAnnotation = "holdpoint/address" // the agent's variable with the address to listen on
+	pathAnnotation    = "holdpoint/path"
+	volumeAnnotation  = "holdpoint/volume"
+	memoryAnnotation  = "holdpoint/memory"
+
+	ownPrefix    = "holdpoint/"
+	envPrefix    = "env.holdpoint/"    // and a variable without HOLDPOINT_
+	secretPrefix = "secret.holdpoint/" // the same, for secret/key
+)
+
+var annotations = []string{agentAnnotation, addressAnnotation, pathAnnotation, volumeAnnotation, memoryAnnotation}
+
+// isOwn reports whether an annotation is for the injector.
+func isOwn(name string) bool {
+	return strings.HasPrefix(name, ownPrefix) || strings.HasPrefix(name, envPrefix) || strings.HasPrefix(name, secretPrefix)
+}
+
+// loopback is where an agent listens that nothing outside its pod reaches.
+const loopback = "127.0.0.1"
+
+// leastMemory is the smallest limit in mebibytes: a process that serves somebody takes 32 of them.
+const leastMemory = 64
+
+// wanted is what the annotations of a pod say.
+type wanted struct {
+	container, portName string
+	address             string // a variable, or loopback if the agent listens there already; "" if unknown
+	path                string
+	volume              string
+	memory              string // a limit, "" for the usual one
+	env                 []variable
+	secrets             []secret
+}
+
+// A variable of the sidecar.
+type variable struct{ Name, Value string }
+
+// A secret is a key of a Secret that the sidecar reads as a file. name is a variable without
+// HOLDPOINT_ and _FILE.
+type secret struct{ name, secret, key string }
+
+var (
+	// dnsLabel is the form of the names of containers, and of volumes.
+	dnsLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	// portName is the form of the names of ports (RFC 6335). The API server asks for a letter too.
+	portName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?$`)
+	number   = regexp.MustCompile(`^[0-9]+$`)
+	// memoryLimit is a quantity of Kubernetes that nine tenths can be taken of without a table.
+	memoryLimit = regexp.MustCompile(`^[1-9][0-9]{0,5}(Mi|Gi)$`)
+	// secretName is the form of the names of Secrets, and keyName that of their keys.
+	secretName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	keyName    = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,251}$`)
+	// envName is the form of variables that shells take.
+	envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,250}$`)
+	urlPath = regexp.MustCompile(`^/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,1000}$`)
+)
+
+// wanted reads the annotations. The error names the annotation, and what to write in its place.
+func (p *pod) wanted() (*wanted, error) {
+	w := &wanted{}
+	for _, name := range p.annotationNames() {
+		if !isOwn(name) {
+			continue
+		}
+		if err := w.read(name, p.annotations[name]); err != nil {
+			return nil, fmt.Errorf("the annotation %s: %w", name, err)
+		}
+	}
+	return w, w.check()
+}
+
+// read reads one annotation.
+func (w *wanted) read(name, value string) error {
+	if short, is := strings.CutPrefix(name, envPrefix); is {
+		return w.readEnv(short, value)
+	}
+	if short, is := strings.CutPrefix(name, secretPrefix); is {
+		return w.readSecret(short, value)
+	}
+	switch name {
+	case agentAnnotation:
+		container, port, _ := strings.Cut(value, "/")
+		switch {
+		case number.MatchString(port):
+			return fmt.Errorf("%s is a number: give the port of the container a name, write that here and as the targetPort of its Services. A Service with a number as its targetPort leads past Holdpoint", port)
+		case !dnsLabel.MatchString(container) || !portName.MatchString(port):
+			return fmt.Errorf("want container/port, the name of the agent's container and the name of its port, such as agent/http, got %s", quote(value))
+		}
+		w.container, w.portName = container, port
+	case addressAnnotation:
+		if value != loopback && !envName.MatchString(value) {
+			return fmt.Errorf("want the agent's variable with the address to listen on, such as HOST, or %s if the agent listens there already, got %s", loopback, quote(value))
+		}
+		w.address = value
+	case pathAnnotation:
+		u, err := url.Parse(value)
+		if !urlPath.MatchString(value) || err != nil || u.Host != "" {
+			return fmt.Errorf("want the path of the agent, such as /agent, got %s", quote(value))
+		}
+		w.path = value
+	case volumeAnnotation:
+		if !dnsLabel.MatchString(value) {
+			return fmt.Errorf("want the name of a volume of the pod, got %s", quote(value))
+		}
+		w.volume = value
+	case memoryAnnotation:
+		if !memoryLimit.MatchString(value) || megabytes(value) < leastMemory {
+			return fmt.Errorf("want a limit in Mi or Gi of at least %dMi, such as 512Mi, got %s", leastMemory, quote(value))
+		}
+		w.memory = value
+	default:
+		return fmt.Errorf("the injector has no such annotation, want one of %s, %s… or %s…", strings.Join(annotations, ", "), envPrefix, secretPrefix)
+	}
+	return nil
+}
+
+// readEnv reads the annotation for a variable.
+func (w *wanted) readEnv(name, value string) error {
+	if strings.HasPrefix(name, prefix) {
+		return fmt.Errorf("want the variable without %s: %s%s", prefix, envPrefix, strings.TrimPrefix(name, prefix))
+	}
+	if why, is := ours[name]; is {
+		return fmt.Errorf("%s%s is the injector's own: %s", prefix, name, why)
+	}
+	if slices.Contains(secrets, strings.TrimSuffix(name, "_FILE")) {
+		return fmt.Errorf("a secret does not belong into an annotation: %s%s takes the Secret and its key, such as name/key", secretPrefix, strings.TrimSuffix(name, "_FILE"))
+	}
+	if !slices.Contains(allowed, name) {
+		return fmt.Errorf("%s%s cannot be set by an annotation", prefix, name)
+	}
+	switch {
+	case name == "DESK_LISTEN" && value != "elsewhere":
+		return fmt.Errorf("a sidecar has no desk of its own, want elsewhere")
+	case name == "STORE":
+		if err := checkStore(value); err != nil {
+			return err
+		}
+	}
+	w.env = append(w.env, variable{prefix + name, value})
+	return nil
+}
+
+// checkStore refuses an address that holds a password, or is that of a file.
+func checkStore(value string) error {
+	u, err := url.Parse(value)
+	switch {
+	case err != nil:
+		return fmt.Errorf("it is not an address") // net/url's error would hold the text
+	case u.Scheme == "bolt":
+		return fmt.Errorf("a file is kept on a volume: %s takes the name of a volume of the pod", volumeAnnotation)
+	}
+	if _, has := u.User.Password(); has || u.Query().Has("password") {
+		return fmt.Errorf("a password does not belong into an annotation: %sSTORE_PASSWORD takes the Secret and its key, such as name/key", secretPrefix)
+	}
+	return nil
+}
+
+// readSecret reads the annotation for a secret.
+func (w *wanted) readSecret(name, value string) error {
+	if !slices.Contains(secrets, name) {
+		return fmt.Errorf("want one of %s, each with %s before it", strings.Join(secrets, ", "), secretPrefix)
+	}
+	of, key, _ := strings.Cut(value, "/")
+	if !secretName.MatchString(of) || !keyName.MatchString(key) || strings.Contains(key, "..") {
+		return fmt.Errorf("want the name of a Secret of the pod's namespace and a key of it, such as name/key")
+	}
+	w.secrets = append(w.secrets, secret{name, of, key})
+	return nil
+}
+
+// check refuses annotations that contradict each other.
+func (w *wanted) check() error {
+	if w.volume != "" && slices.ContainsFunc(w.env, func(v variable) bool { return v.Name == prefix+"STORE" }) {
+		return fmt.Errorf("%s and %sSTORE are both set: want one place for open questions", volumeAnnotation, envPrefix)
+	}
+	return nil
+}
+
+// toLoopback returns the value of a variable with an address, with 127.0.0.1 in the place of its
+// host. A port stays.
+func toLoopback(value string) (string, error) {
+	if value == "" || net.ParseIP(strings.Trim(value, "[]")) != nil {
+		return loopback, nil
+	}
+	if host, port, err := net.SplitHostPort(value); err == nil && number.MatchString(port) && !strings.ContainsAny(host, "/$") {
+		return net.JoinHostPort(loopback, port), nil
+	}
+	if strings.ContainsAny(value, ":/$ ,") {
+		return "", fmt.Errorf("its value %s is neither an address nor host:port", quote(value))
+	}
+	return loopback, nil
+}

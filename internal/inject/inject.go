@@ -1,0 +1,203 @@
+// Package inject adds Holdpoint as a native sidecar to a pod. It reads the review that an API
+// server sends to a mutating admission webhook, and returns the answer: a patch, nothing to do, or
+// a refusal in words.
+//
+// It sees the pod alone. It does not know which Services lead to it, which is why a pod names the
+// port of its agent as the Services do. It has no listener, asks no API server, and knows no time.
+//
+// Reviews are those of admission.k8s.io/v1
+// (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/),
+// patches are JSON Patch (RFC 6902). The sidecar is that of deploy/kubernetes/sidecar.yaml
+// (sidecar.json, written from it by a test).
+package inject
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// An Injector answers reviews. Its fields are read-only after the first Review, which is safe for
+// concurrent use.
+type Injector struct {
+	// Image is the sidecar's.
+	Image string
+	// Check returns what is wrong with the variables of a sidecar (HOLDPOINT_NAME=value), as
+	// `holdpoint check` says it. Values of secrets are replaced by examples. Nil: nothing is.
+	Check func(environ []string) []error
+}
+
+// An Outcome says what became of a pod.
+type Outcome string
+
+// The outcomes.
+const (
+	Injected Outcome = "injected" // the patch adds the sidecar
+	Refused  Outcome = "refused"  // the pod is not to be created
+	Skipped  Outcome = "skipped"  // the pod stays as it is
+)
+
+// An Answer is the result of a review.
+type Answer struct {
+	Body    []byte // the AdmissionReview to send
+	Outcome Outcome
+	// Reason says why a pod was refused or skipped.
+	Reason   string
+	Warnings []string
+	// Namespace and Name are the pod's. Of a pod that has no name yet, Name is the beginning of it.
+	Namespace, Name string
+	DryRun          bool
+}
+
+// Review answers a review. An error says why body is not one. There is no Answer then.
+func (i *Injector) Review(body []byte) (*Answer, error) {
+	r, err := readReview(body)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Outcome: Skipped, Namespace: r.namespace, Name: r.name, DryRun: r.dryRun}
+	var patch []operation
+	if r.skip != "" {
+		a.Reason = r.skip
+	} else {
+		patch, err = i.inject(r.pod, a)
+	}
+	if err != nil {
+		a.Outcome, a.Reason, a.Warnings, patch = Refused, err.Error(), nil, nil
+	}
+	a.Body, err = r.answer(a, patch)
+	return a, err
+}
+
+// inject returns the patch for a pod, or nil if the pod stays as it is. It writes into a what is to
+// be said. An error refuses the pod.
+func (i *Injector) inject(text gjson.Result, a *Answer) ([]operation, error) {
+	p := readPod(text)
+	if _, is := p.annotations[agentAnnotation]; !is {
+		a.Reason = "it has no annotation " + agentAnnotation
+		return nil, p.checkUnused()
+	}
+	if _, mirror := p.annotations["kubernetes.io/config.mirror"]; mirror {
+		a.Reason = "it is a kubelet's own pod, which is not changed"
+		return nil, nil
+	}
+	w, err := p.wanted()
+	if err != nil {
+		return nil, err
+	}
+	if c := p.container(sidecarName); c != nil {
+		a.Reason = "it has a container " + sidecarName + " already"
+		if !c.hasPort(w.portName) {
+			a.warn("the pod has a container %s already and stays as it is. That container has no port %s, so a Service may go past it", sidecarName, w.portName)
+		}
+		return nil, nil
+	}
+	agent, port, err := p.agent(w)
+	if err != nil {
+		return nil, err
+	}
+	container, err := i.sidecar(p, w, port)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := agent.changes(w, port, a)
+	if err != nil {
+		return nil, err
+	}
+	patch = append(patch, p.append("initContainers", container))
+	if len(w.secrets) > 0 {
+		patch = append(patch, p.append("volumes", secretsVolume(w.secrets)))
+	}
+	a.Outcome, a.Reason = Injected, ""
+	return patch, nil
+}
+
+// warn adds a warning for whoever creates the pod.
+func (a *Answer) warn(format string, args ...any) {
+	a.Warnings = append(a.Warnings, "holdpoint: "+fmt.Sprintf(format, args...))
+}
+
+// checkUnused refuses a pod whose annotations configure a sidecar that it does not ask for.
+func (p *pod) checkUnused() error {
+	for _, name := range p.annotationNames() {
+		if isOwn(name) {
+			return fmt.Errorf("the annotation %s is set, and %s is not: want container/port of the agent, such as agent/http", name, agentAnnotation)
+		}
+	}
+	return nil
+}
+
+// agent returns the container and the port of the agent, or why the pod cannot have a sidecar.
+func (p *pod) agent(w *wanted) (*container, *port, error) {
+	if p.json.Get("spec.hostNetwork").Bool() {
+		return nil, nil, errors.New("the pod has hostNetwork: Holdpoint's ports would be those of the node, and its agent's 127.0.0.1 everybody's there")
+	}
+	if os := p.json.Get("spec.os.name").String(); os != "" && os != "linux" {
+		return nil, nil, errors.New("the pod is not for Linux, and Holdpoint's image is")
+	}
+	var agent *container
+	for _, c := range p.containers {
+		if c.name == w.container && !c.init {
+			agent = c
+		}
+	}
+	if agent == nil {
+		return nil, nil, fmt.Errorf("%s names the container %q, and the pod has %s", agentAnnotation, w.container, listed(p.names()))
+	}
+	var found *port
+	for n := range agent.ports {
+		if agent.ports[n].name == w.portName {
+			found = &agent.ports[n]
+		}
+	}
+	if found == nil {
+		var names []string
+		for _, o := range agent.ports {
+			if o.name != "" {
+				names = append(names, o.name)
+			}
+		}
+		return nil, nil, fmt.Errorf("%s names the port %q, and the container %s has %s: give its port this name, and the targetPort of its Services", agentAnnotation, w.portName, agent.name, listed(names))
+	}
+	if found.number < 1 || found.number > 65535 {
+		return nil, nil, fmt.Errorf("the port %s of %s has no number", found.name, agent.name)
+	}
+	if found.protocol != "TCP" {
+		return nil, nil, fmt.Errorf("the port %s of %s is for %s, and Holdpoint speaks HTTP over TCP", found.name, agent.name, found.protocol)
+	}
+	if found.hostPort != 0 {
+		return nil, nil, fmt.Errorf("the port %s of %s has a hostPort, which leads past Holdpoint to the agent: leave it out", found.name, agent.name)
+	}
+	return agent, found, p.checkPorts(agent, found)
+}
+
+// checkPorts refuses a pod in which another container has the agent's port, or one of Holdpoint's.
+func (p *pod) checkPorts(agent *container, found *port) error {
+	for _, c := range p.containers {
+		for n := range c.ports {
+			o := &c.ports[n]
+			switch {
+			case o == found:
+			case o.name == found.name:
+				return fmt.Errorf("two containers have a port %s, %s and %s: a Service would lead to either of them", o.name, agent.name, c.name)
+			case o.number == found.number && o.protocol == "TCP":
+				return fmt.Errorf("two ports have the number %d, %s of %s and one of %s: only one container can have it", o.number, found.name, agent.name, c.name)
+			}
+			if slices.Contains(ownPorts, o.number) && o.protocol == "TCP" {
+				return fmt.Errorf("the container %s has the port %d, which Holdpoint's sidecar takes (%d for runs, %d for probes): want another number", c.name, o.number, runPort, adminPort)
+			}
+		}
+	}
+	return nil
+}
+
+// listed returns names as a sentence has them.
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none with a name"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,232 @@
+package inject
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"holdpoint/internal/agui"
+)
+
+// The names of a review's version.
+const (
+	reviewVersion = "admission.k8s.io/v1"
+	reviewKind    = "AdmissionReview"
+)
+
+// A review is the question of an API server.
+type review struct {
+	uid, namespace, name string
+	dryRun               bool
+	skip                 string // why there is nothing to do, "" if pod is to be looked at
+	pod                  gjson.Result
+}
+
+// readReview reads a request's body. gjson looks into JSON only that was found valid, and not too
+// deep.
+func readReview(body []byte) (*review, error) {
+	if !agui.ValidJSON(body) {
+		return nil, errors.New("the body is not valid JSON")
+	}
+	root := gjson.ParseBytes(body)
+	if v, k := root.Get("apiVersion").String(), root.Get("kind").String(); v != reviewVersion || k != reviewKind {
+		return nil, fmt.Errorf("want an %s of %s, got kind %s of apiVersion %s", reviewKind, reviewVersion, quote(k), quote(v))
+	}
+	request := root.Get("request")
+	r := &review{
+		uid: request.Get("uid").String(), namespace: request.Get("namespace").String(),
+		name: request.Get("name").String(), dryRun: request.Get("dryRun").Bool(),
+	}
+	if r.uid == "" {
+		return nil, errors.New("the review has no request.uid, so no answer can name it")
+	}
+	kind := request.Get("kind")
+	r.pod = request.Get("object")
+	switch {
+	case kind.Get("group").String() != "" || kind.Get("version").String() != "v1" || kind.Get("kind").String() != "Pod":
+		r.skip = "it is not a pod of v1"
+	case request.Get("subResource").String() != "":
+		r.skip = "it is a part of a pod that is there"
+	case request.Get("operation").String() != "CREATE":
+		r.skip = "a pod that is there has its containers"
+	case !r.pod.IsObject():
+		return nil, errors.New("the review has no request.object")
+	}
+	for _, name := range []string{"metadata.name", "metadata.generateName"} {
+		if r.name == "" {
+			r.name = r.pod.Get(name).String()
+		}
+	}
+	return r, nil
+}
+
+// quote returns what a client sent as an error may quote it.
+func quote(text string) string {
+	const longest = 60
+	if len(text) > longest {
+		text = text[:longest] + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// An operation is one of a JSON Patch. Its Path is made of names of ours and of numbers, never of
+// what a pod says.
+type operation struct {
+	Op    string          `json:"op"`
+	Path  string          `json:"path"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// statusInvalid is the code of a refusal, as for an object that breaks a rule of the API.
+const statusInvalid = 422
+
+// answer returns the review's answer as JSON.
+func (r *review) answer(a *Answer, patch []operation) ([]byte, error) {
+	body := []byte(`{}`)
+	var err error
+	set := func(path string, value any) {
+		if err == nil {
+			body, err = sjson.SetBytes(body, path, value)
+		}
+	}
+	set("apiVersion", reviewVersion)
+	set("kind", reviewKind)
+	set("response.uid", r.uid)
+	set("response.allowed", a.Outcome != Refused)
+	if a.Outcome == Refused {
+		set("response.status.code", statusInvalid)
+		set("response.status.reason", "Invalid")
+		set("response.status.message", "holdpoint: "+a.Reason)
+	}
+	if len(a.Warnings) > 0 {
+		set("response.warnings", a.Warnings)
+	}
+	if len(patch) > 0 {
+		text, failed := json.Marshal(patch)
+		err = errors.Join(err, failed)
+		set("response.patchType", "JSONPatch")
+		set("response.patch", base64.StdEncoding.EncodeToString(text))
+	}
+	return body, err
+}
+
+// A pod is what is read of one.
+type pod struct {
+	json        gjson.Result
+	annotations map[string]string
+	containers  []*container // those of spec.initContainers first
+}
+
+// A container of a pod.
+type container struct {
+	name  string
+	json  gjson.Result
+	init  bool
+	path  string // where it is in the pod, as a JSON Pointer
+	ports []port
+}
+
+// A port of a container.
+type port struct {
+	index    int
+	name     string
+	number   int64
+	hostPort int64
+	protocol string
+}
+
+func readPod(text gjson.Result) *pod {
+	p := &pod{json: text, annotations: map[string]string{}}
+	text.Get("metadata.annotations").ForEach(func(name, value gjson.Result) bool {
+		p.annotations[name.String()] = value.String()
+		return true
+	})
+	for _, list := range []string{"initContainers", "containers"} {
+		for n, c := range items(text.Get("spec." + list)) {
+			one := &container{
+				name: c.Get("name").String(), json: c, init: list == "initContainers",
+				path: "/spec/" + list + "/" + strconv.Itoa(n),
+			}
+			if !one.init || c.Get("restartPolicy").String() == "Always" { // another one has ended before
+				one.ports = readPorts(c)
+			}
+			p.containers = append(p.containers, one)
+		}
+	}
+	return p
+}
+
+// items returns the elements of an array. Another value has none.
+func items(list gjson.Result) []gjson.Result {
+	if !list.IsArray() {
+		return nil
+	}
+	return list.Array()
+}
+
+func readPorts(c gjson.Result) (list []port) {
+	for n, o := range items(c.Get("ports")) {
+		protocol := o.Get("protocol").String()
+		if protocol == "" {
+			protocol = "TCP"
+		}
+		list = append(list, port{
+			index: n, name: o.Get("name").String(), number: o.Get("containerPort").Int(),
+			hostPort: o.Get("hostPort").Int(), protocol: protocol,
+		})
+	}
+	return list
+}
+
+// container returns the one of that name, nil if there is none.
+func (p *pod) container(name string) *container {
+	for _, c := range p.containers {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// names returns the names of the containers that an annotation may name.
+func (p *pod) names() (list []string) {
+	for _, c := range p.containers {
+		if !c.init {
+			list = append(list, c.name)
+		}
+	}
+	return list
+}
+
+func (p *pod) annotationNames() []string {
+	var list []string
+	for name := range p.annotations {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// append returns the operation that adds an element to a list of the pod's spec, or that makes the
+// list.
+func (p *pod) append(list string, element json.RawMessage) operation {
+	return appended(p.json.Get("spec."+list), "/spec/"+list, element)
+}
+
+// appended returns the operation that adds an element to a list at path, or that makes the list.
+func appended(list gjson.Result, path string, element json.RawMessage) operation {
+	if list.IsArray() {
+		return operation{"add", path + "/-", element}
+	}
+	return operation{"add", path, slices.Concat([]byte{'['}, element, []byte{']'})}
+}
+
+func (c *container) hasPort(name string) bool {
+	return slices.ContainsFunc(c.ports, func(o port) bool { return o.name == name })
+}

@@ -1,0 +1,209 @@
+package inject
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+)
+
+// sidecarJSON has the sidecar of deploy/kubernetes/sidecar.yaml, and what that file gives the
+// agent. TestSidecarIsThatOfTheManifest writes it with -update.
+//
+//go:embed sidecar.json
+var sidecarJSON string
+
+// template returns a member of sidecarJSON.
+func template(name string) gjson.Result { return gjson.Get(sidecarJSON, name) }
+
+const (
+	sidecarName = "holdpoint"
+	// runPort and adminPort are those of the manifest.
+	runPort, adminPort = 7080, 7081
+	// stateFile is where a store is on the volume of volumeAnnotation.
+	stateFolder, stateFile = "/var/lib/holdpoint", "/var/lib/holdpoint/state.db"
+	// secretsName is the volume with the files of secrets, and secretsFolder where it is mounted.
+	secretsName, secretsFolder = "holdpoint-secrets", "/etc/holdpoint/secrets"
+	// usualGrace is the grace period of a pod that says none, in seconds.
+	usualGrace = 30
+	// cleanEnd is how much of it is for the end after the drain.
+	cleanEnd = 5
+	// lateStart is how much longer than the grace period a pod before it may keep the file.
+	lateStart = 30
+)
+
+// ownPorts are the numbers that the sidecar takes.
+var ownPorts = []int64{runPort, adminPort}
+
+// sidecar returns the container to add.
+func (i *Injector) sidecar(p *pod, w *wanted, o *port) (json.RawMessage, error) {
+	delay, timeout, grace, err := p.drain()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkVolumes(w); err != nil {
+		return nil, err
+	}
+	c := []byte(template("container").Raw)
+	set := func(path string, value any) {
+		if err == nil {
+			c, err = sjson.SetBytes(c, path, value)
+		}
+	}
+	limit := template("container.resources.limits.memory").String()
+	if w.memory != "" {
+		limit = w.memory
+		set("resources.limits.memory", limit)
+		if megabytes(limit) < megabytes(template("container.resources.requests.memory").String()) {
+			set("resources.requests.memory", limit)
+		}
+	}
+	set("image", i.Image)
+	set("ports.0.name", o.name)
+	if p.hasPort("admin") || o.name == "admin" {
+		const other = "holdpoint-admin"
+		set("ports.1.name", other)
+		for _, of := range []string{"startupProbe", "readinessProbe", "livenessProbe"} {
+			set(of+".httpGet.port", other)
+		}
+	}
+	set("startupProbe.failureThreshold", grace+lateStart)
+	// In the manifest it is the pod's. Here the pod is somebody else's.
+	set("securityContext.seccompProfile.type", "RuntimeDefault")
+
+	env := []variable{
+		{prefix + "UPSTREAM", "http://" + loopback + ":" + strconv.FormatInt(o.number, 10) + w.upstreamPath()},
+		{prefix + "ADMIN_LISTEN", ":" + strconv.Itoa(adminPort)},
+	}
+	mounts := []map[string]any{}
+	if w.volume != "" {
+		env = append(env, variable{prefix + "STORE", "bolt://" + stateFile})
+		mounts = append(mounts, map[string]any{"name": w.volume, "mountPath": stateFolder})
+	}
+	env = append(env, variable{prefix + "DRAIN_DELAY", seconds(delay)}, variable{prefix + "DRAIN_TIMEOUT", seconds(timeout)},
+		variable{"GOMEMLIMIT", strconv.Itoa(megabytes(limit)*9/10/10*10) + "MiB"})
+	env = append(env, w.env...)
+	judged := slices.Clone(env)
+	for _, s := range w.secrets {
+		env = append(env, variable{prefix + s.name + "_FILE", secretsFolder + "/" + s.name})
+		if example, is := examples[s.name]; is {
+			judged = append(judged, variable{prefix + s.name, example})
+		}
+	}
+	if len(w.secrets) > 0 {
+		mounts = append(mounts, map[string]any{"name": secretsName, "mountPath": secretsFolder, "readOnly": true})
+	}
+	list := make([]map[string]string, 0, len(env))
+	for _, v := range env {
+		// Kubernetes replaces $(NAME) in a value by a variable, and takes $$ for a dollar.
+		list = append(list, map[string]string{"name": v.Name, "value": strings.ReplaceAll(v.Value, "$", "$$")})
+	}
+	set("env", list)
+	if len(mounts) > 0 {
+		set("volumeMounts", mounts)
+	} else if err == nil {
+		c, err = sjson.DeleteBytes(c, "volumeMounts")
+	}
+	return c, errors.Join(err, i.check(judged))
+}
+
+// check has the variables judged as Holdpoint judges them at its start.
+func (i *Injector) check(env []variable) error {
+	if i.Check == nil {
+		return nil
+	}
+	var environ []string
+	for _, v := range env {
+		environ = append(environ, v.Name+"="+v.Value)
+	}
+	if errs := i.Check(environ); len(errs) > 0 {
+		return fmt.Errorf("the sidecar would not start: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// upstreamPath returns the path of the agent's address.
+func (w *wanted) upstreamPath() string {
+	if w.path == "" {
+		return "/"
+	}
+	return w.path
+}
+
+// drain returns the two times of the drain in seconds, and the grace period that they are made of:
+// the delay is a fifth, 5 seconds at most, and the rest but cleanEnd is for open streams.
+func (p *pod) drain() (delay, timeout, grace int64, err error) {
+	grace = usualGrace
+	if of := p.json.Get("spec.terminationGracePeriodSeconds"); of.Type == gjson.Number {
+		grace = min(of.Int(), 1<<31)
+	}
+	delay = min(5, (grace-cleanEnd)/5)
+	timeout = grace - delay - cleanEnd
+	if timeout < 1 {
+		err = fmt.Errorf("terminationGracePeriodSeconds is %d: that leaves open streams no time after the 5 seconds of a clean end", grace)
+	}
+	return delay, timeout, grace, err
+}
+
+// checkVolumes refuses a volume that is not there, that the sidecar could not write to, or whose
+// name the injector needs.
+func (p *pod) checkVolumes(w *wanted) error {
+	group := p.json.Get("spec.securityContext.fsGroup")
+	found := w.volume == ""
+	for _, v := range items(p.json.Get("spec.volumes")) {
+		name := v.Get("name").String()
+		if name == secretsName && len(w.secrets) > 0 {
+			return fmt.Errorf("the pod has a volume %s, which is the injector's: want another name", name)
+		}
+		if name != w.volume || w.volume == "" {
+			continue
+		}
+		found = true
+		if claim := v.Get("persistentVolumeClaim").IsObject() || v.Get("ephemeral").IsObject(); claim && !group.Exists() {
+			user := template("container.securityContext.runAsUser").Int()
+			return fmt.Errorf("the pod has no securityContext.fsGroup, so Holdpoint's user %d cannot write to the volume %s: set it, such as to %d", user, name, user)
+		}
+	}
+	if !found {
+		return fmt.Errorf("the annotation %s names the volume %s, and the pod has none of that name", volumeAnnotation, quote(w.volume))
+	}
+	return nil
+}
+
+// hasPort reports whether a container has a port of that name.
+func (p *pod) hasPort(name string) bool {
+	return slices.ContainsFunc(p.containers, func(c *container) bool { return c.hasPort(name) })
+}
+
+// secretsVolume returns the volume with a file for each secret. Files of a Secret that changes
+// change too. Only the sidecar mounts it, whose user is not their owner.
+func secretsVolume(list []secret) json.RawMessage {
+	type item map[string]any
+	var sources []item
+	for _, s := range list {
+		sources = append(sources, item{"secret": item{"name": s.secret, "items": []item{{"key": s.key, "path": s.name}}}})
+	}
+	text, _ := json.Marshal(item{"name": secretsName, "projected": item{"defaultMode": 0o444, "sources": sources}}) // strings and numbers
+	return text
+}
+
+// megabytes returns how many mebibytes a limit in Mi or Gi has.
+func megabytes(limit string) int {
+	if n, is := strings.CutSuffix(limit, "Gi"); is {
+		return 1024 * atoi(n)
+	}
+	return atoi(strings.TrimSuffix(limit, "Mi"))
+}
+
+func atoi(text string) int {
+	n, _ := strconv.Atoi(text) // memoryLimit has judged it, or it is the manifest's
+	return n
+}
+
+func seconds(n int64) string { return strconv.FormatInt(n, 10) + "s" }

@@ -1,0 +1,55 @@
+package inject
+
+import (
+	"slices"
+	"strings"
+)
+
+// prefix of every variable of Holdpoint.
+const prefix = "HOLDPOINT_"
+
+// ours are variables that the injector sets itself or leaves alone, and why.
+var ours = map[string]string{
+	"UPSTREAM":      "it is made of " + agentAnnotation + " and " + pathAnnotation,
+	"LISTEN":        "the sidecar's port is fixed",
+	"ADMIN_LISTEN":  "the kubelet's probes ask there",
+	"DRAIN_DELAY":   "it is made of the pod's terminationGracePeriodSeconds",
+	"DRAIN_TIMEOUT": "it is made of the pod's terminationGracePeriodSeconds",
+	"MEMORY":        "it is made of " + memoryAnnotation,
+}
+
+// allowed are the variables that an annotation may set. A new one of Holdpoint's is not among them
+// until somebody writes it here. None names a file, holds a secret, or opens a listener.
+var allowed = strings.Fields(`
+	NAME CLIENT ANSWERS SESSIONS DIALECT CORS_ORIGINS PRESERVE_HOST UPSTREAM_KEEP_ALIVE UPSTREAM_HTTP2
+	H2C MAX_HEADER_BYTES HEADER_TIMEOUT KEEP_ALIVE MAX_CONNECTIONS ADDRESS_CONNECTIONS
+	STORE STORE_REPLICAS STORE_ENTRIES STORE_BYTES STORE_RECORD_BYTES PAUSE_RETENTION REPLAY_TTL STORE_OUTAGE
+	INTERRUPT_TTL MAX_REQUEST_BYTES BODY_BYTES ADDRESS_SHARE MAX_FRAME_BYTES TRANSCRIPT_BYTES STREAM_IDLE_TIMEOUT
+	RESUME_IDLE_GRACE HEARTBEAT WRITE_TIMEOUT HEADER_UNDERSCORES ON_DISCONNECT
+	TENANT_HEADER PRINCIPAL_HEADER TRUSTED_PEERS JWT_ISSUER JWT_AUDIENCE JWT_JWKS_URL JWT_CLAIM THREAD_NAMESPACE
+	SHOW_PRINCIPAL DESK_LISTEN DESK_CARRY_WITHIN DESK_CARRY DESK_TOOLS
+	LOG_LEVEL LOG_FORMAT WEBHOOK_EVENTS WEBHOOK_CONTENT WEBHOOK_PRIVATE
+	TOOLS CANCEL TOOL_CALL_YES TOOL_CALL_NO PHRASES_ASK PHRASES_YES PHRASES_NO SUPERAGENT_AGENT_ID SUPERAGENT_ALLOW
+	LANGGRAPH_SERVER_ASSISTANT LANGGRAPH_SERVER_ALLOW`)
+
+// secrets are what the sidecar reads of a Secret, as a file.
+var secrets = strings.Fields(`STORE_PASSWORD STORE_KEYS PRINCIPAL_KEY WEBHOOK_URL WEBHOOK_SECRET UPSTREAM_HEADERS`)
+
+// examples are values of secrets, in the form that Holdpoint takes. The injector never sees the
+// real ones, and the variables beside them are judged with these.
+var examples = map[string]string{
+	"STORE_PASSWORD": "example",
+	"STORE_KEYS":     "example:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+	"PRINCIPAL_KEY":  strings.Repeat("example-", 6),
+	"WEBHOOK_URL":    "https://hooks.example.com/",
+	"WEBHOOK_SECRET": "whsec_" + strings.Repeat("example0", 6),
+}
+
+// Allowed returns the variables that an annotation may set, without HOLDPOINT_.
+func Allowed() []string { return slices.Clone(allowed) }
+
+// Secrets returns those that an annotation may take out of a Secret.
+func Secrets() []string { return slices.Clone(secrets) }
+
+// Example returns the value by which a secret is judged.
+func Example(name string) string { return examples[name] }
