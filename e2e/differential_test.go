@@ -583,7 +583,7 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// onAnother returns the attempt for another thread, of which nobody knows.
+// onAnother returns the attempt for an unknown thread.
 func (a *attempt) onAnother() request {
 	other := strings.ReplaceAll(a.thread, "thread-", "thr3ad-")
 	b := *a

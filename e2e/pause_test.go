@@ -339,7 +339,7 @@ func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 			if got := ids(again.outcome()); got != ids(second) {
 				t.Errorf("the first answer again was met with %s, want the second question %s\n%s", got, ids(second), terminal(again))
 			}
-			// Another answer to the first question is none to the second.
+			// Another answer to the first question does not answer the second.
 			c.refused(t, step{resume: []entry{reject(first.str("id"))}, empty: true}, "RESUME_CONFLICT", true)
 			w.did(t, c, 2, nil)
 		}

@@ -124,7 +124,7 @@ func TestDraftsAtOnceWithoutIDs(t *testing.T) {
 	})
 }
 
-// A free question takes whatever the person says; no answer is none.
+// A free question takes whatever the person says; every answer counts.
 func TestDraftAsksForWords(t *testing.T) {
 	t.Parallel()
 	prompts := []actor{{name: "draft-v1-prompt", make: scripted.Draft{Payload: scripted.Prompt, NoReason: true}.New}}

@@ -13,7 +13,7 @@ import (
 
 // A replay-style backend (request_approval: it keeps nothing, the history is all that it knows) and
 // a checkpoint-style one (LangGraph: it keeps the thread) look the same to a client: three
-// questions in a row, of which the second is denied, and a plain turn after them. Nothing but ids
+// questions in a row, the second of them denied, and a plain turn after them. Nothing but ids
 // is left out of the comparison in the first test.
 //
 // Both backends share a state with their client and send it whole after a tool that ran. The .NET

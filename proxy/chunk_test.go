@@ -74,8 +74,8 @@ func TestSilenceWithinAChunkIsSeen(t *testing.T) {
 	t.Errorf("the client was not told: %v", came.Err())
 }
 
-// TestSilenceOfASecondExchangeIsSeen: each exchange of a run has the same time, also one of which
-// nothing was there at first.
+// TestSilenceOfASecondExchangeIsSeen: each exchange of a run has the same time, also one that began
+// with nothing.
 func TestSilenceOfASecondExchangeIsSeen(t *testing.T) {
 	gone := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -177,8 +177,8 @@ func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 	}
 }
 
-// TestFrameDoesNotWaitForALaterChunk: a frame that has come goes out, however large the chunk is of
-// which only the beginning has come with it.
+// TestFrameDoesNotWaitForALaterChunk: a frame that has come goes out, however large its chunk is,
+// though only the chunk's beginning has come.
 func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	large := chunk(streamOf(`{"type":"STATE_SNAPSHOT","snapshot":{"a":"` + strings.Repeat("x", 100_000) + `"}}`))
 	for _, size := range []int{10_000, 40_000, 90_000} {
@@ -193,8 +193,8 @@ func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	}
 }
 
-// TestHalfClosePassesThroughAnUpgrade: what is not a run and switches protocols is a tunnel, of
-// which either end may close its half.
+// TestHalfClosePassesThroughAnUpgrade: what is not a run and switches protocols is a tunnel, and
+// either end may close its half.
 func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		conn := taken(t, w, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")

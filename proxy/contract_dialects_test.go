@@ -113,7 +113,7 @@ func chat(t *rapid.T, b dialecttest.Backend, list dialects.List) {
 	c.plainDecisions()
 }
 
-// How a question is answered: cancelled with the payload of a yes beside it is none.
+// How a question is answered: cancelled with the payload of a yes is not a yes.
 var hows = []string{"yes", "no", "cancel", "cancel with a yes"}
 
 func drawHow(t *rapid.T) string { return rapid.SampledFrom(hows).Draw(t, "answer") }

@@ -825,7 +825,7 @@ func TestResumeNamesOneOfTwoQuestions(t *testing.T) {
 }
 
 // TestSameCallAgainInOneTurn: the run with an answer asks the same again. Its question stands in
-// the same record, behind the same user's message, and the first answer is none to it.
+// the same record, behind the same user's message, and the first answer does not answer it.
 func TestSameCallAgainInOneTurn(t *testing.T) {
 	g := newPairRig(t, 2)
 	first := []string{inTreeUser, approvalCall(pairedArgs), pairAnswer}

@@ -372,7 +372,7 @@ func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
 	}
 }
 
-// loads is a store of which what is read may be old when it is looked at.
+// loads is a store whose reads may be old when they are looked at.
 type loads struct {
 	store.Store
 	after func()

@@ -60,7 +60,7 @@ func (b *body) frame(f sse.Frame) {
 	poison.Bytes(b.lf)
 }
 
-// countComment counts a frame without an event. The second half of a line end is none.
+// countComment counts a frame without an event. The second half of a line end is not a frame.
 func (b *body) countComment(lf []byte) {
 	if len(bytes.Trim(lf, "\n")) == 0 {
 		b.taken--

@@ -71,9 +71,9 @@ var saysWho = [...]string{
 	"jwt", "oidc", "assertion", "signature", "cert",
 }
 
-// hasCredentials reports whether a request has a header that may say who sends it, by its name. One
-// that is taken for such and is none only has an answer wait for the chat. One that is missed has
-// the backend go on as nobody.
+// hasCredentials reports whether a request has a header that may say who sends it, by its name. If
+// something else is taken for such a client, an answer only waits for the chat. One that is missed
+// has the backend go on as nobody.
 func hasCredentials(header http.Header) bool {
 	for name := range header {
 		name = strings.ToLower(name)

@@ -66,7 +66,7 @@ func (l *linter) complain(format string, args ...any) {
 }
 
 // required are the strings that an event must have (agui-protocol.md, section 2.1). A type that is
-// not here is none of AG-UI's, and fatal to clients up to 0.0.59.
+// not here does not belong to AG-UI, and is fatal to clients up to 0.0.59.
 var required = map[string]string{
 	"RUN_STARTED": "threadId runId", "RUN_FINISHED": "threadId runId", "RUN_ERROR": "message",
 	"STEP_STARTED": "stepName", "STEP_FINISHED": "stepName",
@@ -240,7 +240,7 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 	return complaints
 }
 
-// free returns the calls of which the backend has said, before that turn, that they need no
+// free returns the calls for which the backend has said, before that turn, that they need no
 // approval: AGUI.Server runs them only if they are approved with the others of their batch.
 func (s scenario) free(turn int) map[string]bool {
 	calls := map[string]bool{}

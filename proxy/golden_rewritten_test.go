@@ -10,7 +10,7 @@ import (
 // What request-approval may write anew, told from the backend's frames and not from the code: a
 // call of request_approval becomes one of the function that its arguments name.
 
-// rewritten marks the backend's frame of which ev is the allowed form.
+// rewritten marks the backend's frame whose allowed form is ev.
 func (u *untouched) rewritten(ev gjson.Result) bool {
 	kind, id := ev.Get("type").Str, ev.Get("toolCallId").Str
 	request, asks := u.request(id)

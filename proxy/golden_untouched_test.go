@@ -343,7 +343,7 @@ func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 		}
 		i.ForEach(func(k, v gjson.Result) bool {
 			free := slices.Contains([]string{"id", "reason", "toolCallId", "metadata"}, k.Str) || v.Type == gjson.Null
-			// A message that is the JSON of Strands' reason is none for a person; it stands in the
+			// A message that is the JSON of Strands' reason is not meant for a person; it stands in the
 			// metadata then.
 			free = free || k.Str == "message" && told[n].Get("metadata.strands.reason").Raw == v.Str
 			free = free || k.Str == "responseSchema" && told[n].Get("metadata.tanstack:interruptBinding.kind").Str == "tool-approval"

@@ -145,7 +145,7 @@ func (t *thread) namedByClients() *agui.Pause {
 }
 
 const (
-	// maxAsked bounds the pauses of which this process knows that it has kept them.
+	// maxAsked bounds the pauses that this process knows it has kept.
 	maxAsked = 16 << 10
 	// manyLost is how many lost questions of other processes are no accident.
 	manyLost = 3

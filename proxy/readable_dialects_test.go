@@ -66,7 +66,7 @@ func TestNoClientGetsWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// eventsIn returns the events of a stream, nil if it is none.
+// eventsIn returns the events of a stream, nil if it is not a stream.
 func eventsIn(stream []byte) []agui.Event {
 	frames, _ := split(string(stream))
 	var list []agui.Event

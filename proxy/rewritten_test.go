@@ -27,7 +27,7 @@ func (s noStore) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return s.Store.Do(ctx, key, step)
 }
 
-// An exampleEnd is a run of which all has come but its last event.
+// An exampleEnd is a run without its last event.
 type exampleEnd struct {
 	*run
 	last agui.Event

@@ -88,7 +88,7 @@ func CheckPrefix(prefix string) error {
 	return nil
 }
 
-// unreserved are the signs of which a path has one spelling (RFC 3986, section 2.3).
+// unreserved are the signs that have one spelling in a path (RFC 3986, section 2.3).
 const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
 // ServeHTTP implements http.Handler.

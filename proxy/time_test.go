@@ -425,7 +425,7 @@ func (d *downStore) Do(ctx context.Context, key store.Key, step store.Step) (sto
 	return d.Store.Do(ctx, key, step)
 }
 
-// A stuckLog is a log of which somebody holds up the lines that begin so.
+// A stuckLog is a log that holds up the lines that begin so.
 type stuckLog struct {
 	slog.Handler
 	message string

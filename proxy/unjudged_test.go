@@ -9,7 +9,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// doubling returns a schema of which each level refers to the next one twice.
+// doubling returns a schema whose levels each refer to the next one twice.
 func doubling(levels int, keyword, leaf string) string {
 	return `{"$ref":"#/$defs/0","$defs":{` + hostile.Many(levels, func(i int) string {
 		return fmt.Sprintf(`"%d":{"%s":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, keyword, i+1, i+1)

@@ -236,7 +236,7 @@ type Finder interface {
 	General(dialect string) bool
 }
 
-// FinderOf returns the dialect as a Finder. A Dialect that is none finds nothing: each backend
+// FinderOf returns the dialect as a Finder. Any other Dialect finds nothing: each backend
 // speaks it.
 func FinderOf(d Dialect) Finder {
 	if finder, finds := d.(Finder); finds {
@@ -377,8 +377,7 @@ type Reply struct {
 	// AskedIfKnown says that it is one if the record knows the question, although the request
 	// declares the tool: who declares a tool late does not make its question the client's own.
 	AskedIfKnown bool
-	// Names is the call that a refusal names, "" for a form of which it says that it is an
-	// approval.
+	// Names is the call that a refusal names, "" for a form that it calls an approval.
 	Names string
 	// Calls are the calls of the history that ask for it. Where the decision is not handed on, they
 	// go too.

@@ -22,7 +22,7 @@ type deskBackup struct {
 	backup, restore func()
 }
 
-// deskBackups returns the stores of which there are backups. The clock of what is restored may be
+// deskBackups returns the stores that have backups. The clock of what is restored may be
 // ahead; a file has the machine's.
 func deskBackups() map[string]func(t *testing.T, ahead time.Duration) deskBackup {
 	return map[string]func(t *testing.T, ahead time.Duration) deskBackup{

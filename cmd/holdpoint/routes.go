@@ -18,7 +18,7 @@ import (
 // the dialects, with HOLDPOINT_ROUTES_0_, HOLDPOINT_ROUTES_1_ and so on in the place of HOLDPOINT_.
 //
 // What is not said of a route is as it is without the prefix. That does not hold for its name, nor
-// for UPSTREAM and what begins so: a credential for one backend is none for another.
+// for UPSTREAM and what begins so: a credential for one backend is not one for another.
 type route struct {
 	Path string `env:"PATH" doc:"path below which the agent is"`
 	Agent

@@ -70,7 +70,7 @@ func (ev Event) WithoutNulls() Event {
 	return ev.With(object)
 }
 
-// withoutNulls returns an object without the members that are null and of which typed reports so.
+// withoutNulls returns an object without the members that are null and that typed reports.
 // It is nil if the object is not valid JSON.
 func withoutNulls(object []byte, typed func(string) bool) []byte {
 	found := false

@@ -30,7 +30,7 @@ type Origin struct {
 }
 
 // AskedDigest returns a digest of exactly what was asked, and of whom: "sha256:" and 64 hex digits.
-// The zero Origin is that of a pause of which nobody knows where it comes from. docs/audit.md has
+// The zero Origin belongs to a pause whose origin is unknown. docs/audit.md has
 // the recipe.
 func (o *Origin) AskedDigest(i *Interrupt) string {
 	if o == nil {

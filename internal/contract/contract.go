@@ -28,7 +28,7 @@ type Case struct {
 	Settled []agui.SeenMessage
 	// Mixed are the messages with an answer, of Answers or Settled, that say something else too.
 	Mixed []agui.SeenMessage
-	// Stray says that the request ends in a decision of which nobody knows the question. StrayNames
+	// Stray reports that the request ends with a decision on an unknown question. StrayNames
 	// is the call that it names, if that can be told.
 	Stray      bool
 	StrayNames string

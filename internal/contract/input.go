@@ -8,8 +8,8 @@ import (
 )
 
 // newInput returns the messages of the request that are new input: what seen lacks and a person, a
-// tool or an operator said. A message of the assistant is none: clients rename those. Nor is one
-// that only answers, or repeats an answer to p.
+// tool or an operator said. A message of the assistant is not input: clients rename those. Nor is
+// one that only answers, or repeats an answer to p.
 func (c *Case) newInput(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
 	list := slices.Clone(agui.NewMessages(c.Input.Messages, seen))
 	onlyAnswers := c.OnlyAnswers(p)

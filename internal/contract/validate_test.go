@@ -28,7 +28,7 @@ func patient(ctx context.Context) *Validator {
 	return v
 }
 
-// doubling returns a schema of which each level refers to the next one twice.
+// doubling returns a schema whose levels each refer to the next one twice.
 func doubling(levels int, keyword, leaf string) string {
 	return `{"$ref":"#/$defs/0","$defs":{` + hostile.Many(levels, func(i int) string {
 		return fmt.Sprintf(`"%d":{"%s":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, keyword, i+1, i+1)
@@ -284,7 +284,8 @@ func spent(t *testing.T, do func()) (cpu time.Duration, bytes uint64) {
 }
 
 // parsing returns the processor's time for parsing one megabyte of JSON now: the unit in which work
-// is measured. Seconds are none, for a processor that others use too does less in each.
+// is measured. Seconds are not such a unit, because a processor that others use too does less in
+// each.
 func parsing(t *testing.T) time.Duration {
 	t.Helper()
 	text := []byte("[" + strings.Repeat(`{"a":[1,2.5,"b"],"c":null},`, 40_000) + "1]")

@@ -23,7 +23,7 @@ const (
 	maxEmptyReads = 100     // as in bufio
 )
 
-// A Source is an io.Reader that knows whether it has more. One that is none is asked for as much as
+// A Source is an io.Reader that knows whether it has more. Any other reader is asked for as much as
 // its last Reads suggest, and the Reader holds a buffer while it waits.
 type Source interface {
 	io.Reader

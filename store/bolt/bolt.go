@@ -140,7 +140,7 @@ func (t *table) prepare() error {
 	})
 }
 
-// places are a row's times, in microseconds since 1970; 0 is none.
+// places are a row's times, in microseconds since 1970; 0 means none.
 type places struct{ opened, due, gone int64 }
 
 const fixed = 4 * 8

@@ -64,7 +64,7 @@ func (t *table) misplaced(err error) bool {
 	return ok && !t.cluster && (says(e, "READONLY") || says(e, "LOADING") || says(e, "MASTERDOWN"))
 }
 
-// errRefused is a server that answers, and is none that Holdpoint may use.
+// errRefused is a server that answers, and that Holdpoint may not use.
 var errRefused = errors.New("the server is refused")
 
 func refused(err error) bool {

@@ -8,8 +8,8 @@ import (
 	"holdpoint/store"
 )
 
-// Sealed returns a store of which the test fails if what it gave out changes: what Load returns may
-// be the store's own, so nobody writes into what it refers to, the store neither.
+// Sealed returns a store that fails the test if a value that it gave out changes: what Load returns
+// may be the store's own, so nobody writes into what it refers to, the store neither.
 func Sealed(t TB, s store.Store) store.Store {
 	sealed := &sealed{Store: s}
 	t.Cleanup(func() {

@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// Most events of a stream are none of the dialect's business, and cost nothing.
+// Most events of a stream do not concern the dialect, and cost nothing.
 func TestPassingEventsDoNotAllocate(t *testing.T) {
 	_, plain, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: &dialecttest.Log{}})
 	if err != nil {

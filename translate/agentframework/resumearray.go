@@ -113,7 +113,7 @@ func (r reply) editedArgs() json.RawMessage {
 }
 
 // forgets reports whether the backend has to forget the answers that it collected before it is told
-// these. 1.4.0 to 1.7.0 never run a batch of which some calls are denied: the adapter takes the
+// these. 1.4.0 to 1.7.0 never run a batch if some of its calls are denied: the adapter takes the
 // denied ones for done, and the core waits for them for ever (RAN). If the turn has calls of the
 // client, a denial of all others makes it answer every later run with nothing (RAN 1.7.0). A cancel
 // of what nobody asked is refused, and makes the core forget that it waits; all answers can be

@@ -195,7 +195,7 @@ func (run *run) asked(id string) *ask {
 	return &run.asks[at]
 }
 
-// ask adds a question, of which there is none with its id.
+// ask adds a question whose id is new.
 func (run *run) ask(a ask) {
 	run.askAt[a.ID] = len(run.asks)
 	run.asks = append(run.asks, a)

@@ -193,7 +193,7 @@ func TestOtherEventsFlowWhileACallIsHeld(t *testing.T) {
 	}
 }
 
-// A call that follows an approval and is none of confirm_changes passes.
+// A call that follows an approval and is not one of confirm_changes passes.
 func TestCallBehindAnApproval(t *testing.T) {
 	other := toolCall("b", "search", `{"query":"x"}`)
 	p, _ := playPlain(t, "", events([]string{started}, toolCall("a", "rm", `{}`), []string{asks("a", "a")}, other, []string{withList("a")})...)

@@ -83,7 +83,7 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	return pause
 }
 
-// What a run asks, and of which kind.
+// What a run asks, and its kind.
 func TestPause(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string

@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/auto"
 )
 
-// Calls of which none ever ends are not held without bound: what is too much passes, and everything
+// Calls that never end are not held without bound: what is too much passes, and everything
 // comes out once.
 func TestManyHeldCalls(t *testing.T) {
 	for name, c := range map[string]struct{ n, length, most int }{

@@ -112,7 +112,7 @@ func askLost(r *translate.Request, natives, held []string) translate.Result {
 // hook may have asked about them under an id that nobody knows, and a lost question in its place
 // would take the client's own away. The adapter refuses a resume array before it acts on an entry,
 // and names the first id that it does not wait for (RAN 0.3.0, 1.0.2). The last id of this array is
-// none of anybody's. If the adapter names it, all others are right.
+// nobody's. If the adapter names it, all others are right.
 type guess struct {
 	*run
 	refusal translate.Result // of the ordinary run before it

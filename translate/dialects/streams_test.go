@@ -62,8 +62,7 @@ var texts = []string{
 	`{"type":"TEXT_MESSAGE_CHUNK","messageId":"n","role":"assistant","delta":"x"}`,
 }
 
-// noise are events of every other type, of which some continue or end what the recorded streams
-// begin.
+// noise are events of every other type; some continue or end what the recorded streams begin.
 var noise = []string{
 	`{"type":"RUN_STARTED","threadId":"other","runId":"r"}`,
 	`{"type":"STEP_STARTED","stepName":"__start__"}`, `{"type":"STEP_STARTED","stepName":"s"}`, `{"type":"STEP_FINISHED","stepName":"s"}`,

@@ -9,7 +9,7 @@ import (
 )
 
 // Answers returns what a dialect reads out of a request to a pause, in its fields and behind those
-// in its messages. A decision of which the pause knows no question has the id of the call that it
+// in its messages. A decision on an unknown question has the id of the call that it
 // names, and no payload. Of two messages that answer one question the last counts. If they
 // contradict each other, it counts only where replies replace each other. It is proxy that puts
 // them together; this does it in short.

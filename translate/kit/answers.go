@@ -144,7 +144,7 @@ func meaning(a agui.Answer) string {
 	return string(a.Status) + " " + string(agui.Canonical(a.Payload)) + " " + a.ID
 }
 
-// Payload returns a value as an answer's payload; null is none.
+// Payload returns a value as an answer's payload; null is no answer.
 func Payload(v gjson.Result) json.RawMessage {
 	if !v.Exists() || v.Type == gjson.Null {
 		return nil

@@ -48,7 +48,7 @@ func Before(r *translate.Request, calls map[string]bool) *History {
 
 // After returns the conversation of a second exchange: what the client has been shown by then, and
 // behind it the new messages. Where the backend told the result of a call itself, that is its
-// answer. What the client said of the call before is none: front ends write into their history.
+// answer. What the client said of the call before is not one: front ends write into their history.
 func After(r *translate.Request, calls map[string]bool) *History {
 	h := HistoryOf(Shown(r), calls)
 	h.results, h.sent, h.fresh = true, map[agui.SeenMessage]int{}, withoutExchanges(r.New, calls)
@@ -152,7 +152,7 @@ func (h *History) asked() map[int][]string {
 	return at
 }
 
-// chosen says which messages on the calls go, and which one stays as the answer of which call.
+// chosen says which messages on the calls go, and which one stays as the answer of each call.
 func (h *History) chosen(asked map[int][]string, last map[string]int, replies map[string]agui.Message) (map[int]bool, map[occurrence]int) {
 	gone, answer, there := map[int]bool{}, map[occurrence]int{}, map[occurrence]bool{}
 	for n, ids := range asked {

@@ -186,7 +186,7 @@ func TestToolReplyReadsBackAsItWasSent(t *testing.T) {
 	})
 }
 
-// shownList is a transcript of which the messages are known.
+// shownList is a transcript whose messages are known.
 type shownList []agui.Message
 
 func (shownList) Calls() []agui.Call             { return nil }

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestIsID: LangGraph takes a key for an id by ^[0-9a-f]{32}$; one key that is none makes the map
-// itself the answer, which is true to every node that waits.
+// TestIsID: LangGraph takes a key for an id by ^[0-9a-f]{32}$; one key that is not an id makes the
+// map itself the answer, which is true to every node that waits.
 func TestIsID(t *testing.T) {
 	for id, want := range map[string]bool{
 		idA:                          true,

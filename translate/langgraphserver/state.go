@@ -18,7 +18,7 @@ type state struct {
 	tasks      []gjson.Result
 }
 
-// readState reads a body. It returns false if the body is none.
+// readState reads a body. It returns false if the body is not a state.
 func readState(body []byte) (state, bool) {
 	if !agui.ValidJSON(body) {
 		return state{}, false

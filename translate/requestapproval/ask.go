@@ -130,8 +130,8 @@ func couldFit[T string | []byte](args T) bool {
 	return len(args) < little
 }
 
-// whole reports whether the arguments are a whole object, of which a chunk of so many bytes came
-// last. An object ends in a brace: the text is parsed only where the chunk does, and where it is
+// whole reports whether the arguments are a whole object; the last chunk had so many bytes.
+// An object ends in a brace: the text is parsed only where the chunk does, and where it is
 // not a small part of it. What is not found out here is at the run's end.
 func whole[T string | []byte](args T, chunk int) bool {
 	end := len(args)

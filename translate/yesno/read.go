@@ -172,7 +172,7 @@ func Approves(payload gjson.Result) bool {
 	return len(said) > 0 && !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
 }
 
-// asJSON returns the text of a call's arguments as JSON: a text that is none is a string.
+// asJSON returns the text of a call's arguments as JSON: any other text is a string.
 func asJSON(arguments string) json.RawMessage {
 	switch {
 	case strings.TrimSpace(arguments) == "":

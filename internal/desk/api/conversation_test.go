@@ -57,7 +57,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestTurnsOfAnything: what is not a conversation is none.
+// TestTurnsOfAnything: anything else is not a conversation.
 func TestTurnsOfAnything(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "null": 0, "{}": 0, `"x"`: 0, "[]": 0, "[null,1,{}]": 0, `[{"content":{"text":"x"}}]`: 0, `[{"content":[[],"x",{"type":"text","text":7}]}]`: 0, `[{"content":"x"}]`: 1, `[{"content":"` + "\xff" + `x"}]`: 1,

@@ -210,7 +210,7 @@ func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 			list = d.earlierAt(ctx, toolKey(p.Origin, tool))
 			known[tool] = list
 		}
-		// The decision on this question is none of the earlier ones.
+		// The earlier ones do not include the decision on this question.
 		list = slices.DeleteFunc(slices.Clone(list), func(e *earlier) bool {
 			return q.Decision != nil && e.At.Equal(q.Decision.At)
 		})

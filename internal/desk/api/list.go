@@ -37,7 +37,7 @@ type listing struct {
 	// Next is the cursor of the next page, "" on the last one. A page can have less than limit,
 	// or nothing, and a next one all the same.
 	Next string `json:"next,omitempty"`
-	// Left names the agents of which the answer passes over approvals, as perAgent asks for it.
+	// Left names the agents whose approvals the answer leaves out, as perAgent asks for it.
 	Left []string `json:"left,omitempty"`
 	// Unread is how many records of this page's part of the list could not be read. What they
 	// ask is not known.

@@ -112,5 +112,5 @@ func (s *shares) took(key store.Key, size int) {
 	}
 }
 
-// left returns the agents of which something is passed over.
+// left returns the agents with approvals that are left out.
 func (s *shares) left() []string { return slices.Sorted(maps.Keys(s.passed)) }

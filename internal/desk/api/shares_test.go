@@ -66,7 +66,7 @@ func TestPausesOfVeryManyQuestions(t *testing.T) {
 }
 
 // TestListOfAFewOfEachAgent: with perAgent one agent's approvals do not fill the answer, whether
-// they are many or large, and the answer names the agents of which there are more.
+// they are many or large, and the answer names the agents that have more.
 func TestListOfAFewOfEachAgent(t *testing.T) {
 	r := inMemory(t)
 	text := `{"text":"` + strings.Repeat("x", maxListed-1000) + `"}`

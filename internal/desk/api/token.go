@@ -33,7 +33,7 @@ func NewToken(name string) (text string, _ Token) {
 // caller is who shows it.
 func (t *Token) caller() *Caller { return &Caller{Name: t.Name, Groups: t.Groups} }
 
-// Tokens are those that are taken at the moment. The zero Tokens are none.
+// Tokens are those that are taken at the moment. The zero Tokens has no token.
 type Tokens struct{ list atomic.Pointer[[]Token] }
 
 // Set takes these tokens from now on, and no others.
@@ -51,7 +51,7 @@ func (t *Tokens) all() iter.Seq2[int, *Token] {
 	}
 }
 
-// bearer returns the token that the values of Authorization show, nil if it is none of these.
+// bearer returns the token that the values of Authorization show, nil if it is not one of these.
 func (t *Tokens) bearer(authorization []string) *Token {
 	scheme, token, ok := strings.Cut(authorization[0], " ")
 	if len(authorization) > 1 || !ok || !strings.EqualFold(scheme, "bearer") {
@@ -60,7 +60,7 @@ func (t *Tokens) bearer(authorization []string) *Token {
 	return t.find(strings.TrimLeft(token, " "))
 }
 
-// find returns the token with this text, nil if it is none of these.
+// find returns the token with this text, nil if it is not one of these.
 func (t *Tokens) find(text string) *Token {
 	if text == "" {
 		return nil

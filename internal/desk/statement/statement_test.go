@@ -82,7 +82,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestStatementsOfEveryFamily: no question of the scenarios has metadata of which nothing is known,
+// TestStatementsOfEveryFamily: no question of the scenarios has unknown metadata,
 // and a statement is JSON.
 func TestStatementsOfEveryFamily(t *testing.T) {
 	list, err := scenario.List("../../../testdata", "*")

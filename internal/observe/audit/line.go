@@ -117,7 +117,7 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// read reads a line as far as the chain goes by it. ok is false if it is none.
+// read reads a line as far as the chain goes by it. ok is false if it is not valid.
 func read(text []byte) (n line, ok bool) {
 	if err := json.Unmarshal(text, &n); err != nil {
 		return n, false

@@ -127,7 +127,7 @@ func (v *verifier) line(place string, text []byte) {
 	v.Lines++
 }
 
-// behindOdd judges what stands before a line and is none.
+// behindOdd judges bytes before a line that are not a line.
 func (v *verifier) behindOdd(place string, n *line) {
 	t := n.Torn
 	if n.Event == recovered && t != nil && t.Bytes == len(v.odd) && t.SHA256 == hashOf(v.odd) {

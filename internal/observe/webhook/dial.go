@@ -48,7 +48,7 @@ func embedded(a netip.Addr) []netip.Addr {
 	case netip.MustParsePrefix("2002::/16").Contains(a):
 		return []netip.Addr{netip.AddrFrom4([4]byte(b[2:6]))}
 	case netip.MustParsePrefix("64:ff9b:1::/48").Contains(a):
-		list := []netip.Addr{ // the ninth byte is none of them
+		list := []netip.Addr{ // the ninth byte is not part of them
 			netip.AddrFrom4([4]byte{b[6], b[7], b[9], b[10]}), netip.AddrFrom4([4]byte{b[7], b[9], b[10], b[11]}),
 			netip.AddrFrom4([4]byte(b[9:13])), netip.AddrFrom4([4]byte(b[12:])),
 		}

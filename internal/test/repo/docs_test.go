@@ -253,8 +253,8 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// injected are names that Kubernetes makes for a Service called holdpoint; they are spoken of and
-// are none of ours.
+// injected are names that Kubernetes makes for a Service called holdpoint; documents mention them,
+// and they are not ours.
 var injected = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT|_PORT$|_PORT_`)
 
 // TestVariablesExist: a HOLDPOINT_ name that a document, a comment or a message names is in the

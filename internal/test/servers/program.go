@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Program is a process that listens on a port of the loopback address and is none of the servers
-// above: the program under test.
+// A Program is a process that listens on a port of the loopback address and is not one of the
+// servers above: the program under test.
 type Program struct {
 	process
 	port int

@@ -145,8 +145,7 @@ func TestResultIDs(t *testing.T) {
 	}
 }
 
-// What passes takes nothing: the results of calls, of which each is asked whether it needs an id of
-// its own.
+// What passes takes nothing: the results of calls: each is asked whether it needs an id of its own.
 func TestPassedResultsDoNotAllocate(t *testing.T) {
 	const runs = 200
 	var told ResultIDs

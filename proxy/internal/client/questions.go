@@ -240,7 +240,7 @@ func WithPublishedIDs(in *agui.RunInput) *agui.RunInput {
 }
 
 // Publish writes into the object of a question the id by which clients answer it, and when it
-// expires if the backend does not say so. A zero time is none.
+// expires if the backend does not say so. A zero time means no expiry.
 func Publish(i *agui.Interrupt, expires time.Time) {
 	i.Object = tanstack.Renamed(agui.WithID(i.Object, i.ID), i.Native, i.ID)
 	if _, says := i.Expires(); !says && !expires.IsZero() && !gjson.GetBytes(i.Object, "expiresAt").Exists() {

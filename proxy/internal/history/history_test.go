@@ -22,7 +22,7 @@ const (
 	userTwo = `{"id":"u9","role":"user","content":"And then?"}`
 )
 
-// viewOf returns the view of a request of which the record knows nothing.
+// viewOf returns the view of a request unknown to the record.
 func viewOf(in *agui.RunInput) *history.View {
 	return &history.View{Input: in, Record: &store.Record{}, Memory: memory{}}
 }

@@ -41,7 +41,7 @@ func CallsOfLostQuestions(v *View, questions []string) []string {
 	return calls
 }
 
-// HoldsCall reports whether the messages of the request hold a call of which is reports true.
+// HoldsCall reports whether the messages of the request hold a call for which is reports true.
 func HoldsCall(v *View, is func(call string) bool) bool {
 	return slices.ContainsFunc(v.Input.Messages, func(m agui.Message) bool { return slices.ContainsFunc(m.CallIDs(), is) })
 }

@@ -27,7 +27,7 @@ type BodyRoom struct {
 	freed chan struct{}    // closed when some is given back; nil while nobody waits
 }
 
-// NewBodyRoom makes a BodyRoom of limit bytes, of which one address may have share.
+// NewBodyRoom makes a BodyRoom of limit bytes, where one address may have share.
 func NewBodyRoom(limit, share int64) *BodyRoom { return &BodyRoom{limit: limit, share: share} }
 
 // A bodyHold is the part of a BodyRoom that one body has.

@@ -13,7 +13,7 @@ import (
 
 var errDown = errors.New("the store is down")
 
-// A faults is a memory store of which a test decides what becomes of each step.
+// A faults is a memory store where a test decides what becomes of each step.
 type faults struct {
 	storetest.Faults
 

@@ -96,7 +96,7 @@ func (l *linePieces) Next() (p translate.Piece, comments []byte, err error) {
 	return p, nil, nil
 }
 
-// readLong gathers a line of which begin is the beginning, as far as it may be long.
+// readLong gathers a line that begins with begin, as far as it may be long.
 func (l *linePieces) readLong(begin []byte) (line []byte, err error) {
 	if cap(l.long) > maxKeptLine {
 		l.long = nil // streams live for hours

@@ -47,7 +47,7 @@ func (r *records) add(json []byte) {
 	r.size += lengthBytes + len(json)
 }
 
-// begin appends a record of an event up to its text and the text, of which more may come.
+// begin appends a record of an event up to its text, and the text, which may grow.
 func (r *records) begin(head, text []byte) {
 	r.close()
 	s := r.room(lengthBytes + len(head) + len(text) + len(deltaTail))

@@ -87,7 +87,7 @@ func (run *Run) noteResult(ev agui.Event) {
 	run.results = append(run.results, ev.Get("toolCallId").Str)
 }
 
-// Emit emits an event of a run with answers, with those of which the backend tells no result.
+// Emit emits an event of a run with answers, with the results that the backend does not tell.
 func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
 	run.teller.before(ev, emit)
 	emit(ev)

@@ -133,8 +133,8 @@ func approving(m gjson.Result, asked map[string]string) string {
 
 // decides reports whether some backend could read a tool message as a decision, and not as the
 // result that the call got later: text that is not an object, or an object without a word of the
-// two, is none to any of them (.NET's samples throw at it). Python reads NaN too, so what only
-// looks like an object may be one.
+// two, is not an answer to any of them (.NET's samples throw at it). Python reads NaN too, so what
+// only looks like an object may be one.
 func decides(m gjson.Result) bool {
 	contents := kit.Members(m, "content")
 	return len(contents) == 0 || slices.ContainsFunc(contents, func(content gjson.Result) bool {

@@ -27,7 +27,7 @@ func examine(t *testing.T, body string) *Report {
 	return r
 }
 
-// TestWhatIsNoStream: what is none is said, and the reason with it.
+// TestWhatIsNoStream: anything else is named with the reason.
 func TestWhatIsNoStream(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string

@@ -135,7 +135,7 @@ func approvalPayload(approved bool, call askedCall) json.RawMessage {
 }
 
 // decisionIn reads the decision of a payload. What says a thing twice, or yes under one name and no
-// under the other, is none.
+// under the other, is not an answer.
 func decisionIn(payload json.RawMessage) (yes, ok bool) {
 	said, good := 0, true
 	gjson.ParseBytes(payload).ForEach(func(k, v gjson.Result) bool {
