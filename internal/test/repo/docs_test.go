@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"holdpoint/internal/scenario"
+	"holdpoint/internal/test/pages"
 )
 
 var update = flag.Bool("update", false, "rewrite the examples of documents: go test ./internal/test/repo -update")
@@ -177,15 +178,16 @@ func missing(all map[string]suite, failing, dir, name, sub string) string {
 	return ""
 }
 
-// TestSupportedIsShown: each backend that docs/support.md calls supported names a test in its
-// section.
+// TestSupportedIsShown: each backend that docs/support.md calls supported has a test in the page's
+// table of evidence, or in its section.
 func TestSupportedIsShown(t *testing.T) {
-	_, text, _ := between(t, "docs/support.md", "<!-- supported -->")
+	_, text, after := between(t, "docs/support.md", "<!-- supported -->")
+	_, evidence, _ := strings.Cut(after, "\n## Evidence\n")
 	sections := strings.Split("\n"+text, "\n### ")[1:]
 	for _, section := range sections {
 		heading, body, _ := strings.Cut(section, "\n")
 		body, _, _ = strings.Cut(body, "\nWhat does not work:\n")
-		if !slices.ContainsFunc(code.FindAllString(body, -1), func(span string) bool {
+		if !strings.Contains(evidence, "](#"+pages.Anchor(heading)+") |") && !slices.ContainsFunc(code.FindAllString(body, -1), func(span string) bool {
 			return placed.MatchString(strings.Trim(span, "`"))
 		}) {
 			t.Errorf("docs/support.md: no test shows what works with %s", heading)
@@ -427,12 +429,11 @@ func TestLinksWithinTheRepository(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors of a document's headings, as Git hosts make them.
+// anchors returns the anchors of a document's headings.
 func anchors(text string) []string {
 	var list []string
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
-		a := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(m[1]), "")
-		list = append(list, strings.ReplaceAll(a, " ", "-"))
+		list = append(list, pages.Anchor(m[1]))
 	}
 	return list
 }
