@@ -58,7 +58,9 @@ var stands = map[string]string{
 			-schema-location "$ROOT/deploy/schemas/custom/{{.ResourceKind}}{{.KindSuffix}}.json" "$WORK/sent.yaml"
 		if test "$1" != as-is; then grep -q "image: \"\?registry.example.com/holdpoint:$1" "$WORK/sent.yaml"; fi
 		awk '/^kind: Deployment/ {d = 1} d && /^  name:/ {print "deployment/" $2; d = 0}' "$WORK/sent.yaml" >> "$WORK/names"`,
-	"kubectl": `case "$1 $2" in
+	"kubectl": `if test "$1" = -n; then shift 2; fi
+		case "$1 $2" in
+		"label namespace") ;;
 		"apply -f") test "$3" = -; sent 1 ;;
 		"apply -k") "$KUSTOMIZE" build "$3" > "$WORK/built"; sent as-is < "$WORK/built" ;;
 		"kustomize "*) exec "$KUSTOMIZE" build "$2" ;;
@@ -141,13 +143,17 @@ func TestCommandsOfPages(t *testing.T) {
 			run(block[1])
 		}
 	}
-	for _, other := range []string{"../docs/kubernetes.md", "compose/README.md"} {
+	for _, other := range []string{"../docs/kubernetes.md", "../docs/injector.md", "compose/README.md"} {
 		page, err := os.ReadFile(other)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, b := range pages.Blocks(string(page)) {
-			if b.Runs == "deploy: TestCommandsOfPages" {
+			switch {
+			case b.Runs != "deploy: TestCommandsOfPages":
+			case b.Language == "yaml":
+				run("sent as-is <<'END'\n" + b.Text + "END\n")
+			default:
 				run(b.Text)
 			}
 		}
