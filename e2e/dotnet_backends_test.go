@@ -65,8 +65,9 @@ func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 
 // TestQuestionsAsTextsOnNewThreads: the in-tree client takes a new thread for each run, unless its
 // program keeps one. A question that it is told as a text is then of a thread to which it does not
-// return. Its next message is answered on its own thread, and nothing runs. The question stands,
-// and whoever knows its thread can answer it: what is approved runs once.
+// return. Its next message cancels the question and is answered, and nothing runs. A question that
+// no message has followed stands, and whoever knows its thread can answer it: what is approved runs
+// once.
 func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -95,14 +96,16 @@ func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 					t.Fatalf("%s: the chat says %q, want %q: %v %v", words, run.Text, want, run.Thrown, run.Failures)
 				}
 			}
-			const text = "If this program takes a new thread for each message, the question waits on."
+			const text = "If it is not answered before your next message, that message cancels it."
 			says(c.say, text)
 			for range 2 {
 				said := "plain hello " + fresh("n")
 				says(said, said)
 			}
-			says(c.say, text) // another question, of another thread
-			if len(threads.list) != 4 || threads.list[0] == threads.list[1] || threads.list[0] == threads.list[3] {
+			says(c.say, text)  // another question, of another thread
+			app.Messages = nil // another chat, which nobody goes on with
+			says(c.say, text)
+			if len(threads.list) != 5 || threads.list[0] == threads.list[1] || threads.list[0] == threads.list[3] {
 				t.Fatalf("the client does not take new threads: %v", threads.list)
 			}
 			for _, thread := range threads.list {
@@ -110,30 +113,44 @@ func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 					t.Errorf("ran though nobody approved it: %v", l.Effects)
 				}
 			}
-			first := &handChat{t: t, address: h.address + "/" + c.agent, thread: threads.list[0], messages: threads.messages[0]}
-			_, told := first.run(`"tools":[],"context":[],"state":{},"forwardedProps":{}`)
+			var cancelled []string
+			for _, m := range threads.messages[3] {
+				var text struct{ ID string }
+				if json.Unmarshal([]byte(m), &text) == nil && strings.HasPrefix(text.ID, "holdpoint-question-") {
+					cancelled = append(cancelled, strings.TrimPrefix(text.ID, "holdpoint-question-"))
+				}
+			}
+			gone := &handChat{t: t, address: h.address + "/" + c.agent, thread: threads.list[0], messages: threads.messages[0]}
+			if _, told := gone.run(`"tools":[],"context":[],"state":{},"forwardedProps":{},` + entries(cancelled, yesEntry)); !strings.Contains(told, "RESUME_CONFLICT") {
+				t.Errorf("a yes to the question that the next message has cancelled is told %s", told)
+			}
+			last := &handChat{t: t, address: h.address + "/" + c.agent, thread: threads.list[4], messages: threads.messages[4]}
+			_, told := last.run(`"tools":[],"context":[],"state":{},"forwardedProps":{}`)
 			for _, line := range strings.Split(told, "\n") { // it takes the messages that it is shown
 				var ev struct {
 					Type     string
 					Messages []json.RawMessage
 				}
 				if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &ev) == nil && ev.Type == "MESSAGES_SNAPSHOT" {
-					first.messages = nil
+					last.messages = nil
 					for _, m := range ev.Messages {
-						first.messages = append(first.messages, string(m))
+						last.messages = append(last.messages, string(m))
 					}
 				}
 			}
-			if len(first.asked) != 1 {
-				t.Fatalf("the question of the first thread does not stand: %s", first.text)
+			if len(last.asked) != 1 {
+				t.Fatalf("the question of the last thread does not stand: %s", last.text)
 			}
-			asked := first.asked
+			asked := last.asked
 			for range 2 {
-				if _, told := first.run(`"tools":[],"context":[],"state":{},"forwardedProps":{},` + entries(asked, yesEntry)); strings.Contains(told, `"RUN_ERROR"`) {
+				if _, told := last.run(`"tools":[],"context":[],"state":{},"forwardedProps":{},` + entries(asked, yesEntry)); strings.Contains(told, `"RUN_ERROR"`) {
 					t.Errorf("told %s", told)
 				}
 			}
-			if l := c.b.ledger(t, threads.list[0]); len(l.Effects) != 1 {
+			if l := c.b.ledger(t, threads.list[0]); len(l.Effects) > 0 {
+				t.Errorf("the cancelled action ran %d times", len(l.Effects))
+			}
+			if l := c.b.ledger(t, threads.list[4]); len(l.Effects) != 1 {
 				t.Errorf("the approved action ran %d times", len(l.Effects))
 			}
 		})

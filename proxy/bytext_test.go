@@ -108,6 +108,93 @@ func TestQuestionByText(t *testing.T) {
 	}
 }
 
+// TestQuestionByTextOnAnotherThread: the in-tree client takes a new thread for each run, unless its
+// program keeps one. Its history has the text, whose id names the question, so the person's next
+// message cancels the question there too, as on its own thread. It does so once, and the client is
+// told its own thread. Nothing else gives the question up: a repeat, the result of a tool of the
+// client's, a message that precedes the text, and a client that can answer.
+func TestQuestionByTextOnAnotherThread(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		scenario string
+		cancels  string // what reaches the backend
+		asking   bool   // it gets that on the thread that asked
+	}{
+		{"agent-framework/dotnet-cancel", `"approved":false`, false},
+		{"langgraph/deny-py-0.0.43", `"resume"`, true},
+		{"adk/cancel", `"confirmed\":false`, true},
+		{"tool-call/cancel", "", true},
+	} {
+		t.Run(test.scenario, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, scenarioNamed(t, test.scenario), delivery{})
+			defer st.close()
+			ids := 0
+			st.handler = st.options(func(o *proxy.Options) {
+				o.Client = proxy.ClientAuto
+				o.NewID = func() string { ids++; return fmt.Sprintf("AAAAAAAAAA%02d", ids) }
+			})
+			st.begin(1)
+			asked := eventsIn(st.post(inTreeSays(inTree, "go")))
+			toldID := ""
+			for _, ev := range asked {
+				if ev.Type == agui.TextStart && strings.HasPrefix(ev.Get("messageId").Str, "holdpoint-question-") {
+					toldID = strings.Clone(ev.Get("messageId").Str)
+				}
+			}
+			key, threads := st.kept.key, 1
+			says := func(messages ...string) string {
+				threads++
+				body := strings.Replace(string(inTreeSays(inTree, messages...)), `"threadId":"t"`, fmt.Sprintf(`"threadId":"t%d"`, threads), 1)
+				return string(st.post([]byte(body)))
+			}
+			told := `{"name":null,"toolCalls":null,"id":"` + toldID + `","role":"assistant","content":"told"}`
+			own := `{"toolCallId":"c9","error":null,"id":"c9","role":"tool","content":"1"}`
+			stands := func(what string) {
+				t.Helper()
+				st.kept.key = key
+				if record := st.record(); !strings.Contains(string(record), `"open"`) {
+					t.Fatalf("%s: the question does not stand: %s", what, record)
+				}
+			}
+			says("go", told)
+			stands("a repeat")
+			says("go", told, own)
+			stands("a result of the client's tool")
+			says("go", "never mind", told)
+			stands("words before the text")
+			other := `{"threadId":"other","runId":"r9","messages":[{"id":"u0","role":"user","content":"go"},{"id":"` + toldID + `","role":"assistant","content":"told"},{"id":"u2","role":"user","content":"never mind"}]}`
+			st.post([]byte(other))
+			stands("another client")
+
+			st.begin(2)
+			before := len(st.backend.sent)
+			got := says("go", told, "never mind")
+			if strings.Contains(got, "PENDING_INTERRUPTS") || strings.Contains(got, "UNKNOWN_INTERRUPT_ID") {
+				t.Fatalf("the message is refused: %s", got)
+			}
+			st.kept.key = key
+			if record := st.record(); strings.Contains(string(record), `"open"`) {
+				t.Errorf("the question still stands: %s", record)
+			}
+			for _, ev := range eventsIn([]byte(got)) {
+				if thread := ev.Get("threadId").Str; thread != "" && thread != fmt.Sprintf("t%d", threads) {
+					t.Errorf("the client is told the thread %s", thread)
+				}
+			}
+			sent := st.backend.sent[before:]
+			if all := string(slices.Concat(sent...)); !strings.Contains(all, test.cancels) || strings.Contains(all, "holdpoint-question") {
+				t.Errorf("the backend got %s", all)
+			}
+			if len(sent) > 0 {
+				if got := gjson.GetBytes(sent[0], "threadId").Str; (got == "t") != test.asking {
+					t.Errorf("the backend got the cancel on thread %s", got)
+				}
+			}
+		})
+	}
+}
+
 // TestQuestionByTextOrNot: who is told a question in which form.
 func TestQuestionByTextOrNot(t *testing.T) {
 	t.Parallel()

@@ -375,9 +375,13 @@ func TestCallOfALostQuestionOnAnotherThread(t *testing.T) {
 	other := strings.ReplaceAll(turnOf(openCallA), "g1", "g3")
 	for name, c := range map[string]struct {
 		dialect, path, user string
+		begins              string // the first message of the chat, "" for that of the answer
 		turn, want          string
 	}{
 		"its call":                       {turn: turnOf(openCallA), want: emptied},
+		"another chat":                   {begins: `{"id":"u5","role":"user","content":"hello"}`, turn: turnOf(openCallA), want: turnOf(openCallA)},
+		"another chat, same words":       {begins: `{"id":"u5","role":"user","content":"hi"}`, turn: turnOf(openCallA), want: turnOf(openCallA)},
+		"another chat of the principal":  {user: "ann", begins: `{"id":"u5","role":"user","content":"hello"}`, turn: turnOf(openCallA), want: emptied},
 		"beside another call":            {turn: both, want: emptied},
 		"another call":                   {turn: other, want: other},
 		"another path":                   {path: "/other", turn: turnOf(openCallA), want: turnOf(openCallA)},
@@ -403,7 +407,7 @@ func TestCallOfALostQuestionOnAnotherThread(t *testing.T) {
 			if told := send("ann", "/", talk("t", lost, both)); !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
 				t.Fatalf("the answer is told as %s", told)
 			}
-			send(c.user, cmp.Or(c.path, "/"), talk("t2", "", c.turn, noWords))
+			send(c.user, cmp.Or(c.path, "/"), strings.Replace(talk("t2", "", c.turn, noWords), oldUser, cmp.Or(c.begins, oldUser), 1))
 			if got := gjson.GetBytes(g.last(), "messages.1").Raw; got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}

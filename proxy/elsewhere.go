@@ -153,6 +153,37 @@ func (j *judge) findByCalls() (found bool, err error) {
 	return true, j.judgeAt(one[0].at)
 }
 
+// findByText looks for the question that the request's history tells as a text and that its person
+// has talked past, if the thread's own record does not know it. Such a message cancels the question,
+// as it does on the question's own thread. Only the newest text is looked up. Its id has the random
+// part of the question's, so whoever has it could cancel the question by name.
+func (j *judge) findByText() (found bool, err error) {
+	if !j.mayAnswerElsewhere() || !j.request.client.TakesNewThreads() || len(j.answers.list) > 0 || j.answers.unread != nil {
+		return false, nil
+	}
+	id := history.TextTalkedPast(j.in.Messages)
+	if !contract.IsMinted(id) || j.record.ResultOf(id) != nil {
+		return false, nil
+	}
+	list, err := j.ledger.Find(j.indexKey(ledger.ByQuestion, id))
+	if err != nil {
+		return false, err
+	}
+	for _, at := range list {
+		rec, err := j.ledger.RecordAt(at, j.who.Owner())
+		if err != nil {
+			return false, err
+		}
+		if rec == nil || !j.mayBe(at) || at.Key == j.ledger.Key || rec.Pause == nil || rec.Pause.ID != at.Pause || rec.State != store.Open {
+			continue
+		}
+		if p := rec.Pause.Indexed(); j.listener().WasToldByText(&p) {
+			return true, j.judgeAt(at)
+		}
+	}
+	return false, nil
+}
+
 // findCall returns the pauses that a call leads to, newest first. The arguments of a call in an
 // entry may be edited. If they lead nowhere, its id and its tool do, behind a message with a random
 // id: those of models and of messages repeat.

@@ -43,9 +43,14 @@ func (j *judge) ruling() (v contract.Ruling, err error) {
 	if err := j.read(); err != nil {
 		return v, err
 	}
-	if found, err := j.findByCalls(); err != nil {
+	found, err := j.findByCalls()
+	if err == nil && !found {
+		found, err = j.findByText()
+	}
+	if err != nil {
 		return v, err
-	} else if found {
+	}
+	if found {
 		if err := j.read(); err != nil {
 			return v, err
 		}

@@ -90,9 +90,15 @@ func (t *thread) namedBefore() []string {
 
 // lostKey returns the key of the note that somebody has named a lost question about a call, or
 // about any call. The note holds for the path and the principal. The thread does not count, because
-// some clients of .NET take another one between an answer and the next message.
+// some clients of .NET take another one between an answer and the next message. Without a principal
+// the note holds for conversations that begin with the same message of a user, so that nobody can
+// name a call of other chats.
 func (t *thread) lostKey(call ...string) store.Key {
-	return t.indexKey("lost", append([]string{t.ledger.Owner}, call...)...)
+	of := t.ledger.Owner
+	if of == "" {
+		of = history.Beginning(t.request.input.Messages)
+	}
+	return t.indexKey("lost", append([]string{of}, call...)...)
 }
 
 // hasLostQuestion reports whether a client has named a question of this chat that the record does

@@ -181,6 +181,9 @@ func (c *Case) withoutAnswers() Ruling {
 	if p := c.Record.Pause; c.Elsewhere && p != nil && !p.Decided() && len(c.newInput(p.Seen, p)) == 0 {
 		return Ruling{Do: TellAgain} // it repeats an answer that was there before the question was
 	}
+	if c.Elsewhere && c.givesUp() {
+		return c.resume(c.decidedElseCancelled())
+	}
 	if c.Elsewhere && c.Carry == "" {
 		r := Ruling{Do: Pass} // PassesHere looks at the request's own thread
 		if c.Input.HasResume {
@@ -215,11 +218,17 @@ func (c *Case) withoutAnswers() Ruling {
 		return c.resume(c.decidedElseCancelled())
 	case len(c.newInput(p.Seen, p)) == 0:
 		return Ruling{Do: TellAgain}
-	case c.GivesUp && slices.ContainsFunc(c.newInput(p.Seen, p), func(m agui.Message) bool { return m.Role == "user" }):
-		// A client that calls its own tools sends their results by itself: they cancel nothing.
+	case c.givesUp():
 		return c.resume(c.decidedElseCancelled())
 	}
 	return reask(agui.PendingInterrupts, "interrupt %q is open: answer it with resume before sending new input (%d open)", c.firstOpen(), len(p.Interrupts)-len(p.Decisions))
+}
+
+// givesUp reports whether the request has a new message of the person's that gives the open pause
+// up. A client that calls its own tools sends their results by itself: they cancel nothing.
+func (c *Case) givesUp() bool {
+	p := c.Record.Pause
+	return c.GivesUp && p != nil && slices.ContainsFunc(c.newInput(p.Seen, p), func(m agui.Message) bool { return m.Role == "user" })
 }
 
 // stripped judges the request as if it had no answers.

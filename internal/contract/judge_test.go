@@ -346,3 +346,30 @@ func TestWhyAnIDIsUnknown(t *testing.T) {
 		})
 	}
 }
+
+// TestGivesUpElsewhere: a question of another thread that the client was told as a text is cancelled
+// by a new message of the person, and by nothing else.
+func TestGivesUpElsewhere(t *testing.T) {
+	tool := `{"id":"t1","role":"tool","toolCallId":"c9","content":"1"}`
+	claimed := store.Record{Now: testNow, State: store.Claimed, Pause: testPause(interrupt("x", ""))}
+	open := store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("x", ""))}
+	for name, c := range map[string]struct {
+		record  store.Record
+		givesUp bool
+		last    string
+		want    Act
+	}{
+		"a new message":                       {open, true, newUser, Resume},
+		"a result of the client's tool":       {open, true, tool, Pass},
+		"it was told in a form that it reads": {open, false, newUser, Pass},
+		"its answers are on their way":        {claimed, true, newUser, Refuse},
+	} {
+		r := Judge(&Case{
+			Input:  agui.RunInput{Messages: messages(oldUser, assistant, c.last)},
+			Record: c.record, Elsewhere: true, GivesUp: c.givesUp, Valid: validate,
+		})
+		if r.Do != c.want || r.Do == Resume && !AllCancelled(r.Answers) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}

@@ -108,7 +108,7 @@ func (l Listener) Question(q Question) []agui.Event {
 	events = append(events, q.More...)
 	how := l.formOf(p)
 	if how == byText {
-		events = append(append(events, q.Unclosed...), l.questionText(p)...)
+		events = append(append(events, q.Unclosed...), questionText(p)...)
 	}
 	if l.ownForm() && p.NativeFinish != nil && how != byOutcome {
 		return append(events, l.WithIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, l.In.RunID))))

@@ -48,7 +48,7 @@ const maxShownArguments = 2000
 
 // questionText returns the events that tell a pause as a text. The text says what is asked, and
 // where it can be answered. It needs a stream without an open message.
-func (l Listener) questionText(p *agui.Pause) []agui.Event {
+func questionText(p *agui.Pause) []agui.Event {
 	var text strings.Builder
 	for n := range p.Interrupts {
 		asked := &p.Interrupts[n]
@@ -71,9 +71,6 @@ func (l Listener) questionText(p *agui.Pause) []agui.Event {
 	}
 	text.WriteString("This program cannot answer that. It can be answered at the desk, or in another client of this conversation. " +
 		"If it is not answered before your next message, that message cancels it.")
-	if l.Line.TakesNewThreads() {
-		text.WriteString(" If this program takes a new thread for each message, the question waits on.")
-	}
 	return textMessage(textID(p), text.String())
 }
 

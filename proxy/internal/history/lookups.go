@@ -7,6 +7,8 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
+	"holdpoint/proxy/internal/ids"
+	"holdpoint/proxy/internal/words"
 	"holdpoint/store"
 	"holdpoint/translate/kit"
 )
@@ -116,6 +118,22 @@ func (list Replies) wantedCalls(messages []agui.Message) map[string]int {
 	return wanted
 }
 
+// TextTalkedPast returns the question that the newest text of Holdpoint's among the messages tells,
+// if a message of a user follows that text. It is "" if there is none.
+func TextTalkedPast(messages []agui.Message) string {
+	said := false
+	for _, m := range slices.Backward(messages) {
+		if id, is := words.QuestionOf(m.ID); is && m.Role == "assistant" {
+			if said {
+				return id
+			}
+			return ""
+		}
+		said = said || m.Role == "user"
+	}
+	return ""
+}
+
 // PlaceOf returns the place of the last message in a list that is the given one of a user. It is -1
 // if there is none.
 func PlaceOf(list []agui.Message, wanted agui.SeenMessage) int {
@@ -131,6 +149,18 @@ func PlaceOf(list []agui.Message, wanted agui.SeenMessage) int {
 		}
 	}
 	return -1
+}
+
+// Beginning returns a digest of a list's first message of a user, with its id. It is "" if there is
+// none.
+func Beginning(list []agui.Message) string {
+	for n := range list {
+		if list[n].Role == "user" {
+			seen := agui.See(list[n])
+			return ids.Digest("beginning", seen.ID, seen.Digest)
+		}
+	}
+	return ""
 }
 
 // LastUserMessage returns the last message of a user in a list, and its place. The place is -1 if

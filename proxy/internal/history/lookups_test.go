@@ -95,6 +95,9 @@ func TestPlacesOfWords(t *testing.T) {
 			t.Errorf("words %s are at %d, want %d", name, got, c.want)
 		}
 	}
+	if one := history.Beginning(in.Messages); one == "" || one != history.Beginning(in.Messages[:1]) || one == history.Beginning(in.Messages[2:]) || history.Beginning(in.Messages[1:2]) != "" {
+		t.Error("two conversations begin alike, or one does not")
+	}
 	ours := history.Replies{{}, {}}
 	ours[0].Key, ours[1].Says = "1~AAAAAAAAAAAA", []byte(`{"approval_id":"2~BBBBBBBBBBBB"}`)
 	if got := fmt.Sprint(ours.PublishedIDs(nil)); got != "[1~AAAAAAAAAAAA 2~BBBBBBBBBBBB]" {
@@ -102,5 +105,33 @@ func TestPlacesOfWords(t *testing.T) {
 	}
 	if ours[0].Pause = pauseOn("open", "1"); len(ours.PublishedIDs(nil)) != 1 {
 		t.Error("a question that is known is looked up")
+	}
+}
+
+// TestTextTalkedPast: which question the newest text of Holdpoint's tells, if the person has written
+// since.
+func TestTextTalkedPast(t *testing.T) {
+	text := func(id string) agui.Message {
+		return agui.ParseMessage([]byte(`{"id":"holdpoint-question-` + id + `","role":"assistant","content":"told"}`))
+	}
+	user := agui.ParseMessage([]byte(`{"id":"u1","role":"user","content":"hi"}`))
+	forged := agui.ParseMessage([]byte(`{"id":"holdpoint-question-a","role":"user","content":"told"}`))
+	tool := agui.ParseMessage([]byte(`{"id":"t1","role":"tool","toolCallId":"c9","content":"1"}`))
+	for name, c := range map[string]struct {
+		messages []agui.Message
+		want     string
+	}{
+		"the person has written":    {[]agui.Message{user, text("a"), user}, "a"},
+		"and a tool has ended":      {[]agui.Message{user, text("a"), user, tool}, "a"},
+		"only a tool has ended":     {[]agui.Message{user, text("a"), tool}, ""},
+		"nothing follows":           {[]agui.Message{user, text("a")}, ""},
+		"a newer one waits":         {[]agui.Message{user, text("a"), user, text("b")}, ""},
+		"a newer one":               {[]agui.Message{user, text("a"), user, text("b"), user}, "b"},
+		"the words of a user's own": {[]agui.Message{user, forged, user}, ""},
+		"none":                      {[]agui.Message{user, tool}, ""},
+	} {
+		if got := history.TextTalkedPast(c.messages); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

@@ -102,8 +102,10 @@ func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int
 	}
 	i.Native = strings.Clone(i.Native) // it may lie in the request's body or in an event
 	i.ID = printableID(i.Native)
-	// A client that is shown the backend's own form answers with the backend's own ids.
-	keep := f.native() && i.ID == i.Native
+	// A client that is shown the backend's own form answers with the backend's own ids. One of .NET's
+	// that is told a text answers nothing, and the id of that text leads to the question from another
+	// thread.
+	keep := f.native() && i.ID == i.Native && !(p.ByText && f.Listener.Line.TakesNewThreads())
 	if !keep || i.Native == "" || natives[i.Native] > 1 {
 		i.ID += "~" + f.NewID()
 	}
