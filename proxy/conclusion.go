@@ -179,6 +179,7 @@ func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
 	k.Subagents = r.client.endSubagents(k.Pause)
 	if k.Pause != nil || ends && k.Open == nil {
 		k.Own = r.client.listener().OwnResults(&r.client.knownCalls, r.judge.record.Pause, k.Pause, ends && (k.Doubtful || k.Aftermath(o) == tell.MayHaveRun))
+		r.client.noteOwnResults(k.Own)
 	}
 	r.client.keepOpenCalls(ends && o.Finish.Type == agui.RunFinished)
 	return k

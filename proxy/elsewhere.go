@@ -154,9 +154,9 @@ func (j *judge) findByCalls() (found bool, err error) {
 }
 
 // findByText looks for the question that the request's history tells as a text and that its person
-// has talked past, if the thread's own record does not know it. Such a message cancels the question,
-// as it does on the question's own thread. Only the newest text is looked up. Its id has the random
-// part of the question's, so whoever has it could cancel the question by name.
+// has talked past, if the thread's own record does not know it. Such a message cancels the
+// question, as it does on the question's own thread. Only the newest text is looked up. Its id has
+// the random part of the question's, so whoever has it could cancel the question by name.
 func (j *judge) findByText() (found bool, err error) {
 	if !j.mayAnswerElsewhere() || !j.request.client.TakesNewThreads() || len(j.answers.list) > 0 || j.answers.unread != nil {
 		return false, nil
@@ -220,7 +220,7 @@ func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended
 			return nil, nil, err
 		}
 		switch {
-		case rec == nil || c.Follows < 0 && !j.entryNames(rec, at.Pause):
+		case rec == nil || c.Follows < 0 && !entryNames(&j.in, rec, at.Pause):
 		case rec.Pause == nil || rec.Pause.ID != at.Pause:
 			ended = append(ended, foundPause{at, rec, behind})
 		default:
@@ -232,9 +232,9 @@ func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended
 
 // entryNames reports whether an entry of the request may name a question of the pause. The record
 // does not know the questions of an old pause.
-func (j *judge) entryNames(rec *store.Record, pause string) bool {
+func entryNames(in *agui.RunInput, rec *store.Record, pause string) bool {
 	p, _ := pauseOf(rec, pause)
-	return p == nil || slices.ContainsFunc(j.in.Resume, func(e agui.ResumeEntry) bool {
+	return p == nil || slices.ContainsFunc(in.Resume, func(e agui.ResumeEntry) bool {
 		return p.Named(e.InterruptID) != nil
 	})
 }

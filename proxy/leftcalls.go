@@ -72,6 +72,21 @@ func (c *clientSide) keepOpenCalls(plainly bool) {
 	}
 }
 
+// noteOwnResults notes the results that Holdpoint is about to tell in its own words, so that they
+// are known again whatever the words of a later version are.
+func (c *clientSide) noteOwnResults(told []agui.Event) {
+	if len(told) == 0 || c.judge.opts.StoreInMemory {
+		return
+	}
+	n, ok := history.OwnNote(c.judge.record.Pause.ID, told)
+	if !ok {
+		return
+	}
+	if err := c.judge.ledger.RememberAt(c.judge.callsKey(), n, store.MaxNotes); err != nil {
+		c.judge.log.Warn("results that Holdpoint tells in its own words are not noted by the store: they are known again by these words only", "err", err)
+	}
+}
+
 // callsKey names the record whose thread the calls of the run's stream are left to: the thread that
 // the client names, whatever thread's question the run goes on with.
 func (t *thread) callsKey() store.Key {

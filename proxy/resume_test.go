@@ -4,12 +4,14 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/history"
 	"holdpoint/proxy/internal/settle"
 	"holdpoint/proxy/internal/stream"
 	"holdpoint/proxy/internal/tell"
@@ -551,6 +553,46 @@ func TestCallOfALoneResultIsRecordedOnce(t *testing.T) {
 			kept := regexp.MustCompile(`"arguments":"[^,]*"`).FindAllString(g.do(strings.Replace(answer, "r2", "r3", 1)), -1)
 			if len(kept) != 1 || kept[0] != `"arguments":"{\"path\":\"a\"}"` {
 				t.Errorf("the record keeps %q", kept)
+			}
+		})
+	}
+}
+
+// TestOwnResultIsNoted: the backend tells no result of an answered call, so a client of .NET's is
+// told one in Holdpoint's words. The record notes it before, as far as it outlives the process.
+func TestOwnResultIsNoted(t *testing.T) {
+	const user = `{"role":"user","content":"go"}`
+	body := func(more string) string {
+		return `{"threadId":"t","runId":"run_OZLVt2DmBrMeqZz7wpQrf3r5","messages":[` + user + `]` + more + `}`
+	}
+	for name, c := range map[string]struct {
+		result                  []string
+		memory, notes, hasWords bool
+	}{
+		"the backend tells no result": {nil, false, true, true},
+		"the store is in memory":      {nil, true, false, true},
+		"the backend tells one":       {[]string{`{"type":"TOOL_CALL_RESULT","messageId":"tm1","toolCallId":"c1","content":"done"}`}, false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if n == 1 {
+					sendStream(w, streamOf(append(append([]string{started}, streams("c1", "rm", `{"path":"a"}`, "")...), strings.Replace(asks, `"reason":"confirmation"`, `"reason":"tool_call","toolCallId":"c1"`, 1))...))
+					return
+				}
+				sendStream(w, streamOf(append(append([]string{started}, c.result...), finished)...))
+			}, func(o *Options) { o.StoreInMemory = c.memory })
+			g.do(body(""))
+			got := g.do(body(resumeWith(yes("n1~id1"))))
+			if has := strings.Contains(got, "Holdpoint:"); has != c.hasWords {
+				t.Fatalf("told %s", got)
+			}
+			rec, err := g.store.Load(t.Context(), recordKey("/", "t"), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes := slices.ContainsFunc(rec.Notes, func(n store.Note) bool { return strings.HasPrefix(n.ID, history.OwnPrefix) })
+			if notes != c.notes {
+				t.Errorf("it is noted: %v; the notes are %v", notes, rec.Notes)
 			}
 		})
 	}

@@ -347,8 +347,8 @@ func TestWhyAnIDIsUnknown(t *testing.T) {
 	}
 }
 
-// TestGivesUpElsewhere: a question of another thread that the client was told as a text is cancelled
-// by a new message of the person, and by nothing else.
+// TestGivesUpElsewhere: a question of another thread that the client was told as a text is
+// cancelled by a new message of the person, and by nothing else.
 func TestGivesUpElsewhere(t *testing.T) {
 	tool := `{"id":"t1","role":"tool","toolCallId":"c9","content":"1"}`
 	claimed := store.Record{Now: testNow, State: store.Claimed, Pause: testPause(interrupt("x", ""))}

@@ -108,8 +108,8 @@ func TestPlacesOfWords(t *testing.T) {
 	}
 }
 
-// TestTextTalkedPast: which question the newest text of Holdpoint's tells, if the person has written
-// since.
+// TestTextTalkedPast: which question the newest text of Holdpoint's tells, if the person has
+// written since.
 func TestTextTalkedPast(t *testing.T) {
 	text := func(id string) agui.Message {
 		return agui.ParseMessage([]byte(`{"id":"holdpoint-question-` + id + `","role":"assistant","content":"told"}`))

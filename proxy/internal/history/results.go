@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
+	"holdpoint/proxy/internal/ids"
 	"holdpoint/proxy/internal/words"
+	"holdpoint/store"
 	"holdpoint/translate/kit"
 )
 
@@ -43,8 +46,52 @@ func Mend(v *View) Mended {
 	return done
 }
 
-// isOwnResult reports whether a message is a result in Holdpoint's own words (package words).
-func isOwnResult(m agui.Message) bool { return m.Role == "tool" && words.IsOwn(contentOf(m)) }
+// OwnPrefix begins the ids of a record's notes that hold the hashes of results which Holdpoint told
+// in its own words.
+const OwnPrefix = "own "
+
+// OwnNote returns the note of the results among events that Holdpoint told in its own words after
+// an answer to a pause. ok is false if there are none.
+func OwnNote(pauseID string, told []agui.Event) (n store.Note, ok bool) {
+	var hashes []string
+	for _, ev := range told {
+		if ev.Type == agui.CallResult && len(hashes) < maxOwnNoted {
+			hashes = append(hashes, ownHash(ev.Get("toolCallId").Str, textOf(ev.Get("content").Str)))
+		}
+	}
+	if len(hashes) == 0 {
+		return store.Note{}, false
+	}
+	return store.Note{ID: OwnPrefix + pauseID, Text: agui.MustMarshal(hashes)}, true
+}
+
+// maxOwnNoted is how many results of one pause are noted.
+const maxOwnNoted = 64
+
+// ownHash returns what a note holds of a result.
+func ownHash(call, content string) string { return ids.Digest("own result", call, content)[:32] }
+
+// ownResults returns a function that reports whether a message is a result that Holdpoint told. The
+// record has noted it, or it has the words that Holdpoint uses now (package words): a record can be
+// lost, and a chat can go on under another thread.
+func (v *View) ownResults() func(agui.Message) bool {
+	noted := map[string]bool{}
+	for _, n := range v.Record.Notes {
+		var hashes []string
+		if strings.HasPrefix(n.ID, OwnPrefix) && json.Unmarshal(n.Text, &hashes) == nil {
+			for _, hash := range hashes {
+				noted[hash] = true
+			}
+		}
+	}
+	return func(m agui.Message) bool {
+		if m.Role != "tool" {
+			return false
+		}
+		content := contentOf(m)
+		return words.IsOwn(content) || len(noted) > 0 && noted[ownHash(m.ToolCallID, content)]
+	}
+}
 
 // withoutOwnResults returns the messages without Holdpoint's own results. A backend that keeps its
 // thread has what came of the call. Of one whose model gets the calls of the request, and where no
@@ -53,19 +100,20 @@ func isOwnResult(m agui.Message) bool { return m.Role == "tool" && words.IsOwn(c
 // backend keeps nothing: the answer goes with it. A result that the record has as the backend's
 // own, or as one that the backend got, is another's with the same text.
 func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []agui.Message {
-	if !slices.ContainsFunc(list, isOwnResult) {
+	isOwn := v.ownResults()
+	if !slices.ContainsFunc(list, isOwn) {
 		return list
 	}
 	stays := askedCalls(slices.DeleteFunc(slices.Clone(pauses), func(p *agui.Pause) bool {
 		return v.keepsNothing(p) || p != v.Record.Pause && v.readsCalls(p)
 	})...)
-	others := v.othersResults(list, pauses)
+	others := v.othersResults(list, pauses, isOwn)
 	in := *v.Input
 	in.Messages = nil
 	gone := map[callAt]int{}
 	holders := map[string]int{} // the last message with a call so far: ids of some models repeat
 	for _, m := range list {
-		if isOwnResult(m) && !others[m.ToolCallID] {
+		if isOwn(m) && !others[m.ToolCallID] {
 			if at, held := holders[m.ToolCallID]; held && !stays[m.ToolCallID] {
 				gone[callAt{at, m.ToolCallID}]++
 			}
@@ -90,10 +138,10 @@ func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []ag
 
 // othersResults returns the calls whose results have Holdpoint's words and are in the messages that
 // the record keeps: what Holdpoint says is never there. A call that was asked about has none.
-func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause) map[string]bool {
+func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause, isOwn func(agui.Message) bool) map[string]bool {
 	wanted, asked := map[string]bool{}, askedCalls(pauses...)
 	for _, m := range list {
-		if isOwnResult(m) && !asked[m.ToolCallID] {
+		if isOwn(m) && !asked[m.ToolCallID] {
 			wanted[m.ToolCallID] = true
 		}
 	}
@@ -103,7 +151,7 @@ func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause) map[stri
 	}
 	read := func(messages []byte) {
 		gjson.ParseBytes(messages).ForEach(func(_, one gjson.Result) bool {
-			if m := agui.ParseMessage(json.RawMessage(one.Raw)); wanted[m.ToolCallID] && isOwnResult(m) {
+			if m := agui.ParseMessage(json.RawMessage(one.Raw)); wanted[m.ToolCallID] && isOwn(m) {
 				others[m.ToolCallID] = true
 			}
 			return true
@@ -120,8 +168,10 @@ func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause) map[stri
 }
 
 // contentOf returns the content of a tool message. The in-tree client makes JSON of each.
-func contentOf(m agui.Message) string {
-	content := agui.View(m.JSON).Get("content").Str
+func contentOf(m agui.Message) string { return textOf(agui.View(m.JSON).Get("content").Str) }
+
+// textOf returns the text that a content is, or that it is the JSON of.
+func textOf(content string) string {
 	if len(content) > 1 && content[0] == '"' {
 		var text string
 		if json.Unmarshal([]byte(content), &text) == nil {

@@ -267,3 +267,52 @@ func TestOwnResultTakesTheNearestCall(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnResultsByTheirNote: a result that the record has noted as Holdpoint's own goes, whatever
+// its words are. Another result of the call stays, and so does one of another call with those
+// words.
+func TestOwnResultsByTheirNote(t *testing.T) {
+	const told = "Words of an older version."
+	note, ok := history.OwnNote("p1", []agui.Event{
+		agui.NewEvent([]byte(`{"type":"TOOL_CALL_START","toolCallId":"k","toolCallName":"rm"}`)),
+		agui.NewEvent([]byte(`{"type":"TOOL_CALL_RESULT","messageId":"result-k","toolCallId":"k","content":"` + told + `"}`)),
+	})
+	if !ok {
+		t.Fatal("there is no note")
+	}
+	if _, ok := history.OwnNote("p1", nil); ok {
+		t.Error("nothing is noted")
+	}
+	quoted, _ := json.Marshal(told)
+	inner, _ := json.Marshal(string(quoted)) // the in-tree client makes JSON of each
+	for name, c := range map[string]struct {
+		call, content string
+		noted, goes   bool
+	}{
+		"it is noted":               {"k", string(quoted), true, true},
+		"as JSON":                   {"k", string(inner), true, true},
+		"the record has no note":    {"k", string(quoted), false, false},
+		"a result of the tool":      {"k", `"gone"`, true, false},
+		"another call, these words": {"l", string(quoted), true, false},
+	} {
+		body := fmt.Sprintf(`{"threadId":"t","runId":"r","messages":[%s,{"id":"a","role":"assistant","content":"","toolCalls":[{"id":%q,"type":"function","function":{"name":"rm","arguments":"{}"}}]},{"id":"x","role":"tool","toolCallId":%q,"content":%s},%s]}`, userOne, c.call, c.call, c.content, userTwo)
+		in, _, err := agui.ParseInput([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := viewOf(&in)
+		v.Record = &store.Record{}
+		if c.noted {
+			v.Record.Notes = []store.Note{note}
+		}
+		results := 0
+		for _, m := range history.Mend(v).Messages {
+			if m.Role == "tool" {
+				results++
+			}
+		}
+		if goes := results == 0; goes != c.goes {
+			t.Errorf("%s: it goes: %v", name, goes)
+		}
+	}
+}
