@@ -91,7 +91,7 @@ func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Aske
 	var kept keptPause
 	for _, a := range s.asked {
 		switch {
-		case slices.ContainsFunc(told, a.is):
+		case slices.ContainsFunc(told, func(b approvalRequest) bool { return b.Call.ID == a.Call.ID && isOf(b.ID, a.ID) }):
 		case slices.ContainsFunc(slices.Concat(told, s.asked), func(b approvalRequest) bool { return isAround(b.ID, a.ID) }):
 		case r.Input.Declares(a.Call.Name): // the client's own to run
 		case a.free:
@@ -153,7 +153,8 @@ func shownCalls(r *translate.Request) []agui.Call {
 func (s *Stream) approval(i gjson.Result, calls []agui.Call) (approvalRequest, bool) {
 	id, call := i.Get("id").Str, i.Get("toolCallId").Str
 	for _, a := range s.asked {
-		if a.ID == id && (call == "" || a.Call.ID == call) {
+		if isOf(id, a.ID) && (call == "" || a.Call.ID == call) {
+			a.ID = id
 			return a, true
 		}
 	}
@@ -167,6 +168,13 @@ func (s *Stream) approval(i gjson.Result, calls []agui.Call) (approvalRequest, b
 	}
 	a := approvalRequest{ID: id, Call: askedCall{ID: call, Name: calls[at].Name, Args: kit.Payload(gjson.ParseBytes(args))}}
 	return a, a.Call.Args == nil || gjson.ParseBytes(a.Call.Args).IsObject()
+}
+
+// isOf reports whether an interrupt's id tells the host's request: it is the request's, or that of
+// a Holdpoint before the host.
+func isOf(id, request string) bool {
+	native, published := kit.NativeID(id)
+	return id == request || published && native == request
 }
 
 // object returns the interrupt as the host writes it where it tells one.

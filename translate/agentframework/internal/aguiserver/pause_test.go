@@ -177,6 +177,9 @@ func TestPauses(t *testing.T) {
 		"its looks, and no arguments":            {"", shows("call_1", "rm", "null"), interrupting(interruptFor("call_1", "rm")), "ficc_call_1! tool_call call_1", ""},
 		"an approval that names no call":         {"", asksFor("call_1", "rm", filesArgs), interrupting(strings.Replace(interruptFor("call_1", "rm"), `"toolCallId":"call_1",`, "", 1)), "ficc_call_1! tool_call call_1", ""},
 		"an approval that names another call":    {"", append(asksFor("call_1", "rm", filesArgs), shows("call_2", "ls", "{}")...), interrupting(strings.Replace(interruptFor("call_1", "rm"), `"toolCallId":"call_1",`, `"toolCallId":"call_2",`, 1)), "ficc_call_1 tool_call call_2; ficc_call_1! tool_call call_1", ""},
+		"told by a Holdpoint before the host":    {"", asksFor("call_1", "rm", filesArgs), interrupting(strings.Replace(interruptFor("call_1", "rm"), "ficc_call_1", "ficc_call_1~AAAAAAAAAAAA", 1)), "ficc_call_1~AAAAAAAAAAAA! tool_call call_1", ""},
+		"the same, and tools declared":           {`"x"`, batch, interrupting(strings.Replace(interruptFor("call_1", "rm"), "ficc_call_1", "ficc_call_1~AAAAAAAAAAAA", 1)), "ficc_call_1~AAAAAAAAAAAA! tool_call call_1", "ficc_call_2"},
+		"another id that begins so":              {"", asksFor("call_1", "rm", filesArgs), interrupting(strings.Replace(interruptFor("call_1", "rm"), "ficc_call_1", "ficc_call_10~AAAAAAAAAAAA", 1)), "ficc_call_10~AAAAAAAAAAAA tool_call call_1; ficc_call_1! tool_call call_1", ""},
 		"an approval without a schema":           {"", asksFor("call_1", "rm", filesArgs), interrupting(`{"id":"ficc_call_1","reason":"tool_call","message":"Approval required for tool call: rm","toolCallId":"call_1"}`), "ficc_call_1! tool_call call_1", ""},
 		"the same call twice":                    {"", append(shows("call_1", "rm", filesArgs), asksFor("call_1", "rm", filesArgs)...), interrupting(interruptFor("call_1", "rm")), "ficc_call_1! confirmation", ""},
 	} {
