@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // released returns the version of the chart, of the images, and the newest one of the changelog.
@@ -31,59 +33,17 @@ func released(t *testing.T) string {
 }
 
 // charts are values with which the chart is rendered, as --set has them.
-var charts = map[string][]string{
-	"gateway": {"upstream=http://agent:8000/"},
-	"gateway from outside": {
-		"upstream=http://agent:8000/", "store.type=redis", "store.url=redis://redis:6379",
-		"ingress.enabled=true", "ingress.host=chat.example.com", "ingress.className=nginx", "ingress.tlsSecret=chat-tls",
-		"httpRoute.enabled=true", "httpRoute.parentRefs[0].name=public", "httpRoute.parentRefs[0].namespace=infra", "httpRoute.hostnames={chat.example.com}",
-		"autoscaling.enabled=true", "prometheusRule.enabled=true", "prometheusRule.labels.release=prometheus", "service.port=8080",
-	},
-	"gateway in memory": {"upstream=http://agent:8000/", "store.type=memory"},
-	"gateway with all": {
-		"upstream=http://agent:8000/", "replicas=3", "store.type=redis", "store.url=redis://redis:6379", "store.passwordSecret.name=store",
-		"principal.header=X-Forwarded-User", "principal.trustedPeers={10.1.0.0/16,10.2.0.0/16}", "principal.keySecret.name=principal",
-		"upstreamHeadersSecret.name=headers", "config.HOLDPOINT_NAME=agent", "config.HOLDPOINT_CORS_ORIGINS=https://app.example.com",
-		"terminationGracePeriodSeconds=610", "drainDelaySeconds=10", "serviceMonitor.enabled=true", "serviceMonitor.labels.release=prometheus",
-		"networkPolicy.from[0].podSelector.matchLabels.app=ingress", "networkPolicy.adminFrom[0].namespaceSelector.matchLabels.name=monitoring",
-		"podDisruptionBudget.maxUnavailable=50%", "image.digest=sha256:" + strings.Repeat("0", 64), "imagePullSecrets[0].name=pull",
-		"resources.limits.memory=512Mi", "priorityClassName=high", "nodeSelector.disk=ssd", "podLabels.team=a", "podAnnotations.note=b",
-		"extraEnv[0].name=HTTPS_PROXY", "extraEnv[0].value=http://proxy:3128", "service.type=LoadBalancer",
-	},
-	"gateway with routes": {
-		"upstream=http://agent:8000/", "config.HOLDPOINT_ROUTES_0_PATH=/billing", "config.HOLDPOINT_ROUTES_0_NAME=billing",
-		"config.HOLDPOINT_ROUTES_0_UPSTREAM=http://billing:8000/agent", "config.HOLDPOINT_ROUTES_0_DIALECT=langgraph",
-	},
-	"gateway with a webhook": {
-		"upstream=http://agent:8000/", "webhook.urlSecret.name=hook", "webhook.signingSecret.name=hook",
-		"webhook.template.name=hook", "webhook.template.key=slack.json.tmpl", "config.HOLDPOINT_WEBHOOK_PRIVATE=true",
-	},
-	"gateway with a desk": {
-		"upstream=http://agent:8000/", "desk.tokenSecret.name=desk", "networkPolicy.deskFrom[0].podSelector.matchLabels.app=office", "desk.policy.name=policy",
-	},
-	"gateway with a desk behind a proxy": {
-		"upstream=http://agent:8000/", "desk.auth=header", "desk.policy.name=policy", "desk.policy.key=rights.yaml", "networkPolicy.deskFrom[0].podSelector.matchLabels.app=oauth2-proxy",
-		"config.HOLDPOINT_DESK_PRINCIPAL=X-Forwarded-Email", "config.HOLDPOINT_DESK_GROUPS=X-Forwarded-Groups", "config.HOLDPOINT_DESK_TRUSTED_PEERS=10.0.0.0/8",
-	},
-	"sidecar with a desk": {"mode=sidecar", "agent.image=registry.example.com/agent:1", "desk.tokenSecret.name=desk", "desk.tokenSecret.key=t"},
-	"one desk": {
-		"mode=desk", "store.type=redis", "store.url=redis://redis:6379", "store.keysSecret.name=keys", "desk.tokenSecret.name=desk", "replicas=2",
-		"networkPolicy.deskFrom[0].podSelector.matchLabels.app=office", "desk.policy.name=policy",
-	},
-	"one desk behind a proxy": {
-		"mode=desk", "store.type=postgres", "store.url=postgres://holdpoint@db/holdpoint", "store.passwordSecret.name=db", "desk.auth=header", "desk.policy.name=policy",
-		"config.HOLDPOINT_DESK_PRINCIPAL=X-Forwarded-Email", "config.HOLDPOINT_DESK_TRUSTED_PEERS=10.0.0.0/8",
-	},
-	"gateway with its desk elsewhere": {"upstream=http://agent:8000/", "store.type=redis", "store.url=redis://redis:6379", "store.keysSecret.name=keys", "desk.elsewhere=true", "config.HOLDPOINT_NAME=agent"},
-	"sidecar with its desk elsewhere": {"mode=sidecar", "agent.image=registry.example.com/agent:1", "store.type=redis", "store.url=redis://redis:6379", "desk.elsewhere=true"},
-	"gateway on PostgreSQL":           {"upstream=https://agent.example.com/", "replicas=2", "store.type=postgres", "store.url=postgres://holdpoint@db/holdpoint", "store.passwordSecret.name=db"},
-	"sidecar":                         {"mode=sidecar", "agent.image=registry.example.com/agent:1"},
-	"sidecar with all": {
-		"mode=sidecar", "agent.image=registry.example.com/agent:1", "agent.name=graph", "agent.env[0].name=HOST", "agent.env[0].value=127.0.0.1",
-		"upstream=http://127.0.0.1:9000/agui", "replicas=2", "store.type=redis", "store.url=redis+sentinel://redis:26379/0?primary=main",
-		"terminationGracePeriodSeconds=120", "agent.volumeMounts[0].name=cache", "agent.volumeMounts[0].mountPath=/cache", "extraVolumes[0].name=cache",
-	},
-}
+var charts = func() map[string][]string {
+	text, err := os.ReadFile("testdata/charts.yaml")
+	if err != nil {
+		panic(err)
+	}
+	var forms map[string][]string
+	if err := yaml.Unmarshal(text, &forms); err != nil {
+		panic(err)
+	}
+	return forms
+}()
 
 // template returns the arguments by which helm renders the chart.
 func template(values []string) []string {

@@ -156,7 +156,7 @@ type containerStatus struct {
 }
 
 // ready reports whether the pod gets requests.
-func (p *pod) ready() bool {
+func (p pod) ready() bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == "Ready" {
 			return c.Status == "True" && p.Metadata.DeletionTimestamp == ""
@@ -165,12 +165,12 @@ func (p *pod) ready() bool {
 	return false
 }
 
-func (p *pod) statuses() []containerStatus {
+func (p pod) statuses() []containerStatus {
 	return append(append([]containerStatus(nil), p.Status.InitContainerStatuses...), p.Status.ContainerStatuses...)
 }
 
 // container returns the state of one of its containers.
-func (p *pod) container(name string) containerStatus {
+func (p pod) container(name string) containerStatus {
 	for _, c := range p.statuses() {
 		if c.Name == name {
 			return c
@@ -180,7 +180,7 @@ func (p *pod) container(name string) containerStatus {
 }
 
 // restarts counts those of all its containers.
-func (p *pod) restarts() int {
+func (p pod) restarts() int {
 	n := 0
 	for _, c := range p.statuses() {
 		n += c.RestartCount
@@ -189,7 +189,7 @@ func (p *pod) restarts() int {
 }
 
 // describe tells in a line what the containers do.
-func (p *pod) describe() string {
+func (p pod) describe() string {
 	text := p.Metadata.Name + " " + p.Status.Phase
 	if p.Metadata.DeletionTimestamp != "" {
 		text += " ending"

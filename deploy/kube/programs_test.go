@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 )
 
 // programs makes what the node runs: links to Kubernetes' programs, those of this folder, helm, and
@@ -50,6 +51,7 @@ func programs(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
+	next := released[:strings.LastIndexByte(released, ':')] + ":2" // for an upgrade
 	state := &tar.Header{Typeflag: tar.TypeDir, Name: "var/lib/holdpoint/", Mode: 0o755, Uid: 65532, Gid: 65532}
 	for _, i := range []struct {
 		file    string
@@ -60,7 +62,7 @@ func programs(ctx context.Context, n *node) error {
 	}{
 		{"pause.tar", []string{"localhost/pause:1"}, "pause", "", nil},
 		{"images/agent.tar", []string{"registry.example.com/agent:1"}, "agent", "65532:65532", nil},
-		{"images/holdpoint.tar", []string{"registry.example.com/holdpoint:1", "registry.example.com/holdpoint:2", released}, "holdpoint", "65532:65532", []*tar.Header{state}},
+		{"images/holdpoint.tar", []string{"registry.example.com/holdpoint:1", "registry.example.com/holdpoint:2", released, next}, "holdpoint", "65532:65532", []*tar.Header{state}},
 	} {
 		if err := image(filepath.Join(n.dir, i.file), i.names, filepath.Join(n.bin, i.program), i.user, i.folders); err != nil {
 			return err

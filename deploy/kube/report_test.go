@@ -98,6 +98,7 @@ type measure struct {
 	dark       time.Duration
 	lost, sent int
 	restarts   int
+	results    string // what the lost ones got
 }
 
 var measures struct {
@@ -110,9 +111,9 @@ func table() {
 	if len(measures.list) == 0 {
 		return
 	}
-	fmt.Printf("\n| form | what happens | seconds dark | runs lost | restarts |\n|---|---|---:|---:|---:|\n")
+	fmt.Printf("\n| form | what happens | seconds dark | runs lost | restarts | what the lost ones got |\n|---|---|---:|---:|---:|---|\n")
 	for _, m := range measures.list {
-		fmt.Printf("| %s | %s | %.1f | %d of %d | %d |\n", m.form, m.way, m.dark.Seconds(), m.lost, m.sent, m.restarts)
+		fmt.Printf("| %s | %s | %.1f | %d of %d | %d | %s |\n", m.form, m.way, m.dark.Seconds(), m.lost, m.sent, m.restarts, m.results)
 	}
 	fmt.Println()
 }

@@ -4,6 +4,7 @@ package kube
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -123,14 +124,18 @@ func (s *space) dump() {
 
 // command runs a program in the checkout, in the context of the namespace.
 func (s *space) command(stdin, program string, args ...string) (string, error) {
-	cmd := exec.CommandContext(s.t.Context(), program, args...)
-	if s.t.Context().Err() != nil { // in a cleanup
-		cmd = exec.Command(program, args...)
-	}
+	// Not the test's context: it has ended when a cleanup prints what happened.
+	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.WaitDelay = time.Second
 	home := filepath.Dir(s.config)
 	cmd.Dir, cmd.Env = checkout, append(os.Environ(), "KUBECONFIG="+s.config, "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("%s did not end: %w", program, err)
+	}
 	return strings.TrimSpace(string(out)), err
 }
 
@@ -387,4 +392,14 @@ func mount(deployment, c object, name, path string, source object) {
 func claim(name string) object {
 	return object{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": object{"name": name},
 		"spec": object{"accessModes": []any{"ReadWriteOnce"}, "resources": object{"requests": object{"storage": "1Gi"}}}}
+}
+
+// encode returns an object as JSON.
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

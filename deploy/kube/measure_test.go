@@ -1,0 +1,182 @@
+//go:build kube && linux
+
+package kube
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A form is one of those in which Holdpoint is installed, with short runs going through it.
+type form struct {
+	name, deployment, label, service string
+	replicas                         int
+	install                          func(s *space)
+	s                                *space
+	url                              string
+}
+
+func forms() []*form {
+	chart := []string{"install", "chat", "deploy/helm/holdpoint", "--set", "image.repository=registry.example.com/holdpoint", "--set-string", "image.tag=1"}
+	release := "app.kubernetes.io/instance=chat"
+	return []*form{
+		{name: "sidecar.yaml, file", deployment: "agent", label: agentLabel, service: "agent", replicas: 1, install: func(s *space) { s.install("kubernetes/sidecar.yaml") }},
+		{name: "container.yaml, file", deployment: "agent", label: agentLabel, service: "agent", replicas: 1, install: func(s *space) { s.install("kubernetes/container.yaml") }},
+		{name: "chart, sidecar, file", deployment: "chat-holdpoint", label: release, service: "chat-holdpoint", replicas: 1, install: func(s *space) {
+			s.helm(append(chart, "--set", "mode=sidecar", "--set", "agent.image=registry.example.com/agent:1")...)
+		}},
+		{name: "Kustomize example, 2 sidecars, Redis", deployment: "agent", label: "app=agent", service: "agent", replicas: 2, install: func(s *space) {
+			s.redis("redis", "")
+			s.kubectl("apply", "-k", "deploy/kustomize/example")
+		}},
+		{name: "gateway, 2 replicas, Redis", deployment: "holdpoint", label: gatewayLabel, service: "holdpoint", replicas: 2, install: func(s *space) { s.gateway() }},
+		{name: "chart, gateway, 3 replicas, Redis", deployment: "chat-holdpoint", label: release, service: "chat-holdpoint", replicas: 3, install: func(s *space) {
+			s.agent()
+			s.redis("redis", "")
+			s.helm(append(chart, "--set", "upstream=http://agent:8000/", "--set", "replicas=3", "--set", "store.type=redis", "--set", "store.url=redis://redis:6379")...)
+		}},
+	}
+}
+
+// measure counts the short runs that are lost while do ends a pod or all of them, and until the
+// form has all its replicas again. do returns the pods that have to go.
+func (f *form) measure(way string, do func(pods []pod) []string) {
+	f.s.t.Helper()
+	all := func() bool { return len(f.s.readyPods(f.label)) == f.replicas && len(f.s.pods(f.label)) == f.replicas }
+	f.s.until("all replicas of "+f.name+" are ready", all)
+	short, w := f.s.traffic(f.url), f.s.watch(f.label)
+	f.s.until("runs are answered", short.flows)
+	began := time.Now()
+	old := f.s.pods(f.label)
+	for _, name := range do(old) {
+		f.s.gone(w, name)
+	}
+	f.s.until("all replicas of "+f.name+" are ready again", all)
+	f.s.until("runs are answered again", short.flows)
+	m := measure{form: f.name, way: way}
+	var results []string
+	m.dark, m.lost, m.sent, results = short.sum(began)
+	var names []string
+	for _, p := range old {
+		names = append(names, p.Metadata.Name)
+	}
+	for _, p := range w.others(names...) {
+		m.restarts += p.restarts()
+	}
+	if strings.Contains(w.String(), "CrashLoopBackOff") {
+		f.s.t.Errorf("%s, %s: CrashLoopBackOff\n%s", f.name, way, w)
+	}
+	if len(results) > 0 {
+		m.results = strings.Join(results, ", ")
+	}
+	measures.Lock()
+	defer measures.Unlock()
+	measures.list = append(measures.list, m)
+}
+
+func names(list []pod) []string {
+	var all []string
+	for _, p := range list {
+		all = append(all, p.Metadata.Name)
+	}
+	return all
+}
+
+// TestMeasure is the table of docs/operations.md: how long a Service does not answer, and how many
+// short runs are lost, when pods end in five ways. It judges no time: machines differ. With two
+// replicas no run may be lost but by a kill.
+func TestMeasure(t *testing.T) {
+	summary := &space{t: t, began: time.Now()}
+	t.Cleanup(func() { took(t, summary) })
+	list := forms()
+	t.Run("ways", func(t *testing.T) {
+		for i, f := range list {
+			f.s = namespace(summary.t, fmt.Sprintf("measure-%d", i)) // it stays for the drain
+			t.Run(f.name, func(t *testing.T) {
+				t.Parallel()
+				f.s.t = t
+				f.install(f.s)
+				f.s.rollout("deployment/" + f.deployment)
+				f.url = f.s.service(f.service)
+				f.measure("kubectl delete pod", func(pods []pod) []string {
+					f.s.kubectl("delete", "pod", pods[0].Metadata.Name, "--wait=false")
+					return names(pods[:1])
+				})
+				f.measure("kubectl rollout restart", func(pods []pod) []string {
+					f.s.kubectl("rollout", "restart", "deployment/"+f.deployment)
+					return names(pods)
+				})
+				f.measure("eviction of one pod", func(pods []pod) []string {
+					if err := f.s.evict(pods[0].Metadata.Name); err != nil {
+						t.Fatal(err)
+					}
+					return names(pods[:1])
+				})
+				f.measure("kill -9 of Holdpoint", func(pods []pod) []string {
+					f.s.kill(pods[0], "holdpoint")
+					f.s.until("it runs again", func() bool {
+						return f.s.named(f.label, pods[0].Metadata.Name).container("holdpoint").RestartCount > pods[0].container("holdpoint").RestartCount
+					})
+					return nil
+				})
+			})
+		}
+	})
+	for _, f := range list {
+		f.s.t = t
+	}
+	if !t.Failed() {
+		drain(t, list)
+	}
+	measures.Lock()
+	defer measures.Unlock()
+	for _, m := range measures.list {
+		if strings.Contains(m.form, "Redis") && m.lost > 0 && !strings.HasPrefix(m.way, "kill") {
+			t.Errorf("%s, %s: %d of %d runs were lost (%s)", m.form, m.way, m.lost, m.sent, m.results)
+		}
+	}
+	slices.SortStableFunc(measures.list, func(a, b measure) int {
+		return slices.IndexFunc(list, func(f *form) bool { return f.name == a.form }) - slices.IndexFunc(list, func(f *form) bool { return f.name == b.form })
+	})
+}
+
+// drain drains the node, and gives it back as soon as each form has lost a pod: the next pods have
+// no other node here.
+func drain(t *testing.T, list []*form) {
+	t.Helper()
+	var command *exec.Cmd
+	begin := sync.OnceFunc(func() {
+		command = exec.CommandContext(t.Context(), "kubectl", "drain", "node1", "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=5m")
+		if err := command.Start(); err != nil {
+			t.Error(err)
+		}
+	})
+	var ready, done sync.WaitGroup
+	ready.Add(len(list))
+	for _, f := range list {
+		done.Go(func() {
+			f.measure("kubectl drain", func(pods []pod) []string {
+				ready.Done()
+				ready.Wait()
+				begin()
+				f.s.until("a pod of "+f.name+" ends", func() bool {
+					return slices.ContainsFunc(f.s.pods(f.label), func(p pod) bool { return p.Metadata.DeletionTimestamp != "" })
+				})
+				f.s.kubectl("uncordon", "node1")
+				return names(pods)
+			})
+		})
+	}
+	done.Wait()
+	if command == nil {
+		return
+	}
+	if err := command.Wait(); err != nil {
+		t.Errorf("kubectl drain: %v", err)
+	}
+}

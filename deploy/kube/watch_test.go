@@ -1,0 +1,188 @@
+//go:build kube && linux
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A watch keeps what became of the pods of a namespace, also of those that are gone.
+type watch struct {
+	mu    sync.Mutex
+	pods  map[string]pod // the last state of each, by its name
+	gone  map[string]time.Time
+	lines []string
+	began time.Time
+}
+
+// watch begins to look at the pods with a label.
+func (s *space) watch(selector string) *watch {
+	s.t.Helper()
+	w := &watch{pods: map[string]pod{}, gone: map[string]time.Time{}, began: time.Now()}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1:6443/api/v1/namespaces/"+s.name+"/pods?watch=1&labelSelector="+strings.ReplaceAll(selector, "=", "%3D"), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: api.Transport}).Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	go func() {
+		defer resp.Body.Close()
+		for dec := json.NewDecoder(resp.Body); ; {
+			var change struct {
+				Type   string
+				Object pod
+			}
+			if dec.Decode(&change) != nil {
+				return
+			}
+			w.add(change.Type, change.Object)
+		}
+	}()
+	return w
+}
+
+func (w *watch) add(change string, p pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name := p.Metadata.Name
+	line := p.describe()
+	if change == "DELETED" {
+		w.gone[name] = time.Now()
+		line += " (gone)"
+	}
+	w.pods[name] = p
+	w.lines = append(w.lines, fmt.Sprintf("%6.1f s  %s", time.Since(w.began).Seconds(), line))
+}
+
+// last returns the last state of a pod, and whether the pod is gone.
+func (w *watch) last(name string) (pod, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, gone := w.gone[name]
+	return w.pods[name], gone
+}
+
+// others returns the last states of the pods with other names than these.
+func (w *watch) others(names ...string) []pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []pod
+	for name, p := range w.pods {
+		if !slices.Contains(names, name) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// String tells all that was seen.
+func (w *watch) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.lines, "\n")
+}
+
+// A traffic is short runs through a Service, one after the other without waiting for any.
+type traffic struct {
+	mu   sync.Mutex
+	list []*run
+	stop chan struct{}
+	done chan struct{}
+}
+
+// traffic begins to send them.
+func (s *space) traffic(url string) *traffic {
+	f := &traffic{stop: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		for ticker := time.NewTicker(200 * time.Millisecond); ; {
+			f.mu.Lock()
+			f.list = append(f.list, send(url, fmt.Sprintf("short-%s-%d", s.name, len(f.list)), map[string]any{"messages": []any{map[string]any{"id": "m1", "role": "user", "content": "hello"}}}, 10*time.Second))
+			f.mu.Unlock()
+			select {
+			case <-ticker.C:
+			case <-f.stop:
+				ticker.Stop()
+				return
+			}
+		}
+	}()
+	s.t.Cleanup(f.end)
+	return f
+}
+
+// end stops the traffic and waits for the last run.
+func (f *traffic) end() {
+	select {
+	case <-f.stop:
+	default:
+		close(f.stop)
+	}
+	<-f.done
+	for _, r := range f.list {
+		r.wait()
+	}
+}
+
+// flows reports whether the last ten runs that ended were fine.
+func (f *traffic) flows() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fine := 0
+	for _, r := range slices.Backward(f.list) {
+		select {
+		case <-r.done:
+		default:
+			continue
+		}
+		if r.result() != "" {
+			return false
+		}
+		if fine++; fine == 10 {
+			return true
+		}
+	}
+	return false
+}
+
+// sum returns how long runs failed, how many did, how many there were, and what they got.
+func (f *traffic) sum(since time.Time) (dark time.Duration, lost, sent int, results []string) {
+	f.end()
+	var from time.Time
+	counts := map[string]int{}
+	for _, r := range f.list {
+		if r.began.Before(since) {
+			continue
+		}
+		sent++
+		if result := r.result(); result != "" {
+			lost++
+			if strings.Contains(result, "connection refused") {
+				result = "connection refused"
+			}
+			counts[result]++
+			if from.IsZero() {
+				from = r.began
+			}
+		} else if !from.IsZero() {
+			dark += r.began.Sub(from)
+			from = time.Time{}
+		}
+	}
+	for result, n := range counts {
+		results = append(results, fmt.Sprintf("%d x %s", n, result))
+	}
+	slices.Sort(results)
+	return dark, lost, sent, results
+}
