@@ -44,13 +44,22 @@ func newMaker(s *settings, kept store.Store, logger *slog.Logger) *maker {
 
 // of makes the proxy for one agent. What is not the agent's own is the same for all.
 func (m *maker) of(a *Agent) (*proxy.Handler, error) {
-	dialect, err := a.dialects.New(a.Dialect, m.logger.Warn)
+	o, err := m.options(a)
 	if err != nil {
 		return nil, err
 	}
+	return proxy.New(o)
+}
+
+// options returns what the proxy for one agent is made of.
+func (m *maker) options(a *Agent) (proxy.Options, error) {
+	dialect, err := a.dialects.New(a.Dialect, m.logger.Warn)
+	if err != nil {
+		return proxy.Options{}, err
+	}
 	recognizer, err := a.dialects.Recognizer(a.Dialect)
 	if err != nil {
-		return nil, err
+		return proxy.Options{}, err
 	}
 	s := m.settings
 	o := proxy.Options{
@@ -77,7 +86,7 @@ func (m *maker) of(a *Agent) (*proxy.Handler, error) {
 	}
 	a.Fill(&o)
 	s.runs.Fill(&o)
-	return proxy.New(o)
+	return o, nil
 }
 
 // A served agent is one with its handler.

@@ -35,6 +35,9 @@
 //	holdpoint doctor [-json] URL|FILE|-
 //	                    send one harmless run to a backend, or read the recorded answer of one, and
 //	                    tell how it pauses and what Holdpoint makes of it (docs/doctor.md)
+//	holdpoint replay [-step] FILE|-
+//	                    play a scenario, or the recorded answer of a backend, and print each frame
+//	                    that came, each that went, and why, payloads included (docs/debugging.md)
 //	holdpoint version   print the version
 //
 // # Environment
@@ -96,6 +99,9 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	}
 	if len(args) > 0 && args[0] == "doctor" {
 		return doctorCommand(args[1:], t)
+	}
+	if len(args) > 0 && args[0] == "replay" {
+		return replayCommand(args[1:], t)
 	}
 	flags := flag.NewFlagSet("holdpoint", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -215,6 +221,6 @@ func printSchema(environ []string, out, complaints io.Writer) int {
 }
 
 func misuse(w io.Writer, what string) int {
-	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|desk|inject|check|demo|store schema|audit verify|doctor|healthcheck|drain|reload|version|help]\n\nholdpoint -h tells more.\n", what)
+	fmt.Fprintf(w, "holdpoint: %s\n\nusage: holdpoint [run|desk|inject|check|demo|store schema|audit verify|doctor|replay|healthcheck|drain|reload|version|help]\n\nholdpoint -h tells more.\n", what)
 	return exitMisuse
 }

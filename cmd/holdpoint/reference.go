@@ -58,6 +58,9 @@ usage: holdpoint [command]
   doctor [-json] URL|FILE|-
            send one harmless run to a backend, or read the recorded answer of one, and tell how it
            pauses and what Holdpoint makes of it (docs/doctor.md). doctor -h has its options
+  replay [-step] FILE|-
+           play a scenario, or the recorded answer of a backend, and print each frame that came, each
+           that went, and why, with all payloads (docs/debugging.md). replay -h has its options
   version  print the version
   help     print this text (also -h); help TOPIC: all variables of a topic
 

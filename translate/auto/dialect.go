@@ -44,6 +44,10 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
+	// Claimed is told of each stream that a dialect has claimed, before the event at which it did is
+	// translated. It is set before the Dialect is used. nil: nobody is told.
+	Claimed func(dialect string)
+
 	list    []translate.Dialect
 	warn    func(msg string, args ...any)
 	strands sync.Once

@@ -414,6 +414,9 @@ func (run *run) takeEnd(one translate.Dialect) ([]agui.Event, error) {
 // give begins the run of the dialect that claimed the stream.
 func (run *run) give(one translate.Dialect) error {
 	run.name = one.Name()
+	if run.d.Claimed != nil {
+		run.d.Claimed(run.name)
+	}
 	early := run.early
 	run.early = nil
 	for _, e := range early {

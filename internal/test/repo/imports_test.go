@@ -60,6 +60,7 @@ var places = []place{
 	{"cmd/holdpoint/internal/doctor", []string{"docs", "internal/agui", "internal/clients", "internal/event", "internal/sse", "proxy", "store/memory", "translate", "translate/*"}, "it shows what Holdpoint makes of an answer, so it is made of Holdpoint itself and decides nothing; only cmd asks it"},
 	{"internal/inject", []string{"internal/agui"}, "what becomes of a pod is concluded from its review alone: who listens and who asks the API server is the binary's"},
 	{"cmd/holdpoint/internal/injector", []string{"internal/agui", "internal/edge/certificates", "internal/edge/listen", "internal/inject", "internal/variables"}, "the webhook is a listener and a certificate: it knows no run"},
+	{"cmd/holdpoint/internal/replay", []string{"internal/agui", "internal/event", "internal/scenario", "store"}, "it shows what a Holdpoint does by what comes and what goes, so whoever makes that Holdpoint hands it in"},
 	{"docs", nil, "it is pages, and one of them is read by the binary"},
 	{"internal/test/pages", nil, "it reads documents, for whichever test looks at them"},
 	{"internal/test/repo", nil, "it has no code"},

@@ -1,0 +1,76 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tidwall/gjson"
+
+	"holdpoint/internal/agui"
+	"holdpoint/store"
+)
+
+// record prints what the thread waits for after a turn, and what a client would send to answer it.
+func (p *player) record(ctx context.Context) error {
+	if p.store.key == "" {
+		p.print("  record       none: nothing was asked of the store")
+		return p.err
+	}
+	rec, err := p.store.Store.Load(ctx, p.store.key, p.store.owner)
+	if err != nil {
+		return fmt.Errorf("the record: %w", err)
+	}
+	p.asked = ""
+	switch {
+	case rec.State == store.None && len(rec.Results) == 0:
+		p.print("  record       none: the thread waits for nothing")
+	case rec.State == store.None:
+		p.print("  record       nothing is open")
+	default:
+		p.asked = rec.Pause.Dialect
+		p.print("  record       %s, asked by %s", rec.State, rec.Pause.Dialect)
+		for n := range rec.Pause.Interrupts {
+			i := &rec.Pause.Interrupts[n]
+			p.print("               question %s, the backend's own id %q: %s", i.ID, i.Native, i.Object)
+		}
+	}
+	for _, r := range rec.Results {
+		p.print("               an earlier question ended: %s", r.How)
+	}
+	if rec.State == store.Open {
+		p.print("  to answer    the client's next request has")
+		p.print("      %s", resume(rec.Pause.Interrupts, true))
+		p.print("               or, to refuse,")
+		p.print("      %s", resume(rec.Pause.Interrupts, false))
+	}
+	return p.err
+}
+
+// resume returns the member of a request that answers the questions, with a yes or with a no. A
+// question that has no such word is cancelled for a no, and has a place to fill in for a yes.
+func resume(questions []agui.Interrupt, yes bool) string {
+	type entry struct {
+		InterruptID string          `json:"interruptId"`
+		Status      string          `json:"status"`
+		Payload     json.RawMessage `json:"payload,omitempty"`
+	}
+	var list []entry
+	for n := range questions {
+		i := &questions[n]
+		e := entry{i.ID, "resolved", i.No}
+		switch {
+		case i.CancelOnly, !yes && i.No == nil:
+			e.Status, e.Payload = "cancelled", nil
+		case yes:
+			if e.Payload = i.Yes; e.Payload == nil {
+				e.Payload = json.RawMessage(`"any value"`)
+				if gjson.GetBytes(i.Object, "responseSchema").Exists() {
+					e.Payload = json.RawMessage(`"a value that fits the responseSchema"`)
+				}
+			}
+		}
+		list = append(list, e)
+	}
+	return `"resume":` + string(agui.MustMarshal(list))
+}

@@ -1,0 +1,160 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+
+	"holdpoint/internal/scenario"
+)
+
+const eventStream = "text/event-stream"
+
+// backend gives the recorded answers of a turn.
+type backend struct{ p *player }
+
+// RoundTrip implements http.RoundTripper.
+func (b backend) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	t := b.p.trace
+	t.sent(r, body)
+	if t.asked > len(t.turn.Answers) {
+		t.note("no answer to this request is recorded, so the backend is not there")
+		return nil, &net.OpError{Op: "dial", Err: errors.New("no answer is recorded")}
+	}
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{}) // as a real transport does: bytes go out from here on
+	}
+	a := t.turn.Answers[t.asked-1]
+	header := http.Header(a.Header).Clone()
+	if header == nil {
+		header = http.Header{"Content-Type": {eventStream}}
+	}
+	status := a.Status
+	if status != http.StatusOK {
+		t.note("the backend answers HTTP %d", status)
+	}
+	return &http.Response{
+		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1, Header: header,
+		Body: &frames{t: t, left: pieces(header.Get("Content-Type"), a), cut: a.Cut},
+	}, nil
+}
+
+// pieces cuts an answer as its backend would have sent it: frames of an event stream, lines of
+// NDJSON, or the whole.
+func pieces(mediaType string, a scenario.Response) (list [][]byte) {
+	ends := []string{"\n\n", "\r\n\r\n", "\r\r"}
+	switch {
+	case strings.Contains(mediaType, "ndjson"):
+		ends = []string{"\n"}
+	case !strings.Contains(mediaType, eventStream):
+		ends = nil
+	}
+	for left := a.Body; len(left) > 0; {
+		n := len(left)
+		for _, end := range ends {
+			if at := bytes.Index(left[:n], []byte(end)); at >= 0 {
+				n = at + len(end)
+			}
+		}
+		list, left = append(list, left[:n]), left[n:]
+	}
+	return list
+}
+
+// frames is the body of an answer. It gives one frame a read.
+type frames struct {
+	t    *trace
+	left [][]byte
+	part []byte // the rest of a frame that did not fit
+	cut  bool
+}
+
+// Read implements io.Reader.
+func (f *frames) Read(b []byte) (int, error) {
+	if len(f.part) == 0 {
+		switch {
+		case len(f.left) > 0:
+		case f.cut:
+			f.t.note("the connection breaks off here")
+			return 0, io.ErrUnexpectedEOF
+		default:
+			return 0, io.EOF
+		}
+		if err := f.t.came(f.left[0]); err != nil {
+			return 0, err
+		}
+		f.part, f.left = f.left[0], f.left[1:]
+	}
+	n := copy(b, f.part)
+	f.part = f.part[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (f *frames) Close() error { return nil }
+
+// client is what a client gets.
+type client struct {
+	t      *trace
+	header http.Header
+	status int
+	body   []byte
+}
+
+// Header implements http.ResponseWriter.
+func (c *client) Header() http.Header { return c.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (c *client) WriteHeader(status int) {
+	if c.status == 0 {
+		c.status = status
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (c *client) Write(b []byte) (int, error) {
+	c.WriteHeader(http.StatusOK)
+	if c.refused() {
+		c.body = append(c.body, b...)
+	} else {
+		c.t.wrote(b)
+	}
+	return len(b), nil
+}
+
+// Flush implements http.Flusher.
+func (c *client) Flush() { c.WriteHeader(http.StatusOK) }
+
+// refused reports whether the client gets an answer that is not a stream.
+func (c *client) refused() bool {
+	return !strings.HasPrefix(c.header.Get("Content-Type"), eventStream)
+}
+
+// block prints JSON, or what else it is, below a heading.
+func (p *player) block(heading string, text []byte) {
+	p.print("  %s", heading)
+	for line := range strings.Lines(string(bytes.TrimSpace(compact(text)))) {
+		p.print("      %s", strings.TrimRight(line, "\r\n"))
+	}
+}
+
+// compact returns JSON without white space, and anything else as it is.
+func compact(text []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return text
+	}
+	return b.Bytes()
+}
