@@ -123,7 +123,7 @@ func (c *container) listen(w *wanted) ([]operation, error) {
 		patch = append(patch, operation{"replace", fmt.Sprintf("%s/env/%d", c.path, n), element(value)})
 	}
 	if patch == nil {
-		patch = append(patch, appended(list, c.path+"/env", element(loopback)))
+		patch = appended(list, c.path+"/env", element(loopback))
 	}
 	return patch, nil
 }

@@ -107,10 +107,8 @@ func (i *Injector) inject(text gjson.Result, a *Answer) ([]operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	patch = append(patch, p.append("initContainers", container))
-	if len(w.secrets) > 0 {
-		patch = append(patch, p.append("volumes", secretsVolume(w.secrets)))
-	}
+	patch = append(patch, p.append("initContainers", container)...)
+	patch = append(patch, p.append("volumes", p.volumes(w)...)...)
 	a.Outcome, a.Reason = Injected, ""
 	return patch, nil
 }

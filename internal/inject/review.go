@@ -213,18 +213,24 @@ func (p *pod) annotationNames() []string {
 	return list
 }
 
-// append returns the operation that adds an element to a list of the pod's spec, or that makes the
-// list.
-func (p *pod) append(list string, element json.RawMessage) operation {
-	return appended(p.json.Get("spec."+list), "/spec/"+list, element)
+// append returns the operations that add elements to a list of the pod's spec.
+func (p *pod) append(list string, elements ...json.RawMessage) []operation {
+	return appended(p.json.Get("spec."+list), "/spec/"+list, elements...)
 }
 
-// appended returns the operation that adds an element to a list at path, or that makes the list.
-func appended(list gjson.Result, path string, element json.RawMessage) operation {
-	if list.IsArray() {
-		return operation{"add", path + "/-", element}
+// appended returns the operations that add elements to a list at path. The first makes the list if
+// there is none.
+func appended(list gjson.Result, path string, elements ...json.RawMessage) (patch []operation) {
+	there := list.IsArray()
+	for _, element := range elements {
+		if there {
+			patch = append(patch, operation{"add", path + "/-", element})
+			continue
+		}
+		patch = append(patch, operation{"add", path, slices.Concat([]byte{'['}, element, []byte{']'})})
+		there = true
 	}
-	return operation{"add", path, slices.Concat([]byte{'['}, element, []byte{']'})}
+	return patch
 }
 
 func (c *container) hasPort(name string) bool {

@@ -30,6 +30,9 @@ const (
 	stateFolder, stateFile = "/var/lib/holdpoint", "/var/lib/holdpoint/state.db"
 	// secretsName is the volume with the files of secrets, and secretsFolder where it is mounted.
 	secretsName, secretsFolder = "holdpoint-secrets", "/etc/holdpoint/secrets"
+	// tokenFolder is where Kubernetes mounts the token of the pod's service account, also into a
+	// container that a webhook adds, unless something is there. noTokenName is an empty volume.
+	tokenFolder, noTokenName = "/var/run/secrets/kubernetes.io/serviceaccount", "holdpoint-no-token"
 	// usualGrace is the grace period of a pod that says none, in seconds.
 	usualGrace = 30
 	// cleanEnd is how much of it is for the end after the drain.
@@ -99,6 +102,9 @@ func (i *Injector) sidecar(p *pod, w *wanted, o *port) (json.RawMessage, error) 
 	if len(w.secrets) > 0 {
 		mounts = append(mounts, map[string]any{"name": secretsName, "mountPath": secretsFolder, "readOnly": true})
 	}
+	if p.hasToken() {
+		mounts = append(mounts, map[string]any{"name": noTokenName, "mountPath": tokenFolder, "readOnly": true})
+	}
 	list := make([]map[string]string, 0, len(env))
 	for _, v := range env {
 		// Kubernetes replaces $(NAME) in a value by a variable, and takes $$ for a dollar.
@@ -158,7 +164,7 @@ func (p *pod) checkVolumes(w *wanted) error {
 	found := w.volume == ""
 	for _, v := range items(p.json.Get("spec.volumes")) {
 		name := v.Get("name").String()
-		if name == secretsName && len(w.secrets) > 0 {
+		if name == secretsName || name == noTokenName {
 			return fmt.Errorf("the pod has a volume %s, which is the injector's: want another name", name)
 		}
 		if name != w.volume || w.volume == "" {
@@ -181,16 +187,33 @@ func (p *pod) hasPort(name string) bool {
 	return slices.ContainsFunc(p.containers, func(c *container) bool { return c.hasPort(name) })
 }
 
-// secretsVolume returns the volume with a file for each secret. Files of a Secret that changes
-// change too. Only the sidecar mounts it, whose user is not their owner.
-func secretsVolume(list []secret) json.RawMessage {
+// hasToken reports whether a container of the pod gets the token of its service account.
+func (p *pod) hasToken() bool {
+	return slices.ContainsFunc(p.containers, func(c *container) bool {
+		return slices.ContainsFunc(items(c.json.Get("volumeMounts")), func(m gjson.Result) bool { return m.Get("mountPath").String() == tokenFolder })
+	})
+}
+
+// volumes returns those that the sidecar needs: one with a file for each secret, and an empty one
+// in the place of the token, which is the agent's. Files of a Secret that changes change too. Only
+// the sidecar mounts them, whose user is not their owner.
+func (p *pod) volumes(w *wanted) (list []json.RawMessage) {
 	type item map[string]any
+	add := func(volume item) {
+		text, _ := json.Marshal(volume) // strings and numbers
+		list = append(list, text)
+	}
 	var sources []item
-	for _, s := range list {
+	for _, s := range w.secrets {
 		sources = append(sources, item{"secret": item{"name": s.secret, "items": []item{{"key": s.key, "path": s.name}}}})
 	}
-	text, _ := json.Marshal(item{"name": secretsName, "projected": item{"defaultMode": 0o444, "sources": sources}}) // strings and numbers
-	return text
+	if sources != nil {
+		add(item{"name": secretsName, "projected": item{"defaultMode": 0o444, "sources": sources}})
+	}
+	if p.hasToken() {
+		add(item{"name": noTokenName, "emptyDir": item{}})
+	}
+	return list
 }
 
 // megabytes returns how many mebibytes a limit in Mi or Gi has.

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,5 +156,30 @@ func TestWhatAnnotationsConfigure(t *testing.T) {
 	}
 	if agent := got["containers"].([]any)[0].(object); agent["volumeMounts"] != nil || strings.Contains(string(marshal(t, agent)), "secrets") {
 		t.Errorf("the agent has %s", marshal(t, agent))
+	}
+}
+
+// TestNoToken: the token of the pod's service account is the agent's, not the sidecar's.
+func TestNoToken(t *testing.T) {
+	for _, volumes := range []any{nil, []any{object{"name": "token"}}} {
+		pod := plainPod()
+		if volumes != nil {
+			pod["volumes"] = volumes
+		}
+		agent := pod["containers"].([]any)[0].(object)
+		agent["volumeMounts"] = []any{object{"name": "token", "mountPath": tokenFolder}}
+		got := patched(t, &Injector{Image: "h"}, object{agentAnnotation: "agent/http", "secret.holdpoint/STORE_KEYS": "a/b"}, pod)
+		mounts := got["initContainers"].([]any)[0].(object)["volumeMounts"].([]any)
+		want := object{"name": noTokenName, "mountPath": tokenFolder, "readOnly": true}
+		if !slices.ContainsFunc(mounts, func(m any) bool { return reflect.DeepEqual(m, want) }) {
+			t.Errorf("mounts %s", marshal(t, mounts))
+		}
+		var names []any
+		for _, v := range got["volumes"].([]any) {
+			names = append(names, v.(object)["name"])
+		}
+		if n := len(names); n < 2 || names[n-2] != secretsName || names[n-1] != noTokenName {
+			t.Errorf("volumes %v", names)
+		}
 	}
 }

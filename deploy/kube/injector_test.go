@@ -1,0 +1,301 @@
+//go:build kube && linux
+
+package kube
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// annotatedPod returns a restricted pod with the scripted agent, which asks for a sidecar. It
+// listens everywhere until the injector has it listen on 127.0.0.1.
+func annotatedPod(annotations object) object {
+	restricted := object{"allowPrivilegeEscalation": false, "runAsNonRoot": true, "runAsUser": 65532, "capabilities": object{"drop": []any{"ALL"}}, "seccompProfile": object{"type": "RuntimeDefault"}}
+	all := object{"holdpoint/agent": "agent/agui", "holdpoint/address": "LISTEN"}
+	for name, value := range annotations {
+		all[name] = value
+	}
+	return object{
+		"metadata": object{"name": "one", "labels": object{"app": "agent"}, "annotations": all},
+		"spec": object{"containers": []any{object{
+			"name": "agent", "image": "registry.example.com/agent:1", "securityContext": restricted,
+			"ports": []any{object{"name": "agui", "containerPort": 8000}},
+			"env":   []any{object{"name": "LISTEN", "value": "0.0.0.0:8000"}},
+		}}},
+	}
+}
+
+// agentOf returns the agent's container of a pod.
+func agentOf(pod object) object { return pod["spec"].(object)["containers"].([]any)[0].(object) }
+
+// service is one that leads to the pods of the scene.
+func serviceTo(name string, target any) object {
+	return object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name},
+		"spec": object{"selector": object{"app": "agent"}, "ports": []any{object{"port": 80, "targetPort": target}}}}
+}
+
+// try asks the API server for a pod without making it, and returns the pod's init containers.
+func (s *space) tryPod(pod object) (sidecars []string, err error) {
+	var made struct {
+		Spec struct{ InitContainers []struct{ Name string } }
+	}
+	err = ask("POST", "/api/v1/namespaces/"+s.name+"/pods?dryRun=All", pod, &made)
+	for _, c := range made.Spec.InitContainers {
+		sidecars = append(sidecars, c.Name)
+	}
+	return sidecars, err
+}
+
+// asking asks for pods until the returned function is called, which returns how many there were and
+// the first that did not get its sidecar.
+func (s *space) asking() func() (int64, string) {
+	var sent atomic.Int64
+	end, ended := make(chan struct{}), make(chan string)
+	go func() {
+		wrong := ""
+		for {
+			select {
+			case <-end:
+				ended <- wrong
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+			got, err := s.tryPod(annotatedPod(nil))
+			if sent.Add(1); wrong == "" && (err != nil || len(got) != 1) {
+				wrong = fmt.Sprintf("pod %d: %q, %v", sent.Load(), got, err)
+			}
+		}
+	}()
+	return func() (int64, string) {
+		close(end)
+		wrong := <-ended
+		return sent.Load(), wrong
+	}
+}
+
+// TestInjector: the commands of docs/injector.md install the injector. A Deployment with the
+// annotations and a Service with a named targetPort get the sidecar, and a question is answered
+// through it. What cannot work is refused in words. The certificate that the injector makes is
+// renewed, and its pods are replaced, while pods are created. While it is away, no annotated pod
+// comes up without its sidecar.
+func TestInjector(t *testing.T) {
+	s := scene(t)
+	s.shell(`kubectl kustomize deploy/kubernetes/injector |
+		sed 's|[^ "]*/holdpoint:0.1.0|registry.example.com/holdpoint:1|' | kubectl apply -f -`)
+	t.Cleanup(func() { // it would keep others from creating pods
+		if out, err := s.try("delete", "mutatingwebhookconfiguration", "holdpoint-injector"); err != nil {
+			t.Error(out)
+		}
+		if out, err := s.try("delete", "namespace", "holdpoint", "--wait=false"); err != nil {
+			t.Error(out)
+		}
+	})
+	// A minute is the shortest time, so that a renewal is seen.
+	s.kubectl("-n", "holdpoint", "set", "env", "deployment/holdpoint-injector", "HOLDPOINT_INJECT_CERT_LIFETIME=1m")
+	s.injectorIsUp()
+	s.kubectl("-n", "holdpoint", "patch", "secret", "holdpoint-injector", "--type=json", "-p", `[{"op":"replace","path":"/data","value":{}}]`)
+	s.until("the Secret has a certificate again", func() bool { return s.certificate() != nil })
+
+	if got, err := s.tryPod(annotatedPod(nil)); err != nil || len(got) != 0 {
+		t.Errorf("in a namespace that did not opt in: %q, %v", got, err)
+	}
+	s.kubectl("label", "namespace", s.name, "holdpoint/inject=enabled")
+	s.until("the label is seen", func() bool { got, _ := s.tryPod(annotatedPod(nil)); return len(got) == 1 })
+
+	s.answered()
+	s.refusals()
+	s.ofJobs()
+	s.renewed()
+	s.away()
+}
+
+// injectorIsUp waits for both replicas, and for API servers that reach them.
+func (s *space) injectorIsUp() {
+	s.t.Helper()
+	s.kubectl("-n", "holdpoint", "rollout", "status", "deployment/holdpoint-injector", fmt.Sprintf("--timeout=%v", patience))
+}
+
+// answered: a Deployment and its Service, as in the page. Past Holdpoint nobody reaches the agent.
+func (s *space) answered() {
+	t := s.t
+	t.Helper()
+	template := annotatedPod(object{"holdpoint/memory": "256Mi"})
+	s.apply(serviceTo("agent", "agui"), serviceTo("past", 8000), object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "agent"},
+		"spec": object{"selector": object{"matchLabels": object{"app": "agent"}}, "template": template}})
+	s.rollout("deployment/agent")
+	url := s.service("agent")
+	id := question(t, url, "cake", "ask cake")
+	yes(t, url, "cake", id)
+	past := get[struct{ Spec struct{ ClusterIP string } }](s, "services/past").Spec.ClusterIP
+	if c, err := net.DialTimeout("tcp", past+":80", 5*time.Second); err == nil {
+		c.Close()
+		t.Error("the agent is reached by its number past Holdpoint")
+	}
+	name := s.pods("app=agent")[0].Metadata.Name
+	var got struct {
+		Spec struct {
+			InitContainers []struct {
+				Name         string
+				VolumeMounts []struct{ Name, MountPath string }
+			}
+		}
+	}
+	if err := ask("GET", "/api/v1/namespaces/"+s.name+"/pods/"+name, nil, &got); err != nil {
+		t.Fatal(err)
+	}
+	if mounts := got.Spec.InitContainers[0].VolumeMounts; len(mounts) != 1 || mounts[0].Name != "holdpoint-no-token" {
+		t.Errorf("the sidecar has mounts besides the one that keeps the token away: %+v", mounts)
+	}
+	s.kubectl("delete", "deployment/agent", "--wait=false")
+}
+
+// refusals: each in the words that kubectl shows, and as an event of the ReplicaSet.
+func (s *space) refusals() {
+	t := s.t
+	t.Helper()
+	probe := func(port any) object { return object{"httpGet": object{"path": "/", "port": port}} }
+	for _, tt := range []struct {
+		name        string
+		annotations object
+		change      func(pod, agent object)
+		want        string
+	}{
+		{"a number", object{"holdpoint/agent": "agent/8000"}, nil, "8000 is a number: give the port of the container a name"},
+		{"no such container", object{"holdpoint/agent": "graph/agui"}, nil, `names the container "graph", and the pod has agent`},
+		{"no such port", object{"holdpoint/agent": "agent/http"}, nil, `names the port "http", and the container agent has agui`},
+		{"two containers", nil, func(pod, agent object) {
+			other := object{"name": "other"}
+			for _, member := range []string{"image", "securityContext"} {
+				other[member] = agent[member]
+			}
+			other["ports"] = []any{object{"name": "agui", "containerPort": 9000}}
+			pod["spec"].(object)["containers"] = []any{agent, other}
+		}, "two containers have a port agui"},
+		{"a probe that cannot reach", nil, func(_, agent object) { agent["livenessProbe"] = probe("agui") }, "the livenessProbe/httpGet of agent asks port 8000, which no kubelet reaches"},
+		{"no time", nil, func(pod, _ object) { pod["spec"].(object)["terminationGracePeriodSeconds"] = 5 }, "leaves open streams no time"},
+		{"a dialect that is none", object{"env.holdpoint/DIALECT": "klingon"}, nil, `the sidecar would not start: HOLDPOINT_DIALECT "klingon"`},
+		{"a password", object{"env.holdpoint/STORE": "redis://u:p@redis"}, nil, "a password does not belong into an annotation"},
+		{"a misspelled annotation", object{"holdpoint/adress": "LISTEN"}, nil, "the injector has no such annotation"},
+		// Pod Security refuses it too, but is asked later.
+		{"the network of the node", nil, func(pod, _ object) { pod["spec"].(object)["hostNetwork"] = true }, "the pod has hostNetwork"},
+	} {
+		pod := annotatedPod(tt.annotations)
+		if tt.change != nil {
+			tt.change(pod, agentOf(pod))
+		}
+		if _, err := s.tryPod(pod); err == nil || !strings.Contains(err.Error(), `admission webhook \"inject.holdpoint.internal\" denied the request: holdpoint: `) ||
+			!strings.Contains(strings.ReplaceAll(err.Error(), `\`, ""), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	already := annotatedPod(nil)
+	sidecar := object{"name": "holdpoint", "restartPolicy": "Always", "ports": []any{object{"name": "agui", "containerPort": 7080}}}
+	for _, member := range []string{"image", "securityContext"} {
+		sidecar[member] = agentOf(already)[member]
+	}
+	already["spec"].(object)["initContainers"] = []any{sidecar}
+	if got, err := s.tryPod(already); err != nil || len(got) != 1 {
+		t.Errorf("a pod that has the sidecar: %q, %v", got, err)
+	}
+	s.apply(object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "refused"},
+		"spec": object{"selector": object{"matchLabels": object{"app": "agent"}}, "template": annotatedPod(object{"holdpoint/agent": "agent/8000"})}})
+	s.until("the ReplicaSet has the reason as an event", func() bool {
+		out, _ := s.try("get", "events", "-o", "jsonpath={range .items[?(@.reason==\"FailedCreate\")]}{.message}{end}")
+		return strings.Contains(out, "8000 is a number")
+	})
+	s.kubectl("delete", "deployment/refused", "--wait=false")
+}
+
+// ofJobs: the sidecar does not keep a Job from its end.
+func (s *space) ofJobs() {
+	s.t.Helper()
+	template := annotatedPod(nil)
+	delete(template["metadata"].(object), "name")
+	agent := agentOf(template)
+	agent["image"], agent["args"] = "registry.example.com/holdpoint:1", []any{"version"}
+	template["spec"].(object)["restartPolicy"] = "Never"
+	s.apply(object{"apiVersion": "batch/v1", "kind": "Job", "metadata": object{"name": "once"}, "spec": object{"template": template}})
+	s.kubectl("wait", "--for=condition=complete", "job/once", fmt.Sprintf("--timeout=%v", patience))
+}
+
+// renewed: the certificate is another one after two thirds of a minute, and the replicas are
+// replaced, and no pod is refused for it.
+func (s *space) renewed() {
+	t := s.t
+	t.Helper()
+	first := s.certificate()
+	end := s.asking()
+	var second *x509.Certificate
+	s.until("a new certificate is in the Secret", func() bool { second = s.certificate(); return second != nil && !second.Equal(first) })
+	s.until("the webhook shows it", func() bool { return s.shows(second) || !s.certificate().Equal(second) })
+	s.kubectl("-n", "holdpoint", "rollout", "restart", "deployment/holdpoint-injector")
+	s.injectorIsUp()
+	if sent, wrong := end(); wrong != "" || sent < 10 {
+		t.Errorf("of %d pods: %s", sent, wrong)
+	} else {
+		s.note("%d pods got their sidecar while the certificate was renewed and the replicas were replaced", sent)
+	}
+}
+
+// certificate is the one in the Secret, or nil.
+func (s *space) certificate() *x509.Certificate {
+	s.t.Helper()
+	var secret struct{ Data map[string]string }
+	if err := ask("GET", "/api/v1/namespaces/holdpoint/secrets/holdpoint-injector", nil, &secret); err != nil {
+		s.t.Fatal(err)
+	}
+	cert, _ := base64.StdEncoding.DecodeString(secret.Data["tls.crt"])
+	key, _ := base64.StdEncoding.DecodeString(secret.Data["tls.key"])
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil
+	}
+	return pair.Leaf
+}
+
+// shows reports whether the Service of the webhook shows the certificate.
+func (s *space) shows(want *x509.Certificate) bool {
+	var service struct{ Spec struct{ ClusterIP string } }
+	if err := ask("GET", "/api/v1/namespaces/holdpoint/services/holdpoint-injector", nil, &service); err != nil {
+		s.t.Fatal(err)
+	}
+	c, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", service.Spec.ClusterIP+":443", &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	return c.ConnectionState().PeerCertificates[0].Equal(want)
+}
+
+// away: with failurePolicy Fail no annotated pod is created while the injector is away, and others
+// are. With Ignore it comes up without the sidecar.
+func (s *space) away() {
+	t := s.t
+	t.Helper()
+	s.kubectl("-n", "holdpoint", "scale", "deployment/holdpoint-injector", "--replicas=0")
+	s.until("the injector is away", func() bool { _, err := s.tryPod(annotatedPod(nil)); return err != nil })
+	if _, err := s.tryPod(annotatedPod(nil)); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+		t.Errorf("Fail: %v", err)
+	}
+	plain := annotatedPod(nil)
+	delete(plain["metadata"].(object), "annotations")
+	if got, err := s.tryPod(plain); err != nil || len(got) != 0 {
+		t.Errorf("a pod without annotations: %q, %v", got, err)
+	}
+	policy := func(word string) {
+		s.kubectl("patch", "mutatingwebhookconfiguration", "holdpoint-injector", "--type=json", "-p", `[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"`+word+`"}]`)
+	}
+	policy("Ignore")
+	s.until("Ignore creates the pod without its sidecar", func() bool { got, err := s.tryPod(annotatedPod(nil)); return err == nil && len(got) == 0 })
+	policy("Fail")
+	s.kubectl("-n", "holdpoint", "scale", "deployment/holdpoint-injector", "--replicas=2")
+	s.injectorIsUp()
+	s.until("the sidecar is added again", func() bool { got, _ := s.tryPod(annotatedPod(nil)); return len(got) == 1 })
+}
