@@ -1,11 +1,20 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"holdpoint/internal/inject"
+	"holdpoint/internal/test/authority"
 	"holdpoint/internal/variables"
 )
 
@@ -79,5 +88,84 @@ func TestCheckSidecar(t *testing.T) {
 		if (tt.want == "") != (len(errs) == 0) || len(errs) > 0 && !strings.HasPrefix(errs[0].Error(), tt.want) {
 			t.Errorf("%s: %q, want %q", tt.more, errs, tt.want)
 		}
+	}
+}
+
+// TestInjectServes: the webhook speaks TLS with the certificate of its files, and with the next one
+// when they change. A pod whose sidecar would not start is refused. After TERM it is not ready, and
+// goes on to answer.
+func TestInjectServes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no TERM")
+	}
+	t.Parallel()
+	const name = "holdpoint-injector.holdpoint.svc"
+	ca, folder := authority.New(t), authority.NewFolder(t)
+	folder.Issue(ca, name)
+	p := &process{Cmd: exec.Command(binary, "inject")}
+	p.Env = []string{
+		"HOLDPOINT_INJECT_IMAGE=h:1", "HOLDPOINT_INJECT_LISTEN=127.0.0.1:0",
+		"HOLDPOINT_INJECT_CERT_FILE=" + folder.Path("tls.crt"), "HOLDPOINT_INJECT_KEY_FILE=" + folder.Path("tls.key"),
+	}
+	stderr, err := p.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Process.Kill(); p.Wait() })
+	p.log = json.NewDecoder(stderr)
+	addr := p.wait(t, "listening")["addr"].(string)
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca.PEM())
+	shown := ""
+	send := func(method, path, body string) (int, string) {
+		t.Helper()
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: name}}}
+		req, _ := http.NewRequest(method, "https://"+addr+path, strings.NewReader(body))
+		req.Header.Set("Content-Type", "application/json")
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		shown = res.TLS.PeerCertificates[0].SerialNumber.String()
+		text, _ := io.ReadAll(res.Body)
+		return res.StatusCode, string(text)
+	}
+	review := func(dialect string) string {
+		return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u1","operation":"CREATE","kind":{"group":"","version":"v1","kind":"Pod"},
+			"object":{"metadata":{"annotations":{"holdpoint/agent":"agent/http","env.holdpoint/DIALECT":"` + dialect + `"}},"spec":{"containers":[{"name":"agent","ports":[{"name":"http","containerPort":8000}]}]}}}}`
+	}
+	if code, text := send("POST", "/inject", review("langgraph")); code != 200 || !strings.Contains(text, `"patchType":"JSONPatch"`) {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, text := send("POST", "/inject", review("klingon")); code != 200 || !strings.Contains(text, `the sidecar would not start: HOLDPOINT_DIALECT \"klingon\"`) {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, _ := send("GET", "/readyz", ""); code != 200 {
+		t.Errorf("not ready: %d", code)
+	}
+	first := shown
+	folder.Issue(ca, name)
+	for range 2 { // a file that is younger than the process is read again in any case
+		if shown == first {
+			p.wait(t, "read again")
+			send("GET", "/healthz", "")
+		}
+	}
+	if shown == first {
+		t.Error("the old certificate is shown")
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t, "draining")
+	if code, _ := send("GET", "/readyz", ""); code != 503 {
+		t.Errorf("ready after the signal: %d", code)
+	}
+	if code, _ := send("POST", "/inject", review("langgraph")); code != 200 {
+		t.Errorf("not answered after the signal: %d", code)
 	}
 }
