@@ -3,19 +3,30 @@
 package deploy
 
 import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	texts "text/template"
+	"time"
+
+	"holdpoint/internal/test/servers"
 )
 
-// additions returns the manifests that go with those of deploy/kubernetes/gateway and have no pods,
-// by their paths.
+// additions returns the manifests that go with a Holdpoint and have none in them, by their paths.
 func additions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, pattern := range []string{"kubernetes/ingress/*.yaml", "kubernetes/scale/*.yaml", "prometheus/prometheusrule.yaml"} {
+	for _, pattern := range []string{"kubernetes/ingress/*.yaml", "kubernetes/scale/*.yaml", "kubernetes/start/*.yaml", "prometheus/prometheusrule.yaml"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %v", pattern, err)
@@ -162,5 +173,209 @@ func TestReplicasByLoad(t *testing.T) {
 	}
 	if !strings.Contains(text, "kind: PodDisruptionBudget") {
 		t.Error("a drain of nodes may end all of its pods at once")
+	}
+}
+
+// TestLoadAsScalersAskForIt: the queries of prometheus-adapter's rule and of KEDA, expanded as these
+// two do, give each pod the sum of its agents. promtool plays them.
+func TestLoadAsScalersAskForIt(t *testing.T) {
+	rule := as[struct {
+		Rules struct {
+			Custom []struct{ SeriesQuery, MetricsQuery string }
+		}
+	}](t, parse(t, read(t, "prometheus/adapter.yaml"))[0]).Rules.Custom[0]
+	query, err := texts.New("").Delims("<<", ">>").Parse(rule.MetricsQuery)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var adapter strings.Builder
+	if err := query.Execute(&adapter, map[string]string{"Series": "holdpoint_runs_open", "LabelMatchers": `namespace="default",pod=~"holdpoint-a|holdpoint-b"`, "GroupBy": "pod"}); err != nil {
+		t.Fatal(err)
+	}
+	keda := as[struct {
+		Spec struct {
+			Triggers []struct{ Metadata map[string]string }
+		}
+	}](t, parse(t, read(t, "kubernetes/scale/keda.yaml"))[0]).Spec.Triggers[0].Metadata["query"]
+	file := filepath.Join(t.TempDir(), "test.yaml")
+	text := fmt.Sprintf(`
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'holdpoint_runs_open{namespace="default",pod="holdpoint-a",agent="billing"}', values: '3'}
+      - {series: 'holdpoint_runs_open{namespace="default",pod="holdpoint-a",agent="support"}', values: '4'}
+      - {series: 'holdpoint_runs_open{namespace="default",pod="holdpoint-b",agent="billing"}', values: '5'}
+      - {series: 'holdpoint_runs_open{namespace="other",pod="holdpoint-a",agent="billing"}', values: '9'}
+      - {series: 'holdpoint_runs_open{job="one that no pod has"}', values: '9'}
+    promql_expr_test:
+      - {expr: %q, eval_time: 0m, exp_samples: [{labels: '{pod="holdpoint-a"}', value: 7}, {labels: '{pod="holdpoint-b"}', value: 5}]}
+      - {expr: %q, eval_time: 0m, exp_samples: [{labels: '{}', value: 12}]}
+      - {expr: %q, eval_time: 0m, exp_samples: [{labels: '{}', value: 4}]}
+`, adapter.String(), keda, "count("+rule.SeriesQuery+")")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), servers.Promtool(t), "test", "rules", file).CombinedOutput(); err != nil {
+		t.Errorf("promtool: %v\n%s", err, out)
+	}
+}
+
+// directives are what ingress-nginx makes of its annotations in the location of an Ingress, and its
+// values where an Ingress has none.
+var directives = map[string][2]string{
+	"proxy-body-size":    {"client_max_body_size %s;", "1m"},
+	"proxy-buffering":    {"proxy_buffering %s;", "off"},
+	"proxy-read-timeout": {"proxy_read_timeout %ss;", "60"},
+	"proxy-send-timeout": {"proxy_send_timeout %ss;", "60"},
+}
+
+// ingressNginx starts nginx before a Holdpoint, with the directives of ingress-nginx for the
+// annotations, and returns a client that it serves.
+func ingressNginx(t *testing.T, annotations map[string]string, holdpoint string) *http.Client {
+	t.Helper()
+	path := servers.NginxPath(t)
+	dir, err := os.MkdirTemp("", "nginx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	var location string
+	known := 0
+	for name, d := range directives {
+		value, ok := annotations["nginx.ingress.kubernetes.io/"+name]
+		if ok {
+			known++
+		} else {
+			value = d[1]
+		}
+		location += fmt.Sprintf(d[0], value) + "\n"
+	}
+	if known != len(annotations) {
+		t.Fatalf("nobody here knows some of the annotations %v", annotations)
+	}
+	user := ""
+	if os.Geteuid() == 0 {
+		user = "user root;"
+	}
+	config := fmt.Sprintf(`%s
+daemon off; master_process off; pid nginx.pid; error_log stderr;
+events {}
+http {
+	access_log off;
+	client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+	upstream upstream_balancer { server %s; keepalive 320; }
+	server {
+		listen unix:%s/s;
+		location / {
+			%s
+			proxy_connect_timeout 5s; proxy_buffer_size 4k; proxy_buffers 4 4k; proxy_max_temp_file_size 1024m; proxy_request_buffering on;
+			proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host;
+			proxy_next_upstream error timeout; proxy_next_upstream_timeout 0; proxy_next_upstream_tries 3;
+			proxy_redirect off; proxy_pass http://upstream_balancer;
+		}
+	}
+}`, user, strings.TrimPrefix(holdpoint, "http://"), dir, location)
+	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, "-p", dir, "-c", filepath.Join(dir, "nginx.conf"))
+	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", filepath.Join(dir, "s"))
+	}
+	for range 400 {
+		if c, err := dial(t.Context(), "", ""); err == nil {
+			c.Close()
+			return &http.Client{Transport: &http.Transport{DialContext: dial}}
+		}
+		time.Sleep(50 * time.Millisecond) // another program's start
+	}
+	t.Fatal("nginx does not listen")
+	return nil
+}
+
+// TestIngressNginx: through nginx with what ingress-nginx makes of the chart's annotations each frame
+// of a stream comes at once, and a conversation of 2 MB gets through. Without the annotations the
+// stream still does, because Holdpoint asks for it, and the conversation does not.
+func TestIngressNginx(t *testing.T) {
+	var annotations map[string]string
+	for _, o := range parse(t, must(t, "HELM", template(charts["gateway from outside"])...)) {
+		if o["kind"] == "Ingress" {
+			annotations = as[struct {
+				Metadata struct{ Annotations map[string]string }
+			}](t, o).Metadata.Annotations
+		}
+	}
+	if len(annotations) == 0 {
+		t.Fatal("the chart's Ingress has no annotations")
+	}
+	heard := make(chan struct{}, 1)
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i, frame := range []string{`{"type":"RUN_STARTED","threadId":"t","runId":"r"}`, `{"type":"CUSTOM","name":"x","value":1}`, `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`} {
+			fmt.Fprintf(w, "data: %s\n\n", frame)
+			w.(http.Flusher).Flush()
+			if i == 2 {
+				return
+			}
+			select { // the next frame comes when the client has this one
+			case <-heard:
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}))
+	defer agent.Close()
+	address := start(t, map[string]string{"HOLDPOINT_UPSTREAM": agent.URL, "HOLDPOINT_LISTEN": "127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN": "off", "HOLDPOINT_DRAIN_DELAY": "0"})
+	for _, tt := range []struct {
+		name        string
+		annotations map[string]string
+		large       int
+	}{
+		{"with the annotations", annotations, http.StatusOK},
+		{"without them", nil, http.StatusRequestEntityTooLarge},
+		{"and with buffers", map[string]string{"nginx.ingress.kubernetes.io/proxy-buffering": "on"}, http.StatusRequestEntityTooLarge},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			client := ingressNginx(t, tt.annotations, address)
+			for kb, want := range map[int]int{1: http.StatusOK, 2000: tt.large} {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				body := fmt.Sprintf(`{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":%q}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`, strings.Repeat("x", kb<<10))
+				req, err := http.NewRequestWithContext(ctx, "POST", "http://chat.example.com/", strings.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Content-Type", "application/json")
+				res, err := client.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer res.Body.Close()
+				if res.StatusCode != want {
+					t.Errorf("%d kB: %s, want %d", kb, res.Status, want)
+				}
+				if res.StatusCode != http.StatusOK {
+					continue
+				}
+				frames := 0
+				for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+					if strings.HasPrefix(lines.Text(), "data:") {
+						if frames++; frames < 3 {
+							heard <- struct{}{}
+						}
+					}
+				}
+				if frames != 3 {
+					t.Errorf("%d kB: %d frames of 3 came", kb, frames)
+				}
+			}
+		})
 	}
 }

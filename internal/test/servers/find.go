@@ -27,6 +27,7 @@ const (
 	PgBouncer   Tool = "pgbouncer"
 	FakeTime    Tool = "faketime"
 	Prometheus  Tool = "prometheus" // for its promtool; the server is not started
+	Nginx       Tool = "nginx-light"
 
 	// What a node of Kubernetes is made of, besides Kubernetes (deploy/kube).
 	Containerd Tool = "containerd"
@@ -47,6 +48,7 @@ var places = map[Tool][]string{
 	PgBouncer:   {"/usr/sbin/pgbouncer", "/usr/local/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"},
 	FakeTime:    {"/usr/lib/*/faketime/libfaketimeMT.so.1"},
 	Prometheus:  {"/usr/bin/promtool", "/usr/local/bin/promtool", "/opt/homebrew/bin/promtool"},
+	Nginx:       {"/usr/sbin/nginx", "/usr/local/bin/nginx", "/opt/homebrew/bin/nginx"},
 	Containerd:  {"/usr/bin/containerd"},
 	Runc:        {"/usr/sbin/runc", "/usr/bin/runc"},
 	CNIPlugins:  {"/usr/lib/cni/bridge"},
@@ -87,6 +89,13 @@ func Promtool(t testing.TB) string {
 	t.Helper()
 	Need(t, Prometheus)
 	return find(Prometheus)
+}
+
+// NginxPath returns the path of nginx, as Promtool does.
+func NginxPath(t testing.TB) string {
+	t.Helper()
+	Need(t, Nginx)
+	return find(Nginx)
 }
 
 // Required reports whether a missing server fails a test instead of skipping it.

@@ -1,0 +1,133 @@
+//go:build kube && linux
+
+package kube
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestInstallSaysWhatIsMissing: helm install names the kind that the cluster does not know, and the
+// Secret, the key, the ConfigMap or the claim that is not there, and installs nothing. It runs before
+// any scene brings these kinds. helm template asks no cluster and refuses nothing.
+func TestInstallSaysWhatIsMissing(t *testing.T) {
+	s := alone(t)
+	s.kubectl("create", "secret", "generic", "there", "--from-literal=password=x", "--from-literal=other=y")
+	chart := []string{"deploy/helm/holdpoint", "--set", "upstream=http://agent:8000/"}
+	redis := "store.type=redis store.url=redis://redis:6379 "
+	for _, tt := range []struct{ values, want string }{
+		{"serviceMonitor.enabled=true", "serviceMonitor.enabled is true, but this cluster does not know the kind monitoring.coreos.com/v1/ServiceMonitor. It comes with the Prometheus operator"},
+		{"prometheusRule.enabled=true", "does not know the kind monitoring.coreos.com/v1/PrometheusRule"},
+		{"httpRoute.enabled=true httpRoute.parentRefs[0].name=public", "does not know the kind gateway.networking.k8s.io/v1/HTTPRoute. It comes with the CRDs of Gateway API"},
+		{redis + "store.passwordSecret.name=gone", "store.passwordSecret.name: the namespace " + s.name + " has no Secret gone. Make it by kubectl -n " + s.name + " create secret generic gone --from-file=password=FILE"},
+		{redis + "store.keysSecret.name=there", "store.keysSecret.key: the Secret there has no key keys. Its keys: other, password"},
+		{"desk.tokenSecret.name=there desk.tokenSecret.key=other desk.policy.name=gone", "desk.policy.name: the namespace " + s.name + " has no ConfigMap gone"},
+		{"store.persistence.existingClaim=gone", "store.persistence.existingClaim: the namespace " + s.name + " has no PersistentVolumeClaim gone"},
+	} {
+		args := append([]string{}, chart...)
+		for _, v := range strings.Fields(tt.values) {
+			args = append(args, "--set", v)
+		}
+		out, err := s.command("", "helm", append([]string{"install", "chat"}, args...)...)
+		if err == nil || !strings.Contains(out, tt.want) {
+			t.Errorf("%s: %v\n%s\nwant %s", tt.values, err, out, tt.want)
+		}
+		s.helm(append([]string{"template", "chat"}, args...)...)
+	}
+	if left := s.helm("list", "--all", "--short"); left != "" {
+		t.Errorf("installed: %s", left)
+	}
+	later := append([]string{"install", "chat"}, append(chart, "--set", "requireExisting=false")...)
+	for _, v := range strings.Fields(redis + "store.passwordSecret.name=gone") {
+		later = append(later, "--set", v)
+	}
+	s.helm(later...)
+}
+
+// crds applies the definitions of other projects' kinds, of which the manifests have objects.
+func (s *space) crds() {
+	s.t.Helper()
+	s.kubectl("apply", "--server-side", "-f", filepath.Join(dir, "crds"))
+	for _, name := range []string{"httproutes.gateway.networking.k8s.io", "servicemonitors.monitoring.coreos.com", "prometheusrules.monitoring.coreos.com", "scaledobjects.keda.sh"} {
+		s.kubectl("wait", "--for=condition=Established", "crd/"+name, fmt.Sprintf("--timeout=%v", patience))
+	}
+}
+
+// TestKindsOfOthers: the API server takes what brings clients in, scales and watches, by the real
+// definitions of Gateway API, the Prometheus operator and KEDA, with their rules (CEL). No controller
+// acts on it here.
+func TestKindsOfOthers(t *testing.T) {
+	s := scene(t)
+	s.crds()
+	for _, pattern := range []string{"../kubernetes/ingress/*.yaml", "../kubernetes/scale/*.yaml", "../kubernetes/start/*.yaml", "../prometheus/prometheusrule.yaml"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, path := range paths {
+			out := s.kubectl("apply", "--dry-run=server", "-f", "deploy/"+strings.TrimPrefix(path, "../"))
+			if strings.Contains(strings.ToLower(out), "warning") {
+				t.Errorf("%s: %s", path, out)
+			}
+		}
+	}
+	route, err := os.ReadFile("../kubernetes/ingress/httproute.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := strings.Replace(string(route), "request: 0s, backendRequest: 0s", "request: 1s, backendRequest: 2s", 1)
+	if out, err := s.command(wrong, "kubectl", "apply", "--dry-run=server", "-f", "-"); err == nil || !strings.Contains(out, "backendRequest timeout cannot be longer than request timeout") {
+		t.Errorf("Gateway API's rule is not in force: %v\n%s", err, out)
+	}
+	s.agent()
+	s.redis("redis", "")
+	s.helm("install", "chat", "deploy/helm/holdpoint", "--set", "upstream=http://agent:8000/", "--set", "image.repository=registry.example.com/holdpoint", "--set-string", "image.tag=1",
+		"--set", "store.type=redis", "--set", "store.url=redis://redis:6379", "--set", "autoscaling.enabled=true", "--set", "ingress.enabled=true", "--set", "ingress.host=chat.example.com",
+		"--set", "httpRoute.enabled=true", "--set", "httpRoute.parentRefs[0].name=public", "--set", "serviceMonitor.enabled=true", "--set", "prometheusRule.enabled=true")
+	s.until("the autoscaler has its two replicas", func() bool {
+		return len(s.readyPods("app.kubernetes.io/instance=chat")) == 2
+	})
+	url := s.service("chat-holdpoint")
+	yes(t, url, "kinds", question(t, url, "kinds", "ask cake"))
+}
+
+// TestAgentAsRoot: with the Kustomize component an agent whose image runs as root does not start,
+// and the pod says why. Its container can opt out, where the namespace lets it.
+func TestAgentAsRoot(t *testing.T) {
+	s := scene(t)
+	s.bring("registry.example.com/root:1", filepath.Join(dir, "bin", "agent"), "")
+	folder := t.TempDir()
+	component, err := filepath.Rel(folder, filepath.Join(checkout, "deploy", "kustomize", "sidecar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, err := os.ReadFile("../kustomize/example/agent.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(agent), "registry.example.com/agent:1", "registry.example.com/root:1", 1)
+	text = strings.Replace(text, "replicas: 2", "replicas: 1", 1)
+	apply := func(text string) {
+		for name, content := range map[string]string{"agent.yaml": text, "kustomization.yaml": "resources: [agent.yaml]\ncomponents: [" + component + "]\n"} {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.kubectl("apply", "-k", folder)
+	}
+	apply(text)
+	s.until("the pod says that its image runs as root", func() bool {
+		for _, p := range s.pods("app=agent") {
+			if w := p.container("agent").State.Waiting; w != nil && strings.Contains(w.Message, "container has runAsNonRoot and image will run as root") {
+				return true
+			}
+		}
+		return false
+	})
+	s.kubectl("label", "--overwrite", "namespace", s.name, "pod-security.kubernetes.io/enforce=baseline")
+	apply(strings.Replace(text, "allowPrivilegeEscalation: false", "runAsNonRoot: false\n            allowPrivilegeEscalation: false", 1))
+	s.rollout("deployment/agent")
+}
