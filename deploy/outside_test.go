@@ -176,8 +176,8 @@ func TestReplicasByLoad(t *testing.T) {
 	}
 }
 
-// TestLoadAsScalersAskForIt: the queries of prometheus-adapter's rule and of KEDA, expanded as these
-// two do, give each pod the sum of its agents. promtool plays them.
+// TestLoadAsScalersAskForIt: the queries of prometheus-adapter's rule and of KEDA, expanded as
+// these two do, give each pod the sum of its agents. promtool plays them.
 func TestLoadAsScalersAskForIt(t *testing.T) {
 	rule := as[struct {
 		Rules struct {
@@ -299,9 +299,9 @@ http {
 	return nil
 }
 
-// TestIngressNginx: through nginx with what ingress-nginx makes of the chart's annotations each frame
-// of a stream comes at once, and a conversation of 2 MB gets through. Without the annotations the
-// stream still does, because Holdpoint asks for it, and the conversation does not.
+// TestIngressNginx: through nginx with what ingress-nginx makes of the chart's annotations each
+// frame of a stream comes at once, and a conversation of 2 MB gets through. Without the annotations
+// the stream still does, because Holdpoint asks for it, and the conversation does not.
 func TestIngressNginx(t *testing.T) {
 	var annotations map[string]string
 	for _, o := range parse(t, must(t, "HELM", template(charts["gateway from outside"])...)) {

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// definitions are files of other projects' modules, with the kinds of which deploy has objects. They
-// are test tools: nothing of ours is built of them.
+// definitions are files of other projects' modules: the kinds of some objects in deploy. They are
+// test tools, and nothing of ours is built of them.
 var definitions = []struct{ module, file string }{
 	{"sigs.k8s.io/gateway-api@v1.6.3", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
 	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"},

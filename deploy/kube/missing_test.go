@@ -11,8 +11,8 @@ import (
 )
 
 // TestInstallSaysWhatIsMissing: helm install names the kind that the cluster does not know, and the
-// Secret, the key, the ConfigMap or the claim that is not there, and installs nothing. It runs before
-// any scene brings these kinds. helm template asks no cluster and refuses nothing.
+// Secret, the key, the ConfigMap or the claim that is not there, and installs nothing. It runs
+// before any scene brings these kinds. helm template asks no cluster and refuses nothing.
 func TestInstallSaysWhatIsMissing(t *testing.T) {
 	s := alone(t)
 	s.kubectl("create", "secret", "generic", "there", "--from-literal=password=x", "--from-literal=other=y")
@@ -37,7 +37,7 @@ func TestInstallSaysWhatIsMissing(t *testing.T) {
 		}
 		s.helm(append([]string{"template", "chat"}, args...)...)
 	}
-	if left := s.helm("list", "--all", "--short"); left != "" {
+	if left := s.helm("list", "--short"); left != "" {
 		t.Errorf("installed: %s", left)
 	}
 	later := append([]string{"install", "chat"}, append(chart, "--set", "requireExisting=false")...)
@@ -47,7 +47,7 @@ func TestInstallSaysWhatIsMissing(t *testing.T) {
 	s.helm(later...)
 }
 
-// crds applies the definitions of other projects' kinds, of which the manifests have objects.
+// crds applies the definitions of other projects' kinds that the manifests use.
 func (s *space) crds() {
 	s.t.Helper()
 	s.kubectl("apply", "--server-side", "-f", filepath.Join(dir, "crds"))
@@ -57,8 +57,8 @@ func (s *space) crds() {
 }
 
 // TestKindsOfOthers: the API server takes what brings clients in, scales and watches, by the real
-// definitions of Gateway API, the Prometheus operator and KEDA, with their rules (CEL). No controller
-// acts on it here.
+// definitions of Gateway API, the Prometheus operator and KEDA, with their rules (CEL). No
+// controller acts on it here.
 func TestKindsOfOthers(t *testing.T) {
 	s := scene(t)
 	s.crds()
@@ -98,7 +98,7 @@ func TestKindsOfOthers(t *testing.T) {
 // and the pod says why. Its container can opt out, where the namespace lets it.
 func TestAgentAsRoot(t *testing.T) {
 	s := scene(t)
-	s.bring("registry.example.com/root:1", filepath.Join(dir, "bin", "agent"), "")
+	s.bring("registry.example.com/root:1", filepath.Join(dir, "bin", "agent"), "", nil)
 	folder := t.TempDir()
 	component, err := filepath.Rel(folder, filepath.Join(checkout, "deploy", "kustomize", "sidecar"))
 	if err != nil {

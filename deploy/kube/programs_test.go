@@ -24,6 +24,9 @@ func programs(ctx context.Context, n *node) error {
 	if err := os.WriteFile(filepath.Join(n.dir, fmt.Sprintf("owner-%d", os.Getpid())), nil, 0o600); err != nil {
 		return err
 	}
+	if err := fetchDefinitions(ctx, n); err != nil {
+		return err
+	}
 	path, err := hyperkube(ctx)
 	if err != nil {
 		return err
@@ -64,7 +67,7 @@ func programs(ctx context.Context, n *node) error {
 		{"images/agent.tar", []string{"registry.example.com/agent:1"}, "agent", "65532:65532", nil},
 		{"images/holdpoint.tar", []string{"registry.example.com/holdpoint:1", "registry.example.com/holdpoint:2", released, next}, "holdpoint", "65532:65532", []*tar.Header{state}},
 	} {
-		if err := image(filepath.Join(n.dir, i.file), i.names, filepath.Join(n.bin, i.program), i.user, i.folders); err != nil {
+		if err := image(filepath.Join(n.dir, i.file), i.names, filepath.Join(n.bin, i.program), i.user, i.folders, nil); err != nil {
 			return err
 		}
 	}
@@ -84,8 +87,9 @@ func released() (string, error) {
 	return string(found[1]), nil
 }
 
-// image writes an image with one program and some folders, in the form that docker save has.
-func image(path string, names []string, program, user string, folders []*tar.Header) error {
+// image writes an image with one program and some folders, in the form that docker save has. A file
+// among the folders has the content that this machine has under the same name.
+func image(path string, names []string, program, user string, folders []*tar.Header, environ []string) error {
 	binary, err := os.ReadFile(program)
 	if err != nil {
 		return err
@@ -94,7 +98,17 @@ func image(path string, names []string, program, user string, folders []*tar.Hea
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
 	for _, f := range folders {
+		var content []byte
+		if f.Typeflag == tar.TypeReg {
+			if content, err = os.ReadFile("/" + f.Name); err != nil {
+				return err
+			}
+			f.Size = int64(len(content))
+		}
 		err = errors.Join(err, w.WriteHeader(f))
+		if _, e := w.Write(content); e != nil {
+			err = errors.Join(err, e)
+		}
 	}
 	err = errors.Join(err, w.WriteHeader(&tar.Header{Name: command[1:], Mode: 0o755, Size: int64(len(binary))}))
 	if _, e := w.Write(binary); e != nil {
@@ -106,7 +120,7 @@ func image(path string, names []string, program, user string, folders []*tar.Hea
 	digest := sha256.Sum256(layer.Bytes())
 	config, err := json.Marshal(map[string]any{
 		"architecture": runtime.GOARCH, "os": "linux", "created": "2026-01-01T00:00:00Z",
-		"config": map[string]any{"User": user, "Entrypoint": []string{command}, "Env": []string{"PATH=/"}, "WorkingDir": "/"},
+		"config": map[string]any{"User": user, "Entrypoint": []string{command}, "Env": append([]string{"PATH=/"}, environ...), "WorkingDir": "/"},
 		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", digest)}},
 	})
 	if err != nil {

@@ -14,15 +14,16 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// bring puts an image on the node: a program with the files that it needs, each at its own path.
-func (s *space) bring(name, program, user string, files ...string) {
+// bring puts an image on the node: a program with the files that it needs, each at its own path,
+// and variables.
+func (s *space) bring(name, program, user string, files []string, environ ...string) {
 	s.t.Helper()
 	path := filepath.Join(s.t.TempDir(), "image.tar")
 	var more []*tar.Header
 	for _, f := range files {
 		more = append(more, &tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(f, "/"), Mode: 0o755})
 	}
-	if err := image(path, []string{name}, program, user, more); err != nil {
+	if err := image(path, []string{name}, program, user, more, environ); err != nil {
 		s.t.Fatal(err)
 	}
 	if out, err := exec.Command("ctr", "-n", "k8s.io", "images", "import", path).CombinedOutput(); err != nil {
@@ -44,9 +45,9 @@ func libraries(t *testing.T, program string) []string {
 	return list
 }
 
-// TestTenMinutes: the blocks of docs/kubernetes-start.md, as they stand there and in their order, in
-// one shell. They end with an answered question, and nothing is left. Images with the names of the
-// page are on the node before: Debian's Redis, and the agent of the scenes.
+// TestTenMinutes: the blocks of docs/kubernetes-start.md, as they stand there and in their order,
+// in one shell. They end with an answered question, and nothing is left. Images with the names of
+// the page are on the node before: Debian's Redis, and the agent of the scenes.
 func TestTenMinutes(t *testing.T) {
 	s := scene(t)
 	redis, err := exec.LookPath("redis-server")
@@ -60,8 +61,8 @@ func TestTenMinutes(t *testing.T) {
 	if b, err := os.ReadFile(redis); err != nil || os.WriteFile(own, b, 0o755) != nil {
 		t.Fatal(err)
 	}
-	s.bring("docker.io/library/redis:7", own, "", libraries(t, redis)...)
-	s.bring("registry.example.com/langgraph:1", filepath.Join(dir, "bin", "agent"), "65532:65532")
+	s.bring("docker.io/library/redis:7", own, "", libraries(t, redis))
+	s.bring("registry.example.com/langgraph:1", filepath.Join(dir, "bin", "agent"), "65532:65532", nil, "LISTEN=:8000")
 	text, err := os.ReadFile(filepath.Join(checkout, "docs", "kubernetes-start.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@
 // and does what the user says:
 //
 //	ask NAME        asks whether to do NAME, and does it after a yes
+//	Delete NAME     the same: it is what the agents of examples understand
 //	slow NAME N     the same, but speaks for N seconds after the yes before it does NAME
 //	stream N        speaks once a second, N times
 //	big MIB KIB     sends MIB of text in frames of KIB
@@ -215,7 +216,7 @@ func (m *memory) talk(s *stream, in *input) bool {
 	}
 	words := strings.Fields(text)
 	switch {
-	case len(words) > 1 && (words[0] == "ask" || words[0] == "slow"):
+	case len(words) > 1 && (words[0] == "ask" || words[0] == "Delete" || words[0] == "slow"):
 		m.ask(in.ThreadID, text)
 		value := map[string]any{"message": "Do " + words[1] + "?"}
 		b, _ := json.Marshal(value)
