@@ -9,8 +9,8 @@ export class Person {
   constructor(world, name, options) { Object.assign(this, { world, name, options, base: options.base ?? world.stage.desk, odd: [], requests: [], unanswered: new Set(), expect: [] }); }
 
   async begin() {
-    const { width = 1280, height = 800, scheme = "light", clock = true, touch = false, at = "", signIn = true, settings } = this.options;
-    this.context = await this.world.browser.newContext({ viewport: { width, height }, colorScheme: scheme, hasTouch: touch, locale: "en-GB", timezoneId: "Europe/Berlin", reducedMotion: this.options.motion ?? "reduce", forcedColors: this.options.forced ?? "none" });
+    const { width = 1280, height = 800, scheme = "light", clock = true, touch = false, at = "", locale = "en-GB", signIn = true, settings } = this.options;
+    this.context = await this.world.browser.newContext({ viewport: { width, height }, colorScheme: scheme, hasTouch: touch, locale, timezoneId: "Europe/Berlin", reducedMotion: this.options.motion ?? "reduce", forcedColors: this.options.forced ?? "none" });
     const page = (this.page = await this.context.newPage());
     page.setDefaultTimeout(30_000);
     page.on("console", (m) => { if (["error", "warning"].includes(m.type())) this.complain(`console: ${m.text()}`); });

@@ -87,6 +87,10 @@ var all = []scene{
 	{"hostile", "hidden characters"},
 	{"hostile", "numbers and keys"},
 	{"hostile", "100 KB"},
+	{"languages", "a pseudo-language"},
+	{"languages", "answers in a pseudo-language"},
+	{"languages", "in German"},
+	{"languages", "choosing a language"},
 	{"frame", "policy"},
 	{"frame", "forced colours"},
 	{"frame", "motion"},
@@ -122,8 +126,11 @@ func TestDesk(t *testing.T) {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
 			start := newStage
-			if one.name == "a desk of many agents" {
+			switch one.name {
+			case "a desk of many agents":
 				start = newStageApart
+			case "a pseudo-language", "answers in a pseudo-language":
+				start = newPseudoStage
 			}
 			complaint := d.play(t, one.file, one.name, start(t, tools.binary, environ(t, one)...))
 			if complaint == "" {

@@ -133,7 +133,7 @@ export const scenes = {
     await p.open("write_file");
     await p.has("Show the other 1,591 lines", "#question");
     await p.press("a");
-    await p.has("Unfolded. Approve again when you have read it.", "#bar");
+    await p.has("All of the text is open now. Approve again when you have read it.", "#bar");
     await p.has("Line 1599 of", "#question");
     await p.open("write_more");
     await p.has("as a file", "#question");
@@ -157,7 +157,7 @@ export const scenes = {
     // A mark at the end of many lines is looked for once, and not once for each line.
     await p.open("write_lines");
     await p.press("a");
-    await p.has("Unfolded. Approve again when you have read it.", "#bar");
+    await p.has("All of the text is open now. Approve again when you have read it.", "#bar");
     await p.has("U+200B", "#question");
   },
 };

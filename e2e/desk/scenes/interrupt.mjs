@@ -20,7 +20,7 @@ export const scenes = {
     await p.has("What the agent says with it written by the agent, not by Holdpoint", "#question");
     for (const text of ["action", "pay", "supplier", "Nordlicht GmbH", "DE02120300000000202051", "1250.5 EUR"]) assert.ok((await frame(p)).includes(text), `${text}: ${await frame(p)}`);
     assert.equal(await p.page.locator("#question .says.open").evaluate((n) => getComputedStyle(n).borderTopStyle), "dashed");
-    assert.ok(!/wrote nothing|Nobody knows/.test(await p.text()));
+    assert.ok(!/wrote nothing|does not know what runs/.test(await p.text()));
     await p.has("What the agent gets stands here before it is sent.", "#question .sends");
     await p.judged("a value of interrupt()");
     await p.shot("interrupt", true);
@@ -78,7 +78,7 @@ export const scenes = {
     await p.has("Approve or deny what the agent says", "#question h2");
     await p.has("It names pay, with:", "#question .says.open");
     await p.has("Holdpoint has not seen a call.", "#question");
-    assert.ok(!(await p.text()).includes("Nobody knows what a yes lets run"));
+    assert.ok(!(await p.text()).includes("Holdpoint does not know what runs if you approve"));
     const pairs = await p.page.$$eval("#question .says dl > div", (all) => all.map((n) => [...n.children].map((c) => `${c.tagName} ${c.textContent}`)));
     assert.deepEqual(pairs, [["DT amount", "DD 12500000 JPY"], ["DT currency", "DD JPY"], ["DT to", "DD Kansai"]]);
     await p.judged("Agent Inbox");
@@ -126,13 +126,13 @@ export const scenes = {
     await p.has('The agent gets this text, exactly: "approved"', "#question .sends");
     await p.judged("what CrewAI sends");
     await p.open("How deep?");
-    await p.has("The agent says what the answer has to be, and the page cannot lay that out", "#question");
+    await p.has("The agent says what the answer has to be, and this page cannot lay that out", "#question");
     await p.has('"properties":{"a"', "#question .says.open");
     await p.judged("a schema as it came");
     await p.page.fill("#answer", '{"a":{}}');
     await p.has('The agent gets this object, exactly: {"a":{}}', "#question .sends");
     await p.press("Control+Enter");
-    await p.has("Unfolded. Send again when you have read it.", "#bar");
+    await p.has("All of the text is open now. Send again when you have read it.", "#bar");
     await p.alive();
     await p.press("Control+Enter");
     await p.page.click("#strips button:has-text('Send now')");
@@ -146,7 +146,7 @@ export const scenes = {
     await phone.has('The agent gets this text, exactly: "no"', "#question .sends");
     await phone.judged("what Mastra sends, on a phone");
     await phone.shot("interrupt-phone");
-    await p.page.getByLabel("Filter by agent, tool, person, and what a row says").fill("a.txt");
+    await p.page.getByLabel("Filter by agent, tool, person, and the text of a row").fill("a.txt");
     await w.until("the filter", async () => (await p.rows()).length === 1);
   },
 

@@ -84,7 +84,7 @@ export const scenes = {
     await p.open("send_email");
     await p.has("Show the other 33 lines", "#question");
     await p.press("a");
-    await p.has("Unfolded. Approve again when you have read it.", "#bar");
+    await p.has("All of the text is open now. Approve again when you have read it.", "#bar");
     await p.has("Line 41", "#question");
     await p.press("a");
     await none(p, "just after it was unfolded");
@@ -230,7 +230,7 @@ export const scenes = {
     await p.judged("somebody else");
     await p.shot("another");
     assert.deepEqual(sent().map((r) => r.headers()["holdpoint-caller"]), ["maria.okafor"]);
-    await p.page.getByRole("button", { name: "Begin anew as who is signed in" }).click();
+    await p.page.getByRole("button", { name: "Start over as the person who is signed in" }).click();
     await p.has("jonas.lind", "#me");
     assert.equal(await p.page.locator(".strip").count(), 0);
 
@@ -243,7 +243,7 @@ export const scenes = {
     await p.press("a");
     await p.has("Approving refund", "#strips");
     await changeTo("maria.okafor");
-    await w.until("it is told", async () => { await p.step(400); return (await p.text("#strips")).includes("Somebody else has signed in here before it was sent."); });
+    await w.until("it is told", async () => { await p.step(400); return (await p.text("#strips")).includes("Somebody else signed in here before it was sent."); });
     await p.pass(20_000);
     const signIn = async (name) => {
       await p.page.fill("#token", w.stage.tokens[name]);
@@ -297,7 +297,7 @@ export const scenes = {
     p.expect.push(address); // the browser tells of it, and does not ask it
     signed = false;
     await w.until("it is told", async () => { await p.step(500); return (await p.text("#strips")).includes("You were signed out before it was sent."); });
-    await p.has("Who you are is told by the proxy in front of this page.", "dialog");
+    await p.has("The proxy in front of this page says who you are.", "dialog");
     await p.judged("signed out at the proxy");
     await p.pass(20_000);
     assert.deepEqual(await w.answers(second.thread), []);

@@ -38,7 +38,7 @@ async function everywhere(w, size, scheme) {
     }
     if (words === "send_email") {
       await p.click("yes");
-      await p.has("Unfolded", "#bar");
+      await p.has("All of the text is open now.", "#bar");
       await p.judged("unfolded");
     }
     if (words === "Traveller") {
@@ -119,7 +119,7 @@ export const scenes = {
     await p.page.locator("a.row", { hasText: "old" }).click();
     await p.pass(3100);
     await p.has("Holdpoint cannot reach its store. This list is as of", "#banner");
-    await p.has("No decision is taken until the store is back", "#bar");
+    await p.has("You cannot decide until the store is back", "#bar");
     await p.judged("store down");
     await p.shot("store");
     await p.page.unroute("**/v1/approvals?*");
@@ -131,7 +131,7 @@ export const scenes = {
     await w.tool("refund", { order: "SO-48213", amount: 1200 });
     const p = await w.person();
     await p.open("refund");
-    await p.has("You can read this. To decide it takes somebody with that right.", "#bar");
+    await p.has("You can read this. You do not have the right to approve it.", "#bar");
     for (const id of ["yes", "no"]) assert.equal(await p.page.getAttribute(`#${id}`, "aria-disabled"), "true");
     await p.press("a");
     await p.press("d");
@@ -141,8 +141,8 @@ export const scenes = {
     await p.judged("not allowed");
     const lister = await w.person("jonas.lind");
     await lister.open("refund");
-    await lister.has("You may see that this waits, and not read it.", "#question");
-    await lister.has("You may see that this waits. To decide it takes somebody with that right.", "#bar");
+    await lister.has("You can see that this waits, but you may not read it.", "#question");
+    await lister.has("You can see that this waits. You do not have the right to approve it.", "#bar");
     assert.ok(!(await lister.text("body")).includes("You can read this"));
     assert.ok(!(await lister.text("body")).includes("SO-48213"));
     await lister.judged("withheld");
@@ -150,7 +150,7 @@ export const scenes = {
     await w.until("the row", async () => { await lister.poll(); return (await lister.text("#list")).includes("new question"); });
     await lister.page.getByRole("button", { name: "1 new question" }).click();
     await lister.open("Question");
-    await lister.has("You may see that this waits, and not read it.", "#question");
+    await lister.has("You can see that this waits, but you may not read it.", "#question");
     assert.ok(!/wrote nothing|SO-48213/.test(await lister.text("body")));
   },
 };

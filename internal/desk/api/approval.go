@@ -103,6 +103,7 @@ type question struct {
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
 	SchemaRaw      string          `json:"responseSchemaRaw,omitempty"`
 	SchemaNote     string          `json:"responseSchemaNote,omitempty"` // why it is raw
+	SchemaNoteCode string          `json:"responseSchemaNoteCode,omitempty"`
 	Expires        time.Time       `json:"expires,omitzero"`
 	YesKnown       bool            `json:"yesKnown"`
 	NoKnown        bool            `json:"noKnown"`
@@ -123,20 +124,19 @@ type question struct {
 
 // A payload is the value of an answer, or raw with a note why.
 type payload struct {
-	Payload json.RawMessage `json:"payload,omitempty"`
-	Raw     string          `json:"payloadRaw,omitempty"`
-	Note    string          `json:"payloadNote,omitempty"`
+	Payload  json.RawMessage `json:"payload,omitempty"`
+	Raw      string          `json:"payloadRaw,omitempty"`
+	Note     string          `json:"payloadNote,omitempty"`
+	NoteCode string          `json:"payloadNoteCode,omitempty"`
 }
-
-// secretNote stands in the place of a payload that is a secret.
-const secretNote = "a secret, not shown"
 
 // payloadOf returns what is shown of the payload of an answer to a question.
 func payloadOf(i *agui.Interrupt, value json.RawMessage) (p payload) {
 	if i != nil && i.Secret {
-		return payload{Note: secretNote}
+		return payload{Note: secretNote, NoteCode: noteCodes[secretNote]}
 	}
 	p.Payload, p.Raw, p.Note = orRaw(value)
+	p.NoteCode = noteCodes[p.Note]
 	return p
 }
 
@@ -161,6 +161,7 @@ type call struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Raw       string          `json:"raw,omitempty"`
 	Note      string          `json:"note,omitempty"`
+	NoteCode  string          `json:"noteCode,omitempty"`
 	// Fields are the arguments laid out. Rest says that they are more than that. Size is of the
 	// arguments as they were recorded, in bytes.
 	Fields []fields.Field `json:"fields,omitempty"`
@@ -313,6 +314,7 @@ func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 	if !cut {
 		q.Message = gjson.GetBytes(i.Object, "message").Str
 		q.ResponseSchema, q.SchemaRaw, q.SchemaNote = orRaw(i.Schema())
+		q.SchemaNoteCode = noteCodes[q.SchemaNote]
 	}
 	for n := range i.Calls {
 		c := call{Name: i.Calls[n].Name}
@@ -323,15 +325,6 @@ func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 	}
 	return q
 }
-
-// The notes of arguments that are shown as they came.
-const (
-	noteUnknown = "the call is not known in full: nobody can say what a yes lets run"
-	noteNoJSON  = "the arguments are no JSON object"
-	noteTwice   = "a key stands there twice, and backends do not agree which one counts"
-	noteBroken  = "it is not valid UTF-8: the broken bytes are replaced here"
-	noteDeep    = "it is nested so deep that some programs cannot read it as JSON"
-)
 
 func callOf(c *agui.AskedCall) call {
 	shown := call{Name: c.Name}
@@ -347,6 +340,7 @@ func callOf(c *agui.AskedCall) call {
 	default:
 		shown.Arguments, shown.Raw, shown.Note = orRaw(json.RawMessage(c.Args))
 	}
+	shown.NoteCode = noteCodes[shown.Note]
 	return shown
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -83,11 +84,11 @@ func (d *Desk) known(next http.Handler) http.Handler {
 			caller.access = &access
 		}
 		if caller.ambient && !ownPage(req, d.secure(req)) {
-			refuse(w, http.StatusForbidden, codeCrossOrigin, "want Sec-Fetch-Site: same-origin or the Origin of this page: a browser is signed in here, and another page could have sent this")
+			refuse(w, http.StatusForbidden, codeCrossOrigin, textOwnPage)
 			return
 		}
 		if !caller.isWhom(req.Header.Values(callerHeader)) {
-			refuse(w, http.StatusPreconditionFailed, codeAnother, "somebody else is signed in here than "+callerHeader+" says: nothing was done")
+			refuse(w, http.StatusPreconditionFailed, codeAnother, fmt.Sprintf(textAnotherCaller, callerHeader))
 			return
 		}
 		next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
@@ -150,7 +151,7 @@ func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
 func (d *Desk) fromGate(w http.ResponseWriter, req *http.Request) *Caller {
 	who, refused := d.opts.Gate.Ask(req, false)
 	if refused == nil && (who.Name() == "" || !utf8.ValidString(who.Name()) || strings.ContainsFunc(who.Name(), unicode.IsControl)) {
-		refuse(w, http.StatusBadRequest, codeParameter, "the name has control characters, or is no UTF-8")
+		refuse(w, http.StatusBadRequest, codeParameter, textBadName)
 		return nil
 	}
 	if refused == nil {
@@ -163,7 +164,7 @@ func (d *Desk) fromGate(w http.ResponseWriter, req *http.Request) *Caller {
 	case refused.Status == http.StatusUnauthorized && d.opts.Auth == AuthJWT:
 		d.unknown(w, req, len(req.Header.Values("Authorization")) > 0)
 	case refused.Status == http.StatusUnauthorized:
-		d.refuseUnknown(w, "the proxy in front says who asks, and this has not come through it: "+refused.Reason)
+		d.refuseUnknown(w, fmt.Sprintf(textNotByProxy, refused.Reason))
 	case refused.Status == http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "1")
 		refuse(w, refused.Status, codeKeys, refused.Reason)
@@ -187,7 +188,7 @@ func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
 		}
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
-	d.refuseUnknown(w, "want Authorization: Bearer and a token of the desk")
+	d.refuseUnknown(w, textWantToken)
 }
 
 // mayTry notes a wrong token. false: there were too many from this address, and that is answered.
@@ -204,7 +205,7 @@ func (d *Desk) mayTry(w http.ResponseWriter, req *http.Request) bool {
 	case <-req.Context().Done():
 	}
 	w.Header().Set("Retry-After", seconds(wait))
-	refuse(w, http.StatusTooManyRequests, codeTries, "too many wrong tokens came from this address, and this is another one")
+	refuse(w, http.StatusTooManyRequests, codeTries, textManyTokens)
 	return false
 }
 
@@ -219,7 +220,7 @@ func (d *Desk) mayChange(w http.ResponseWriter, who *Caller) bool {
 	wait := d.changes.take(who.Name)
 	if wait > 0 {
 		w.Header().Set("Retry-After", seconds(wait))
-		refuse(w, http.StatusTooManyRequests, codeChanges, "you have decided too much in too short a time: nothing was done this time")
+		refuse(w, http.StatusTooManyRequests, codeChanges, textManyChanges)
 	}
 	return wait == 0
 }

@@ -63,7 +63,7 @@ func (d *Desk) decideOne(w http.ResponseWriter, req *http.Request) {
 	}
 	name := req.PathValue("question")
 	if one.Question != "" && one.Question != name {
-		refuse(w, http.StatusBadRequest, codeParameter, "the body names another question than the path")
+		refuse(w, http.StatusBadRequest, codeParameter, textOtherQuestion)
 		return
 	}
 	one.Question = name
@@ -79,7 +79,7 @@ func (d *Desk) decideAll(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if len(all.Decisions) == 0 {
-		refuse(w, http.StatusBadRequest, codeParameter, "decisions: want one for each question that is decided")
+		refuse(w, http.StatusBadRequest, codeParameter, textNoDecisions)
 		return
 	}
 	d.decide(w, req, all.Decisions)
@@ -88,25 +88,25 @@ func (d *Desk) decideAll(w http.ResponseWriter, req *http.Request) {
 // read reads the body. false: it cannot be read, and that is answered.
 func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	if media, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, codeMediaType, "want Content-Type: application/json")
+		refuse(w, http.StatusUnsupportedMediaType, codeMediaType, textWantJSON)
 		return false
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		refuse(w, http.StatusRequestEntityTooLarge, codeParameter, fmt.Sprintf("the body has more than %d bytes", maxBody))
+		refuse(w, http.StatusRequestEntityTooLarge, codeParameter, fmt.Sprintf(textBodyTooLarge, maxBody))
 		return false
 	} else if err != nil {
 		return false // the caller is gone
 	}
 	if !utf8.Valid(text) { // no backend could read it
-		refuse(w, http.StatusBadRequest, codeParameter, "the body is not valid UTF-8")
+		refuse(w, http.StatusBadRequest, codeParameter, textBodyNotUTF8)
 		return false
 	}
 	// A key that stands twice could be read in two ways, also in another case. One that is not
 	// known could be meant.
 	if agui.ValidJSON(text) {
 		if err := agui.CheckKeys(text, agui.KeysOfAnswer); err != nil {
-			refuse(w, http.StatusBadRequest, codeParameter, "the body has a key twice: "+err.Error())
+			refuse(w, http.StatusBadRequest, codeParameter, fmt.Sprintf(textBodyKeyTwice, err))
 			return false
 		}
 		if why := misspelled(gjson.ParseBytes(text), bodyKeys); why != "" {
@@ -118,11 +118,11 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	dec.DisallowUnknownFields()
 	if err = dec.Decode(into); err == nil {
 		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is something behind it")
+			err = errors.New(textBodyMore)
 		}
 	}
 	if err != nil {
-		refuse(w, http.StatusBadRequest, codeParameter, "the body cannot be read: "+err.Error())
+		refuse(w, http.StatusBadRequest, codeParameter, fmt.Sprintf(textBodyUnread, err))
 		return false
 	}
 	return true
@@ -141,7 +141,7 @@ func misspelled(object gjson.Result, keys []string) (why string) {
 		at := slices.IndexFunc(keys, func(name string) bool { return agui.SameKey(name, key.Str) })
 		switch {
 		case at >= 0 && key.Raw != strconv.Quote(keys[at]):
-			why = fmt.Sprintf("key %q must be spelled %q", agui.Cut(key.Str), keys[at])
+			why = fmt.Sprintf(textSpelling, agui.Cut(key.Str), keys[at])
 		case key.Str == "decisions" && value.IsArray():
 			value.ForEach(func(_, one gjson.Result) bool {
 				why = misspelled(one, wordKeys)
@@ -183,14 +183,14 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 			return
 		}
 		if slices.ContainsFunc(words[:n], func(o door.Word) bool { return o.Question == one.Question }) {
-			refuse(w, http.StatusBadRequest, codeParameter, "a question stands there twice")
+			refuse(w, http.StatusBadRequest, codeParameter, textQuestionTwice)
 			return
 		}
 		words[n] = one
 	}
 	agent, _ := d.agentOf(p)
 	if agent == nil {
-		refuse(w, http.StatusConflict, codeElsewhere, "the agent of this question is served by another process, or was asked before there was a desk: decide it there")
+		refuse(w, http.StatusConflict, codeElsewhere, textElsewhere)
 		return
 	}
 	rec, err = agent.Decide(ctx, key, pauseID, door.Who{Door: event.Desk, Name: caller.Name}, words)
@@ -207,7 +207,7 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		d.otherwise(ctx, w, key, pauseID)
 		return
 	case errors.Is(err, door.ErrNotWritten):
-		refuse(w, http.StatusServiceUnavailable, string(agui.AuditUnavailable), "the decision cannot be written down at the moment, so it is not taken: try again")
+		refuse(w, http.StatusServiceUnavailable, string(agui.AuditUnavailable), textNotWritten)
 		return
 	default:
 		d.refuseStore(w, err)
@@ -239,7 +239,7 @@ func questionsOf(words []door.Word) []string {
 // answered.
 func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, right policy.Rights) bool {
 	if !who.rights(whereOf(rec)).Has(right) {
-		refuse(w, http.StatusForbidden, codeForbidden, "you may see this, and not "+strings.Join((right&^(policy.List|policy.Read)).Names(), " or ")+" it")
+		refuse(w, http.StatusForbidden, codeForbidden, fmt.Sprintf(textMayNotDo, strings.Join((right&^(policy.List|policy.Read)).Names(), " or ")))
 		return false
 	}
 	return d.mayChange(w, who)
@@ -250,7 +250,7 @@ func mayRead(w http.ResponseWriter, who *Caller, rec *store.Record) bool {
 	if who.rights(whereOf(rec)).Has(policy.Read) {
 		return true
 	}
-	refuse(w, http.StatusForbidden, codeForbidden, "you may see that this waits, and not read it")
+	refuse(w, http.StatusForbidden, codeForbidden, textMayNotRead)
 	return false
 }
 
@@ -286,11 +286,11 @@ func (d *Desk) otherwise(ctx context.Context, w http.ResponseWriter, key store.K
 	case a == nil:
 		noApproval(w)
 	case a.State == ended:
-		refuseWith(w, http.StatusConflict, codeEnded, "it has ended already: approval.end says how, when and by whom", a)
+		refuseWith(w, http.StatusConflict, codeEnded, textEnded, a)
 	case a.State == waiting || a.State == decided:
-		refuseWith(w, http.StatusConflict, codeDecided, "it was decided otherwise: approval.questions say by whom and when", a)
+		refuseWith(w, http.StatusConflict, codeDecided, textDecided, a)
 	default:
-		refuseWith(w, http.StatusConflict, codeInProgress, "somebody has answered it, and the answer is being carried", a)
+		refuseWith(w, http.StatusConflict, codeInProgress, textCarried, a)
 	}
 }
 
@@ -314,19 +314,19 @@ func wordOf(p *agui.Pause, said *word) (w door.Word, refused *problem) {
 	}
 	i := p.Interrupt(said.Question)
 	if i == nil {
-		return no(http.StatusNotFound, codeNoQuestion, "the approval has no such question")
+		return no(http.StatusNotFound, codeNoQuestion, textNoQuestion)
 	}
 	switch {
 	case said.Digest == "":
-		return no(http.StatusPreconditionRequired, codeNoDigest, "digest: want the one of the question that was read, so that nobody decides what he has not seen")
+		return no(http.StatusPreconditionRequired, codeNoDigest, textWantDigest)
 	case p.Origin == nil || said.Digest != p.Origin.AskedDigest(i):
-		return no(http.StatusPreconditionFailed, codeDigest, "the digest is not that of this question: read it again")
+		return no(http.StatusPreconditionFailed, codeDigest, textOtherDigest)
 	case said.Reason != "" && said.Decision != deny:
-		return no(http.StatusBadRequest, codeParameter, "reason: it goes to the agent with a deny; a comment stays here")
+		return no(http.StatusBadRequest, codeParameter, textReasonOfDeny)
 	case len(said.Reason) > maxReason:
-		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf("reason: it has more than %d bytes", maxReason))
+		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf(textReasonTooLong, maxReason))
 	case len(said.Comment) > maxComment:
-		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf("comment: it has more than %d bytes", maxComment))
+		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf(textCommentTooLong, maxComment))
 	}
 	hasPayload := len(said.Payload) > 0 && string(said.Payload) != "null"
 	w = door.Word{Question: i.ID, Status: agui.Resolved, Comment: said.Comment}
@@ -338,20 +338,20 @@ func wordOf(p *agui.Pause, said *word) (w door.Word, refused *problem) {
 		}
 		switch {
 		case known == nil:
-			return no(http.StatusUnprocessableEntity, codeNotKnown, fmt.Sprintf("%s: nobody knows which answer to this question means that; send answer with its payload, or cancel", said.Decision))
+			return no(http.StatusUnprocessableEntity, codeNotKnown, fmt.Sprintf(textNotKnown, said.Decision))
 		case hasPayload:
-			return no(http.StatusBadRequest, codeParameter, "payload: "+said.Decision+" has the question's own; send answer for another")
+			return no(http.StatusBadRequest, codeParameter, fmt.Sprintf(textOwnPayload, said.Decision))
 		}
 		w.Payload = known
 		if said.Reason != "" && said.Decision == deny {
 			if i.Because == "" {
-				return no(http.StatusUnprocessableEntity, codeNoPlace, "reason: this agent has no place for it; a comment stays here")
+				return no(http.StatusUnprocessableEntity, codeNoPlace, textNoPlace)
 			}
 			w.Payload = agui.SetString(slices.Clone(known), i.Because, said.Reason)
 		}
 	case cancel:
 		if hasPayload {
-			return no(http.StatusBadRequest, codeParameter, "payload: a cancel has none")
+			return no(http.StatusBadRequest, codeParameter, textCancelPayload)
 		}
 		w.Status = agui.Cancelled
 	case say:
@@ -359,7 +359,7 @@ func wordOf(p *agui.Pause, said *word) (w door.Word, refused *problem) {
 			w.Payload = said.Payload
 		}
 	default:
-		return no(http.StatusBadRequest, codeParameter, "decision: want approve, deny, cancel or answer")
+		return no(http.StatusBadRequest, codeParameter, textWantDecision)
 	}
 	return w, nil
 }

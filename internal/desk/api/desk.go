@@ -14,6 +14,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -110,7 +111,7 @@ func New(o Options) *Desk {
 	mux.HandleFunc("DELETE /v1/session", d.signOut)
 	mux.HandleFunc("/v1/session", notAllowed("POST, DELETE"))
 	nothing := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusNotFound, codeNotFound, "there is nothing at this path; the API begins at /v1/approvals")
+		refuse(w, http.StatusNotFound, codeNotFound, textNothingHere)
 	})
 	mux.Handle("/", nothing)
 	// What is here is for those who are known, but for the door of a browser. The page stands
@@ -122,7 +123,7 @@ func New(o Options) *Desk {
 	// A page of another origin changes nothing, whoever is signed in.
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusForbidden, codeCrossOrigin, "a page of another origin changes nothing here")
+		refuse(w, http.StatusForbidden, codeCrossOrigin, textOtherOrigin)
 	}))
 	inner := origins.Handler(open)
 	d.handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -152,6 +153,6 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, req *http.Request) { d.handler.S
 func notAllowed(methods string) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Allow", methods)
-		refuse(w, http.StatusMethodNotAllowed, codeMethod, req.Method+" is not known at this path")
+		refuse(w, http.StatusMethodNotAllowed, codeMethod, fmt.Sprintf(textMethod, req.Method))
 	}
 }

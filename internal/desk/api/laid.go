@@ -202,7 +202,7 @@ func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
 	}
 	n, err := strconv.Atoi(req.PathValue("call"))
 	if err != nil || n < 0 || n >= len(i.Calls) {
-		refuse(w, http.StatusNotFound, codeNoCall, "the question has no such call; they are counted from 0")
+		refuse(w, http.StatusNotFound, codeNoCall, textNoCall)
 		return
 	}
 	serveFile(w, "arguments.txt", i.Calls[n].Args)
@@ -230,7 +230,7 @@ func (d *Desk) readQuestion(w http.ResponseWriter, req *http.Request) (*agui.Int
 	}
 	i := p.Interrupt(req.PathValue("question"))
 	if i == nil {
-		refuse(w, http.StatusNotFound, codeNoQuestion, "the approval has no such question")
+		refuse(w, http.StatusNotFound, codeNoQuestion, textNoQuestion)
 		return nil, false
 	}
 	return i, true

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -74,7 +75,7 @@ func query(values url.Values, read func(string) (cursor, error)) (f filter, c cu
 	f.state, limit = waiting, defaultLimit
 	for name, list := range values {
 		if len(list) > 1 {
-			return wrong(codeParameter, strconv.Quote(cut(name))+" stands there twice")
+			return wrong(codeParameter, fmt.Sprintf(textTwiceInQuery, cut(name)))
 		}
 		value := list[0]
 		var err error
@@ -84,7 +85,7 @@ func query(values url.Values, read func(string) (cursor, error)) (f filter, c cu
 			case waiting, decided, carrying, doubt, ended:
 				f.state = value
 			default:
-				return wrong(codeParameter, "state: want waiting, decided, carrying, doubt or ended")
+				return wrong(codeParameter, textWantState)
 			}
 		case "agent":
 			f.agent = value
@@ -96,18 +97,18 @@ func query(values url.Values, read func(string) (cursor, error)) (f filter, c cu
 			f.thread = value
 		case "cursor":
 			if c, err = read(value); err != nil {
-				return wrong(codeParameter, "cursor: it is none that this API has given")
+				return wrong(codeParameter, textWantCursor)
 			}
 		case "limit":
 			if limit, err = strconv.Atoi(value); err != nil || limit < 1 || limit > maxLimit {
-				return wrong(codeParameter, "limit: want 1 to "+strconv.Itoa(maxLimit))
+				return wrong(codeParameter, fmt.Sprintf(textWantLimit, maxLimit))
 			}
 		case "perAgent":
 			if f.perAgent, err = strconv.Atoi(value); err != nil || f.perAgent < 1 || f.perAgent > maxLimit {
-				return wrong(codeParameter, "perAgent: want 1 to "+strconv.Itoa(maxLimit))
+				return wrong(codeParameter, fmt.Sprintf(textWantPerAgent, maxLimit))
 			}
 		default:
-			return wrong(codeParameter, strconv.Quote(cut(name))+" is no parameter of this list")
+			return wrong(codeParameter, fmt.Sprintf(textNoParameter, cut(name)))
 		}
 	}
 	return f, c, limit, nil
@@ -119,7 +120,7 @@ func cut(s string) string { return s[:min(len(s), 64)] }
 func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 	values, err := url.ParseQuery(req.URL.RawQuery)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, codeParameter, "the query cannot be read")
+		refuse(w, http.StatusBadRequest, codeParameter, textQueryUnread)
 		return
 	}
 	caller := callerIn(req.Context())
@@ -140,7 +141,7 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 	case req.Context().Err() != nil:
 		return
 	case err != nil && c.After != "" && d.lists(req.Context()):
-		refuse(w, http.StatusBadRequest, codeParameter, "cursor: it is none that this API has given")
+		refuse(w, http.StatusBadRequest, codeParameter, textWantCursor)
 		return
 	case err != nil:
 		d.refuseStore(w, err)

@@ -26,7 +26,7 @@ func named(w http.ResponseWriter, req *http.Request) (key store.Key, pauseID str
 }
 
 func noApproval(w http.ResponseWriter) {
-	refuse(w, http.StatusNotFound, codeNoApproval, "there is no such approval, or it is forgotten")
+	refuse(w, http.StatusNotFound, codeNoApproval, textNoApproval)
 }
 
 // show is GET /v1/approvals/{id}.
@@ -90,7 +90,7 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 	switch {
 	case errors.Is(err, errNotWritten):
 		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusServiceUnavailable, codeAudit, "it cannot be written down at the moment, so the thread is not freed")
+		refuse(w, http.StatusServiceUnavailable, codeAudit, textNotFreed)
 	case err != nil:
 		d.refuseStore(w, err)
 	default:
@@ -132,9 +132,9 @@ func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Ke
 	case a == nil:
 		noApproval(w)
 	case a.State == ended:
-		refuseWith(w, http.StatusConflict, codeEnded, "it has ended already: approval.end says how, when and by whom", a)
+		refuseWith(w, http.StatusConflict, codeEnded, textEnded, a)
 	default:
-		refuseWith(w, http.StatusConflict, codeInProgress, "somebody has answered it, and the answer is being carried: it ends with that run, or is in doubt when approval.carriedUntil has passed", a)
+		refuseWith(w, http.StatusConflict, codeInProgress, textCarriedStill, a)
 	}
 }
 

@@ -75,11 +75,11 @@ func refuseAs(w http.ResponseWriter, p problem) {
 func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
 	d.log.Error("desk: the store did not answer", "err", err)
 	if errors.Is(err, store.ErrUnread) {
-		refuse(w, http.StatusInternalServerError, codeUnread, "the record cannot be read: it is damaged, sealed with a key that is not known, or of a newer version; the log says more")
+		refuse(w, http.StatusInternalServerError, codeUnread, textRecordUnread)
 		return
 	}
 	w.Header().Set("Retry-After", "1")
-	refuse(w, http.StatusServiceUnavailable, codeStore, "the store cannot be asked at the moment; the log says more")
+	refuse(w, http.StatusServiceUnavailable, codeStore, textStoreAway)
 }
 
 // timed has the time in each answer: pages count ages and times that are left from it, for their

@@ -192,10 +192,10 @@ func (d *Desk) signIn(w http.ResponseWriter, req *http.Request) {
 	}
 	switch {
 	case d.opts.Gate != nil:
-		refuse(w, http.StatusConflict, codeNoSessions, "nobody signs in here: each request says who sends it")
+		refuse(w, http.StatusConflict, codeNoSessions, textNoSessions)
 		return
 	case !d.secure(req) && !local(req.Host):
-		refuse(w, http.StatusForbidden, codeNoTLS, "a browser signs in by TLS, or on its own machine: the network sees the token otherwise (docs/desk.md#signing-in)")
+		refuse(w, http.StatusForbidden, codeNoTLS, textNoTLS)
 		return
 	case !d.read(w, req, &said):
 		return
@@ -203,7 +203,7 @@ func (d *Desk) signIn(w http.ResponseWriter, req *http.Request) {
 	token := d.opts.Tokens.find(said.Token)
 	if token == nil {
 		if d.mayTry(w, req) {
-			d.refuseUnknown(w, "this is no token of the desk")
+			d.refuseUnknown(w, textNotAToken)
 		}
 		return
 	}
@@ -225,7 +225,7 @@ func (d *Desk) signOut(w http.ResponseWriter, req *http.Request) {
 		if err != nil {
 			d.log.Error("desk: other processes do not know who was signed out", "by", c.Name, "err", err)
 			w.Header().Set("Retry-After", "1")
-			refuse(w, http.StatusServiceUnavailable, codeStore, "signed out in this process and in this browser; the store did not take it, so other processes would still take a copy of the cookie")
+			refuse(w, http.StatusServiceUnavailable, codeStore, textSignedOutHere)
 			return
 		}
 	}

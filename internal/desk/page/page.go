@@ -9,6 +9,8 @@ package page
 
 import (
 	"embed"
+	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
@@ -23,37 +25,72 @@ var embedded embed.FS
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// types are what the files are, by their ends. The names are the page's own, so no table of the
+// types are the media types of the files, by their ends. The names are the page's own, so no table of the
 // system is asked.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
 	".svg":  "image/svg+xml",
+	".json": "application/json",
+}
+
+// A page answers requests for its files, and has others answered by the API.
+type page struct {
+	languages map[string][]byte // the texts of each, as they are embedded or given
+	documents map[string][]byte // index.html in each language
+	api       http.Handler
 }
 
 // Over answers requests for the page, and has others answered by the API. The page is / and what is
 // below /page/.
-func Over(api http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if text, kind, ok := file(req.URL.Path); ok {
-			serve(w, req, text, kind)
-			return
+func Over(api http.Handler) http.Handler { return OverIn(embeddedLanguages(), api) }
+
+// Languages returns the texts of each language that is built in.
+func Languages() map[string]Catalogue { return embeddedLanguages() }
+
+// OverIn is Over with the texts of other languages than those that are built in. English must be
+// among them.
+func OverIn(languages map[string]Catalogue, api http.Handler) http.Handler {
+	p := &page{languages: map[string][]byte{}, documents: map[string][]byte{}, api: api}
+	all := links(languages)
+	for language, c := range languages {
+		text, err := json.Marshal(c)
+		if err != nil { // what was read as JSON can be written
+			panic(fmt.Sprintf("page: the texts of %s: %v", language, err))
 		}
-		api.ServeHTTP(w, req)
-	})
+		p.languages[language], p.documents[language] = text, document(c, language, all)
+	}
+	return p
 }
 
-// file returns what the page has at a path.
-func file(at string) (text []byte, kind string, ok bool) {
+// ServeHTTP implements http.Handler.
+func (p *page) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.URL.Path == "/" {
+		language := p.languageFor(req)
+		w.Header().Set("Content-Language", language)
+		w.Header().Set("Vary", "Accept-Language")
+		serve(w, req, p.documents[language], types[".html"])
+		return
+	}
+	if text, kind, ok := p.file(req.URL.Path); ok {
+		serve(w, req, text, kind)
+		return
+	}
+	p.api.ServeHTTP(w, req)
+}
+
+// file returns what the page has at a path below /page/.
+func (p *page) file(at string) (text []byte, kind string, ok bool) {
 	name, below := strings.CutPrefix(at, "/page/")
-	switch {
-	case at == "/":
-		name = "index.html"
-	case !below || name == "index.html":
+	if !below || name == "index.html" {
 		return nil, "", false
 	}
 	kind = types[path.Ext(name)]
+	if language, is := strings.CutSuffix(name, ".json"); is {
+		text, ok = p.languages[language]
+		return text, kind, ok
+	}
 	text, err := fs.ReadFile(embedded, "files/"+name)
 	return text, kind, err == nil && kind != ""
 }

@@ -31,6 +31,8 @@ func TestFiles(t *testing.T) {
 		{"GET", "/page/main.js", 200, "text/javascript; charset=utf-8"},
 		{"GET", "/page/desk.css", 200, "text/css; charset=utf-8"},
 		{"GET", "/page/icon.svg", 200, "image/svg+xml"},
+		{"GET", "/page/en.json", 200, "application/json"},
+		{"GET", "/page/xx.json", 200, ""},
 		{"GET", "/page/files/text.js", 200, ""},
 		{"GET", "/page/%2e%2e/page.go", 200, ""},
 		{"GET", "/page//text.js", 200, ""},
@@ -70,7 +72,7 @@ func TestHeaders(t *testing.T) {
 		"Cross-Origin-Resource-Policy": "same-origin",
 		"Cache-Control":                "no-store",
 	}
-	for _, at := range []string{"/", "/page/main.js", "/page/desk.css", "/page/icon.svg"} {
+	for _, at := range []string{"/", "/page/main.js", "/page/desk.css", "/page/icon.svg", "/page/de.json"} {
 		res := get(t, "GET", at)
 		for name, value := range want {
 			if got := res.Header.Get(name); got != value {
@@ -144,6 +146,9 @@ func TestNamedFilesAreThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := map[string]bool{"index.html": true}
+	for language := range Languages() { // language.js asks for the one of the document
+		named[language+".json"] = true
+	}
 	for _, f := range files {
 		text, err := fs.ReadFile(embedded, "files/"+f.Name())
 		if err != nil {

@@ -30,17 +30,17 @@ async function ask(method, path, { text, etag, as = caller } = {}) {
     answer = await fetch(path, { method, headers, body: text, redirect: "manual", credentials: "same-origin", cache: "no-store" });
     said = answer.status === 304 || answer.type === "opaqueredirect" ? "" : await answer.text();
   } catch {
-    throw new Problem(0, { code: "OFFLINE", detail: "Holdpoint does not answer" });
+    throw new Problem(0, { code: "OFFLINE" });
   }
   if (answer.type === "opaqueredirect") throw new Problem(401, { code: "UNAUTHENTICATED", auth: "header" });
   const isJSON = /^application\/(problem\+)?json/.test(answer.headers.get("Content-Type") ?? "");
   let data = null;
   if (isJSON && said) {
-    try { data = plain(read(said), kept); } catch { throw new Problem(answer.status, { code: "UNREADABLE", detail: "the answer cannot be read" }); }
+    try { data = plain(read(said), kept); } catch { throw new Problem(answer.status, { code: "UNREADABLE" }); }
   }
   clock.set(data?.now ?? Date.parse(answer.headers.get("Date") ?? ""));
   if (!answer.ok && answer.status !== 304) {
-    if (!data) data = answer.status === 401 ? { code: "UNAUTHENTICATED" } : { code: "UNKNOWN", detail: `status ${answer.status}` };
+    if (!data) data = answer.status === 401 ? { code: "UNAUTHENTICATED" } : { code: "UNKNOWN", detail: String(answer.status) };
     throw new Problem(answer.status, data);
   }
   return { status: answer.status, data, etag: answer.headers.get("ETag") };

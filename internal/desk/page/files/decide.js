@@ -2,14 +2,15 @@
 import * as edit from "./edit.js";
 import { left } from "./clock.js";
 import { button, byId, el, fill, tell } from "./dom.js";
+import { parts, say } from "./language.js";
 import { nextAfter } from "./list.js";
-import { callName, fieldsOf, heading, kindOf, mayOf } from "./model.js";
+import { callName, fieldsOf, kindOf, mayOf } from "./model.js";
 import { add, pendingOf, stop, undo } from "./pending.js";
 import { again, look } from "./poll.js";
 import { draw, greeting } from "./question.js";
 import { draftOf, on, openKey, openQuestion, settings, state } from "./state.js";
 import { name } from "./text.js";
-import { reasonOf, refusal, whoDid } from "./words.js";
+import { reasonOf, refusal, said, whoDid } from "./words.js";
 
 const dead = 1000; // ms in which nobody can have read what has just appeared
 
@@ -40,20 +41,20 @@ function drawAll() {
 
 // off says why the open question cannot be approved, "" if it can.
 function whyNot(a, q, may) {
-  if (!may.open) return q.decision || a.state !== "waiting" ? "It is decided." : "Its time is over.";
-  if (state.live === "store") return "No decision is taken until the store is back; none is lost.";
-  if (state.live === "out") return state.another ? "Somebody else is signed in here now." : "You were signed out. Sign in again first.";
-  if (pendingOf(openKey())) return "Your decision waits above. Undo takes it back.";
+  if (!may.open) return say(q.decision || a.state !== "waiting" ? "why.decided" : "reason.INTERRUPT_EXPIRED");
+  if (state.live === "store") return say("why.store");
+  if (state.live === "out") return say(state.another ? "why.another" : "why.out");
+  if (pendingOf(openKey())) return say("why.pending");
   return "";
 }
 
 function whyNoYes(a, q, may) {
   const why = whyNot(a, q, may);
   if (why) return why;
-  if (q.cancelOnly) return "This can only be declined.";
-  if (kindOf(q) === "tool" && q.yesKnown && !may.approve) return reasonOf(a, may.why.approve, "To approve it takes somebody with that right.");
-  if (!(kindOf(q) === "tool" && q.yesKnown) && !may.answer) return reasonOf(a, may.why.answer, "To answer it takes somebody with that right.");
-  if (ui.files.size) return `A part of ${ui.files.has("sent") ? "what the agent sent" : "the arguments"} is in a file. Open it first.`;
+  if (q.cancelOnly) return say("reason.INVALID_PAYLOAD");
+  if (kindOf(q) === "tool" && q.yesKnown && !may.approve) return reasonOf(a, may.why.approve, "takes.approve");
+  if (!(kindOf(q) === "tool" && q.yesKnown) && !may.answer) return reasonOf(a, may.why.answer, "takes.answer");
+  if (ui.files.size) return say(ui.files.has("sent") ? "why.fileSent" : "why.fileArguments");
   return "";
 }
 
@@ -74,22 +75,22 @@ export function drawBar() {
 function buttons(a, q, may) {
   if (ui.mode === "edit") return editing(q);
   if (ui.mode === "review") {
-    return row([button("Back to editing", { kind: "quiet", sign: "undo", key: "Esc", press: back })],
-      button(edit.problems(ui, q).changes === 1 ? "Approve with 1 change" : `Approve with ${edit.problems(ui, q).changes} changes`, { kind: "yes", sign: "check", press: approve, more: { id: "yes" } }));
+    return row([button(say("bar.backToEditing"), { kind: "quiet", sign: "undo", key: say("key.esc"), press: back })],
+      button(say("bar.approveWith", { n: edit.problems(ui, q).changes }), { kind: "yes", sign: "check", press: approve, more: { id: "yes" } }));
   }
   if (ui.mode === "grave") return graveButtons(q);
-  if (ui.mode === "sure") return row([button("Back", { kind: "quiet", key: "Esc", press: back })], button(ui.sure.label, { kind: ui.sure.kind, sign: ui.sure.sign, press: () => commit(ui.sure), more: { id: "sure" } }));
+  if (ui.mode === "sure") return row([button(say("bar.back"), { kind: "quiet", key: say("key.esc"), press: back })], button(say(`bar.${ui.sure.what}`), { kind: ui.sure.kind, sign: ui.sure.sign, press: () => commit(ui.sure), more: { id: "sure" } }));
   if (!may.open) {
-    return row([ui.refused?.decided && draft().comment && button("Copy my comment", { kind: "quiet", press: copyComment })], button("Next question", { kind: "plainly", key: "J", press: () => next(true), more: { id: "next" } }));
+    return row([ui.refused?.decided && draft().comment && button(say("bar.copy"), { kind: "quiet", press: copyComment })], button(say("bar.next"), { kind: "plainly", key: "J", press: () => next(true), more: { id: "next" } }));
   }
   const tool = kindOf(q) === "tool" && q.yesKnown;
-  const no = whyNot(a, q, may) || (may.deny ? "" : reasonOf(a, may.why.deny, "To deny it takes somebody with that right.")), yes = whyNoYes(a, q, may);
-  const refuse = button(tool ? "Deny" : "Decline", { kind: "no", sign: "cross", key: "D", off: no, press: () => decline(), more: { id: "no" } });
+  const no = whyNot(a, q, may) || (may.deny ? "" : reasonOf(a, may.why.deny, "takes.deny")), yes = whyNoYes(a, q, may);
+  const refuse = button(say(tool ? "bar.deny" : "bar.decline"), { kind: "no", sign: "cross", key: "D", off: no, press: () => decline(), more: { id: "no" } });
   const more = [];
-  if (tool && may.edit) more.push(button("Edit", { kind: "quiet", sign: "pen", key: "E", off: yes, press: startEdit, more: { id: "edit" } }));
-  more.push(button("Comment", { kind: "quiet", key: "C", off: no && yes ? no : "", press: () => comment(ui.mode === "comment" ? "read" : "comment"), more: { id: "comment-button", "aria-expanded": String(ui.mode === "comment" || ui.mode === "deny") } }));
-  const main = tool ? button(isGrave(q) ? "Approve…" : "Approve", { kind: isGrave(q) ? "grave" : "yes", sign: "check", key: "A", off: yes, press: approve, more: { id: "yes" } })
-    : button("Send answer", { kind: "yes", key: "Ctrl ⏎", off: yes, press: sendAnswer, more: { id: "yes" } });
+  if (tool && may.edit) more.push(button(say("bar.edit"), { kind: "quiet", sign: "pen", key: "E", off: yes, press: startEdit, more: { id: "edit" } }));
+  more.push(button(say("bar.comment"), { kind: "quiet", key: "C", off: no && yes ? no : "", press: () => comment(ui.mode === "comment" ? "read" : "comment"), more: { id: "comment-button", "aria-expanded": String(ui.mode === "comment" || ui.mode === "deny") } }));
+  const main = tool ? button(say(isGrave(q) ? "bar.approveGrave" : "bar.approve"), { kind: isGrave(q) ? "grave" : "yes", sign: "check", key: "A", off: yes, press: approve, more: { id: "yes" } })
+    : button(say("bar.answer"), { kind: "yes", key: say("key.send"), off: yes, press: sendAnswer, more: { id: "yes" } });
   const said = [...new Set([yes, no].filter(Boolean))].join(" ") || ui.said;
   return [row([refuse, el("div", { class: "more" }, more)], main), said && el("p", { class: "why", id: "why" }, said)];
 }
@@ -98,46 +99,46 @@ const row = (left, right) => el("div", { class: "buttons" }, el("div", { class: 
 
 function editing(q) {
   const { changes, wrong } = edit.problems(ui, q);
-  const off = changes === 0 ? "Nothing is changed yet." : wrong ? `${wrong === 1 ? "One field does" : `${wrong} fields do`} not fit.` : "";
-  return [row([button("Back", { kind: "quiet", sign: "undo", key: "Esc", press: back })],
-    button(changes === 1 ? "Review 1 change" : `Review ${changes} changes`, { kind: "plainly", off, press: () => { ui.mode = "review"; settle(); drawAll(); byId("title").focus(); }, more: { id: "review" } })),
+  const off = changes === 0 ? say("edit.nothing") : wrong ? say("edit.wrong", { n: wrong }) : "";
+  return [row([button(say("bar.back"), { kind: "quiet", sign: "undo", key: say("key.esc"), press: back })],
+    button(say("bar.review", { n: changes }), { kind: "plainly", off, press: () => { ui.mode = "review"; settle(); drawAll(); byId("title").focus(); }, more: { id: "review" } })),
   off && el("p", { class: "why" }, off)];
 }
 
 // what has to be typed before something grave is approved.
 function confirmed(q) {
   const tool = callName(q);
-  if (q.confirm?.value) return { value: q.confirm.value, words: ["Type the value of ", name(q.confirm.path), " as it stands above:"] };
-  if (tool && /^[\x21-\x7e]+$/.test(tool)) return { value: tool, words: ["Type the tool's name as it stands above:"] };
-  return { value: "approve", words: ["Type the word ", el("code", {}, "approve"), ":"] };
+  if (q.confirm?.value) return { value: q.confirm.value, words: parts("grave.value", { path: name(q.confirm.path) }) };
+  if (tool && /^[\x21-\x7e]+$/.test(tool)) return { value: tool, words: [say("grave.tool")] };
+  return { value: say("grave.word"), words: parts("grave.type", { word: el("code", {}, say("grave.word")) }) };
 }
 
 function graveButtons(q) {
   const right = draft().typed === confirmed(q).value;
-  const off = right ? "" : "Approve opens when the value is right.";
-  return [row([button("Back", { kind: "quiet", key: "Esc", press: back })], button("Approve", { kind: "grave", sign: "check", off, press: approve, more: { id: "yes" } })),
+  const off = right ? "" : say("grave.off");
+  return [row([button(say("bar.back"), { kind: "quiet", key: say("key.esc"), press: back })], button(say("bar.approve"), { kind: "grave", sign: "check", off, press: approve, more: { id: "yes" } })),
     off && el("p", { class: "why" }, off)];
 }
 
 // panel is what opens above the buttons.
 function panel(q) {
   if (ui.mode === "comment" || ui.mode === "deny") return commentPanel(q);
-  if (ui.mode === "sure") return el("p", { class: "sure" }, ui.sure.words);
+  if (ui.mode === "sure") return el("p", { class: "sure" }, say(`sure.${ui.sure.what}`));
   if (ui.mode !== "grave") return null;
   const { words } = confirmed(q);
   const input = el("input", { type: "text", id: "typed", class: "mono", autocomplete: "off", autocapitalize: "off", spellcheck: "false", value: draft().typed,
     on: { input: () => { draft().typed = input.value; drawBar(); const now = byId("typed"); now.setSelectionRange(now.value.length, now.value.length); }, keydown: (e) => { if (e.key === "Enter" && !e.isComposing && !e.repeat) { e.preventDefault(); approve(); } } } });
-  return el("div", { class: "notice bad" }, el("b", { class: "title" }, q.graveRule ? `This is marked grave by rule ${q.graveRule}.` : "Some text is not what it looks like."), el("p", {}, "It cannot be taken back after it was sent."), el("label", { for: "typed" }, words), input);
+  return el("div", { class: "notice bad" }, el("b", { class: "title" }, q.graveRule ? say("grave.rule", { rule: q.graveRule }) : say("grave.marks")), el("p", {}, say("grave.noWayBack")), el("label", { for: "typed" }, words), input);
 }
 
 function commentPanel(q) {
-  const hint = ui.mode === "deny" ? "Enter sends it. It may be empty." : "For those who read the record.";
+  const hint = say(ui.mode === "deny" ? "comment.enter" : "comment.for");
   const box = q.takesReason && el("input", { type: "checkbox", id: "tell", on: { change: () => { draft().tell = box.checked; } } });
   if (box) box.checked = draft().tell;
   const area = el("textarea", { id: "comment", rows: 2, maxlength: 4000, "aria-describedby": "hint", value: draft().comment,
     on: { input: () => { draft().comment = area.value; }, keydown: (e) => { if (e.key === "Enter" && !e.shiftKey && !e.isComposing && !e.repeat && !e.ctrlKey && !e.metaKey && ui.mode === "deny") { e.preventDefault(); decline(); } } } });
-  return el("div", { class: "comment" }, el("label", { for: "comment" }, ui.mode === "deny" ? (q.yesKnown ? "Why do you deny it?" : "Why do you decline it?") : "Comment"), area,
-    el("p", { class: "note", id: "hint" }, box ? hint : `${hint} The agent is not told.`), box && el("label", { class: "tell" }, box, "Tell the agent as well, if it is denied"));
+  return el("div", { class: "comment" }, el("label", { for: "comment" }, say(ui.mode === "deny" ? (q.yesKnown ? "comment.whyDeny" : "comment.whyDecline") : "bar.comment")), area,
+    el("p", { class: "note", id: "hint" }, box ? hint : `${hint} ${say("comment.notTold")}`), box && el("label", { class: "tell" }, box, say("comment.tell")));
 }
 
 // ---- what a press does ----
@@ -161,7 +162,7 @@ export function approve() {
   if (ui.folds.any && ui.mode !== "review") {
     ui.folds.openAll();
     settle();
-    ui.said = "Unfolded. Approve again when you have read it.";
+    ui.said = say("why.unfolded");
     tell(ui.said);
     drawBar();
     return;
@@ -171,20 +172,18 @@ export function approve() {
     if (draft().typed !== confirmed(q).value) return;
   }
   const edited = ui.edits.size > 0 && (ui.mode === "review" || ui.back === "review");
-  offer({ decision: edited ? "answer" : "approve", payload: edited ? edit.payload(ui, q) : undefined, doing: "Approving", done: "Approved.", noun: "approval",
-    label: "Approve", kind: "yes", sign: "check", words: "Approve it? It is sent at once." });
+  offer({ decision: edited ? "answer" : "approve", payload: edited ? edit.payload(ui, q) : undefined, what: "approve", kind: "yes", sign: "check" });
 }
 
 export function decline() {
   const now = ready();
   if (!now) return;
   const { a, q, may } = now;
-  const why = whyNot(a, q, may) || (may.deny ? "" : reasonOf(a, may.why.deny, "To deny it takes somebody with that right."));
+  const why = whyNot(a, q, may) || (may.deny ? "" : reasonOf(a, may.why.deny, "takes.deny"));
   if (why) { tell(why); return; }
   const tool = kindOf(q) === "tool" && q.yesKnown;
   const decision = q.noKnown && !q.cancelOnly ? "deny" : "cancel";
-  offer({ decision, reason: decision === "deny" && q.takesReason && draft().tell ? draft().comment.trim() : undefined, doing: tool ? "Denying" : "Declining", done: tool ? "Denied." : "Declined.", noun: tool ? "denial" : "answer",
-    label: tool ? "Deny" : "Decline", kind: "no", sign: "cross", words: tool ? "Deny it? It is sent at once." : "Decline it? It is sent at once." });
+  offer({ decision, reason: decision === "deny" && q.takesReason && draft().tell ? draft().comment.trim() : undefined, what: tool ? "deny" : "decline", kind: "no", sign: "cross" });
 }
 
 export function sendAnswer() {
@@ -198,13 +197,13 @@ export function sendAnswer() {
   if (!got) return;
   if (got.errors) {
     got.errors[0].node?.focus();
-    ui.said = got.errors.length === 1 ? got.errors[0].text : `${got.errors.length} fields do not fit. Nothing was sent.`;
+    ui.said = got.errors.length === 1 ? got.errors[0].text : say("form.wrong", { n: got.errors.length });
     tell(ui.said, true);
     drawBar();
     return;
   }
-  if (ui.folds.any) { ui.folds.openAll(); settle(); ui.said = "Unfolded. Send again when you have read it."; tell(ui.said); drawBar(); return; }
-  offer({ decision: "answer", payload: got.payload, doing: "Answering", done: "Answered.", noun: "answer", label: "Send answer", kind: "yes", words: "Send the answer? It is sent at once." });
+  if (ui.folds.any) { ui.folds.openAll(); settle(); ui.said = say("why.unfoldedAnswer"); tell(ui.said); drawBar(); return; }
+  offer({ decision: "answer", payload: got.payload, what: "answer", kind: "yes" });
 }
 
 // offer lets a decision wait, or asks once more where the reader wants that instead.
@@ -220,9 +219,9 @@ function commit(one) {
   if (isDead()) return;
   const q = openQuestion(), key = openKey();
   if (pendingOf(key)) return;
-  const { decision, payload, reason, doing, done, noun } = one;
+  const { decision, payload, reason, what } = one;
   const tool = callName(q);
-  add({ key, doing, done, noun, tool: kindOf(q) === "tool" && tool ? tool : heading[kindOf(q)]?.toLowerCase() ?? "it", isTool: kindOf(q) === "tool" && Boolean(tool), expires: q.expires,
+  add({ key, what, tool: kindOf(q) === "tool" && tool ? tool : say(`pending.of.${kindOf(q)}`), isTool: kindOf(q) === "tool" && Boolean(tool), expires: q.expires,
     word: { id: state.open.id, question: q.id, decision, digest: q.digest, payload, reason, comment: draft().comment.trim() || undefined } },
   settings.wait === "ask" || left(q.expires) < 30);
   draft().refused = null;
@@ -253,7 +252,7 @@ export function comment(to = "comment") {
 export function deny() {
   const now = ready();
   if (!now) return;
-  const why = whyNot(now.a, now.q, now.may) || (now.may.deny ? "" : "You may not deny it.");
+  const why = whyNot(now.a, now.q, now.may) || (now.may.deny ? "" : say("why.mayNotDeny"));
   if (why) { tell(why); return; }
   comment("deny");
 }
@@ -282,7 +281,7 @@ export const pick = (n) => ui.pick?.(n);
 export { undo };
 
 async function copyComment() {
-  try { await navigator.clipboard.writeText(draft().comment); tell("Copied."); } catch { ui.mode = "read"; }
+  try { await navigator.clipboard.writeText(draft().comment); tell(say("comment.copied")); } catch { ui.mode = "read"; }
 }
 
 // ---- what comes from elsewhere ----
@@ -312,8 +311,8 @@ on("detail", (missing) => {
     ui.refused = refusal({ code: "QUESTION_CHANGED" });
     ui.mode = "read";
     ui.edits.clear();
-    stop("The question changed, so nothing was sent.", openKey());
-    tell(`${ui.refused.title}. ${ui.refused.text}`, true);
+    stop(say("pending.changed"), openKey());
+    tell(said(ui.refused), true);
     settle();
   }
   if (!first && was && !open && q.decision && q.decision.by !== state.me?.name && !ui.mine) {
@@ -335,20 +334,20 @@ on("detail", (missing) => {
 });
 
 function gone() {
-  fill(byId("question"), el("div", { class: "column" }, el("h2", { tabindex: "-1", id: "title" }, "This question is gone"), el("p", {}, "Holdpoint does not know it any more, or you may not see it.")));
-  fill(byId("bar"), el("div", { class: "column bar" }, row([], button("Next question", { kind: "plainly", key: "J", press: () => next(true) }))));
+  fill(byId("question"), el("div", { class: "column" }, el("h2", { tabindex: "-1", id: "title" }, say("gone.title")), el("p", {}, say("gone.text"))));
+  fill(byId("bar"), el("div", { class: "column bar" }, row([], button(say("bar.next"), { kind: "plainly", key: "J", press: () => next(true) }))));
 }
 
 on("refused", (one, problem) => {
   const words = refusal(problem, one);
-  one.said = `${words.title}. ${words.text}`;
+  one.said = said(words);
   if (problem.code === "OFFLINE") one.perhaps = true;
   draftOf(one.key).refused = { ...words, decided: problem.status === 409 };
   one.shownElsewhere = state.open && openKey() === one.key;
   if (problem.status === 401 || problem.status === 503 || problem.status === 0 || problem.code === "ANOTHER_CALLER") look();
-  if (!one.shownElsewhere) { tell(`${one.perhaps ? "Perhaps sent" : "Not sent"}. ${one.said}`, true); return; }
+  if (!one.shownElsewhere) { tell(`${say(one.perhaps ? "pending.perhaps" : "pending.notSent")}. ${one.said}`, true); return; }
   ui.refused = draftOf(one.key).refused;
-  tell(`${words.title}. ${words.text}`, true);
+  tell(said(words), true);
   if (problem.status === 409) { ui.open = false; }
   drawAll();
   again();

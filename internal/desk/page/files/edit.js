@@ -4,6 +4,7 @@ import { el } from "./dom.js";
 import { change, pair } from "./fields.js";
 import { checkJSON, checkNumber, checkText } from "./form.js";
 import { put } from "./json.js";
+import { parts, say } from "./language.js";
 import { argumentsOf, editsOf } from "./model.js";
 import { name } from "./text.js";
 
@@ -14,7 +15,7 @@ const schemaOf = (q, key) => editsOf(q).args.properties?.[key] ?? {};
 
 // editor makes an input of each argument.
 export function editor(ui, q) {
-  return el("section", {}, el("h3", {}, "What will run", " ", el("span", { class: "more" }, "as you change it")),
+  return el("section", {}, el("h3", {}, say("section.run"), " ", el("span", { class: "more" }, say("edit.asYou"))),
     el("div", { class: "fields form" }, argumentsOf(q).members.map((member, n) => input(ui, q, member, n))));
 }
 
@@ -34,7 +35,7 @@ function input(ui, q, { key, node }, n) {
   const look = () => {
     if (control.value === untouched) ui.edits.delete(n); else ui.edits.set(n, control.value);
     const is = ui.edits.has(n);
-    wrote.replaceChildren(...(is ? ["the agent wrote ", name(text.length > 80 ? text.slice(0, 80) + "…" : text)] : []));
+    wrote.replaceChildren(...(is ? parts("edit.wrote", { text: name(text.length > 80 ? text.slice(0, 80) + "…" : text) }) : []));
     const wrong = is ? wrongWith(q, key, node, control.value) : null;
     error.textContent = wrong ?? "";
     if (wrong) control.setAttribute("aria-invalid", "true"); else control.removeAttribute("aria-invalid");
@@ -76,8 +77,8 @@ export function payload(ui, q) {
 // review shows each change as it will be sent.
 export function review(ui, q) {
   const list = argumentsOf(q).members, n = ui.edits.size, rest = list.length - n;
-  return el("section", {}, el("h3", {}, "Your changes", " ", el("span", { class: "more" }, `${n} of ${list.length} argument${list.length === 1 ? "" : "s"}`)),
+  return el("section", {}, el("h3", {}, say("edit.changes"), " ", el("span", { class: "more" }, say("edit.of", { changed: n, n: list.length }))),
     el("div", { class: "fields" }, el("dl", {}, [...ui.edits].sort((a, b) => a[0] - b[0]).map(([at, typed]) =>
       pair(name(list[at].key), el("dd", { class: "value" }, change(textOf(list[at].node), typed)))))),
-    el("p", { class: "note" }, rest === 0 ? "Nothing else will run." : rest === 1 ? "The other argument goes as the agent wrote it." : `The other ${rest} arguments go as the agent wrote them.`));
+    el("p", { class: "note" }, say("edit.rest", { n: rest })));
 }

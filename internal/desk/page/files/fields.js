@@ -1,10 +1,10 @@
 // The arguments of a call, laid out to be read.
 import { button, el } from "./dom.js";
+import { parts, say } from "./language.js";
 import { digits } from "./model.js";
 import { literal, name, orderOf, shown } from "./text.js";
 
 const maxLines = 12, maxLength = 1200, someLines = 9, someLength = 900, someFields = 60;
-const count = new Intl.NumberFormat("en");
 
 // isProse says whether a text is written in sentences, and not a word, an id or code.
 export const isProse = (text) => /\n/.test(text) || (text.length > 80 && text.includes(" "));
@@ -26,7 +26,7 @@ function folded(text, folds, make) {
   cut = Math.min(cut, someLength);
   if (/[\uD800-\uDBFF]/.test(text[cut - 1])) cut--;
   const rest = text.length - cut, restLines = text.slice(cut).split("\n").length - 1;
-  const words = restLines > 0 ? `Show the other ${count.format(restLines)} lines (${count.format(rest)} characters)` : `Show the other ${count.format(rest)} characters`;
+  const words = restLines > 0 ? say("fold.lines", { n: restLines, characters: rest }) : say("fold.characters", { n: rest });
   const box = el("div", { class: "fold" }, make(0, cut));
   const n = folds.add(() => box.replaceChildren(...[make(0, text.length)].flat()));
   box.append(button(words, { kind: "small", press: () => folds.open(n) }));
@@ -45,7 +45,7 @@ function lined(text, marks, kind) {
       const sign = kind === "diff" && inside ? text[at] : "";
       const how = sign === "+" ? "plus" : sign === "-" ? "minus" : "";
       box.append(el("div", { class: `line ${how}` },
-        how && el("span", { class: "unseen" }, how === "plus" ? "added: " : "taken out: "), lineOf(text, marks, at, end)));
+        how && el("span", { class: "unseen" }, `${say(how === "plus" ? "diff.added" : "diff.removed")} `), lineOf(text, marks, at, end)));
       at = end + 1;
     }
     return box;
@@ -99,19 +99,19 @@ function tree(fields) {
 function lately(one) {
   if (!one) return null;
   const notes = [];
-  if (one.same) notes.push(" ", el("span", { class: "note" }, "as lately"));
-  else if (one.usual !== undefined) notes.push(el("p", { class: "note" }, "lately always ", el("b", { ...orderOf(one.usual), class: `other ${orderOf(one.usual).class}` }, shown(one.usual))));
-  if (one.others?.length) notes.push(el("p", {}, el("strong", { class: "badge warn" }, "lately not in ", shown(one.currency), ", but in ", shown(one.others.join(", ")))));
+  if (one.same) notes.push(" ", el("span", { class: "note" }, say("lately.same")));
+  else if (one.usual !== undefined) notes.push(el("p", { class: "note" }, parts("lately.always", { value: el("b", { ...orderOf(one.usual), class: `other ${orderOf(one.usual).class}` }, shown(one.usual)) })));
+  if (one.others?.length) notes.push(el("p", {}, el("strong", { class: "badge warn" }, parts("lately.currency", { currency: shown(one.currency), others: shown(one.others.join(", ")) }))));
   if (!one.same && one.least !== undefined) {
     const n = one.count ?? one.of;
-    const reach = one.least === one.most ? one.least : `${one.least} to ${one.most}`;
-    notes.push(el("p", { class: "note" }, `${n ? `${n} ` : ""}approved lately`, one.currency && [" in ", shown(one.currency)], ": ", el("span", { class: "number" }, reach)));
-    if (one.times) notes.push(el("p", {}, el("strong", { class: "badge warn" }, typeof one.times === "string" ? one.times : timesText(one.times))));
+    const reach = one.least === one.most ? one.least : say("lately.reach", { least: one.least, most: one.most });
+    notes.push(el("p", { class: "note" }, parts(one.currency ? "lately.approvedIn" : "lately.approved", { n: n ?? 0, currency: shown(one.currency ?? ""), reach: el("span", { class: "number" }, reach) })));
+    if (one.times) notes.push(el("p", {}, el("strong", { class: "badge warn" }, timesText(one.times))));
   }
   return notes;
 }
 
-const timesText = (n) => (n >= 1 ? `${count.format(n)} times the largest of them` : "less than the smallest of them");
+const timesText = (n) => say(n >= 1 ? "lately.times" : "lately.less", { n });
 
 // pair is a name and a value that belong together, in a list of such.
 export const pair = (key, value, how = "") => el("div", { class: `field ${how}` }, el("dt", { class: "key" }, key), value);
@@ -123,7 +123,7 @@ export function table(fields, { folds = null, compared = [], label = "" } = {}) 
   const rows = (nodes) => nodes.map(({ field, children }) => {
     const what = children.length ? el("dd", { class: "nested" }, el("dl", {}, rows(children))) : el("dd", { class: "value" },
       value(field, folds), lately(by.get(field.path)));
-    return pair([name(keyOfField(field) || label, field.keyMarks ?? []), field.twice && el("span", { class: "badge bad" }, "stands twice"), field.changed && el("span", { class: "badge warn" }, "changed")],
+    return pair([name(keyOfField(field) || label, field.keyMarks ?? []), field.twice && el("span", { class: "badge bad" }, say("field.twice")), field.changed && el("span", { class: "badge warn" }, say("field.changed"))],
       what, children.length ? "parent" : "");
   });
   const nodes = tree(fields);
@@ -133,7 +133,7 @@ export function table(fields, { folds = null, compared = [], label = "" } = {}) 
     while (n < nodes.length && some < someFields) some += 1 + leaves(nodes[n++]);
     list.append(...rows(nodes.slice(0, n)));
     if (n < nodes.length) {
-      const rest = nodes.slice(n), words = `Show the other ${count.format(rest.length)} arguments`;
+      const rest = nodes.slice(n), words = say("fold.arguments", { n: rest.length });
       const last = el("div", { class: "field" }, el("div", { class: "value" }));
       const fold = folds.add(() => { list.append(...rows(rest)); last.remove(); });
       last.firstChild.append(button(words, { kind: "small", press: () => folds.open(fold) }));
@@ -154,5 +154,5 @@ export const whole = (text, folds) => el("div", { class: "fields" }, el("div", {
 // change shows what was and what is sent, with signs and words beside the colours.
 export function change(before, after) {
   const line = (how, word, text) => el("div", { class: `line ${how}` }, el("span", { class: "unseen" }, word), lineOf(text, undefined, 0, text.length));
-  return el("div", { class: "code change" }, before !== null && line("minus", "the agent wrote: ", before), after !== null && line("plus", "you send: ", after));
+  return el("div", { class: "code change" }, before !== null && line("minus", `${say("diff.before")} `, before), after !== null && line("plus", `${say("diff.after")} `, after));
 }

@@ -3,6 +3,7 @@
 import { el, fill } from "./dom.js";
 import { whole } from "./fields.js";
 import { isNumber, read, twiceIn } from "./json.js";
+import { has, say } from "./language.js";
 import { choicesOf, literal } from "./model.js";
 import { draftOf, openKey } from "./state.js";
 import { orderOf, shown } from "./text.js";
@@ -15,9 +16,9 @@ export function form(ui, q, kind) {
   const sends = el("div", { class: "sends" });
   const show = () => {
     const { payload } = ui.answer(true);
-    const made = el("div", {}, el("p", { class: "note" }, payload === undefined ? "What the agent gets stands here before it is sent." : `The agent gets this ${whatIs(payload)}, exactly:`),
-      payload !== undefined && el("pre", { tabindex: "0", role: "group", "aria-label": "What the agent gets" }, el("span", orderOf(payload), shown(payload))),
-      payload !== undefined && looksLikeJSON(payload) && el("p", { class: "note" }, "It is sent as a text, with quotes around it. Choose JSON to send the value itself."));
+    const made = el("div", {}, el("p", { class: "note" }, say(payload === undefined ? "sends.nothing" : `sends.${whatIs(payload)}`)),
+      payload !== undefined && el("pre", { tabindex: "0", role: "group", "aria-label": say("sends.label") }, el("span", orderOf(payload), shown(payload))),
+      payload !== undefined && looksLikeJSON(payload) && el("p", { class: "note" }, say("sends.quotes")));
     if (!sends.firstChild?.isEqualNode(made)) fill(sends, made);
   };
   const box = el("div", { on: { input: show, change: show } }, inputs(ui, q, kind, show), sends);
@@ -42,7 +43,7 @@ function inputs(ui, q, kind, show) {
   if (!schema) return anything(ui, draft, q, show);
   if (schema.type === "string" || kind === "text") return text(ui, draft, q);
   const flat = schema.type === "object" && Object.keys(schema.properties ?? {}).length > 0;
-  if (!flat) return el("div", {}, el("p", { class: "note" }, "This answer has a form that the page has no fields for. Write it as JSON."), json(ui, draft, schema));
+  if (!flat) return el("div", {}, el("p", { class: "note" }, say("form.noFields")), json(ui, draft, schema));
   const inputs = Object.entries(schema.properties).map(([name, inner]) => field(draft, name, inner, (schema.required ?? []).includes(name)));
   ui.answer = (quiet) => {
     const errors = [], parts = [];
@@ -59,8 +60,8 @@ function inputs(ui, q, kind, show) {
 
 function choice(ui, draft, choices) {
   ui.pick = (n) => { const radio = box.querySelectorAll("input")[n]; if (radio) { radio.checked = true; draft.pick = n; radio.focus(); radio.dispatchEvent(new Event("change", { bubbles: true })); } };
-  ui.answer = () => (draft.pick === null ? { errors: [{ text: "Pick one of them first.", node: box.querySelector("input") }] } : { payload: choices[draft.pick].payload });
-  const box = el("div", { class: "fields choices", role: "radiogroup", "aria-label": "Your answer" }, choices.map((one, n) => {
+  ui.answer = () => (draft.pick === null ? { errors: [{ text: say("form.pickFirst"), node: box.querySelector("input") }] } : { payload: choices[draft.pick].payload });
+  const box = el("div", { class: "fields choices", role: "radiogroup", "aria-label": say("section.answer") }, choices.map((one, n) => {
     const radio = el("input", { type: "radio", name: "choice", on: { change: () => { draft.pick = n; } } });
     radio.checked = draft.pick === n;
     return el("label", { class: "choice" }, radio, el("span", {}, el("b", {}, shown(String(one.label))), one.sent != null && [" ", el("code", {}, shown(one.sent))], one.more && el("span", { class: "more" }, shown(one.more))), n < 9 && el("kbd", { "aria-hidden": "true" }, String(n + 1)));
@@ -78,21 +79,21 @@ function anything(ui, draft, q, show) {
     return el("label", {}, radio, label);
   };
   draw();
-  return el("div", {}, el("div", { class: "as", role: "radiogroup", "aria-label": "Send it as" }, as(false, "As text"), as(true, "As JSON")), box);
+  return el("div", {}, el("div", { class: "as", role: "radiogroup", "aria-label": say("form.as") }, as(false, say("form.asText")), as(true, say("form.asJSON"))), box);
 }
 
 // rawForm is for a schema that cannot be laid out.
 function rawForm(ui, draft, q) {
-  return el("div", {}, el("p", { class: "note" }, `The agent says what the answer has to be, and the page cannot lay that out: ${q.responseSchemaNote ?? "it is not read"}. Write the answer as JSON.`),
-    json(ui, draft, null), el("p", { class: "note" }, "What the agent says of the answer:"), el("div", { class: "says open" }, whole(q.responseSchemaRaw, ui.folds)));
+  return el("div", {}, el("p", { class: "note" }, say("form.raw"), " ", has(`schema.${q.responseSchemaNoteCode}`) && `${say(`schema.${q.responseSchemaNoteCode}`)} `, say("form.writeJSON")),
+    json(ui, draft, null), el("p", { class: "note" }, say("form.says")), el("div", { class: "says open" }, whole(q.responseSchemaRaw, ui.folds)));
 }
 
 function text(ui, draft, q) {
-  const area = el("textarea", { id: "answer", rows: 4, "aria-label": "Your answer", value: draft.values.get("") ?? "", on: { input: () => draft.values.set("", area.value) } });
+  const area = el("textarea", { id: "answer", rows: 4, "aria-label": say("section.answer"), value: draft.values.get("") ?? "", on: { input: () => draft.values.set("", area.value) } });
   const limits = q.responseSchema ?? {};
   const said = el("p", { class: "error", role: "alert" });
   ui.answer = (quiet) => {
-    const wrong = checkText(area.value, limits) ?? (area.value.trim() === "" ? "Write an answer first." : null);
+    const wrong = checkText(area.value, limits) ?? (area.value.trim() === "" ? say("form.writeFirst") : null);
     if (!quiet) said.textContent = wrong ?? "";
     return wrong ? { errors: [{ text: wrong, node: area }] } : { payload: JSON.stringify(area.value) };
   };
@@ -100,7 +101,7 @@ function text(ui, draft, q) {
 }
 
 function json(ui, draft, schema) {
-  const area = el("textarea", { id: "answer", class: "mono", rows: schema ? 8 : 4, "aria-label": "Your answer, as JSON", spellcheck: "false", value: draft.values.get("") ?? "", on: { input: () => draft.values.set("", area.value) } });
+  const area = el("textarea", { id: "answer", class: "mono", rows: schema ? 8 : 4, "aria-label": say("form.labelJSON"), spellcheck: "false", value: draft.values.get("") ?? "", on: { input: () => draft.values.set("", area.value) } });
   const said = el("p", { class: "error", role: "alert" });
   ui.answer = (quiet) => {
     const wrong = checkJSON(area.value, schema);
@@ -117,25 +118,25 @@ const typeOf = (schema) => (Array.isArray(schema.type) ? schema.type.find((t) =>
 function field(draft, name, schema, required) {
   const id = `f${++made}`, type = typeOf(schema), kept = draft.values.get(name);
   const start = kept ?? (schema.default ? literal(schema.default) : "");
-  const choices = type === "boolean" ? [["true", "Yes"], ["false", "No"]] : schema.enum?.kind === "array" ? schema.enum.items.map((item) => [item.raw, literal(item)]) : null;
+  const choices = type === "boolean" ? [["true", say("yes")], ["false", say("no")]] : schema.enum?.kind === "array" ? schema.enum.items.map((item) => [item.raw, literal(item)]) : null;
   const about = { id, "aria-describedby": `${id}e`, "aria-required": required ? "true" : undefined, on: { input: () => draft.values.set(name, input.value), change: () => draft.values.set(name, input.value) } };
   let input;
   if (choices) {
-    input = el("select", about, el("option", { value: "" }, required ? "Pick one" : "No answer"), choices.map(([value, label]) => el("option", { value }, label)));
+    input = el("select", about, el("option", { value: "" }, say(required ? "form.pickOne" : "form.noAnswer")), choices.map(([value, label]) => el("option", { value }, label)));
     input.value = kept ?? (schema.default ? schema.default.raw : "");
   } else if (type === "string" || type === "number" || type === "integer") {
     input = el("input", { type: "text", inputmode: type === "string" ? undefined : "decimal", autocomplete: "off", value: start, ...about });
   } else input = el("textarea", { class: "mono", rows: 4, spellcheck: "false", value: start, ...about });
   const error = el("p", { class: "error", id: `${id}e` });
-  const node = el("div", { class: "field" }, el("label", { class: "key", for: id }, shown(schema.title ?? name), schema.title !== undefined && schema.title !== name && [" ", el("code", {}, shown(name))], !required && el("span", { class: "note" }, " optional")),
+  const node = el("div", { class: "field" }, el("label", { class: "key", for: id }, shown(schema.title ?? name), schema.title !== undefined && schema.title !== name && [" ", el("code", {}, shown(name))], !required && el("span", { class: "note" }, ` ${say("form.optional")}`)),
     el("div", { class: "value" }, input, schema.description && el("p", { class: "note" }, shown(schema.description)), error));
   return {
     name, node, input,
     say(words) { error.textContent = words ?? ""; if (words) input.setAttribute("aria-invalid", "true"); else input.removeAttribute("aria-invalid"); },
     read() {
       const typed = input.value;
-      if (typed === "" && !(required && type === "string" && !choices)) return required ? { error: "This is asked for." } : {};
-      if (typed === "" && required && !(schema.minLength === 0)) return { error: "This is asked for." };
+      if (typed === "" && !(required && type === "string" && !choices)) return required ? { error: say("form.required") } : {};
+      if (typed === "" && required && !(schema.minLength === 0)) return { error: say("form.required") };
       if (choices) return { text: typed };
       if (type === "number" || type === "integer") { const wrong = checkNumber(typed.trim(), schema, type); return wrong ? { error: wrong } : { text: typed.trim() }; }
       if (type === "string") { const wrong = checkText(typed, schema); return wrong ? { error: wrong } : { text: JSON.stringify(typed) }; }
@@ -147,21 +148,21 @@ function field(draft, name, schema, required) {
 
 // checkNumber says in words why a text is not such a number.
 export function checkNumber(typed, schema, type) {
-  if (!isNumber(typed)) return `“${typed}” is not a number. Example: ${type === "integer" ? "12" : "12.50"}`;
-  if (type === "integer" && !Number.isInteger(Number(typed))) return `“${typed}” is not a whole number.`;
-  if (schema.minimum !== undefined && Number(typed) < schema.minimum) return `It has to be ${schema.minimum} or more.`;
-  if (schema.maximum !== undefined && Number(typed) > schema.maximum) return `It has to be ${schema.maximum} or less.`;
+  if (!isNumber(typed)) return say("check.number", { typed, example: type === "integer" ? "12" : "12.50" });
+  if (type === "integer" && !Number.isInteger(Number(typed))) return say("check.integer", { typed });
+  if (schema.minimum !== undefined && Number(typed) < schema.minimum) return say("check.least", { least: String(schema.minimum) });
+  if (schema.maximum !== undefined && Number(typed) > schema.maximum) return say("check.most", { most: String(schema.maximum) });
   return null;
 }
 
-const examples = { date: ["a date", "1988-02-28", /^\d{4}-\d{2}-\d{2}$/], time: ["a time", "14:05:00Z", /^\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i], "date-time": ["a date with time", "1988-02-28T14:05:00Z", /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i], email: ["a mail address", "ann@example.com", /^[^\s@]+@[^\s@]+$/] };
+const examples = { date: ["check.date", "1988-02-28", /^\d{4}-\d{2}-\d{2}$/], time: ["check.time", "14:05:00Z", /^\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i], "date-time": ["check.dateTime", "1988-02-28T14:05:00Z", /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i], email: ["check.email", "ann@example.com", /^[^\s@]+@[^\s@]+$/] };
 
 // checkText says in words why a text does not fit.
 export function checkText(typed, schema) {
-  if (schema.minLength !== undefined && [...typed].length < schema.minLength) return `It has to have ${schema.minLength} characters or more.`;
-  if (schema.maxLength !== undefined && [...typed].length > schema.maxLength) return `It has ${[...typed].length} characters; ${schema.maxLength} is the most.`;
+  if (schema.minLength !== undefined && [...typed].length < schema.minLength) return say("check.short", { n: schema.minLength });
+  if (schema.maxLength !== undefined && [...typed].length > schema.maxLength) return say("check.long", { n: [...typed].length, most: schema.maxLength });
   const known = Object.hasOwn(examples, schema.format) ? examples[schema.format] : undefined;
-  if (known && (!known[2].test(typed) || (schema.format === "date" && !isDay(typed)))) return `“${typed}” is not ${known[0]}. Example: ${known[1]}`;
+  if (known && (!known[2].test(typed) || (schema.format === "date" && !isDay(typed)))) return say(known[0], { typed, example: known[1] });
   return null;
 }
 
@@ -173,19 +174,19 @@ function isDay(text) {
 // notJSON says in words where a text is no JSON.
 function notJSON(typed, at) {
   const before = typed.slice(0, at).split("\n");
-  const where = at >= typed.trimEnd().length ? "it ends too early" : `line ${before.length}, character ${[...before.at(-1)].length + 1}`;
-  const hint = /^[^\s{["\d-][^{[":]*$/.test(typed.trim()) ? ` A text stands in double quotes: ${JSON.stringify(typed.trim().slice(0, 40))}` : " Example: {\"name\": \"value\"}";
-  return `This is not JSON (${where}).${hint}`;
+  const where = at >= typed.trimEnd().length ? say("json.ends") : say("json.at", { line: before.length, character: [...before.at(-1)].length + 1 });
+  const hint = /^[^\s{["\d-][^{[":]*$/.test(typed.trim()) ? say("json.quotes", { example: JSON.stringify(typed.trim().slice(0, 40)) }) : say("json.example", { example: '{"name": "value"}' });
+  return `${say("json.not", { where })} ${hint}`;
 }
 
 // checkJSON says in words why a text is no JSON of the type that is asked for.
 export function checkJSON(typed, schema) {
   let node;
-  if (typed.trim() === "") return "Nothing is written yet.";
+  if (typed.trim() === "") return say("json.nothing");
   try { node = read(typed); } catch (wrong) { return notJSON(typed, wrong.at ?? 0); }
   const twice = twiceIn(node);
-  if (twice !== null) return `The key “${twice}” stands there twice, so nobody can say which one counts.`;
+  if (twice !== null) return say("json.twice", { key: twice });
   const type = schema ? typeOf(schema) : undefined;
-  if ((type === "object" || type === "array") && node.kind !== type) return `It has to be ${type === "object" ? "an object, in { }" : "a list, in [ ]"}.`;
+  if ((type === "object" || type === "array") && node.kind !== type) return say(type === "object" ? "json.object" : "json.list");
   return null;
 }

@@ -1,11 +1,13 @@
 // The list of what waits. Nothing in it moves under the hand: what is new waits at its end until it
 // is asked for, and what has gone is struck through until another question is opened.
-import { since, span, left } from "./clock.js";
+import { full, since, span, left } from "./clock.js";
 import { button, byId, el, fill, tell } from "./dom.js";
+import { has, number, parts, say } from "./language.js";
 import { pendingOf } from "./pending.js";
 import { heading, wordsOf } from "./model.js";
 import { name, shown } from "./text.js";
 import { on, state } from "./state.js";
+import { verbOf } from "./words.js";
 
 let shownKeys = []; // of the rows on the page, in their order
 let groups = new Map(); // their groups
@@ -14,7 +16,7 @@ let news = 0, toldAt = -Infinity;
 
 const soon = 600;
 const groupOf = (row) => (row.doubt ? "doubt" : left(row.expires) < soon ? "soon" : "old");
-const titles = { doubt: "In doubt", soon: "Expires within 10 minutes", old: "Oldest first", all: "Lately" };
+const titles = { doubt: say("group.doubt"), soon: say("group.soon", { n: soon / 60 }), old: say("group.old"), all: say("group.all") };
 
 const fits = (row) => state.filter === "" || state.filter.toLowerCase().split(/\s+/).every((word) => wordsOf(row).includes(word));
 
@@ -60,72 +62,71 @@ function refresh() {
 function announce(n) {
   if (performance.now() - toldAt < 10_000) return;
   toldAt = performance.now();
-  tell(n === 1 ? "1 new question" : `${n} new questions`);
+  tell(say("news.told", { n }));
 }
 
 function tagsOf(row) {
   const { q } = row;
   const tags = [];
   const add = (text, how = "") => tags.push(el("span", { class: `badge ${how}` }, text));
-  if (state.tab === "decided") { add(outcome(row), /denied|declined|nobody|doubt|given up/.test(outcome(row)) ? "bad" : ""); return tags; }
+  if (state.tab === "decided") { const { text, bad } = outcome(row); add(text, bad ? "bad" : ""); return tags; }
   const waits = pendingOf(row.key);
-  if (waits) add(waits.doing.toLowerCase(), "now");
-  if (row.gone) add("decided");
-  if (row.doubt) add("may have run", "bad");
-  if (q.grave) add(q.graveRule ? "grave" : "hidden characters", "bad");
-  if (q.compared?.some?.((one) => one.times)) add("unusual amount", "warn");
-  if (q.compared?.some?.((one) => one.others)) add("unusual currency", "warn");
-  if (!row.doubt && left(row.expires) <= 0) add("expired", "bad");
-  else if (!row.doubt && left(row.expires) < soon) tags.push(el("span", { class: "badge warn" }, "expires in ", el("time", { datetime: row.expires, data: { show: "left" } }, span(left(row.expires)))));
-  if (row.of > 1) add(row.some ? `one of ${row.of} in this pause` : `${row.n + 1} of ${row.of} in this pause`);
-  if (row.mine) add("you asked");
+  if (waits) add(say(`pending.${waits.what}.tag`), "now");
+  if (row.gone) add(say("tag.decided"));
+  if (row.doubt) add(say("tag.mayHaveRun"), "bad");
+  if (q.grave) add(say(q.graveRule ? "tag.grave" : "tag.hidden"), "bad");
+  if (q.compared?.some?.((one) => one.times)) add(say("tag.amount"), "warn");
+  if (q.compared?.some?.((one) => one.others)) add(say("tag.currency"), "warn");
+  if (!row.doubt && left(row.expires) <= 0) add(say("tag.expired"), "bad");
+  else if (!row.doubt && left(row.expires) < soon) tags.push(el("span", { class: "badge warn" }, parts("tag.expiresIn", { time: el("time", { datetime: row.expires, data: { show: "left" } }, span(left(row.expires))) })));
+  if (row.of > 1) add(row.some ? say("tag.oneOf", { n: row.of }) : say("tag.nth", { nth: row.n + 1, n: row.of }));
+  if (row.mine) add(say("tag.youAsked"));
   return tags;
 }
 
-// outcome says in few words how a question has ended.
+// outcome says in few words how a question has ended: {text, bad}. bad: nobody said yes to it.
 export function outcome(row) {
   const { end, state: how } = row.approval;
   const asked = end?.questions.find((one) => one.id === row.question);
   const decision = row.q.decision ?? asked;
-  const by = decision?.by === state.me?.name ? "you" : decision?.by ?? (decision ? "the chat" : "");
-  const who = by ? ` by ${by}` : "";
-  if (end?.how === "retired" || end?.how === "expired") return "nobody answered";
-  if (end?.how === "withdrawn") return "given up";
-  if (end?.how === "in doubt") return "in doubt";
-  if (how === "carrying") return "being sent";
-  if (decision?.says === "approved") return `approved${decision.edited ? " with changes" : ""}${who}`;
-  if (decision?.says === "denied") return `denied${who}`;
-  if (decision?.status === "cancelled") return `declined${who}`;
-  return decision ? `answered${who}` : how;
+  if (end?.how === "retired" || end?.how === "expired") return { text: say("out.nobody"), bad: true };
+  if (end?.how === "withdrawn") return { text: say("out.givenUp"), bad: true };
+  if (end?.how === "in doubt") return { text: say("out.doubt"), bad: true };
+  if (how === "carrying") return { text: say("out.carrying") };
+  if (!decision) return { text: has(`out.${how}`) ? say(`out.${how}`) : how };
+  const by = decision.by === state.me?.name ? say("out.byYou") : decision.by ? say("out.by", { who: decision.by }) : say("out.byChat");
+  const changes = decision.says === "approved" && decision.edited ? say("did.withChanges") : "";
+  const verb = verbOf(decision);
+  return { text: say(`out.${verb}`, { changes, by }), bad: verb === "denied" || verb === "declined" };
 }
 
 function draw() {
   const nav = byId("list");
   const top = nav.querySelector(".rows")?.scrollTop ?? 0;
-  const search = el("input", { type: "search", id: "filter", placeholder: "Agent, tool, person, amount …", "aria-label": "Filter by agent, tool, person, and what a row says", value: state.filter, autocomplete: "off",
+  const search = el("input", { type: "search", id: "filter", placeholder: say("filter.hint"), "aria-label": say("filter.label"), value: state.filter, autocomplete: "off",
     on: { input: (e) => { state.filter = e.target.value; arrange(); const again = byId("filter"); again.focus(); again.setSelectionRange(again.value.length, again.value.length); } } });
   const box = el("div", { class: "rows" });
   for (const [group, rows] of groups) {
     if (!rows.length) continue;
     const titled = [...groups.values()].filter((list) => list.length).length > 1 || group !== "old";
     box.append(el("section", { "aria-label": titles[group] },
-      titled && el("h2", { class: "group" }, `${titles[group]} · ${rows.length}`),
+      titled && el("h2", { class: "group" }, `${titles[group]} · ${number(rows.length)}`),
       el("ul", {}, rows.map((row) => el("li", {}, rowOf(row))))));
   }
   if (!shownKeys.length) box.append(empty());
   box.append(el("div", { id: "news" }));
-  if (state.more) box.append(el("p", { class: "plain note" }, "There is more than this page shows. Decide some of these first."));
+  if (state.more) box.append(el("p", { class: "plain note" }, say("list.more")));
   fill(nav, el("div", { class: "search" }, search), box);
   box.scrollTop = top;
   drawNews();
 }
 
 function empty() {
-  if (state.live === "out") return el("p", { class: "plain note" }, "Sign in to see what waits.");
-  if (state.live === "begin") return el("p", { class: "plain note" }, "Reading the list …");
-  if (state.filter) return el("div", { class: "plain" }, el("b", {}, "Nothing fits"), el("p", { class: "note" }, "No question has these words in its agent, tool, person, or what its row says."));
-  if (state.tab === "decided") return el("div", { class: "plain" }, el("b", {}, "Nothing was decided lately"));
-  return el("div", { class: "plain" }, el("b", {}, "Nothing waits"), el("p", { class: "note" }, "New questions appear by themselves."));
+  if (state.live === "out") return el("p", { class: "plain note" }, say("list.signIn"));
+  if (state.live === "begin") return el("p", { class: "plain note" }, say("list.reading"));
+  if (state.filter) return el("div", { class: "plain" }, el("b", {}, say("list.nothingFits")), el("p", { class: "note" }, say("list.nothingFits.text")));
+  if (state.tab === "decided") return el("div", { class: "plain" }, el("b", {}, say("list.nothingDecided")));
+  return el("div", { class: "plain" }, el("b", {}, say("list.nothingWaits")), el("p", { class: "note" }, say("list.nothingWaits.text")));
 }
 
 function rowOf(row) {
@@ -141,18 +142,18 @@ function paint(link, row) {
   if (current) link.setAttribute("aria-current", "true"); else link.removeAttribute("aria-current");
   link.classList.toggle("gone", Boolean(row.gone));
   const tags = tagsOf(row);
-  const sign = tags.map((tag) => tag.textContent.replace(/[\d:]+$/, "")).join("|") + row.line + (row.gone ?? "");
+  const sign = tags.map((tag) => tag.textContent.replace(/[\p{Nd}:]+$/u, "")).join("|") + row.line + (row.gone ?? "");
   if (link.dataset.sign === sign) return link;
   link.dataset.sign = sign;
   const at = row.approval.end?.at;
   const when = state.tab === "decided" && at
     ? el("time", { datetime: at, data: { show: "clock" } })
-    : el("time", { datetime: row.opened ?? "", title: row.opened ?? "", data: { show: "since" } }, since(row.opened));
+    : el("time", { datetime: row.opened ?? "", title: full(row.opened), data: { show: "since" } }, since(row.opened));
   const a = row.approval;
   return fill(link,
-    el("span", { class: "head" }, row.kind === "tool" && row.tool ? name(row.tool, row.q.calls[0].nameMarks ?? []) : el("b", {}, heading[row.kind] ?? "Question"), when),
+    el("span", { class: "head" }, row.kind === "tool" && row.tool ? name(row.tool, row.q.calls[0].nameMarks ?? []) : el("b", {}, heading[row.kind] ?? heading.text), when),
     el("span", { class: "line" }, el("bdi", {}, row.line || " ")),
-    el("span", { class: "who" }, el("span", {}, a.agent ? shown(a.agent) : "an agent", a.requester && [" · for ", el("bdi", {}, shown(a.requester))]), tags));
+    el("span", { class: "who" }, el("span", {}, a.agent ? shown(a.agent) : say("row.agent"), a.requester && [" · ", parts("row.for", { who: el("bdi", {}, shown(a.requester)) })]), tags));
 }
 
 // update paints what is there, where it is.
@@ -167,7 +168,7 @@ function update() {
 function drawNews() {
   const node = byId("news");
   if (!node) return;
-  const words = news === 0 ? "" : news === 1 ? "1 new question · show" : `${news} new questions · show`;
+  const words = news === 0 ? "" : say("news.show", { n: news });
   if (node.dataset.words === words) return;
   node.dataset.words = words;
   fill(node, words && button(words, { kind: "small", press: () => { const first = shownKeys.length; arrange(); focusRow(shownKeys[Math.min(first, shownKeys.length - 1)]); } }));

@@ -4,6 +4,7 @@ import "./keys.js";
 import { clock, exact, left, now, since, ago, span } from "./clock.js";
 import { button, byId, el, fill, tell } from "./dom.js";
 import { showHelp } from "./help.js";
+import { number, parts, say } from "./language.js";
 import { arrange, focusRow } from "./list.js";
 import { look, openOne } from "./poll.js";
 import { askIn } from "./sign.js";
@@ -37,10 +38,10 @@ function frame() {
   const sign = `${state.tab} ${n} ${state.more}`;
   if (byId("tabs").dataset.sign !== sign) {
     byId("tabs").dataset.sign = sign;
-    fill(byId("tabs"), tab("waiting", ["Waiting ", el("span", { class: "count" }, `${n}${state.more ? "+" : ""}`)], "#/"), tab("decided", "Decided", "#/decided"));
-    fill(byId("back"), "‹ ", state.tab === "decided" ? "Decided" : `Waiting ${n}`);
+    fill(byId("tabs"), tab("waiting", parts("tab.waiting", { count: el("span", { class: "count" }, `${number(n)}${state.more ? "+" : ""}`) }), "#/"), tab("decided", say("tab.decided"), "#/decided"));
+    fill(byId("back"), "‹ ", state.tab === "decided" ? say("tab.decided") : say("tab.waiting", { count: n }));
     byId("back").setAttribute("href", state.tab === "decided" ? "#/decided" : "#/");
-    document.title = n ? `${n} waiting · Holdpoint` : "Desk · Holdpoint";
+    document.title = n ? say("frame.waiting", { n }) : say("frame.title");
   }
   fill(byId("me"), state.me?.name ?? "", state.me?.groups?.length ? ` · ${state.me.groups.join(", ")}` : "");
 }
@@ -50,7 +51,7 @@ let liveBefore = "";
 // live says whether the list is as the server has it.
 function live() {
   const s = Math.max(1, Math.ceil((state.retryAt - performance.now()) / 1000));
-  const words = { begin: "…", live: "Live", retry: `Not live. Trying again in ${s} s`, store: `Trying again in ${s} s`, out: state.another ? "Not you" : state.me ? "Signed out" : "Not signed in" }[state.live];
+  const words = { begin: "…", live: say("live.live"), retry: say("live.retry", { n: s }), store: say("live.store", { n: s }), out: say(state.another ? "live.another" : state.me ? "live.out" : "live.notIn") }[state.live];
   const node = byId("live");
   if (node.dataset.words !== words) {
     node.dataset.words = words;
@@ -59,9 +60,9 @@ function live() {
   }
   if (state.live + state.another === liveBefore) return;
   liveBefore = state.live + state.another;
-  const asOf = state.asOf === null ? "" : ` This list is as of ${exact(new Date(now() - (performance.now() - state.asOf)).toISOString())}.`;
-  const banner = { store: `Holdpoint cannot reach its store.${asOf} No decision is taken until it is back; none is lost.`, out: state.another ? "Somebody else is signed in here now. Your text is kept here." : state.me && "You were signed out. Your text is kept here." }[state.live];
-  fill(byId("banner"), banner && el("p", {}, banner, state.live === "out" && [" ", button("Sign in again", { kind: "small", press: askIn })]));
+  const time = state.asOf === null ? "" : exact(new Date(now() - (performance.now() - state.asOf)).toISOString());
+  const banner = { store: time ? say("banner.storeAsOf", { time }) : say("banner.store"), out: state.another ? say("banner.another") : state.me && say("banner.out") }[state.live];
+  fill(byId("banner"), banner && el("p", {}, banner, state.live === "out" && [" ", button(say("sign.again"), { kind: "small", press: askIn })]));
   if (state.live === "store") tell(banner, true);
 }
 

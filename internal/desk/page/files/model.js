@@ -2,6 +2,7 @@
 // yet is worked out here where that can be done, and left out where not.
 import { left } from "./clock.js";
 import { isNumber } from "./json.js";
+import { say } from "./language.js";
 import { keyOf } from "./state.js";
 import { oneLine } from "./text.js";
 
@@ -37,7 +38,7 @@ export function choicesOf(q) {
   };
   const direct = of(schema, (raw) => raw);
   if (direct) return direct;
-  if (schema.type === "boolean") return [["Yes", "true"], ["No", "false"]].map(([label, payload]) => ({ label, payload }));
+  if (schema.type === "boolean") return [[say("yes"), "true"], [say("no"), "false"]].map(([label, payload]) => ({ label, payload }));
   const names = Object.keys(schema.properties ?? {});
   if (schema.type === "object" && names.length === 1) return of(schema.properties[names[0]], (raw) => `{${JSON.stringify(names[0])}:${raw}}`);
   return null;
@@ -90,13 +91,13 @@ export function changesOf(q, decision) {
 // callName is the tool that a yes lets run; "" if nobody knows it.
 export const callName = (q) => q.calls?.[0]?.name ?? "";
 
-export const heading = { text: "Question", choice: "Choice", form: "Form" };
+export const heading = { text: say("heading.text"), choice: say("heading.choice"), form: say("heading.form") };
 
 // lineOf is what a row of the list says of a question in one line: what was sent, if that is
 // something else than what was asked about.
 export function lineOf(q, decision) {
   if (q.line) return oneLine(q.line);
-  if (decision?.edited && !decision.fields?.length) return `before it was changed: ${lineOf(q)}`;
+  if (decision?.edited && !decision.fields?.length) return say("line.before", { line: lineOf(q) });
   if (kindOf(q) !== "tool" && q.message) return oneLine(q.message);
   const laid = decision?.edited ? decision.fields : q.calls?.length ? fieldsOf(q.calls[0]) : (q.statements ?? []).flatMap((one) => one.fields ?? []);
   const fields = laid.filter((f) => f.kind !== "object" && f.kind !== "array");

@@ -3,11 +3,12 @@
 // never sent.
 import * as api from "./api.js";
 import { button, byId, el, tell } from "./dom.js";
+import { parts, say } from "./language.js";
 import { changed, forget, on, settings, state } from "./state.js";
 import { name } from "./text.js";
 
 const most = 3;
-const list = []; // {key, word, doing, done, tool, left, node, held, state}
+const list = []; // {key, word, what, tool, isTool, left, node, held, state}
 let last = 0, ticking = 0;
 
 // pendingOf is the decision on a question that has not been sent.
@@ -23,7 +24,7 @@ export function add(one, atOnce) {
   if (atOnce) send(one);
   else if (!ticking) { last = performance.now(); ticking = setInterval(tick, 100); }
   changed("pending");
-  tell(`${one.doing} ${one.tool}. Z takes it back.`);
+  tell(say(`pending.${one.what}.told`, { tool: one.tool }));
 }
 
 function tick() {
@@ -42,7 +43,7 @@ function tick() {
 export function undo(one = list.findLast((other) => other.state === "waits")) {
   if (!one || one.state !== "waits") return false;
   drop(one);
-  tell(`Taken back. Nothing was sent to ${one.tool}.`);
+  tell(say("pending.takenBack", { tool: one.tool }));
   changed("undone", one);
   return true;
 }
@@ -69,7 +70,7 @@ async function send(one) {
     return;
   }
   forget(one.key);
-  tell(one.done);
+  tell(say(`pending.${one.what}.done`));
   drop(one);
   changed("sent", one, approval);
 }
@@ -90,10 +91,10 @@ export const dismiss = (key) => { for (const one of list.filter((other) => other
 function draw(one, why) {
   const failed = one.state === "failed";
   const text = el("span", { class: "said" });
-  const node = el("div", { class: failed ? "strip failed" : "strip", role: "group", "aria-label": failed ? "Not sent" : "Not sent yet" },
+  const node = el("div", { class: failed ? "strip failed" : "strip", role: "group", "aria-label": say(failed ? "pending.notSent" : "pending.notYet") },
     el("div", { class: "stripe" }, text, failed
-      ? [button("Show", { kind: "dark small", press: () => { location.hash = `#/${one.key}`; } }), button("Dismiss", { kind: "dark small", press: () => drop(one) })]
-      : [button("Send now", { kind: "dark small", press: () => send(one) }), button("Undo", { kind: "dark small", sign: "undo", key: "Z", press: () => undo(one) })]),
+      ? [button(say("pending.show"), { kind: "dark small", press: () => { location.hash = `#/${one.key}`; } }), button(say("pending.dismiss"), { kind: "dark small", press: () => drop(one) })]
+      : [button(say("pending.now"), { kind: "dark small", press: () => send(one) }), button(say("pending.undo"), { kind: "dark small", sign: "undo", key: "Z", press: () => undo(one) })]),
     !failed && el("div", { class: "time", "aria-hidden": "true" }));
   const hold = (on) => () => { one.held = on || node.contains(document.activeElement) || node.matches(":hover"); show(one); };
   for (const [event, on] of [["focusin", true], ["focusout", false], ["pointerenter", true], ["pointerleave", false]]) {
@@ -101,7 +102,7 @@ function draw(one, why) {
   }
   if (one.node) one.node.replaceWith(node); else byId("strips").append(node);
   one.node = node;
-  if (failed) text.append(el("b", {}, one.perhaps ? "Perhaps sent. " : "Not sent. "), why ?? "");
+  if (failed) text.append(el("b", {}, say(one.perhaps ? "pending.perhaps" : "pending.notSent"), "."), ` ${why ?? ""}`);
   else show(one);
 }
 
@@ -109,19 +110,19 @@ function draw(one, why) {
 function show(one) {
   const text = one.node.querySelector(".said");
   const s = Math.max(1, Math.ceil(one.left / 1000));
-  const words = one.state === "sent" ? "sending" : one.held ? "waits while you are here" : `sent in ${s} s`;
+  const words = one.state === "sent" ? say("pending.sending") : one.held ? say("pending.held") : say("pending.in", { n: s });
   if (one.node.dataset.words !== words) {
     one.node.dataset.words = words;
-    text.replaceChildren(`${one.doing} `, one.isTool ? name(one.tool) : one.tool, ` · ${words}`);
+    text.replaceChildren(...parts(`pending.${one.what}.line`, { tool: one.isTool ? name(one.tool) : one.tool, state: words }));
   }
   one.node.querySelector(".time")?.style.setProperty("--left", String(Math.max(0, one.left / one.whole)));
 }
 
-on("out", () => stop(state.another ? "Somebody else has signed in here before it was sent." : "You were signed out before it was sent."));
+on("out", () => stop(say(state.another ? "pending.another" : "pending.out")));
 on("list", () => {
   if (state.live !== "live" || state.more) return;
   const open = new Set(state.rows.map((row) => row.key));
   for (const one of list.filter((other) => other.state === "waits" && !open.has(other.key))) {
-    stop(`Somebody else answered ${one.tool} meanwhile.`, one.key);
+    stop(say("pending.answered", { tool: one.tool }), one.key);
   }
 });

@@ -2,15 +2,9 @@
 // the proxy does it. What was typed to a question stays on the page meanwhile.
 import * as api from "./api.js";
 import { button, el, fill } from "./dom.js";
+import { has, say } from "./language.js";
 import { look } from "./poll.js";
 import { changed, on, state } from "./state.js";
-
-const failures = {
-  OFFLINE: "Holdpoint does not answer.",
-  TOO_MANY_TRIES: "Too many wrong tokens came from here. Try again in a few seconds.",
-  TLS_REQUIRED: "A token is taken by TLS only, or on the machine on which Holdpoint runs: the network would see it.",
-  NO_SESSIONS: "Nobody signs in here: the proxy in front says who you are.",
-};
 
 let dialog = null;
 
@@ -23,7 +17,7 @@ export function askIn() {
   const enter = async () => {
     said.textContent = "";
     try { await api.signIn(input.value.trim()); } catch (problem) {
-      said.textContent = failures[problem.code] ?? "This token is not one of the desk's.";
+      said.textContent = say(has(`sign.failed.${problem.code}`) ? `sign.failed.${problem.code}` : "sign.failed");
       input.select();
       return;
     }
@@ -35,11 +29,11 @@ export function askIn() {
   };
   const token = state.auth !== "header" && state.auth !== "jwt";
   dialog = el("dialog", { class: "sign", "aria-labelledby": "sign-title", on: { close: () => { dialog?.remove(); dialog = null; }, cancel: (e) => e.preventDefault() } },
-    el("h2", { id: "sign-title" }, first ? "Sign in" : state.another ? "Somebody else is signed in here now" : "You were signed out"),
-    !first && el("p", {}, "Your text is kept here."),
+    el("h2", { id: "sign-title" }, say(first ? "sign.in" : state.another ? "sign.another" : "sign.signedOut")),
+    !first && el("p", {}, say("sign.kept")),
     other,
-    token ? [el("label", { for: "token" }, "Token of the desk"), input, said, el("p", { class: "buttons" }, button("Sign in", { kind: "yes", press: enter }))]
-      : [el("p", {}, "Who you are is told by the proxy in front of this page."), el("p", { class: "buttons" }, el("a", { class: "button plainly", href: location.pathname, target: "_blank", rel: "noopener" }, "Sign in again"), button("Go on", { kind: "yes", press: async () => { await look(); if (state.live !== "out") dialog?.close(); else said.textContent = "You are not signed in yet."; } })), said]);
+    token ? [el("label", { for: "token" }, say("sign.token")), input, said, el("p", { class: "buttons" }, button(say("sign.in"), { kind: "yes", press: enter }))]
+      : [el("p", {}, say("sign.proxy")), el("p", { class: "buttons" }, el("a", { class: "button plainly", href: location.pathname, target: "_blank", rel: "noopener" }, say("sign.again")), button(say("sign.goOn"), { kind: "yes", press: async () => { await look(); if (state.live !== "out") dialog?.close(); else said.textContent = say("sign.notYet"); } })), said]);
   input.addEventListener("keydown", (e) => { if (e.key === "Enter" && !e.isComposing) { e.preventDefault(); enter(); } });
   document.body.append(dialog);
   tellOther();
@@ -51,7 +45,7 @@ export function askIn() {
 function tellOther() {
   const node = dialog?.querySelector("#other");
   if (!node || node.hasChildNodes() === state.another) return;
-  fill(node, state.another && ["Nothing is sent in that name. ", button("Begin anew as who is signed in", { kind: "small", press: () => location.reload() })]);
+  fill(node, state.another && [say("sign.nothingSent"), " ", button(say("sign.anew"), { kind: "small", press: () => location.reload() })]);
 }
 
 on("out", askIn);

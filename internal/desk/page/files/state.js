@@ -50,7 +50,7 @@ export const forget = (key) => drafts.delete(key);
 
 // settings are the reader's own, and stay in this browser. None of them is a secret.
 const stored = "holdpoint-desk";
-export const settings = Object.assign({ keys: true, wait: 5, next: true }, (() => {
+export const settings = Object.assign({ keys: true, wait: 5, next: true, lang: "" }, (() => {
   try { return JSON.parse(localStorage.getItem(stored)) ?? {}; } catch { return {}; }
 })());
 

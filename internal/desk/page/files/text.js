@@ -1,6 +1,7 @@
 // Text that an agent, a tool or a person wrote, so that nobody is fooled by it: what cannot be seen
 // is shown as a sign in its place, and no text turns the reading direction of what stands around it.
 import { el } from "./dom.js";
+import { say } from "./language.js";
 
 // hidden are the characters that show nothing, or change how others are shown. The server's marks
 // say the same and more; where a text comes without marks, this stands in.
@@ -68,9 +69,16 @@ function placed(text, marks) {
 
 // chipText is what stands in the place of a mark that cannot be seen.
 export function chipText(mark) {
-  if (mark.decoded) return `hidden text: “${mark.decoded}”`;
-  return mark.count > 1 ? `${mark.name} × ${mark.count}` : mark.name;
+  if (mark.decoded) return say("mark.decoded", { text: mark.decoded });
+  return mark.count > 1 ? say("mark.times", { name: nameOf(mark), n: mark.count }) : nameOf(mark);
 }
+
+// nameOf is the name of a mark: that of Unicode, which is the same in every language.
+function nameOf(mark) {
+  const first = mark.name?.endsWith(more) ? mark.name.slice(0, -more.length) : null;
+  return first === null ? mark.name : say("mark.andOthers", { name: first });
+}
+const more = " and others"; // the API's words for a run of several characters
 
 // seen says whether what is marked can be seen itself: letters that look like others, and spaces.
 const seen = (mark) => mark.kind === "lookalike" || mark.kind === "space" || mark.class === "B";
@@ -86,9 +94,9 @@ export function shown(text, marks, from = 0, to = text.length) {
     if (start >= end) continue;
     if (start > at) nodes.push(text.slice(at, start));
     if (seen(mark)) {
-      nodes.push(el("mark", { class: mark.class === "B" ? "space" : "lookalike", title: mark.name }, text.slice(start, end),
-        el("span", { class: "unseen" }, ` (${mark.name}) `)));
-    } else nodes.push(el("mark", { class: "chip", title: mark.name }, chipText(mark)));
+      nodes.push(el("mark", { class: mark.class === "B" ? "space" : "lookalike", title: nameOf(mark) }, text.slice(start, end),
+        el("span", { class: "unseen" }, ` (${nameOf(mark)}) `)));
+    } else nodes.push(el("mark", { class: "chip", title: nameOf(mark) }, chipText(mark)));
     at = end;
   }
   if (at < to) nodes.push(text.slice(at, to));
@@ -112,7 +120,7 @@ export const name = (text, marks) => literal(text, marks);
 export const person = (text) => el("b", { class: "person" }, shown(text));
 
 // markNames are the names of some marks, for a sentence.
-export const markNames = (marks) => [...new Set(marks.map((m) => (m.kind === "lookalike" && m.decoded ? `${m.decoded} is ${m.name}` : m.name)).filter(Boolean))].slice(0, 4).join(", ");
+export const markNames = (marks) => [...new Set(marks.map((m) => (m.kind === "lookalike" && m.decoded ? say("mark.is", { sign: m.decoded, name: nameOf(m) }) : nameOf(m))).filter(Boolean))].slice(0, 4).join(", ");
 
 // oneLine is a text for a place that has one line, without marks: what is hidden becomes its code.
 export function oneLine(text, most = 160) {

@@ -1,0 +1,119 @@
+package api
+
+// The texts of this room, in one place: what the desk's API tells a person. Each says what happened,
+// what stands, and what can be done. A page words a refusal itself, by its code (internal/desk/page).
+// The table of codes in docs/errors.md is made from codeTexts (TestErrorsTable).
+
+// The details of problem documents, by what is refused.
+const (
+	// Who asks.
+	textWantToken      = "nobody is signed in: send Authorization: Bearer with a token of the desk"
+	textNotAToken      = "this is not a token of the desk"
+	textNotByProxy     = "the proxy in front says who asks, and this request did not come through it: %s"
+	textManyTokens     = "too many wrong tokens came from this address, and this is another one: wait, then send a right one"
+	textBadName        = "the name of the caller has control characters, or is not valid UTF-8"
+	textOwnPage        = "want Sec-Fetch-Site: same-origin or the Origin of this page: a browser is signed in here, and another page could have sent this"
+	textOtherOrigin    = "a page of another origin cannot change anything here"
+	textAnotherCaller  = "somebody else is signed in here than %s says: nothing was done"
+	textNoSessions     = "there is no sign-in here: each request says who sends it"
+	textNoTLS          = "a browser signs in over TLS, or on its own machine: otherwise the network sees the token (docs/desk.md#signing-in)"
+	textSignedOutHere  = "you are signed out in this process and in this browser; the store could not note it, so other processes still take a copy of the cookie"
+	textManyChanges    = "you decided too much in too short a time: nothing was done this time, try again in a moment"
+	textMayNotDo       = "you may see this, but you may not %s it"
+	textMayNotRead     = "you may see that this waits, but you may not read it"
+	textNothingHere    = "there is nothing at this path; the API begins at /v1/approvals"
+	textMethod         = "%s is not known at this path"
+	textStoreAway      = "the store does not answer at the moment: try again; Holdpoint's log has the reason"
+	textRecordUnread   = "the record cannot be read: it is damaged, sealed with a key that is not known, or of a newer version; Holdpoint's log has the reason"
+	textNoApproval     = "there is no such approval, or it is forgotten"
+	textNoQuestion     = "the approval has no such question"
+	textNoCall         = "the question has no such call; they are counted from 0"
+	textQueryUnread    = "the query cannot be read"
+	textTwiceInQuery   = "%q stands there twice"
+	textNoParameter    = "%q is not a parameter of this list"
+	textWantState      = "state: want waiting, decided, carrying, doubt or ended"
+	textWantCursor     = "cursor: want one that this API has given"
+	textWantLimit      = "limit: want 1 to %d"
+	textWantPerAgent   = "perAgent: want 1 to %d"
+	textWantJSON       = "want Content-Type: application/json"
+	textBodyTooLarge   = "the body has more than %d bytes"
+	textBodyNotUTF8    = "the body is not valid UTF-8"
+	textBodyKeyTwice   = "the body has a key twice: %v"
+	textSpelling       = "key %q must be spelled %q"
+	textBodyUnread     = "the body cannot be read: %v"
+	textBodyMore       = "there is something behind it"
+	textOtherQuestion  = "the body names another question than the path"
+	textNoDecisions    = "decisions: want one for each question that is decided"
+	textQuestionTwice  = "a question stands there twice"
+	textElsewhere      = "another Holdpoint serves the agent of this question, or it was asked before there was a desk: decide it there"
+	textNotWritten     = "the decision cannot be written to the audit at the moment, so it was not taken: try again"
+	textNotFreed       = "this cannot be written to the audit at the moment, so the thread was not freed: try again"
+	textEnded          = "it has ended already: approval.end says how, when and by whom"
+	textDecided        = "it was decided otherwise: approval.questions say by whom and when"
+	textCarried        = "somebody has answered it, and the answer is on its way to the agent"
+	textCarriedStill   = "somebody has answered it, and the answer is on its way to the agent: it ends with that run, or is in doubt when approval.carriedUntil has passed"
+	textWantDigest     = "digest: want the one of the question that was read, so that nobody decides what he has not seen"
+	textOtherDigest    = "the digest is not that of this question: read it again"
+	textReasonOfDeny   = "reason: it goes to the agent with a deny; a comment stays here"
+	textReasonTooLong  = "reason: it has more than %d bytes"
+	textCommentTooLong = "comment: it has more than %d bytes"
+	textNotKnown       = "%s: Holdpoint does not know which answer to this question means that; send answer with its payload, or cancel"
+	textOwnPayload     = "payload: %s has the question's own; send answer for another"
+	textNoPlace        = "reason: this agent has no place for it; a comment stays here"
+	textCancelPayload  = "payload: a cancel has none"
+	textWantDecision   = "decision: want approve, deny, cancel or answer"
+)
+
+// The notes of what is shown as it came, or not shown.
+const (
+	noteUnknown = "the call is not known in full: nobody can say what a yes lets run"
+	noteNoJSON  = "the arguments are not a JSON object"
+	noteTwice   = "a key stands there twice, and backends do not agree which one counts"
+	noteBroken  = "it is not valid UTF-8: the broken bytes are replaced here"
+	noteDeep    = "it is nested so deep that some programs cannot read it as JSON"
+	secretNote  = "a secret, not shown"
+)
+
+// noteCodes are the codes of the notes, for a page that words them itself.
+var noteCodes = map[string]string{
+	noteUnknown: "unknown", noteNoJSON: "noObject", noteTwice: "twice", noteBroken: "broken", noteDeep: "deep", secretNote: "secret",
+}
+
+// A codeText is what docs/errors.md says of a code of problem documents.
+type codeText struct {
+	code     string
+	statuses string
+	text     string // the detail, or how it begins where it differs
+	happened string
+	remedy   string
+}
+
+// codeTexts are the codes of the desk's own. The others are those of runs (proxy/internal/tell).
+var codeTexts = []codeText{
+	{codeUnauthenticated, "401", textWantToken, "the request does not show who sends it, or its token or cookie is not valid (any more)", "sign in, or send a token; `auth` says which way this desk takes"},
+	{codeTries, "429", textManyTokens, "an address sent more than ten wrong tokens", "wait for `Retry-After`. A right token counts at any time"},
+	{codeForged, "403", "the header … is not taken from this address", "the header that names the caller came from an address that is not a trusted peer", "come through the proxy, or set `HOLDPOINT_DESK_TRUSTED_PEERS`"},
+	{codeKeys, "503", "the issuer's keys are not there", "the keys of the issuer could not be fetched, so no token can be verified", "try again; the log has the reason"},
+	{codeConnection, "400, 503", "the reason", "the listener refused the connection: too many, or a request that two servers could read differently", "close idle connections, or mend the proxy in front ([limits.md](limits.md))"},
+	{codeCrossOrigin, "403", textOtherOrigin, "a browser sent this from a page of another origin, or did not say from which", "use the desk's own page; a program sends `Origin` or `Sec-Fetch-Site`"},
+	{codeAnother, "412", "somebody else is signed in here than Holdpoint-Caller says: nothing was done", "somebody else has signed in in the same browser", "load the page again"},
+	{codeNoSessions, "409", textNoSessions, "a browser tried to sign in where a proxy or an issuer says who asks", "come through the proxy, or send a token with each request"},
+	{codeNoTLS, "403", textNoTLS, "a browser tried to sign in over HTTP from another machine", "use HTTPS ([desk.md](desk.md#signing-in))"},
+	{codeForbidden, "403", "you may see this, but you may not decide it", "the policy does not give the caller this right", "ask somebody who has it, or change the policy ([desk.md](desk.md#rights))"},
+	{codeChanges, "429", textManyChanges, "one caller changed more than a hundred things at once, or one a second since", "wait for `Retry-After`; nothing was done"},
+	{codeNotFound, "404", textNothingHere, "the path is not one of the API", "see [desk-api.yaml](desk-api.yaml)"},
+	{codeMethod, "405", "PUT is not known at this path", "the path does not take the method", "`Allow` names those that it takes"},
+	{codeMediaType, "415", textWantJSON, "the body is not JSON", "send it as `application/json`"},
+	{codeParameter, "400, 413", "which one, and what it has to be", "a parameter or the body cannot be used; 413: the body is too large", "correct it; nothing was done"},
+	{codeNoApproval, "404", textNoApproval, "the id is not known, the record is forgotten, or the caller may not see it", "read the list again"},
+	{codeNoQuestion, "404", textNoQuestion, "the approval does not have the question", "read the approval again"},
+	{codeNoCall, "404", textNoCall, "the question does not have the call", "count calls from 0"},
+	{codeNoDigest, "428", textWantDigest, "the decision does not say which question it is about", "send the `digest` of the question that was read"},
+	{codeDigest, "412", textOtherDigest, "the question changed after it was read", "read it again, then decide"},
+	{codeNotKnown, "422", "approve: Holdpoint does not know which answer to this question means that; send answer with its payload, or cancel", "the question has no known yes or no", "send `answer` with a `payload`, or `cancel`"},
+	{codeNoPlace, "422", textNoPlace, "the agent does not take a reason with a no", "deny without `reason`; `comment` stays here"},
+	{codeElsewhere, "409", textElsewhere, "this process does not serve the agent, and may not judge for the one that does", "decide it at the desk of the agent's Holdpoint"},
+	{codeDecided, "409", textDecided, "somebody decided the question first, and otherwise", "read `approval.questions`; the first decision counts"},
+	{codeEnded, "409", textEnded, "the question has ended", "read `approval.end`; nothing can change it"},
+	{codeUnread, "500", textRecordUnread, "the record is damaged, sealed with an unknown key, or of a newer version", "give Holdpoint the key (`HOLDPOINT_STORE_KEYS`) or the version that wrote it"},
+}
