@@ -23,10 +23,10 @@ const English = "en"
 // files/<code>.json with every key of files/en.json.
 type Catalogue map[string]json.RawMessage
 
-// text returns a text that has no plural, "" if there is none.
+// text returns the text of a key, "" if it is missing or has plural forms.
 func (c Catalogue) text(key string) string {
 	var text string
-	_ = json.Unmarshal(c[key], &text) // a plural is no text of the document
+	_ = json.Unmarshal(c[key], &text) // the document has no plurals
 	return text
 }
 

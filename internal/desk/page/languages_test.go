@@ -150,8 +150,8 @@ func TestDocumentHasNoWords(t *testing.T) {
 	}
 }
 
-// TestLanguageOfARequest: ?lang goes before Accept-Language, of which the best one counts that the
-// page has. Otherwise it is English.
+// TestLanguageOfARequest: ?lang goes before Accept-Language. Of that, the best language counts that
+// the page has. Otherwise it is English.
 func TestLanguageOfARequest(t *testing.T) {
 	for _, tt := range []struct{ at, accept, want string }{
 		{"/", "", "en"},
