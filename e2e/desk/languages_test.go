@@ -14,11 +14,12 @@ import (
 )
 
 // pseudoLanguage is the code of the language that only these tests have. Its texts are the English
-// ones in letters that no other text of the page has, longer than they were, and from right to left.
+// ones in letters that no other text of the page has, longer than they were, and from right to
+// left.
 const pseudoLanguage = "qps"
 
-// newPseudoStage is a stage whose page has the pseudo-language besides: the page is served here, and
-// its API is that of the built binary.
+// newPseudoStage is a stage whose page has the pseudo-language besides: the page is served here,
+// and its API is that of the built binary.
 func newPseudoStage(t *testing.T, binary string, more ...string) stage {
 	t.Helper()
 	s := newStage(t, binary, more...)

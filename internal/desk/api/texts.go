@@ -1,8 +1,9 @@
 package api
 
-// The texts of this room, in one place: what the desk's API tells a person. Each says what happened,
-// what stands, and what can be done. A page words a refusal itself, by its code (internal/desk/page).
-// The table of codes in docs/errors.md is made from codeTexts (TestErrorsTable).
+// The texts of this room, in one place: what the desk's API tells a person. Each says what
+// happened, what stands, and what can be done. A page words a refusal itself, by its code
+// (internal/desk/page). The table of codes in docs/errors.md is made from codeTexts
+// (TestErrorsTable).
 
 // The details of problem documents, by what is refused.
 const (

@@ -18,8 +18,8 @@ import (
 // English is the language of whoever asks for one that the page does not have.
 const English = "en"
 
-// Catalogue is the texts of one language, by key. A text is a string, or an object with a string for
-// each plural category, as the page's language.js reads it. A new language is one file
+// Catalogue is the texts of one language, by key. A text is a string, or an object with a string
+// for each plural category, as the page's language.js reads it. A new language is one file
 // files/<code>.json with every key of files/en.json.
 type Catalogue map[string]json.RawMessage
 
@@ -108,8 +108,8 @@ func (p *page) languageFor(req *http.Request) string {
 	return best
 }
 
-// known returns the language of the page for a tag such as de-AT: the same one, else the one without
-// its region. It returns "" if there is none.
+// known returns the language of the page for a tag such as de-AT: the same one, else the one
+// without its region. It returns "" if there is none.
 func (p *page) known(tag string) string {
 	for ; tag != ""; tag = tag[:max(strings.LastIndex(tag, "-"), 0)] {
 		for language := range p.languages {

@@ -25,8 +25,8 @@ var embedded embed.FS
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// types are the media types of the files, by their ends. The names are the page's own, so no table of the
-// system is asked.
+// types are the media types of the files, by their ends. The names are the page's own, so no table
+// of the system is asked.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
