@@ -3,6 +3,7 @@
 package deploy
 
 import (
+	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -51,6 +52,14 @@ func TestInjectorManifests(t *testing.T) {
 					if labels["holdpoint/inject"] != "" || labels["pod-security.kubernetes.io/enforce"] != "restricted" {
 						t.Errorf("the namespace has %v", labels)
 					}
+				case "ValidatingAdmissionPolicy":
+					if text := string(marshal(t, o)); !strings.Contains(text, `"failurePolicy":"Fail"`) || !strings.Contains(text, `'holdpoint/agent'`) {
+						t.Errorf("the policy is %s", text)
+					}
+				case "ValidatingAdmissionPolicyBinding":
+					if text := string(marshal(t, o)); !strings.Contains(text, `{"policyName":"holdpoint-injector","validationActions":["Deny"]}`) {
+						t.Errorf("the policy is bound by %s", text)
+					}
 				case "Role", "ClusterRole":
 					for _, rule := range as[rights](t, o).Rules {
 						if !slices.Equal(rule.ResourceNames, []string{"holdpoint-injector"}) || slices.Contains(slices.Concat(rule.Verbs, rule.Resources, rule.APIGroups), "*") {
@@ -83,6 +92,15 @@ func withNumbers(objects []object) []object {
 		list = append(list, o)
 	}
 	return list
+}
+
+func marshal(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func checkInjector(t *testing.T, d deployment, own bool) {

@@ -84,21 +84,27 @@ func manifests(t *testing.T) map[string]string {
 }
 
 // TestManifestsAreValid: kubeconform finds each object as the schemas of Kubernetes have it, in the
-// oldest version that has native sidecars and in the newest of the package.
+// oldest version that has native sidecars and in the newest of the package. The injector needs a
+// newer one than the oldest.
 func TestManifestsAreValid(t *testing.T) {
-	dir := t.TempDir()
-	for _, texts := range []map[string]string{manifests(t), additions(t), injectors(t)} {
+	dir, newer := t.TempDir(), t.TempDir()
+	for name, text := range injectors(t) {
+		if err := os.WriteFile(filepath.Join(newer, filepath.Base(name)+".yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, texts := range []map[string]string{manifests(t), additions(t)} {
 		for name, text := range texts {
 			if err := os.WriteFile(filepath.Join(dir, strings.NewReplacer("/", "_", ": ", "_", " ", "_").Replace(name)+".yaml"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	for _, version := range []string{"1.29.0", "1.37.0"} {
+	for version, folders := range map[string][]string{"1.29.0": {dir}, "1.37.0": {dir, newer}} {
 		args := []string{"-strict", "-summary", "-kubernetes-version", version,
 			"-schema-location", "schemas/{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}{{.KindSuffix}}.json",
-			"-schema-location", "schemas/custom/{{.ResourceKind}}{{.KindSuffix}}.json", dir}
-		stdout, stderr, err := run(t, "KUBECONFORM", args...)
+			"-schema-location", "schemas/custom/{{.ResourceKind}}{{.KindSuffix}}.json"}
+		stdout, stderr, err := run(t, "KUBECONFORM", append(args, folders...)...)
 		if err != nil || !regexp.MustCompile(`Valid: [1-9]\d+, Invalid: 0, Errors: 0, Skipped: 0`).MatchString(stdout) {
 			t.Errorf("kubeconform for %s: %v\n%s%s", version, err, stdout, stderr)
 		}

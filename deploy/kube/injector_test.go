@@ -90,8 +90,10 @@ func TestInjector(t *testing.T) {
 	s.shell(`kubectl kustomize deploy/kubernetes/injector |
 		sed 's|[^ "]*/holdpoint:0.1.0|registry.example.com/holdpoint:1|' | kubectl apply -f -`)
 	t.Cleanup(func() { // it would keep others from creating pods
-		if out, err := s.try("delete", "mutatingwebhookconfiguration", "holdpoint-injector"); err != nil {
-			t.Error(out)
+		for _, kind := range []string{"mutatingwebhookconfiguration", "validatingadmissionpolicybinding"} {
+			if out, err := s.try("delete", kind, "holdpoint-injector", "--ignore-not-found"); err != nil {
+				t.Error(out)
+			}
 		}
 		if out, err := s.try("delete", "namespace", "holdpoint", "--wait=false"); err != nil {
 			t.Error(out)
@@ -103,8 +105,11 @@ func TestInjector(t *testing.T) {
 	s.kubectl("-n", "holdpoint", "patch", "secret", "holdpoint-injector", "--type=json", "-p", `[{"op":"replace","path":"/data","value":{}}]`)
 	s.until("the Secret has a certificate again", func() bool { return s.certificate() != nil })
 
-	if got, err := s.tryPod(annotatedPod(nil)); err != nil || len(got) != 0 {
-		t.Errorf("in a namespace that did not opt in: %q, %v", got, err)
+	const denied = "label its namespace holdpoint/inject=enabled, and see whether holdpoint-injector"
+	var err error
+	s.until("a namespace that did not opt in has no annotated pods", func() bool { _, err = s.tryPod(annotatedPod(nil)); return err != nil })
+	if !strings.Contains(err.Error(), denied) {
+		t.Errorf("a pod in a namespace that did not opt in: %v", err)
 	}
 	s.kubectl("label", "namespace", s.name, "holdpoint/inject=enabled")
 	s.until("the label is seen", func() bool { got, _ := s.tryPod(annotatedPod(nil)); return len(got) == 1 })
@@ -123,15 +128,22 @@ func (s *space) injectorIsUp() {
 }
 
 // answered: a Deployment and its Service, as in the page. Past Holdpoint nobody reaches the agent.
+// A question outlives its Holdpoint on a volume of the pod.
 func (s *space) answered() {
 	t := s.t
 	t.Helper()
-	template := annotatedPod(object{"holdpoint/memory": "256Mi"})
-	s.apply(serviceTo("agent", "agui"), serviceTo("past", 8000), object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "agent"},
+	template := annotatedPod(object{"holdpoint/memory": "256Mi", "holdpoint/volume": "state"})
+	spec := template["spec"].(object)
+	spec["volumes"] = []any{object{"name": "state", "persistentVolumeClaim": object{"claimName": "state"}}}
+	spec["securityContext"] = object{"fsGroup": 65532}
+	s.apply(claim("state"), serviceTo("agent", "agui"), serviceTo("past", 8000), object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "agent"},
 		"spec": object{"selector": object{"matchLabels": object{"app": "agent"}}, "template": template}})
 	s.rollout("deployment/agent")
 	url := s.service("agent")
 	id := question(t, url, "cake", "ask cake")
+	s.kill(s.pods("app=agent")[0], "holdpoint")
+	s.until("the sidecar is there again", func() bool { p := s.pods("app=agent")[0]; return p.ready() && p.restarts() == 1 })
+	s.service("agent")
 	yes(t, url, "cake", id)
 	past := get[struct{ Spec struct{ ClusterIP string } }](s, "services/past").Spec.ClusterIP
 	if c, err := net.DialTimeout("tcp", past+":80", 5*time.Second); err == nil {
@@ -150,8 +162,8 @@ func (s *space) answered() {
 	if err := ask("GET", "/api/v1/namespaces/"+s.name+"/pods/"+name, nil, &got); err != nil {
 		t.Fatal(err)
 	}
-	if mounts := got.Spec.InitContainers[0].VolumeMounts; len(mounts) != 1 || mounts[0].Name != "holdpoint-no-token" {
-		t.Errorf("the sidecar has mounts besides the one that keeps the token away: %+v", mounts)
+	if mounts := got.Spec.InitContainers[0].VolumeMounts; len(mounts) != 2 || mounts[0].Name != "state" || mounts[1].Name != "holdpoint-no-token" {
+		t.Errorf("the sidecar has other mounts than its volume and the one that keeps the token away: %+v", mounts)
 	}
 	s.kubectl("delete", "deployment/agent", "--wait=false")
 }
@@ -275,7 +287,7 @@ func (s *space) shows(want *x509.Certificate) bool {
 }
 
 // away: with failurePolicy Fail no annotated pod is created while the injector is away, and others
-// are. With Ignore it comes up without the sidecar.
+// are. With Ignore the API server's own policy refuses it. Without that it comes up bare.
 func (s *space) away() {
 	t := s.t
 	t.Helper()
@@ -293,6 +305,11 @@ func (s *space) away() {
 		s.kubectl("patch", "mutatingwebhookconfiguration", "holdpoint-injector", "--type=json", "-p", `[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"`+word+`"}]`)
 	}
 	policy("Ignore")
+	s.until("the API server itself refuses the pod", func() bool {
+		_, err := s.tryPod(annotatedPod(nil))
+		return err != nil && strings.Contains(err.Error(), "no container holdpoint")
+	})
+	s.kubectl("delete", "validatingadmissionpolicybinding", "holdpoint-injector")
 	s.until("Ignore creates the pod without its sidecar", func() bool { got, err := s.tryPod(annotatedPod(nil)); return err == nil && len(got) == 0 })
 	policy("Fail")
 	s.kubectl("-n", "holdpoint", "scale", "deployment/holdpoint-injector", "--replicas=2")

@@ -19,6 +19,8 @@ KINDS = """clusterrole-rbac-v1 clusterrolebinding-rbac-v1 configmap-v1 deploymen
 horizontalpodautoscaler-autoscaling-v2 ingress-networking-v1 mutatingwebhookconfiguration-admissionregistration-v1
 namespace-v1 networkpolicy-networking-v1 persistentvolumeclaim-v1 poddisruptionbudget-policy-v1 role-rbac-v1
 rolebinding-rbac-v1 secret-v1 service-v1 serviceaccount-v1""".split()
+# Since 1.30.
+NEWER = """validatingadmissionpolicy-admissionregistration-v1 validatingadmissionpolicybinding-admissionregistration-v1""".split()
 LEFT_OUT = {"description", "title", "example", "$id", "$schema", "format"}
 
 
@@ -52,7 +54,7 @@ def kubernetes(package):
         folder = package / "kubernetes_validate/kubernetes-json-schema" / f"v{version}-local-strict"
         definitions = json.loads((folder / "_definitions.json").read_text())
         definitions = definitions.get("$defs") or definitions["definitions"]
-        for kind in KINDS:
+        for kind in KINDS + [k for k in NEWER if (folder / f"{k}.json").exists()]:
             schema = trim(json.loads((folder / f"{kind}.json").read_text()), definitions)
             schema["properties"]["status"] = False  # nobody writes it into a manifest
             write(HERE / f"v{version}" / f"{kind}.json", schema)
