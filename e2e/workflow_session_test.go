@@ -92,6 +92,67 @@ func TestBackendWithSessions(t *testing.T) {
 	}
 }
 
+// TestSessionsAreSeen: the same with no word of the operator's. A client that answers as it does
+// direct, by a result alone, shows that it sends new messages only. That answer goes as it came,
+// and so do later ones of the thread that bring nothing of the conversation, in either form.
+// Without Holdpoint the first of these answers works too.
+func TestSessionsAreSeen(t *testing.T) {
+	t.Parallel()
+	for _, line := range []scripted.Line{scripted.Line0413, scripted.Line0707, scripted.LineHead} {
+		for _, dialect := range []string{"", "tool-call", "auto"} { // "": direct
+			for _, answer := range []string{"yes", "no"} {
+				t.Run(fmt.Sprintf("%s/%q/%s", line, dialect, answer), func(t *testing.T) {
+					ledger := scripted.NewLedger()
+					host := httptest.NewServer(line.Workflow(ledger))
+					t.Cleanup(host.Close)
+					c := &handChat{t: t, address: host.URL + "/", thread: fresh("thread"), version: "1.0"}
+					if dialect != "" {
+						env := maps.Clone(workflowEnv)
+						delete(env, "HOLDPOINT_SESSIONS")
+						env["HOLDPOINT_DIALECT"] = dialect
+						c.address = ownHoldpoint(t, host.URL, env).address + "/"
+					}
+					byResult := func() {
+						c.messages = []string{fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":%q}`, fresh("result"), c.calls[0], answer)}
+						if status, told := c.run(onlyTools); status != 200 || strings.Contains(told, "RUN_ERROR") || len(c.calls) > 0 {
+							t.Fatalf("the result gets %d %s", status, told)
+						}
+					}
+					asks := func(words string) {
+						c.messages = nil
+						if _, told := c.says(words, onlyTools); len(c.calls) != 1 {
+							t.Fatalf("%s asks %q: %s", words, c.calls, told)
+						}
+					}
+					asks("delete a.txt")
+					byResult()
+					if dialect != "" {
+						asks("delete b.txt")
+						c.messages = nil
+						entry := map[string]string{"yes": yesEntry, "no": noEntry}[answer]
+						if status, told := c.run(onlyTools + "," + entries(c.asked, entry)); status != 200 || strings.Contains(told, "RUN_ERROR") || len(c.calls) > 0 {
+							t.Fatalf("the resume gets %d %s", status, told)
+						}
+					}
+					asks("delete c.txt")
+					byResult()
+					for what, times := range ledger.Executed(c.thread) {
+						if times > 1 || answer == "no" {
+							t.Errorf("%s ran %d times", what, times)
+						}
+					}
+					if ran := len(ledger.Executed(c.thread)); answer == "yes" && (ran < 2 || ran < 3 && dialect != "") {
+						t.Errorf("ran %v", ledger.Executed(c.thread))
+					}
+					if complaints := ledger.Complaints(c.thread); len(complaints) > 0 {
+						t.Errorf("%q", complaints)
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestBackendWithoutSessions: the same client before a backend that keeps nothing. Its model is
 // shown the conversation with each answer, because the record has it.
 func TestBackendWithoutSessions(t *testing.T) {

@@ -81,7 +81,7 @@ func (j *judge) forDialect(y *ready, resumed *agui.Pause, v contract.Ruling) *tr
 		request.SharedRunID = j.sharesRunID()
 	}
 	if resumed != nil {
-		if request.Sessions = j.opts.Sessions; request.Sessions {
+		if request.Sessions = j.opts.Sessions || j.sendsNewOnly(resumed); request.Sessions {
 			request.Input = j.in.WithMessages(y.beside) // the backend has the others
 		}
 		request.Pause = *resumed

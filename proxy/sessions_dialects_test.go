@@ -87,3 +87,61 @@ func TestBackendWithSessions(t *testing.T) {
 		}
 	})
 }
+
+// TestClientOfNewMessagesOnly: nobody says that the backend keeps the conversation. A client that
+// answers by a result alone shows it, so that answer and the thread's next one that brings nothing
+// go without the conversation. An answer with the conversation goes with it, and so does one of a
+// client that has shown nothing.
+func TestClientOfNewMessagesOnly(t *testing.T) {
+	const words = `"role":"user"`
+	families := 0
+	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
+		if b.Reply == "" || !strings.Contains(b.Replied(1, true), `"role":"tool"`) {
+			return
+		}
+		sent := func(c *chatter) string {
+			all := ""
+			for _, body := range c.bodies {
+				all += string(body)
+			}
+			return all
+		}
+		checkChat(t, b, func(c *chatter) {
+			asks := func() {
+				c.history, c.bodies = nil, nil
+				c.words()
+				c.send("", "ask")
+			}
+			asks()
+			c.bodies = nil
+			c.answer(c.pending, "yes", false, "end")
+			if !strings.Contains(sent(c), words) {
+				return // its backend never gets the conversation with an answer
+			}
+			asks()
+			c.history, c.bodies = nil, nil
+			c.reply(c.question[c.pending], true, false, "end")
+			lone := sent(c)
+			if lone == "" || strings.Contains(lone, words) {
+				return // the dialect takes no such answer, or its backend needs the conversation
+			}
+			families++
+			asks()
+			c.history, c.bodies = nil, nil
+			c.answer(c.pending, "yes", false, "end")
+			if got := sent(c); strings.Contains(got, words) {
+				c.t.Errorf("an answer that brings nothing: the backend was sent %s", got)
+			}
+			asks()
+			c.bodies = nil
+			c.answer(c.pending, "yes", false, "end")
+			if got := sent(c); !strings.Contains(got, words) {
+				c.t.Errorf("an answer with the conversation: the backend was sent %s", got)
+			}
+		})
+	})
+	t.Logf("%d chats", families)
+	if families == 0 {
+		t.Error("no family goes without the conversation")
+	}
+}
