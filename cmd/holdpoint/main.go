@@ -10,7 +10,7 @@
 //
 //	holdpoint [run]     start the proxy
 //	holdpoint desk      start the desk alone, for all agents that share a store
-//	                    (docs/desk.md#one-desk-for-many-agents)
+//	                    (docs/desk-many.md#one-desk-for-many-agents)
 //	holdpoint check [-all]
 //	                    validate the configuration, print what is set and what follows from it,
 //	                    secrets cut; exit 2 with every error at once; -all: print every variable;

@@ -144,10 +144,11 @@ func TestDesk(t *testing.T) {
 	}
 }
 
-// TestPictures: docs/desk has the pictures that docs/desk.md shows, and no others. What is on them
-// is not compared, for each machine draws letters in its own way: -update writes them anew.
+// TestPictures: docs/desk has the pictures that docs/desk-page.md shows, and no others. What is on
+// them is not compared, because each machine draws letters in its own way: -update writes them
+// anew.
 func TestPictures(t *testing.T) {
-	text, err := os.ReadFile("../../docs/desk.md")
+	text, err := os.ReadFile("../../docs/desk-page.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,10 +162,10 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%s: %d bytes, want a PNG of at most 150 KiB: %v", f.Name(), len(picture), err)
 		}
 		if !strings.Contains(string(text), "](desk/"+f.Name()+")") {
-			t.Errorf("docs/desk.md does not show %s", f.Name())
+			t.Errorf("docs/desk-page.md does not show %s", f.Name())
 		}
 	}
 	if shown := strings.Count(string(text), "](desk/"); shown != len(files) {
-		t.Errorf("docs/desk.md shows %d pictures, and there are %d", shown, len(files))
+		t.Errorf("docs/desk-page.md shows %d pictures, and there are %d", shown, len(files))
 	}
 }

@@ -13,7 +13,7 @@ type Options struct {
 	// Rules say what the hooks and tools can read. Without a rule, an answer through the TypeScript
 	// adapter becomes a word, as in Strands' documentation. An answer through Python's goes as it
 	// is into the envelope that the adapter makes.
-	Rules strandsapi.Rules `env:"RULES_FILE" means:"answers" doc:"JSON file that says by an interrupt's name what hooks and tools get for an answer. Without a rule it is text (\"y\" and \"n\") through the TypeScript adapter, and the payload through Python's. It is read at start (docs/strands.md#rules)"`
+	Rules strandsapi.Rules `env:"RULES_FILE" means:"answers" doc:"JSON file that says by an interrupt's name what hooks and tools get for an answer. Without a rule it is text (\"y\" and \"n\") through the TypeScript adapter, and the payload through Python's. It is read at start (docs/strands-reference.md#rules)"`
 }
 
 // Check says what is wrong with the options. A rule has no schema and no reason, because the

@@ -64,9 +64,10 @@ func TestDenialsOfTheFile(t *testing.T) {
 	}
 }
 
-// TestDocumentedFile: the example in docs/strands.md is taken, and means what it says there.
+// TestDocumentedFile: the example in docs/strands-reference.md is taken, and means what it says
+// there.
 func TestDocumentedFile(t *testing.T) {
-	text, err := os.ReadFile("../../docs/strands.md")
+	text, err := os.ReadFile("../../docs/strands-reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,9 +116,10 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// TestDocumentedRules: the example in docs/strands.md is taken, and means what it says there.
+// TestDocumentedRules: the example in docs/strands-reference.md is taken, and means what it says
+// there.
 func TestDocumentedRules(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/strands.md")
+	text, err := os.ReadFile("../../../docs/strands-reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
