@@ -17,7 +17,7 @@ const (
 	textOtherOrigin    = "a page of another origin cannot change anything here"
 	textAnotherCaller  = "somebody else is signed in here than %s says: nothing was done"
 	textNoSessions     = "there is no sign-in here: each request says who sends it"
-	textNoTLS          = "a browser signs in over TLS, or on its own machine: otherwise the network sees the token (docs/desk.md#signing-in)"
+	textNoTLS          = "a browser signs in over TLS, or on its own machine: otherwise the network sees the token (docs/desk-reference.md#signing-in)"
 	textSignedOutHere  = "you are signed out in this process and in this browser; the store could not note it, so other processes still take a copy of the cookie"
 	textManyChanges    = "you decided too much in too short a time: nothing was done this time, try again in a moment"
 	textMayNotDo       = "you may see this, but you may not %s it"
@@ -99,7 +99,7 @@ var codeTexts = []codeText{
 	{codeCrossOrigin, "403", textOtherOrigin, "a browser sent this from a page of another origin, or did not say from which", "use the desk's own page; a program sends `Origin` or `Sec-Fetch-Site`"},
 	{codeAnother, "412", "somebody else is signed in here than Holdpoint-Caller says: nothing was done", "somebody else has signed in in the same browser", "load the page again"},
 	{codeNoSessions, "409", textNoSessions, "a browser tried to sign in where a proxy or an issuer says who asks", "come through the proxy, or send a token with each request"},
-	{codeNoTLS, "403", textNoTLS, "a browser tried to sign in over HTTP from another machine", "use HTTPS ([desk.md](desk.md#signing-in))"},
+	{codeNoTLS, "403", textNoTLS, "a browser tried to sign in over HTTP from another machine", "use HTTPS ([desk-reference.md](desk-reference.md#signing-in))"},
 	{codeForbidden, "403", "you may see this, but you may not decide it", "the policy does not give the caller this right", "ask somebody who has it, or change the policy ([desk.md](desk.md#rights))"},
 	{codeChanges, "429", textManyChanges, "one caller changed more than a hundred things at once, or one a second since", "wait for `Retry-After`; nothing was done"},
 	{codeNotFound, "404", textNothingHere, "the path is not one of the API", "see [desk-api.yaml](desk-api.yaml)"},
