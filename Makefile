@@ -30,20 +30,25 @@ unexport E2E_FRAMEWORKS
 
 .PHONY: help demo run-demo test tools modules unit race poison turned fuzz golden lint fmt cover image release deploy kube e2e chaos newest bench bench-quick ablation micro update browser
 
+# A line "##@ heading" begins a group of the list, and "## text" behind a target puts it there.
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: ## a pause and its answer in this terminal; needs nothing but Go
+##@ To see it
+
+demo: ## a pause and its answer in this terminal. It needs nothing but Go
 	@echo "The first build takes some minutes."
 	@$(GO) run ./cmd/holdpoint demo
 	@if [ -t 0 ] && [ -t 1 ]; then $(GO) run ./cmd/holdpoint demo -desk; fi
 
 run-demo: demo ## the same
 
+##@ All tests, as CI runs them
+
 # The servers that stores are tested with are installed by the first test that needs one (internal/test/servers). Elsewhere such
 # a test is skipped where its server is missing; here it fails.
 test: export TEST_SERVERS := required
-test: tools modules lint race poison turned deploy e2e bench-quick ## everything; installs what it needs into ignored folders
+test: tools modules lint race poison turned deploy e2e bench-quick ## everything. It installs what it needs into ignored folders
 
 tools: # says in one line what is missing on this machine
 	@missing=(); \
@@ -78,23 +83,57 @@ retry = for try in 1 2 3; do if $(1); then break; elif (( try == 3 )); then exit
 modules: # what the rest is built of
 	@$(call retry,$(GO) mod download)
 
-unit: ## Go only, the short form; make test has the long one
-	$(GO) vet ./...
-	$(GO) test -short -vet=off -ldflags=-w -p 4 -parallel 4 -timeout 10m ./...
+##@ While you write
 
-race: ## the same tests under the race detector, and without it the one that says nothing under it
+# Of the command line only: what the environment calls so is something else.
+PKG := ./...
+RUN :=
+
+unit: ## Go only, the short form. PKG=./proxy: one package; RUN=TestGolden: tests of that name
+	$(GO) vet $(PKG)
+	$(GO) test -short -vet=off -ldflags=-w -p 4 -parallel 4 -timeout 10m $(if $(RUN),-run '$(value RUN)' )$(PKG)
+
+golden: ## each scenario of testdata, in each of its nine deliveries
+	$(GO) test -count=1 -run Golden ./proxy
+
+update: ## writes anew what tests compare with. Look at the diff
+	$(GO) test ./proxy -run 'TestGolden$$' -update
+	$(GO) test ./cmd/holdpoint -run 'ConfigurationTable|RouteVariables' -update
+	$(GO) test ./internal/test/repo -run ShowsTheExample -update
+
+lint: $(LINT) ## golangci-lint. .golangci.yml says what is excluded, and why
+	$(LINT) run ./...
+	for os in windows darwin; do GOOS=$$os $(GO) vet ./cmd/... ./internal/... ./proxy/... ./store/... ./translate/...; done
+
+fmt: $(LINT) ## formats as lint wants it
+	$(LINT) fmt
+
+$(LINT):
+	@mkdir -p $(@D)
+	$(call retry,GOBIN=$(CURDIR)/.cache/lint $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION))
+	@mv .cache/lint/golangci-lint $@
+
+cover: ## coverage of the unit tests: a total, and .cache/cover.html
+	@mkdir -p .cache
+	$(GO) test -coverpkg=./... -coverprofile=.cache/cover.out ./...
+	$(GO) tool cover -html=.cache/cover.out -o .cache/cover.html
+	$(GO) tool cover -func=.cache/cover.out | tail -1
+
+##@ Longer tests of Go
+
+race: ## the long form, under the race detector
 	@mkdir -p .cache
 	$(GO) test $(RACE) -count=1 -timeout 30m ./... 2>&1 | tee .cache/race.log || .ci/again .cache/race.log $(RACE) -count=1 -timeout 30m
 ifneq ($(RACE),)
 	$(GO) test -p 1 -count=1 -run '^(TestScaling|TestPayloadsThatAreHardToJudge)$$' ./proxy ./internal/contract # one after the other: both measure
 endif
 
-poison: ## the tests of streams, with bytes overwritten as soon as nobody may read them (internal/build/poison)
+poison: ## the tests of streams, with bytes overwritten as soon as they may not be read any more
 	$(GO) vet -tags poison ./internal/... ./proxy/... ./translate/...
 	$(GO) test -tags poison -count=1 ./internal/sse ./proxy/internal/... ./translate/requestapproval
 	$(GO) test -tags poison -count=1 -run 'Golden|Stream|Resume|Pause|Foreign|Row|Claim|Exchange|ContractOf' ./proxy
 
-turned: ## turns two orders round in a copy (claim before send, save before tell), and sees the tests fail that hold them
+turned: ## claim before send, save before tell: turns each round, and sees tests fail
 	$(GO) test -tags turned -count=1 -timeout 20m -run '^TestTurned$$' ./internal/test/repo
 
 # golang/go#75804: up to Go 1.26 the end of the time can be reported as a failure. A real one names its input.
@@ -110,32 +149,19 @@ fuzz: ## each fuzz target for FUZZTIME (5s)
 	  fi; \
 	done
 
-golden: ## the scenarios of testdata, in every delivery
-	$(GO) test -count=1 -run Golden ./proxy
-
-lint: $(LINT) ## golangci-lint; what is excluded, and why, is in .golangci.yml
-	$(LINT) run ./...
-	for os in windows darwin; do GOOS=$$os $(GO) vet ./cmd/... ./internal/... ./proxy/... ./store/... ./translate/...; done
-
-fmt: $(LINT) ## format as lint wants it
-	$(LINT) fmt
-
-$(LINT):
-	@mkdir -p $(@D)
-	$(call retry,GOBIN=$(CURDIR)/.cache/lint $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION))
-	@mv .cache/lint/golangci-lint $@
+##@ With other people's programs
 
 deploy: export HELM := $(CURDIR)/$(HELM)
 deploy: export KUSTOMIZE := $(CURDIR)/$(KUSTOMIZE)
 deploy: export KUBECONFORM := $(CURDIR)/$(KUBECONFORM)
 deploy: export COMPOSE := $(CURDIR)/$(COMPOSE)
 deploy: export CYCLONEDX := $(CURDIR)/$(CYCLONEDX)
-deploy: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX) ## manifests, chart and compose files, read by helm, kustomize, kubeconform and compose-go
+deploy: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX) ## manifests, chart and compose files, read by the tools of who installs them
 	$(GO) test -tags deploy -count=1 -timeout 10m ./deploy
 
 kube: export HELM := $(CURDIR)/$(HELM)
 kube: export TEST_SERVERS := required
-kube: $(HELM) ## the manifests and the commands of the documentation on a node of Kubernetes; root only, Linux, see deploy/README.md
+kube: $(HELM) ## the same on a node of Kubernetes. Root on Linux only (deploy/README.md)
 	$(GO) -C deploy/kube test -tags kube -count=1 -parallel 40 -timeout 40m
 
 $(HELM): package = helm.sh/helm/v4/cmd/helm
@@ -149,14 +175,8 @@ $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX):
 	$(call retry,GOBIN=$(CURDIR)/.cache/install/$(@F) $(GO) install -ldflags='-s -w' $(package)@$(lastword $(subst -, ,$@)))
 	@mv .cache/install/$(@F)/* $@; rmdir .cache/install/$(@F)
 
-cover: ## coverage of the unit tests, as a total and in .cache/cover.html
-	@mkdir -p .cache
-	$(GO) test -coverpkg=./... -coverprofile=.cache/cover.out ./...
-	$(GO) tool cover -html=.cache/cover.out -o .cache/cover.html
-	$(GO) tool cover -func=.cache/cover.out | tail -1
-
 # Dozens of servers and browsers wait for two cores here. So a few tests that fail are tried again, alone (.ci/again).
-e2e: ## real backends (Python) and real clients (Node) with the built binary between them
+e2e: ## real backends (Python, Node, Java) and real clients, with the binary between them
 	@rm -f e2e/.cache/newest.txt; mkdir -p .cache
 	@$(GO) test -tags e2e -count=1 -timeout 50m ./e2e/... 2>&1 | tee .cache/e2e.log || status=$$?; \
 	if [[ -n "$${status:-}" ]]; then .ci/again .cache/e2e.log -tags e2e -count=1 -timeout 25m && status=; fi; \
@@ -165,17 +185,19 @@ e2e: ## real backends (Python) and real clients (Node) with the built binary bet
 DURATION ?= 10m
 SEED ?= 0
 chaos: export TEST_SERVERS := required
-chaos: ## for DURATION (10m), on each store: Holdpoints, servers and connections break while people answer; SEED repeats a schedule
+chaos: ## connections and servers break while people answer. DURATION (10m), SEED
 	$(GO) test -tags e2e -count=1 -v -timeout 0 -run '^TestChaos$$' ./e2e/chaos -args -duration $(DURATION) -seed $(SEED)
 
-newest: ## the newest packages that the registries have: a pause, a yes and a no with each, one line each; fails for none of them
+newest: ## a pause, a yes and a no with the newest packages of the registries. It fails for none
 	E2E_NEWEST=all $(GO) test -tags e2e -count=1 -v -timeout 60m -run '^TestNewest$$' ./e2e
 
-browser: ## only what happens in a real browser: chats of CopilotKit, assistant-ui and TanStack AI, and pages of another origin, and the stacks of deploy/compose
+browser: ## only what happens in a real browser, a part of e2e
 	$(GO) test -tags e2e -count=1 -v -timeout 20m -run '^Test(Chats|APage|ComposeStacks|UseChat)' ./e2e
 
+##@ How fast it is
+
 # What the figures mean, and how to measure one thing only: bench/README.md.
-bench: ## Holdpoint side by side with other proxies, every scenario; takes minutes
+bench: ## Holdpoint beside other proxies, every scenario. It takes minutes
 	$(GO) run ./bench
 
 bench-quick: ## fails if Holdpoint is slower than it may be beside httputil.ReverseProxy
@@ -184,17 +206,14 @@ bench-quick: ## fails if Holdpoint is slower than it may be beside httputil.Reve
 ablation: ## what each mechanism brings that exists for speed only
 	$(GO) run ./bench -ablation
 
-micro: ## what a frame costs without the network: the splitter, the peek, each dialect
+micro: ## what a frame costs without the network
 	$(GO) test -run '^$$' -bench . ./internal/... ./translate/dialects ./proxy
 
-image: ## a container image, holdpoint:<git describe>; needs Docker
+##@ What is shipped
+
+image: ## a container image, holdpoint:<git describe>. It needs Docker
 	docker build -t holdpoint:$(VERSION) --build-arg VERSION=$(VERSION) .
 
 release: export CYCLONEDX := $(CURDIR)/$(CYCLONEDX)
-release: $(CYCLONEDX) ## RELEASE=v0.1.0: binaries for six systems, checksums, bills of materials and notes, in dist/
+release: $(CYCLONEDX) ## RELEASE=v0.1.0: binaries of six systems, checksums, notes, in dist/
 	deploy/release.sh $(RELEASE)
-
-update: ## write anew what tests compare with: golden files, the tables of variables, the README's example; look at the diff
-	$(GO) test ./proxy -run 'TestGolden$$' -update
-	$(GO) test ./cmd/holdpoint -run 'ConfigurationTable|RouteVariables' -update
-	$(GO) test ./internal/test/repo -run ReadmeShowsTheExample -update
