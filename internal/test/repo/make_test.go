@@ -1,12 +1,15 @@
 package repo
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"holdpoint/internal/scenario"
 )
 
 // inside are targets of the Makefile that are steps of others.
@@ -69,4 +72,31 @@ func makes(t *testing.T, args ...string) string {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return string(out)
+}
+
+// TestFirstChange: what CONTRIBUTING.md says of the sentence that a first change changes.
+func TestFirstChange(t *testing.T) {
+	guide, _, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "\n## Build and test")
+	m := regexp.MustCompile(`grep -rn "([^"]+)"`).FindStringSubmatch(guide)
+	if m == nil {
+		t.Fatal("the guide greps for nothing")
+	}
+	var found []string
+	for _, path := range files(t, func(p string) bool { return strings.HasSuffix(p, ".go") }) {
+		if strings.Contains(read(t, path), m[1]) {
+			found = append(found, path)
+		}
+	}
+	if len(found) != 1 || !strings.Contains(guide, "`"+found[0]+"`") {
+		t.Errorf("%q is in %q, and the guide says otherwise", m[1], found)
+	}
+	scenarios := 0
+	for _, path := range files(t, func(p string) bool { return strings.HasSuffix(p, scenario.Ext) }) {
+		if strings.Contains(read(t, path), m[1]) {
+			scenarios++
+		}
+	}
+	if want := fmt.Sprintf("in %d scenarios", scenarios); !strings.Contains(guide, want) {
+		t.Errorf("the guide does not say %q", want)
+	}
 }
