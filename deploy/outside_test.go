@@ -379,3 +379,20 @@ func TestIngressNginx(t *testing.T) {
 		})
 	}
 }
+
+// TestNotesOfTheChart: what helm prints after an install says how to look for what it does not
+// look up itself, a StorageClass and the metric of an autoscaler.
+func TestNotesOfTheChart(t *testing.T) {
+	for name, want := range map[string][]string{
+		"gateway":              {"Questions are kept on the claim try-holdpoint. If it stays Pending", "kubectl -n agents get pvc try-holdpoint", "store.persistence.storageClassName must name one"},
+		"gateway from outside": {"https://chat.example.com/ from outside", "/namespaces/agents/pods/*/holdpoint_runs_open"},
+	} {
+		args := append([]string{"install", "--dry-run=client"}, template(charts[name])[1:]...)
+		_, notes, _ := strings.Cut(must(t, "HELM", args...), "NOTES:\n")
+		for _, w := range want {
+			if !strings.Contains(notes, w) {
+				t.Errorf("%s: the notes lack %q:\n%s", name, w, notes)
+			}
+		}
+	}
+}

@@ -30,9 +30,9 @@ func fetchDefinitions(ctx context.Context, n *node) error {
 		var module struct{ Dir, Error string }
 		for range 3 { // registries fail now and then
 			cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", d.module)
-			cmd.Dir = n.dir // no module: ours does not need them
-			out, err := cmd.Output()
-			if err = json.Unmarshal(out, &module); err == nil && module.Error == "" {
+			cmd.Dir = n.dir        // no module: ours does not need them
+			out, _ := cmd.Output() // what failed is in it
+			if err := json.Unmarshal(out, &module); err == nil && module.Error == "" {
 				break
 			}
 		}

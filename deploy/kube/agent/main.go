@@ -116,7 +116,9 @@ func main() {
 		log.Print("TERM")
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		server.Shutdown(ctx)
+		if err := server.Shutdown(ctx); err != nil {
+			log.Print(err)
+		}
 		close(ended)
 	}()
 	log.Print("listens on ", listen)
@@ -167,8 +169,13 @@ func (m *memory) run(w http.ResponseWriter, r *http.Request) {
 	s := &stream{w, r, "m" + strconv.FormatInt(time.Now().UnixNano(), 36)}
 	s.send(map[string]any{"type": "RUN_STARTED", "threadId": in.ThreadID, "runId": in.RunID})
 	var resume bytes.Buffer
-	json.Compact(&resume, in.ForwardedProps.Command.Resume)
-	heard := true
+	if raw := in.ForwardedProps.Command.Resume; len(raw) > 0 {
+		if err := json.Compact(&resume, raw); err != nil {
+			log.Print(err)
+			return
+		}
+	}
+	var heard bool
 	if text := resume.String(); text != "" && text != "null" {
 		heard = m.resume(s, in.ThreadID, strings.Contains(text, `"approved":true`))
 	} else {
