@@ -3,6 +3,8 @@ package api
 import (
 	"bytes"
 	"encoding/base64"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -72,5 +74,14 @@ func TestCursorTellsNothing(t *testing.T) {
 		if code := r.ask(400, "GET", "/v1/approvals?cursor="+made).Get("code").Str; code != codeParameter {
 			t.Errorf("%q: %s", made, code)
 		}
+	}
+}
+
+// TestCursorUnderFIPS: cursors are sealed by algorithms of FIPS 140-3.
+func TestCursorUnderFIPS(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCursorTellsNothing$", "-test.v")
+	cmd.Env = append(os.Environ(), "GODEBUG=fips140=only")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: TestCursorTellsNothing") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -1,7 +1,7 @@
 package demo
 
 import (
-	"crypto/md5" //nolint:gosec // 32 hex digits, nothing secret
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -182,7 +182,7 @@ func (s *script) ask() {
 	s.asked++
 	s.pending = &call{
 		id:        fmt.Sprintf("call_%d", s.asked),
-		interrupt: fmt.Sprintf("%x", md5.Sum([]byte(s.in.Get("threadId").Str+fmt.Sprint(s.asked)))), //nolint:gosec // see above
+		interrupt: fmt.Sprintf("%.16x", sha256.Sum256([]byte(s.in.Get("threadId").Str+fmt.Sprint(s.asked)))),
 		args:      json.RawMessage(`{"to":"bob@example.org","subject":"Report","body":"All is well."}`),
 	}
 	ai := message{id: fmt.Sprintf("ai-%d", len(s.messages)+1), kind: "ai", call: s.pending}
