@@ -22,13 +22,14 @@ KUSTOMIZE := .cache/bin/kustomize-v5.8.2
 KUBECONFORM := .cache/bin/kubeconform-v0.8.0
 COMPOSE := .cache/bin/compose-go-v2.16.2
 CYCLONEDX := .cache/bin/cyclonedx-gomod-v1.10.0
+CRANE := .cache/bin/crane-v0.22.1
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 # With it a test that ranges over all backends may test nothing (e2e/README.md).
 unexport E2E_FRAMEWORKS
 
-.PHONY: help demo run-demo test tools modules unit race poison turned fuzz golden lint fmt cover image release deploy kube e2e chaos newest bench bench-quick ablation micro update browser
+.PHONY: help demo run-demo test tools modules unit race poison turned fips fuzz golden lint fmt cover image release deploy kube e2e chaos newest bench bench-quick ablation micro update browser
 
 # A line "##@ heading" begins a group of the list, and "## text" behind a target puts it there.
 help: ## this list
@@ -133,6 +134,10 @@ poison: ## the tests of streams, with bytes overwritten as soon as they may not 
 	$(GO) test -tags poison -count=1 ./internal/sse ./proxy/internal/... ./translate/requestapproval
 	$(GO) test -tags poison -count=1 -run 'Golden|Stream|Resume|Pause|Foreign|Row|Claim|Exchange|ContractOf' ./proxy
 
+FIPS := v1.0.0
+fips: ## a build with Go's certified cryptographic module, and a pause and its answer by it
+	GOFIPS140=$(FIPS) $(GO) test -count=1 -v -run '^TestFIPS$$' ./cmd/holdpoint
+
 turned: ## claim before send, save before tell: turns each round, and sees tests fail
 	$(GO) test -tags turned -count=1 -timeout 20m -run '^TestTurned$$' ./internal/test/repo
 
@@ -156,7 +161,8 @@ deploy: export KUSTOMIZE := $(CURDIR)/$(KUSTOMIZE)
 deploy: export KUBECONFORM := $(CURDIR)/$(KUBECONFORM)
 deploy: export COMPOSE := $(CURDIR)/$(COMPOSE)
 deploy: export CYCLONEDX := $(CURDIR)/$(CYCLONEDX)
-deploy: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX) ## manifests, chart and compose files, read by the tools of who installs them
+deploy: export CRANE := $(CURDIR)/$(CRANE)
+deploy: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX) $(CRANE) ## manifests, chart and compose files, read by the tools of who installs them
 	$(GO) test -tags deploy -count=1 -timeout 10m ./deploy
 
 kube: export HELM := $(CURDIR)/$(HELM)
@@ -169,8 +175,9 @@ $(KUSTOMIZE): package = sigs.k8s.io/kustomize/kustomize/v5
 $(KUBECONFORM): package = github.com/yannh/kubeconform/cmd/kubeconform
 $(COMPOSE): package = github.com/compose-spec/compose-go/v2/cmd
 $(CYCLONEDX): package = github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+$(CRANE): package = github.com/google/go-containerregistry/cmd/crane
 # The version is what stands in the file's name behind the last dash. A build without debug information takes less time.
-$(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX):
+$(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX) $(CRANE):
 	@mkdir -p .cache/bin .cache/install/$(@F)
 	$(call retry,GOBIN=$(CURDIR)/.cache/install/$(@F) $(GO) install -ldflags='-s -w' $(package)@$(lastword $(subst -, ,$@)))
 	@mv .cache/install/$(@F)/* $@; rmdir .cache/install/$(@F)
@@ -215,5 +222,6 @@ image: ## a container image, holdpoint:<git describe>. It needs Docker
 	docker build -t holdpoint:$(VERSION) --build-arg VERSION=$(VERSION) .
 
 release: export CYCLONEDX := $(CURDIR)/$(CYCLONEDX)
-release: $(CYCLONEDX) ## RELEASE=v0.1.0: binaries of six systems, checksums, notes, in dist/
-	deploy/release.sh $(RELEASE)
+release: export HELM := $(CURDIR)/$(HELM)
+release: $(CYCLONEDX) $(HELM) ## RELEASE=v0.1.0 KEY=release.key: all that is published, in dist/
+	KEY=$(KEY) deploy/release.sh $(RELEASE)

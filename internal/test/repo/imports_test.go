@@ -110,6 +110,7 @@ var places = []place{
 	{"bench", []string{"bench/steps"}, "it measures the binary and others beside it by the same means, so it must not reach into ours; what a step of a store costs shows behind no binary, and is in a folder of its own"},
 	{"bench/steps", []string{"internal/agui", "internal/test/servers", "store", "store/*"}, "it measures the engines beside what they are made on, and nothing of what uses them"},
 	{"deploy", nil, "it has no code; its tests run the binary and others' tools, as who installs it does"},
+	{"deploy/pack", nil, "it packs what was built, and knows nothing of what is in it"},
 	{"deploy/kube", nil, "it has no code; its tests run the image on a node of Kubernetes, and know nothing of what is in it"},
 	{"deploy/kube/*", nil, "they run on the node beside Holdpoint: an agent, the names of Services, what holds a pod"},
 	{"e2e", []string{"internal/test/servers"}, "it tests the binary, so it must not reach into it; it may start the servers that the binary needs"},

@@ -1,0 +1,154 @@
+// Holdpoint pack makes what a release has beside its binaries, of files alone: images, the chart
+// and their signatures as OCI layouts, wheels for Python, packages for npm, the provenance, and the
+// sums of all files with their signature. deploy/release.sh calls it.
+//
+// It needs no engine, no registry and no network. The same files, the same commit and the same key
+// give the same bytes.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	var r release
+	var version, key, roots string
+	var seconds int64
+	flag.StringVar(&r.dir, "dir", "", "the folder with the binaries, which gets the rest")
+	flag.StringVar(&version, "version", "", "such as v0.1.0")
+	flag.StringVar(&r.commit, "commit", "", "the commit that was built")
+	flag.Int64Var(&seconds, "time", 0, "the commit's time, in seconds since 1970")
+	flag.StringVar(&r.goVersion, "go", "", "the version of Go that built it")
+	flag.StringVar(&roots, "roots", "", "the folder of golang.org/x/crypto/x509roots/fallback/bundle")
+	flag.StringVar(&r.rootsVersion, "roots-version", "", "the version of that module")
+	flag.StringVar(&r.license, "license", "LICENSE", "the licence's file")
+	flag.StringVar(&key, "key", "", "the PEM file of the private key that signs, of the curve P-256")
+	flag.Parse()
+	err := func() (err error) {
+		r.version, r.time = strings.TrimPrefix(version, "v"), time.Unix(seconds, 0).UTC()
+		if r.key, err = readKey(key); err != nil {
+			return err
+		}
+		if r.roots, err = certificates(roots); err != nil {
+			return err
+		}
+		return r.make()
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pack:", err)
+		os.Exit(1)
+	}
+}
+
+// A release is made in a folder.
+type release struct {
+	dir, version, commit, goVersion, license string
+	rootsVersion                             string
+	roots                                    []byte // certificates of authorities, as PEM
+	time                                     time.Time
+	key                                      *signer
+
+	images []image // what the registry gets, for the provenance and the signatures
+}
+
+// An image is what is pushed under a name, and signed.
+type image struct{ repository, digest, file string }
+
+// A binary is one of the binaries in the folder.
+type binary struct {
+	os, arch string
+	body     []byte
+}
+
+const source = "https://github.com/holdpoint/holdpoint"
+
+var binaryName = regexp.MustCompile(`^holdpoint_[0-9.]+_([a-z]+)_([a-z0-9]+)(\.exe)?$`)
+
+func (r *release) make() error {
+	list, err := os.ReadDir(r.dir)
+	if err != nil {
+		return err
+	}
+	var binaries []binary
+	for _, entry := range list {
+		if m := binaryName.FindStringSubmatch(entry.Name()); m != nil {
+			body, err := os.ReadFile(filepath.Join(r.dir, entry.Name()))
+			if err != nil {
+				return err
+			}
+			binaries = append(binaries, binary{m[1], m[2], body})
+		}
+	}
+	if len(binaries) == 0 {
+		return fmt.Errorf("%s has no binary", r.dir)
+	}
+	license, err := os.ReadFile(r.license)
+	if err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		func() error { return r.imageLayout(binaries, license) },
+		r.chartLayout,
+		func() error { return r.wheels(binaries, license) },
+		func() error { return r.npmPackages(binaries, license) },
+		r.provenance,
+		r.signatures,
+		r.sums,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a file of the release.
+func (r *release) write(name string, body []byte) error {
+	return os.WriteFile(filepath.Join(r.dir, name), body, 0o644)
+}
+
+// files lists the files of the release.
+func (r *release) files() ([]string, error) {
+	list, err := os.ReadDir(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range list {
+		if !entry.Type().IsRegular() {
+			return nil, fmt.Errorf("%s is not a file", entry.Name())
+		}
+		names = append(names, entry.Name())
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// sums writes the sums of all files, and signs them.
+func (r *release) sums() error {
+	names, err := r.files()
+	if err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, name := range names {
+		body, err := os.ReadFile(filepath.Join(r.dir, name))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%s  %s\n", hexSum(body), name)
+	}
+	signature, err := r.key.sign([]byte(sums.String()))
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.write("SHA256SUMS", []byte(sums.String())), r.write("SHA256SUMS.sig", []byte(signature+"\n")))
+}
