@@ -143,7 +143,7 @@ func TestCommandsOfPages(t *testing.T) {
 			run(block[1])
 		}
 	}
-	for _, other := range []string{"../docs/kubernetes.md", "../docs/injector.md", "compose/README.md"} {
+	for _, other := range []string{"../docs/kubernetes.md", "../docs/injector.md", "../docs/oauth2-proxy.md", "compose/README.md"} {
 		page, err := os.ReadFile(other)
 		if err != nil {
 			t.Fatal(err)

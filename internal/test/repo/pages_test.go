@@ -65,3 +65,127 @@ func TestEvidenceIsOfItsPage(t *testing.T) {
 		t.Errorf("%d rows of evidence", rows)
 	}
 }
+
+// The kinds of pages are the tables of the start page. A page of the first is read from top to
+// bottom, so it has a bound.
+const (
+	startPage  = "docs/README.md"
+	howTo      = "I have … and want …"
+	howToWords = 1500
+	screen     = 60 // lines of a section that answers a question
+)
+
+var (
+	linkedPage = regexp.MustCompile(`\]\(([\w-]+\.md)\)`)
+	linkedPart = regexp.MustCompile(`\]\(([\w-]*\.?m?d?)#([\w-]+)\) \|$`)
+)
+
+// startSections returns the sections of the start page by their headings.
+func startSections(t *testing.T) map[string]string {
+	t.Helper()
+	list := map[string]string{}
+	for _, s := range pages.Sections(read(t, startPage)) {
+		list[s.Heading] = s.Text
+	}
+	return list
+}
+
+// TestPagesHaveAKind: each page of docs is in one table of the start page. A how-to page has at
+// most 1,500 words before its evidence, and no name of a test in its sentences.
+func TestPagesHaveAKind(t *testing.T) {
+	kind := map[string]string{}
+	for _, heading := range []string{howTo, "Promises", "Reference"} {
+		for _, m := range linkedPage.FindAllStringSubmatch(startSections(t)[heading], -1) {
+			if before, is := kind[m[1]]; is && before != heading {
+				t.Errorf("%s: %s is under %s and %s", startPage, m[1], before, heading)
+			}
+			kind[m[1]] = heading
+		}
+	}
+	howTos := 0
+	for _, path := range files(t, func(path string) bool {
+		return strings.HasPrefix(path, "docs/") && strings.HasSuffix(path, ".md") && path != startPage
+	}) {
+		switch kind[strings.TrimPrefix(path, "docs/")] {
+		case "":
+			t.Errorf("%s does not name %s", startPage, path)
+		case howTo:
+			howTos++
+			text, _, _ := strings.Cut(read(t, path), "\n## "+evidence+"\n")
+			for _, paragraph := range pages.Prose(text) {
+				for _, span := range code.FindAllString(paragraph, -1) {
+					if placed.MatchString(strings.Trim(span, "`")) && path != "docs/new-dialect.md" { // its checklist names one to change
+						t.Errorf("%s: %s stands in a sentence: it belongs into a table at the end", path, span)
+					}
+				}
+			}
+			if n := len(strings.Fields(text)); n > howToWords {
+				t.Errorf("%s has %d words, want at most %d: what only some readers look up has a page of its own", path, n, howToWords)
+			}
+		}
+	}
+	if howTos < 25 {
+		t.Errorf("%d how-to pages", howTos)
+	}
+}
+
+// TestQuestionsAreAnswered: the start page names ten questions of an operator and ten of a
+// developer. The heading that answers one is there, and its section is at most one screen.
+func TestQuestionsAreAnswered(t *testing.T) {
+	for _, heading := range []string{"Ten questions of an operator", "Ten questions of an application's developer"} {
+		asked := 0
+		for line := range strings.Lines(startSections(t)[heading]) {
+			m := linkedPart.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+			if m == nil {
+				continue
+			}
+			asked++
+			path := startPage
+			if m[1] != "" {
+				path = "docs/" + m[1]
+			}
+			found := false
+			for _, s := range pages.Sections(read(t, path)) {
+				if s.Anchor != m[2] {
+					continue
+				}
+				found = true
+				if s.Lines > screen {
+					t.Errorf("%s#%s has %d lines, want at most %d", path, m[2], s.Lines, screen)
+				}
+			}
+			if !found {
+				t.Errorf("%s: no heading for %s#%s", startPage, path, m[2])
+			}
+		}
+		if asked != 10 {
+			t.Errorf("%s: %d questions under %q", startPage, asked, heading)
+		}
+	}
+}
+
+// repeated is how many words of a sentence may stand in two pages.
+const repeated = 8
+
+// TestNoPageRepeatsAnother: no sentence of more than eight words is in two documents. One of the
+// two links to the other.
+func TestNoPageRepeatsAnother(t *testing.T) {
+	in := map[string]string{}
+	for _, document := range documents(t) {
+		if strings.HasPrefix(document, "examples/") || document == "CHANGELOG.md" { // each example is read alone
+			continue
+		}
+		for _, paragraph := range pages.Prose(read(t, document)) {
+			for sentence := range strings.SplitSeq(plainText(paragraph), ". ") {
+				sentence = strings.ToLower(strings.TrimRight(sentence, ".:"))
+				if len(strings.Fields(sentence)) <= repeated {
+					continue
+				}
+				if before, is := in[sentence]; is && before != document {
+					t.Errorf("%s and %s: %s", before, document, sentence)
+				}
+				in[sentence] = document
+			}
+		}
+	}
+}
