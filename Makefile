@@ -100,6 +100,7 @@ golden: ## each scenario of testdata, in each of its nine deliveries
 update: ## writes anew what tests compare with. Look at the diff
 	$(GO) test ./proxy -run 'TestGolden$$' -update
 	$(GO) test ./cmd/holdpoint -run 'ConfigurationTable|RouteVariables' -update
+	$(GO) test ./proxy/internal/tell ./internal/desk/api -run ErrorsTable -update
 	$(GO) test ./internal/test/repo -run ShowsTheExample -update
 
 lint: $(LINT) ## golangci-lint. .golangci.yml says what is excluded, and why

@@ -99,6 +99,17 @@ func documentedPost(t *testing.T, req *http.Request, sent string, res *http.Resp
 	}
 }
 
+// problemCodes are the codes of the desk's answers.
+var problemCodes = []string{
+	codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNoApproval,
+	codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
+	codeForbidden, codeForged, codeKeys, codeChanges, codeNoSessions, codeNoTLS, codeAnother,
+	codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeNoPlace, codeDecided, codeElsewhere, codeMediaType,
+	// Those of the proxy's refusals.
+	string(agui.InvalidPayload), string(agui.InterruptExpired), string(agui.ResumeConflict), string(agui.UnknownInterruptID),
+	string(agui.ApprovalUncertain), string(agui.ApprovalAmbiguous), string(agui.UpstreamStatus), string(agui.InternalError),
+}
+
 // TestDocumentHasEveryCode: the document and the code know the same codes.
 func TestDocumentHasEveryCode(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromFile("../../../docs/desk-api.yaml")
@@ -109,15 +120,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 	for _, v := range doc.Components.Schemas["Code"].Value.Enum {
 		listed = append(listed, v.(string))
 	}
-	known := []string{
-		codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNoApproval,
-		codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
-		codeForbidden, codeForged, codeKeys, codeChanges, codeNoSessions, codeNoTLS, codeAnother,
-		codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeNoPlace, codeDecided, codeElsewhere, codeMediaType,
-		// Those of the proxy's refusals.
-		string(agui.InvalidPayload), string(agui.InterruptExpired), string(agui.ResumeConflict), string(agui.UnknownInterruptID),
-		string(agui.ApprovalUncertain), string(agui.ApprovalAmbiguous), string(agui.UpstreamStatus), string(agui.InternalError),
-	}
+	known := slices.Clone(problemCodes)
 	slices.Sort(listed)
 	slices.Sort(known)
 	if !slices.Equal(listed, known) {

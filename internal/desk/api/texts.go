@@ -1,5 +1,7 @@
 package api
 
+import "holdpoint/internal/agui"
+
 // The texts of this room, in one place: what the desk's API tells a person. Each says what
 // happened, what stands, and what can be done. A page words a refusal itself, by its code
 // (internal/desk/page). The table of codes in docs/errors.md is made from codeTexts
@@ -89,7 +91,8 @@ type codeText struct {
 	remedy   string
 }
 
-// codeTexts are the codes of the desk's own. The others are those of runs (proxy/internal/tell).
+// codeTexts are the codes of the desk's answers. The last ones are those of runs: the agent's own
+// Holdpoint refused the decision (proxy/internal/tell).
 var codeTexts = []codeText{
 	{codeUnauthenticated, "401", textWantToken, "the request does not show who sends it, or its token or cookie is not valid (any more)", "sign in, or send a token; `auth` says which way this desk takes"},
 	{codeTries, "429", textManyTokens, "an address sent more than ten wrong tokens", "wait for `Retry-After`. A right token counts at any time"},
@@ -116,5 +119,19 @@ var codeTexts = []codeText{
 	{codeElsewhere, "409", textElsewhere, "this process does not serve the agent, and may not judge for the one that does", "decide it at the desk of the agent's Holdpoint"},
 	{codeDecided, "409", textDecided, "somebody decided the question first, and otherwise", "read `approval.questions`; the first decision counts"},
 	{codeEnded, "409", textEnded, "the question has ended", "read `approval.end`; nothing can change it"},
+	{codeInProgress, "409", textCarried, "an answer is on its way to the agent", "wait for its end; nothing can be changed meanwhile"},
+	{codeStore, "503", textStoreAway, "Holdpoint cannot reach its store", "try again; no decision was lost"},
+	{codeAudit, "503", textNotWritten, "`HOLDPOINT_AUDIT_REQUIRED` is set and the audit cannot be written", "mend the audit ([audit.md](audit.md#when-it-cannot-be-written)), and decide again"},
 	{codeUnread, "500", textRecordUnread, "the record is damaged, sealed with an unknown key, or of a newer version", "give Holdpoint the key (`HOLDPOINT_STORE_KEYS`) or the version that wrote it"},
+	{string(agui.InvalidPayload), "422", ofRun, "the answer does not fit the question", "correct it; the detail says what does not fit"},
+	{string(agui.InterruptExpired), "422", ofRun, "the time for an answer is over", "`cancel` it, or give it up"},
+	{string(agui.ResumeConflict), "422", ofRun, "the decision contradicts another one", "read the approval again; the first one counts"},
+	{string(agui.UnknownInterruptID), "422", ofRun, "the question is not open any more", "read the list again"},
+	{string(agui.ApprovalUncertain), "422", ofRun, "Holdpoint cannot say what a yes would run", "`deny` or `cancel` it"},
+	{string(agui.ApprovalAmbiguous), "422", ofRun, "the agent would give the answer to whichever of several calls asks first", "`deny` or `cancel` it"},
+	{string(agui.UpstreamStatus), "422", ofRun, "what was kept of the run cannot be sent", "decide it in the chat"},
+	{string(agui.InternalError), "422", ofRun, "Holdpoint failed", "its log says where"},
 }
+
+// ofRun stands in the table for the message of a RUN_ERROR.
+const ofRun = "the message that a RUN_ERROR would have"

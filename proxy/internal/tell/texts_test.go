@@ -1,12 +1,17 @@
 package tell
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"holdpoint/internal/agui"
 )
+
+var update = flag.Bool("update", false, "rewrite the table of codes in docs/errors.md")
 
 // TestEveryCodeHasWords: a person is told more than the general text for each code of Holdpoint's.
 func TestEveryCodeHasWords(t *testing.T) {
@@ -31,3 +36,42 @@ func TestEveryCodeHasWords(t *testing.T) {
 		seen[text] = code
 	}
 }
+
+// TestErrorsTable compares the codes of runs in docs/errors.md with codeTexts. With -update it
+// writes the table.
+func TestErrorsTable(t *testing.T) {
+	const file, marker = "../../../docs/errors.md", "<!-- codes of runs -->"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(text), marker)
+	if len(parts) != 3 {
+		t.Fatalf("%s: want two markers %s", file, marker)
+	}
+	var b strings.Builder
+	b.WriteString("\n| code | what the person reads | what happened | what to do |\n|---|---|---|---|\n")
+	for _, c := range codeTexts {
+		says := c.says
+		if !c.whole {
+			says += " …"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.code, cell(says), cell(c.happened), cell(c.remedy))
+		if c.happened == "" || c.remedy == "" {
+			t.Errorf("%s does not say what happened, or what to do", c.code)
+		}
+	}
+	if parts[1] == b.String() {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s: the table differs (go test ./proxy/internal/tell -run TestErrorsTable -update); want\n%s", file, b.String())
+	}
+	parts[1] = b.String()
+	if err := os.WriteFile(file, []byte(strings.Join(parts, marker)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cell returns a text as a cell of a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the table of codes in docs/errors.md")
+
+// TestErrorsTable compares the codes of the desk in docs/errors.md with codeTexts. With -update it
+// writes the table.
+func TestErrorsTable(t *testing.T) {
+	const file, marker = "../../../docs/errors.md", "<!-- codes of the desk -->"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(text), marker)
+	if len(parts) != 3 {
+		t.Fatalf("%s: want two markers %s", file, marker)
+	}
+	var b strings.Builder
+	b.WriteString("\n| code | HTTP | text | what happened | what to do |\n|---|---|---|---|---|\n")
+	for _, c := range codeTexts {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", c.code, c.statuses, c.text, c.happened, c.remedy)
+	}
+	if parts[1] == b.String() {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s: the table differs (go test ./internal/desk/api -run TestErrorsTable -update); want\n%s", file, b.String())
+	}
+	parts[1] = b.String()
+	if err := os.WriteFile(file, []byte(strings.Join(parts, marker)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEveryCodeHasTexts: each code of the desk says what happened and what to do, once.
+func TestEveryCodeHasTexts(t *testing.T) {
+	var codes []string
+	for _, c := range codeTexts {
+		if c.code == "" || c.statuses == "" || c.text == "" || c.happened == "" || c.remedy == "" {
+			t.Errorf("a text is missing: %+v", c)
+		}
+		if slices.Contains(codes, c.code) {
+			t.Errorf("%s is there twice", c.code)
+		}
+		codes = append(codes, c.code)
+	}
+	want := slices.Clone(problemCodes)
+	slices.Sort(codes)
+	slices.Sort(want)
+	if !slices.Equal(codes, want) {
+		t.Errorf("texts for %q, want %q", codes, want)
+	}
+}
+
+// TestNotesHaveCodes: each note has a code of its own.
+func TestNotesHaveCodes(t *testing.T) {
+	seen := map[string]string{}
+	for _, note := range []string{noteUnknown, noteNoJSON, noteTwice, noteBroken, noteDeep, secretNote} {
+		code := noteCodes[note]
+		if code == "" || seen[code] != "" {
+			t.Errorf("%q has the code %q, which %q has", note, code, seen[code])
+		}
+		seen[code] = note
+	}
+}
