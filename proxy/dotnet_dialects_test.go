@@ -84,6 +84,62 @@ func dotNetChatAgain(t *testing.T, b dialecttest.Backend, yes bool) {
 	})
 }
 
+// TestDotNetClientMakesUpAResult: an answer gets lost on its way, and the person writes on. The
+// client makes up a result of the call that it was asked about. That answers nothing: nothing runs,
+// the question is asked again, and its answer is carried once. The backend is never sent what the
+// client made up.
+func TestDotNetClientMakesUpAResult(t *testing.T) {
+	families := 0
+	for _, name := range dialects.All().Names()[1:] {
+		for _, b := range dialecttest.Of(name) {
+			for _, yes := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/%v", b.Name(), yes), func(t *testing.T) {
+					inDotNetChat(t, b, yes, func(c *chatter, app *dotnetclient.Application) {
+						c.end = "ask"
+						asked := app.Say("delete")
+						if len(asked.Questions) == 0 {
+							return // it is asked for input, and makes up nothing
+						}
+						families++
+						lost := &dotnetclient.ApprovalAnswer{ID: asked.Questions[0].ID, Approved: yes, Call: asked.Questions[0].Call}
+						app.Messages = append(app.Messages, dotnetclient.NewMessage("user", lost))
+						again := app.Say("hurry")
+						if c.did[1] > 0 || len(again.Questions) != 1 {
+							t.Fatalf("the backend did it %d times, and %d questions are asked", c.did[1], len(again.Questions))
+						}
+						if sent := string(c.seen); strings.Contains(sent, "hurry") || strings.Contains(sent, "Requested function") {
+							t.Errorf("the backend got %s", sent)
+						}
+						answered := c.dotNetAnswer(t, app, again, yes)
+						answer := string(c.seen)
+						if strings.Contains(answer, "Requested function") || strings.Contains(answer, "must not be retried") {
+							t.Errorf("the answer goes as %s", answer)
+						}
+						last := app.Say("go on")
+						for n, run := range []dotnetclient.Run{again, answered, last} {
+							if run.Thrown != nil || len(run.Failures) > 0 {
+								t.Errorf("run %d: thrown %v, failures %v", n, run.Thrown, run.Failures)
+							}
+						}
+						if sent := string(c.seen); !strings.Contains(sent, "go on") || strings.Contains(sent, "Requested function") {
+							t.Errorf("the last message is %s", sent)
+						}
+						if c.violation != "" {
+							t.Error(c.violation)
+						}
+						if yes != (c.did[1] == 1) {
+							t.Errorf("the backend did it %d times", c.did[1])
+						}
+					})
+				})
+			}
+		}
+	}
+	if families == 0 {
+		t.Error("no family asks")
+	}
+}
+
 // inDotNetChat has a program around the SDK's client talk to a backend behind Holdpoint.
 func inDotNetChat(t *testing.T, b dialecttest.Backend, yes bool, does func(*chatter, *dotnetclient.Application)) {
 	fewer(t, 1)

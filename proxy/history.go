@@ -18,7 +18,7 @@ func (t *thread) view() history.View {
 	return history.View{
 		Input: &t.in, Record: &t.record, Linked: t.linked, Dialect: history.AbilitiesOf(t.opts.Dialect),
 		Spoken: t.spoken(), Backend: t.backend(), Show: t.show,
-		NeedsResult: t.request.client.NeedsResult(), Carries: t.readFor.carries, NotAsked: t.notAsked != nil, InMemory: t.opts.StoreInMemory,
+		NeedsResult: t.request.client.NeedsResult(), Omits: t.request.client.OmitsQuestions(), Carries: t.readFor.carries, NotAsked: t.notAsked != nil, InMemory: t.opts.StoreInMemory,
 		Thread: t.callsKey(), Scope: history.Scope{Tenant: t.who.Tenant, Agent: t.opts.Agent, Path: t.request.path, Owner: t.ledger.Owner},
 		Memory: t,
 	}

@@ -25,6 +25,7 @@ type View struct {
 	Show    translate.Show
 
 	NeedsResult bool // the client carries out an answered call that has no result
+	Omits       bool // the client leaves out the calls that it was asked about
 	Carries     bool // the request is Holdpoint's own and carries a pause
 	NotAsked    bool // the store could not be asked for the record
 	InMemory    bool // the store loses its records with the process

@@ -38,7 +38,7 @@ func Mend(v *View) Mended {
 	if len(pauses) == 0 {
 		return done
 	}
-	done.Messages, done.MadeUp = withoutMadeUp(done.Messages, pauses, v.Record.Pause)
+	done.Messages, done.MadeUp = v.withoutMadeUp(done.Messages, pauses)
 	done.Messages, done.PutBack = v.withKnownCalls(done.Messages)
 	if v.NeedsResult {
 		done.Messages = kit.ResultsBehindCalls(done.Messages)
@@ -203,8 +203,10 @@ func isMadeUp(m agui.Message) bool {
 
 // withoutMadeUp returns the messages without results that the client made up of calls that were
 // asked about, and how many messages are gone. Where the question is open, the result answers
-// nothing. Where it has ended, the client was told another.
-func withoutMadeUp(list []agui.Message, pauses []*agui.Pause, waiting *agui.Pause) (kept []agui.Message, gone int) {
+// nothing. Where it has ended, the client was told another. Its call goes too if it was made up. A
+// client that leaves out the calls of its questions has it for no other reason, also where the
+// message has the id of the one that asked.
+func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []agui.Message, gone int) {
 	if !slices.ContainsFunc(list, isMadeUp) {
 		return list, 0
 	}
@@ -227,6 +229,7 @@ func withoutMadeUp(list []agui.Message, pauses []*agui.Pause, waiting *agui.Paus
 	}
 	out := map[int]map[string]bool{} // calls by the places of their messages; a tool message with none goes whole
 	holders := map[string]int{}      // the nearest message with a call so far
+	waiting := v.Record.Pause
 	last := lastKnown(list, waiting)
 	for at, m := range list {
 		for _, id := range m.CallIDs() {
@@ -243,7 +246,7 @@ func withoutMadeUp(list []agui.Message, pauses []*agui.Pause, waiting *agui.Paus
 		out[at] = map[string]bool{}
 		results[m.ToolCallID]--
 		holder, held := holders[m.ToolCallID]
-		if !held || open && holder <= last || !open && calls[m.ToolCallID] < 2 {
+		if !held || open && holder <= last && !v.Omits || !open && calls[m.ToolCallID] < 2 {
 			continue
 		}
 		if out[holder] == nil {

@@ -316,3 +316,34 @@ func TestOwnResultsByTheirNote(t *testing.T) {
 		}
 	}
 }
+
+// TestMadeUpCallUnderAKnownID: MEAI gives the call that it makes up the id of the message that
+// asked, which has a text that the record knows. Of a client that leaves out the calls of its
+// questions the call goes with its result. Another client may hold the call itself.
+func TestMadeUpCallUnderAKnownID(t *testing.T) {
+	body := `{"threadId":"t","runId":"r","messages":[` + userOne + `,{"id":"said","role":"assistant","content":"Yes?"},
+		{"id":"said","role":"assistant","toolCalls":[{"id":"k","type":"function","function":{"name":"rm","arguments":"{}"}}]},
+		{"id":"k","role":"tool","toolCallId":"k","content":"Error: Requested function \"rm\" not found."},` + userTwo + `]}`
+	for omits, want := range map[bool]int{true: 0, false: 1} {
+		in, _, err := agui.ParseInput([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := viewOf(&in)
+		v.Omits = omits
+		p := &agui.Pause{ID: "p", Interrupts: []agui.Interrupt{{ID: "i~id1", Native: "k", Object: json.RawMessage(`{"id":"i~id1","toolCallId":"k"}`)}}}
+		for _, m := range in.Messages[:2] {
+			p.Seen = append(p.Seen, agui.See(m))
+		}
+		v.Record = &store.Record{State: store.Open, Pause: p}
+		calls := 0
+		for _, m := range history.Mend(v).Messages {
+			if calls += len(m.CallIDs()); m.Role == "tool" {
+				t.Errorf("the made-up result stays: %s", m.JSON)
+			}
+		}
+		if calls != want {
+			t.Errorf("omits %v: %d calls stay, want %d", omits, calls, want)
+		}
+	}
+}
