@@ -76,12 +76,12 @@ func TestCommandLine(t *testing.T) {
 		{"-v", 2, "", "holdpoint: flag provided but not defined: -v"},
 		{"run -v", 2, "", "holdpoint: flag provided but not defined: -v"},
 		{"check -serve", 2, "", "holdpoint: -serve is an option of demo only"},
-		{"check now", 2, "", `holdpoint: check takes one argument at most, desk, got ["now"]`},
+		{"check now", 2, "", `holdpoint: check takes one argument at most, desk or inject, got ["now"]`},
 		{"run", 2, "", "config: HOLDPOINT_UPSTREAM is not set"},
 		{"", 2, "", "config: HOLDPOINT_UPSTREAM is not set"},
 		{"check", 2, "", "config: HOLDPOINT_UPSTREAM is not set"},
 		{"check desk", 2, "", "config: HOLDPOINT_DESK_LISTEN is not set, want the address of the desk"},
-		{"check desk now", 2, "", `holdpoint: check takes one argument at most, desk, got ["desk" "now"]`},
+		{"check desk now", 2, "", `holdpoint: check takes one argument at most, desk or inject, got ["desk" "now"]`},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			stdout, stderr, code := holdpoint(t, nil, strings.Fields(tt.args)...)

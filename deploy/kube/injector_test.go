@@ -3,10 +3,16 @@
 package kube
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -84,7 +90,7 @@ func (s *space) asking() func() (int64, string) {
 // annotations and a Service with a named targetPort get the sidecar, and a question is answered
 // through it. What cannot work is refused in words. The certificate that the injector makes is
 // renewed, and its pods are replaced, while pods are created. While it is away, no annotated pod
-// comes up without its sidecar.
+// comes up without its sidecar. With a certificate of files it needs no rights.
 func TestInjector(t *testing.T) {
 	s := scene(t)
 	s.shell(`kubectl kustomize deploy/kubernetes/injector |
@@ -119,6 +125,7 @@ func TestInjector(t *testing.T) {
 	s.ofJobs()
 	s.renewed()
 	s.away()
+	s.ofFiles()
 }
 
 // injectorIsUp waits for both replicas, and for API servers that reach them.
@@ -315,4 +322,89 @@ func (s *space) away() {
 	s.kubectl("-n", "holdpoint", "scale", "deployment/holdpoint-injector", "--replicas=2")
 	s.injectorIsUp()
 	s.until("the sidecar is added again", func() bool { got, _ := s.tryPod(annotatedPod(nil)); return len(got) == 1 })
+}
+
+// ofFiles: the form for cert-manager, with what cert-manager would write written here: a Secret
+// with a certificate, and the authority in the configuration. A certificate that is renewed is
+// shown.
+func (s *space) ofFiles() {
+	t := s.t
+	t.Helper()
+	authority, key := webhookAuthority(t)
+	var list []object
+	for _, o := range parse(t, s.shell(`kubectl kustomize deploy/kubernetes/injector-cert-manager |
+		sed 's|[^ "]*/holdpoint:0.1.0|registry.example.com/holdpoint:1|'`)) {
+		switch o["kind"] {
+		case "Certificate", "Issuer":
+			continue
+		case "MutatingWebhookConfiguration":
+			config := o["webhooks"].([]any)[0].(object)["clientConfig"].(object)
+			config["caBundle"] = base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw}))
+		}
+		list = append(list, o)
+	}
+	s.kubectl("delete", "clusterrolebinding,clusterrole", "holdpoint-injector")
+	s.kubectl("-n", "holdpoint", "delete", "rolebinding,role,secret", "holdpoint-injector")
+	_, secret := webhookCertificate(t, authority, key)
+	s.apply(append(list, secret)...)
+	s.injectorIsUp()
+	s.until("the sidecar is added with the certificate of the Secret", func() bool { got, _ := s.tryPod(annotatedPod(nil)); return len(got) == 1 })
+	renewed, secret := webhookCertificate(t, authority, key)
+	s.apply(secret)
+	s.until("the renewed certificate is shown", func() bool { return s.shows(renewed) })
+	if got, err := s.tryPod(annotatedPod(nil)); err != nil || len(got) != 1 {
+		t.Errorf("with the renewed certificate: %q, %v", got, err)
+	}
+}
+
+// webhookAuthority makes an authority.
+func webhookAuthority(t *testing.T) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, ca, ca, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ca, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	return ca, key
+}
+
+// webhookCertificate makes a certificate for the webhook, and the Secret for it.
+func webhookCertificate(t *testing.T, authority *x509.Certificate, key *ecdsa.PrivateKey) (*x509.Certificate, object) {
+	t.Helper()
+	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
+		DNSNames: []string{"holdpoint-injector.holdpoint.svc"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, authority, own.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leaf, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	text := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return leaf, object{
+		"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": "holdpoint-injector-tls", "namespace": "holdpoint"}, "type": "kubernetes.io/tls",
+		"stringData": object{"tls.crt": text("CERTIFICATE", der), "tls.key": text("PRIVATE KEY", private)},
+	}
 }
