@@ -19,7 +19,7 @@ var wrongWords = []struct {
 	{regexp.MustCompile(`(?i)\bsays? whether\b`), "reports whether", 0},
 	{regexp.MustCompile(`(?i)\bof which\b`), "a sentence of its own", 43},
 	{regexp.MustCompile(`(?i)\b(is|are) none\b`), "is missing, does not exist", 23},
-	{regexp.MustCompile(`(?i)\bis no [a-z]+\b`), "is not a, is missing", 2},
+	{regexp.MustCompile(`(?i)\bis no [a-z]+\b`), "is not a, is missing", 1},
 	{regexp.MustCompile(`(?i), for it\b`), "because it", 0},
 }
 
