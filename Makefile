@@ -102,6 +102,7 @@ update: ## writes anew what tests compare with. Look at the diff
 	$(GO) test ./cmd/holdpoint -run 'ConfigurationTable|RouteVariables' -update
 	$(GO) test ./proxy/internal/tell ./internal/desk/api -run ErrorsTable -update
 	$(GO) test ./internal/test/repo -run ShowsTheExample -update
+	$(GO) test ./internal/inject -run TestSidecarIsThatOfTheManifest -update
 
 lint: $(LINT) ## golangci-lint. .golangci.yml says what is excluded, and why
 	$(LINT) run ./...
