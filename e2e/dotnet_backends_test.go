@@ -28,6 +28,7 @@ func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 		"LangGraph":             {&backend{name: "0.0.47", mode: "default", server: need(t, "langgraph", "0.0.47")}, "approve", "go"},
 		"LangGraph, by outcome": {&backend{name: "0.0.47", mode: "outcome", server: need(t, "langgraph", "0.0.47")}, "approve", "go"},
 		"pydantic-ai":           {&backend{name: "pydantic-ai", mode: "stateless", server: need(t, "pydanticai", "2.68.0")}, "agent", "delete a.txt"},
+		"AG2, in chunks":        {&backend{name: "AG2", mode: "held", server: need(t, "ag2", "1.2.1")}, "agent", "delete a.txt"},
 		"agno":                  {&backend{name: "agno", mode: "default", server: need(t, "agno", "3.1.10")}, "agui", "delete a.txt"},
 	} {
 		h := ownHoldpoint(t, c.b.url(), nil)
