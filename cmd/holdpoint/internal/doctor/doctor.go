@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"slices"
@@ -81,7 +82,7 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 		return nil, err
 	}
 	if o.several() && a.Run == nil {
-		return nil, errors.New("a run of " + o.Dialect + " is several requests: give doctor the address of the server")
+		return nil, fmt.Errorf(refusedRecording, o.Dialect)
 	}
 	if _, err := list.New(o.Dialect, nil); err != nil {
 		return nil, err
@@ -91,17 +92,17 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	r := &Report{Answer: describe(a, came), Questions: []Question{}, Events: []Change{}, Cannot: []string{}, Notes: []string{}}
 	if enc := a.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") && a.Status/100 == 2 {
 		r.Verdict = Cannot
-		r.cannot("it has the Content-Encoding " + word(enc) + " although none was asked for, which Holdpoint does not read")
+		r.cannot(fmt.Sprintf(cannotEncoding, word(enc)))
 		return r, nil
 	}
 	if a.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "" {
 		r.Verdict = Cannot
-		r.cannot("it is the AI SDK's stream, which Holdpoint does not read: approvals in it pass unguarded, and a yes that is sent twice runs twice")
+		r.cannot(cannotAISDK)
 		return r, nil
 	}
 	why := noStream(a, came)
 	if status := a.Status; o.several() && why != "" && len(a.Run) > 1 && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
-		why = "LangGraph's server does not take the run: it may not know the assistant (-assistant)"
+		why = whyAssistant
 	}
 	if why != "" {
 		r.Verdict = NoStream
@@ -120,10 +121,10 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 		if native == nil {
 			r.Verdict = Cannot
 			if strings.Contains(r.Answer.MediaType, "proto") {
-				r.cannot("it is in AG-UI's protobuf form, which Holdpoint neither asks for nor reads")
+				r.cannot(cannotProtobuf)
 				return r, nil
 			}
-			r.cannot("nothing in it is an event of AG-UI, or of a native Strands or superagent server that Holdpoint knows by sight. If it is one of those, name it (-dialect)")
+			r.cannot(cannotUnknown)
 			return r, nil
 		}
 		p = native
@@ -176,19 +177,19 @@ func foreign(ctx context.Context, list dialects.List, a Answer, came *stream, o 
 func noStream(a Answer, came *stream) string {
 	switch {
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
-		return "the backend wants to know who asks (give its token by -header or -header-file)"
+		return whyWho
 	case a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed:
-		return "the backend has no agent at this address (docs/troubleshooting.md#i-see-404)"
+		return whyNoAgent
 	case a.Status/100 == 3:
-		return "the backend redirects; ask the address that it names"
+		return whyRedirect
 	case a.Status == http.StatusUnprocessableEntity || a.Status == http.StatusBadRequest:
-		return "the backend does not take a RunAgentInput here (a server that does not speak AG-UI needs -dialect)"
+		return whyNotARun
 	case a.Status != 0 && a.Status/100 != 2:
-		return "the backend answered with an error"
+		return whyError
 	case len(a.Body) == 0 && a.Late:
-		return "nothing came before the time was up (-timeout)"
+		return whyTime
 	case len(a.Body) == 0:
-		return "it is empty"
+		return whyEmpty
 	}
 	return ""
 }

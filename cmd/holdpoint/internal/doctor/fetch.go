@@ -35,11 +35,11 @@ func Address(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("the address cannot be read")
+		return nil, errors.New(refusedAddress)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, errors.New("want an address http://host/path or https://host/path")
+		return nil, errors.New(refusedScheme)
 	case u.User != nil:
-		return nil, errors.New("user and password do not belong into the address: give them by -header")
+		return nil, errors.New(refusedUser)
 	}
 	return u, nil
 }
@@ -168,7 +168,7 @@ func (c *capture) answer(ctx context.Context, w *written) (Answer, error) {
 	defer c.mu.Unlock()
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	if len(c.list) == 0 {
-		return Answer{}, errors.New("Holdpoint refuses the run: " + clean(strings.TrimSpace(w.body.String())))
+		return Answer{}, fmt.Errorf(refusedOwnRun, clean(strings.TrimSpace(w.body.String())))
 	}
 	var all []Answer
 	which := -1
@@ -177,9 +177,9 @@ func (c *capture) answer(ctx context.Context, w *written) (Answer, error) {
 		case e.res == nil && late:
 			all = append(all, Answer{Cut: true, Late: true})
 		case e.res == nil && e.err != nil:
-			return Answer{}, fmt.Errorf("the backend cannot be reached: %s", clean(e.err.Error()))
+			return Answer{}, fmt.Errorf(failedReason, clean(e.err.Error()))
 		case e.res == nil:
-			return Answer{}, errors.New("the backend cannot be reached")
+			return Answer{}, errors.New(failedUnreachable)
 		default:
 			all = append(all, e.answer(late))
 		}

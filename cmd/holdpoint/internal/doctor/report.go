@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -102,13 +103,10 @@ func (r *Report) tell(came *stream, p *played, o Options) {
 	}
 	tooOld := slices.ContainsFunc(p.out.events, func(ev agui.Event) bool { return ev.Get("code").Str == string(agentframework.CodeTooOld) })
 	if calls := came.calls(); len(calls) > 0 && len(r.Questions) == 0 && !tooOld {
-		r.note("these calls have no result in the answer: " + strings.Join(calls, ", ") +
-			". If the client declares the tool, the call is the client's to answer (-tools). " +
-			"If the backend waits for a person there, name the tools: HOLDPOINT_TOOLS=" + strings.Join(calls, "=approval;") + "=approval" +
-			" (docs/tool-call.md). Else Holdpoint lets it pass and keeps no contract there")
+		r.note(fmt.Sprintf(noteOpenCalls, strings.Join(calls, ", "), strings.Join(calls, "=approval;")+"=approval"))
 	}
 	if p.again > 0 {
-		r.note("Holdpoint would send the backend one more request here, to learn what it asks. doctor sends one only")
+		r.note(noteOneMore)
 	}
 	switch {
 	case len(r.Cannot) > 0:
@@ -117,14 +115,14 @@ func (r *Report) tell(came *stream, p *played, o Options) {
 		r.Verdict = Keeps
 	default:
 		r.Verdict = Plain
-		how := "Record one that pauses to be sure: curl -N with a request that makes the agent ask, its output to a file, then holdpoint doctor FILE"
+		how := noteRecord
 		if p.setting == langgraphserver.Name {
-			how = "Give a message that makes the agent ask to be sure (-message)"
+			how = noteMessage
 		}
-		r.note("nobody is asked in this run, as in most. " + how)
+		r.note(fmt.Sprintf(noteNobody, how))
 	}
 	if r.Dialect == "" && len(r.Questions) == 0 {
-		r.note("Holdpoint knows a dialect by how it asks. It cannot tell one from a run in which nobody is asked")
+		r.note(noteNoDialect)
 	}
 }
 
@@ -133,15 +131,14 @@ func (r *Report) tell(came *stream, p *played, o Options) {
 // version may be CopilotKit's runtime, which declares none.
 func (r *Report) noteClient(came *stream, o Options) {
 	if o.TanStack && len(r.Questions) > 0 {
-		r.note("the client is TanStack AI's: Holdpoint binds each question to the run that tells it, so that the client draws its controls (docs/browser.md)")
+		r.note(noteTanStack)
 		return
 	}
 	announced := slices.ContainsFunc(came.events, func(ev agui.Event) bool {
 		return ev.Type == agui.Custom && ev.Get("name").Str == agui.OnInterrupt
 	})
 	if announced && len(r.Questions) > 0 && o.ProtocolVersion == "" {
-		r.note("the client declares no protocolVersion, as CopilotKit's runtime does. A card of CopilotKit that reads event.value " +
-			"gets an AG-UI interrupt there, and no longer the agent's own value: set HOLDPOINT_CLIENT=native, or change the card (docs/copilotkit.md)")
+		r.note(noteCopilotKit)
 	}
 }
 
@@ -155,7 +152,7 @@ const (
 // broken says how the run ends for a client although the backend did not end it so.
 func (r *Report) broken(came *stream, p *played) {
 	if came.tooLarge {
-		r.cannot("a frame is larger than 32 MiB (HOLDPOINT_MAX_FRAME_BYTES)")
+		r.cannot(cannotFrame)
 	}
 	for _, ev := range p.out.events {
 		if ev.Type != agui.RunErrored || came.has(ev) {
@@ -163,15 +160,15 @@ func (r *Report) broken(came *stream, p *played) {
 		}
 		switch code := agui.Code(ev.Get("code").Str); code {
 		case agui.UpstreamEOF, agui.FrameTooLarge:
-			r.cannot("the stream has no terminal event, so a client is told " + string(code) + ": it is cut, or the backend does not end its runs")
+			r.cannot(fmt.Sprintf(cannotNoEnd, code))
 		case agentframework.CodeTooOld: // a warning says it
 		case agui.UpstreamStatus:
-			r.cannot("the answer is no event stream (Content-Type: " + r.Answer.MediaType + "): a client is told " + string(code))
+			r.cannot(fmt.Sprintf(cannotNoStream, r.Answer.MediaType, code))
 		default:
 			if slices.Contains(agui.Codes(), code) {
-				r.cannot("a client is told RUN_ERROR " + string(code))
+				r.cannot(fmt.Sprintf(cannotOtherError, code))
 			} else {
-				r.note("the backend's own error is told as RUN_ERROR")
+				r.note(noteOwnError)
 			}
 		}
 	}

@@ -51,13 +51,13 @@ func (r *Report) print(w io.Writer) {
 func (v Verdict) words() string {
 	switch v {
 	case Keeps:
-		return "the backend asks, and Holdpoint keeps the contract for it"
+		return verdictKeeps
 	case Plain:
-		return "nothing to do in this run"
+		return verdictPlain
 	case Cannot:
-		return "there is something that Holdpoint cannot do, see \"cannot\" below"
+		return verdictCannot
 	}
-	return "nothing to judge"
+	return verdictNothing
 }
 
 func (d Described) line() string {
@@ -93,7 +93,7 @@ func (q Question) line() string {
 	if q.Schema {
 		return line + ", with a schema for the answer"
 	}
-	return line + ", without a schema: nobody can judge the answer before the backend gets it"
+	return line + notSchemaQuestion
 }
 
 func (r *Report) printEvents(w io.Writer) {
