@@ -27,6 +27,15 @@ import (
 // patience bounds every wait for something that must happen. It is not an expectation of speed.
 const patience = 90 * time.Second
 
+// patienceFor returns how long a scene may take. Those that look at every text of the page visit
+// more than a hundred states.
+func patienceFor(file string) time.Duration {
+	if file == "languages" {
+		return 4 * patience
+	}
+	return patience
+}
+
 var update = flag.Bool("update", false, "write the pictures of docs/desk anew")
 
 // pictures is the folder of those that docs/desk.md shows.
@@ -238,7 +247,7 @@ func (d *driver) play(t *testing.T, file, name string, s stage) (complaint strin
 		if a.Error != "" {
 			return a.Error + "\n" + strings.Join(a.Log, "\n")
 		}
-	case <-time.After(patience):
+	case <-time.After(patienceFor(file)):
 		t.Fatal("the scene did not end")
 	}
 	return ""

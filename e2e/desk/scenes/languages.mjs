@@ -386,13 +386,15 @@ export const scenes = {
     // What the server may say of a question, and of the rows of a list.
     let change = null, changeRows = null, template = null;
     const json = (r, data) => r.fulfill({ status: 200, contentType: "application/json", body: JSON.stringify(data) });
-    await p.page.route(/\/v1\/approvals\/[^/?]+$/, async (r) => {
+    // What a page asks for while it is closed gets no answer.
+    const routed = (pattern, handler) => p.page.route(pattern, (r) => handler(r).catch(() => r.abort().catch(() => {})));
+    await routed(/\/v1\/approvals\/[^/?]+$/, async (r) => {
       if (!change || r.request().method() !== "GET") return r.continue();
       const a = await (await r.fetch()).json();
       change(a, a.questions[0]);
       return json(r, a);
     });
-    await p.page.route(/\/v1\/approvals\?/, async (r) => {
+    await routed(/\/v1\/approvals\?/, async (r) => {
       if (!changeRows || !/state=(waiting|ended)/.test(r.request().url())) return r.continue();
       const headers = r.request().headers();
       delete headers["if-none-match"];
