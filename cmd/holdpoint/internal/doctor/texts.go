@@ -1,8 +1,8 @@
 package doctor
 
 // The texts of this room, in one place: the verdict, what Holdpoint cannot do with an answer, and
-// notes. Each says what was seen and what can be done. The labels of the report are in words.go, and
-// the signs of a framework in marks.go.
+// notes. Each says what was seen and what can be done. words.go has the labels of the report, and
+// marks.go the signs of a framework.
 const (
 	// The verdict.
 	verdictKeeps   = "the backend asks, and Holdpoint keeps the contract for it"
