@@ -61,6 +61,7 @@ tools: # says in one line what is missing on this machine
 	[[ "$${node:-0}" -ge 20 ]] || missing+=("node >= 20"); \
 	command -v npm >/dev/null || missing+=("npm"); \
 	command -v curl >/dev/null || missing+=("curl"); \
+	command -v openssl >/dev/null || missing+=("openssl"); \
 	java=$$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' || true); \
 	[[ "$${java:-0}" -ge 17 ]] || missing+=("java >= 17"); \
 	command -v mvn >/dev/null || missing+=("mvn (Maven)"); \
@@ -165,7 +166,7 @@ deploy: export COMPOSE := $(CURDIR)/$(COMPOSE)
 deploy: export CYCLONEDX := $(CURDIR)/$(CYCLONEDX)
 deploy: export CRANE := $(CURDIR)/$(CRANE)
 deploy: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX) $(CRANE) ## manifests, chart and compose files, read by the tools of who installs them
-	$(GO) test -tags deploy -count=1 -timeout 10m ./deploy
+	$(GO) test -tags deploy -count=1 -timeout 20m ./deploy
 
 kube: export HELM := $(CURDIR)/$(HELM)
 kube: export TEST_SERVERS := required

@@ -14,6 +14,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"holdpoint/internal/test/pages"
 )
 
 // sources are two folders with what git would have of this tree if all were committed, each in a
@@ -58,19 +60,54 @@ func release(dir, version, key string) (string, error) {
 	return string(out), err
 }
 
-// makeKey makes a key that signs, and its public half, with openssl, as docs/releases.md says.
-func makeKey(t *testing.T) (key, public string) {
+// pageBlock returns the block of docs/releases.md that TestRelease runs and that begins so.
+func pageBlock(t *testing.T, begins string) string {
 	t.Helper()
-	key = filepath.Join(t.TempDir(), "release.key")
-	public = key + ".pub"
-	for _, args := range [][]string{
-		{"genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key}, {"pkey", "-in", key, "-pubout", "-out", public},
-	} {
-		if out, err := exec.Command("openssl", args...).CombinedOutput(); err != nil {
-			t.Fatalf("openssl %v: %v\n%s", args, err, out)
+	for _, b := range pages.Blocks(string(readFile(t, "../docs/releases.md"))) {
+		if b.Runs == "deploy: TestRelease" && strings.HasPrefix(b.Text, begins) {
+			return b.Text
 		}
 	}
-	return key, public
+	t.Fatalf("docs/releases.md has no block %q", begins)
+	return ""
+}
+
+// inFolder runs a block of a page in a folder.
+func inFolder(t *testing.T, dir, block string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", block)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s\n%v\n%s", block, err, out)
+	}
+	return string(out)
+}
+
+// makeKey makes a key that signs, and its public half, as docs/releases.md says.
+func makeKey(t *testing.T) (key, public string) {
+	t.Helper()
+	dir := t.TempDir()
+	inFolder(t, dir, pageBlock(t, "openssl genpkey"))
+	key = filepath.Join(dir, "release.key")
+	return key, key + ".pub"
+}
+
+// releaseByHand checks a release by the commands of docs/releases.md.
+func releaseByHand(t *testing.T, root, public string) {
+	dir := t.TempDir()
+	for link, to := range map[string]string{"deploy": filepath.Join(root, "deploy"), "dist": filepath.Join(root, "dist"), "release.key.pub": public} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := inFolder(t, dir, pageBlock(t, "deploy/verify.sh")); !strings.Contains(out, "all of it holds") {
+		t.Error(out)
+	}
+	inFolder(t, dir, "cp -rL dist/v0.1.0/. . && rm dist deploy")
+	if out := inFolder(t, dir, pageBlock(t, "openssl base64")); strings.Count(out, ": OK") != 18 {
+		t.Error(out)
+	}
 }
 
 // TestRelease: a release is made of a commit, wherever that is checked out, and is what its key has
@@ -86,6 +123,7 @@ func TestRelease(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	t.Run("by hand", func(t *testing.T) { releaseByHand(t, first, public) })
 	t.Run("image", func(t *testing.T) { releaseImage(t, dist) })
 	t.Run("published", func(t *testing.T) { releasePublished(t, dist) })
 	t.Run("pip", func(t *testing.T) { releaseByPip(t, dist) })
