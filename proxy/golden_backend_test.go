@@ -167,7 +167,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// RoundTrip returns the backend without a socket.
+// RoundTrip is ServeHTTP without a socket.
 func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{}) // as a real transport does: bytes go out from here on

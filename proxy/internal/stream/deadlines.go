@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Limits are how a client may take its answer.
+// Limits bound how slowly a client may read its answer.
 type Limits struct {
 	// Write is how long one write may take. A client that reads nothing for that long is gone. 0 is
 	// a minute.
 	Write time.Duration
-	// Multiplexed says that the request came by HTTP/2. net/http resets a stream there whose write
+	// Multiplexed reports that the request came by HTTP/2. net/http resets a stream there whose write
 	// deadline passes, also while nobody writes.
 	Multiplexed bool
 }
 
-// LimitsOf returns those of a request.
+// LimitsOf returns the Limits for the answer to req. write is Limits.Write.
 func LimitsOf(req *http.Request, write time.Duration) Limits {
 	return Limits{Write: write, Multiplexed: req.ProtoMajor >= 2}
 }
@@ -59,13 +59,14 @@ func (d *deadlines) clear() {
 	_ = d.control.SetWriteDeadline(d.at)
 }
 
-// A Passing is the ResponseWriter of an answer that passes untouched. Its writes have deadlines.
+// A Passing is the ResponseWriter of an answer that passes untouched. Each write and each flush
+// sets a deadline, so that a client that stops reading is noticed.
 type Passing struct {
 	http.ResponseWriter
 	deadlines deadlines
 }
 
-// NewPassing makes a Passing.
+// NewPassing returns a Passing that writes to w.
 func NewPassing(w http.ResponseWriter, l Limits) *Passing {
 	return &Passing{w, newDeadlines(w, l)}
 }
@@ -79,7 +80,7 @@ func (p *Passing) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// FlushError is http.Flusher with an error, for http.ResponseController.
+// FlushError flushes what was written. http.ResponseController prefers it to Flush.
 func (p *Passing) FlushError() error {
 	p.deadlines.set(time.Now())
 	return p.deadlines.flush()

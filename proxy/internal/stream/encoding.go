@@ -12,9 +12,10 @@ import (
 	"strings"
 )
 
-// Decoded returns the answer's body without the compression that the backend put on it, although
-// Holdpoint asked for none. The frame's limit bounds how much is decoded at once, whatever the
-// ratio.
+// Decoded returns the body of an answer without its Content-Encoding: gzip, or deflate in both of
+// its forms. Holdpoint asks for no compression, and some backends compress all the same. It returns
+// an error for any other encoding. Nothing is read yet: a header that is wrong is an error of the
+// first Read. Readers bound the decoded bytes by the limit of a frame, whatever the ratio.
 func Decoded(res *http.Response) (io.ReadCloser, error) {
 	switch strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))) {
 	case "", "identity":
@@ -58,7 +59,7 @@ func (l *lazy) Read(p []byte) (int, error) {
 
 func (l *lazy) Close() error { return l.src.Close() }
 
-// Replay returns a body whose beginning was read already.
+// Replay returns a body that gives head, and then rest. Close closes rest. Head is not copied.
 func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
@@ -66,11 +67,11 @@ func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {
 	}{io.MultiReader(bytes.NewReader(head), rest), rest}
 }
 
-// IsEventStream goes by the media type alone: every client reads a stream whose parameters are
-// broken.
+// IsEventStream reports whether the media type is text/event-stream. Its parameters do not count,
+// because clients read a stream whose parameters are broken.
 func IsEventStream(header http.Header) bool { return MediaType(header) == "text/event-stream" }
 
-// MediaType returns the declared type in lower case, "" if there is none.
+// MediaType returns the Content-Type in lower case and without parameters, "" if it is missing.
 func MediaType(header http.Header) string {
 	t, _, _ := strings.Cut(header.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(t))

@@ -5,7 +5,9 @@ import (
 	"strings"
 )
 
-// MakeHeader makes a header that of an event stream of Holdpoint's own bytes.
+// MakeHeader changes the header of a backend's answer for an event stream that Holdpoint writes. It
+// removes what describes the backend's bytes, such as Content-Length and Etag. It sets the media
+// type, and keeps caches and nginx from holding frames back.
 func MakeHeader(header http.Header) {
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Digest", "Content-Md5", "Last-Modified", "Accept-Ranges", "Trailer"} {
 		delete(header, name)

@@ -12,23 +12,25 @@ import (
 	"holdpoint/translate"
 )
 
-// pieceBuffer is what is read ahead of a stream of lines or of text.
+// pieceBuffer is the size of the buffer for a stream of lines or of text, in bytes.
 const pieceBuffer = 16 << 10
 
-// maxKeptLine is the largest buffer of a long line that the next one uses again.
+// maxKeptLine is the size of the largest buffer for a long line that is kept for the next one.
 const maxKeptLine = 128 << 10
 
-// Pieces cut the answer of a backend that does not speak AG-UI, see translate.Framing.
+// Pieces cut the answer of a backend that does not speak AG-UI into what its dialect decodes
+// (translate.Framing). One goroutine uses them.
 type Pieces interface {
-	// Next gives the next piece, valid until the following call, or what ended the stream: io.EOF,
-	// an *sse.TooLargeError, or the source's error. A piece without data has nothing for a decoder.
-	// comments, if there are any, go to the client.
+	// Next returns the next piece, and the comments before it, which go to the client as they are.
+	// A piece without Data is not for the decoder. Both are valid until the next call. The error
+	// is io.EOF, an *sse.TooLargeError, or the source's error, and ends the stream.
 	Next() (p translate.Piece, comments []byte, err error)
-	// Ready reports whether Next returns without a Read from the source.
+	// Ready reports whether the next call of Next returns without reading from the source.
 	Ready() bool
 }
 
-// NewPieces cuts src; max is the size of the largest piece.
+// NewPieces returns the Pieces of src. max is the size of the largest piece in bytes. Any framing
+// other than Frames, Lines and Text makes one piece of everything.
 func NewPieces(src io.Reader, framing translate.Framing, max int) Pieces {
 	switch framing {
 	case translate.Frames:

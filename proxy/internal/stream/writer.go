@@ -12,9 +12,9 @@ const writeTimeout = time.Minute
 // heartbeat is a comment. Every client ignores it, and it keeps idle connections open on the way.
 var heartbeat = []byte(": holdpoint\n\n")
 
-// A Writer is the ResponseWriter of a run. It sends a heartbeat when nothing else was written for a
-// while. It sets the deadline of writes anew: a total deadline would end a healthy stream, and no
-// deadline would keep a dead client.
+// A Writer is the ResponseWriter of a run. It sends a heartbeat, a comment between two frames, when
+// nothing was written for a while. Each write gets its own deadline: one for the whole answer would
+// end a healthy stream, and without one a dead client would be kept.
 type Writer struct {
 	http.ResponseWriter
 	every time.Duration // 0: no heartbeats
@@ -32,13 +32,13 @@ type Writer struct {
 	closed   bool
 }
 
-// NewWriter makes the Writer of a run. every is the time between heartbeats, 0 for none.
+// NewWriter returns a Writer that writes to w. every is the time between heartbeats, 0 for none.
 func NewWriter(w http.ResponseWriter, every time.Duration, l Limits) *Writer {
 	return &Writer{ResponseWriter: w, every: every, deadline: newDeadlines(w, l)}
 }
 
-// Began reports whether the header of an event stream was sent. It is for the goroutine that sends
-// it.
+// Began reports whether the header of an event stream was written. Only the goroutine that writes
+// may call it.
 func (w *Writer) Began() bool { return w.began }
 
 // Unwrap lets http.ResponseController find the connection.
@@ -82,7 +82,7 @@ func (w *Writer) WriteHeader(status int) {
 	}
 }
 
-// Passing says that an answer has begun that is not an event stream.
+// Passing reports whether the header of an answer was written that is not an event stream.
 func (w *Writer) Passing() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,8 +96,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return w.write(p)
 }
 
-// Send writes whole frames, in two parts, and flushes. Either part may be empty. Behind the last
-// frames net/http flushes, and sends the stream's end with them.
+// Send writes whole frames, made before row, and flushes. Either may be empty. With last it does
+// not flush: net/http then sends the end of the stream together with these frames. An error is that
+// of the connection: the client is gone.
 func (w *Writer) Send(made, row []byte, last bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +135,7 @@ func (w *Writer) remember(p []byte) {
 	w.inside = w.tail != [2]byte{'\n', '\n'}
 }
 
-// FlushError is http.Flusher with an error, for http.ResponseController.
+// FlushError flushes what was written. http.ResponseController prefers it to Flush.
 func (w *Writer) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
