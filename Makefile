@@ -49,7 +49,8 @@ run-demo: demo ## the same
 # The servers that stores are tested with are installed by the first test that needs one (internal/test/servers). Elsewhere such
 # a test is skipped where its server is missing; here it fails.
 test: export TEST_SERVERS := required
-test: tools modules lint race poison turned deploy e2e bench-quick ## everything. It installs what it needs into ignored folders
+test: export KUBE := warm
+test: tools modules lint $(HELM) race poison turned deploy e2e bench-quick ## everything. It installs what it needs into ignored folders
 
 tools: # says in one line what is missing on this machine
 	@missing=(); \
@@ -125,9 +126,18 @@ cover: ## coverage of the unit tests: a total, and .cache/cover.html
 
 ##@ Longer tests of Go
 
+# In make test (KUBE=warm) the scenes of make kube run beside it, because they mostly wait. Their output comes in one piece.
+race: export HELM := $(CURDIR)/$(HELM)
 race: ## the long form, under the race detector
 	@mkdir -p .cache
-	$(GO) test $(RACE) -count=1 -timeout 30m ./... 2>&1 | tee .cache/race.log || .ci/again .cache/race.log $(RACE) -count=1 -timeout 30m
+	@beside=; if [[ "$${KUBE:-}" == warm ]]; then \
+	  $(GO) test -tags kube -c -o .cache/kube.test ./deploy/kube; \
+	  (cd deploy/kube; exec ../../.cache/kube.test -test.timeout 30m) > .cache/kube.log 2>&1 < /dev/null & beside=$$!; \
+	  trap 'kill $$beside 2> /dev/null || true' EXIT; \
+	fi; \
+	echo "$(GO) test $(RACE) -count=1 -timeout 30m ./..."; \
+	$(GO) test $(RACE) -count=1 -timeout 30m ./... 2>&1 | tee .cache/race.log || .ci/again .cache/race.log $(RACE) -count=1 -timeout 30m; \
+	if [[ -n "$$beside" ]]; then wait $$beside || status=$$?; trap - EXIT; cat .cache/kube.log; exit $${status:-0}; fi
 ifneq ($(RACE),)
 	$(GO) test -p 1 -count=1 -run '^(TestScaling|TestPayloadsThatAreHardToJudge)$$' ./proxy ./internal/contract # one after the other: both measure
 endif
@@ -171,7 +181,7 @@ deploy: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) $(COMPOSE) $(CYCLONEDX) $(CRANE) ## 
 kube: export HELM := $(CURDIR)/$(HELM)
 kube: export TEST_SERVERS := required
 kube: $(HELM) ## the same on a node of Kubernetes. Root on Linux only (deploy/README.md)
-	$(GO) -C deploy/kube test -tags kube -count=1 -parallel 40 -timeout 40m
+	$(GO) -C deploy/kube test -tags kube -count=1 -timeout 40m
 
 $(HELM): package = helm.sh/helm/v4/cmd/helm
 $(KUSTOMIZE): package = sigs.k8s.io/kustomize/kustomize/v5

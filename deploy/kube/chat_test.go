@@ -35,7 +35,7 @@ type event struct {
 }
 
 // clients are as many as there are runs: no connection is used twice.
-var clients = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, DisableCompression: true,
+var clients = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, DisableCompression: true,
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // a scene has a certificate of its own
 
 // say starts a run with a message of the user.

@@ -4,6 +4,7 @@ package kube
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,10 +90,20 @@ func (s *space) end(w *watch, name, selector string, args ...string) {
 	s.until("another pod is ready", func() bool { return len(s.readyPods(selector)) > 0 })
 }
 
-// gone waits until a pod is gone.
+// gone waits until a pod is gone, and the watch has seen it.
 func (s *space) gone(w *watch, name string) {
 	s.t.Helper()
-	s.until("the pod "+name+" is gone", func() bool { _, gone := w.last(name); return gone })
+	s.until("the pod "+name+" is gone", func() bool {
+		return !slices.Contains(names(s.pods("")), name)
+	})
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if _, gone := w.last(name); gone {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("the watch has not seen the end of %s (%v):\n%s", name, w.ended, w)
+		}
+	}
 }
 
 // noCrash: no container of the pods that came after was restarted, or waits for it.

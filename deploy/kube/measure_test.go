@@ -4,10 +4,10 @@ package kube
 
 import (
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -149,34 +149,41 @@ func TestMeasure(t *testing.T) {
 // no other node here.
 func drain(t *testing.T, list []*form) {
 	t.Helper()
-	var command *exec.Cmd
+	var arrived, ending atomic.Int32
+	out := make(chan error, 1)
 	begin := sync.OnceFunc(func() {
-		command = exec.CommandContext(t.Context(), "kubectl", "drain", "node1", "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=5m")
-		if err := command.Start(); err != nil {
-			t.Error(err)
+		go func() {
+			text, err := list[0].s.try("drain", "node1", "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=4m")
+			if err != nil {
+				err = fmt.Errorf("kubectl drain: %w\n%s", err, text)
+			}
+			out <- err
+		}()
+	})
+	giveBack := sync.OnceFunc(func() { list[0].s.kubectl("uncordon", "node1") })
+	t.Run("drain", func(t *testing.T) {
+		for _, f := range list {
+			t.Run(f.name, func(t *testing.T) {
+				t.Parallel()
+				f.s.t = t
+				f.measure("kubectl drain", func(pods []pod) []string {
+					arrived.Add(1)
+					f.s.until("all forms are ready for the drain", func() bool { return int(arrived.Load()) == len(list) })
+					begin()
+					f.s.until("a pod of "+f.name+" ends", func() bool {
+						return slices.ContainsFunc(f.s.pods(f.label), func(p pod) bool { return p.Metadata.DeletionTimestamp != "" })
+					})
+					ending.Add(1)
+					f.s.until("a pod of each form ends", func() bool { return int(ending.Load()) == len(list) })
+					giveBack()
+					return names(pods)
+				})
+			})
 		}
 	})
-	var ready, done sync.WaitGroup
-	ready.Add(len(list))
-	for _, f := range list {
-		done.Go(func() {
-			f.measure("kubectl drain", func(pods []pod) []string {
-				ready.Done()
-				ready.Wait()
-				begin()
-				f.s.until("a pod of "+f.name+" ends", func() bool {
-					return slices.ContainsFunc(f.s.pods(f.label), func(p pod) bool { return p.Metadata.DeletionTimestamp != "" })
-				})
-				f.s.kubectl("uncordon", "node1")
-				return names(pods)
-			})
-		})
-	}
-	done.Wait()
-	if command == nil {
-		return
-	}
-	if err := command.Wait(); err != nil {
-		t.Errorf("kubectl drain: %v", err)
+	if arrived.Load() > 0 && int(arrived.Load()) == len(list) {
+		if err := <-out; err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -50,6 +50,11 @@ func inside(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	// Scenes mostly wait. More of them at once would ask for more CPU than the node has.
+	if err := flag.Set("test.parallel", "9"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code := m.Run()
 	table()
 	if flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != "" {

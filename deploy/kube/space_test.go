@@ -27,6 +27,7 @@ type object = map[string]any
 // A space is a namespace of a scene. Pod Security takes only restricted pods in it.
 type space struct {
 	t      *testing.T
+	owner  *testing.T // the test at whose end the namespace and its servers go
 	name   string
 	began  time.Time
 	config string // its kubeconfig: commands of the documentation name no namespace
@@ -58,7 +59,7 @@ func alone(t *testing.T) *space {
 // first prints what happened in it.
 func namespace(t *testing.T, name string) *space {
 	t.Helper()
-	s := &space{t: t, name: strings.ToLower(strings.ReplaceAll(name, "/", "-")), began: time.Now()}
+	s := &space{t: t, owner: t, name: strings.ToLower(strings.ReplaceAll(name, "/", "-")), began: time.Now()}
 	s.config = filepath.Join(t.TempDir(), "config")
 	admin, err := os.ReadFile(filepath.Join(dir, "pki", "admin.conf"))
 	if err != nil {
@@ -275,7 +276,7 @@ var redisPort atomic.Int32
 func (s *space) redis(name, password string) {
 	s.t.Helper()
 	port := 7000 + redisPort.Add(1)
-	args := []string{"--bind", "198.18.0.1", "--port", fmt.Sprint(port), "--dir", s.t.TempDir(), "--appendonly", "yes", "--appendfsync", "always"}
+	args := []string{"--bind", "198.18.0.1", "--port", fmt.Sprint(port), "--dir", s.owner.TempDir(), "--appendonly", "yes", "--appendfsync", "always"}
 	if password != "" {
 		args = append(args, "--requirepass", password)
 	} else {
@@ -287,7 +288,7 @@ func (s *space) redis(name, password string) {
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	s.owner.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	s.until("Redis listens", func() bool {
 		c, err := net.DialTimeout("tcp", fmt.Sprintf("198.18.0.1:%d", port), time.Second)
 		if err == nil {

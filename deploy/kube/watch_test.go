@@ -20,6 +20,7 @@ type watch struct {
 	gone  map[string]time.Time
 	lines []string
 	began time.Time
+	ended error // how the API server ended it
 }
 
 // watch begins to look at the pods with a label.
@@ -43,7 +44,10 @@ func (s *space) watch(selector string) *watch {
 				Type   string
 				Object pod
 			}
-			if dec.Decode(&change) != nil {
+			if err := dec.Decode(&change); err != nil {
+				w.mu.Lock()
+				w.ended = err
+				w.mu.Unlock()
 				return
 			}
 			w.add(change.Type, change.Object)
@@ -108,7 +112,7 @@ func (s *space) traffic(url string) *traffic {
 		defer close(f.done)
 		for ticker := time.NewTicker(200 * time.Millisecond); ; {
 			f.mu.Lock()
-			f.list = append(f.list, send(url, fmt.Sprintf("short-%s-%d", s.name, len(f.list)), map[string]any{"messages": []any{map[string]any{"id": "m1", "role": "user", "content": "hello"}}}, 10*time.Second))
+			f.list = append(f.list, send(url, fmt.Sprintf("short-%s-%d", s.name, len(f.list)), map[string]any{"messages": []any{map[string]any{"id": "m1", "role": "user", "content": "hello"}}}, time.Minute))
 			f.mu.Unlock()
 			select {
 			case <-ticker.C:
