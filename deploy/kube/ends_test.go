@@ -101,7 +101,7 @@ func (s *space) gone(w *watch, name string) {
 			return
 		}
 		if time.Now().After(end) {
-			s.t.Fatalf("the watch has not seen the end of %s (%v):\n%s", name, w.ended, w)
+			s.t.Fatalf("the watch has not seen the end of %s:\n%s", name, w)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (s *space) agent() {
 		object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": "agent"}, "spec": object{"selector": labels, "ports": []any{object{"port": 8000}}}},
 		object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "agent"}, "spec": object{
 			"replicas": 1, "strategy": object{"type": "Recreate"}, "selector": object{"matchLabels": labels},
-			"template": object{"metadata": object{"labels": labels}, "spec": object{
+			"template": object{"metadata": object{"labels": object{"app.kubernetes.io/name": "agent", "stays": "here"}}, "spec": object{
 				"securityContext": object{"runAsNonRoot": true, "fsGroup": 65532, "seccompProfile": object{"type": "RuntimeDefault"}},
 				"containers": []any{object{
 					"name": "agent", "image": "registry.example.com/agent:1",

@@ -103,7 +103,7 @@ type measure struct {
 	dark       time.Duration
 	lost, sent int
 	restarts   int
-	results    string // what the lost ones got
+	results    []string // what the lost ones got
 }
 
 var measures struct {
@@ -111,14 +111,33 @@ var measures struct {
 	list []measure
 }
 
-// table prints what was measured, as docs/operations.md has it.
+// table prints what was measured, as docs/operations.md has it, and what the lost runs got.
 func table() {
 	if len(measures.list) == 0 {
 		return
 	}
-	fmt.Printf("\n| form | what happens | seconds dark | runs lost | restarts | what the lost ones got |\n|---|---|---:|---:|---:|---|\n")
+	var forms, ways []string
+	cells := map[string]string{}
 	for _, m := range measures.list {
-		fmt.Printf("| %s | %s | %.1f | %d of %d | %d | %s |\n", m.form, m.way, m.dark.Seconds(), m.lost, m.sent, m.restarts, m.results)
+		if !slices.Contains(forms, m.form) {
+			forms = append(forms, m.form)
+		}
+		if !slices.Contains(ways, m.way) {
+			ways = append(ways, m.way)
+		}
+		cells[m.form+m.way] = fmt.Sprintf("%.1f s, %d", m.dark.Seconds(), m.lost)
+	}
+	fmt.Printf("\n| seconds dark, and runs lost (five are sent in a second) | %s |\n|---|%s\n", strings.Join(ways, " | "), strings.Repeat("---:|", len(ways)))
+	for _, form := range forms {
+		fmt.Printf("| %s |", form)
+		for _, way := range ways {
+			fmt.Printf(" %s |", cells[form+way])
+		}
+		fmt.Println()
+	}
+	fmt.Println()
+	for _, m := range measures.list {
+		fmt.Printf("%s, %s: dark for %.1f s, %d of %d runs lost, %d restarts %s\n", m.form, m.way, m.dark.Seconds(), m.lost, m.sent, m.restarts, strings.Join(m.results, ", "))
 	}
 	fmt.Println()
 }

@@ -20,7 +20,6 @@ type watch struct {
 	gone  map[string]time.Time
 	lines []string
 	began time.Time
-	ended error // how the API server ended it
 }
 
 // watch begins to look at the pods with a label.
@@ -29,31 +28,65 @@ func (s *space) watch(selector string) *watch {
 	w := &watch{pods: map[string]pod{}, gone: map[string]time.Time{}, began: time.Now()}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1:6443/api/v1/namespaces/"+s.name+"/pods?watch=1&labelSelector="+strings.ReplaceAll(selector, "=", "%3D"), nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	resp, err := (&http.Client{Transport: api.Transport}).Do(req)
+	path := "/api/v1/namespaces/" + s.name + "/pods?labelSelector=" + strings.ReplaceAll(selector, "=", "%3D")
+	version, err := w.list(path)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	go func() {
-		defer resp.Body.Close()
-		for dec := json.NewDecoder(resp.Body); ; {
-			var change struct {
-				Type   string
-				Object pod
+		for ctx.Err() == nil {
+			w.follow(ctx, path+"&watch=1&resourceVersion="+version) // until the API server ends it, which it may
+			if next, err := w.list(path); err == nil {
+				version = next
 			}
-			if err := dec.Decode(&change); err != nil {
-				w.mu.Lock()
-				w.ended = err
-				w.mu.Unlock()
-				return
-			}
-			w.add(change.Type, change.Object)
 		}
 	}()
 	return w
+}
+
+// list notes the pods that there are, and those that are not there any more. It returns the version
+// from which a watch goes on.
+func (w *watch) list(path string) (string, error) {
+	var now struct {
+		Metadata struct{ ResourceVersion string }
+		Items    []pod
+	}
+	if err := ask(http.MethodGet, path, nil, &now); err != nil {
+		return "", err
+	}
+	for _, p := range now.Items {
+		w.add("", p)
+	}
+	for _, p := range w.others(names(now.Items)...) {
+		if _, gone := w.last(p.Metadata.Name); !gone {
+			w.add("DELETED", p)
+		}
+	}
+	return now.Metadata.ResourceVersion, nil
+}
+
+// follow notes each change of the pods.
+func (w *watch) follow(ctx context.Context, path string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1:6443"+path, nil)
+	if err != nil {
+		return
+	}
+	resp, err := (&http.Client{Transport: api.Transport}).Do(req)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	for dec := json.NewDecoder(resp.Body); ; {
+		var change struct {
+			Type   string
+			Object json.RawMessage // an error has another form
+		}
+		var p pod
+		if dec.Decode(&change) != nil || change.Type == "ERROR" || json.Unmarshal(change.Object, &p) != nil {
+			return
+		}
+		w.add(change.Type, p)
+	}
 }
 
 func (w *watch) add(change string, p pod) {
@@ -172,8 +205,11 @@ func (f *traffic) sum(since time.Time) (dark time.Duration, lost, sent int, resu
 		sent++
 		if result := r.result(); result != "" {
 			lost++
-			if strings.Contains(result, "connection refused") {
-				result = "connection refused"
+			switch {
+			case strings.Contains(result, "dial tcp"):
+				result = "no connection"
+			case strings.HasPrefix(result, "cut: "):
+				result = "cut"
 			}
 			counts[result]++
 			if from.IsZero() {
