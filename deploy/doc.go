@@ -4,5 +4,5 @@
 //
 // The tests need helm, kustomize, kubeconform and compose-go's program, in the versions that the
 // Makefile pins, so they have the build tag deploy, and make deploy starts them. They ask no
-// cluster: README.md says what only a cluster can show.
+// cluster. The tests of kube do.
 package deploy

@@ -299,7 +299,10 @@ func (s *space) away() {
 	t := s.t
 	t.Helper()
 	s.kubectl("-n", "holdpoint", "scale", "deployment/holdpoint-injector", "--replicas=0")
-	s.until("the injector is away", func() bool { _, err := s.tryPod(annotatedPod(nil)); return err != nil })
+	s.until("the injector is away, and none of its pods still answers", func() bool {
+		left, err := s.try("-n", "holdpoint", "get", "pods", "-o", "name")
+		return err == nil && !strings.HasPrefix(left, "pod/")
+	})
 	if _, err := s.tryPod(annotatedPod(nil)); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
 		t.Errorf("Fail: %v", err)
 	}

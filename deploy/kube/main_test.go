@@ -86,7 +86,7 @@ func cannot(ctx context.Context, warm bool) error {
 	}
 	if warm {
 		if err := isWarm(ctx); err != nil {
-			return fmt.Errorf("%w: run make kube once, or see CONTRIBUTING.md", err)
+			return fmt.Errorf("%w. make kube builds it (deploy/README.md)", err)
 		}
 	}
 	return servers.Outside(func(t testing.TB) error { servers.Need(t, packages...); return nil })

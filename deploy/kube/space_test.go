@@ -129,7 +129,7 @@ func (s *space) command(stdin, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = time.Minute // a busy machine is slow to hand over what was printed
 	home := filepath.Dir(s.config)
 	cmd.Dir, cmd.Env = checkout, append(os.Environ(), "KUBECONFIG="+s.config, "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home)
 	cmd.Stdin = strings.NewReader(stdin)
