@@ -75,7 +75,8 @@ func (f *form) measure(way string, do func(pods []pod) []string) {
 	measures.list = append(measures.list, m)
 }
 
-// serving returns the pods, those first that the short runs come to: with sessionAffinity it is one.
+// serving returns the pods, those first that the short runs come to: with sessionAffinity it is
+// one.
 func (f *form) serving() []pod {
 	f.s.t.Helper()
 	var first, rest []pod
