@@ -271,7 +271,7 @@ func TestAPIServerTakesAll(t *testing.T) {
 			}
 			// Another scene may have these in their own namespace just now.
 			if meta := o["metadata"].(object); o["kind"] == "Namespace" {
-				meta["name"] = s.name
+				meta["name"] = s.name + "-other"
 			} else if meta["namespace"] != nil {
 				meta["namespace"] = s.name
 			}
