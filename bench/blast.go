@@ -184,8 +184,8 @@ func (b *bench) mixedCRLF() error {
 	return err
 }
 
-// mixed returns what is not text alone, by auto and with the dialect named. The ratios of the blast
-// must hold within a tenth.
+// mixed measures what is not text alone, by auto and with the dialect named. The ratios of the
+// blast must hold within a tenth.
 func (b *bench) mixed(script, dialect, what string, cycles int) error {
 	list := proxies(false)
 	for _, k := range list {

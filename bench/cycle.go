@@ -100,7 +100,7 @@ func (c *client) twice(b *bench, t *target, thread string) error {
 	return nil
 }
 
-// pauseAndResume returns a run that pauses and the run that answers it.
+// pauseAndResume sends a run that pauses, and the run that answers it.
 func (c *client) pauseAndResume(b *bench, t *target, thread, asking string) error {
 	r, err := c.stream(b.ctx, t, order{script: asking, route: "cycle", thread: thread}, "", nil)
 	if err != nil {

@@ -60,7 +60,7 @@ func start(ctx context.Context, name, address string, env []string, told func(li
 	return p, nil
 }
 
-// await returns when the process listens: told finds the address in what it says, or it is that of
+// await waits until the process listens: told finds the address in what it says, or it is that of
 // p.
 func (p *process) await(ctx context.Context, told func(line string) string) error {
 	for {

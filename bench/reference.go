@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// serveReference returns one of the proxies to compare with. What each is stands in README.md.
+// serveReference serves one of the proxies to compare with. What each is stands in README.md.
 func serveReference(name, upstream string) error {
 	to, err := url.Parse("http://" + upstream)
 	if err != nil {

@@ -50,7 +50,7 @@ func newBubble(t *testing.T, serve func(ctx context.Context, n int, w io.Writer)
 	return b
 }
 
-// endsAtOnce returns a backend that has nothing to say.
+// endsAtOnce is a backend that has nothing to say.
 func endsAtOnce(_ context.Context, _ int, w io.Writer) error {
 	_, err := io.WriteString(w, streamOf(started, finished))
 	return err

@@ -135,7 +135,7 @@ func (r *graphRun) values() object {
 	return o
 }
 
-// model returns the model's node, and what comes after it.
+// model runs the model's node, and what comes after it.
 func (r *graphRun) model(thread string, m *model) error {
 	err := r.step("model", func() error {
 		reply, err := m.respond(thread, r.c.history, nil)

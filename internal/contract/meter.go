@@ -234,7 +234,7 @@ func (w *gauge) aboutItems() {
 	w.here += w.of(s.PrefixItems...)
 }
 
-// validate returns the format's: it spends what the schema is about to do with the value.
+// validate is the format's: it spends what the schema is about to do with the value.
 func (w *gauge) validate(value any) error {
 	w.m.spend(w.here)
 	switch v := value.(type) {

@@ -45,7 +45,7 @@ func (w *callWatch) see(ev agui.Event) {
 	}
 }
 
-// passes returns a part of Passes.
+// passes is a part of Passes.
 func (w *callWatch) passes(t agui.Type) bool {
 	if w == nil {
 		return true

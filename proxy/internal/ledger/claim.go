@@ -58,7 +58,7 @@ func (l *Ledger) Take(p *agui.Pause, list []agui.Answer, read []agui.Reading, no
 // Refused returns why the store did not give the last claim that the run wanted.
 func (l *Ledger) Refused() error { return l.refused }
 
-// take returns the step of Take.
+// take does the step of Take.
 func (c *Claim) take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time.Time) error {
 	l, digest := c.ledger, contract.Digest(list)
 	var told *answers
@@ -108,7 +108,7 @@ func (c *Claim) renew(ctx context.Context) bool {
 	}
 }
 
-// prolong returns the step of renew and of Stands. ctx ends it before its time.
+// prolong does the step of renew and of Stands. ctx ends it before its time.
 func (c *Claim) prolong(ctx context.Context) error {
 	asked := time.Now()
 	ctx, cancel := c.ledger.Ending.bound(ctx, renewTimeout)
@@ -170,7 +170,7 @@ func (c *Claim) finish(result store.Result, next *agui.Pause) error {
 	return err
 }
 
-// finishStep returns the step of finish.
+// finishStep does the step of finish.
 func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 	l := c.ledger
 	var ends, raises []Occurrence
@@ -208,7 +208,7 @@ func (c *Claim) Release() (givenBack bool, err error) {
 	return false, err
 }
 
-// release returns the step of Release. store.ErrStale: there is nothing to give back.
+// release does the step of Release. store.ErrStale: there is nothing to give back.
 func (c *Claim) release() error {
 	l := c.ledger
 	var releases []Occurrence

@@ -98,7 +98,7 @@ func serve(listener net.Listener, h http.Handler) (url string, stop func()) {
 	return "http://" + listener.Addr().String(), func() { server.Close() }
 }
 
-// play returns the script: the answers, each on a thread of its own, then a replay and a refusal.
+// play plays the script: the answers, each on a thread of its own, then a replay and a refusal.
 func (d *demo) play(ctx context.Context) error {
 	answers := all()
 	if d.in != nil {
