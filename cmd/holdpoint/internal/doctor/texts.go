@@ -49,7 +49,7 @@ const (
 	refusedScheme     = "want an address http://host/path or https://host/path"
 	refusedUser       = "user and password do not belong into the address: give them by -header"
 	refusedRecording  = "a run of %s is several requests: give doctor the address of the server"
-	refusedOwnRun     = "Holdpoint refuses the run: %s"
+	refusedOwnRun     = "the run is refused by Holdpoint: %s"
 	failedUnreachable = "the backend cannot be reached"
 	failedReason      = failedUnreachable + ": %s"
 )
