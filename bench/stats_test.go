@@ -103,7 +103,7 @@ func TestFlags(t *testing.T) {
 	if s, err := parse(nil, &told); err != nil || len(s.selected) != len(scenarios()) {
 		t.Errorf("%d scenarios, %v", len(s.selected), err)
 	}
-	for _, args := range [][]string{{"-scale", "0"}, {"-rounds", "-1"}, {"-targets", "haproxy"}, {"blastt"}, {"id"}, {"-nothing"}} {
+	for _, args := range [][]string{{"-scale", "0"}, {"-rounds", "-1"}, {"-targets", "squid"}, {"blastt"}, {"id"}, {"-nothing"}} {
 		if _, err := parse(args, &told); err == nil {
 			t.Errorf("%q was taken", args)
 		}

@@ -20,8 +20,8 @@ import (
 // Claim before send: of two equal clicks one reaches the backend.
 func (r *run) admit(out *stream.Writer) contract.Ruling {
 	for wait := newWaiter(); ; {
-		next := wait.again
-		r.client.ready = ready{}
+		next := wait.waitAgain
+		r.client.preparedRun = preparedRun{}
 		v, err := r.judge.ruling()
 		if err != nil {
 			if v = r.notJudged(err); v.Refusal.Code != agui.StoreUnavailable || !wait.misses() {
@@ -82,7 +82,7 @@ func (r *run) occupyOwnThread() (free bool, err error) {
 
 // reopen opens an ended pause again, for a cancel and nothing else.
 func (r *run) reopen(ended *store.Result) contract.Ruling {
-	r.judge.readFor = readFor{} // the answers are for the new pause now
+	r.judge.readFor = pauseSelection{} // the answers are for the new pause now
 	switch err := r.judge.ledger.Reopen(ended); {
 	case err == nil, errors.Is(err, store.ErrExists):
 		return contract.Ruling{Do: contract.Wait}
@@ -131,7 +131,7 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 		return threadBusy(), false
 	}
 	r.life.plain.Store(true)
-	r.client.ready = r.judge.readyPass(v)
+	r.client.preparedRun = r.judge.readyPass(v)
 	if refused := r.begin(nil, v); refused != nil {
 		return *refused, false
 	}
@@ -151,7 +151,7 @@ func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bo
 		return storeDown(), false
 	}
 	var unready *agui.RunError
-	r.client.ready, unready = r.judge.readyResume(v)
+	r.client.preparedRun, unready = r.judge.readyResume(v)
 	var refused *contract.Ruling
 	if unready != nil {
 		refused = &contract.Ruling{Do: contract.Refuse, Refusal: unready, Reask: true}
@@ -205,14 +205,14 @@ func threadBusy() contract.Ruling {
 // nothing then.
 func (r *run) givesUpUnsaid() contract.Ruling {
 	replies := r.judge.replies.Unanswered()
-	r.judge.anew()
-	r.client.ready, r.judge.replies = ready{}, replies
+	r.judge.nextAttempt()
+	r.client.preparedRun, r.judge.replies = preparedRun{}, replies
 	return contract.GiveUp(r.judge.newCase())
 }
 
 // begin begins the exchange of the run, see judge.begin.
 func (r *run) begin(resumed *agui.Pause, v contract.Ruling) (refused *contract.Ruling) {
-	r.exchange.translation, refused = r.judge.begin(&r.client.ready, resumed, v)
+	r.exchange.translation, refused = r.judge.begin(&r.client.preparedRun, resumed, v)
 	return refused
 }
 

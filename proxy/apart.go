@@ -7,9 +7,9 @@ import (
 	"holdpoint/proxy/internal/tell"
 )
 
-// apart is the goroutine that reads the stream of a claimed run. The goroutine that pulls owns all
-// fields but silent, gate and ended.
-type apart struct {
+// claimedReader is the goroutine that reads the stream of a claimed run. The goroutine that pulls
+// owns all fields but silent, gate and ended.
+type claimedReader struct {
 	silent chan struct{} // gets a value from watch on a claimed run
 	fills  chan struct{} // asks for a fill of a claimed run; nil before the first
 	filled chan struct{} // gets a value when such a fill has ended

@@ -236,7 +236,7 @@ func TestAnnouncedInPlace(t *testing.T) {
 		func(o *Options) { o.Client = ClientNative })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
 		finish := e.Event.Clone()
-		return translate.Result{Finish: finish, Asked: translate.Asked{
+		return translate.Result{Finish: finish, Asked: translate.AskedPause{
 			Shown: true, OwnFinish: finish.JSON, Own: []json.RawMessage{json.RawMessage(call), json.RawMessage(more)},
 			Interrupts: []agui.Interrupt{{Native: "n1", Object: json.RawMessage(`{"reason":"confirmation"}`)}},
 		}}, nil
@@ -255,7 +255,7 @@ func TestPauseOfBeforeNative(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {
 		finish := e.Event.Clone()
-		return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Asked: translate.Asked{
+		return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "outcome")), Asked: translate.AskedPause{
 			Interrupts: []agui.Interrupt{{Native: "n1", Object: json.RawMessage(`{"reason":"confirmation"}`)}},
 		}}, nil
 	}

@@ -11,9 +11,9 @@ import (
 // what runs: other arguments, or another tool. The record has the call as it was shown, and a
 // resume brings that one, in every dialect.
 
-// asAsked returns the messages of a resume with the calls that the pause asks about as the record
-// has them. It refuses a yes if nobody can say what it would run.
-func (j *judge) asAsked(p *agui.Pause, answers []agui.Answer, list []agui.Message) ([]agui.Message, *agui.RunError) {
+// restoreCalls returns the messages of a resume with the calls that the pause asks about as the
+// record has them. It refuses a yes if nobody can say what it would run.
+func (j *judge) restoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) ([]agui.Message, *agui.RunError) {
 	copy(answers, history.Meanings(p, answers))
 	restored, refused := history.RestoreCalls(p, answers, list)
 	if len(restored.Calls) > 0 {

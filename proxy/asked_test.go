@@ -166,7 +166,7 @@ func TestAPauseWithoutCallsIsResumed(t *testing.T) {
 			return translate.Result{Finish: e.Event.Clone()}, nil
 		}
 		i := agui.Interrupt{Native: "n1", Object: []byte(`{"reason":"tool_call","toolCallId":"c1"}`), Calls: []agui.AskedCall{}}
-		return translate.Result{Finish: agui.NewEvent([]byte(finished)), Asked: translate.Asked{Interrupts: []agui.Interrupt{i}}}, nil
+		return translate.Result{Finish: agui.NewEvent([]byte(finished)), Asked: translate.AskedPause{Interrupts: []agui.Interrupt{i}}}, nil
 	}
 	g.do(input("t", "r1", ""))
 	wantTypes(t, g.do(fmt.Sprintf(`{"threadId":"t","runId":"r2","messages":[%s]%s}`, calling("m1", evilOfC1), resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED")

@@ -31,7 +31,7 @@ type body struct {
 	client   *clientSide
 	exchange *exchange
 	claim    *ledger.Claim // nil if the run has none
-	life     *life
+	life     *runLife
 	report   *report
 	// concludes settles an exchange that has ended, see run.concluded.
 	concludes func(e settle.End, panicked bool) conclusion
@@ -55,7 +55,7 @@ type body struct {
 	terminal  agui.Type   // the last terminal event told, in the phase ended
 	taken     int         // frames of the backend
 
-	apart apart
+	apart claimedReader
 }
 
 // A source is the stream of an exchange.
@@ -77,8 +77,8 @@ func bodyOf(ctx context.Context) *body {
 // newBody returns the answer of a run whose exchange is to be sent.
 func newBody(r *run) *body {
 	b := &body{
-		judge: &r.judge, client: &r.client, exchange: &r.exchange, claim: r.claim, life: &r.life, report: &r.report, concludes: r.concluded,
-		apart: apart{silent: make(chan struct{}, 1)},
+		judge: &r.judge, client: &r.client, exchange: &r.exchange, claim: r.claim, life: &r.life, report: &r.report, concludes: r.conclude,
+		apart: claimedReader{silent: make(chan struct{}, 1)},
 	}
 	b.emits, b.outs = b.emit, b.out.Event
 	return b
@@ -92,7 +92,7 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 		return
 	}
 	if b.from.watch == nil {
-		b.from.watch = &backend.Watch{Told: b.idled, Late: b.lateIdle, Grace: b.judge.opts.ResumeIdleGrace, Gate: &b.apart.gate}
+		b.from.watch = &backend.Watch{Told: b.endIdle, Late: b.lateIdle, Grace: b.judge.opts.ResumeIdleGrace, Gate: &b.apart.gate}
 	}
 	b.from.watch.Limit, b.mute = b.judge.opts.IdleTimeout, false
 	if s := b.exchange.Out.Silence; s > 0 && (b.from.watch.Limit == 0 || s < b.from.watch.Limit) {
@@ -110,9 +110,9 @@ func (b *body) read(up io.ReadCloser, framing translate.Framing) {
 	b.out.Frames = b.from.frames
 }
 
-// idled ends a silent stream. On a claimed run only the client's: the action may still be running.
-// It is over if another Holdpoint's end has come, and the RUN_ERROR behind it has not.
-func (b *body) idled() {
+// endIdle ends a silent stream. On a claimed run only the client's: the action may still be
+// running. It is over if another Holdpoint's end has come, and the RUN_ERROR behind it has not.
+func (b *body) endIdle() {
 	if b.claim.Held() && !b.refusedNow() {
 		select {
 		case b.apart.silent <- struct{}{}:
@@ -215,8 +215,8 @@ func (b *body) emit(ev agui.Event) {
 	}
 }
 
-// reached notes that the backend has the exchange at hand, or a part of it.
-func (e *exchange) reached() { e.connected.Store(true) }
+// noteReached notes that the backend has the exchange at hand, or a part of it.
+func (e *exchange) noteReached() { e.connected.Store(true) }
 
 // bound gives up the exchange if its answer's header does not come within the idle time. It does
 // the same for an answer that is not a stream. done ends the watch.

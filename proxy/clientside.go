@@ -21,7 +21,7 @@ import (
 // A clientSide is what the client of a run has, and what it is told.
 type clientSide struct {
 	judge *judge
-	ready
+	preparedRun
 	told      client.Stream
 	openCalls history.StreamCalls
 	ownPause  string      // id of the pause that this run opened
@@ -56,7 +56,7 @@ func (c *clientSide) withdraw() {
 func (c *clientSide) hearer() tell.Listener {
 	l := tell.Listener{
 		Listener: c.listener(), Calls: &c.knownCalls, Answers: c.answersSomething(),
-		Withheld: client.Withheld{State: c.untold.state, Messages: c.untold.messages},
+		Withheld: client.HiddenSnapshots{State: c.untold.state, Messages: c.untold.messages},
 		Left:     errors.Is(context.Cause(c.judge.ctx), context.Canceled),
 	}
 	if c.transcript != nil {
@@ -91,9 +91,9 @@ func (c *clientSide) why(refused *agui.RunError, stands *contract.Standing) *cli
 	return tell.Why(refused, stands, answers, c.judge.record.Now, c.judge.opts.ShowPrincipal)
 }
 
-// fetched asks the store for snapshots. Without them the client is told the rest.
-func (c *clientSide) fetched(refs []settle.Ref) tell.Fetched {
-	kept := make(tell.Fetched, len(refs))
+// fetchSnapshots asks the store for snapshots. Without them the client is told the rest.
+func (c *clientSide) fetchSnapshots(refs []settle.Ref) tell.NamedSnapshots {
+	kept := make(tell.NamedSnapshots, len(refs))
 	for _, ref := range refs {
 		shown := c.judge.fetch(ref)
 		var list []json.RawMessage

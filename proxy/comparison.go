@@ -84,7 +84,7 @@ func (c *comparison) End(e translate.End) (translate.Result, error) {
 	asks, general := len(res.Asked.Interrupts) > 0, c.recognizer.General
 	asksAsNamed := found.Spoke == c.named ||
 		(general(found.Spoke) || general(c.named)) && asksAlike(&res, &found) ||
-		general(c.named) && asks && published(&res) // the backend is another Holdpoint, and translates
+		general(c.named) && asks && hasPublishedIDs(&res) // the backend is another Holdpoint, and translates
 	switch {
 	case failed != nil || found.Spoke == "":
 	case asksAsNamed:
@@ -117,8 +117,8 @@ func (c *comparison) endOther(e translate.End) (found translate.Result, err erro
 	return c.other.End(e)
 }
 
-// published reports whether all questions have ids of Holdpoint's form.
-func published(res *translate.Result) bool {
+// hasPublishedIDs reports whether all questions have ids of Holdpoint's form.
+func hasPublishedIDs(res *translate.Result) bool {
 	return !slices.ContainsFunc(res.Asked.Interrupts, func(i agui.Interrupt) bool {
 		_, published := kit.NativeID(i.Native)
 		return !published

@@ -70,7 +70,7 @@ func TestCodeOfAnEarlierRun(t *testing.T) {
 // A watcher looks at the runs of a handler while a note of a reused call is saved.
 type watcher struct {
 	store.Store
-	lives func() *lives
+	lives func() *runRegistry
 	plain []bool // whether they may still come to a question
 }
 
@@ -90,7 +90,7 @@ func (w *watcher) Do(ctx context.Context, key store.Key, step store.Step) (store
 // time, an answer on its thread is contested by nobody.
 func TestRunThatHasEndedComesToNoQuestion(t *testing.T) {
 	var g *rig
-	w := &watcher{lives: func() *lives { return &g.h.lives }}
+	w := &watcher{lives: func() *runRegistry { return &g.h.lives }}
 	g = newRig(t, func(rw http.ResponseWriter, _ *http.Request, n int) {
 		switch n {
 		case 1:

@@ -17,16 +17,16 @@ import (
 	"holdpoint/translate"
 )
 
-// concluded settles an exchange that has ended, saves what has come of it, and returns what the
+// conclude settles an exchange that has ended, saves what has come of it, and returns what the
 // client is to be told, or that the run goes on. A run that has panicked ends, whatever its backend
 // does.
 //
 // Save before tell: what a client is told stands in the record.
-func (r *run) concluded(e settle.End, panicked bool) conclusion {
+func (r *run) conclude(e settle.End, panicked bool) conclusion {
 	if panicked {
 		return conclusion{events: r.giveUpClaim()}
 	}
-	res, calls, failed := r.ended(&e)
+	res, calls, failed := r.endExchange(&e)
 	if n := r.exchange.counted.Exchanges; failed == nil && res.Next != nil && n >= settle.MaxExchanges {
 		r.log.Error("the run wants one exchange after the other", "exchanges", n)
 	}
@@ -34,7 +34,7 @@ func (r *run) concluded(e settle.End, panicked bool) conclusion {
 	o := settle.Settle(&f, &res, &e, failed)
 	if o.Next != nil {
 		r.exchange.Exchange = *o.Next
-		r.client.beside.takenBy(&o.Next.Out)
+		r.client.beside.withoutTaken(&o.Next.Out)
 		return conclusion{events: o.Before, next: true, said: true}
 	}
 	kept := r.keep(&o)
@@ -43,10 +43,10 @@ func (r *run) concluded(e settle.End, panicked bool) conclusion {
 	return conclusion{events: events, said: o.Said || kept.Doubtful || r.report.code == agui.StoreUnavailable}
 }
 
-// ended has the dialect end the exchange, and notes what it has held back. calls are the calls of
-// the stream without that, as far as anybody wants to know them. failed is what the client is told
-// if the dialect has failed.
-func (r *run) ended(e *settle.End) (res translate.Result, calls []agui.Call, failed *agui.RunError) {
+// endExchange has the dialect end the exchange, and notes what it has held back. calls are the
+// calls of the stream without that, as far as anybody wants to know them. failed is what the client
+// is told if the dialect has failed.
+func (r *run) endExchange(e *settle.End) (res translate.Result, calls []agui.Call, failed *agui.RunError) {
 	e.TurnedDown = refuses(e.Status)
 	e.Refused = e.TurnedDown || !r.exchange.connected.Load()
 	res, err := endRun(r.h.memory, r.log, r.exchange.Run, e.End)
@@ -80,8 +80,8 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 		f.Whole = r.client.wholeTranscript()
 	}
 	f.Describer, _ = o.Dialect.(translate.Describer)
-	f.YesNo, f.Stood = o.Answers, r.client.stood
-	f.PauseID, f.From, f.Origin, f.Going = ids.Random128(), r.h.intake.AddressHash(r.judge.request.http), r.judge.origin(r.judge.traceparent()), r.judge.going()
+	f.YesNo, f.Stood = o.Answers, r.client.earlierReplies
+	f.PauseID, f.From, f.Origin, f.Going = ids.Random128(), r.h.intake.AddressHash(r.judge.request.http), r.judge.origin(r.judge.traceparent()), r.judge.continuation()
 	f.NewID, f.Now, f.Limits = o.NewID, o.Now(), settle.Limits{FrameBytes: o.MaxFrameBytes, InterruptTTL: o.InterruptTTL}
 	return f
 }
@@ -105,8 +105,8 @@ func translationError(log *slog.Logger, err error) *agui.RunError {
 	return agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
 }
 
-// toldDoubt closes a doubt that this run tells, if a client is there to be told.
-func (r *run) toldDoubt() {
+// closeToldDoubt closes a doubt that this run tells, if a client is there to be told.
+func (r *run) closeToldDoubt() {
 	gone := r.life.detached.Load() || r.life.client.Err() != nil || r.body != nil && r.body.apart.ended
 	if gone || r.judge.request.ours {
 		return
@@ -136,7 +136,7 @@ type conclusion struct {
 
 // keep saves what has become of the run, and returns what stands in the record. A resume can arrive
 // before it returns.
-func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
+func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 	ends := o.Ask == nil && o.Refused == nil
 	if r.client.beside = o.Beside; ends {
 		r.life.plain.Store(false) // what it has left is saved below, and may take its time
@@ -153,7 +153,7 @@ func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
 			r.judge.noteSpoken(r.exchange.speaks())
 		}
 	}
-	k.Kept = r.judge.ledger.Keep(r.claim, o)
+	k.SavedOutcome = r.judge.ledger.Keep(r.claim, o)
 	switch {
 	case k.Standing != nil:
 		r.judge.record = *k.Standing
@@ -171,7 +171,7 @@ func (r *run) keep(o *settle.Outcome) (k tell.Kept) {
 	case k.Back:
 		k.Open = tell.Open(&r.judge.record)
 	case k.Doubtful:
-		r.toldDoubt()
+		r.closeToldDoubt()
 	}
 	if o.End.How == store.Lost && k.Err == nil {
 		r.h.memory.noteLost(r.judge.record.Pause.ID, r.log)
@@ -221,9 +221,9 @@ func (r *run) giveUpClaim() []agui.Event {
 	return tell.Broken(&l, nil, told.Event(), open, after)
 }
 
-// ruled returns what the client is told of a ruling. It is nil if an exchange with the backend is
-// ready to be sent.
-func (r *run) ruled(v contract.Ruling) []agui.Event {
+// tellRuling returns what the client is told of a ruling. It is nil if an exchange with the backend
+// is ready to be sent.
+func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 	switch v.Do {
 	case contract.Pass, contract.Resume:
 		return nil
@@ -241,7 +241,7 @@ func (r *run) ruled(v contract.Ruling) []agui.Event {
 		r.judge.tellRefused(v.Refusal.Code)
 	}
 	l := r.client.hearer()
-	kept := r.client.fetched(tell.Wants(&l, &r.judge.record, &v))
+	kept := r.client.fetchSnapshots(tell.Wants(&l, &r.judge.record, &v))
 	switch v.Do {
 	case contract.TellAgain:
 		return r.note(tell.Again(&l, &r.judge.record, kept))
@@ -254,7 +254,7 @@ func (r *run) ruled(v contract.Ruling) []agui.Event {
 }
 
 // note remembers for the log what the client is told, and returns that.
-func (r *run) note(said tell.Said) []agui.Event {
+func (r *run) note(said tell.Telling) []agui.Event {
 	r.report.outcome = said.Outcome
 	if said.Code != "" { // else that of an earlier run of the stream stays
 		r.report.code = said.Code

@@ -186,7 +186,7 @@ func (c *chatter) restart() {
 		Upstream: &url.URL{Scheme: "http", Host: "backend", Path: "/"}, Dialect: d, Store: c.store,
 		Client: proxy.ClientOutcome, Sessions: c.sessions, Transport: c, Now: func() time.Time { return c.now },
 		NewID:     func() string { c.ids++; return fmt.Sprint("id", c.ids) },
-		Elsewhere: &proxy.Elsewhere{KeepsInput: true},
+		Elsewhere: &proxy.OtherDoors{KeepsInput: true},
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -340,7 +340,7 @@ func (c *chatter) decide(how string) {
 	case "cancel":
 		w.Status, w.Payload = agui.Cancelled, nil
 	}
-	_, err := c.h.Decide(c.t.Context(), key, p.ID, door.Who{Door: "desk", Name: "Maria"}, []door.Word{w})
+	_, err := c.h.Decide(c.t.Context(), key, p.ID, door.Decider{Door: "desk", Name: "Maria"}, []door.Word{w})
 	if err == nil && how == "yes" {
 		c.approved[c.question[id]] = true
 	}

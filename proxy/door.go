@@ -31,7 +31,7 @@ import (
 //   - store.ErrNotFound: there is no such pause, or no such question;
 //   - an *agui.RunError: it could not be carried;
 //   - another: the store cannot be asked, and nobody knows whether it stands.
-func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who door.Who, words []door.Word) (store.Record, error) {
+func (h *Handler) Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Word) (store.Record, error) {
 	thread := ledgerOf(ctx, h.opts.Store, key)
 	rec, err := thread.Load()
 	if err != nil {
@@ -130,14 +130,14 @@ func answerOf(w door.Word) agui.Answer {
 }
 
 // decisions returns the words as they go into the record, if they may.
-func (j *judge) decisions(rec store.Record, who door.Who, words []door.Word) ([]agui.Decision, error) {
+func (j *judge) decisions(rec store.Record, who door.Decider, words []door.Word) ([]agui.Decision, error) {
 	entries := make([]agui.ResumeEntry, len(words))
 	for n, w := range words {
 		entries[n] = agui.ResumeEntry{InterruptID: w.Question, Status: w.Status, Payload: w.Payload}
 	}
 	in := j.request.input.WithResume(entries)
 	j.request.input = &in
-	j.anew()
+	j.nextAttempt()
 	j.record = rec
 	mine := rec.Pause.Indexed()
 	j.record.Pause = &mine
@@ -189,7 +189,7 @@ func (j *judge) tryBegin(answers []agui.Answer) *agui.RunError {
 	}
 	in := j.request.input.WithoutResume()
 	j.request.input = &in
-	j.anew()
+	j.nextAttempt()
 	v := contract.Ruling{Do: contract.Resume, Answers: answers}
 	if err := j.fetchAsked(); err != nil {
 		return storeDown().Refusal
@@ -239,15 +239,15 @@ func (h *Handler) Carry(ctx context.Context, key store.Key) error {
 	if err != nil {
 		return err
 	}
-	r.serve(nobody{headerOnly{}})
+	r.serve(absentClient{headerOnly{}})
 	return nil
 }
 
-// nobody is the ResponseWriter of a run without a client.
-type nobody struct{ headerOnly }
+// absentClient is the ResponseWriter of a run without a client.
+type absentClient struct{ headerOnly }
 
 // FlushError implements http.Flusher, with an error, for http.ResponseController.
-func (nobody) FlushError() error { return nil }
+func (absentClient) FlushError() error { return nil }
 
 // ownHTTP returns the HTTP request of a request of Holdpoint's own.
 func ownHTTP(ctx context.Context) *http.Request {
@@ -272,7 +272,7 @@ func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown 
 // initOwnJudge makes j the judge of a request of Holdpoint's own about a pause, in the name of its
 // owner.
 func (h *Handler) initOwnJudge(j *judge, own request, key store.Key, p *agui.Pause) {
-	who := principal.Who{}
+	who := principal.Identity{}
 	if p.Origin != nil {
 		who.Tenant = p.Origin.Tenant
 	}

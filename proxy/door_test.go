@@ -34,7 +34,7 @@ const (
 
 func newDeskRig(t *testing.T, then func(w http.ResponseWriter, n int), change ...func(*Options)) *deskRig {
 	d := &deskRig{key: recordKey("/", "t")}
-	change = append([]func(*Options){func(o *Options) { o.Elsewhere = &Elsewhere{KeepsInput: true} }}, change...)
+	change = append([]func(*Options){func(o *Options) { o.Elsewhere = &OtherDoors{KeepsInput: true} }}, change...)
 	d.rig = newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		switch {
 		case n == 1:
@@ -92,7 +92,7 @@ func (d *deskRig) says(native string, payload string) door.Word {
 	return w
 }
 
-var maria = door.Who{Door: "desk", Name: "Maria"}
+var maria = door.Decider{Door: "desk", Name: "Maria"}
 
 func (d *deskRig) decides(words ...door.Word) error {
 	_, err := d.h.Decide(d.t.Context(), d.key, d.pauses()[0].ID, maria, words)
@@ -208,7 +208,7 @@ func TestRequestOfHoldpointsOwn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				all.Go(func() { r.serve(nobody{headerOnly{}}) })
+				all.Go(func() { r.serve(absentClient{headerOnly{}}) })
 			}
 			all.Wait()
 			if rec := d.record(); d.called() != c.calls || rec.State != c.state {
@@ -512,7 +512,7 @@ func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 				}
 				sendStream(w, streamOf(started, finished))
 			}, func(o *Options) {
-				o.Elsewhere = &Elsewhere{KeepsInput: true}
+				o.Elsewhere = &OtherDoors{KeepsInput: true}
 				if c.change != nil {
 					c.change(o)
 				}

@@ -107,7 +107,7 @@ func TestBackendThatDoesNotTakeIt(t *testing.T) {
 				up, _ := url.Parse("http://backend/agent")
 				h, err := New(Options{
 					Upstream: up, Dialect: &fakeDialect{}, Store: kept, Client: ClientOutcome, Transport: b, NewID: func() string { return "x" },
-					IdleTimeout: 5 * time.Minute, Elsewhere: &Elsewhere{KeepsInput: true},
+					IdleTimeout: 5 * time.Minute, Elsewhere: &OtherDoors{KeepsInput: true},
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -58,7 +58,7 @@ func TestChatThatComesBackDaysLater(t *testing.T) {
 							bodies = append(bodies, string(agui.MessageList(r.Input.Messages)))
 							mu.Unlock()
 							return takesNew(r)
-						}}, &Elsewhere{KeepsInput: true}
+						}}, &OtherDoors{KeepsInput: true}
 					})
 					key := recordKey("/", "t")
 					b.post(input("t", "r1", ""))
@@ -102,7 +102,7 @@ func TestChatThatComesBackDaysLater(t *testing.T) {
 func TestAnswerInTheHistoryOfAChatThatCarries(t *testing.T) {
 	for _, said := range []string{"Bob", "true", `{"approved":true}`, `{"name":"Bob"}`} {
 		t.Run(said, func(t *testing.T) {
-			g := newRig(t, asksAbout, func(o *Options) { o.Elsewhere = &Elsewhere{KeepsInput: true} })
+			g := newRig(t, asksAbout, func(o *Options) { o.Elsewhere = &OtherDoors{KeepsInput: true} })
 			d := &deskRig{rig: g, key: recordKey("/", "t")}
 			var got, fresh string
 			g.dialect.begin = func(r *translate.Request) (translate.Out, error) {

@@ -194,7 +194,7 @@ func (c *lastRun) plays(t *testing.T, first int64, later time.Duration) (hangs b
 	began := time.Now()
 	b.h.lives.drain()
 	all.Wait()
-	<-b.h.lives.allEnded()
+	<-b.h.lives.streamsEnded()
 	if took := time.Since(began); took > ledger.LastTime {
 		t.Errorf("the store hangs from step %d on: the run ended %v after its stream was to end", first, took)
 	}
@@ -217,7 +217,7 @@ func (c *lastRun) asks(t *testing.T, b *bubble) string {
 	question := rec.Pause.Interrupts[0].ID
 	if c.decided {
 		w := door.Word{Question: question, Status: agui.Resolved, Payload: []byte("true")}
-		if _, err := b.h.Decide(t.Context(), key, rec.Pause.ID, door.Who{Door: "desk"}, []door.Word{w}); err != nil {
+		if _, err := b.h.Decide(t.Context(), key, rec.Pause.ID, door.Decider{Door: "desk"}, []door.Word{w}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -50,7 +50,7 @@ func (j *judge) judgeHere() {
 func (j *judge) judgeAt(at ledger.Place) error {
 	j.ownThread = &ownThread{key: j.ledger.Key, record: j.record, busy: j.threadWasBusy}
 	if j.pauseElsewhere == "" {
-		j.pauseElsewhere, j.readFor = at.Pause, readFor{} // what it was read for on its own thread does not count
+		j.pauseElsewhere, j.readFor = at.Pause, pauseSelection{} // what it was read for on its own thread does not count
 	}
 	j.setKey(at.Key)
 	j.log.Info("the request answers a question of another thread")

@@ -949,7 +949,7 @@ func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
 					return
 				}
 				sendStream(w, streamOf(started, hello, finished))
-			}, func(o *Options) { o.Elsewhere = &Elsewhere{KeepsInput: true} })
+			}, func(o *Options) { o.Elsewhere = &OtherDoors{KeepsInput: true} })
 			g.do(input("t", "r1", ""))
 			g.do(input("t", "r2", resumeWith(yes(mintedID("n1", 1)))))
 			g.do(input("t2", "r3", ""))

@@ -20,10 +20,10 @@ import (
 // client as it is.
 func (b *body) open(res *http.Response) (untouched bool) {
 	if res.StatusCode/100 == 2 {
-		b.answered(b.exchange.stream(res))
+		b.takeResult(b.exchange.stream(res))
 		return false
 	}
-	b.exchange.reached()
+	b.exchange.noteReached()
 	b.exchange.conn = nil
 	head := b.exchange.head(res) // what is cut here is cut for the client too
 	b.judge.hintAtAnswer(res, head)
@@ -56,7 +56,7 @@ func (e *exchange) head(res *http.Response) []byte {
 
 // stream returns what is to be read of an answer.
 func (e *exchange) stream(res *http.Response) (a answer) {
-	e.reached()
+	e.noteReached()
 	conn := e.conn
 	e.conn = nil // behind the answer it is net/http's, and another run's
 	var reads bool
@@ -81,8 +81,8 @@ func (e *exchange) stream(res *http.Response) (a answer) {
 	return a
 }
 
-// unanswered returns what an exchange without an answer is told as.
-func (e *exchange) unanswered(ctx context.Context, err error) *agui.RunError {
+// unansweredFailure returns what an exchange without an answer is told as.
+func (e *exchange) unansweredFailure(ctx context.Context, err error) *agui.RunError {
 	e.judge.log.Warn("the backend did not answer", e.judge.opts.withHint(err, "err", err)...)
 	switch broken := fault(ctx, err); {
 	case broken != nil:
@@ -113,7 +113,7 @@ type answer struct {
 // An exchange is the one at hand of a run.
 type exchange struct {
 	judge   *judge
-	life    *life
+	life    *runLife
 	reverse *httputil.ReverseProxy
 	translation
 	status int           // of its answer, 0 if there is none

@@ -254,7 +254,7 @@ func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *r
 	}
 	r := &run{h: h, log: h.log}
 	r.judge = judge{thread: thread{opts: &h.opts, memory: h.memory, log: h.log, request: request{path: path, input: in}}, lives: &h.lives, life: &r.life}
-	r.judge.anew()
+	r.judge.nextAttempt()
 	r.judge.ledger = ledger.New(h.opts.Store, recordKey(path, in.ThreadID), ledger.Voice{}, h.log)
 	r.judge.setContext(ctx)
 	r.client.judge, r.exchange.judge, r.exchange.life = &r.judge, &r.judge, &r.life

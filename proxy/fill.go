@@ -28,7 +28,7 @@ func (b *body) pull() (made, row []byte, last bool, err error) {
 		case b.phase == over:
 			return nil, nil, false, io.EOF
 		case !b.claim.Held():
-			b.guarded()
+			b.fillGuarded()
 		case !b.fillApart():
 			if words := b.idleWords(); words != nil {
 				return words, nil, false, nil
@@ -78,7 +78,7 @@ func (b *body) step() error {
 	}
 	frame, err := b.from.frames.Next()
 	if err != nil {
-		return b.ended(frame, err)
+		return b.endStream(frame, err)
 	}
 	b.frame(frame)
 	return nil
@@ -100,9 +100,9 @@ func (b *body) finishUnread() {
 	b.conclude(b.end)
 }
 
-// ended is called with what the frame reader gave at the end of the stream. It returns nil if there
-// is more to read.
-func (b *body) ended(rest sse.Frame, err error) error {
+// endStream is called with what the frame reader gave at the end of the stream. It returns nil if
+// there is more to read.
+func (b *body) endStream(rest sse.Frame, err error) error {
 	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
 		// A clean end without the last blank line: the official client reads that frame too.
 		b.event(agui.NewEvent(bytes.Clone(data)))
@@ -155,30 +155,30 @@ func (b *body) next() {
 	}
 	b.exchange.begin()
 	if b.exchange.Out.None {
-		b.answered(answer{end: settle.End{End: translate.End{None: true}}})
+		b.takeResult(answer{end: settle.End{End: translate.End{None: true}}})
 		return
 	}
 	b.send(headerOnly{}) // the client has a header already
 }
 
-// guarded is fill. A panic in it ends this run only. A claimed run is translated in a goroutine of
-// its own, and net/http does not recover there.
-func (b *body) guarded() {
+// fillGuarded is fill. A panic in it ends this run only. A claimed run is translated in a goroutine
+// of its own, and net/http does not recover there.
+func (b *body) fillGuarded() {
 	b.apart.gate.Enter()
 	defer b.apart.gate.Leave()
 	defer func() {
 		if p := recover(); p != nil {
 			logPanic(b.judge.log, p)
-			b.panicked()
+			b.endPanicked()
 		}
 	}()
 	b.fill()
 }
 
-// panicked ends the stream of a run that has panicked. What went out of it so far stands, for the
-// end closes what is open in it. If that fails too, the stream just ends: the claim's lease shows
-// the doubt.
-func (b *body) panicked() {
+// endPanicked ends the stream of a run that has panicked. What went out of it so far stands, for
+// the end closes what is open in it. If that fails too, the stream just ends: the claim's lease
+// shows the doubt.
+func (b *body) endPanicked() {
 	defer func() {
 		if p := recover(); p != nil {
 			logPanic(b.judge.log, p)
@@ -204,7 +204,7 @@ func (b *body) fillApart() bool {
 		b.apart.fills, b.apart.filled = make(chan struct{}), make(chan struct{}, 1)
 		go func(fills <-chan struct{}, filled chan<- struct{}) {
 			for range fills {
-				b.guarded()
+				b.fillGuarded()
 				filled <- struct{}{}
 			}
 		}(b.apart.fills, b.apart.filled)
@@ -231,16 +231,16 @@ func (b *body) readAlone() {
 		b.apart.busy = false
 	}
 	b.endFills()
-	for b.unfinished() {
+	for b.noteUnfinished() {
 		b.out.Clear()
-		b.guarded()
+		b.fillGuarded()
 	}
 	b.close()
 }
 
-// unfinished says that the end of the run that the client asked for is not known yet. A later run
-// of the same stream is not claimed, and does not outlive the client.
-func (b *body) unfinished() bool { return b.phase < ended && b.client.laterRuns == 0 }
+// noteUnfinished says that the end of the run that the client asked for is not known yet. A later
+// run of the same stream is not claimed, and does not outlive the client.
+func (b *body) noteUnfinished() bool { return b.phase < ended && b.client.laterRuns == 0 }
 
 // Close is called at the end, or when the client has left. It reports whether the run goes on
 // alone: readAlone follows then.
@@ -255,7 +255,7 @@ func (b *body) Close() (alone bool) {
 		b.close()
 		b.endFills()
 		return false
-	case b.life.lasting.Load() && b.unfinished(), b.claim.Held():
+	case b.life.lasting.Load() && b.noteUnfinished(), b.claim.Held():
 		b.apart.left = true
 		return true
 	}
@@ -278,8 +278,8 @@ func (b *body) endFills() {
 	}
 }
 
-// answered takes the result of an exchange that was sent.
-func (b *body) answered(a answer) {
+// takeResult takes the result of an exchange that was sent.
+func (b *body) takeResult(a answer) {
 	b.read(a.stream, a.framing)
 	b.end = a.end
 	if b.phase == between {

@@ -81,7 +81,7 @@ func (r *foreignRun) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: agui.NewEvent([]byte(finished))}
 	switch {
 	case r.asked:
-		res.Asked = translate.Asked{Interrupts: []agui.Interrupt{{Native: "n1", Object: []byte(`{"reason":"confirmation"}`)}}}
+		res.Asked = translate.AskedPause{Interrupts: []agui.Interrupt{{Native: "n1", Object: []byte(`{"reason":"confirmation"}`)}}}
 		if r.d.untaken {
 			res.Untaken = r.messages[len(r.messages)-1:]
 		}
@@ -388,7 +388,7 @@ func (l *loads) Load(ctx context.Context, key store.Key, owner string) (store.Re
 func TestFailedPausesAreTold(t *testing.T) {
 	for end, want := range map[string]bool{"ends\n": false, "fails\n": true, "": true} {
 		d := &foreignDialect{}
-		var ended []translate.Ended
+		var ended []translate.EndedPause
 		d.begin = func(r *translate.Request) (translate.Out, error) {
 			ended = r.Ended
 			return translate.Out{}, nil
@@ -431,7 +431,7 @@ func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 func TestFailedPausesAreToldAfterTheReplayTime(t *testing.T) {
 	for end, want := range map[string]int{"ends\n": 0, "fails\n": 1, "": 1} {
 		d := &foreignDialect{}
-		var ended []translate.Ended
+		var ended []translate.EndedPause
 		d.begin = func(r *translate.Request) (translate.Out, error) {
 			ended = r.Ended
 			return translate.Out{}, nil

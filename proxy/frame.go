@@ -90,7 +90,7 @@ func lacksSpace(frame []byte) bool {
 func (b *body) event(ev agui.Event) {
 	switch {
 	case b.phase == ended:
-		b.afterEnd(ev)
+		b.readAfterEnd(ev)
 		return
 	case b.phase != reading:
 		return // the run has ended: nobody reads what follows
@@ -148,9 +148,9 @@ func (b *body) piece() error {
 	return nil
 }
 
-// afterEnd: after a terminal event only a late RUN_ERROR or the RUN_STARTED of a next run may
+// readAfterEnd: after a terminal event only a late RUN_ERROR or the RUN_STARTED of a next run may
 // follow; a client fails on anything else, and then forgets the end that it had.
-func (b *body) afterEnd(ev agui.Event) {
+func (b *body) readAfterEnd(ev agui.Event) {
 	switch {
 	case ev.Type == agui.RunErrored && b.terminal == agui.RunFinished:
 		b.tell([]agui.Event{ev})

@@ -14,9 +14,9 @@ import (
 
 // A pause keeps what it takes to go on without the client, if anybody may decide it elsewhere.
 
-// Elsewhere says that questions may be decided at another door than the chat, and how Holdpoint
+// OtherDoors says that questions may be decided at another door than the chat, and how Holdpoint
 // goes on with them then.
-type Elsewhere struct {
+type OtherDoors struct {
 	// KeepsInput says that the record may hold the run's input: its store is sealed, or loses it with
 	// the process. forwardedProps may have a token in them.
 	KeepsInput bool
@@ -36,12 +36,12 @@ type Elsewhere struct {
 // maxInputKept is how much of a run's input a record keeps, in bytes.
 const maxInputKept = 256 << 10
 
-// going returns what the pause of this run keeps.
-func (t *thread) going() *agui.Going {
+// continuation returns what the pause of this run keeps.
+func (t *thread) continuation() *agui.Continuation {
 	if t.opts.Elsewhere == nil {
 		return nil
 	}
-	g := &agui.Going{Home: t.opts.Elsewhere.Home}
+	g := &agui.Continuation{Home: t.opts.Elsewhere.Home}
 	in := t.request.input.Rewritten(agui.Rewrite{Replaced: true, NoResume: true, NoCommand: true})
 	if t.opts.Elsewhere.KeepsInput && len(in.Raw) <= maxInputKept {
 		g.Input = json.RawMessage(slices.Clone(in.Raw))

@@ -59,7 +59,7 @@ func (t *thread) withMessages(list []agui.Message) {
 // cleanPass makes the input of an ordinary run what the dialect gets. The body is written at most
 // once.
 func (j *judge) cleanPass(leave contract.Leave) {
-	list := j.cleaned(nil)
+	list := j.cleanMessages(nil)
 	j.in = j.in.Rewritten(agui.Rewrite{
 		Messages: list, Replaced: history.Changed(list, j.in.Messages),
 		NoResume:  leave&contract.LeaveArray != 0,
@@ -67,9 +67,9 @@ func (j *judge) cleanPass(leave contract.Leave) {
 	})
 }
 
-// cleaned returns the messages of the request that go to the dialect. resumed is the pause that the
-// request goes on with, nil for an ordinary run.
-func (j *judge) cleaned(resumed *agui.Pause) []agui.Message {
+// cleanMessages returns the messages of the request that go to the dialect. resumed is the pause
+// that the request goes on with, nil for an ordinary run.
+func (j *judge) cleanMessages(resumed *agui.Pause) []agui.Message {
 	v := j.view()
 	list, strays := history.Clean(&v, j.replies, resumed)
 	if strays > 0 {
@@ -111,8 +111,8 @@ func (j *judge) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 	return out.Edited
 }
 
-// stood returns the replies to a pause's questions that are there before it asks.
-func (c *clientSide) stood(p *agui.Pause) ([]agui.StoodReply, error) {
+// earlierReplies returns the replies to a pause's questions that are there before it asks.
+func (c *clientSide) earlierReplies(p *agui.Pause) ([]agui.EarlierReply, error) {
 	reader, ok := c.judge.opts.Dialect.(translate.HistoryReader)
 	if !ok || !history.HasKeys(p) {
 		return nil, nil

@@ -44,7 +44,7 @@ func (b *breath) Read(p []byte) (int, error) {
 	if n, err := b.begun.Read(p); err == nil {
 		return n, nil
 	}
-	b.body.idled()
+	b.body.endIdle()
 	return 0, errors.New("reset")
 }
 
@@ -75,7 +75,7 @@ func TestEndAtTheMomentOfSilence(t *testing.T) {
 		if !strings.Contains(answer, "UPSTREAM_IDLE") {
 			continue
 		}
-		<-b.h.lives.allEnded()
+		<-b.h.lives.streamsEnded()
 		if rec, err := b.store.Load(t.Context(), recordKey("/", "t"), ""); err != nil || rec.Pause == nil {
 			t.Fatalf("%d: told %s, and the doubt is closed: %v", n, answer, err)
 		}

@@ -24,8 +24,8 @@ type judge struct {
 	// pauseElsewhere is the pause of another thread that the request answers, "" if none is known.
 	pauseElsewhere string
 
-	lives *lives // which runs go on
-	life  *life  // of the request's run, nil if it makes none
+	lives *runRegistry // which runs go on
+	life  *runLife     // of the request's run, nil if it makes none
 }
 
 // ruling loads the record, reads the answers and asks the contract.
@@ -33,7 +33,7 @@ func (j *judge) ruling() (v contract.Ruling, err error) {
 	if !j.readFor.carries { // the pause that a run carries stands where that run has asked
 		j.judgeHere()
 	}
-	j.anew()
+	j.nextAttempt()
 	if err := j.load(); err != nil {
 		return v, err
 	}
@@ -198,11 +198,11 @@ func (j *judge) namedPause(named *agui.Pause) {
 }
 
 // initJudge makes j the judge of a request. The input is the judge's from then on.
-func (h *Handler) initJudge(j *judge, req request, who principal.Who) {
+func (h *Handler) initJudge(j *judge, req request, who principal.Identity) {
 	req.toBackendThread(who)
 	*j = judge{thread: thread{opts: &h.opts, memory: h.memory, who: who, request: req}, lives: &h.lives}
 	j.log = slog.New(runLog{h.log, &j.request})
-	j.anew()
+	j.nextAttempt()
 	voice := ledger.Voice{Sinks: &h.sinks, Who: who, Thread: j.request.clientThread(), Run: req.input.RunID}
 	j.ledger = ledger.New(h.opts.Store, ids.ThreadKey(who.Tenant, h.opts.Agent, req.path, req.input.ThreadID), voice, j.log)
 	j.ledger.Owner = who.Owner().ID()

@@ -65,7 +65,7 @@ func TestRefusalOfAnExchangeThatAsks(t *testing.T) {
 		}
 		return translate.Result{
 			Finish: agui.FinishedEvent("t", "r"), Failed: true,
-			Asked: translate.Asked{Interrupts: []agui.Interrupt{{Native: "n2", Object: []byte(`{"reason":"confirmation"}`)}}},
+			Asked: translate.AskedPause{Interrupts: []agui.Interrupt{{Native: "n2", Object: []byte(`{"reason":"confirmation"}`)}}},
 		}, nil
 	}
 	g.do(input("t", "r1", ""))

@@ -16,29 +16,30 @@ import (
 // detachTimeout bounds how long a run is read on after its client has left.
 const detachTimeout = time.Hour
 
-// lives are the books of a handler: which runs go on, and which of them without their clients.
-type lives struct {
+// runRegistry are the books of a handler: which runs go on, and which of them without their
+// clients.
+type runRegistry struct {
 	reports reporter       // their last lines
 	ending  *ledger.Ending // begins when the runs are ended
 
 	mu       sync.Mutex
-	live     map[*life]struct{}
+	live     map[*runLife]struct{}
 	alone    map[store.Key]int // runs that go on without their clients, by thread
 	draining bool
 	ended    chan struct{} // closed when live gets empty; nil while nobody waits
 }
 
-func newLives() lives {
-	return lives{ending: ledger.NewEnding(), live: map[*life]struct{}{}, alone: map[store.Key]int{}}
+func newLives() runRegistry {
+	return runRegistry{ending: ledger.NewEnding(), live: map[*runLife]struct{}{}, alone: map[store.Key]int{}}
 }
 
-// A life reports whether a run goes on.
+// A runLife reports whether a run goes on.
 //
 // It does not end with the client's request. A claimed run goes on without its client, so that the
 // outcome of what was approved is recorded, and so does one whose dialect wants it (outlive). For
 // any other run the client's leaving cancels the backend's request.
-type life struct {
-	books  *lives
+type runLife struct {
+	books  *runRegistry
 	key    store.Key
 	log    *slog.Logger
 	client context.Context // of the client's request
@@ -62,7 +63,7 @@ type life struct {
 
 // enter begins the life of a run for a client's request. It fails when the proxy drains; leave
 // follows in either case.
-func (l *life) enter(books *lives, client context.Context) bool {
+func (l *runLife) enter(books *runRegistry, client context.Context) bool {
 	l.books, l.client = books, client
 	l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(client))
 	l.unfollow = context.AfterFunc(client, func() { l.cancel(context.Canceled) })
@@ -76,7 +77,7 @@ func (l *life) enter(books *lives, client context.Context) bool {
 }
 
 // outlive lets the run go on without its client. false: that has left already.
-func (l *life) outlive() bool {
+func (l *runLife) outlive() bool {
 	if l.lasting.Load() {
 		return true
 	}
@@ -94,7 +95,7 @@ const endGrace = 10 * time.Second
 
 // follow lets the run end soon after its client leaves, because its end was told. A backend may
 // leave its stream open long after that, and the thread is to be free.
-func (l *life) follow() {
+func (l *runLife) follow() {
 	if !l.lasting.CompareAndSwap(true, false) {
 		return
 	}
@@ -106,7 +107,7 @@ func (l *life) follow() {
 }
 
 // goOnAlone notes that the client has left, wherever the run is by then.
-func (l *life) goOnAlone() {
+func (l *runLife) goOnAlone() {
 	if !l.books.countAlone(l) {
 		return
 	}
@@ -119,14 +120,14 @@ func (l *life) goOnAlone() {
 }
 
 // detach has a run go on behind its handler's back, after its client has left. goOn calls leave.
-func (l *life) detach(goOn func()) {
+func (l *runLife) detach(goOn func()) {
 	l.detached.Store(true)
 	l.goOnAlone()
 	go goOn()
 }
 
 // leave ends the run for good. out is nil if its client has left.
-func (l *life) leave(line []slog.Attr, out *stream.Writer) {
+func (l *runLife) leave(line []slog.Attr, out *stream.Writer) {
 	l.unfollow()
 	if l.unwatch != nil {
 		l.unwatch()
@@ -147,7 +148,7 @@ func (l *life) leave(line []slog.Attr, out *stream.Writer) {
 
 // remove takes a run out of the books, and its last line to the log. false: the log is behind, and
 // the line is the caller's to write.
-func (b *lives) remove(l *life, line []slog.Attr) bool {
+func (b *runRegistry) remove(l *runLife, line []slog.Attr) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if l.left {
@@ -159,14 +160,14 @@ func (b *lives) remove(l *life, line []slog.Attr) bool {
 }
 
 // uncount takes a run of a thread out of those that go on without their clients. The lock is held.
-func (b *lives) uncount(key store.Key) {
+func (b *runRegistry) uncount(key store.Key) {
 	if b.alone[key]--; b.alone[key] == 0 {
 		delete(b.alone, key)
 	}
 }
 
 // move has a run be one of another thread.
-func (b *lives) move(l *life, key store.Key) {
+func (b *runRegistry) move(l *runLife, key store.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if l.left {
@@ -178,7 +179,7 @@ func (b *lives) move(l *life, key store.Key) {
 
 // countAlone counts a run that goes on without its client, also among that client's connections. It
 // returns false if it was counted before, or has ended.
-func (b *lives) countAlone(l *life) bool {
+func (b *runRegistry) countAlone(l *runLife) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, live := b.live[l]; !live || l.left {
@@ -190,34 +191,34 @@ func (b *lives) countAlone(l *life) bool {
 }
 
 // busyAlone reports whether a run of the thread is read on without its client.
-func (b *lives) busyAlone(key store.Key) bool {
+func (b *runRegistry) busyAlone(key store.Key) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.alone[key] > 0
 }
 
 // quiet tells who waits for the end of all runs, if it has come.
-func (b *lives) quiet() {
+func (b *runRegistry) quiet() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended != nil && b.allOver() {
+	if b.ended != nil && b.idle() {
 		close(b.ended)
 		b.ended = nil
 	}
 }
 
 // count returns how many runs are under way.
-func (b *lives) count() int {
+func (b *runRegistry) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.live)
 }
 
-// allOver says that no run goes on and that all of them are in the log. The lock is held.
-func (b *lives) allOver() bool { return len(b.live) == 0 && b.reports.empty() }
+// idle says that no run goes on and that all of them are in the log. The lock is held.
+func (b *runRegistry) idle() bool { return len(b.live) == 0 && b.reports.empty() }
 
 // drain ends what goes on, and lets nothing begin any more.
-func (b *lives) drain() {
+func (b *runRegistry) drain() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.draining = true
@@ -227,11 +228,11 @@ func (b *lives) drain() {
 	}
 }
 
-// allEnded is closed when no stream is left.
-func (b *lives) allEnded() <-chan struct{} {
+// streamsEnded is closed when no stream is left.
+func (b *runRegistry) streamsEnded() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.allOver() {
+	if b.idle() {
 		ended := make(chan struct{})
 		close(ended)
 		return ended
@@ -242,9 +243,9 @@ func (b *lives) allEnded() <-chan struct{} {
 	return b.ended
 }
 
-// beside reports whether another run of the thread that may come to a question goes on in this
+// hasOtherRun reports whether another run of the thread that may come to a question goes on in this
 // process. Those without their clients at other replicas stand in the record (store.Record.Busy).
-func (b *lives) beside(key store.Key, l *life) bool {
+func (b *runRegistry) hasOtherRun(key store.Key, l *runLife) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for other := range b.live {

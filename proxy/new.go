@@ -111,7 +111,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // recognise makes a run of a request that is one. passes reports that it goes on untouched. One
 // that does neither was refused.
-func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who principal.Who) (r *run, passes bool) {
+func (h *Handler) recognise(w http.ResponseWriter, req *http.Request, who principal.Identity) (r *run, passes bool) {
 	if refused := intake.Path(req); refused != nil {
 		h.refuse(w, req, refused)
 		return nil, false
@@ -137,7 +137,7 @@ func (h *Handler) OpenRuns() int { return h.lives.count() }
 // PROXY_DRAINING and a clean end; a claimed run is in doubt then. New runs are refused from that
 // moment on.
 func (h *Handler) Drain(ctx context.Context) error {
-	ended := h.lives.allEnded()
+	ended := h.lives.streamsEnded()
 	select {
 	case <-ended:
 		return nil

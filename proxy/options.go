@@ -99,7 +99,7 @@ type Options struct {
 	// no answer is handed on unless its event was taken before.
 	Events         event.Sink
 	EventsRequired bool
-	ShowPrincipal  principal.Shown // in events and in the log
+	ShowPrincipal  principal.NameStyle // in events and in the log
 
 	// Notices makes of an event what is to be sent of it, if anything is. It then stands in the record
 	// until it is sent. Posted is told of each record that has something to send, and must not wait.
@@ -108,7 +108,7 @@ type Options struct {
 	Posted  func(store.Key)
 
 	// Elsewhere says that questions may be decided at other doors than the chat; nil: they may not.
-	Elsewhere *Elsewhere
+	Elsewhere *OtherDoors
 
 	// Tracer makes spans of runs; nil: there are none, and traceparent passes as it came.
 	Tracer Tracer

@@ -85,7 +85,7 @@ func TestRequesterAsShown(t *testing.T) {
 	if refused != nil {
 		t.Fatal(refused.Reason)
 	}
-	for _, shown := range []principal.Shown{principal.ShowHash, principal.ShowName, principal.ShowNone} {
+	for _, shown := range []principal.NameStyle{principal.ShowHash, principal.ShowName, principal.ShowNone} {
 		r := &thread{opts: &Options{ShowPrincipal: shown}, request: request{input: &agui.RunInput{}}}
 		r.who = who
 		o := r.origin("")

@@ -28,7 +28,7 @@ func (j *judge) mayBeAnothers() bool { return j.who.Known() && j.request.thread 
 // own id stands at the places where AG-UI has one.
 
 // toBackendThread puts the backend's id of the thread into the input.
-func (r *request) toBackendThread(who principal.Who) {
+func (r *request) toBackendThread(who principal.Identity) {
 	if id := who.Thread(r.input.ThreadID); id != r.input.ThreadID {
 		r.thread = r.input.ThreadID
 		*r.input = r.input.WithThread(id)
@@ -46,7 +46,7 @@ func (r *request) clientThread() string {
 // withholds says what of a thread must not be told to the resume that goes on with it. Without
 // principals an answer shows no more than that its sender knows the thread's id: by that he was
 // told the question. What the stream itself brings is the backend's to tell.
-func (t *thread) withholds(p *agui.Pause) (w withheldStory) {
+func (t *thread) withholds(p *agui.Pause) (w hiddenSnapshots) {
 	if t.who.Known() || t.request.ours {
 		return w
 	}
@@ -59,8 +59,8 @@ func (t *thread) withholds(p *agui.Pause) (w withheldStory) {
 			return w
 		}
 	}
-	return withheldStory{state: !agui.HasMembers(t.in.State), messages: len(p.Seen) > 0}
+	return hiddenSnapshots{state: !agui.HasMembers(t.in.State), messages: len(p.Seen) > 0}
 }
 
-// A withheldStory says which snapshots of a thread are not told.
-type withheldStory struct{ state, messages bool }
+// A hiddenSnapshots says which snapshots of a thread are not told.
+type hiddenSnapshots struct{ state, messages bool }

@@ -7,26 +7,28 @@ import (
 	"holdpoint/store"
 )
 
-// A readFor says which pause the answers of a request are read for. The first attempt to judge the
-// request fixes it.
-type readFor struct {
+// A pauseSelection says which pause the answers of a request are read for. The first attempt to
+// judge the request fixes it.
+type pauseSelection struct {
 	pauseID string // "" if none was known
 	fixed   bool
 	carries bool // a request of Holdpoint's own is to carry that pause, and nothing else; see contract.Case
 }
 
 // fix keeps the pause that the first attempt was for.
-func (f *readFor) fix(pauseID string) {
+func (f *pauseSelection) fix(pauseID string) {
 	if !f.fixed {
 		f.pauseID, f.fixed = pauseID, true
 	}
 }
 
 // carry makes the request one that carries a pause.
-func (f *readFor) carry(pauseID string) { *f = readFor{pauseID: pauseID, fixed: true, carries: true} }
+func (f *pauseSelection) carry(pauseID string) {
+	*f = pauseSelection{pauseID: pauseID, fixed: true, carries: true}
+}
 
 // toCarry returns the id of the pause that the request is to carry, "" for a client's request.
-func (f *readFor) toCarry() string {
+func (f *pauseSelection) toCarry() string {
 	if f.carries {
 		return f.pauseID
 	}
@@ -36,7 +38,7 @@ func (f *readFor) toCarry() string {
 // find returns the pause whose ids a request names, open or ended. It is the open one if the ids
 // name no pause, then the one that ended last, then nil. A pause that is fixed stays: a question
 // that is open by then was asked after the request came, and the request cannot answer it.
-func (f *readFor) find(rec *store.Record, ids []string) (p *agui.Pause, ended bool) {
+func (f *pauseSelection) find(rec *store.Record, ids []string) (p *agui.Pause, ended bool) {
 	if f.pauseID != "" {
 		if rec.Pause != nil && rec.Pause.ID == f.pauseID {
 			return rec.Pause, false

@@ -15,8 +15,8 @@ import (
 )
 
 // readyPass makes out what of the input goes to the dialect in an ordinary run.
-func (j *judge) readyPass(v contract.Ruling) ready {
-	y := ready{notTaken: v.NotTaken, stands: v.Stands, missed: j.catchUp(v.Missed, v.New)}
+func (j *judge) readyPass(v contract.Ruling) preparedRun {
+	y := preparedRun{notTaken: v.NotTaken, stands: v.Stands, missed: j.catchUp(v.Missed, v.New)}
 	j.cleanPass(v.Leave)
 	j.disarm() // before the transcript: what a record keeps goes to the backend with the next answer
 	whole := j.in.Messages
@@ -28,10 +28,10 @@ func (j *judge) readyPass(v contract.Ruling) ready {
 }
 
 // readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.
-func (j *judge) readyResume(v contract.Ruling) (ready, *agui.RunError) {
-	y := ready{notTaken: v.NotTaken, stands: v.Stands}
+func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
+	y := preparedRun{notTaken: v.NotTaken, stands: v.Stands}
 	p, answers := j.record.Pause, v.Answers
-	list, refused := j.asAsked(p, answers, j.cleaned(p))
+	list, refused := j.restoreCalls(p, answers, j.cleanMessages(p))
 	if refused != nil {
 		return y, refused
 	}
@@ -57,21 +57,21 @@ func (j *judge) readyResume(v contract.Ruling) (ready, *agui.RunError) {
 	return y, nil
 }
 
-func (j *judge) askBegin(y *ready, request *translate.Request) (t translation, err error) {
+func (j *judge) askBegin(y *preparedRun, request *translate.Request) (t translation, err error) {
 	defer dialect.Caught("Begin", &err)
 	t.dialect = request.Pause.Dialect
 	if request.Answers, err = history.WriteYesNo(&request.Pause, request.Answers, request.EndOnly); err != nil {
 		return t, err
 	}
 	t.Out, t.Run, err = j.opts.Dialect.Begin(request)
-	y.beside.takenBy(&t.Out)
+	y.beside.withoutTaken(&t.Out)
 	if err == nil {
 		t.Run = j.compare(request, t.Run)
 	}
 	return t, err
 }
 
-func (j *judge) forDialect(y *ready, resumed *agui.Pause, v contract.Ruling) *translate.Request {
+func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Ruling) *translate.Request {
 	request := &translate.Request{
 		Input: j.in, Came: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: y.transcript,
 		Answers: v.Answers, EndOnly: v.EndOnly, New: y.beside, Ended: j.endedPauses(resumed), Valid: j.valid,
@@ -85,7 +85,7 @@ func (j *judge) forDialect(y *ready, resumed *agui.Pause, v contract.Ruling) *tr
 			request.Input = j.in.WithMessages(y.beside) // the backend has the others
 		}
 		request.Pause = *resumed
-		request.Pause.Contested = resumed.Contested || len(j.record.Busy) > 0 || j.lives.beside(j.ledger.Key, j.life)
+		request.Pause.Contested = resumed.Contested || len(j.record.Busy) > 0 || j.lives.hasOtherRun(j.ledger.Key, j.life)
 	} else {
 		request.Named = j.namedBefore()
 		request.Pause.Dialect = j.spoken()
@@ -97,24 +97,24 @@ func (j *judge) forDialect(y *ready, resumed *agui.Pause, v contract.Ruling) *tr
 // run begins beside a pause only if that was given up just now. A tombstone has no questions. A
 // foreign dialect hears of a tombstone that failed, because its backend may keep the answers and
 // act on them.
-func (j *judge) endedPauses(resumed *agui.Pause) []translate.Ended {
+func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
 	if j.record.Pause == nil && len(j.record.Results) == 0 && len(j.linked) == 0 {
 		return nil
 	}
-	list := make([]translate.Ended, 0, 1+min(len(j.record.Results), store.MaxReplayable))
+	list := make([]translate.EndedPause, 0, 1+min(len(j.record.Results), store.MaxReplayable))
 	if p := j.record.Pause; p != nil && resumed == nil {
-		list = append(list, translate.Ended{Pause: *p})
+		list = append(list, translate.EndedPause{Pause: *p})
 	}
 	for _, result := range j.record.Results {
 		if result.Pause != nil && !result.Tombstone {
-			list = append(list, translate.Ended{Pause: *result.Pause, Failed: contract.EndedBadly(result)})
+			list = append(list, translate.EndedPause{Pause: *result.Pause, Failed: contract.EndedBadly(result)})
 		} else if result.Failed && j.opts.isForeign() {
-			list = append(list, translate.Ended{Pause: agui.Pause{ID: result.PauseID}, Failed: true})
+			list = append(list, translate.EndedPause{Pause: agui.Pause{ID: result.PauseID}, Failed: true})
 		}
 	}
 	for _, one := range j.linked {
 		if resumed == nil || one.Pause.ID != resumed.ID {
-			list = append(list, translate.Ended{Pause: *one.Pause, Failed: one.Result != nil && contract.EndedBadly(one.Result)})
+			list = append(list, translate.EndedPause{Pause: *one.Pause, Failed: one.Result != nil && contract.EndedBadly(one.Result)})
 		}
 	}
 	return list
@@ -122,7 +122,7 @@ func (j *judge) endedPauses(resumed *agui.Pause) []translate.Ended {
 
 // begin asks the dialect what to send; resumed is the pause to go on with, if there is one. What
 // the dialect cannot express is refused here, before the claim.
-func (j *judge) begin(y *ready, resumed *agui.Pause, v contract.Ruling) (t translation, refused *contract.Ruling) {
+func (j *judge) begin(y *preparedRun, resumed *agui.Pause, v contract.Ruling) (t translation, refused *contract.Ruling) {
 	t, err := j.askBegin(y, j.forDialect(y, resumed, v))
 	if err == nil {
 		return t, nil
@@ -134,27 +134,27 @@ func (j *judge) begin(y *ready, resumed *agui.Pause, v contract.Ruling) (t trans
 	return t, &contract.Ruling{Do: contract.Refuse, Refusal: told, Reask: j.record.Pause != nil}
 }
 
-// messagesBesideAnswers are the messages that came beside the answers of a resume, or that the
+// extraMessages are the messages that came beside the answers of a resume, or that the
 // backend left aside since it waited already. Those that an exchange takes to the backend leave the
 // list. The rest does not count as known: it comes again as new input.
-type messagesBesideAnswers []agui.Message
+type extraMessages []agui.Message
 
-// takenBy leaves those that an exchange does not take.
-func (b *messagesBesideAnswers) takenBy(out *translate.Out) {
+// withoutTaken leaves those that an exchange does not take.
+func (b *extraMessages) withoutTaken(out *translate.Out) {
 	if out.TakesNew && len(*b) > 0 {
 		*b = out.Left
 	}
 }
 
-// A ready is what an attempt has prepared for its run beside the exchange: messages that came with
-// the answers, what the client has, and what it is told.
-type ready struct {
-	beside       messagesBesideAnswers
+// A preparedRun is what an attempt has prepared for its run beside the exchange: messages that came
+// with the answers, what the client has, and what it is told.
+type preparedRun struct {
+	beside       extraMessages
 	missed       *missedEnd         // what the chat is told first, nil if it has missed nothing
 	notTaken     *agui.RunError     // why the answers beside the message do not count, nil if they do
 	stands       *contract.Standing // in their place, nil if nothing does
 	transcript   *transcript.Transcript
 	withheldFrom []agui.Message // the messages from which calls were taken out, nil if none were
 	knownCalls   client.KnownCalls
-	untold       withheldStory
+	untold       hiddenSnapshots
 }

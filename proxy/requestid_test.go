@@ -91,7 +91,7 @@ func TestRequestIDOfARefusal(t *testing.T) {
 // what it held.
 func TestLineOfAResume(t *testing.T) {
 	const approval = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}},{"id":"n2","reason":"confirmation"}]}}`
-	for _, shown := range []principal.Shown{principal.ShowHash, principal.ShowName, principal.ShowNone} {
+	for _, shown := range []principal.NameStyle{principal.ShowHash, principal.ShowName, principal.ShowNone} {
 		logs := &lockedBuffer{}
 		ring, err := principal.ParseRing(strings.Repeat("k", 32))
 		if err != nil {

@@ -78,7 +78,7 @@ func framed(event string) agui.Event {
 }
 
 func (e *exampleEnd) tell() {
-	events := e.concluded(settle.End{End: translate.End{Event: e.last}}, false).events
+	events := e.conclude(settle.End{End: translate.End{Event: e.last}}, false).events
 	for _, ev := range events {
 		e.out = stream.AppendEvent(e.out, ev)
 	}
@@ -124,7 +124,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 		end, object := framed(otherIDs), []byte(agui.DeleteKey(e.client.paused.Interrupts[0].Object, "id"))
 		record := bytesOfThePause + testing.AllocsPerRun(runs, func() {
 			e.client.listener().WithIDs(end)
-			res := translate.Result{Finish: end, Asked: translate.Asked{Interrupts: []agui.Interrupt{{Native: "n1", Object: object}}}}
+			res := translate.Result{Finish: end, Asked: translate.AskedPause{Interrupts: []agui.Interrupt{{Native: "n1", Object: object}}}}
 			f := e.facts(&res, nil)
 			o := settle.Settle(&f, &res, &settle.End{}, nil)
 			e.keep(&o)

@@ -272,7 +272,7 @@ func TestRoutesShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, h := range c.agents {
-		l := &life{}
+		l := &runLife{}
 		if !l.enter(&h.lives, t.Context()) {
 			t.Fatal("no run begins")
 		}
@@ -290,7 +290,7 @@ func TestRoutesShare(t *testing.T) {
 		t.Error(err)
 	}
 	for _, h := range c.agents {
-		if (&life{}).enter(&h.lives, t.Context()) {
+		if (&runLife{}).enter(&h.lives, t.Context()) {
 			t.Error("a run begins after the drain")
 		}
 	}

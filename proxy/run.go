@@ -26,7 +26,7 @@ type run struct {
 	client   clientSide
 	body     *body // what the client is to get; nil before a request is sent, and if its answer passes as it is
 
-	life   life
+	life   runLife
 	report report
 }
 
@@ -42,7 +42,7 @@ type report struct {
 }
 
 // newRun makes a run of a request that is one. The input is the run's from then on.
-func (h *Handler) newRun(req request, who principal.Who) *run {
+func (h *Handler) newRun(req request, who principal.Identity) *run {
 	r := &run{h: h}
 	h.initJudge(&r.judge, req, who)
 	r.init()
@@ -67,22 +67,22 @@ func (r *run) init() {
 func (r *run) serve(w http.ResponseWriter) {
 	out := stream.NewWriter(w, r.h.opts.Heartbeat, stream.LimitsOf(r.judge.request.http, r.h.opts.WriteTimeout))
 	defer out.Close()
-	defer r.returned(out)
+	defer r.finish(out)
 	r.beginSpan()
 	if !r.enter() {
 		r.turnAway(out)
 		return
 	}
-	if told := r.ruled(r.admit(out)); told != nil {
+	if told := r.tellRuling(r.admit(out)); told != nil {
 		r.tell(out, told)
 	} else {
-		r.forward(out)
+		r.sendFirst(out)
 	}
 }
 
 // turnAway refuses a run that comes while the proxy drains.
 func (r *run) turnAway(out *stream.Writer) {
-	r.tell(out, r.ruled(contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, errDraining)}))
+	r.tell(out, r.tellRuling(contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, errDraining)}))
 }
 
 // enter begins the run's life. It fails when the proxy drains.
@@ -92,9 +92,9 @@ func (r *run) enter() bool {
 	return enters
 }
 
-// returned is deferred: the handler is done with the run. A panic ends this run only, and the
+// finish is deferred: the handler is done with the run. A panic ends this run only, and the
 // client is told. One that is to end the connection (http.ErrAbortHandler) goes on.
-func (r *run) returned(out *stream.Writer) {
+func (r *run) finish(out *stream.Writer) {
 	p := recover()
 	defer func() { // also if what follows panics too
 		if !r.life.detached.Load() {
@@ -102,16 +102,16 @@ func (r *run) returned(out *stream.Writer) {
 		}
 	}()
 	if err, _ := p.(error); p != nil && !errors.Is(err, http.ErrAbortHandler) {
-		p = r.recovered(p, out)
+		p = r.recoverRun(p, out)
 	}
 	if p != nil {
 		panic(p)
 	}
 }
 
-// recovered ends a run that has panicked. It returns what is to end the client's connection, nil
+// recoverRun ends a run that has panicked. It returns what is to end the client's connection, nil
 // if the client was told.
-func (r *run) recovered(p any, out *stream.Writer) any {
+func (r *run) recoverRun(p any, out *stream.Writer) any {
 	logPanic(r.log, p)
 	if r.life.detached.Load() {
 		return r.abort() // the run goes on without this client
@@ -133,8 +133,8 @@ func (r *run) abort() any {
 	return http.ErrAbortHandler
 }
 
-// forward sends the first exchange and writes what comes of it to the client.
-func (r *run) forward(out *stream.Writer) {
+// sendFirst sends the first exchange and writes what comes of it to the client.
+func (r *run) sendFirst(out *stream.Writer) {
 	r.exchange.begin()
 	r.body = newBody(r)
 	if r.exchange.Out.None {

@@ -120,7 +120,7 @@ func (g *rig) sentRunID(n int) string { return g.sent(n).Get("runId").Str }
 func (g *rig) runIDsLeft() int {
 	g.t.Helper()
 	select {
-	case <-g.h.lives.allEnded():
+	case <-g.h.lives.streamsEnded():
 	case <-time.After(time.Minute):
 		g.t.Fatal("a run has not ended")
 	}
@@ -204,7 +204,7 @@ func TestDecisionsOfEachDialectLeaveNoRunID(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, n int) {
 				sendStream(w, streamOf(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
-			}, func(o *Options) { o.Elsewhere = &Elsewhere{KeepsInput: true} })
+			}, func(o *Options) { o.Elsewhere = &OtherDoors{KeepsInput: true} })
 			for n := range 5 {
 				thread := fmt.Sprint("t", n)
 				g.do(input(thread, "r1", ""))

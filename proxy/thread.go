@@ -27,9 +27,9 @@ type thread struct {
 	log    *slog.Logger // names the request
 	ctx    context.Context
 
-	who     principal.Who
+	who     principal.Identity
 	request request
-	readFor readFor
+	readFor pauseSelection
 	show    translate.Show
 	attempt
 
@@ -59,8 +59,8 @@ func (t *thread) setContext(ctx context.Context) {
 	t.ledger.SetContext(ctx)
 }
 
-// anew begins another attempt.
-func (t *thread) anew() { t.attempt = attempt{in: *t.request.input} }
+// nextAttempt begins another attempt.
+func (t *thread) nextAttempt() { t.attempt = attempt{in: *t.request.input} }
 
 // spoken returns the dialect that the thread's backend speaks. The question that is open tells it,
 // then the path if it was seen to speak one, then a question that ended or was refused: Holdpoint

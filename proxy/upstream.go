@@ -44,7 +44,7 @@ func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
 		mayHave := true // such a transport does not tell of connections, and its panic neither
 		defer func() {
 			if mayHave {
-				e.reached()
+				e.noteReached()
 			}
 		}()
 		res, err := via.RoundTrip(req)
@@ -57,7 +57,7 @@ func (t *transports) RoundTrip(req *http.Request) (*http.Response, error) {
 		GotConn: func(got httptrace.GotConnInfo) {
 			conn, _ = got.Conn.(*backend.Conn)
 			e.conn = conn
-			e.reached() // from the moment of a connection on, bytes may have gone out
+			e.noteReached() // from the moment of a connection on, bytes may have gone out
 		},
 		PutIdleConn: func(error) {
 			if conn != nil {
@@ -229,7 +229,7 @@ func (h *Handler) modifyResponse(res *http.Response) error {
 		b.judge.stopRedirect(res, target)
 	}
 	if b.opened { // a further exchange of the same stream
-		b.answered(b.exchange.stream(res))
+		b.takeResult(b.exchange.stream(res))
 		res.Body = http.NoBody
 		return nil
 	}
@@ -324,7 +324,7 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 	}
 	further := b.opened
 	b.opened = true
-	b.answered(answer{end: settle.End{Broken: b.exchange.unanswered(req.Context(), err)}})
+	b.takeResult(answer{end: settle.End{Broken: b.exchange.unansweredFailure(req.Context(), err)}})
 	if further {
 		return
 	}

@@ -39,9 +39,9 @@ type waiter struct {
 
 func newWaiter() *waiter { return &waiter{pause: firstLook} }
 
-// again waits for the next look. The stream is begun, so that heartbeats keep the client. What the
-// attempt has made is given back: a request that waits holds its body, and no more.
-func (w *waiter) again(r *run, out *stream.Writer) error {
+// waitAgain waits for the next look. The stream is begun, so that heartbeats keep the client. What
+// the attempt has made is given back: a request that waits holds its body, and no more.
+func (w *waiter) waitAgain(r *run, out *stream.Writer) error {
 	w.waited, w.missed, w.hasty = true, 0, 0
 	return w.wait(r, out)
 }
@@ -66,8 +66,8 @@ func (w *waiter) misses() bool {
 }
 
 func (w *waiter) wait(r *run, out *stream.Writer) error {
-	r.judge.anew()
-	r.client.ready = ready{}
+	r.judge.nextAttempt()
+	r.client.preparedRun = preparedRun{}
 	r.judge.record, r.exchange.Exchange = store.Record{}, translate.Exchange{}
 	r.beginStream(out)
 	timer := time.NewTimer(w.pause - w.pause/4*spread(r.judge.in.RunID)/spreads)

@@ -156,13 +156,13 @@ func TestWaitEndsWithClientAndDrain(t *testing.T) {
 			t.Errorf("ended after %v", took)
 		}
 		synctest.Wait() // its line in the log
-		if !isClosed(second.lives.allEnded()) {
+		if !isClosed(second.lives.streamsEnded()) {
 			t.Error("the run of a client that has left is in the books")
 		}
 		told := make(chan string, 1)
 		go func() { told <- postTo(t.Context(), second, input("t", "r4", resumeWith(yes("n1~x")))) }()
 		time.Sleep(time.Second)
-		if isClosed(second.lives.allEnded()) {
+		if isClosed(second.lives.streamsEnded()) {
 			t.Error("a request that waits is not in the books")
 		}
 		second.lives.drain()
@@ -200,7 +200,7 @@ func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 	gone, leave := context.WithCancelCause(t.Context())
 	leave(errDraining)
 	r.life.ctx = gone
-	if err := newWaiter().again(r, stream.NewWriter(httptest.NewRecorder(), 0, stream.Limits{})); !errors.Is(err, errDraining) {
+	if err := newWaiter().waitAgain(r, stream.NewWriter(httptest.NewRecorder(), 0, stream.Limits{})); !errors.Is(err, errDraining) {
 		t.Errorf("%v", err)
 	}
 	if r.client.transcript != nil || r.judge.record.State != store.None || r.exchange.Run != nil || r.exchange.Out.Body != nil {

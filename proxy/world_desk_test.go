@@ -81,7 +81,7 @@ func (w *world) elsewhere(approve map[string]bool) {
 		words = append(words, word)
 	}
 	m, before := w.replicas[w.at], w.plan.hit()
-	_, err := m.Decide(context.Background(), recordKey("/", "t"), rec.Pause.ID, door.Who{Door: "desk"}, words)
+	_, err := m.Decide(context.Background(), recordKey("/", "t"), rec.Pause.ID, door.Decider{Door: "desk"}, words)
 	died, stumbled := m.dead.Load(), w.plan.hit() != before
 	w.revive(m)
 	w.noteDecided(err, len(words), stood, died, stumbled)

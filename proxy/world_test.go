@@ -105,7 +105,7 @@ func (w *world) restart(at int) {
 	}
 	o := Options{
 		Upstream: up, Dialect: w.dialect(), Client: ClientOutcome, OnDisconnect: disconnect,
-		Elsewhere: &Elsewhere{KeepsInput: true},
+		Elsewhere: &OtherDoors{KeepsInput: true},
 		NewID:     func() string { w.mu.Lock(); defer w.mu.Unlock(); w.ids++; return fmt.Sprintf("id%010d", w.ids) },
 		Events: taker(func(e *event.Event) error {
 			if m.dead.Load() {

@@ -60,7 +60,7 @@ type Result struct {
 	At    time.Time   `json:"at"`
 	// Given are the answers, for whoever is shown the record. Nobody decides anything by them. nil:
 	// it was not answered, or nobody knows the answers any more.
-	Given []Given `json:"given,omitempty"`
+	Given []GivenAnswer `json:"given,omitempty"`
 	// Door is where the end came from, if it was not the chat. By is who ended it there.
 	Door string `json:"door,omitempty"`
 	By   string `json:"by,omitempty"`
@@ -78,8 +78,8 @@ type Result struct {
 	Failed    bool `json:"failed,omitempty"` // of a tombstone: it ended in doubt or in RUN_ERROR
 }
 
-// Given is an answer as a result keeps it.
-type Given struct {
+// GivenAnswer is an answer as a result keeps it.
+type GivenAnswer struct {
 	ID     string      `json:"id"` // of the interrupt
 	Status agui.Status `json:"status"`
 	Says   string      `json:"says,omitempty"`   // approved or denied, where the dialect knew

@@ -128,7 +128,7 @@ type Request struct {
 	// Ended are the earlier pauses of the thread that the record still keeps, newest first, however
 	// they ended. What they asked may stand in the history without an answer. A Foreign is also
 	// told of failed pauses whose questions the record does not keep. Those have no Interrupts.
-	Ended []Ended
+	Ended []EndedPause
 	// Named are interrupts that requests of this thread named, this one or earlier ones, and that
 	// the record does not know. Holdpoint may have been started anew since they were asked. They
 	// are a client's words, and Holdpoint itself asked none of them.
@@ -149,8 +149,8 @@ type Request struct {
 	SharedRunID bool
 }
 
-// An Ended is an earlier pause of a thread.
-type Ended struct {
+// An EndedPause is an earlier pause of a thread.
+type EndedPause struct {
 	agui.Pause
 	// Failed says that the pause was answered, and that the run with the answers ended in an error
 	// or in doubt. The backend may hold the answers still, and carry them out when it goes on.
@@ -197,12 +197,12 @@ type Out struct {
 	// Withheld are messages of the client that Body lacks, in the client's order. A backend that
 	// sends its history back lacks them too, and a client deletes what a snapshot leaves out. So
 	// proxy puts them back into the snapshots.
-	Withheld []Withheld
+	Withheld []WithheldMessage
 }
 
-// A Withheld is a message that a client has and that the backend was not sent, or not with all its
-// calls.
-type Withheld struct {
+// A WithheldMessage is a message that a client has and that the backend was not sent, or not with
+// all its calls.
+type WithheldMessage struct {
 	Message agui.Message // as the client has it
 	Calls   []string     // those of its calls that were not sent
 	Whole   bool         // nothing of it was sent
@@ -486,7 +486,7 @@ type Result struct {
 	// with RUN_ERROR if no terminal event came.
 	Finish agui.Event
 	// Asked is the pause, if it has Interrupts.
-	Asked Asked
+	Asked AskedPause
 	// Failed says that the exchange has failed, and that Asked is what is open still. proxy tells
 	// the questions, and then why: what Fate says, or the backend's error, or what became of the
 	// stream.
@@ -510,9 +510,9 @@ type Result struct {
 // Warn tells an operator something.
 type Warn func(msg string, args ...any)
 
-// Asked is a pause as a dialect gives it. proxy makes the ids, saves the pause and tells it.
+// AskedPause is a pause as a dialect gives it. proxy makes the ids, saves the pause and tells it.
 // Everything that it holds belongs to proxy from then on.
-type Asked struct {
+type AskedPause struct {
 	Interrupts []agui.Interrupt
 	Private    json.RawMessage // comes back as Request.Pause.Private
 	// Sticky says that the backend keeps the first answer to a question, and replays it whenever
@@ -536,7 +536,7 @@ type Asked struct {
 }
 
 // Pause returns the pause as it goes into the record of a dialect, before proxy has given it ids.
-func (a Asked) Pause(dialect string) agui.Pause {
+func (a AskedPause) Pause(dialect string) agui.Pause {
 	return agui.Pause{
 		Dialect: dialect, Interrupts: a.Interrupts, Private: a.Private, Sticky: a.Sticky, FirstAsked: a.FirstAsked, CancelEnds: a.CancelEnds, Native: a.Own, NativeFinish: a.OwnFinish,
 	}

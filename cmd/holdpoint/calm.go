@@ -11,11 +11,11 @@ const (
 	calmWorth = 8 << 20 // bytes that must have been allocated since memory was given back last
 )
 
-// A calm gives memory back to the system when a burst is over. Go's collector runs when as much was
-// allocated again as is in use. In a process with little to do that is never. (It is forced every
-// two minutes, and gives back slowly even then.) A thousand streams that ended, or a thousand
-// megabytes that went through, would stay in a sidecar's memory for long.
-type calm struct {
+// A memoryReleaser gives memory back to the system when a burst is over. Go's collector runs when
+// as much was allocated again as is in use. In a process with little to do that is never. (It is
+// forced every two minutes, and gives back slowly even then.) A thousand streams that ended, or a
+// thousand megabytes that went through, would stay in a sidecar's memory for long.
+type memoryReleaser struct {
 	look    func() activity
 	release func()
 
@@ -30,10 +30,12 @@ type activity struct {
 	live        uint64 // bytes that the last collection left
 }
 
-func newCalm() *calm { return &calm{look: activityNow, release: debug.FreeOSMemory} }
+func newCalm() *memoryReleaser {
+	return &memoryReleaser{look: activityNow, release: debug.FreeOSMemory}
+}
 
 // run looks every now and then, until stop is closed.
-func (c *calm) run(stop <-chan struct{}) {
+func (c *memoryReleaser) run(stop <-chan struct{}) {
 	c.released = c.look()
 	c.last = c.released
 	ticker := time.NewTicker(calmLook)
@@ -50,7 +52,7 @@ func (c *calm) run(stop <-chan struct{}) {
 
 // tick gives memory back if nothing was collected since the last look and there may be something to
 // collect.
-func (c *calm) tick() {
+func (c *memoryReleaser) tick() {
 	now := c.look()
 	busy := now.collections != c.last.collections
 	c.last = now

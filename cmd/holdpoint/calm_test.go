@@ -5,7 +5,7 @@ import "testing"
 func TestCalm(t *testing.T) {
 	var now activity
 	released := 0
-	c := &calm{look: func() activity { return now }, release: func() { released++ }}
+	c := &memoryReleaser{look: func() activity { return now }, release: func() { released++ }}
 	for n, step := range []struct {
 		what      string
 		collected uint64

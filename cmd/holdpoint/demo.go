@@ -66,16 +66,16 @@ func deskDemo(environ []string, t terminal) int {
 	logger := slog.New(slog.DiscardHandler)
 	kept := memory.New(memory.Options{})
 	var c *settings
-	var made *maker
-	var agents []served
+	var made *handlerMaker
+	var agents []servedAgent
 	o := demo.Options{Out: t.out, Holdpoint: func(upstream string) (http.Handler, error) {
 		var err error
 		if c, err = load([]string{prefix + "UPSTREAM=" + upstream, prefix + "NAME=demo", prefix + "DESK_LISTEN=" + at}, dialects.All()); err != nil {
 			return nil, err
 		}
 		made = newMaker(c, kept, logger)
-		h, err := made.of(&c.agent)
-		agents = []served{{Agent: &c.agent, handler: h}}
+		h, err := made.proxyFor(&c.agent)
+		agents = []servedAgent{{Agent: &c.agent, handler: h}}
 		return h, err
 	}}
 	if columns, is := terminalWidth(t.out); is {
@@ -115,7 +115,7 @@ func demoHandler(upstream string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).of(&c.agent)
+	return newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).proxyFor(&c.agent)
 }
 
 // takesColor reports whether a terminal may be sent colours (https://no-color.org).

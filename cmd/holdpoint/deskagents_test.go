@@ -89,7 +89,7 @@ func TestDeskSaysWhatWaits(t *testing.T) {
 			defer kept.Stop()
 			made := newMaker(c, kept, p.logger)
 			made.forgets = kept.Forgets
-			_, agents, err := made.all()
+			_, agents, err := made.handlers()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -133,7 +133,7 @@ func TestOneLineIsADialect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, err := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).of(&c.agent)
+			h, err := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).proxyFor(&c.agent)
 			if err != nil {
 				t.Fatal(err)
 			}

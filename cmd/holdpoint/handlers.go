@@ -24,8 +24,8 @@ import (
 	"holdpoint/store"
 )
 
-// A maker makes the handlers of agents of settings, on the other parts of the program.
-type maker struct {
+// A handlerMaker makes the handlers of agents of settings, on the other parts of the program.
+type handlerMaker struct {
 	settings *settings
 	store    store.Store // measured
 	gate     *principal.Gate
@@ -37,13 +37,13 @@ type maker struct {
 }
 
 // newMaker makes one for settings without an audit, on a store that forgets nothing.
-func newMaker(s *settings, kept store.Store, logger *slog.Logger) *maker {
+func newMaker(s *settings, kept store.Store, logger *slog.Logger) *handlerMaker {
 	happens := newEvents(s, nil)
-	return &maker{settings: s, store: happens.metrics.Store(kept), gate: s.who.New(logger), events: happens, forgets: func() bool { return false }, logger: logger}
+	return &handlerMaker{settings: s, store: happens.metrics.Store(kept), gate: s.who.New(logger), events: happens, forgets: func() bool { return false }, logger: logger}
 }
 
-// of makes the proxy for one agent. What is not the agent's own is the same for all.
-func (m *maker) of(a *Agent) (*proxy.Handler, error) {
+// proxyFor makes the proxy for one agent. What is not the agent's own is the same for all.
+func (m *handlerMaker) proxyFor(a *Agent) (*proxy.Handler, error) {
 	o, err := m.options(a)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (m *maker) of(a *Agent) (*proxy.Handler, error) {
 }
 
 // options returns what the proxy for one agent is made of.
-func (m *maker) options(a *Agent) (proxy.Options, error) {
+func (m *handlerMaker) options(a *Agent) (proxy.Options, error) {
 	dialect, err := a.dialects.New(a.Dialect, m.logger.Warn)
 	if err != nil {
 		return proxy.Options{}, err
@@ -89,8 +89,8 @@ func (m *maker) options(a *Agent) (proxy.Options, error) {
 	return o, nil
 }
 
-// A served agent is one with its handler.
-type served struct {
+// A servedAgent agent is one with its handler.
+type servedAgent struct {
 	*Agent
 	handler *proxy.Handler
 }
@@ -101,17 +101,17 @@ type service interface {
 	Drain(context.Context) error
 }
 
-// all makes the handlers of all agents, and what takes their requests.
-func (m *maker) all() (service, []served, error) {
-	var all []served
+// handlers makes the handlers of all agents, and what takes their requests.
+func (m *handlerMaker) handlers() (service, []servedAgent, error) {
+	var all []servedAgent
 	var handlers []*proxy.Handler
 	for _, a := range m.settings.agents() {
-		h, err := m.of(a)
+		h, err := m.proxyFor(a)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", a.orPath(), err)
 		}
 		m.events.metrics.Open(a.Name, h.OpenRuns)
-		all, handlers = append(all, served{a, h}), append(handlers, h)
+		all, handlers = append(all, servedAgent{a, h}), append(handlers, h)
 	}
 	if len(m.settings.routes) == 0 {
 		return handlers[0], all, nil
@@ -121,12 +121,12 @@ func (m *maker) all() (service, []served, error) {
 }
 
 // elsewhere says what an agent is to do for decisions of the desk; nil: there is none.
-func (m *maker) elsewhere(a *Agent) *proxy.Elsewhere {
+func (m *handlerMaker) elsewhere(a *Agent) *proxy.OtherDoors {
 	d := &m.settings.desk
 	if !d.IsOn() {
 		return nil
 	}
-	e := &proxy.Elsewhere{
+	e := &proxy.OtherDoors{
 		KeepsInput: m.settings.store.InMemory() || m.settings.store.Ring().Seals(),
 		Forgets:    m.forgets,
 		Tools:      d.Tools == "keep",
@@ -157,7 +157,7 @@ const maxJudges = 256
 // judges returns those who judge decisions on questions of agents that other processes serve: by
 // the record alone, with the dialect of the record and the options of this process. They send
 // nothing.
-func (m *maker) judges() func(agent, dialect string) api.Agent {
+func (m *handlerMaker) judges() func(agent, dialect string) api.Agent {
 	type of struct{ agent, dialect string }
 	var mu sync.Mutex
 	known := map[of]*proxy.Handler{}
@@ -173,7 +173,7 @@ func (m *maker) judges() func(agent, dialect string) api.Agent {
 		}
 		a := &Agent{others: true, AgentSettings: proxy.AgentSettings{Name: agent, Client: proxy.ClientAuto}, Dialect: dialect, dialects: first.dialects, deskHeaders: first.deskHeaders}
 		a.Upstream.URL = &url.URL{Scheme: "http", Host: "no.agent.invalid"}
-		h, err := m.of(a)
+		h, err := m.proxyFor(a)
 		if err != nil {
 			m.logger.Warn("the questions of an agent cannot be decided here", "agent", agent, "dialect", dialect, "err", err)
 			return nil
@@ -187,7 +187,7 @@ func (m *maker) judges() func(agent, dialect string) api.Agent {
 }
 
 // waitsForChat logs why no decision is carried without the chat, whatever the run was.
-func (m *maker) waitsForChat(agents []served) {
+func (m *handlerMaker) waitsForChat(agents []servedAgent) {
 	s := m.settings
 	if len(agents) == 0 || !s.desk.IsOn() {
 		return // nothing is carried
@@ -216,7 +216,7 @@ func (m *maker) waitsForChat(agents []served) {
 }
 
 // tracer returns what makes spans of runs, nil if nothing does.
-func (m *maker) tracer() proxy.Tracer {
+func (m *handlerMaker) tracer() proxy.Tracer {
 	if m.spans == nil {
 		return nil
 	}
@@ -234,8 +234,8 @@ func (t runTracer) Begin(header http.Header, agent, thread, run string) proxy.Sp
 // events are those who hear of what happens to questions and answers.
 type events struct {
 	metrics *metrics.Metrics
-	audit   *audit.Part    // nil: there is none
-	webhook *webhook.Maker // nil: there is none
+	audit   *audit.Part          // nil: there is none
+	webhook *webhook.NoticeMaker // nil: there is none
 }
 
 // newEvents makes them of settings.

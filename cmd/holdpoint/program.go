@@ -113,7 +113,7 @@ func (p *program) build(ctx context.Context) *failure {
 	if p.probes, err = s.admin.New(readBuild(), happens.metrics.Handler(), logger); err != nil {
 		return cannotListen("HOLDPOINT_ADMIN_LISTEN", err)
 	}
-	p.start(&ending{p.probes.Close})
+	p.start(&runningPart{p.probes.Close})
 
 	kept, err := p.openStore(ctx, happens)
 	if err != nil {
@@ -125,20 +125,20 @@ func (p *program) build(ctx context.Context) *failure {
 	if err != nil {
 		return failed("cannot start the webhook", err)
 	}
-	made := &maker{settings: s, store: measured, gate: s.who.New(logger), events: happens, forgets: kept.Forgets, spans: spans, logger: logger}
+	made := &handlerMaker{settings: s, store: measured, gate: s.who.New(logger), events: happens, forgets: kept.Forgets, spans: spans, logger: logger}
 	if hook != nil {
 		made.posted = hook.Wake
 	}
-	var agents []served
+	var agents []servedAgent
 	if !s.deskOnly {
-		if p.handler, agents, err = made.all(); err != nil {
+		if p.handler, agents, err = made.handlers(); err != nil {
 			return failed("cannot start", err)
 		}
 		if p.listener, err = s.front.Listen.Address.Listen(); err != nil {
 			return &failure{"cannot listen", withListenHint(err, "variable", "HOLDPOINT_LISTEN", "err", err), exitError}
 		}
 	}
-	p.probes.Agents(probed(agents))
+	p.probes.Agents(probedAgents(agents))
 	if hook != nil {
 		p.start(hook)
 	}
@@ -160,7 +160,7 @@ func (p *program) build(ctx context.Context) *failure {
 }
 
 // addReloads adds what is read again, in the order in which it is told.
-func (p *program) addReloads(made *maker, kept *stores.Store, hook *webhook.Part, log *audit.Part, agents []served) {
+func (p *program) addReloads(made *handlerMaker, kept *stores.Store, hook *webhook.Part, log *audit.Part, agents []servedAgent) {
 	s, add := p.settings, p.reloads.add
 	p.reloadAgents(agents)
 	add(prefix+"STORE_KEYS_FILE", kept.ReloadKeys(), s.store.Keys.File)
@@ -204,8 +204,8 @@ func (p *program) reloadCertificates(what string, set *certificates.Set, changed
 	}, set.Names()...)
 }
 
-// probed returns the agents that /agentz connects to.
-func probed(agents []served) []admin.Agent {
+// probedAgents returns the agents that /agentz connects to.
+func probedAgents(agents []servedAgent) []admin.Agent {
 	var list []admin.Agent
 	for _, a := range agents {
 		list = append(list, admin.Agent{Name: a.Name, Upstream: a.Upstream.URL})
@@ -229,7 +229,7 @@ func (p *program) openStore(ctx context.Context, happens events) (*stores.Store,
 }
 
 // startCarrier starts what goes on with decisions of the desk; nil: only the chat does.
-func (p *program) startCarrier(made *maker, kept store.Store, agents []served) *desk.Carrier {
+func (p *program) startCarrier(made *handlerMaker, kept store.Store, agents []servedAgent) *desk.Carrier {
 	carriers := map[string]carry.Agent{}
 	for _, a := range agents {
 		carriers[a.Name] = a.handler
@@ -248,7 +248,7 @@ func (p *program) startCarrier(made *maker, kept store.Store, agents []served) *
 }
 
 // startDesk starts the desk, if this process is to have one.
-func (p *program) startDesk(made *maker, agents []served, carrier *desk.Carrier) (err error) {
+func (p *program) startDesk(made *handlerMaker, agents []servedAgent, carrier *desk.Carrier) (err error) {
 	s := p.settings
 	deciders := map[string]api.Agent{}
 	for _, a := range agents {
@@ -271,7 +271,7 @@ func (p *program) startDesk(made *maker, agents []served, carrier *desk.Carrier)
 
 // reloadAgents adds the headers of agents. What a dialect was told by a file is not
 // read again: a question that was asked under one description is answered under the same.
-func (p *program) reloadAgents(agents []served) {
+func (p *program) reloadAgents(agents []servedAgent) {
 	for _, a := range agents {
 		if a.UpstreamHeadersFile == "" {
 			continue
@@ -298,8 +298,8 @@ func (p *program) reloadAgents(agents []served) {
 	}
 }
 
-// An ending is a part that runs already, and is to be closed.
-type ending struct{ close func() }
+// A runningPart is a part that runs already, and is to be closed.
+type runningPart struct{ close func() }
 
 // Stop closes it.
-func (e *ending) Stop() { e.close() }
+func (e *runningPart) Stop() { e.close() }

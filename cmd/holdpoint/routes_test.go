@@ -171,7 +171,7 @@ func TestService(t *testing.T) {
 		t.Fatal(err)
 	}
 	logger := slog.New(slog.DiscardHandler)
-	s, agents, err := newMaker(c, memory.New(memory.Options{}), logger).all()
+	s, agents, err := newMaker(c, memory.New(memory.Options{}), logger).handlers()
 	if err != nil {
 		t.Fatal(err)
 	}

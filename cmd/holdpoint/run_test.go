@@ -145,7 +145,7 @@ func TestARunIsDrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).of(&c.agent)
+	h, err := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).proxyFor(&c.agent)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func loadFor(environ []string, list dialects.List, deskOnly bool, container fs.F
 		}
 	}
 	errs = slices.Concat(errs, s.checkAcross(), routeErrs, s.checkRoutes())
-	known := s.known()
+	known := s.knownVariables()
 	unknown, injected := ownNames(environment, known)
 	for _, name := range unknown {
 		errs = append(errs, unknownName(name, known))
@@ -195,8 +195,9 @@ func (s *settings) agentNames() []string {
 	return names
 }
 
-// known returns all variables that may be set: those of the reference, and those of the routes.
-func (s *settings) known() []variables.Variable {
+// knownVariables returns all variables that may be set: those of the reference, and those of the
+// routes.
+func (s *settings) knownVariables() []variables.Variable {
 	list := s.variables()
 	for _, r := range s.routes {
 		list = append(list, r.variables()...)

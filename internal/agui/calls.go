@@ -23,7 +23,7 @@ type CallCopy struct {
 // come in the order in which they begin. The cost is linear in the text. If one call has more than
 // maxCopies, some are left out and none is sure.
 func CallCopies(text string, wanted func(id string) bool) []CallCopy {
-	w := copies{text: text, wanted: wanted, times: map[string]int{}}
+	w := callCopies{text: text, wanted: wanted, times: map[string]int{}}
 	w.value(skipSpace(text, 0))
 	slices.SortStableFunc(w.found, func(a, b CallCopy) int { return a.Begin - b.Begin })
 	last := -1
@@ -44,7 +44,7 @@ func CallCopies(text string, wanted func(id string) bool) []CallCopy {
 // maxCopies bounds what a hostile text of many small copies costs.
 const maxCopies = 64
 
-type copies struct {
+type callCopies struct {
 	text   string
 	wanted func(id string) bool
 	times  map[string]int // that each call was found
@@ -52,7 +52,7 @@ type copies struct {
 }
 
 // value reads the value at i and returns its end.
-func (w *copies) value(i int) int {
+func (w *callCopies) value(i int) int {
 	switch w.text[i] {
 	case '{':
 		return w.object(i)
@@ -67,7 +67,7 @@ func (w *copies) value(i int) int {
 	return valueEnd(w.text, i, 0)
 }
 
-func (w *copies) object(begin int) int {
+func (w *callCopies) object(begin int) int {
 	s := w.text
 	c := CallCopy{Begin: begin, Sure: true}
 	ids, functions, is := 0, 0, false

@@ -33,15 +33,15 @@ func (e Edit) size() int {
 // SetKeys returns the object with some values replaced or added, in one copy. Every other byte
 // stays. The keys must differ. object must be valid JSON and an object.
 func SetKeys(object []byte, edits ...Edit) []byte {
-	var few [4]edited
+	var few [4]editWithOld
 	list := few[:0]
 	size := len(object)
 	for _, e := range edits {
 		old := View(object).Get(e.Key)
-		list = append(list, edited{e, old})
+		list = append(list, editWithOld{e, old})
 		size += len(`,"":""`) + len(e.Key) + e.size() - len(old.Raw)
 	}
-	slices.SortStableFunc(list, func(a, b edited) int { return cmp.Compare(a.old.Index, b.old.Index) })
+	slices.SortStableFunc(list, func(a, b editWithOld) int { return cmp.Compare(a.old.Index, b.old.Index) })
 	out, done := make([]byte, 0, size), 0
 	for _, e := range list {
 		switch {
@@ -63,13 +63,13 @@ func SetKeys(object []byte, edits ...Edit) []byte {
 	return out
 }
 
-// edited is an edit with the value that it replaces, if there is one.
-type edited struct {
+// editWithOld is an edit with the value that it replaces, if there is one.
+type editWithOld struct {
 	Edit
 	old gjson.Result
 }
 
-func (e edited) appendTo(dst []byte) []byte {
+func (e editWithOld) appendTo(dst []byte) []byte {
 	switch {
 	case e.listed:
 		return appendList(dst, e.messages)
@@ -80,7 +80,7 @@ func (e edited) appendTo(dst []byte) []byte {
 }
 
 // addTo appends it to an object as the last member.
-func (e edited) addTo(object []byte) []byte {
+func (e editWithOld) addTo(object []byte) []byte {
 	some := HasMembers(object)
 	object = object[:len(object)-1]
 	if some {
@@ -121,7 +121,7 @@ func DeleteKey(object []byte, path string) []byte {
 	case !old.Exists():
 		return object
 	case isOwn(object, path):
-		return cut(object, old)
+		return withoutMember(object, old)
 	}
 	out, err := sjson.DeleteBytes(object, path)
 	if err != nil {
@@ -141,9 +141,9 @@ func isOwn(object []byte, path string) bool {
 	return path != "" && View(object).IsObject()
 }
 
-// cut returns the object without a member and without one comma: the one before it, or the one
-// behind it if it is the first.
-func cut(object []byte, value gjson.Result) []byte {
+// withoutMember returns the object without a member and without one comma: the one before it, or
+// the one behind it if it is the first.
+func withoutMember(object []byte, value gjson.Result) []byte {
 	from, to := extent(object, value)
 	return append(append(make([]byte, 0, len(object)-(to-from)), object[:from]...), object[to:]...)
 }

@@ -2,8 +2,8 @@ package agui
 
 import "encoding/json"
 
-// Going is what it takes to go on with a pause without the client that asked.
-type Going struct {
+// Continuation is what it takes to go on with a pause without the client that asked.
+type Continuation struct {
 	// Input is the run input of the run that paused, without messages and answers. nil: it is not
 	// kept, and Lacks says why.
 	Input json.RawMessage `json:"input,omitempty"`

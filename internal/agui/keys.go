@@ -47,7 +47,7 @@ func (p place) String() string {
 func readKeys(values []gjson.Result, object gjson.Result, names []string, where place) error {
 	var err error
 	object.ForEach(func(key, value gjson.Result) bool {
-		if n := spelled(names, key.Str); n >= 0 {
+		if n := spellingOf(names, key.Str); n >= 0 {
 			err = take(values, names, n, key, value, where)
 		}
 		return err == nil
@@ -68,8 +68,8 @@ func take(values []gjson.Result, names []string, n int, key, value gjson.Result,
 	return nil
 }
 
-// spelled returns the place of the name that key is a spelling of, and -1 if there is none.
-func spelled(names []string, key string) int {
+// spellingOf returns the place of the name that key is a spelling of, and -1 if there is none.
+func spellingOf(names []string, key string) int {
 	return slices.IndexFunc(names, func(name string) bool { return SameKey(key, name) })
 }
 

@@ -62,8 +62,8 @@ var (
 	}
 )
 
-// of returns the place of the value that the key has in an object at p.
-func (p KeyPlace) of(key string) KeyPlace {
+// placeIn returns the place of the value that the key has in an object at p.
+func (p KeyPlace) placeIn(key string) KeyPlace {
 	var list []placedKey
 	other := KeysOfData
 	switch p {
@@ -213,7 +213,7 @@ func (s *keyScan) enter(object bool, root KeyPlace) {
 	if n := len(s.open) - 1; n >= 0 {
 		around := &s.open[n]
 		if place = around.place; around.object && place != KeysOfData {
-			place = place.of(decoded(s.text[around.begin:around.end]))
+			place = place.placeIn(decodeKey(s.text[around.begin:around.end]))
 		}
 	}
 	s.open = append(s.open, keyObject{keys: uint32(len(s.entries)), place: place, object: object, wantsKey: object})
@@ -253,7 +253,7 @@ func (s *keyScan) key(o *keyObject, begin, end int, escaped bool) *KeyTwiceError
 		return s.put(o, e)
 	}
 	for n := range s.entries[o.keys:] {
-		if before := &s.entries[int(o.keys)+n]; before.hash == e.hash && s.same(o, before, &e) {
+		if before := &s.entries[int(o.keys)+n]; before.hash == e.hash && s.sameKey(o, before, &e) {
 			return s.twice(before, &e)
 		}
 	}
@@ -274,7 +274,7 @@ func (s *keyScan) put(o *keyObject, e keyEntry) *KeyTwiceError {
 	mask := uint32(len(s.slots) - 1)
 	for slot := e.hash & mask; s.slots[slot] != 0; slot = (slot + 1) & mask {
 		at := s.slots[slot] - 1
-		if before := &s.entries[at]; at >= o.keys && before.hash == e.hash && s.same(o, before, &e) {
+		if before := &s.entries[at]; at >= o.keys && before.hash == e.hash && s.sameKey(o, before, &e) {
 			return s.twice(before, &e)
 		}
 	}
@@ -331,8 +331,8 @@ func (s *keyScan) room(n int) {
 	}
 }
 
-// same reports whether two keys of an object are one.
-func (s *keyScan) same(o *keyObject, a, b *keyEntry) bool {
+// sameKey reports whether two keys of an object are one.
+func (s *keyScan) sameKey(o *keyObject, a, b *keyEntry) bool {
 	s.word = appendKey(s.word[:0], s.raw(a), o.place.actedOn())
 	s.other = appendKey(s.other[:0], s.raw(b), o.place.actedOn())
 	return string(s.word) == string(s.other)
@@ -340,7 +340,7 @@ func (s *keyScan) same(o *keyObject, a, b *keyEntry) bool {
 
 // twice returns the error for two keys of the innermost object.
 func (s *keyScan) twice(a, b *keyEntry) *KeyTwiceError {
-	one, other := decoded(s.raw(a)), decoded(s.raw(b))
+	one, other := decodeKey(s.raw(a)), decodeKey(s.raw(b))
 	e := &KeyTwiceError{Key: strings.Clone(Cut(one)), Other: strings.Clone(Cut(other)), Place: s.path()}
 	if one == other {
 		e.Other = e.Key
@@ -357,7 +357,7 @@ func (s *keyScan) path() string {
 	for _, o := range s.open[:len(s.open)-1] {
 		key := ""
 		if o.object {
-			key = decoded(s.text[o.begin:o.end])
+			key = decodeKey(s.text[o.begin:o.end])
 		}
 		switch {
 		case !o.object:
@@ -383,8 +383,8 @@ func isPlainKey(key string) bool {
 	}) < 0
 }
 
-// decoded returns the text of a key.
-func decoded(raw string) string {
+// decodeKey returns the text of a key.
+func decodeKey(raw string) string {
 	if raw == "" { // a value without a key, which is not JSON
 		return ""
 	}

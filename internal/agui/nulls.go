@@ -36,8 +36,8 @@ var (
 	typedMembersOfInterrupt = []string{"subagentRunId", "message", "toolCallId", "responseSchema", "expiresAt", "metadata"}
 )
 
-// typed reports whether a member of an event is optional and has a type.
-func (t Type) typed(name string) bool {
+// hasTypedMember reports whether a member of an event is optional and has a type.
+func (t Type) hasTypedMember(name string) bool {
 	if t == Unknown {
 		return false
 	}
@@ -60,7 +60,7 @@ func (ev Event) WithoutNulls() Event {
 	if !bytes.Contains(ev.JSON, nullText) || ev.Type == Unknown {
 		return ev
 	}
-	object := withoutNulls(ev.JSON, ev.Type.typed)
+	object := withoutNulls(ev.JSON, ev.Type.hasTypedMember)
 	if ev.Type == RunFinished && object != nil {
 		object = withoutNullsOfInterrupts(object)
 	}

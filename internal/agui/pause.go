@@ -175,7 +175,7 @@ type Pause struct {
 	Opened   time.Time       `json:"opened,omitzero"`    // by the store's clock
 	// Stood are the replies that were there before the run asked: they answer nothing of this
 	// pause.
-	Stood []StoodReply `json:"stood,omitempty"`
+	Stood []EarlierReply `json:"stood,omitempty"`
 	// Contested: another run of the thread came to another question while this one was open. The
 	// backend may wait for that one now, so an answer without an id may meet it.
 	Contested bool `json:"contested,omitempty"`
@@ -183,7 +183,7 @@ type Pause struct {
 	// question. The store sets them, see store.Decide.
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Going is what it takes to go on without the client, nil where nobody decides elsewhere.
-	Going *Going `json:"going,omitempty"`
+	Going *Continuation `json:"going,omitempty"`
 	// ByText reports that the client that was asked can answer in no form, and was told the questions
 	// as a text. Its person's next message cancels them.
 	ByText bool `json:"byText,omitempty"`
@@ -193,10 +193,10 @@ type Pause struct {
 	index *index // nil: there is none, see Indexed
 }
 
-// A StoodReply is a reply in a message by what it names and what it says, and how often it was
+// An EarlierReply is a reply in a message by what it names and what it says, and how often it was
 // there. Ids of messages do not tell: a tool message and the assistant's message of its call may
 // have one id, and clients rename messages.
-type StoodReply struct {
+type EarlierReply struct {
 	Key   string `json:"key"`
 	Says  string `json:"says"` // a digest of the answer
 	Times int    `json:"times"`

@@ -9,7 +9,7 @@ type RunKeys uint8
 // See takes a key into account. It returns the place of the key that it is a spelling of, and -1
 // for any other.
 func (k *RunKeys) See(name string) int {
-	n := spelled(rootKeys[:], name)
+	n := spellingOf(rootKeys[:], name)
 	if n >= 0 {
 		*k |= 1 << n
 	}
@@ -27,9 +27,9 @@ func (k RunKeys) Run() bool {
 	return bits.OnesCount8(uint8(k&^version)) >= 2 || k.has(messagesKey) && k.has(versionKey)
 }
 
-// inside returns the keys that make the value of the n-th root key an answer by itself, whatever
-// stands beside it.
-func inside(n int) []string {
+// answeringKeys returns the keys that make the value of the n-th root key an answer by itself,
+// whatever stands beside it.
+func answeringKeys(n int) []string {
 	switch n {
 	case resumeKey:
 		return answerKeys[:]
@@ -41,11 +41,11 @@ func inside(n int) []string {
 
 // Answering reports whether a key inside the value of a root key makes that value an answer by
 // itself. n is the place that See returned for the root key.
-func Answering(n int, key string) bool { return spelled(inside(n), key) >= 0 }
+func Answering(n int, key string) bool { return spellingOf(answeringKeys(n), key) >= 0 }
 
 // answers reports whether the value of the n-th root key is an answer by itself. The value is JSON.
 func answers(n int, value string) bool {
-	names := inside(n)
+	names := answeringKeys(n)
 	if names == nil || value[0] != '[' {
 		return names != nil && hasKey(value, names)
 	}
@@ -67,7 +67,7 @@ func hasKey(value string, names []string) bool {
 		return false
 	}
 	for m := MembersIn(value); m.Next(); {
-		if spelled(names, m.Name()) >= 0 {
+		if spellingOf(names, m.Name()) >= 0 {
 			return true
 		}
 	}

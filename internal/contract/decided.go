@@ -24,7 +24,7 @@ func JudgeDecisions(c *Case) *agui.RunError {
 		if p.Decision(a.ID) != nil {
 			continue // it is the same, or a conflict
 		}
-		if r := c.lateFor(*i, a); r != nil {
+		if r := c.refuseCancelOnly(*i, a); r != nil {
 			return r.Refusal
 		}
 		if r := c.unfit(*i, a); r != nil {
@@ -81,8 +81,8 @@ func (c *Case) firstOpen() string {
 	return p.Interrupts[0].ID
 }
 
-// covered returns how many questions have an answer, here or by a decision.
-func (c *Case) covered(byID map[string]*agui.Answer) int {
+// answeredCount returns how many questions have an answer, here or by a decision.
+func (c *Case) answeredCount(byID map[string]*agui.Answer) int {
 	n := len(byID)
 	for _, d := range c.Record.Pause.Decisions {
 		if byID[d.Question] == nil {
@@ -102,9 +102,9 @@ func (c *Case) repeats(digest string, p *agui.Pause) bool {
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return said[a.ID] != DigestOf(a) })
 }
 
-// missed returns the thread's last end if a run without a client came to it and the chat has not
+// unseenEnd returns the thread's last end if a run without a client came to it and the chat has not
 // caught up: the request holds no message of that run. It is nil otherwise.
-func (c *Case) missed() *store.Result {
+func (c *Case) unseenEnd() *store.Result {
 	if c.Record.Pause != nil || len(c.Record.Results) == 0 {
 		return nil
 	}

@@ -59,9 +59,9 @@ func Judge(c *Case) Ruling {
 	case !answering:
 		return c.withoutAnswers()
 	case !c.namesOpen():
-		return c.noneOpen()
+		return c.judgeNoneOpen()
 	}
-	return c.forOpen()
+	return c.judgeOpen()
 }
 
 // GiveUp rules on a pause whose questions are all cancelled, where that cannot be handed on: the
@@ -157,7 +157,7 @@ func (c *Case) carries() bool {
 func (c *Case) whileClaimed() Ruling {
 	p := c.Record.Pause
 	for _, a := range c.Answers {
-		if p.Interrupt(a.ID) == nil || !c.meant(p.ID) {
+		if p.Interrupt(a.ID) == nil || !c.readForPause(p.ID) {
 			continue
 		}
 		if c.repeats(c.Record.Digest, p) {
@@ -192,11 +192,11 @@ func (c *Case) withoutAnswers() Ruling {
 		return r
 	}
 	p := c.Record.Pause
-	if missed := c.missed(); missed != nil {
+	if missed := c.unseenEnd(); missed != nil {
 		return c.catchUp(missed)
 	}
 	switch {
-	case p == nil && c.locked():
+	case p == nil && c.isLocked():
 		return Ruling{Do: Reopen, Replay: c.Record.Results[0]}
 	case p == nil && c.Named != nil && c.Carry == "" && c.Locks != nil && c.Locks(c.Named):
 		return reopenNamed(c.Named)
@@ -231,8 +231,8 @@ func (c *Case) givesUp() bool {
 	return c.GivesUp && p != nil && slices.ContainsFunc(c.newInput(p.Seen, p), func(m agui.Message) bool { return m.Role == "user" })
 }
 
-// stripped judges the request as if it had no answers.
-func (c *Case) stripped() Ruling {
+// judgeWithoutAnswers judges the request as if it had no answers.
+func (c *Case) judgeWithoutAnswers() Ruling {
 	as := *c
 	as.Answers, as.Unread, as.Input.HasResume = nil, nil, false
 	r := as.withoutAnswers()
@@ -245,7 +245,7 @@ func (c *Case) stripped() Ruling {
 // PassesHere rules on a request that passes as far as the record of another thread tells, by the
 // record of its own thread. Its answers were for the other one.
 func PassesHere(c *Case, there Ruling) Ruling {
-	r := c.stripped()
+	r := c.judgeWithoutAnswers()
 	switch r.Do {
 	case Pass:
 	case Resume:
@@ -258,23 +258,23 @@ func PassesHere(c *Case, there Ruling) Ruling {
 	return there
 }
 
-// noneOpen: the answers name no open interrupt. Either they repeat what ended, or they come too
-// late, or they are the way on of a client that keeps its list of open interrupts after a RUN_ERROR
-// and may then send nothing but a resume.
-func (c *Case) noneOpen() Ruling {
-	result := c.ended()
+// judgeNoneOpen: the answers name no open interrupt. Either they repeat what ended, or they come
+// too late, or they are the way on of a client that keeps its list of open interrupts after a
+// RUN_ERROR and may then send nothing but a resume.
+func (c *Case) judgeNoneOpen() Ruling {
+	result := c.namedResult()
 	ended := result != nil && !result.Tombstone
 	bringsNew := c.bringsNewSince(result)
 	failed := ended && (result.How != store.Finished || isError(result.Finish))
 
 	if bringsNew && c.inHistory() {
 		// What became of the question was told; it must not be told for ever.
-		return c.stripped()
+		return c.judgeWithoutAnswers()
 	}
 	if ended && result.Digest != "" && c.repeats(result.Digest, result.Pause) && !(failed && AllCancelled(c.Answers)) {
 		switch {
 		case bringsNew:
-			r := c.stripped()
+			r := c.judgeWithoutAnswers()
 			if !failed {
 				return r
 			}
@@ -301,7 +301,7 @@ func (c *Case) noneOpen() Ruling {
 		return reopenNamed(p)
 	}
 	if AllCancelled(c.Answers) && (!ended || failed || bringsNew) {
-		r := c.stripped()
+		r := c.judgeWithoutAnswers()
 		if r.Do == Pass && !bringsNew {
 			r = Ruling{Do: Quiet, NotTaken: c.whyNotCancelled(result)}
 		}
@@ -349,9 +349,10 @@ func (c *Case) whyNotCancelled(result *store.Result) *agui.RunError {
 	return nil
 }
 
-// locked reports whether the thread's newest pause ended in doubt, and its backend would be locked
-// for good by a message if it still waits. Then the pause is cancelled before the message goes.
-func (c *Case) locked() bool {
+// isLocked reports whether the thread's newest pause ended in doubt, and its backend would be
+// locked for good by a message if it still waits. Then the pause is cancelled before the message
+// goes.
+func (c *Case) isLocked() bool {
 	if len(c.Record.Results) == 0 || c.Locks == nil || c.Carry != "" {
 		return false
 	}
@@ -398,18 +399,18 @@ func (c *Case) refuseLate(result *store.Result) Ruling {
 	return r
 }
 
-// forOpen: at least one answer is for an open interrupt.
-func (c *Case) forOpen() Ruling {
+// judgeOpen: at least one answer is for an open interrupt.
+func (c *Case) judgeOpen() Ruling {
 	answers, refused := c.covering()
 	if refused != nil {
 		return *refused
 	}
 	p := c.Record.Pause
 	for n, i := range p.Interrupts {
-		if r := c.lateFor(i, answers[n]); r != nil && p.Decision(i.ID) == nil {
+		if r := c.refuseCancelOnly(i, answers[n]); r != nil && p.Decision(i.ID) == nil {
 			if c.inHistory() && c.onlyCancels() && len(c.newInput(p.Seen, p)) > 0 {
 				// Said too late, and told so; it comes again with every message that follows.
-				return c.stripped()
+				return c.judgeWithoutAnswers()
 			}
 			return *r
 		}
@@ -443,8 +444,8 @@ func refuseOtherThanKept(i agui.Interrupt) Ruling {
 	return r
 }
 
-// lateFor refuses an answer to a question that takes nothing but a cancel; nil: it is not.
-func (c *Case) lateFor(i agui.Interrupt, a agui.Answer) *Ruling {
+// refuseCancelOnly refuses an answer to a question that takes nothing but a cancel; nil: it is not.
+func (c *Case) refuseCancelOnly(i agui.Interrupt, a agui.Answer) *Ruling {
 	if a.Status != agui.Resolved || !c.onlyCancel(i) {
 		return nil
 	}
@@ -516,7 +517,7 @@ func (c *Case) covering() ([]agui.Answer, *Ruling) {
 			a, ok = &decided, true
 		}
 		if !ok {
-			r := reask(agui.PartialResume, "resume leaves interrupt %q open (answered %d of %d)", i.ID, c.covered(byID), len(p.Interrupts))
+			r := reask(agui.PartialResume, "resume leaves interrupt %q open (answered %d of %d)", i.ID, c.answeredCount(byID), len(p.Interrupts))
 			return nil, &r
 		}
 		ordered = append(ordered, *a)
@@ -536,19 +537,20 @@ func (c *Case) inHistory() bool {
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
 }
 
-// meant reports whether the answers were read for that pause. Ids alone do not tell: a request that
-// has waited may find another question open, and an answer in the backend's own form names none.
-func (c *Case) meant(pauseID string) bool { return c.ReadFor == "" || c.ReadFor == pauseID }
+// readForPause reports whether the answers were read for that pause. Ids alone do not tell: a
+// request that has waited may find another question open, and an answer in the backend's own form
+// names none.
+func (c *Case) readForPause(pauseID string) bool { return c.ReadFor == "" || c.ReadFor == pauseID }
 
 func (c *Case) namesOpen() bool {
 	p := c.Record.Pause
-	return p != nil && c.meant(p.ID) && slices.ContainsFunc(c.Answers, func(a agui.Answer) bool {
+	return p != nil && c.readForPause(p.ID) && slices.ContainsFunc(c.Answers, func(a agui.Answer) bool {
 		return p.Interrupt(a.ID) != nil
 	})
 }
 
-// ended returns how the pause ended that the answers name.
-func (c *Case) ended() *store.Result {
+// namedResult returns how the pause ended that the answers name.
+func (c *Case) namedResult() *store.Result {
 	ids := make([]string, len(c.Answers))
 	for n, a := range c.Answers {
 		ids[n] = a.ID
@@ -563,13 +565,13 @@ func (c *Case) ended() *store.Result {
 	return c.Record.ResultOf(ids...)
 }
 
-func (c *Case) expired(i agui.Interrupt) bool {
+func (c *Case) isExpired(i agui.Interrupt) bool {
 	t, ok := i.Expires()
 	return ok && c.Record.Now.After(t.Add(skew))
 }
 
 // onlyCancel reports whether an interrupt takes nothing but a cancel.
-func (c *Case) onlyCancel(i agui.Interrupt) bool { return i.CancelOnly || c.expired(i) }
+func (c *Case) onlyCancel(i agui.Interrupt) bool { return i.CancelOnly || c.isExpired(i) }
 
 // asksForCancel reports whether a question is open that asks for a cancel. A page that is loaded
 // anew is told it again.

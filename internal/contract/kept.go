@@ -18,20 +18,20 @@ func (c *Case) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
 		if answers[n].Status == "" {
 			continue // not answered yet, see WithDecisions
 		}
-		if digest := kept[asked{i.Native, i.Question}]; digest != "" && digest != DigestOf(answers[n]) {
+		if digest := kept[questionIdentity{i.Native, i.Question}]; digest != "" && digest != DigestOf(answers[n]) {
 			return i, true
 		}
 	}
 	return agui.Interrupt{}, false
 }
 
-// asked is what makes two questions the same.
-type asked struct{ native, question string }
+// questionIdentity is what makes two questions the same.
+type questionIdentity struct{ native, question string }
 
 // keptAnswers returns the digests of the answers with which questions were resumed last, if that
 // failed; "" if it did not.
-func (c *Case) keptAnswers() map[asked]string {
-	kept := map[asked]string{}
+func (c *Case) keptAnswers() map[questionIdentity]string {
+	kept := map[questionIdentity]string{}
 	for _, r := range c.Record.Results {
 		if r.Pause == nil || r.Digest == "" {
 			continue
@@ -41,7 +41,7 @@ func (c *Case) keptAnswers() map[asked]string {
 			digests = store.UnmarshalAnswers(r.Digest)
 		}
 		for _, old := range r.Pause.Interrupts {
-			key := asked{old.Native, old.Question}
+			key := questionIdentity{old.Native, old.Question}
 			digest, answered := digests[old.ID]
 			if _, newer := kept[key]; !newer && (answered || len(digests) == 0) {
 				kept[key] = digest

@@ -59,7 +59,7 @@ func TestKeptAnswersAreFoundWithoutASearch(t *testing.T) {
 		kept := q.keptAnswers()
 		for _, native := range []string{"n", "m"} {
 			for _, text := range []string{"q", "r"} {
-				if got, want := kept[asked{native, text}], keptNaively(results, agui.Interrupt{Native: native, Question: text}); got != want {
+				if got, want := kept[questionIdentity{native, text}], keptNaively(results, agui.Interrupt{Native: native, Question: text}); got != want {
 					t.Fatalf("%s %s: %q, want %q", native, text, got, want)
 				}
 			}

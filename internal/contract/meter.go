@@ -141,8 +141,8 @@ func (w *gauges) compare(value any) int64 {
 	return work
 }
 
-// of returns the work to ask other schemas about a value.
-func (w *gauges) of(schemas ...*jsonschema.Schema) (work int64) {
+// workOf returns the work to ask other schemas about a value.
+func (w *gauges) workOf(schemas ...*jsonschema.Schema) (work int64) {
 	for _, s := range schemas {
 		switch known, ok := w.asked[s]; {
 		case s == nil:
@@ -194,7 +194,7 @@ func (w *gauge) aboutItself() {
 		}
 	}
 	w.schemas = int64(len(here))
-	w.here = w.of(here...) + workOfKey*int64(len(s.Required)+len(s.Dependencies)+len(s.DependentRequired))
+	w.here = w.workOf(here...) + workOfKey*int64(len(s.Required)+len(s.Dependencies)+len(s.DependentRequired))
 	for _, names := range s.DependentRequired {
 		w.here += workOfKey * int64(len(names))
 	}
@@ -210,28 +210,28 @@ func (w *gauge) aboutItself() {
 
 func (w *gauge) aboutMembers() {
 	s := w.s
-	w.key = workOfKey + w.of(s.PropertyNames, s.UnevaluatedProperties)
+	w.key = workOfKey + w.workOf(s.PropertyNames, s.UnevaluatedProperties)
 	if one, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
-		w.key += w.of(one)
+		w.key += w.workOf(one)
 	}
 	for re, one := range s.PatternProperties {
-		w.key += w.of(one)
+		w.key += w.workOf(one)
 		w.keys += workOfPattern(re)
 	}
 }
 
 func (w *gauge) aboutItems() {
 	s := w.s
-	w.item = w.of(s.Items2020, s.Contains, s.UnevaluatedItems)
+	w.item = w.workOf(s.Items2020, s.Contains, s.UnevaluatedItems)
 	for _, list := range []any{s.Items, s.AdditionalItems} {
 		if one, ok := list.(*jsonschema.Schema); ok {
-			w.item += w.of(one)
+			w.item += w.workOf(one)
 		}
 	}
 	if list, ok := s.Items.([]*jsonschema.Schema); ok {
-		w.here += w.of(list...)
+		w.here += w.workOf(list...)
 	}
-	w.here += w.of(s.PrefixItems...)
+	w.here += w.workOf(s.PrefixItems...)
 }
 
 // validate is the format's: it spends what the schema is about to do with the value.
@@ -273,7 +273,7 @@ func (w *gauge) object(object map[string]any) {
 		w.m.spend(w.schemas * workOfKey * int64(len(object)))
 	}
 	for key := range object {
-		w.m.spend(w.key + w.of(w.s.Properties[key]))
+		w.m.spend(w.key + w.workOf(w.s.Properties[key]))
 		w.m.spendText(w.keys * int64(len(key)+1))
 	}
 }

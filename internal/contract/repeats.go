@@ -20,13 +20,13 @@ import (
 // door it is any message on its call that was not there when it asked: whatever the chat's user has
 // said to it, it was too late, and is not a result.
 type Repeats struct {
-	any   bool             // of any call: there may be questions that nobody knows
-	asked map[string]*said // by the call that was asked about
-	pause *agui.Pause      // with decisions; nil: it has none
+	any   bool                     // of any call: there may be questions that nobody knows
+	asked map[string]*replyContent // by the call that was asked about
+	pause *agui.Pause              // with decisions; nil: it has none
 }
 
-// said is what a message on a call may say to be an answer.
-type said struct {
+// replyContent is what a message on a call may say to be an answer.
+type replyContent struct {
 	words
 	payloads map[[sha256.Size]byte]bool // of the entries, canonical
 	decided  bool                       // at another door
@@ -44,7 +44,7 @@ func RepeatsOf(p *agui.Pause, entries []agui.ResumeEntry) Repeats {
 			payloads[e.InterruptID] = e.Payload
 		}
 	}
-	r := Repeats{asked: map[string]*said{}}
+	r := Repeats{asked: map[string]*replyContent{}}
 	if len(p.Decisions) > 0 {
 		r.pause = p
 	}
@@ -61,7 +61,7 @@ func RepeatsOf(p *agui.Pause, entries []agui.ResumeEntry) Repeats {
 // RepeatsIn knows the messages of a history that only answer: questions of these pauses by their
 // own words, and any other by the usual ones.
 func RepeatsIn(pauses ...*agui.Pause) Repeats {
-	r := Repeats{any: true, asked: map[string]*said{}}
+	r := Repeats{any: true, asked: map[string]*replyContent{}}
 	for _, p := range pauses {
 		for _, i := range p.Interrupts {
 			r.about(i)
@@ -71,10 +71,10 @@ func RepeatsIn(pauses ...*agui.Pause) Repeats {
 }
 
 // about returns what answers the call of a question, with that question's words.
-func (r *Repeats) about(i agui.Interrupt) *said {
+func (r *Repeats) about(i agui.Interrupt) *replyContent {
 	call := i.ToolCallID()
 	if r.asked[call] == nil {
-		r.asked[call] = &said{payloads: map[[sha256.Size]byte]bool{}}
+		r.asked[call] = &replyContent{payloads: map[[sha256.Size]byte]bool{}}
 	}
 	r.asked[call].learn(i.Yes)
 	r.asked[call].learn(i.No)

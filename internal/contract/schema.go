@@ -67,7 +67,7 @@ func compile(text json.RawMessage, m *meter) (s *schema, err error) {
 	c.UseLoader(noLoader{})
 	patterns := patterns{known: map[string]pattern{}}
 	c.UseRegexpEngine(patterns.compile)
-	all := listed{}
+	all := emptyVocabulary{}
 	c.RegisterVocabulary(&jsonschema.Vocabulary{URL: "urn:holdpoint:meter", Compile: all.add})
 	c.AssertVocabs()
 	if err := c.AddResource(schemaURL, doc.Any); err != nil {
@@ -139,11 +139,11 @@ func isStrange(ref string) bool {
 	return strings.Contains(ref, "/")
 }
 
-// listed is a vocabulary without words: the library tells it of every schema that it compiles, also
-// of those that no exported field leads to.
-type listed struct{ schemas []*jsonschema.Schema }
+// emptyVocabulary is a vocabulary without words: the library tells it of every schema that it
+// compiles, also of those that no exported field leads to.
+type emptyVocabulary struct{ schemas []*jsonschema.Schema }
 
-func (l *listed) add(ctx *jsonschema.CompilerContext, _ map[string]any) (jsonschema.SchemaExt, error) {
+func (l *emptyVocabulary) add(ctx *jsonschema.CompilerContext, _ map[string]any) (jsonschema.SchemaExt, error) {
 	l.schemas = append(l.schemas, ctx.Enqueue(nil)) // the one that is being compiled
 	return nil, nil
 }

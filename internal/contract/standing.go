@@ -68,7 +68,7 @@ func (c *Case) standingOf(r *store.Result) *Standing {
 	default:
 		return nil // its code says it
 	}
-	named, decided := c.named(), decisionsOf(r.Pause)
+	named, decided := c.namedIDs(), decisionsOf(r.Pause)
 	for _, g := range r.Given {
 		if !named[g.ID] {
 			continue
@@ -83,7 +83,7 @@ func (c *Case) standingOf(r *store.Result) *Standing {
 // standingNow returns what stands while the pause is open or claimed: the decisions on the
 // questions that the request names.
 func (c *Case) standingNow(state StandingState) *Standing {
-	s, named := &Standing{State: state}, c.named()
+	s, named := &Standing{State: state}, c.namedIDs()
 	for n := range c.Record.Pause.Decisions {
 		if d := &c.Record.Pause.Decisions[n]; named[d.Question] {
 			one := StandingAnswer{ID: d.Question, Status: d.Status, Says: d.Says}
@@ -101,8 +101,8 @@ func (a *StandingAnswer) decidedBy(d *agui.Decision) {
 	}
 }
 
-// named returns the published ids that the request's answers name.
-func (c *Case) named() map[string]bool {
+// namedIDs returns the published ids that the request's answers name.
+func (c *Case) namedIDs() map[string]bool {
 	ids := make(map[string]bool, len(c.Answers))
 	for _, a := range c.Answers {
 		ids[a.ID] = true

@@ -21,7 +21,7 @@ func TestStanding(t *testing.T) {
 	result := func(how store.How, p *agui.Pause) *store.Result {
 		return &store.Result{
 			PauseID: "p", IDs: []string{"a"}, How: how, Pause: p, At: at, Digest: "x",
-			Given: []store.Given{{ID: "a", Status: agui.Resolved, Says: "approved"}}, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`),
+			Given: []store.GivenAnswer{{ID: "a", Status: agui.Resolved, Says: "approved"}}, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`),
 		}
 	}
 	failed := result(store.Finished, asked())

@@ -25,10 +25,10 @@ const (
 // take.
 type Validator struct {
 	meter
-	schemas map[string]compiled // by their text: many questions have the same
+	schemas map[string]compiledSchema // by their text: many questions have the same
 }
 
-type compiled struct {
+type compiledSchema struct {
 	*schema
 	err error
 }
@@ -37,7 +37,7 @@ type compiled struct {
 func NewValidator(ctx context.Context) *Validator {
 	return &Validator{
 		meter:   meter{ctx: ctx, until: time.Now().Add(timeOfRequest), left: workOfRequest},
-		schemas: map[string]compiled{},
+		schemas: map[string]compiledSchema{},
 	}
 }
 
@@ -86,7 +86,7 @@ func (e *unjudgedError) Error() string { return "it cannot be judged: " + e.why.
 
 func (e *unjudgedError) Unwrap() error { return e.why }
 
-func (v *Validator) compile(text json.RawMessage) compiled {
+func (v *Validator) compile(text json.RawMessage) compiledSchema {
 	s, known := v.schemas[string(text)]
 	if !known {
 		s.schema, s.err = compile(text, &v.meter)

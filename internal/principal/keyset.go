@@ -116,10 +116,10 @@ func (s *keySet) begin() <-chan struct{} {
 	return ended
 }
 
-// of returns the keys that a token with this key id and algorithm may be signed with, and the set
-// that they are of. For an id that is not known the keys are fetched again, but not often. Without
-// any key the error is ErrNoKeys.
-func (s *keySet) of(ctx context.Context, id, algorithm string) (keys []jose.JSONWebKey, set int, err error) {
+// keysFor returns the keys that a token with this key id and algorithm may be signed with, and the
+// set that they are of. For an id that is not known the keys are fetched again, but not often.
+// Without any key the error is ErrNoKeys.
+func (s *keySet) keysFor(ctx context.Context, id, algorithm string) (keys []jose.JSONWebKey, set int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.keys == nil {
@@ -135,9 +135,9 @@ func (s *keySet) of(ctx context.Context, id, algorithm string) (keys []jose.JSON
 	return found, s.set, nil
 }
 
-// after returns the keys for a token that none of a set has signed. A key may have changed under
-// its id, and a token need not name one. They are of a newer set; nil if there is none.
-func (s *keySet) after(ctx context.Context, set int, id, algorithm string) []jose.JSONWebKey {
+// keysAfter returns the keys for a token that none of a set has signed. A key may have changed
+// under its id, and a token need not name one. They are of a newer set; nil if there is none.
+func (s *keySet) keysAfter(ctx context.Context, set int, id, algorithm string) []jose.JSONWebKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.set == set && !s.waitForFetch(ctx) || s.set == set {

@@ -93,7 +93,7 @@ func (r Ring) owner(source, tenant, principal string) Owner {
 // unless each principal has threads of his own. Then it is a hash of tenant, principal and thread
 // in the form of a UUID (RFC 9562, version 8), because some backends take nothing else. It needs no
 // key: a key that changed would cut every conversation off.
-func (w Who) Thread(thread string) string {
+func (w Identity) Thread(thread string) string {
 	if !w.ownThread {
 		return thread
 	}

@@ -89,9 +89,9 @@ func (g *Gate) Start() {
 // Stop ends what Start began.
 func (g *Gate) Stop() { g.end() }
 
-// Who is who sends a request. The zero Who is nobody in particular: no principals and no tenants
-// are configured.
-type Who struct {
+// Identity is who sends a request. The zero Who is nobody in particular: no principals and no
+// tenants are configured.
+type Identity struct {
 	Tenant    string // "" if none is configured
 	principal string
 	groups    []string
@@ -101,17 +101,17 @@ type Who struct {
 }
 
 // Known reports whether the request has a principal.
-func (w Who) Known() bool { return w.source != "" }
+func (w Identity) Known() bool { return w.source != "" }
 
 // Name returns the principal, "" if none is configured. Nobody but who decides and who is told who
 // decides may see it: see Shown.
-func (w Who) Name() string { return w.principal }
+func (w Identity) Name() string { return w.principal }
 
 // Groups returns those that the principal is in, as far as they are asked for.
-func (w Who) Groups() []string { return w.groups }
+func (w Identity) Groups() []string { return w.groups }
 
 // Owner returns the request's principal as records keep it.
-func (w Who) Owner() Owner { return w.owner }
+func (w Identity) Owner() Owner { return w.owner }
 
 // A Refusal is a request that is turned away, with an HTTP status.
 type Refusal struct {
@@ -127,28 +127,28 @@ func refuse(status int, reason string) *Refusal { return &Refusal{Status: status
 // Ask says who sends the request. It reads the header as it came in: a proxy takes headers out that
 // the client names in Connection. anonymous says that the request need not say who sends it, as a
 // browser's preflight cannot. A header that an untrusted peer sends is refused even then.
-func (g *Gate) Ask(req *http.Request, anonymous bool) (Who, *Refusal) {
+func (g *Gate) Ask(req *http.Request, anonymous bool) (Identity, *Refusal) {
 	if g == nil {
-		return Who{}, nil
+		return Identity{}, nil
 	}
-	if refused := g.forged(req); refused != nil {
-		return Who{}, refused
+	if refused := g.refuseForged(req); refused != nil {
+		return Identity{}, refused
 	}
 	if anonymous {
-		return Who{}, nil
+		return Identity{}, nil
 	}
-	var who Who
+	var who Identity
 	var refused *Refusal
 	if name := g.opts.TenantHeader; name != "" {
-		if who.Tenant, refused = one(req.Header, name); refused != nil {
-			return Who{}, refused
+		if who.Tenant, refused = singleValue(req.Header, name); refused != nil {
+			return Identity{}, refused
 		}
 	}
 	switch {
 	case g.opts.PrincipalHeader != "":
 		who.source = "header"
-		if who.principal, refused = one(req.Header, g.opts.PrincipalHeader); refused == nil {
-			who.groups, refused = listed(req.Header, g.opts.GroupsHeader)
+		if who.principal, refused = singleValue(req.Header, g.opts.PrincipalHeader); refused == nil {
+			who.groups, refused = joinedValues(req.Header, g.opts.GroupsHeader)
 		}
 	case g.opts.Tokens != nil:
 		who.source = g.opts.Tokens.source()
@@ -157,16 +157,17 @@ func (g *Gate) Ask(req *http.Request, anonymous bool) (Who, *Refusal) {
 		return who, nil
 	}
 	if refused != nil {
-		return Who{}, refused
+		return Identity{}, refused
 	}
 	who.owner = g.keys.Load().owner(who.source, who.Tenant, who.principal)
 	who.ownThread = g.opts.OwnThreads
 	return who, nil
 }
 
-// forged refuses a header of ours that a peer sends who is not believed. Without it a client that
-// reaches Holdpoint past the proxy would be whoever he likes, should the check be lost one day.
-func (g *Gate) forged(req *http.Request) *Refusal {
+// refuseForged refuses a header of ours that a peer sends who is not believed. Without it a client
+// that reaches Holdpoint past the proxy would be whoever he likes, should the check be lost one
+// day.
+func (g *Gate) refuseForged(req *http.Request) *Refusal {
 	for _, name := range g.names {
 		if len(req.Header[name]) > 0 && !g.Trusts(req) {
 			r := refuse(http.StatusForbidden, "the header "+name+" is not taken from this address, which is not among the trusted peers")
@@ -192,8 +193,8 @@ const (
 	maxGroups = 1000
 )
 
-// one returns the one value of a header.
-func one(header http.Header, name string) (string, *Refusal) {
+// singleValue returns the one value of a header.
+func singleValue(header http.Header, name string) (string, *Refusal) {
 	values := header[name]
 	switch {
 	case len(values) == 0 || len(values) == 1 && strings.TrimSpace(values[0]) == "":
@@ -206,9 +207,9 @@ func one(header http.Header, name string) (string, *Refusal) {
 	return strings.Clone(values[0]), nil
 }
 
-// listed returns the values of a header with commas between them; none if no header is named, or if
-// it is missing.
-func listed(header http.Header, name string) ([]string, *Refusal) {
+// joinedValues returns the values of a header with commas between them; none if no header is named,
+// or if it is missing.
+func joinedValues(header http.Header, name string) ([]string, *Refusal) {
 	if name == "" || len(header[name]) == 0 {
 		return nil, nil
 	}

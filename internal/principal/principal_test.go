@@ -142,7 +142,7 @@ func TestOwnersAreApart(t *testing.T) {
 }
 
 func TestThreadOfAPrincipal(t *testing.T) {
-	alice := Who{Tenant: "t", principal: "alice", source: "header", ownThread: true}
+	alice := Identity{Tenant: "t", principal: "alice", source: "header", ownThread: true}
 	bob, other := alice, alice
 	bob.principal, other.Tenant = "bob", "u"
 	ids := []string{alice.Thread("1"), alice.Thread("2"), bob.Thread("1"), other.Thread("1")}

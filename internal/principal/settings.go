@@ -26,7 +26,7 @@ type Settings struct {
 	JWTClaim        string           `env:"JWT_CLAIM" envDefault:"sub" doc:"claim of the token whose text is the user"`
 	Key             variables.Secret `env:"PRINCIPAL_KEY" short:"secret key for the hash of the user in records" doc:"secret keys of at least 32 characters, newest first: key,key. Records name their owner by a hash under them. Required with a user" file:"file with these keys instead, a line each. It is read again when it changes"`
 	ThreadNamespace string           `env:"THREAD_NAMESPACE" envDefault:"none" values:"none|principal" doc:"principal: the backend gets a hash of tenant, user and thread as thread id, so that a thread of another user is another thread (docs/principals.md)"`
-	Show            Shown            `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit, the log and the desk name the user: by the keyed hash that the records have, by the name, which the records then have too, or not at all"`
+	Show            NameStyle        `env:"SHOW_PRINCIPAL" envDefault:"hash" values:"hash|name|none" doc:"how the audit, the log and the desk name the user: by the keyed hash that the records have, by the name, which the records then have too, or not at all"`
 
 	keys Ring // Check reads them
 }

@@ -1,18 +1,18 @@
 package principal
 
-// Shown says how a principal is named where people read it: in the log, in the audit.
-type Shown string
+// NameStyle says how a principal is named where people read it: in the log, in the audit.
+type NameStyle string
 
 // ShowHash: by the keyed hash that records name their owner by. ShowName: by its name. ShowNone:
 // not at all. The zero value is ShowHash.
 const (
-	ShowHash Shown = "hash"
-	ShowName Shown = "name"
-	ShowNone Shown = "none"
+	ShowHash NameStyle = "hash"
+	ShowName NameStyle = "name"
+	ShowNone NameStyle = "none"
 )
 
 // Of names who: by the name or by the hash, never both. Both are "" without a principal.
-func (s Shown) Of(who Who) (name, hash string) {
+func (s NameStyle) Of(who Identity) (name, hash string) {
 	switch s {
 	case ShowNone:
 		return "", ""

@@ -79,7 +79,7 @@ func (t *Tokens) bearer(req *http.Request) (string, []string, *Refusal) {
 	var name string
 	var groups []string
 	if err == nil {
-		name, err = t.named(claims)
+		name, err = t.principalOf(claims)
 	}
 	if err == nil {
 		groups, err = t.groups(claims)
@@ -133,13 +133,13 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 		return nil, errForm
 	}
 	head := parsed.Headers[0]
-	keys, set, err := t.keys.of(ctx, head.KeyID, head.Algorithm)
+	keys, set, err := t.keys.keysFor(ctx, head.KeyID, head.Algorithm)
 	if err != nil {
 		return nil, err
 	}
 	claims := Claims{}
 	signed := func(k jose.JSONWebKey) bool { return parsed.Claims(k, &claims) == nil }
-	if !slices.ContainsFunc(keys, signed) && !slices.ContainsFunc(t.keys.after(ctx, set, head.KeyID, head.Algorithm), signed) {
+	if !slices.ContainsFunc(keys, signed) && !slices.ContainsFunc(t.keys.keysAfter(ctx, set, head.KeyID, head.Algorithm), signed) {
 		return nil, errSigned
 	}
 	var said struct { // of jwt.Claims, what is judged: sub may be anything where another claim counts
@@ -172,9 +172,9 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	return nil, errEarly
 }
 
-// named returns the principal that claims name. A mail address counts unless the issuer says that
-// nobody has checked it: at some issuers a user may write any into his profile.
-func (t *Tokens) named(claims Claims) (string, error) {
+// principalOf returns the principal that claims name. A mail address counts unless the issuer says
+// that nobody has checked it: at some issuers a user may write any into his profile.
+func (t *Tokens) principalOf(claims Claims) (string, error) {
 	var name string
 	if json.Unmarshal(claims[t.opts.Claim], &name) != nil || strings.TrimSpace(name) == "" || len(name) > maxName {
 		return "", errClaim

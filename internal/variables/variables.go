@@ -69,9 +69,9 @@ func (g Group) variables(now, byDefault reflect.Value) []Variable {
 			continue
 		}
 		v := Variable{
-			Name: g.Prefix + key, Default: f.Tag.Get("envDefault"), Doc: f.Tag.Get("doc"), Short: f.Tag.Get("short"), Value: shown(value),
+			Name: g.Prefix + key, Default: f.Tag.Get("envDefault"), Doc: f.Tag.Get("doc"), Short: f.Tag.Get("short"), Value: shownValue(value),
 		}
-		v.IsDefault = v.Value == shown(byDefault.FieldByIndex(f.Index))
+		v.IsDefault = v.Value == shownValue(byDefault.FieldByIndex(f.Index))
 		if s := f.Tag.Get("values"); s != "" {
 			v.Values = strings.Split(s, "|")
 		}
@@ -201,8 +201,9 @@ func cause(err error) error {
 	return err
 }
 
-// shown returns a value as a log may hold it. A type that holds secrets cuts them in its String.
-func shown(value reflect.Value) string {
+// shownValue returns a value as a log may hold it. A type that holds secrets cuts them in its
+// String.
+func shownValue(value reflect.Value) string {
 	if d, ok := value.Interface().(time.Duration); ok {
 		return shownDuration(d)
 	}

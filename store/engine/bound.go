@@ -38,8 +38,8 @@ func (b *bound) full(ctx context.Context) (bool, error) {
 	return b.count >= b.most, nil
 }
 
-// opened counts one that was opened here.
-func (b *bound) opened() {
+// countOpened counts one that was opened here.
+func (b *bound) countOpened() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.count++

@@ -122,7 +122,7 @@ type Store struct {
 	log    *slog.Logger
 	bound  bound
 	sweep  sweep
-	known  known
+	known  decodedBodies
 	safe   *lru.Cache[string, struct{}] // pauses by their ids, of which a guarded change is safe
 	ended  func(store.Key, *store.Result)
 
@@ -149,16 +149,16 @@ func New(t Table, o Options) *Store {
 	return s
 }
 
-// A forgetful table knows whether its server may lose a change that counted, and keep those before
+// A lossyTable table knows whether its server may lose a change that counted, and keep those before
 // it.
-type forgetful interface {
+type lossyTable interface {
 	Forgets(ctx context.Context) bool
 }
 
 // Forgets reports whether the store may lose a change that counted, and keep those before it, as a
 // server does whose standby is behind when it takes over.
 func (s *Store) Forgets(ctx context.Context) bool {
-	t, ok := s.table.(forgetful)
+	t, ok := s.table.(lossyTable)
 	return ok && t.Forgets(ctx)
 }
 

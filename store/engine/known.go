@@ -7,14 +7,14 @@ import (
 	"holdpoint/store"
 )
 
-// known are bodies that were decoded before, by their bytes. It is not a cache of records: the
-// table is asked each time, and what it returns counts. But between a question and its end a body
-// is read four times and more, and to decode one with eight results takes 100 µs, where to ask
+// decodedBodies are bodies that were decoded before, by their bytes. It is not a cache of records:
+// the table is asked each time, and what it returns counts. But between a question and its end a
+// body is read four times and more, and to decode one with eight results takes 100 µs, where to ask
 // Redis for it takes 60 (go run ./bench store-redis; without the server:
 // go test ./store/engine -run '^$' -bench Read).
 //
 // What was decoded is shared by all who load the record. Nobody writes into it (store.Store).
-type known struct {
+type decodedBodies struct {
 	mu       sync.Mutex
 	now, old map[store.Key]knownBody // old are those that were not asked for since now began
 	size     int                     // of those in now
@@ -33,7 +33,7 @@ const (
 )
 
 // get returns the body that these bytes are, if they were decoded before.
-func (k *known) get(key store.Key, at int64, stored []byte) (body, bool) {
+func (k *decodedBodies) get(key store.Key, at int64, stored []byte) (body, bool) {
 	k.mu.Lock()
 	b, ok := k.now[key]
 	if !ok {
@@ -49,7 +49,7 @@ func (k *known) get(key store.Key, at int64, stored []byte) (body, bool) {
 }
 
 // put notes what bytes were decoded to. They must stay as they are.
-func (k *known) put(key store.Key, at int64, stored []byte, b body) {
+func (k *decodedBodies) put(key store.Key, at int64, stored []byte, b body) {
 	if len(stored) > knownLargest {
 		return
 	}
@@ -58,7 +58,7 @@ func (k *known) put(key store.Key, at int64, stored []byte, b body) {
 	k.keep(key, knownBody{at, stored, b})
 }
 
-func (k *known) keep(key store.Key, b knownBody) {
+func (k *decodedBodies) keep(key store.Key, b knownBody) {
 	if k.now == nil || k.size+len(b.bytes) > knownBytes {
 		k.now, k.old, k.size = map[store.Key]knownBody{}, k.now, 0
 	}

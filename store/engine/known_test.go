@@ -69,7 +69,7 @@ func TestBytesOfTheTableCount(t *testing.T) {
 
 // What is decoded is bounded, and what is asked for again stays.
 func TestKnownBodiesAreBounded(t *testing.T) {
-	var k known
+	var k decodedBodies
 	stored := make([]byte, knownBytes/16)
 	for n := range 100 {
 		k.put(store.Key(fmt.Sprint(n)), 1, stored, body{})
@@ -131,7 +131,7 @@ func BenchmarkRead(b *testing.B) {
 	})
 	b.Run("new", func(b *testing.B) {
 		for b.Loop() {
-			u.known = known{}
+			u.known = decodedBodies{}
 			if _, err := u.Load(b.Context(), "k", ""); err != nil {
 				b.Fatal(err)
 			}

@@ -14,9 +14,9 @@ import (
 	"holdpoint/store/internal/rules"
 )
 
-// opened is a record with what the engine knows of its row. Without its body it has no pause, no
+// openedRow is a record with what the engine knows of its row. Without its body it has no pause, no
 // doubt and no results.
-type opened struct {
+type openedRow struct {
 	store.Record
 	bodyAt      int64 // the revision with which the body was written, 0 if there is none
 	opened, due time.Time
@@ -54,34 +54,34 @@ type body struct {
 var ErrNewer = errors.New("store: the record was written by a newer version of Holdpoint")
 
 // open reads a row. An error is a store.ErrUnread.
-func (s *Store) open(key store.Key, row Row, withBody bool) (opened, error) {
+func (s *Store) open(key store.Key, row Row, withBody bool) (openedRow, error) {
 	o, err := s.read(key, row, withBody)
 	if err != nil {
-		return opened{}, fmt.Errorf("%w: %w", store.ErrUnread, err)
+		return openedRow{}, fmt.Errorf("%w: %w", store.ErrUnread, err)
 	}
 	return o, nil
 }
 
-func (s *Store) read(key store.Key, row Row, withBody bool) (opened, error) {
+func (s *Store) read(key store.Key, row Row, withBody bool) (openedRow, error) {
 	if row.Revision == 0 {
-		return opened{}, nil
+		return openedRow{}, nil
 	}
 	plain, err := s.keys.Load().open(seal(key, "head"), row.Head)
 	if err != nil {
-		return opened{}, err
+		return openedRow{}, err
 	}
 	var h head
 	if err := decode(plain, &h); err != nil {
-		return opened{}, err
+		return openedRow{}, err
 	}
 	if h.Version > store.Version {
-		return opened{}, fmt.Errorf("%w: it has format %d, and this binary knows %d", ErrNewer, h.Version, store.Version)
+		return openedRow{}, fmt.Errorf("%w: it has format %d, and this binary knows %d", ErrNewer, h.Version, store.Version)
 	}
-	o := opened{bodyAt: h.Body, opened: h.Opened, due: h.Due, gone: h.Gone}
+	o := openedRow{bodyAt: h.Body, opened: h.Opened, due: h.Due, gone: h.Gone}
 	o.Version, o.Owner, o.State, o.Token, o.Digest, o.Lease, o.Busy = h.Version, h.Owner, h.State, h.Token, h.Digest, h.Lease, h.Busy
 	o.Outbox = h.Outbox
 	if o.Outbox != nil && len(o.Outbox.Notices) == 0 {
-		return opened{}, errors.New("store: the record is damaged: its outbox is empty")
+		return openedRow{}, errors.New("store: the record is damaged: its outbox is empty")
 	}
 	if !withBody || h.Body == 0 {
 		return o, nil
@@ -90,16 +90,16 @@ func (s *Store) read(key store.Key, row Row, withBody bool) (opened, error) {
 	if !ok {
 		plain, err = s.keys.Load().open(seal(key, "body", strconv.FormatInt(h.Body, 10)), row.Body)
 		if err != nil {
-			return opened{}, err
+			return openedRow{}, err
 		}
 		if err := decode(plain, &b); err != nil {
-			return opened{}, err
+			return openedRow{}, err
 		}
 		s.known.put(key, h.Body, row.Body, b)
 	}
 	o.Pause, o.Doubt, o.Results, o.Notes = b.Pause, b.Doubt, b.Results, b.Notes
 	if (o.State == store.None) != (o.Pause == nil) {
-		return opened{}, errors.New("store: the record is damaged: its state and its pause do not belong together")
+		return openedRow{}, errors.New("store: the record is damaged: its state and its pause do not belong together")
 	}
 	return o, nil
 }
@@ -121,7 +121,7 @@ func decode(plain []byte, part any) error {
 	return errors.New("store: the record is damaged: it is no JSON")
 }
 
-func (s *Store) sealHead(key store.Key, o *opened) ([]byte, error) {
+func (s *Store) sealHead(key store.Key, o *openedRow) ([]byte, error) {
 	plain, err := encode(head{
 		Version: o.Version, Owner: o.Owner, State: o.State, Token: o.Token, Digest: o.Digest, Lease: o.Lease, Busy: o.Busy,
 		Body: o.bodyAt, Opened: o.opened, Due: o.due, Gone: o.gone, Outbox: o.Outbox,
@@ -132,7 +132,7 @@ func (s *Store) sealHead(key store.Key, o *opened) ([]byte, error) {
 	return s.keys.Load().seal(seal(key, "head"), plain)
 }
 
-func (s *Store) sealBody(key store.Key, o *opened) ([]byte, error) {
+func (s *Store) sealBody(key store.Key, o *openedRow) ([]byte, error) {
 	plain, err := encode(body{Pause: o.Pause, Doubt: o.Doubt, Results: o.Results, Notes: o.Notes})
 	if err != nil {
 		return nil, err

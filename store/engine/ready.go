@@ -68,7 +68,7 @@ func (r *Ready) run(ctx context.Context) {
 	told := "" // the last error that was logged
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := r.try(ctx)
-		first, final := r.tried(err)
+		first, final := r.noteTry(err)
 		if !final && ctx.Err() == nil {
 			told = r.tell(err, told)
 		}
@@ -88,9 +88,9 @@ func (r *Ready) run(ctx context.Context) {
 	}
 }
 
-// tried notes the outcome of a try. It reports whether that was the first one, and whether it ends
-// the trying.
-func (r *Ready) tried(err error) (first, final bool) {
+// noteTry notes the outcome of a try. It reports whether that was the first one, and whether it
+// ends the trying.
+func (r *Ready) noteTry(err error) (first, final bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first = r.err == errNotTried //nolint:errorlint // it is this one or none

@@ -32,7 +32,7 @@ func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done st
 		over, err := s.try(ctx, key, step, full, &done)
 		if over || err != nil {
 			if step.Opens && err == nil {
-				s.bound.opened()
+				s.bound.countOpened()
 			}
 			return done, err
 		}
@@ -140,7 +140,7 @@ func (s *Store) unsafe(row Row, rec *store.Record) bool {
 
 // timely says of a record without its body that time may have ended its pause: only with the body
 // can that be done.
-func (s *Store) timely(was *opened, now time.Time) bool {
+func (s *Store) timely(was *openedRow, now time.Time) bool {
 	switch {
 	case was.State == store.Open:
 		return !now.Before(was.opened.Add(s.policy.PauseRetention))
@@ -152,7 +152,7 @@ func (s *Store) timely(was *opened, now time.Time) bool {
 
 // stale reports whether a record that does not wait was kept for a while without being asked for,
 // and is asked for now: it is kept for as long again. Without the body its notes are not known.
-func (s *Store) stale(was *opened, body bool, now time.Time) bool {
+func (s *Store) stale(was *openedRow, body bool, now time.Time) bool {
 	if was.Version == 0 || was.State != store.None {
 		return false
 	}
@@ -166,19 +166,19 @@ func (s *Store) stale(was *opened, body bool, now time.Time) bool {
 // sealedBefore reports whether a part of the row is sealed with another key than the newest.
 // Whoever loads it seals it anew: a thread that is in use must not keep an old key from going.
 // While replicas differ in which key is the newest, they seal it by turns.
-func (s *Store) sealedBefore(row Row, was *opened) bool {
+func (s *Store) sealedBefore(row Row, was *openedRow) bool {
 	keys := s.keys.Load()
 	return row.Revision != 0 && (!keys.newest(row.Head) || was.bodyAt != 0 && !keys.newest(row.Body))
 }
 
 // change returns what the step has made of the row. reseal says that the record is sealed with an
 // older key, so all of it is sealed anew.
-func (s *Store) change(key store.Key, row Row, was *opened, rec *store.Record, puts []rules.Put, step rules.Step, reseal bool) (Change, error) {
+func (s *Store) change(key store.Key, row Row, was *openedRow, rec *store.Record, puts []rules.Put, step rules.Step, reseal bool) (Change, error) {
 	c := Change{From: row.Revision, To: row.Revision + 1, Guard: step.Guard}
 	if row.Revision == 0 {
 		c.To = firstRevision()
 	}
-	next := opened{Record: *rec, bodyAt: was.bodyAt}
+	next := openedRow{Record: *rec, bodyAt: was.bodyAt}
 	next.Version = rules.Format(rec)
 	if rec.Outbox != was.Outbox {
 		c.Notify = rules.Notify(rec)

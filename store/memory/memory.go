@@ -104,13 +104,13 @@ type Store struct {
 	from       map[uint64]portion
 	retireFrom time.Time // before it no waiting pause can have reached the retention
 	unsent     map[store.Key]*entry
-	sends      int      // bytes of all notices
-	lost       int      // notices that were given up, and Options.NoticesLost is to be told
-	untold     []untold // what Options.Ended is to be called with, once the lock is free
+	sends      int            // bytes of all notices
+	lost       int            // notices that were given up, and Options.NoticesLost is to be told
+	untold     []expiredPause // what Options.Ended is to be called with, once the lock is free
 }
 
-// An untold is a pause that nobody ended but time.
-type untold struct {
+// An expiredPause is a pause that nobody ended but time.
+type expiredPause struct {
 	key    store.Key
 	result *store.Result
 }
@@ -121,7 +121,7 @@ func (s *Store) noteEnded(key store.Key, was, is *store.Record) {
 		return
 	}
 	if r := rules.EndedByTime(was, is); r != nil {
-		s.untold = append(s.untold, untold{key, r})
+		s.untold = append(s.untold, expiredPause{key, r})
 	}
 }
 
@@ -242,7 +242,7 @@ func (s *Store) do(ctx context.Context, key store.Key, step rules.Step) (done st
 	if err := ctx.Err(); err != nil {
 		return done, notAsked(err)
 	}
-	var ended []untold
+	var ended []expiredPause
 	lost := 0
 	defer func() {
 		if lost > 0 && s.tellLost != nil {

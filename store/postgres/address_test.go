@@ -89,7 +89,7 @@ func TestTold(t *testing.T) {
 		"57P03": {"starting or ending", false},
 		"XX000": {"postgres: ", false},
 	} {
-		err := told(&pgconn.PgError{Code: code, Message: "what the server says"})
+		err := operatorError(&pgconn.PgError{Code: code, Message: "what the server says"})
 		if !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "what the server says") || lasting(err) != tt.lasts {
 			t.Errorf("%s: %v, lasting %v", code, err, lasting(err))
 		}

@@ -25,8 +25,8 @@ const forgetsSQL = "SELECT current_setting('fsync') = 'off' OR current_setting('
 	" OR CASE WHEN " + guards + " THEN current_setting('synchronous_commit') = 'local'" +
 	" ELSE EXISTS (SELECT FROM pg_stat_replication) OR EXISTS (SELECT FROM pg_replication_slots WHERE slot_type = 'physical') END"
 
-// A forgetting is what the server said of that.
-type forgetting struct {
+// A durability is what the server said of that.
+type durability struct {
 	mu    sync.Mutex
 	asked time.Time // when it was asked last
 	seen  time.Time // when it said yes last

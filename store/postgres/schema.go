@@ -54,14 +54,14 @@ var errTables = errors.New("the tables cannot be used")
 func (t *table) prepare(ctx context.Context) error {
 	c, err := t.pool.Acquire(ctx)
 	if err != nil {
-		return told(err)
+		return operatorError(err)
 	}
 	defer c.Release() // in a transaction that failed, it is closed
 	conn := c.Conn().PgConn()
 	ask := func(sql string) ([]string, error) {
 		r := conn.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
 		if r.Err != nil || len(r.Rows) == 0 {
-			return nil, told(r.Err)
+			return nil, operatorError(r.Err)
 		}
 		var row []string
 		for _, field := range r.Rows[0] {
@@ -78,7 +78,7 @@ func (t *table) prepare(ctx context.Context) error {
 		return fmt.Errorf("postgres: %w: %s", errTables, remedies[codeReadOnly])
 	case row[0] == "f", row[2] == "f" && t.sends: // the tables of before have no list of what is to be sent
 		if _, err := conn.Exec(ctx, t.names.sql()).ReadAll(); err != nil {
-			return fmt.Errorf("the tables cannot be made: %w", told(err))
+			return fmt.Errorf("the tables cannot be made: %w", operatorError(err))
 		}
 		t.log.Info("the tables of the store were made", "schema", t.names.schema, "version", schemaVersion)
 	}

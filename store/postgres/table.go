@@ -21,7 +21,7 @@ type table struct {
 	log   *slog.Logger
 	sends bool // steps may bring notices
 
-	forgetting forgetting
+	forgetting durability
 }
 
 var _ engine.Table = (*table)(nil)
@@ -232,19 +232,19 @@ func (t *table) ask(ctx context.Context, q *statement, again func(error) bool) (
 	if err := t.ready.Err(ctx); err != nil {
 		return nil, err
 	}
-	rows, broke, err := t.once(ctx, q)
+	rows, broke, err := t.askOnce(ctx, q)
 	if broke && ctx.Err() == nil && again(err) {
-		rows, _, err = t.once(ctx, q)
+		rows, _, err = t.askOnce(ctx, q)
 	}
 	if err != nil {
-		return nil, told(err)
+		return nil, operatorError(err)
 	}
 	return rows, nil
 }
 
-// once asks a statement on one connection. broke: it is of no use any more, and neither are those
-// that were opened before, if it was the server that ended.
-func (t *table) once(ctx context.Context, q *statement) (rows [][][]byte, broke bool, err error) {
+// askOnce asks a statement on one connection. broke: it is of no use any more, and neither are
+// those that were opened before, if it was the server that ended.
+func (t *table) askOnce(ctx context.Context, q *statement) (rows [][][]byte, broke bool, err error) {
 	c, err := t.pool.Acquire(ctx)
 	if err != nil {
 		return nil, false, noConnection(ctx, err)

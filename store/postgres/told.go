@@ -37,8 +37,8 @@ var remedies = map[string]string{
 	"58030":      "the server cannot read or write its disk",
 }
 
-// told returns an error as an operator should read it.
-func told(err error) error {
+// operatorError returns an error as an operator should read it.
+func operatorError(err error) error {
 	if err == nil {
 		return nil
 	}

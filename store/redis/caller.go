@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// until does something, and returns when it is done or when ctx is over. rueidis does not look at
+// doUntil does something, and returns when it is done or when ctx is over. rueidis does not look at
 // ctx everywhere: it reads a connection until the deadline that ctx had when the request was sent,
 // and waits for a new connection without ctx. What is left behind sends nothing more, and ends
 // after Options.Timeout. So do may keep nothing of its caller's but values.
-func until[T any](ctx context.Context, do func() (T, error)) (T, error) {
+func doUntil[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
 		err   error

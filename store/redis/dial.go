@@ -26,7 +26,7 @@ func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tl
 	conn := raw
 	if s, ok := raw.(syscall.Conn); ok {
 		if fd, err := s.SyscallConn(); err == nil {
-			conn = &watched{Conn: raw, fd: fd}
+			conn = &watchedConn{Conn: raw, fd: fd}
 		}
 	}
 	if encrypted == nil {
@@ -46,24 +46,24 @@ func dial(ctx context.Context, address string, dialer *net.Dialer, encrypted *tl
 	return secure, nil
 }
 
-// A watched connection does not begin a request when the server has ended it. rueidis keeps idle
-// connections, and learns of their end only from the next request, when nobody can tell any more
-// whether that was done.
-type watched struct {
+// A watchedConn connection does not begin a request when the server has ended it. rueidis keeps
+// idle connections, and learns of their end only from the next request, when nobody can tell any
+// more whether that was done.
+type watchedConn struct {
 	net.Conn
 	fd     syscall.RawConn
 	asking atomic.Bool // something was written since the last read
 }
 
 // Write fails with errUnsent if it would begin a request on a connection that has ended.
-func (w *watched) Write(b []byte) (int, error) {
-	if !w.asking.Swap(true) && ended(w.fd) {
+func (w *watchedConn) Write(b []byte) (int, error) {
+	if !w.asking.Swap(true) && peerHasClosed(w.fd) {
 		return 0, errUnsent
 	}
 	return w.Conn.Write(b)
 }
 
-func (w *watched) Read(b []byte) (int, error) {
+func (w *watchedConn) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	w.asking.Store(false)
 	return n, err

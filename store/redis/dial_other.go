@@ -4,5 +4,5 @@ package redis
 
 import "syscall"
 
-// ended does not know.
-func ended(syscall.RawConn) bool { return false }
+// peerHasClosed does not know.
+func peerHasClosed(syscall.RawConn) bool { return false }

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// ended reports whether the other side has ended the connection. It reads nothing away, and does
-// not wait: sockets of Go do not block.
-func ended(c syscall.RawConn) bool {
+// peerHasClosed reports whether the other side has ended the connection. It reads nothing away, and
+// does not wait: sockets of Go do not block.
+func peerHasClosed(c syscall.RawConn) bool {
 	var n int
 	var err error
 	var b [1]byte

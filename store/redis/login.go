@@ -19,7 +19,7 @@ type Store struct {
 // parsed again. Requests that go on keep the connections that they have. If a server refuses it,
 // the Store goes on as before. If none can be reached, a is for when one can.
 func (s *Store) Login(ctx context.Context, a Address) error {
-	ctx, cancel := s.table.bounded(ctx)
+	ctx, cancel := s.table.withTimeout(ctx)
 	defer cancel()
 	c := s.table.clients
 	c.mu.Lock()

@@ -20,7 +20,7 @@ func notify(c engine.Change) string {
 
 // Unlist is engine.Table's. Redis drops rows by itself, and not their places in this list.
 func (t *table) Unlist(ctx context.Context, key store.Key) error {
-	ctx, cancel := t.bounded(ctx)
+	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
 	results, err := t.read(ctx, call{unlistScript, []string{t.row(key), t.unsent(partOf(key))}, []string{string(key)}})
 	if err != nil {

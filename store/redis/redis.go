@@ -134,14 +134,14 @@ func (t *table) row(key store.Key) string { return t.part(partOf(key)) + "r:" + 
 func (t *table) opened(part int) string   { return t.part(part) + "opened" }
 func (t *table) due(part int) string      { return t.part(part) + "due" }
 
-// bounded gives a request its time.
-func (t *table) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout gives a request its time.
+func (t *table) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, t.options.Timeout)
 }
 
 // Read is engine.Table's.
 func (t *table) Read(ctx context.Context, key store.Key, body bool) (engine.Row, error) {
-	ctx, cancel := t.bounded(ctx)
+	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
 	with := "0"
 	if body {
@@ -216,7 +216,7 @@ func micros(at time.Time) string {
 
 // Snapshot is engine.Table's.
 func (t *table) Snapshot(ctx context.Context, key store.Key, name string) ([]byte, error) {
-	ctx, cancel := t.bounded(ctx)
+	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
 	results, err := t.read(ctx, call{snapshotScript, []string{t.row(key)}, []string{snapshotField + name}})
 	if err != nil {

@@ -123,7 +123,7 @@ func pause(id string) agui.Pause {
 	}
 }
 
-func ended() store.Result {
+func peerHasClosed() store.Result {
 	return store.Result{How: store.Finished, Finish: []byte(`{"type":"RUN_FINISHED"}`), Messages: []byte(`[{"id":"m2"}]`)}
 }
 
@@ -226,7 +226,7 @@ func steps() map[string]step {
 		}},
 		"Finish": {before: claimed, state: store.Open, do: func(t *testing.T, s *engine.Store, k store.Key) error {
 			next := pause("next")
-			return storetest.Do(t.Context(), s, k, store.Finish{Token: "token", Result: ended(), Next: &next})
+			return storetest.Do(t.Context(), s, k, store.Finish{Token: "token", Result: peerHasClosed(), Next: &next})
 		}},
 		"Release": {before: claimed, state: store.Open, do: func(t *testing.T, s *engine.Store, k store.Key) error {
 			return storetest.Do(t.Context(), s, k, store.Release{Token: "token"})

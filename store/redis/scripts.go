@@ -141,7 +141,7 @@ func (t *table) read(ctx context.Context, calls ...call) ([]rueidis.RedisResult,
 	if err := t.ready.Err(ctx); err != nil {
 		return nil, err
 	}
-	return until(ctx, func() ([]rueidis.RedisResult, error) {
+	return doUntil(ctx, func() ([]rueidis.RedisResult, error) {
 		for try := 1; ; try++ {
 			results, again, err := t.readOnce(ctx, calls...)
 			if err != nil || !again || try == readTries || ctx.Err() != nil {

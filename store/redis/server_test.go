@@ -49,7 +49,7 @@ func TestReplicaIsStopped(t *testing.T) {
 			t.Errorf("%s: Claim: %v", end.name, err)
 		}
 		next := pause("next")
-		if _, err := quick.Do(t.Context(), "claimed", store.Finish{Token: "token", Result: ended(), Next: &next}); !errors.Is(err, engine.ErrNotGuarded) {
+		if _, err := quick.Do(t.Context(), "claimed", store.Finish{Token: "token", Result: peerHasClosed(), Next: &next}); !errors.Is(err, engine.ErrNotGuarded) {
 			t.Errorf("%s: Finish with a next pause: %v", end.name, err)
 		}
 		must(t, storetest.Do(t.Context(), s, key, store.Occupy{Token: "token", Lease: time.Hour})) // counts without a replica
@@ -66,7 +66,7 @@ func TestReplicaIsStopped(t *testing.T) {
 		if rec, err := s.Load(t.Context(), key, ""); err != nil || rec.State != store.Open {
 			t.Errorf("%s: with the replica the state is %q (%v)", end.name, rec.State, err)
 		}
-		must(t, storetest.Do(t.Context(), s, "claimed", store.Finish{Token: "token", Result: ended(), Next: &next}))
+		must(t, storetest.Do(t.Context(), s, "claimed", store.Finish{Token: "token", Result: peerHasClosed(), Next: &next}))
 	}
 	must(t, storetest.Do(t.Context(), s, "asked", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}))
 }
@@ -449,7 +449,7 @@ func TestRowsThatWaitStay(t *testing.T) {
 		if ttl, lists := live(); ttl != -1 || lists != 2 {
 			t.Errorf("claimed: it lives for %d ms and is in %d lists", ttl, lists)
 		}
-		must(t, storetest.Do(t.Context(), s, "k", store.Finish{Token: "token of " + id, Result: ended()}))
+		must(t, storetest.Do(t.Context(), s, "k", store.Finish{Token: "token of " + id, Result: peerHasClosed()}))
 		if ttl, lists := live(); ttl <= 0 || lists != 0 {
 			t.Errorf("ended: it lives for %d ms and is in %d lists", ttl, lists)
 		}

@@ -24,7 +24,7 @@ type reader struct {
 
 // List is engine.Table's. It merges the lists of all parts.
 func (t *table) List(ctx context.Context, q store.Query, after cursor.Cursor) ([]store.Row, error) {
-	ctx, cancel := t.bounded(ctx)
+	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
 	readers := make([]*reader, parts)
 	for n := range readers {
@@ -135,7 +135,7 @@ func scoreOf(text string) (time.Time, error) {
 
 // Open is engine.Table's.
 func (t *table) Open(ctx context.Context) (int, error) {
-	ctx, cancel := t.bounded(ctx)
+	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
 	calls := make([]call, parts)
 	for n := range calls {

@@ -17,11 +17,11 @@ func (t *table) Write(ctx context.Context, key store.Key, c engine.Change) (bool
 	if err := t.ready.Err(ctx); err != nil {
 		return false, err
 	}
-	ctx, cancel := t.bounded(ctx)
+	ctx, cancel := t.withTimeout(ctx)
 	defer cancel()
 	part := partOf(key)
 	w := call{script: writeScript, keys: []string{t.row(key), t.opened(part), t.due(part), t.unsent(part)}, args: arguments(key, c)}
-	return until(ctx, func() (bool, error) { return t.write(ctx, w, c.Guard && t.options.Replicas > 0) })
+	return doUntil(ctx, func() (bool, error) { return t.write(ctx, w, c.Guard && t.options.Replicas > 0) })
 }
 
 // write is Write for a script with its keys and arguments.
@@ -33,7 +33,7 @@ func (t *table) write(ctx context.Context, w call, guard bool) (bool, error) {
 	defer release()
 	write := func() (int64, error) { return run(ctx, at, w)[0].AsInt64() }
 	if guard {
-		write = func() (int64, error) { return t.guarded(ctx, at, w) }
+		write = func() (int64, error) { return t.runGuarded(ctx, at, w) }
 	}
 	done, err := write()
 	for pause := firstPause; err != nil && moving(err) && rest(ctx, pause); pause = min(2*pause, longestPause) {
@@ -72,17 +72,17 @@ func rest(ctx context.Context, pause time.Duration) bool {
 // maxRedirects bounds how often one write follows a cluster's servers.
 const maxRedirects = 8
 
-// guarded runs a script, and asks over the same connection how many replicas have what it wrote:
+// runGuarded runs a script, and asks over the same connection how many replicas have what it wrote:
 // over another one, Redis would answer for what that one wrote.
 //
 // It goes to another server of a cluster when the one that it asked says so, which did nothing
 // then. rueidis does that for what needs no connection of its own only.
-func (t *table) guarded(ctx context.Context, at *client, w call) (done int64, err error) {
+func (t *table) runGuarded(ctx context.Context, at *client, w call) (done int64, err error) {
 	to, asking := rueidis.Client(at), false
 	for unsent, redirects := 0, 0; ; {
-		results := t.atOnce(ctx, to, asking, w)
+		results := t.runWithWait(ctx, to, asking, w)
 		if done, err = results[0].AsInt64(); err == nil {
-			return t.counted(done, results[1])
+			return t.judgeReplicas(done, results[1])
 		}
 		next, asks, ok := redirect(err)
 		switch {
@@ -126,8 +126,8 @@ func (t *table) node(ctx context.Context, at *client, address string, w call) ru
 	return nil
 }
 
-// atOnce sends the script and WAIT over one connection, and returns their two results.
-func (t *table) atOnce(ctx context.Context, to rueidis.Client, asking bool, w call) []rueidis.RedisResult {
+// runWithWait sends the script and WAIT over one connection, and returns their two results.
+func (t *table) runWithWait(ctx context.Context, to rueidis.Client, asking bool, w call) []rueidis.RedisResult {
 	c, release := to.Dedicate()
 	defer release()
 	wait := t.options.ReplicaTimeout
@@ -148,8 +148,8 @@ func (t *table) atOnce(ctx context.Context, to rueidis.Client, asking bool, w ca
 	return results
 }
 
-// counted judges what WAIT says of a change.
-func (t *table) counted(done int64, replicas rueidis.RedisResult) (int64, error) {
+// judgeReplicas judges what WAIT says of a change.
+func (t *table) judgeReplicas(done int64, replicas rueidis.RedisResult) (int64, error) {
 	if done == 0 {
 		return 0, nil
 	}

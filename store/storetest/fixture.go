@@ -223,7 +223,7 @@ func result(mark string) store.Result {
 		Messages: json.RawMessage(`[{"id":"m1"},{"id":"m3"}]`),
 		State:    json.RawMessage(`{"n":2}`),
 		Seen:     []agui.SeenMessage{{ID: "m1", Digest: "dm1"}, {ID: "m3", Digest: "dm3"}},
-		Given:    []store.Given{{ID: "i1", Status: agui.Resolved, Says: "approved", Edited: true, Payload: json.RawMessage(`{"ok":true}`), Digest: "d"}},
+		Given:    []store.GivenAnswer{{ID: "i1", Status: agui.Resolved, Says: "approved", Edited: true, Payload: json.RawMessage(`{"ok":true}`), Digest: "d"}},
 		Door:     "desk",
 		By:       "ops",
 	}

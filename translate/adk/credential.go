@@ -73,7 +73,7 @@ func withoutSecrets(config gjson.Result) []byte {
 
 // credentialValue returns the content that hands a credential to ADK. The payload is an API key, an
 // AuthCredential or an AuthConfig.
-func credentialValue(asked calls.Kept, a agui.Answer) (string, error) {
+func credentialValue(asked calls.PrivateState, a agui.Answer) (string, error) {
 	config := gjson.Get(asked.Args, "authConfig")
 	given := gjson.ParseBytes(a.Payload)
 	if whole := given.Get("exchangedAuthCredential"); given.IsObject() && whole.Exists() {
@@ -135,7 +135,7 @@ func (run *run) dropCredentials() (dropped int) {
 }
 
 // mayHoldSecrets reports whether the arguments have an AuthConfig, or are not known whole.
-func (a *asking) mayHoldSecrets() bool {
+func (a *heldCall) mayHoldSecrets() bool {
 	return !agui.ValidJSON(a.args) || gjson.GetBytes(a.args, "authConfig").IsObject()
 }
 
@@ -145,7 +145,7 @@ func (run *run) isCredential(id string) bool {
 	if a := run.latest[id]; a != nil && a.name == requestCredential {
 		return true
 	}
-	return run.Answered != nil && slices.ContainsFunc(run.Answered.Asked, func(k calls.Kept) bool { return k.Kind == credential.Name && k.Call == id })
+	return run.Answered != nil && slices.ContainsFunc(run.Answered.Asked, func(k calls.PrivateState) bool { return k.Kind == credential.Name && k.Call == id })
 }
 
 // tooLarge returns the error of a run whose call for a credential is more than can be held.

@@ -55,10 +55,10 @@ var (
 var (
 	confirm     = &kind{Name: "confirm", Words: confirmWords, Wrong: wrong("confirmed"), Cancel: `{"confirmed":false}`, Hidden: true}
 	changes     = &kind{Name: "changes", Words: changesWords, Wrong: wrong("accepted"), Cancel: `{"accepted":false,"cancelled":true}`, Told: calls.Always}
-	job         = &kind{Name: "job", Value: jobResult, Unwrap: unwrapped, Cancel: cancelled, Told: calls.Always}
+	job         = &kind{Name: "job", Value: jobResult, Unwrap: unwrapPayload, Cancel: cancelled, Told: calls.Always}
 	input       = &kind{Name: "input", Value: inputValue, Unwrap: unwrappedInput, NoCancel: noCancel, Hidden: true}
 	confirmNode = &kind{Name: "confirm-node", Words: confirmWords, Wrong: wrong("confirmed"), NoCancel: noCancel, Hidden: true}
-	credential  = &kind{Name: "credential", Value: credentialValue, Unwrap: unwrapped, NoCancel: noCancel, Hidden: true, Secret: true}
+	credential  = &kind{Name: "credential", Value: credentialValue, Unwrap: unwrapPayload, NoCancel: noCancel, Hidden: true, Secret: true}
 )
 
 func wrong(word string) string {
@@ -165,10 +165,10 @@ func result(payload json.RawMessage) string {
 	return `{"result":` + string(agui.AppendCompact(nil, payload)) + `}`
 }
 
-func jobResult(_ calls.Kept, a agui.Answer) (string, error) { return result(a.Payload), nil }
+func jobResult(_ calls.PrivateState, a agui.Answer) (string, error) { return result(a.Payload), nil }
 
-// unwrapped returns the payload that result was made of.
-func unwrapped(text string) json.RawMessage {
+// unwrapPayload returns the payload that result was made of.
+func unwrapPayload(text string) json.RawMessage {
 	value := gjson.Parse(text)
 	if inner := value.Get("result"); value.IsObject() && len(value.Map()) == 1 && inner.Exists() {
 		return json.RawMessage(inner.Raw)
@@ -178,7 +178,7 @@ func unwrapped(text string) json.RawMessage {
 
 // inputValue returns the content that hands a payload to ADK. ADK takes a lone member result for
 // the value, and a text there for JSON if it can be read so.
-func inputValue(_ calls.Kept, a agui.Answer) (string, error) {
+func inputValue(_ calls.PrivateState, a agui.Answer) (string, error) {
 	payload, value := a.Payload, gjson.ParseBytes(a.Payload)
 	if value.Type == gjson.String && readsAsJSON(value.Str) {
 		payload = agui.MustMarshal(string(agui.MustMarshal(value.Str)))
@@ -188,7 +188,7 @@ func inputValue(_ calls.Kept, a agui.Answer) (string, error) {
 
 // unwrappedInput returns the payload that inputValue was made of, as ADK reads it.
 func unwrappedInput(text string) json.RawMessage {
-	payload := unwrapped(text)
+	payload := unwrapPayload(text)
 	if inner := gjson.ParseBytes(payload); len(payload) < len(strings.TrimSpace(text)) && inner.Type == gjson.String && readsAsJSON(inner.Str) {
 		return json.RawMessage(inner.Str)
 	}

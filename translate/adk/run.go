@@ -21,24 +21,24 @@ type run struct {
 	calls.Run
 	d *Dialect
 
-	held    kit.Held[string]   // by the id of the call
-	asking  []*asking          // the protocol calls that are held, in their order
-	latest  map[string]*asking // the last of each id
-	full    bool               // too much was held: nothing is held any more
-	talked  []string           // calls of configured tools behind which something was said
-	opened  []string           // those behind which nothing was said yet
-	started bool               // RUN_STARTED was seen
+	held    kit.HeldEvents[string] // by the id of the call
+	asking  []*heldCall            // the protocol calls that are held, in their order
+	latest  map[string]*heldCall   // the last of each id
+	full    bool                   // too much was held: nothing is held any more
+	talked  []string               // calls of configured tools behind which something was said
+	opened  []string               // those behind which nothing was said yet
+	started bool                   // RUN_STARTED was seen
 }
 
-// asking is a protocol call that is held.
-type asking struct {
+// heldCall is a protocol call that is held.
+type heldCall struct {
 	id, name string
 	args     []byte
 	twice    bool // another one has its id
 }
 
 func (d *Dialect) newRun(begun calls.Run) *run {
-	return &run{Run: begun, d: d, held: kit.Held[string]{Max: maxHeld}}
+	return &run{Run: begun, d: d, held: kit.HeldEvents[string]{Max: maxHeld}}
 }
 
 // Event implements translate.Run.
@@ -55,7 +55,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		case run.hides(name) && run.full:
 			return tooLarge()
 		case isProtocolCall(name) && !run.full && ev.Valid() && !run.Request.Input.Declares(name):
-			a := &asking{id: ev.Get("toolCallId").Str, name: ev.Get("toolCallName").Str}
+			a := &heldCall{id: ev.Get("toolCallId").Str, name: ev.Get("toolCallName").Str}
 			if a.id == "" { // no answer could name it
 				if run.hides(name) {
 					return unreadable()
@@ -66,7 +66,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 				first.twice, a.twice = true, true
 			}
 			if run.latest == nil {
-				run.latest = map[string]*asking{}
+				run.latest = map[string]*heldCall{}
 			}
 			run.asking, run.latest[a.id] = append(run.asking, a), a
 			return run.hold(a.id, ev, emit)
@@ -120,7 +120,7 @@ func (run *run) Passes(t agui.Type) bool {
 }
 
 // askingOf returns the held call that the event belongs to, nil if it belongs to none.
-func (run *run) askingOf(ev agui.Event) *asking {
+func (run *run) askingOf(ev agui.Event) *heldCall {
 	if len(run.asking) == 0 || run.full {
 		return nil
 	}

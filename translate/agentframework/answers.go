@@ -15,7 +15,7 @@ import (
 // version of the framework takes or a front end for it sends: an object or a list in resume,
 // forwardedProps.resume or command.resume. For messages see Replies.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	given, err := formal(in, p)
+	given, err := fieldAnswers(in, p)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +46,10 @@ func contradiction(list []agui.Answer) error {
 	return nil
 }
 
-// formal returns the answers outside of the messages.
-func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+// fieldAnswers returns the answers outside of the messages.
+func fieldAnswers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if p.ID == "" && p.Dialect != Name {
-		return unclaimed(&in, p), nil
+		return unclaimedAnswers(&in, p), nil
 	}
 	var own []agui.Answer
 	if in.ResumeObject != nil {
@@ -77,9 +77,9 @@ func formal(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.OneSet(entries, own)
 }
 
-// unclaimed returns the answers where nobody knows whose they are: those in the forms that have no
-// other owner than this framework.
-func unclaimed(in *agui.RunInput, p agui.Pause) []agui.Answer {
+// unclaimedAnswers returns the answers where nobody knows whose they are: those in the forms that
+// have no other owner than this framework.
+func unclaimedAnswers(in *agui.RunInput, p agui.Pause) []agui.Answer {
 	var items []gjson.Result
 	if in.ResumeObject != nil {
 		items = gjson.GetBytes(in.ResumeObject, "interrupts").Array()
@@ -127,7 +127,7 @@ func itemID(i gjson.Result) string {
 func fromItems(list []gjson.Result, p *agui.Pause) []agui.Answer {
 	var answers []agui.Answer
 	for _, i := range list {
-		a := agui.Answer{ID: published(p, itemID(i)), Status: agui.Resolved, Native: true}
+		a := agui.Answer{ID: publishedID(p, itemID(i)), Status: agui.Resolved, Native: true}
 		for _, key := range []string{"payload", "value", "response"} {
 			if v := i.Get(key); v.Exists() {
 				a.Payload = kit.Payload(v)
@@ -142,9 +142,9 @@ func fromItems(list []gjson.Result, p *agui.Pause) []agui.Answer {
 	return answers
 }
 
-// published returns the id that the client was told for a native one; the id itself where there is
-// none.
-func published(p *agui.Pause, id string) string {
+// publishedID returns the id that the client was told for a native one; the id itself where there
+// is none.
+func publishedID(p *agui.Pause, id string) string {
 	if i := p.Named(id); i != nil {
 		return i.ID
 	}
@@ -179,14 +179,14 @@ func alias(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	case value.IsBool():
 		a.Payload = agui.SetKey([]byte(`{}`), word, []byte(value.Raw))
 	case value.IsObject() && !properties.Get(other).Exists():
-		a.Payload = renamed(value, other, word)
+		a.Payload = withKeyRenamed(value, other, word)
 	}
 	return a
 }
 
-// renamed returns the object with one key in place of another. Where both are there and agree, one
-// is left.
-func renamed(object gjson.Result, from, to string) json.RawMessage {
+// withKeyRenamed returns the object with one key in place of another. Where both are there and
+// agree, one is left.
+func withKeyRenamed(object gjson.Result, from, to string) json.RawMessage {
 	if !object.Get(from).Exists() {
 		return json.RawMessage(object.Raw)
 	}

@@ -135,8 +135,8 @@ func raw(v gjson.Result) json.RawMessage {
 	return json.RawMessage(v.Raw)
 }
 
-// listed is RUN_FINISHED.interrupt of 1.0.0rc7, a list of {id,value}.
-func listed(finish agui.Event) []gjson.Result {
+// listedInterrupt is RUN_FINISHED.interrupt of 1.0.0rc7, a list of {id,value}.
+func listedInterrupt(finish agui.Event) []gjson.Result {
 	list := finish.Get("interrupt")
 	if !list.IsArray() || !finish.Valid() {
 		return nil

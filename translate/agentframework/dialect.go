@@ -89,7 +89,7 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	case agui.MessagesSnapshot:
 		return signSnapshot(ev)
 	case agui.RunFinished:
-		return speaksOutcome(ev) || len(listed(ev)) > 0 || aguiserver.Signs(ev)
+		return speaksOutcome(ev) || len(listedInterrupt(ev)) > 0 || aguiserver.Signs(ev)
 	case agui.RunErrored:
 		return ev.Valid() && refusesWaiting(ev)
 	}

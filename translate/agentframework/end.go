@@ -9,8 +9,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// answered is an exchange that carries answers.
-type answered struct {
+// answeredExchange is an exchange that carries answers.
+type answeredExchange struct {
 	*resumption
 	replies  []reply         // those that it carries
 	settled  map[string]bool // calls of which it was seen that they are done
@@ -39,7 +39,7 @@ const (
 
 // tellDenied tells the results that the backend leaves out, before anything that comes after them
 // in the conversation: of what was denied, and of what the person confirmed.
-func (a *answered) tellDenied(emit func(agui.Event)) {
+func (a *answeredExchange) tellDenied(emit func(agui.Event)) {
 	if a.denied {
 		return
 	}
@@ -65,30 +65,30 @@ func (a *answered) tellDenied(emit func(agui.Event)) {
 }
 
 // tell tells the result of a call that the client has seen and that is the backend's own.
-func (a *answered) tell(r reply, content string, emit func(agui.Event)) {
+func (a *answeredExchange) tell(r reply, content string, emit func(agui.Event)) {
 	if _, done := a.told[r.Call]; done || r.Call == "" {
 		return
 	}
 	if !a.tells(r) {
 		return
 	}
-	t := told{"result-" + r.answer.ID, content}
+	t := toldResult{"result-" + r.answer.ID, content}
 	a.told[r.Call] = t
 	emit(kit.ToolReply{ID: t.id, Call: r.Call, Content: t.content}.Event())
 }
 
 // tells reports whether the client has the call, and it is not a tool of its own.
-func (a *answered) tells(r reply) bool { return a.shown[r.Call] }
+func (a *answeredExchange) tells(r reply) bool { return a.shown[r.Call] }
 
 // settle notes that a call of this exchange is done.
-func (a *answered) settle(call string) {
+func (a *answeredExchange) settle(call string) {
 	if slices.ContainsFunc(a.replies, func(r reply) bool { return r.Call == call }) {
 		a.settled[call] = true
 	}
 }
 
 // result notes a result. true: the client has one already.
-func (a *answered) result(ev agui.Event) bool {
+func (a *answeredExchange) result(ev agui.Event) bool {
 	if !ev.Valid() {
 		return false
 	}
@@ -103,12 +103,12 @@ func (a *answered) result(ev agui.Event) bool {
 	if _, done := a.told[call]; done {
 		return true
 	}
-	a.told[call] = told{ev.Get("messageId").Str, ev.Get("content").String()}
+	a.told[call] = toldResult{ev.Get("messageId").Str, ev.Get("content").String()}
 	return false
 }
 
-// resumed returns the end of an exchange that carries answers.
-func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result {
+// endResumed returns the end of an exchange that carries answers.
+func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Result {
 	a := run.answered
 	switch e.Event.Type {
 	case agui.RunErrored:
@@ -150,8 +150,8 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 	if open, k := run.open(e.Event); len(open) > 0 {
 		return run.paused(append(open, a.stillOpen(open)...), k, e.Event)
 	}
-	if left := a.left(); len(a.settled) > 0 && a.fewer(left) {
-		return a.again(left, e.Event)
+	if left := a.unactedAnswers(); len(a.settled) > 0 && a.fewer(left) {
+		return a.resendLeft(left, e.Event)
 	}
 	res := a.goOn(e.Event)
 	if res.Fate == translate.InDoubt {
@@ -163,7 +163,7 @@ func (run *run) resumed(e translate.End, emit func(agui.Event)) translate.Result
 // goOn returns what comes after an exchange that took its answers: the next answers, then the
 // messages beside them. An approved call whose result did not come is in doubt: all versions with
 // the outcome tell it (RAN).
-func (a *answered) goOn(finish agui.Event) translate.Result {
+func (a *answeredExchange) goOn(finish agui.Event) translate.Result {
 	if a.kept.Row == rowOutcome && slices.ContainsFunc(a.resumption.replies, a.untold) {
 		return translate.Result{Fate: translate.InDoubt}
 	}
@@ -181,8 +181,8 @@ func (a *answered) goOn(finish agui.Event) translate.Result {
 	return translate.Result{Finish: finish}
 }
 
-// left returns the answers that the backend took and did not act on.
-func (a *answered) left() []reply {
+// unactedAnswers returns the answers that the backend took and did not act on.
+func (a *answeredExchange) unactedAnswers() []reply {
 	if a.kept.Row != rowOutcome {
 		return nil
 	}
@@ -198,25 +198,27 @@ func (a *answered) left() []reply {
 }
 
 // leftByFailure returns those of a run that failed, which shows no snapshot.
-func (a *answered) leftByFailure() []reply {
+func (a *answeredExchange) leftByFailure() []reply {
 	if a.kept.Row == rowOutcome && !newer(a.replies) {
 		a.snapshot = true
 	}
-	return a.left()
+	return a.unactedAnswers()
 }
 
 // untold reports whether the result of an approved call is missing.
-func (a *answered) untold(r reply) bool {
+func (a *answeredExchange) untold(r reply) bool {
 	_, done := a.told[r.Call]
 	return r.Kind == approval && r.yes && !r.Hosted && !done && a.tells(r)
 }
 
 // fewer reports whether some, but not all of this exchange is left: what was sent alone is never
 // sent again.
-func (a *answered) fewer(left []reply) bool { return len(left) > 0 && len(left) < len(a.replies) }
+func (a *answeredExchange) fewer(left []reply) bool {
+	return len(left) > 0 && len(left) < len(a.replies)
+}
 
-// again sends what was left behind again.
-func (a *answered) again(left []reply, finish agui.Event) translate.Result {
+// resendLeft sends what was left behind again.
+func (a *answeredExchange) resendLeft(left []reply, finish agui.Event) translate.Result {
 	a.stages = append([]stage{{byArray, left}}, a.stages...)
 	next, err := a.next()
 	if err != nil {
@@ -229,9 +231,9 @@ func (a *answered) again(left []reply, finish agui.Event) translate.Result {
 
 // stillOpen returns the questions that stay open beside new ones: what was answered and not acted
 // on, or not sent yet. They are asked again, for the backend waits for all of them at once.
-func (a *answered) stillOpen(open []agui.Interrupt) []agui.Interrupt {
+func (a *answeredExchange) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	var still []reply
-	for _, r := range a.left() {
+	for _, r := range a.unactedAnswers() {
 		if r.yes || len(a.settled) > 0 {
 			still = append(still, r)
 		}
@@ -257,7 +259,7 @@ func (a *answered) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 // know (any more) without a word, and the run looks like a success. 1.0.0b260225 to b260311 look
 // the same when they ran the call (RAN). The backend is 1.0.0rc7 if it is known to keep what it
 // asks.
-func (a *answered) tellMissed(emit func(agui.Event)) {
+func (a *answeredExchange) tellMissed(emit func(agui.Event)) {
 	if a.kept.Row != rowList {
 		return
 	}
@@ -319,14 +321,14 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 // modelRefused reports whether a run that brought the answers alone ended in an error of the
 // model's, with all that was approved done. Providers refuse a result whose call they were not
 // shown.
-func (a *answered) modelRefused(ev agui.Event) bool {
+func (a *answeredExchange) modelRefused(ev agui.Event) bool {
 	return a.bare && ev.Valid() && !strings.Contains(ev.Get("code").Str, "_RESUME_") && len(a.stages) == 0 &&
 		a.replies[0].Kind == approval && !slices.ContainsFunc(a.resumption.replies, a.untold)
 }
 
 // withConversation returns the exchange that brings the conversation behind the answers, with all
 // results.
-func (a *answered) withConversation() *translate.Exchange {
+func (a *answeredExchange) withConversation() *translate.Exchange {
 	asked := map[string]bool{}
 	var results []agui.Message
 	for call, t := range a.told {
@@ -345,7 +347,7 @@ func notFound(failed agui.Event) bool {
 
 // failed returns the end of an exchange in RUN_ERROR. 1.0.0rc8 and later judge all answers before
 // they act on one (codes: agent-framework 7570).
-func (a *answered) failed(ev agui.Event) translate.Result {
+func (a *answeredExchange) failed(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code, _ := strings.CutPrefix(strings.TrimPrefix(ev.Get("code").Str, "WORKFLOW_"), "APPROVAL_")
 	switch {
@@ -354,7 +356,7 @@ func (a *answered) failed(ev agui.Event) translate.Result {
 	case len(a.settled) > 0:
 		// Something ran. What is left is sent all the same: the thread would take nothing else.
 		if left := a.leftByFailure(); a.fewer(left) {
-			return a.again(left, ev)
+			return a.resendLeft(left, ev)
 		}
 		return res
 	case a.streamed:
@@ -367,7 +369,7 @@ func (a *answered) failed(ev agui.Event) translate.Result {
 		}
 		return translate.Result{Fate: translate.Lost}
 	case code == "RESUME_CANCELLED":
-		return a.cancelled(ev)
+		return a.continueCancelled(ev)
 	}
 	switch code {
 	case "RESUME_INVALID", "RESUME_INVALID_RESPONSE", "RESUME_MISSING_INTERRUPT", "RESUME_REQUIRED", "TOOL_UNAVAILABLE", "INVOCATION_DISABLED":
@@ -381,7 +383,7 @@ func (a *answered) failed(ev agui.Event) translate.Result {
 
 // forgotWorkflow reports whether a workflow waits for nothing (RAN: a restart. 1.0.0rc7 and
 // 1.0.0rc8 say so behind a CUSTOM event; 1.7.0 says only that it failed, and nothing else).
-func (a *answered) forgotWorkflow(ev agui.Event) bool {
+func (a *answeredExchange) forgotWorkflow(ev agui.Event) bool {
 	if !slices.ContainsFunc(a.replies, func(r reply) bool { return r.Kind == request }) {
 		return false
 	}
@@ -394,10 +396,10 @@ func (a *answered) forgotWorkflow(ev agui.Event) bool {
 	return false
 }
 
-// cancelled goes on after the error by which 1.0.0rc8 to 1.0.1 say that a question is cancelled, a
-// workflow's or one about a call of the client's. They forget those that were cancelled and look at
-// no other answer of the request.
-func (a *answered) cancelled(ev agui.Event) translate.Result {
+// continueCancelled goes on after the error by which 1.0.0rc8 to 1.0.1 say that a question is
+// cancelled, a workflow's or one about a call of the client's. They forget those that were
+// cancelled and look at no other answer of the request.
+func (a *answeredExchange) continueCancelled(ev agui.Event) translate.Result {
 	var left []reply
 	for _, r := range a.replies {
 		if !r.isClients() && (r.Kind != request || r.answer.Status != agui.Cancelled) {
@@ -409,7 +411,7 @@ func (a *answered) cancelled(ev agui.Event) translate.Result {
 	case len(left) == 0:
 		return a.goOn(finish)
 	case a.fewer(left):
-		return a.again(left, finish)
+		return a.resendLeft(left, finish)
 	}
 	return translate.Result{Finish: ev}
 }

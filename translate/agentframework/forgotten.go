@@ -33,7 +33,7 @@ func (*Dialect) Decides(m agui.Message, last bool, spoken string) bool {
 }
 
 // Harmless implements translate.DecisionReader.
-func (*Dialect) Harmless(m agui.Message) agui.Message { return asResult(m) }
+func (*Dialect) Harmless(m agui.Message) agui.Message { return messageAsResult(m) }
 
 // Continues implements translate.Continuer: the .NET host on AGUI.Server approves each call that
 // has no result (ag-ui issues 2393 and 2820; RAN 0.0.3 to after 0.0.5).

@@ -27,7 +27,7 @@ func harmless(in agui.RunInput) agui.RunInput {
 		in = in.WithoutCommand()
 	}
 	in.Raw = withoutProps(in, in.Raw)
-	if messages := asResults(in.Messages, in); messages != nil {
+	if messages := messagesAsResults(in.Messages, in); messages != nil {
 		in = in.WithMessages(messages)
 	}
 	return in
@@ -56,9 +56,10 @@ func withoutProps(in agui.RunInput, body []byte) []byte {
 	return agui.DeleteKey(body, "forwardedProps.resume")
 }
 
-// asResults returns a list of a request's messages with each of those tool messages as what it says
-// it is, the result of a tool: its text is a list with the object in it. nil if there is none.
-func asResults(list []agui.Message, in agui.RunInput) []agui.Message {
+// messagesAsResults returns a list of a request's messages with each of those tool messages as what
+// it says it is, the result of a tool: its text is a list with the object in it. nil if there is
+// none.
+func messagesAsResults(list []agui.Message, in agui.RunInput) []agui.Message {
 	var out []agui.Message
 	var own map[string]bool
 	for n, m := range list {
@@ -74,12 +75,12 @@ func asResults(list []agui.Message, in agui.RunInput) []agui.Message {
 		if out == nil {
 			out = slices.Clone(list)
 		}
-		out[n] = asResult(m)
+		out[n] = messageAsResult(m)
 	}
 	return out
 }
 
-func asResult(m agui.Message) agui.Message {
+func messageAsResult(m agui.Message) agui.Message {
 	object := []byte{'{'}
 	gjson.ParseBytes(m.JSON).ForEach(func(k, v gjson.Result) bool {
 		value := v.Raw

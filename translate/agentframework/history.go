@@ -36,7 +36,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 				}
 			}
 		}
-		var claims *kit.Claims // nil until somebody asks
+		var claims *kit.ClaimedCalls // nil until somebody asks
 		for at, m := range in.Messages {
 			if m.Role != "tool" || m.ToolCallID == "" {
 				continue
@@ -57,7 +57,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 			if form.Key != microsoft.FunctionApprovals {
 				continue
 			}
-			for _, f := range given(in.Messages[form.At]) {
+			for _, f := range givenApprovals(in.Messages[form.At]) {
 				for _, key := range []string{f.Get("id").Str, f.Get("call_id").Str} {
 					one := form
 					one.Dialect, one.Key, one.Says = Name, key, json.RawMessage(f.Get("approved").Raw)
@@ -71,8 +71,8 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 	}
 }
 
-// given returns the function_approvals of a message.
-func given(m agui.Message) []gjson.Result {
+// givenApprovals returns the function_approvals of a message.
+func givenApprovals(m agui.Message) []gjson.Result {
 	return slices.DeleteFunc(gjson.GetBytes(m.JSON, microsoft.FunctionApprovals).Array(), func(f gjson.Result) bool {
 		return !f.Get("approved").IsBool()
 	})

@@ -12,8 +12,8 @@ import (
 // maxHeld bounds what is held of all calls together. One that goes beyond it asks nothing.
 const maxHeld = 1 << 20
 
-// held is a call that may be synthetic: its events wait for its end, all others flow on.
-type held struct{ call agui.Call }
+// heldCall is a call that may be synthetic: its events wait for its end, all others flow on.
+type heldCall struct{ call agui.Call }
 
 // hold begins to hold a call. A tool that the request declares is the client's own.
 func (run *run) hold(ev agui.Event) bool {
@@ -22,15 +22,15 @@ func (run *run) hold(ev agui.Event) bool {
 	if id == "" || !mayAsk(name) || run.r.Input.Declares(name) || run.events.Full() || !ev.Valid() {
 		return false
 	}
-	h := &held{call: agui.Call{ID: strings.Clone(id), Name: strings.Clone(name)}}
+	h := &heldCall{call: agui.Call{ID: strings.Clone(id), Name: strings.Clone(name)}}
 	run.held = append(run.held, h)
 	run.events.Add(h, ev)
 	return true
 }
 
 // remove takes a call from those that are held, and returns its events.
-func (run *run) remove(h *held) []agui.Event {
-	run.held = slices.DeleteFunc(run.held, func(other *held) bool { return other == h })
+func (run *run) remove(h *heldCall) []agui.Event {
+	run.held = slices.DeleteFunc(run.held, func(other *heldCall) bool { return other == h })
 	return run.events.Release(h)
 }
 
@@ -40,12 +40,12 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 		return false
 	}
 	id := agui.View(ev.JSON).Get("toolCallId").String()
-	at := slices.IndexFunc(run.held, func(h *held) bool { return h.call.ID == id })
+	at := slices.IndexFunc(run.held, func(h *heldCall) bool { return h.call.ID == id })
 	if at < 0 {
 		if ev.Type != agui.CallEnd || run.isOpen(id) {
 			return false
 		}
-		if c := run.shown(id); c != nil && c.Fresh && c.Ended {
+		if c := run.transcriptCall(id); c != nil && c.Fresh && c.Ended {
 			return true
 		}
 		run.lone = ev.Clone()
@@ -81,7 +81,7 @@ func (run *run) isOpen(id string) bool {
 	if run.begun.holds(id) {
 		return true
 	}
-	if c := run.shown(id); c != nil {
+	if c := run.transcriptCall(id); c != nil {
 		return !c.Ended
 	}
 	return run.passed(id) // it waits
@@ -95,7 +95,7 @@ func (run *run) repeats(start agui.Event) bool {
 }
 
 // release lets a held call go: it asks nothing.
-func (run *run) release(h *held, emit func(agui.Event)) {
+func (run *run) release(h *heldCall, emit func(agui.Event)) {
 	for _, ev := range run.remove(h) {
 		run.pass(ev, emit)
 	}

@@ -12,8 +12,8 @@ const (
 	rowOutcome = "outcome" // and the interrupt outcome
 )
 
-// kept is Pause.Private.
-type kept struct {
+// pauseState is Pause.Private.
+type pauseState struct {
 	Row string `json:"row"`
 	// Thread is the backend's name of the thread, where it is not the client's: versions up to 1.0.1
 	// take the provider's conversation for it, and 1.0.0rc7 knows the open question under that alone.
@@ -29,7 +29,7 @@ type kept struct {
 	Clients []ask `json:"clients,omitempty"`
 }
 
-func keptOf(p agui.Pause) (k kept, ok bool) {
+func keptOf(p agui.Pause) (k pauseState, ok bool) {
 	return k, json.Unmarshal(p.Private, &k) == nil && k.Row != ""
 }
 

@@ -13,8 +13,9 @@ import (
 // only with each result directly behind its call. Where the backend tells its results first, as it
 // mostly does, nothing waits.
 
-// behind is emit for what has to come behind the results; emit itself where all have come.
-func (a *answered) behind(emit func(agui.Event)) func(agui.Event) {
+// emitBehindResults is emit for what has to come behind the results; emit itself where all have
+// come.
+func (a *answeredExchange) emitBehindResults(emit func(agui.Event)) func(agui.Event) {
 	if len(a.late) == 0 && !a.waits() {
 		return emit
 	}
@@ -26,7 +27,7 @@ func (a *answered) behind(emit func(agui.Event)) func(agui.Event) {
 }
 
 // order gives the client an event now, or keeps it.
-func (a *answered) order(ev agui.Event) {
+func (a *answeredExchange) order(ev agui.Event) {
 	switch {
 	case ev.Type == agui.RunStarted, ev.Type == agui.CallResult && a.replied(ev.Get("toolCallId").Str):
 		a.direct(ev)
@@ -44,12 +45,12 @@ func (a *answered) order(ev agui.Event) {
 
 // passes reports whether an event of the type, RUN_STARTED and results apart, would neither be what
 // the answers are told before nor have to wait behind them.
-func (a *answered) passes(t agui.Type) bool {
+func (a *answeredExchange) passes(t agui.Type) bool {
 	return a.streamed && len(a.late) == 0 && (!speaks(t) || !a.waits())
 }
 
 // release lets go what waited.
-func (a *answered) release(emit func(agui.Event)) {
+func (a *answeredExchange) release(emit func(agui.Event)) {
 	for _, ev := range a.late {
 		emit(ev)
 	}
@@ -57,11 +58,11 @@ func (a *answered) release(emit func(agui.Event)) {
 }
 
 // waits reports whether a result is still to come.
-func (a *answered) waits() bool {
+func (a *answeredExchange) waits() bool {
 	return !a.hasty && slices.ContainsFunc(a.resumption.replies, a.untold)
 }
 
-func (a *answered) replied(call string) bool {
+func (a *answeredExchange) replied(call string) bool {
 	return slices.ContainsFunc(a.resumption.replies, func(r reply) bool { return r.Call == call })
 }
 
@@ -82,7 +83,7 @@ func speaks(t agui.Type) bool {
 // there is nothing to sort, or the client's messages are not known.
 func sortedBeside(r *translate.Request, beside []agui.Message, tell []agui.Event, emit func(agui.Event)) {
 	first, last := parted(r, beside)
-	told, ok := folded(tell)
+	told, ok := foldMessages(tell)
 	ok = ok && len(last) > 0
 	if ok {
 		emit(messagesEvent(first))
@@ -97,7 +98,7 @@ func sortedBeside(r *translate.Request, beside []agui.Message, tell []agui.Event
 
 // untaken reports whether messages stand before results for good: those beside the answers of a run
 // that failed.
-func (a *answered) untaken(res translate.Result) bool {
+func (a *answeredExchange) untaken(res translate.Result) bool {
 	failed := res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type == agui.RunErrored && res.Fate != translate.Untouched
 	return failed && res.Next == nil && len(a.r.New) > 0 && len(a.told) > 0
 }
@@ -113,7 +114,7 @@ func sortedAtEnd(r *translate.Request, tell []agui.Event) (list []agui.Event) {
 
 // tellHistory tells a client that sent fewer messages than it was shown, the calls with the
 // questions not among them, what its conversation is: the results would have no call there.
-func (a *answered) tellHistory(emit func(agui.Event)) {
+func (a *answeredExchange) tellHistory(emit func(agui.Event)) {
 	if a.historyTold || a.r.Transcript == nil {
 		return
 	}
@@ -135,9 +136,9 @@ func (a *answered) tellHistory(emit func(agui.Event)) {
 	}
 }
 
-// folded returns the messages that events make: results and words. false if there is anything else
-// in them.
-func folded(events []agui.Event) (list []agui.Message, ok bool) {
+// foldMessages returns the messages that events make: results and words. false if there is anything
+// else in them.
+func foldMessages(events []agui.Event) (list []agui.Message, ok bool) {
 	type words struct {
 		id   string
 		at   int // in list
@@ -148,7 +149,7 @@ func folded(events []agui.Event) (list []agui.Message, ok bool) {
 		id := ev.Get("messageId").Str
 		switch ev.Type {
 		case agui.CallResult:
-			list = append(list, told{id, ev.Get("content").String()}.message(ev.Get("toolCallId").Str))
+			list = append(list, toldResult{id, ev.Get("content").String()}.message(ev.Get("toolCallId").Str))
 		case agui.TextStart:
 			all = append(all, &words{id: id, at: len(list)})
 			list = append(list, agui.Message{})

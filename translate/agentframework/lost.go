@@ -55,8 +55,8 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 	if len(natives) == 0 {
 		return translate.Result{}, false
 	}
-	res := kit.AskLost(run.r, kit.Lost{Of: ev.Get("code").Str, Natives: natives})
-	res.Asked.Private, res.Backend = agui.MustMarshal(kept{Row: rowOutcome}), python
+	res := kit.AskLost(run.r, kit.LostQuestion{Of: ev.Get("code").Str, Natives: natives})
+	res.Asked.Private, res.Backend = agui.MustMarshal(pauseState{Row: rowOutcome}), python
 	return res, true
 }
 
@@ -72,8 +72,9 @@ func danglingCalls(in agui.RunInput) []string {
 	return ids
 }
 
-// A cancelling is an exchange that cancels what the backend waits for and Holdpoint does not know.
-type cancelling struct {
+// A cancelExchange is an exchange that cancels what the backend waits for and Holdpoint does not
+// know.
+type cancelExchange struct {
 	*run
 	cancels *kit.Cancels
 	missing []string // ids of which the backend itself said that it waits for them
@@ -83,7 +84,7 @@ type cancelling struct {
 
 // Event implements translate.Run. The results of denied calls stand in a snapshot only. That leaves
 // out the messages which the backend has not seen, so the client is told the results alone.
-func (c *cancelling) Event(ev agui.Event, emit func(agui.Event)) error {
+func (c *cancelExchange) Event(ev agui.Event, emit func(agui.Event)) error {
 	if c.denied != nil && ev.Type != agui.RunStarted && !c.told {
 		c.told = true
 		for _, call := range c.denied {
@@ -97,25 +98,25 @@ func (c *cancelling) Event(ev agui.Event, emit func(agui.Event)) error {
 }
 
 // Passes implements translate.Passer.
-func (c *cancelling) Passes(t agui.Type) bool { return c.denied == nil && c.run.Passes(t) }
+func (c *cancelExchange) Passes(t agui.Type) bool { return c.denied == nil && c.run.Passes(t) }
 
 // cancel begins the run that cancels a lost question, or one whose answer is in doubt.
 func (d *Dialect) cancel(r *translate.Request) (translate.Out, translate.Run, error) {
-	c := &cancelling{run: newRun(d, r), cancels: kit.NewCancels(r.Pause)}
+	c := &cancelExchange{run: newRun(d, r), cancels: kit.NewCancels(r.Pause)}
 	x := c.exchange()
 	return x.Out, x.Run, nil
 }
 
 // exchange returns the next try. It brings no messages: with some, a workflow of 1.2.0 and later
 // begins anew and asks again (RAN).
-func (c *cancelling) exchange() *translate.Exchange {
+func (c *cancelExchange) exchange() *translate.Exchange {
 	body := agui.SetKey(c.body(nil), "resume", kit.CancelArray(c.cancels.Open(), ""))
-	return &translate.Exchange{Out: translate.Out{Body: body, Resumes: true}, Run: &cancelling{
+	return &translate.Exchange{Out: translate.Out{Body: body, Resumes: true}, Run: &cancelExchange{
 		run: newRun(c.d, c.r), cancels: c.cancels, missing: c.missing,
 	}}
 }
 
-func (c *cancelling) body(messages []agui.Message) []byte {
+func (c *cancelExchange) body(messages []agui.Message) []byte {
 	in := c.r.Input
 	body := agui.DeleteKey(withoutProps(in, kit.BodyWithoutCommand(in, in.Raw)), "resume")
 	return agui.SetKey(body, "messages", agui.MessageList(messages))
@@ -125,7 +126,7 @@ func (c *cancelling) body(messages []agui.Message) []byte {
 // 1.7.0 takes such a tool message where the history has the call as it asked for it, and no id is
 // needed (RAN). It is nil if there is no such call, or if one of them is the client's: after a
 // denial of such a turn 1.7.0 answers every later run with nothing (RAN).
-func (c *cancelling) denial() *translate.Exchange {
+func (c *cancelExchange) denial() *translate.Exchange {
 	in := c.r.Input.WithMessages(kit.WithoutMessages(c.r.Input.Messages, c.r.New))
 	calls := danglingCalls(in)
 	last := -1
@@ -148,21 +149,21 @@ func (c *cancelling) denial() *translate.Exchange {
 			messages = append(messages, m)
 		}
 	}
-	if safe := asResults(messages, in); safe != nil {
+	if safe := messagesAsResults(messages, in); safe != nil {
 		messages = safe
 	}
 	for _, call := range calls {
-		messages = append(messages, told{"holdpoint-no-" + call, `{"accepted":false}`}.message(call))
+		messages = append(messages, toldResult{"holdpoint-no-" + call, `{"accepted":false}`}.message(call))
 	}
-	return &translate.Exchange{Out: translate.Out{Body: c.body(messages), Resumes: true}, Run: &cancelling{
+	return &translate.Exchange{Out: translate.Out{Body: c.body(messages), Resumes: true}, Run: &cancelExchange{
 		run: newRun(c.d, c.r), cancels: c.cancels, missing: c.missing, denied: calls,
 	}}
 }
 
 // End implements translate.Run.
-func (c *cancelling) End(e translate.End) (translate.Result, error) {
+func (c *cancelExchange) End(e translate.End) (translate.Result, error) {
 	if e.Event.Type == agui.RunErrored && e.Event.Valid() && !c.worked {
-		return c.refused(e.Event), nil
+		return c.endRefused(e.Event), nil
 	}
 	res, err := c.run.End(e)
 	if err == nil && e.Event.Type == agui.RunFinished && len(res.Asked.Interrupts) == 0 {
@@ -172,7 +173,7 @@ func (c *cancelling) End(e translate.End) (translate.Result, error) {
 }
 
 // next returns the exchange with the messages beside the cancel. It is nil if there are none.
-func (c *cancelling) next() *translate.Exchange {
+func (c *cancelExchange) next() *translate.Exchange {
 	if len(c.r.New) == 0 {
 		return nil
 	}
@@ -182,16 +183,18 @@ func (c *cancelling) next() *translate.Exchange {
 }
 
 // free returns the result of a cancel after which the thread waits for nothing.
-func (c *cancelling) free() translate.Result {
+func (c *cancelExchange) free() translate.Result {
 	return translate.Result{Finish: agui.FinishedEvent(c.r.Input.ThreadID, c.r.Input.RunID), Next: c.next()}
 }
 
-// again returns the result of a cancel that has to name other ids.
-func (c *cancelling) again() translate.Result { return translate.Result{Next: c.exchange()} }
+// cancelOtherIDs returns the result of a cancel that has to name other ids.
+func (c *cancelExchange) cancelOtherIDs() translate.Result {
+	return translate.Result{Next: c.exchange()}
+}
 
-// refused returns the result of a cancel that ended in RUN_ERROR. All versions judge the whole
+// endRefused returns the result of a cancel that ended in RUN_ERROR. All versions judge the whole
 // array before they act on an entry.
-func (c *cancelling) refused(ev agui.Event) translate.Result {
+func (c *cancelExchange) endRefused(ev agui.Event) translate.Result {
 	const (
 		unknown  = "No pending interrupt found for resume interruptId '"
 		omitted  = "Resume omitted pending interruptId '"
@@ -206,7 +209,7 @@ func (c *cancelling) refused(ev agui.Event) translate.Result {
 		return c.free()
 	case kind == "RESUME_NOT_FOUND" && strings.HasPrefix(message, unknown):
 		if c.cancels.Drop(strings.TrimPrefix(id, unknown)) {
-			return c.again()
+			return c.cancelOtherIDs()
 		}
 		if denial := c.denial(); denial != nil && strings.HasPrefix(code, "APPROVAL_") {
 			return translate.Result{Next: denial}
@@ -218,7 +221,7 @@ func (c *cancelling) refused(ev agui.Event) translate.Result {
 		missing := strings.TrimPrefix(id, omitted)
 		if c.cancels.Add(missing) {
 			c.missing = append(c.missing, missing)
-			return c.again()
+			return c.cancelOtherIDs()
 		}
 	case kind == "RESUME_INVALID" && message == conflict:
 		// One of them was decided before. Only the others are cancelled, and which those are the
@@ -228,7 +231,7 @@ func (c *cancelling) refused(ev agui.Event) translate.Result {
 			keep = c.cancels.Open()[:1]
 		}
 		if len(keep) > 0 && len(keep) < len(c.cancels.Open()) && c.cancels.Keep(keep) {
-			return c.again()
+			return c.cancelOtherIDs()
 		}
 		if len(c.missing) == 0 {
 			return c.free()

@@ -90,7 +90,7 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
 		named    []string
 		messages []string
-		ended    []translate.Ended
+		ended    []translate.EndedPause
 		backend  waitingBackend
 		fate     translate.Fate
 		asks     bool
@@ -110,7 +110,7 @@ func TestLostQuestionIsCancelled(t *testing.T) {
 		"its call is not the one that waits": {messages: []string{asksWithCall}, backend: waitingBackend{pending: []string{"p1"}}, asks: true, fate: translate.Lost, most: 2},
 		"nothing is known":                   {backend: waitingBackend{pending: []string{"p1"}}},
 		"a blank id is none":                 {named: []string{"  "}, backend: waitingBackend{pending: []string{"p1"}}},
-		"it was cancelled as a lost one before": {named: []string{"p1~bits"}, ended: []translate.Ended{{Pause: agui.Pause{ID: "p", Dialect: Name, Interrupts: []agui.Interrupt{
+		"it was cancelled as a lost one before": {named: []string{"p1~bits"}, ended: []translate.EndedPause{{Pause: agui.Pause{ID: "p", Dialect: Name, Interrupts: []agui.Interrupt{
 			{Native: "p1", Object: []byte(`{}`), Private: []byte(`{"of":"x","natives":["p1","p1~bits"]}`), CancelOnly: true}}}}}, backend: waitingBackend{pending: []string{"p1"}}},
 	} {
 		t.Run(name, func(t *testing.T) {

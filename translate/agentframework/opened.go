@@ -6,12 +6,12 @@ import "slices"
 // a handful.
 const maxOpened = 4096
 
-// opened are the ids of what was begun and has not ended, in the order in which it began. The
+// openItems are the ids of what was begun and has not ended, in the order in which it began. The
 // memory of one that has ended is the next one's, so that the many texts and calls of a long stream
 // cost no allocation each.
-type opened struct{ ids [][]byte }
+type openItems struct{ ids [][]byte }
 
-func (o *opened) begin(id string) {
+func (o *openItems) begin(id string) {
 	o.end(id)
 	if len(o.ids) == maxOpened {
 		o.ids = slices.Delete(o.ids, 0, maxOpened/2)
@@ -21,7 +21,7 @@ func (o *opened) begin(id string) {
 	o.ids[n] = append(o.ids[n][:0], id...)
 }
 
-func (o *opened) end(id string) {
+func (o *openItems) end(id string) {
 	at := o.find(id)
 	if at < 0 {
 		return
@@ -32,8 +32,8 @@ func (o *opened) end(id string) {
 	o.ids = o.ids[:last]
 }
 
-func (o *opened) holds(id string) bool { return o.find(id) >= 0 }
+func (o *openItems) holds(id string) bool { return o.find(id) >= 0 }
 
-func (o *opened) find(id string) int {
+func (o *openItems) find(id string) int {
 	return slices.IndexFunc(o.ids, func(open []byte) bool { return string(open) == id })
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func (o *opened) list() (ids []string) {
+func (o *openItems) list() (ids []string) {
 	for _, id := range o.ids {
 		ids = append(ids, string(id))
 	}
@@ -14,7 +14,7 @@ func (o *opened) list() (ids []string) {
 }
 
 func TestOpened(t *testing.T) {
-	var o opened
+	var o openItems
 	for n, step := range []struct {
 		begin, end string
 		want       []string
@@ -44,7 +44,7 @@ func TestOpened(t *testing.T) {
 
 // A backend that never ends what it begins does not fill the memory; the newest are known.
 func TestOpenedIsBounded(t *testing.T) {
-	var o opened
+	var o openItems
 	const last = 3 * maxOpened
 	for n := range last + 1 {
 		o.begin(strconv.Itoa(n))

@@ -11,8 +11,8 @@ import (
 )
 
 // open returns the interrupts of a run that ended, and what is kept for the pause as a whole.
-func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
-	k := kept{Row: rowList}
+func (run *run) open(finish agui.Event) ([]agui.Interrupt, pauseState) {
+	k := pauseState{Row: rowList}
 	if run.thread != run.r.Input.ThreadID {
 		k.Thread = run.thread
 	}
@@ -25,7 +25,7 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, kept) {
 		}
 		return open, k
 	}
-	list := listed(finish)
+	list := listedInterrupt(finish)
 	k.Registry = len(list) > 1 || run.answered != nil && (run.answered.resulted || run.answered.kept.Registry)
 	known := map[string]bool{}
 	knows := func(a ask) { known[a.ID], known[a.Call], known[a.Confirm] = true, true, true }
@@ -143,8 +143,8 @@ func readOutcome(i gjson.Result) ask {
 }
 
 // paused returns the result of a run that asks.
-func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) translate.Result {
-	asked := translate.Asked{Interrupts: withKeys(open), Private: agui.MustMarshal(k), Shown: run.native}
+func (run *run) paused(open []agui.Interrupt, k pauseState, finish agui.Event) translate.Result {
+	asked := translate.AskedPause{Interrupts: withKeys(open), Private: agui.MustMarshal(k), Shown: run.native}
 	if run.native {
 		asked.Own, asked.OwnFinish = run.taken, slices.Clone(finish.JSON)
 	}
@@ -157,7 +157,7 @@ func (run *run) paused(open []agui.Interrupt, k kept, finish agui.Event) transla
 // and "" if it does not. A call of confirm_changes alone may be any model's, also behind the .NET
 // host.
 func backendOf(finish agui.Event) string {
-	if speaksOutcome(finish) || len(listed(finish)) > 0 {
+	if speaksOutcome(finish) || len(listedInterrupt(finish)) > 0 {
 		return python
 	}
 	return ""

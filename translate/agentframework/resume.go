@@ -36,7 +36,7 @@ type stage struct {
 type resumption struct {
 	d    *Dialect
 	r    *translate.Request
-	kept kept
+	kept pauseState
 	base []agui.Message // what the backend gets of the conversation
 	// clients are the calls of the turn that the client answers itself. results are the messages
 	// that it brings for them, which go with the answers.
@@ -50,7 +50,7 @@ type resumption struct {
 
 	replies []reply // all that were sent so far
 	stages  []stage // what is still to be sent
-	told    map[string]told
+	told    map[string]toldResult
 	shown   map[string]bool // calls that the client has and that are the backend's own
 
 	late     []agui.Event // what waits for the results of the calls that were approved
@@ -60,8 +60,8 @@ type resumption struct {
 	historyTold bool
 }
 
-// told is the result of a call, as the client was told.
-type told struct{ id, content string }
+// toldResult is the result of a call, as the client was told.
+type toldResult struct{ id, content string }
 
 // resume begins the run that carries the answers.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, error) {
@@ -72,7 +72,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {
 		return translate.Out{}, nil, err
 	}
-	res := &resumption{d: d, r: r, kept: k, told: map[string]told{}, shown: shownCalls(r), clients: kit.ClientCalls(r)}
+	res := &resumption{d: d, r: r, kept: k, told: map[string]toldResult{}, shown: shownCalls(r), clients: kit.ClientCalls(r)}
 	byKind := map[string][]reply{}
 	for n, i := range r.Pause.Interrupts {
 		one, err := readReply(i, r.Answers[n])
@@ -97,8 +97,8 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 			return translate.Out{}, nil, err
 		}
 	}
-	if res.forgets(byKind[approval]) {
-		return res.forget(first), &forgetting{first}, nil
+	if res.mustForget(byKind[approval]) {
+		return res.forget(first), &forgetExchange{first}, nil
 	}
 	return first.Out, first.Run, nil
 }
@@ -112,7 +112,7 @@ func (res *resumption) takeResults(approvals []reply) (err error) {
 	}
 	list := kit.WithResults(res.r, kit.Shown(res.r), res.results)
 	res.r = res.r.With(res.r.Input, kit.BesideResults(res.r, res.results))
-	res.base = res.known(list)
+	res.base = res.knownMessages(list)
 	res.bare = res.kept.Row == rowOutcome && len(res.r.Input.Messages) == 0 && len(approvals) > 0 && newer(approvals)
 	return nil
 }
@@ -170,7 +170,7 @@ func (res *resumption) next() (*translate.Exchange, error) {
 	res.stages = res.stages[1:]
 	res.replies = append(res.replies, s.replies...)
 	run := newRun(res.d, res.r)
-	run.answered = &answered{resumption: res, replies: s.replies, settled: map[string]bool{}}
+	run.answered = &answeredExchange{resumption: res, replies: s.replies, settled: map[string]bool{}}
 	out := translate.Out{Body: body, Resumes: true, TakesNew: len(res.results) > 0, Left: res.r.New}
 	return &translate.Exchange{Out: out, Run: run}, nil
 }
@@ -226,10 +226,10 @@ func (res *resumption) messageID() string {
 // answerID returns the id of the message that carries the answers of the next exchange.
 func (res *resumption) answerID() string { return res.id + "-" + strconv.Itoa(len(res.replies)+1) }
 
-// known returns the messages of the conversation that list has, as the backend needs them: with the
-// calls that it asked about, their arguments as it wrote them (compared by 1.0.0rc4 and later),
-// without anything that was only said to ask or to answer.
-func (res *resumption) known(list []agui.Message) []agui.Message {
+// knownMessages returns the messages of the conversation that list has, as the backend needs them:
+// with the calls that it asked about, their arguments as it wrote them (compared by 1.0.0rc4 and
+// later), without anything that was only said to ask or to answer.
+func (res *resumption) knownMessages(list []agui.Message) []agui.Message {
 	asked, open, gone := map[string]ask{}, map[string]bool{}, map[string]bool{}
 	for _, i := range res.r.Pause.Interrupts {
 		a, _ := askOf(i)
@@ -315,13 +315,13 @@ func (res *resumption) conversation(open []reply) []agui.Message {
 		}
 	}
 	list := kit.HistoryOf(res.base, done).Behind(results)
-	if safe := asResults(list, res.r.Input); safe != nil {
+	if safe := messagesAsResults(list, res.r.Input); safe != nil {
 		return safe
 	}
 	return list
 }
 
-func (t told) message(call string) agui.Message {
+func (t toldResult) message(call string) agui.Message {
 	return agui.ParseMessage(agui.MustMarshal(struct {
 		ID      string `json:"id"`
 		Role    string `json:"role"`

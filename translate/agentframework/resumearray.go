@@ -112,13 +112,13 @@ func (r reply) editedArgs() json.RawMessage {
 	return append(out, '}')
 }
 
-// forgets reports whether the backend has to forget the answers that it collected before it is told
-// these. 1.4.0 to 1.7.0 never run a batch if some of its calls are denied: the adapter takes the
-// denied ones for done, and the core waits for them for ever (RAN). If the turn has calls of the
-// client, a denial of all others makes it answer every later run with nothing (RAN 1.7.0). A cancel
-// of what nobody asked is refused, and makes the core forget that it waits; all answers can be
-// given then (RAN: two and three calls, every mix; nothing changes in 1.2.0).
-func (res *resumption) forgets(approvals []reply) bool {
+// mustForget reports whether the backend has to forget the answers that it collected before it is
+// told these. 1.4.0 to 1.7.0 never run a batch if some of its calls are denied: the adapter takes
+// the denied ones for done, and the core waits for them for ever (RAN). If the turn has calls of
+// the client, a denial of all others makes it answer every later run with nothing (RAN 1.7.0). A
+// cancel of what nobody asked is refused, and makes the core forget that it waits; all answers can
+// be given then (RAN: two and three calls, every mix; nothing changes in 1.2.0).
+func (res *resumption) mustForget(approvals []reply) bool {
 	no := func(r reply) bool { return !r.yes }
 	yes := func(r reply) bool { return r.yes }
 	return res.kept.Row == rowOutcome && newer(approvals) && slices.ContainsFunc(approvals, no) && (len(res.clients) > 0 || slices.ContainsFunc(approvals, yes))
@@ -132,14 +132,14 @@ func (res *resumption) forget(first *translate.Exchange) translate.Out {
 	return translate.Out{Body: agui.SetKey(agui.SetKey(res.body(nil), "messages", []byte(messages)), "resume", resume)}
 }
 
-// forgetting is the exchange that makes the backend forget. Its answer is not told.
-type forgetting struct{ first *translate.Exchange }
+// forgetExchange is the exchange that makes the backend forget. Its answer is not told.
+type forgetExchange struct{ first *translate.Exchange }
 
 // Event implements translate.Run.
-func (*forgetting) Event(agui.Event, func(agui.Event)) error { return nil }
+func (*forgetExchange) Event(agui.Event, func(agui.Event)) error { return nil }
 
 // End implements translate.Run.
-func (f *forgetting) End(e translate.End) (translate.Result, error) {
+func (f *forgetExchange) End(e translate.End) (translate.Result, error) {
 	if e.Event.Type == agui.RunErrored && !notFound(e.Event) {
 		return translate.Result{Finish: e.Event}, nil
 	}

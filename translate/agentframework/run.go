@@ -21,27 +21,27 @@ type run struct {
 	// native: the client is shown all as it comes, and what is taken out here is only read.
 	native bool
 
-	started bool   // RUN_STARTED came
-	worked  bool   // anything else came
-	thread  string // the backend's name of it
-	begun   opened // calls whose START has passed
-	texts   opened // messages
+	started bool      // RUN_STARTED came
+	worked  bool      // anything else came
+	thread  string    // the backend's name of it
+	begun   openItems // calls whose START has passed
+	texts   openItems // messages
 	asks    []ask
-	askAt   map[string]int  // where each is, by its id
-	asking  kit.Asked       // by the events of these
-	tooMany error           // it was more than can be asked: the run is given up
-	gone    map[string]bool // calls that were taken out
-	held    []*held         // calls that may be synthetic
-	events  kit.Held[*held] // their events
-	lone    agui.Event      // an END whose START never came: the next event says what it is
+	askAt   map[string]int            // where each is, by its id
+	asking  kit.AskedQuestions        // by the events of these
+	tooMany error                     // it was more than can be asked: the run is given up
+	gone    map[string]bool           // calls that were taken out
+	held    []*heldCall               // calls that may be synthetic
+	events  kit.HeldEvents[*heldCall] // their events
+	lone    agui.Event                // an END whose START never came: the next event says what it is
 	dotnet  aguiserver.Stream
 	isHost  bool // the stream is of the .NET host, which is known before it asks
 
 	taken []json.RawMessage // what was taken out, for a client that was shown it
 
-	answered *answered      // on a resume
-	beside   []agui.Message // those that this run brings, after a resume that could not
-	sorted   bool           // and the client has them behind what was approved
+	answered *answeredExchange // on a resume
+	beside   []agui.Message    // those that this run brings, after a resume that could not
+	sorted   bool              // and the client has them behind what was approved
 
 	// calls are those whose START has passed, by a hash of their ids: a stream may have many. The
 	// transcript has most of them, but not those that wait.
@@ -50,7 +50,7 @@ type run struct {
 
 func newRun(d *Dialect, r *translate.Request) *run {
 	return &run{d: d, r: r, native: r.Show == translate.ShowNative, askAt: map[string]int{}, gone: map[string]bool{},
-		calls: map[uint64]struct{}{}, events: kit.Held[*held]{Max: maxHeld}}
+		calls: map[uint64]struct{}{}, events: kit.HeldEvents[*heldCall]{Max: maxHeld}}
 }
 
 // Event implements translate.Run.
@@ -74,7 +74,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	}
 	direct := emit
 	if run.answered != nil {
-		emit = run.answered.behind(direct)
+		emit = run.answered.emitBehindResults(direct)
 	}
 	run.settleLone(ev, emit)
 	switch ev.Type {
@@ -88,11 +88,11 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 			return nil
 		}
 	case agui.CallStart:
-		if run.again(ev) || run.repeats(ev) || run.hold(ev) {
+		if run.noteRepeatedCall(ev) || run.repeats(ev) || run.hold(ev) {
 			return nil
 		}
 	case agui.CallArgs, agui.CallEnd:
-		if run.again(ev) || run.holding(ev, emit) {
+		if run.noteRepeatedCall(ev) || run.holding(ev, emit) {
 			return nil
 		}
 	case agui.TextStart:
@@ -156,8 +156,9 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	emit(ev)
 }
 
-// again notes an event of a call that the .NET host tells again, and reports whether it is one.
-func (run *run) again(ev agui.Event) bool {
+// noteRepeatedCall notes an event of a call that the .NET host tells again, and reports whether it
+// is one.
+func (run *run) noteRepeatedCall(ev agui.Event) bool {
 	if !run.dotnet.Repeats(ev) {
 		return false
 	}
@@ -213,15 +214,15 @@ func (run *run) drop(ev agui.Event) {
 }
 
 // knows reports whether the client has seen a tool call.
-func (run *run) knows(id string) bool { return run.passed(id) || run.shown(id) != nil }
+func (run *run) knows(id string) bool { return run.passed(id) || run.transcriptCall(id) != nil }
 
 func (run *run) passed(id string) bool {
 	_, here := run.calls[maphash.String(run.d.seed, id)]
 	return here
 }
 
-// shown returns the call as the transcript has it, nil if it does not.
-func (run *run) shown(id string) *agui.Call {
+// transcriptCall returns the call as the transcript has it, nil if it does not.
+func (run *run) transcriptCall(id string) *agui.Call {
 	if run.r.Transcript != nil {
 		if c, ok := agui.CallOf(run.r.Transcript, id); ok {
 			return &c
@@ -239,7 +240,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	say := keep
 	if run.answered != nil {
-		say = run.answered.behind(keep)
+		say = run.answered.emitBehindResults(keep)
 	}
 	run.settleLone(agui.Event{}, say)
 	for len(run.held) > 0 {
@@ -272,7 +273,7 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 		}
 	}
 	if run.answered != nil {
-		return run.resumed(e, keep)
+		return run.endResumed(e, keep)
 	}
 	res := translate.Result{Finish: e.Event}
 	if e.Event.Type == agui.RunErrored {

@@ -18,15 +18,15 @@ func TestRowsAreToldByTheStream(t *testing.T) {
 	bare := append([]string{started}, append(toolCall("a", "rm", `{"path":"a"}`), asks("a", "a"))...)
 	for name, c := range map[string]struct {
 		stream []string
-		want   kept
+		want   pauseState
 	}{
-		"a list":                         {asking(withList("a"), "", "a"), kept{Row: rowList}},
-		"a list of two":                  {asking(withList("a", "b"), "", "a", "b"), kept{Row: rowList, Registry: true}},
-		"a list without confirm_changes": {append(bare, withList("a")), kept{Row: rowList}},
-		"an outcome":                     {asking(withOutcome(schemaOld, "a"), "", "a"), kept{Row: rowOutcome}},
+		"a list":                         {asking(withList("a"), "", "a"), pauseState{Row: rowList}},
+		"a list of two":                  {asking(withList("a", "b"), "", "a", "b"), pauseState{Row: rowList, Registry: true}},
+		"a list without confirm_changes": {append(bare, withList("a")), pauseState{Row: rowList}},
+		"an outcome":                     {asking(withOutcome(schemaOld, "a"), "", "a"), pauseState{Row: rowOutcome}},
 		"a workflow with a list": {
 			append(append([]string{started}, requests("q", "dict", `{"message":"?"}`)...), `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[{"id":"q","value":{"message":"?"}}]}`),
-			kept{Row: rowList},
+			pauseState{Row: rowList},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -112,7 +112,7 @@ func signSnapshot(ev agui.Event) bool {
 }
 
 // read takes from a snapshot what became of the calls that were answered.
-func (a *answered) read(list []agui.Message, emit func(agui.Event)) {
+func (a *answeredExchange) read(list []agui.Message, emit func(agui.Event)) {
 	a.snapshot = true
 	last := lastCalls(list)
 	own := map[string]agui.Message{} // results, by call

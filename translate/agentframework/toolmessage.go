@@ -24,7 +24,7 @@ func byToolMessage(res *resumption, replies []reply) ([]byte, error) {
 	} else if err := one.refuseEdits(); err != nil {
 		return nil, err
 	}
-	answer := told{res.answerID(), string(content)}.message(to)
+	answer := toldResult{res.answerID(), string(content)}.message(to)
 	return res.body(append(res.conversation(replies), answer)), nil
 }
 

@@ -27,7 +27,7 @@ func (run *run) asksTooOld(finish agui.Event) bool {
 			approvals++
 		}
 	}
-	return asks && len(kit.Outcome(finish)) == 0 && len(listed(finish)) < max(approvals, 1)
+	return asks && len(kit.Outcome(finish)) == 0 && len(listedInterrupt(finish)) < max(approvals, 1)
 }
 
 // refuseTooOld returns the end of a run that asks in such a way.

@@ -247,7 +247,7 @@ func TestRefusals(t *testing.T) {
 			in := dialecttest.Input(t, `{"threadId":"t1","runId":"r2","tools":[{"name":"show"}],"messages":[`+user+c.messages+`],`+dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, c.payload))+`}`)
 			out, _, err := dialecttest.Resume(d, p, in, dialecttest.NewLog(in.Messages), func(r *translate.Request) {
 				if r.New = agui.NewMessages(in.Messages, p.Seen); c.ended {
-					r.Ended = []translate.Ended{{Pause: older}}
+					r.Ended = []translate.EndedPause{{Pause: older}}
 				}
 			})
 			if dialecttest.Code(err) != c.want {

@@ -146,7 +146,7 @@ func (run *run) Passes(t agui.Type) bool {
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	if calls.PlainEnd(e.Event) {
-		res = run.Ask(e.Event, nil, run.goesOn)
+		res = run.Ask(e.Event, nil, run.isUnderway)
 	}
 	run.Become(&res, e)
 	if e.Event.Type == agui.RunErrored && run.Answered != nil && run.Answered.Denies() {
@@ -160,9 +160,9 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// goesOn reports whether a call without a result is one that this resume answered, and does not ask
-// again. agno begins the calls again that it carries out, and not those that were denied. Ids of
-// some models repeat, and then a call of the same id asks at the end.
-func (run *run) goesOn(c agui.Call, _ *kind) bool {
-	return run.Answered != nil && slices.ContainsFunc(run.Answered.Asked, func(k calls.Kept) bool { return k.Call == c.ID }) && !run.Starts.Last(c.ID)
+// isUnderway reports whether a call without a result is one that this resume answered, and does not
+// ask again. agno begins the calls again that it carries out, and not those that were denied. Ids
+// of some models repeat, and then a call of the same id asks at the end.
+func (run *run) isUnderway(c agui.Call, _ *kind) bool {
+	return run.Answered != nil && slices.ContainsFunc(run.Answered.Asked, func(k calls.PrivateState) bool { return k.Call == c.ID }) && !run.Starts.Last(c.ID)
 }

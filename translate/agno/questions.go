@@ -57,7 +57,7 @@ func isSelection(v gjson.Result) bool {
 }
 
 // result returns the result of an external execution: a text as it is, any other value as JSON.
-func result(_ calls.Kept, a agui.Answer) (string, error) {
+func result(_ calls.PrivateState, a agui.Answer) (string, error) {
 	value := gjson.ParseBytes(a.Payload)
 	switch {
 	case !value.Exists():

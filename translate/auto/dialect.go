@@ -285,11 +285,11 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 }
 
 func (d *Dialect) begin(r *translate.Request) *run {
-	found := &run{d: d, r: r, events: kit.Held[*held]{Max: maxHeld}}
+	found := &run{d: d, r: r, events: kit.HeldEvents[*heldCall]{Max: maxHeld}}
 	found.keep = func(ev agui.Event) { found.snapshot = ev }
 	for _, one := range d.list {
 		if e, ok := one.(translate.Early); ok {
-			found.early = append(found.early, early{one, e.Early(r)})
+			found.early = append(found.early, wholeStreamRun{one, e.Early(r)})
 		}
 	}
 	return found

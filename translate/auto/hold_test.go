@@ -41,7 +41,7 @@ func (s *stub) End(e translate.End) (translate.Result, error) {
 	s.fed = append(s.fed, string(e.Event.JSON))
 	return translate.Result{
 		Before: []agui.Event{agui.NewEvent([]byte(`{"type":"CUSTOM","name":"last"}`))}, Finish: e.Event,
-		Asked: translate.Asked{Interrupts: []agui.Interrupt{{Native: "n"}}},
+		Asked: translate.AskedPause{Interrupts: []agui.Interrupt{{Native: "n"}}},
 	}, nil
 }
 

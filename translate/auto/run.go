@@ -37,25 +37,25 @@ type run struct {
 	// for a dialect that is an Early.
 	began []agui.Event
 	raw   bool // the dialects were asked about a RAW event: they are asked about the first one only
-	early []early
-	lost  strandsapi.Lost
+	early []wholeStreamRun
+	lost  strandsapi.LostDetector
 
 	snapshot agui.Event // what the last Early made of it, see shown
 	keep     func(agui.Event)
 
 	open  []uint64 // calls that were begun and passed, by a hash of their ids. An END of another call is held
-	held  []*held
-	chunk *held // the held call that a chunk without an id belongs to
-	lone  *held // an END without START: the next event says what it is
+	held  []*heldCall
+	chunk *heldCall // the held call that a chunk without an id belongs to
+	lone  *heldCall // an END without START: the next event says what it is
 	// last is a call whose END did not tell whose it is, because the end of the run will tell. Until
 	// that end everything waits with it, to keep the order.
-	last *held
+	last *heldCall
 	// events are those of the held calls, and what waits behind the last one.
-	events kit.Held[*held]
+	events kit.HeldEvents[*heldCall]
 }
 
-// early is the run of a dialect that must see the whole stream.
-type early struct {
+// wholeStreamRun is the run of a dialect that must see the whole stream.
+type wholeStreamRun struct {
 	dialect translate.Dialect
 	run     translate.Run
 }
@@ -66,7 +66,7 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	switch ev.Type {
 	case agui.Custom:
 	case agui.MessagesSnapshot:
-		ev = run.shown(ev)
+		ev = run.shownSnapshot(ev)
 	default:
 		for _, e := range run.early {
 			_ = e.run.Event(ev, ignore) // only answers can make an error of it, and there are none
@@ -75,8 +75,8 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	emit(ev)
 }
 
-// shown returns what the client is shown of a snapshot of the messages.
-func (run *run) shown(snapshot agui.Event) agui.Event {
+// shownSnapshot returns what the client is shown of a snapshot of the messages.
+func (run *run) shownSnapshot(snapshot agui.Event) agui.Event {
 	for _, e := range run.early {
 		run.snapshot = snapshot
 		_ = e.run.Event(snapshot, run.keep)
@@ -87,8 +87,8 @@ func (run *run) shown(snapshot agui.Event) agui.Event {
 
 func ignore(agui.Event) {}
 
-// A held is a tool call whose frames wait for a verdict.
-type held struct {
+// A heldCall is a tool call whose frames wait for a verdict.
+type heldCall struct {
 	call agui.Call
 	args strings.Builder // call.Args, which grows by many small deltas
 }
@@ -104,7 +104,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	}
 	run.lost.See(ev)
 	if run.last != nil {
-		return run.behind(ev, emit)
+		return run.readBehindCall(ev, emit)
 	}
 	switch ev.Type {
 	case agui.RunStarted:
@@ -181,14 +181,14 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 		return nil
 	}
 	v, one := translate.No, translate.Dialect(nil)
-	if !run.declared(ev) {
-		v, one = run.askOf(ev, begun(ev))
+	if !run.declaresTool(ev) {
+		v, one = run.askOf(ev, begunCall(ev))
 	}
 	switch {
 	case v == translate.Mine:
 		return run.take(one, ev, emit)
 	case v != translate.No && len(run.held) < maxCalls:
-		h := &held{call: agui.Call{ID: ev.Get("toolCallId").Str}}
+		h := &heldCall{call: agui.Call{ID: ev.Get("toolCallId").Str}}
 		h.note(ev)
 		run.held = append(run.held, h)
 		run.events.Add(h, ev)
@@ -221,9 +221,10 @@ func (run *run) begin(ev agui.Event) {
 	run.open = append(run.open, run.hash(ev))
 }
 
-// declared reports whether the request declares the call's tool. Then the client answers the call,
-// whatever its name or its arguments look like, unless the backend is known to ask by that tool.
-func (run *run) declared(ev agui.Event) bool {
+// declaresTool reports whether the request declares the call's tool. Then the client answers the
+// call, whatever its name or its arguments look like, unless the backend is known to ask by that
+// tool.
+func (run *run) declaresTool(ev agui.Event) bool {
 	if len(run.r.Input.Tools) == 0 {
 		return false
 	}
@@ -246,9 +247,9 @@ func (run *run) hash(ev agui.Event) uint64 {
 	return maphash.String(run.d.seed, agui.View(ev.JSON).Get("toolCallId").Str)
 }
 
-// begun returns the call that an event begins, as far as the event tells. It is valid as long as
-// the event is.
-func begun(ev agui.Event) agui.Call {
+// begunCall returns the call that an event begins, as far as the event tells. It is valid as long
+// as the event is.
+func begunCall(ev agui.Event) agui.Call {
 	if ev.Type == agui.CallEnd {
 		return agui.Call{Ended: true} // it never began
 	}
@@ -303,7 +304,7 @@ func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, transla
 }
 
 // holding returns the held call that the event belongs to, nil if it belongs to none.
-func (run *run) holding(ev agui.Event) *held {
+func (run *run) holding(ev agui.Event) *heldCall {
 	if len(run.held) == 0 {
 		return nil
 	}
@@ -311,7 +312,7 @@ func (run *run) holding(ev agui.Event) *held {
 	if !id.Exists() && ev.Type == agui.CallChunk {
 		return run.chunk
 	}
-	var found *held
+	var found *heldCall
 	for _, h := range run.held {
 		if h.call.ID == id.Str {
 			found = h
@@ -324,7 +325,7 @@ func (run *run) holding(ev agui.Event) *held {
 }
 
 // hold handles the next event of a held call. Behind the call's end nothing more of it can come.
-func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
+func (run *run) hold(h *heldCall, ev agui.Event, emit func(agui.Event)) error {
 	h.note(ev)
 	v, one := run.askOf(ev, h.call)
 	if v == translate.Mine {
@@ -340,8 +341,8 @@ func (run *run) hold(h *held, ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// behind handles an event behind a call whose END did not tell.
-func (run *run) behind(ev agui.Event, emit func(agui.Event)) error {
+// readBehindCall handles an event behind a call whose END did not tell.
+func (run *run) readBehindCall(ev agui.Event, emit func(agui.Event)) error {
 	h := run.last
 	_, one := run.askOf(ev, h.call)
 	if one == nil && ev.Type == agui.Custom {
@@ -364,14 +365,14 @@ func (run *run) waiting() []agui.Event {
 }
 
 // release lets a held call pass. A call that was not ended is open now.
-func (run *run) release(h *held, emit func(agui.Event)) {
+func (run *run) release(h *heldCall, emit func(agui.Event)) {
 	for _, ev := range run.events.Release(h) {
 		run.pass(ev, emit)
 		if ev.Type == agui.CallStart && !h.call.Ended {
 			run.begin(ev)
 		}
 	}
-	run.held = slices.DeleteFunc(run.held, func(other *held) bool { return other == h })
+	run.held = slices.DeleteFunc(run.held, func(other *heldCall) bool { return other == h })
 	if run.chunk == h {
 		run.chunk = nil
 	}
@@ -472,7 +473,7 @@ func (run *run) warn(e translate.End) {
 }
 
 // note reads what the event says about the call.
-func (h *held) note(ev agui.Event) {
+func (h *heldCall) note(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart, agui.CallChunk:
 		if name := ev.Get("toolCallName").Str; name != "" {

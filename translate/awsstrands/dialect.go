@@ -170,18 +170,18 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		if len(body) < len(r.Input.Raw) {
 			out.Body = body
 		}
-		out.Withheld = cuts(r.Input.Messages, in.Messages)
+		out.Withheld = missingFrom(r.Input.Messages, in.Messages)
 		return out, d.plainRun(r, out.Withheld), nil
 	}
 	out, left, err := d.resume(r)
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	return out, d.resumed(left, out), nil
+	return out, d.resumedRun(left, out), nil
 }
 
-// resumed returns the run of an exchange that carries answers.
-func (d *Dialect) resumed(r *translate.Request, out translate.Out) *run {
+// resumedRun returns the run of an exchange that carries answers.
+func (d *Dialect) resumedRun(r *translate.Request, out translate.Out) *run {
 	next := &run{d: d, r: r, cuts: out.Withheld}
 	if kit.CancelsOnly(r.Pause) {
 		next.cancels = kit.NewCancels(r.Pause)
@@ -189,6 +189,6 @@ func (d *Dialect) resumed(r *translate.Request, out translate.Out) *run {
 	return next
 }
 
-func (d *Dialect) plainRun(r *translate.Request, gone []translate.Withheld) *run {
+func (d *Dialect) plainRun(r *translate.Request, gone []translate.WithheldMessage) *run {
 	return &run{d: d, r: r.Plain(), cuts: gone}
 }

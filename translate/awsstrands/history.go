@@ -12,8 +12,8 @@ type pausePrivate struct {
 	Held []string `json:"held,omitempty"`
 }
 
-// heldBy returns the calls of a pause that may never have got a result.
-func heldBy(p agui.Pause) []string { return kit.Kept[pausePrivate](p.Private).Held }
+// possiblyOpenCalls returns the calls of a pause that may never have got a result.
+func possiblyOpenCalls(p agui.Pause) []string { return kit.Kept[pausePrivate](p.Private).Held }
 
 // withoutHeld returns the input without the calls that an ended pause held and that got no result.
 // The pause was lost or is in doubt, or the adapter told no result (see the package comment). If
@@ -21,16 +21,16 @@ func heldBy(p agui.Pause) []string { return kit.Kept[pausePrivate](p.Private).He
 // the calls beside it that nobody is asked about (RAN ag_ui_strands 0.3.0). TypeScript hands it to
 // the model, and models refuse it. The calls of the open pause stay, because the backend answers
 // them.
-func withoutHeld(in agui.RunInput, ended []translate.Ended, open agui.Pause) agui.RunInput {
+func withoutHeld(in agui.RunInput, ended []translate.EndedPause, open agui.Pause) agui.RunInput {
 	held := map[string]bool{}
 	for _, p := range ended {
 		if p.Dialect == Name {
-			for _, id := range heldBy(p.Pause) {
+			for _, id := range possiblyOpenCalls(p.Pause) {
 				held[id] = true
 			}
 		}
 	}
-	for _, id := range heldBy(open) {
+	for _, id := range possiblyOpenCalls(open) {
 		delete(held, id)
 	}
 	if len(held) == 0 {

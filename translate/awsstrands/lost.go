@@ -96,24 +96,24 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 	case len(natives) == 0:
 		return translate.Result{}, false
 	case len(python(kit.LostIDs(r, asked))) == 0:
-		g := guess{run: run.d.plainRun(r, run.cuts), refusal: translate.Result{Finish: agui.NewEvent(slices.Clone(ev.JSON))}, ids: natives, held: held}
+		g := guessExchange{run: run.d.plainRun(r, run.cuts), refusal: translate.Result{Finish: agui.NewEvent(slices.Clone(ev.JSON))}, ids: natives, held: held}
 		return g.try(), true
 	}
 	return askLost(r, natives, held), true
 }
 
 func askLost(r *translate.Request, natives, held []string) translate.Result {
-	res := kit.AskLost(r, kit.Lost{Of: Name, Natives: natives})
+	res := kit.AskLost(r, kit.LostQuestion{Of: Name, Natives: natives})
 	res.Asked.Private = agui.MustMarshal(pausePrivate{Held: held})
 	return res
 }
 
-// A guess is an exchange that finds out whether the gate asked about the calls of the history. A
-// hook may have asked about them under an id that nobody knows, and a lost question in its place
-// would take the client's own away. The adapter refuses a resume array before it acts on an entry,
-// and names the first id that it does not wait for (RAN 0.3.0, 1.0.2). The last id of this array is
-// nobody's. If the adapter names it, all others are right.
-type guess struct {
+// A guessExchange is an exchange that finds out whether the gate asked about the calls of the
+// history. A hook may have asked about them under an id that nobody knows, and a lost question in
+// its place would take the client's own away. The adapter refuses a resume array before it acts on
+// an entry, and names the first id that it does not wait for (RAN 0.3.0, 1.0.2). The last id of
+// this array is nobody's. If the adapter names it, all others are right.
+type guessExchange struct {
 	*run
 	refusal translate.Result // of the ordinary run before it
 	ids     []string
@@ -124,7 +124,7 @@ type guess struct {
 const nobodys = "v1:before_tool_call:holdpoint:00000000-0000-5000-8000-000000000000"
 
 // try returns the result of the refused run: the next exchange, or its own end if no id is left.
-func (g guess) try() translate.Result {
+func (g guessExchange) try() translate.Result {
 	if len(g.ids) == 0 {
 		return g.refusal
 	}
@@ -139,7 +139,7 @@ func (g guess) try() translate.Result {
 }
 
 // End implements translate.Run.
-func (g guess) End(e translate.End) (translate.Result, error) {
+func (g guessExchange) End(e translate.End) (translate.Result, error) {
 	if e.Event.Type != agui.RunErrored || !e.Event.Valid() {
 		return translate.Result{Finish: e.Event}, nil
 	}
@@ -174,9 +174,9 @@ func gateID(c kit.DanglingCall) string {
 	return fmt.Sprintf("v1:before_tool_call:%s:%x-%x-%x-%x-%x", c.ID, sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// freed returns the result of a cancel that the adapter refused, if the pause takes nothing else.
-// The adapter judges the whole array before it acts on an entry.
-func (run *run) freed(ev agui.Event) (res translate.Result, ok bool) {
+// endFreed returns the result of a cancel that the adapter refused, if the pause takes nothing
+// else. The adapter judges the whole array before it acts on an entry.
+func (run *run) endFreed(ev agui.Event) (res translate.Result, ok bool) {
 	if !kit.CancelsOnly(run.r.Pause) {
 		return translate.Result{}, false
 	}
@@ -246,8 +246,8 @@ func (run *run) cancelAgain() translate.Result {
 	if err != nil {
 		return translate.Result{Fate: translate.Lost}
 	}
-	out, left := run.d.sent(run.r, list, nil)
-	next := run.d.resumed(left, out)
+	out, left := run.d.resumeRequest(run.r, list, nil)
+	next := run.d.resumedRun(left, out)
 	next.cancels = run.cancels
 	return translate.Result{Next: &translate.Exchange{Out: out, Run: next}}
 }

@@ -9,17 +9,17 @@ import (
 	"holdpoint/translate"
 )
 
-// cuts returns what sent lacks of all. Both have the same order.
-func cuts(all, sent []agui.Message) []translate.Withheld {
+// missingFrom returns what sent lacks of all. Both have the same order.
+func missingFrom(all, sent []agui.Message) []translate.WithheldMessage {
 	if len(all) == 0 || len(all) == len(sent) && &all[0] == &sent[0] {
 		return nil // nearly always
 	}
-	var list []translate.Withheld
+	var list []translate.WithheldMessage
 	before := make([]string, 0, len(all))
 	for _, m := range all {
 		kept := len(sent) > 0 && sent[0].ID == m.ID
 		if m.ID != "" && (!kept || len(sent[0].JSON) != len(m.JSON)) {
-			one := translate.Withheld{Message: m, Calls: callIDs(m), Whole: !kept, Before: before}
+			one := translate.WithheldMessage{Message: m, Calls: callIDs(m), Whole: !kept, Before: before}
 			if kept {
 				went := callIDs(sent[0])
 				one.Calls = slices.DeleteFunc(one.Calls, func(id string) bool { return slices.Contains(went, id) })

@@ -38,7 +38,7 @@ func TestCuts(t *testing.T) {
 	} {
 		list := func(s string) []agui.Message { return said(strings.Split(s, " ")...) }
 		var got []string
-		for _, w := range cuts(list(c.all), list(c.sent)) {
+		for _, w := range missingFrom(list(c.all), list(c.sent)) {
 			one := w.Message.ID + "[" + strings.Join(w.Calls, ",") + "]" + map[bool]string{true: " whole"}[w.Whole]
 			got = append(got, one+" behind "+strings.Join(w.Before, ","))
 		}
@@ -58,12 +58,12 @@ func TestCutsAreBounded(t *testing.T) {
 			sent = append(sent, m)
 		}
 	}
-	if cuts(all, all) != nil {
+	if missingFrom(all, all) != nil {
 		t.Error("something of what was sent whole")
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	list := cuts(all, sent)
+	list := missingFrom(all, sent)
 	runtime.ReadMemStats(&after)
 	if bytes := after.TotalAlloc - before.TotalAlloc; len(list) != 4000 || bytes > 16<<20 {
 		t.Errorf("%d cuts, %d bytes", len(list), bytes)

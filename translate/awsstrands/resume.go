@@ -26,7 +26,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, *translate.Reques
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	out, left := d.sent(r, list, results)
+	out, left := d.resumeRequest(r, list, results)
 	return out, left, nil
 }
 
@@ -34,13 +34,13 @@ func cancelsAll(answers []agui.Answer) bool {
 	return !slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
 }
 
-// sent returns the request that carries a resume array, and r with the messages that stay behind.
-// The results of the client's own calls go with the answers. The other messages beside them do not.
-// Python puts the history of the request before the results of the calls that it holds, and models
-// refuse a message between a call and its result. If the client sends less history than the record
-// has, the record's goes. Python goes on with it, and TypeScript's snapshot would delete what it
-// leaves out.
-func (d *Dialect) sent(r *translate.Request, list json.RawMessage, results []agui.Message) (translate.Out, *translate.Request) {
+// resumeRequest returns the request that carries a resume array, and r with the messages that stay
+// behind. The results of the client's own calls go with the answers. The other messages beside them
+// do not. Python puts the history of the request before the results of the calls that it holds, and
+// models refuse a message between a call and its result. If the client sends less history than the
+// record has, the record's goes. Python goes on with it, and TypeScript's snapshot would delete
+// what it leaves out.
+func (d *Dialect) resumeRequest(r *translate.Request, list json.RawMessage, results []agui.Message) (translate.Out, *translate.Request) {
 	before, recorded := kit.MessagesBefore(r)
 	in := r.Input
 	if before = kit.WithResults(r, before, results); recorded || len(results) > 0 || len(before) != len(in.Messages) {
@@ -51,7 +51,7 @@ func (d *Dialect) sent(r *translate.Request, list json.RawMessage, results []agu
 	body := agui.DeleteKey(kit.BodyWithoutCommand(in, in.Raw), "protocolVersion")
 	left := r.With(r.Input, kit.BesideResults(r, results))
 	return translate.Out{
-		Body: agui.SetKey(body, "resume", list), Resumes: true, Withheld: cuts(whole, in.Messages),
+		Body: agui.SetKey(body, "resume", list), Resumes: true, Withheld: missingFrom(whole, in.Messages),
 		TakesNew: len(results) > 0, Left: left.New,
 	}, left
 }
@@ -60,8 +60,8 @@ func (d *Dialect) sent(r *translate.Request, list json.RawMessage, results []agu
 func (d *Dialect) next(r *translate.Request) *translate.Exchange {
 	whole := kit.WithNewMessages(r)
 	in := r.Input.WithMessages(whole)
-	in = withoutHeld(in, append(slices.Clone(r.Ended), translate.Ended{Pause: r.Pause}), agui.Pause{})
-	out := translate.Out{Body: kit.Unanswered(in, in.Messages), TakesNew: true, Withheld: cuts(whole, in.Messages)}
+	in = withoutHeld(in, append(slices.Clone(r.Ended), translate.EndedPause{Pause: r.Pause}), agui.Pause{})
+	out := translate.Out{Body: kit.Unanswered(in, in.Messages), TakesNew: true, Withheld: missingFrom(whole, in.Messages)}
 	next := d.plainRun(r, out.Withheld)
 	next.further = true
 	return &translate.Exchange{Out: out, Run: next}

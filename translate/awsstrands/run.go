@@ -17,8 +17,8 @@ var _ translate.Passer = (*run)(nil)
 type run struct {
 	d    *Dialect
 	r    *translate.Request
-	lost strandsapi.Lost
-	cuts []translate.Withheld // what the client has, and the backend was not sent
+	lost strandsapi.LostDetector
+	cuts []translate.WithheldMessage // what the client has, and the backend was not sent
 	// worked says that the backend did more than begin. A run that is refused ends before that.
 	worked bool
 	// further says that the run is an exchange behind the answers.
@@ -67,7 +67,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		}
 	case agui.RunErrored:
 		if resumes {
-			return run.refused(e.Event), nil
+			return run.endRefused(e.Event), nil
 		}
 		if asked, waits := run.waits(e.Event); waits {
 			return asked, nil
@@ -81,7 +81,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // paused returns the result of a run that asks.
 func (run *run) paused(list []gjson.Result, finish agui.Event) translate.Result {
-	p := translate.Asked{OwnFinish: slices.Clone(finish.JSON)}
+	p := translate.AskedPause{OwnFinish: slices.Clone(finish.JSON)}
 	seen := calls(run.r.Transcript)
 	old := run.cutCalls()
 	for _, native := range list {
@@ -107,14 +107,14 @@ func askedByPython(p agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return privateOf(i).Python })
 }
 
-// refused returns the result of a resume that ended in RUN_ERROR. The adapters judge the answers
+// endRefused returns the result of a resume that ended in RUN_ERROR. The adapters judge the answers
 // before they do anything. What they say then means that nothing was done. Later the same words may
 // mean something else.
 //
 // An answer is lost if the adapter does not hold its question open any more, after a restart or
 // because of something that Holdpoint did not see. It is also lost if the adapter will never take
 // it. In all other cases the question stays as it is.
-func (run *run) refused(ev agui.Event) translate.Result {
+func (run *run) endRefused(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code := agui.Code(ev.Get("code").Str)
 	if code == agui.BackendLostInterrupt { // a Holdpoint behind this one says it of its own backend
@@ -123,7 +123,7 @@ func (run *run) refused(ev agui.Event) translate.Result {
 	if run.worked {
 		return res
 	}
-	if freed, ok := run.freed(ev); ok {
+	if freed, ok := run.endFreed(ev); ok {
 		return freed
 	}
 	switch code {

@@ -125,7 +125,7 @@ func TestPlainRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ended := range [][]translate.Ended{nil, {{Pause: agui.Pause{Dialect: "agui", Private: []byte(`{"held":["A"]}`)}}}, {{Pause: ask(t, tsAll)}}} {
+	for _, ended := range [][]translate.EndedPause{nil, {{Pause: agui.Pause{Dialect: "agui", Private: []byte(`{"held":["A"]}`)}}}, {{Pause: ask(t, tsAll)}}} {
 		if len(ended) == 1 && ended[0].Dialect == Name {
 			in = in.WithMessages(nil) // nothing of what it held
 		}
@@ -166,7 +166,7 @@ func TestCallsOfEndedPauses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := parse(t, `"messages":[`+c.messages+`]`)
-			out, _, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: []translate.Ended{{Pause: ended}}, Transcript: dialecttest.NewLog(in.Messages)})
+			out, _, err := dialect(t, "").Begin(&translate.Request{Input: in, Ended: []translate.EndedPause{{Pause: ended}}, Transcript: dialecttest.NewLog(in.Messages)})
 			sent := gjson.GetBytes(out.Body, "messages").Raw
 			if err != nil || sent != "["+c.want+"]" {
 				t.Fatalf("%v\ngot  %s\nwant [%s]", err, sent, c.want)
@@ -183,7 +183,7 @@ func TestCallsOfEndedPauses(t *testing.T) {
 		in := parse(t, `"messages":[`+message("m0", "B")+","+user+","+message("m1", "A")+`],`+dialecttest.ResumeArray(entryOf(open.Interrupts[0].ID, `true`)))
 		open.Seen = nil
 		open.Messages = agui.MessageList(in.Messages)
-		out, _, err := resume(t, dialect(t, ""), open, in, translate.Ended{Pause: ended})
+		out, _, err := resume(t, dialect(t, ""), open, in, translate.EndedPause{Pause: ended})
 		if got := gjson.GetBytes(out.Body, "messages").Raw; err != nil || got != "["+user+","+message("m1", "A")+"]" {
 			t.Errorf("%v %s", err, got)
 		}

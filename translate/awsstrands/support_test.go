@@ -122,7 +122,7 @@ func entryOf(id, payload string) string {
 }
 
 // resume answers a pause as proxy does: Answers, admit's order, the schema, Begin.
-func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, ended ...translate.Ended) (translate.Out, translate.Run, error) {
+func resume(t testing.TB, d *Dialect, p agui.Pause, in agui.RunInput, ended ...translate.EndedPause) (translate.Out, translate.Run, error) {
 	t.Helper()
 	answers, err := d.Answers(in, p)
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 // stands behind those that know the shape of an outcome, because it takes every one. phrases stands
 // behind all, because it guesses.
 func All() List {
-	return newShared("HOLDPOINT_").in(List{
+	return newShared("HOLDPOINT_").withShared(List{
 		entry(agentframework.Name, agentframework.New),
 		entry(langgraph.Name, langgraph.New),
 		entry(awsstrands.Name, awsstrands.New),

@@ -59,7 +59,7 @@ func (l List) Anew(prefix string) List {
 	for n, e := range l {
 		list[n] = e.anew(prefix)
 	}
-	return newShared(prefix).in(list)
+	return newShared(prefix).withShared(list)
 }
 
 // entry makes one of a dialect's name and of its function New.

@@ -30,8 +30,8 @@ func (s *shared) group() variables.Group {
 	return variables.Group{Prefix: s.prefix, Options: s.options}
 }
 
-// in returns the list with s as what its dialects share.
-func (s shared) in(l List) List {
+// withShared returns the list with s as what its dialects share.
+func (s shared) withShared(l List) List {
 	for n := range l {
 		*l[n].shared = s
 	}

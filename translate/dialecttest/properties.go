@@ -46,7 +46,7 @@ type thread struct {
 	other    Scenario
 	sides    [2]side
 	pause    agui.Pause
-	ended    []translate.Ended
+	ended    []translate.EndedPause
 	answered int
 	last     Answer          // the last one of the turn
 	came     map[string]bool // the events of the turn: what is held may go out in a later exchange
@@ -112,8 +112,8 @@ func (th *thread) exchanges(turn Turn, r *translate.Request) {
 	}
 	res := th.sides[0].played.Result
 	if resumed.ID != "" {
-		ended := translate.Ended{Pause: resumed, Failed: res.Finish.Type == agui.RunErrored}
-		th.ended, th.pause = append([]translate.Ended{ended}, th.ended...), agui.Pause{}
+		ended := translate.EndedPause{Pause: resumed, Failed: res.Finish.Type == agui.RunErrored}
+		th.ended, th.pause = append([]translate.EndedPause{ended}, th.ended...), agui.Pause{}
 	}
 	if len(res.Asked.Interrupts) == 0 {
 		return

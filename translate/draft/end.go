@@ -114,10 +114,10 @@ func objects(list gjson.Result) []gjson.Result {
 	return found
 }
 
-// ended returns the end of a run that asks nothing in a form that every client takes. A success
+// plainEnd returns the end of a run that asks nothing in a form that every client takes. A success
 // becomes an outcome object. A string, a null and the drafts' keys go. An end that is in order
 // passes as it came.
-func (e end) ended() agui.Event {
+func (e end) plainEnd() agui.Event {
 	outcome := ""
 	switch w := e.word(); {
 	case w == failed:

@@ -268,7 +268,7 @@ func TestResumeByToolMessages(t *testing.T) {
 func TestAbandonedCalls(t *testing.T) {
 	asked := pausedBy(t, append(call("c1", "pando_permission_request", "{}"), ended(`"outcome":"interrupt"`))...)
 	bound := pausedBy(t, append(call("c2", "send", "{}"), v1(`{"id":"c2"}`))...)
-	earlier := []translate.Ended{{Pause: asked}, {Pause: bound}}
+	earlier := []translate.EndedPause{{Pause: asked}, {Pause: bound}}
 	history := user("u1") + "," + assistant("m1", "c1", "c2") + "," + user("u2")
 	for name, c := range map[string]struct {
 		r              *translate.Request

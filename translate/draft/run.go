@@ -61,7 +61,7 @@ func (run *run) ended(e translate.End) translate.Result {
 	}
 	res := translate.Result{Finish: e.Event}
 	if run.Request.Show != translate.ShowNative {
-		res.Finish = end.ended()
+		res.Finish = end.plainEnd()
 	}
 	if run.Answered != nil && len(run.Request.New) > 0 && res.Finish.Type == agui.RunFinished {
 		res.Next = run.Next() // the answers have to be the last messages of the first exchange
@@ -72,7 +72,7 @@ func (run *run) ended(e translate.End) translate.Result {
 
 // paused returns the result of a run that asks in its terminal event.
 func (run *run) paused(end end, natives []gjson.Result, how form) translate.Result {
-	asked := translate.Asked{Private: agui.MustMarshal(pausePrivate{Form: how})}
+	asked := translate.AskedPause{Private: agui.MustMarshal(pausePrivate{Form: how})}
 	known := run.calls()
 	var gone []string
 	result := gjson.Result{}
@@ -85,7 +85,7 @@ func (run *run) paused(end end, natives []gjson.Result, how form) translate.Resu
 	return run.result(end, asked, gone...)
 }
 
-func (run *run) result(end end, asked translate.Asked, gone ...string) translate.Result {
+func (run *run) result(end end, asked translate.AskedPause, gone ...string) translate.Result {
 	if run.Request.Show == translate.ShowNative {
 		asked.OwnFinish = slices.Clone(end.ev.JSON)
 	}

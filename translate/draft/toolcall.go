@@ -52,7 +52,7 @@ func (run *run) askedBy() []agui.Call {
 
 // pausedBy returns the result of a run that asks by tool calls.
 func (run *run) pausedBy(end end, asked []agui.Call) translate.Result {
-	p := translate.Asked{Private: agui.MustMarshal(pausePrivate{byMessage, run.Kept()})}
+	p := translate.AskedPause{Private: agui.MustMarshal(pausePrivate{byMessage, run.Kept()})}
 	run.AskAbout(&p, nil, asked)
 	return run.result(end, p)
 }

@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Claims are the calls that a request claims for the client: those of tools that it declares.
-type Claims struct {
+// ClaimedCalls are the calls that a request claims for the client: those of tools that it declares.
+type ClaimedCalls struct {
 	calls   map[string][]claimedCall
 	foreign map[string]bool // calls of which a copy is not the client's
 }
@@ -21,12 +21,12 @@ type claimedCall struct {
 }
 
 // ClaimsOf returns the claims of a request. Keys are read in any spelling.
-func ClaimsOf(in agui.RunInput) *Claims {
+func ClaimsOf(in agui.RunInput) *ClaimedCalls {
 	tools := make(map[string]bool, len(in.Tools))
 	for _, tool := range in.Tools {
 		tools[tool] = true
 	}
-	claims := &Claims{map[string][]claimedCall{}, map[string]bool{}}
+	claims := &ClaimedCalls{map[string][]claimedCall{}, map[string]bool{}}
 	for at, m := range in.Messages {
 		if m.Plain {
 			continue
@@ -43,7 +43,7 @@ func ClaimsOf(in agui.RunInput) *Claims {
 }
 
 // add notes a call. Of several in one message with one id all have to be the client's.
-func (c *Claims) add(id string, call claimedCall) {
+func (c *ClaimedCalls) add(id string, call claimedCall) {
 	if !call.own {
 		c.foreign[id] = true
 	}
@@ -57,14 +57,14 @@ func (c *Claims) add(id string, call claimedCall) {
 
 // Own reports whether the request claims the call, in every copy that its messages hold, and
 // whether they hold it at all.
-func (c *Claims) Own(id string) (own, shown bool) {
+func (c *ClaimedCalls) Own(id string) (own, shown bool) {
 	shown = len(c.calls[id]) > 0
 	return shown && !c.foreign[id], shown
 }
 
 // OwnBefore reports whether the request claims the nearest call of the id before a place. Ids of
 // some models repeat, and a tool message is on that call then.
-func (c *Claims) OwnBefore(at int, id string) bool {
+func (c *ClaimedCalls) OwnBefore(at int, id string) bool {
 	list := c.calls[id]
 	n := sort.Search(len(list), func(n int) bool { return list[n].at >= at })
 	return n > 0 && list[n-1].own

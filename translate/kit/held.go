@@ -7,12 +7,12 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Held are events that wait for a verdict: those of a call, or of whatever else K names. It keeps
-// copies, and knows in which order all of them came.
+// HeldEvents are events that wait for a verdict: those of a call, or of whatever else K names. It
+// keeps copies, and knows in which order all of them came.
 //
 // Max bounds their bytes. Held does not enforce it: who adds looks whether it is Full, and lets
 // something go, for a call of which nobody can tell what it is by then is nobody's.
-type Held[K comparable] struct {
+type HeldEvents[K comparable] struct {
 	Max int
 
 	of   map[K]*heldEvents
@@ -26,7 +26,7 @@ type heldEvents struct {
 }
 
 // Add keeps a copy of an event.
-func (h *Held[K]) Add(of K, ev agui.Event) {
+func (h *HeldEvents[K]) Add(of K, ev agui.Event) {
 	if h.of == nil {
 		h.of = map[K]*heldEvents{}
 	}
@@ -41,16 +41,16 @@ func (h *Held[K]) Add(of K, ev agui.Event) {
 }
 
 // Size returns how many bytes are held.
-func (h *Held[K]) Size() int { return h.size }
+func (h *HeldEvents[K]) Size() int { return h.size }
 
 // Full says that more is held than the bound allows.
-func (h *Held[K]) Full() bool { return h.size > h.Max }
+func (h *HeldEvents[K]) Full() bool { return h.size > h.Max }
 
 // Empty says that nothing is held.
-func (h *Held[K]) Empty() bool { return len(h.of) == 0 }
+func (h *HeldEvents[K]) Empty() bool { return len(h.of) == 0 }
 
 // Release lets the events of one call go, and returns them in their order. The others stay.
-func (h *Held[K]) Release(of K) []agui.Event {
+func (h *HeldEvents[K]) Release(of K) []agui.Event {
 	events := h.of[of]
 	if events == nil {
 		return nil
@@ -63,7 +63,7 @@ func (h *Held[K]) Release(of K) []agui.Event {
 }
 
 // ReleaseAll lets all go, and returns them in the order in which they came.
-func (h *Held[K]) ReleaseAll() []agui.Event {
+func (h *HeldEvents[K]) ReleaseAll() []agui.Event {
 	if h.Empty() {
 		return nil
 	}

@@ -17,7 +17,7 @@ func TestHeld(t *testing.T) {
 			of   string
 			text string
 		}
-		h := Held[string]{Max: rapid.IntRange(0, 200).Draw(t, "max")}
+		h := HeldEvents[string]{Max: rapid.IntRange(0, 200).Draw(t, "max")}
 		var model []one
 		take := func(of string, all bool) (want []string) {
 			model = slices.DeleteFunc(model, func(o one) bool {

@@ -68,13 +68,13 @@ func After(r *translate.Request, calls map[string]bool) *History {
 // Last answers at the very end, for a backend that looks for its answers there only: the replies in
 // their order, also those whose call is not there. They are tool messages, one for each call.
 func (h *History) Last(replies []agui.Message) []agui.Message {
-	return slices.Concat(h.answered(nil), h.fresh, replies)
+	return slices.Concat(h.withReplies(nil), h.fresh, replies)
 }
 
 // Behind answers each call directly behind it. A reply whose call is not there, or has an answer,
 // is left out. A call without a reply stays as it is: its answer goes another way.
 func (h *History) Behind(replies []agui.Message) []agui.Message {
-	return slices.Concat(h.answered(replies), h.fresh)
+	return slices.Concat(h.withReplies(replies), h.fresh)
 }
 
 // Without returns the conversation without the calls and without every result of them, for a
@@ -83,8 +83,8 @@ func (h *History) Without() []agui.Message {
 	return slices.Concat(withoutExchanges(h.list, h.calls), h.fresh)
 }
 
-// answered returns the list with the replies behind their calls.
-func (h *History) answered(replies []agui.Message) []agui.Message {
+// withReplies returns the list with the replies behind their calls.
+func (h *History) withReplies(replies []agui.Message) []agui.Message {
 	byCall := make(map[string]agui.Message, len(replies))
 	for _, m := range replies {
 		byCall[m.ToolCallID] = m

@@ -27,8 +27,8 @@ const (
 // MaxLost bounds the ids that a lost question may have.
 const MaxLost = 16
 
-// A Lost is what an interrupt keeps of a lost question.
-type Lost struct {
+// A LostQuestion is what an interrupt keeps of a lost question.
+type LostQuestion struct {
 	// Of says which backend waits, in a word of the dialect's own.
 	Of string `json:"of"`
 	// Natives are the ids that the question may have at the backend. A backend does nothing for an
@@ -39,12 +39,12 @@ type Lost struct {
 // AskLost returns the result of an ordinary run that was refused because its thread waits. The
 // result asks the lost question. The person's last words count as not taken, because the backend
 // did not look at them.
-func AskLost(r *translate.Request, question Lost) translate.Result {
+func AskLost(r *translate.Request, question LostQuestion) translate.Result {
 	object := agui.MustMarshal(map[string]any{"reason": ReasonLost, "message": textLost, "responseSchema": json.RawMessage(schemaLost)})
 	asked := agui.Interrupt{Native: question.Natives[0], Object: object, Private: agui.MustMarshal(question), CancelOnly: true}
 	finish := agui.FinishedEvent(r.Input.ThreadID, r.Input.RunID)
 	return translate.Result{
-		Finish: finish, Asked: translate.Asked{Interrupts: []agui.Interrupt{asked}, OwnFinish: slices.Clone(finish.JSON)},
+		Finish: finish, Asked: translate.AskedPause{Interrupts: []agui.Interrupt{asked}, OwnFinish: slices.Clone(finish.JSON)},
 		Untaken: lastWords(r.Input.Messages),
 	}
 }
@@ -66,9 +66,9 @@ func lastWords(list []agui.Message) []agui.Message {
 }
 
 // LostOf returns what an interrupt keeps of a lost question. It is false for any other question.
-func LostOf(i *agui.Interrupt) (question Lost, isLost bool) {
+func LostOf(i *agui.Interrupt) (question LostQuestion, isLost bool) {
 	if !i.CancelOnly || len(i.Private) == 0 || json.Unmarshal(i.Private, &question) != nil || len(question.Natives) == 0 {
-		return Lost{}, false
+		return LostQuestion{}, false
 	}
 	return question, true
 }

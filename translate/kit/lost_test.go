@@ -12,8 +12,8 @@ import (
 // TestLostIDs: what the record has comes first, what a client says is bounded, and what was
 // cancelled before is not asked about again.
 func TestLostIDs(t *testing.T) {
-	ended := func(interrupts ...agui.Interrupt) translate.Ended {
-		return translate.Ended{Pause: agui.Pause{ID: "p", Interrupts: interrupts}}
+	ended := func(interrupts ...agui.Interrupt) translate.EndedPause {
+		return translate.EndedPause{Pause: agui.Pause{ID: "p", Interrupts: interrupts}}
 	}
 	many := make([]string, 3*MaxLost)
 	for n := range many {
@@ -26,10 +26,10 @@ func TestLostIDs(t *testing.T) {
 		want    string
 	}{
 		"nothing":                  {translate.Request{}, nil, ""},
-		"the record's, and others": {translate.Request{Ended: []translate.Ended{ended(agui.Interrupt{Native: "a"}, agui.Interrupt{Native: "not mine"})}, Named: []string{"b~bits", "c"}}, []string{"d", "a"}, "a b b~bits c d"},
+		"the record's, and others": {translate.Request{Ended: []translate.EndedPause{ended(agui.Interrupt{Native: "a"}, agui.Interrupt{Native: "not mine"})}, Named: []string{"b~bits", "c"}}, []string{"d", "a"}, "a b b~bits c d"},
 		"tildes":                   {translate.Request{Named: []string{"~b", "c~d~e", "~"}}, nil, "~b c~d c~d~e ~"},
 		"blanks":                   {translate.Request{Named: []string{"", " ", "\t~x"}}, []string{""}, "\t~x"},
-		"cancelled before":         {translate.Request{Ended: []translate.Ended{ended(lost), ended(agui.Interrupt{Native: "a"})}, Named: []string{"a~bits"}}, []string{"a"}, "a~bits"},
+		"cancelled before":         {translate.Request{Ended: []translate.EndedPause{ended(lost), ended(agui.Interrupt{Native: "a"})}, Named: []string{"a~bits"}}, []string{"a"}, "a~bits"},
 		"too many":                 {translate.Request{Named: many}, nil, strings.Join(many[:MaxLost], " ")},
 	} {
 		asked := func(_ *agui.Pause, i *agui.Interrupt) bool { return i.Native != "not mine" }

@@ -61,12 +61,12 @@ const MaxQuestions = 4096
 // maxAsked bounds the events by which they are asked, as two frames are by default.
 const maxAsked = 16 << 20
 
-// Asked counts what a run keeps of questions until its end.
-type Asked struct{ events, bytes int }
+// AskedQuestions counts what a run keeps of questions until its end.
+type AskedQuestions struct{ events, bytes int }
 
 // Add counts one more event, of so many bytes. An error, for which the run is to be given up, says
 // that it is too much: no client could be told all of it.
-func (a *Asked) Add(bytes int) error {
+func (a *AskedQuestions) Add(bytes int) error {
 	a.events, a.bytes = a.events+1, a.bytes+bytes
 	if a.events > MaxQuestions || a.bytes > maxAsked {
 		return agui.Errorf(agui.PauseTooLarge, "the run asks more than %d questions, or questions of more than %d bytes", MaxQuestions, maxAsked)
@@ -75,4 +75,4 @@ func (a *Asked) Add(bytes int) error {
 }
 
 // Drop takes back what Add counted for events that turned out to be no questions.
-func (a *Asked) Drop(events, bytes int) { a.events, a.bytes = a.events-events, a.bytes-bytes }
+func (a *AskedQuestions) Drop(events, bytes int) { a.events, a.bytes = a.events-events, a.bytes-bytes }

@@ -58,7 +58,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, []langgraphapi.Na
 		return translate.Out{Body: agui.SetKey(body, "resume", slices.Concat([]byte{'['}, entry, []byte{']'})), Resumes: true}, answered, nil
 	}
 	body = agui.DeleteKey(body, "resume")
-	if sent, ok := r.Input.CommandResume(); !ok || !asSent(sent, value, list) {
+	if sent, ok := r.Input.CommandResume(); !ok || !canStayAsSent(sent, value, list) {
 		if body, err = withCommand(body, value); err != nil {
 			return translate.Out{}, nil, err
 		}
@@ -120,12 +120,12 @@ func pythonJSON(s string) bool {
 	return json.Valid([]byte(s))
 }
 
-// asSent reports whether the client's own command.resume can stay as it is. It can if it is the
-// value. It also can if it is the value's JSON text and no id map can be sent, because adapters of
-// before 2026-01 give that text to the graph. If there is an id, the map goes. A scalar would
+// canStayAsSent reports whether the client's own command.resume can stay as it is. It can if it is
+// the value. It also can if it is the value's JSON text and no id map can be sent, because adapters
+// of before 2026-01 give that text to the graph. If there is an id, the map goes. A scalar would
 // answer every open question, even those that the adapter did not report (RAN on the JavaScript
 // server).
-func asSent(sent, value json.RawMessage, list []langgraphapi.Group) bool {
+func canStayAsSent(sent, value json.RawMessage, list []langgraphapi.Group) bool {
 	if agui.EqualJSON(sent, value) {
 		return true
 	}

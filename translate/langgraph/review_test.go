@@ -94,16 +94,16 @@ func TestReviewThatIsAskedAgain(t *testing.T) {
 	other := strings.Replace(pyHITL, "/tmp/x", "/tmp/y", 1)
 	const named, bare = "tool_call call-1-1 call-1-1; tool_call call-1-2 call-1-2", "langgraph:tool_approval  ; langgraph:tool_approval  "
 	for name, c := range map[string]struct {
-		ended     []translate.Ended
+		ended     []translate.EndedPause
 		id, value string
 		want      string
 	}{
-		"the same":                 {[]translate.Ended{{Pause: before}}, idA, pyHITL, named},
-		"behind a later pause":     {[]translate.Ended{{}, {Pause: before}}, idA, pyHITL, named},
+		"the same":                 {[]translate.EndedPause{{Pause: before}}, idA, pyHITL, named},
+		"behind a later pause":     {[]translate.EndedPause{{}, {Pause: before}}, idA, pyHITL, named},
 		"nothing is known":         {nil, idA, pyHITL, bare},
-		"of another task":          {[]translate.Ended{{Pause: before}}, idB, pyHITL, bare},
-		"about other arguments":    {[]translate.Ended{{Pause: before}}, idA, other, bare},
-		"of calls that nobody saw": {[]translate.Ended{{Pause: unseen}}, idA, pyHITL, bare},
+		"of another task":          {[]translate.EndedPause{{Pause: before}}, idB, pyHITL, bare},
+		"about other arguments":    {[]translate.EndedPause{{Pause: before}}, idA, other, bare},
+		"of calls that nobody saw": {[]translate.EndedPause{{Pause: unseen}}, idA, pyHITL, bare},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &dialecttest.Log{}

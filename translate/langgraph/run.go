@@ -24,7 +24,7 @@ type run struct {
 	r *translate.Request
 
 	customs []json.RawMessage
-	asked   kit.Asked // by them
+	asked   kit.AskedQuestions // by them
 	// These count what was seen, in all and after the first CUSTOM.
 	steps, states, messages, others int
 	statesAfter, messagesAfter      int
@@ -69,13 +69,13 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 		step := agui.View(ev.JSON).Get("stepName").Str
 		run.trail.Step(step)
 		if run.answered != nil && run.steps == 1 && run.others == 0 && step == startNode {
-			return run.forgotten()
+			return run.endForgotten()
 		}
 		run.asking = run.asking || step == run.before.asked()
 	case agui.Raw:
 		run.learn(ev)
 		if task := run.trail.Raw(ev); task != "" && run.beganElsewhere(task) {
-			return run.forgotten()
+			return run.endForgotten()
 		}
 	case agui.StateSnapshot:
 		run.states++
@@ -111,9 +111,9 @@ func (run *run) Passes(t agui.Type) bool {
 	return run.others > 0
 }
 
-// forgotten ends a resume that the backend took for a new run. The rest of that run is dropped. It
-// runs without the conversation, and its snapshot would delete the client's.
-func (run *run) forgotten() error {
+// endForgotten ends a resume that the backend took for a new run. The rest of that run is dropped.
+// It runs without the conversation, and its snapshot would delete the client's.
+func (run *run) endForgotten() error {
 	run.lost = true
 	return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know the thread any more and began anew")
 }
@@ -207,7 +207,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case len(natives) == 0 && run.empty:
 		return translate.Result{Fate: translate.InDoubt}, nil
 	case len(natives) == 0:
-		return run.finished(e.Event), nil
+		return run.endFinished(e.Event), nil
 	}
 	natives = run.withoutStale(natives)
 	run.tangle(natives)
@@ -291,10 +291,10 @@ func (run *run) paused(natives []langgraphapi.Native, finish agui.Event) transla
 	}
 	// It is sticky, because LangGraph keeps the first value that a task was resumed with and
 	// replays it (RAN 0.0.42 and 0.0.43, e2e TestDirectFirstAnswerSticks).
-	asked := translate.Asked{
-		Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Own: run.announced(natives), Sticky: true, FirstAsked: run.asksFirst(natives),
+	asked := translate.AskedPause{
+		Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Own: run.announcements(natives), Sticky: true, FirstAsked: run.asksFirst(natives),
 	}
-	kept := run.kept(natives)
+	kept := run.pauseState(natives)
 	kept.Array = run.takesArray(finish)
 	asked.Private = agui.MustMarshal(kept)
 	asked.OwnFinish = slices.Clone(finish.JSON)
@@ -342,9 +342,9 @@ func (run *run) untaken() []agui.Message {
 	return list[from:]
 }
 
-// finished returns the result of a run that ended without asking. It is the backend's own end, and
-// then an exchange for what came beside the answers.
-func (run *run) finished(finish agui.Event) translate.Result {
+// endFinished returns the result of a run that ended without asking. It is the backend's own end,
+// and then an exchange for what came beside the answers.
+func (run *run) endFinished(finish agui.Event) translate.Result {
 	if len(run.beside) > 0 { // nothing was open any more when we asked once more
 		r := run.r.With(run.r.Input, run.beside)
 		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: kit.NewMessages(r), Run: run.d.plainRun(r)}}
@@ -369,8 +369,9 @@ func (run *run) finished(finish agui.Event) translate.Result {
 	return res
 }
 
-// announced returns the backend's own events for what is told, without those for stale questions.
-func (run *run) announced(natives []langgraphapi.Native) []json.RawMessage {
+// announcements returns the backend's own events for what is told, without those for stale
+// questions.
+func (run *run) announcements(natives []langgraphapi.Native) []json.RawMessage {
 	if run.again == nil {
 		return run.customs
 	}
@@ -380,9 +381,9 @@ func (run *run) announced(natives []langgraphapi.Native) []json.RawMessage {
 	})
 }
 
-// kept returns what the pause keeps for its resume. If a run only asked again, the rest stays as it
-// was.
-func (run *run) kept(natives []langgraphapi.Native) private {
+// pauseState returns what the pause keeps for its resume. If a run only asked again, the rest stays
+// as it was.
+func (run *run) pauseState(natives []langgraphapi.Native) private {
 	k := private{Natives: natives, First: run.before.First, Last: string(run.trail.Last), Tasks: run.trail.Outermosts(), Silent: run.silent && !run.spoke}
 	if k.First == "" {
 		k.First = string(run.trail.First)

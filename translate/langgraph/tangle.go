@@ -19,11 +19,11 @@ const blindHint = "a LangGraph backend asks while several calls wait, and sends 
 func (run *run) tangle(natives []langgraphapi.Native) {
 	switch {
 	case run.onlyAsks() && run.again == nil && !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.Way == langgraphapi.ByBareScalar }):
-		run.reemitted(natives)
+		run.markReemitted(natives)
 	case run.blind(natives):
 		run.d.blind.Do(func() { run.d.warn(blindHint) })
 	}
-	run.asBefore(natives)
+	run.markAsBefore(natives)
 	tangled := run.trail.Tangled(func(task string) bool { return slices.Contains(run.before.Tasks, langgraphapi.Outermost(task)) })
 	if len(tangled) > 0 {
 		askedIn := run.trail.IDs()
@@ -38,10 +38,10 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 	}
 }
 
-// reemitted marks the questions of a run that only asks again, if nobody saw its tasks. It marks
-// them if more calls wait for their results than questions are open, and the questions are no
+// markReemitted marks the questions of a run that only asks again, if nobody saw its tasks. It
+// marks them if more calls wait for their results than questions are open, and the questions are no
 // review of calls.
-func (run *run) reemitted(natives []langgraphapi.Native) {
+func (run *run) markReemitted(natives []langgraphapi.Native) {
 	if run.fewerThanCalls(natives) {
 		for n := range natives {
 			natives[n].Beside = langgraphapi.Besides(nil)
@@ -73,8 +73,8 @@ func (run *run) fewerThanCalls(natives []langgraphapi.Native) bool {
 	})
 }
 
-// asBefore marks what was marked before, if a run asks it again and shows no tasks.
-func (run *run) asBefore(natives []langgraphapi.Native) {
+// markAsBefore marks what was marked before, if a run asks it again and shows no tasks.
+func (run *run) markAsBefore(natives []langgraphapi.Native) {
 	before := map[string]json.RawMessage{}
 	for _, old := range run.before.Natives {
 		if old.ID != "" && old.Beside != nil {

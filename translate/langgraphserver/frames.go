@@ -56,7 +56,7 @@ func (c *chat) updates(data gjson.Result, emit func(agui.Event)) {
 			c.ask(v)
 			return true
 		}
-		c.out.endOf(func(m *said) bool { return m.node == k.Str }, emit)
+		c.out.endOf(func(m *openMessage) bool { return m.node == k.Str }, emit)
 		return true
 	})
 }
@@ -148,10 +148,10 @@ func (c *chat) message(m, meta gjson.Result, emit func(agui.Event)) {
 		return
 	}
 	content := m.Get("content")
-	if !off(meta, "emit-messages") {
+	if !isSwitchedOff(meta, "emit-messages") {
 		c.content(s, m, content, emit)
 	}
-	if !off(meta, "emit-tool-calls") {
+	if !isSwitchedOff(meta, "emit-tool-calls") {
 		c.calls(s, m, meta, emit)
 	}
 	r := m.Get("response_metadata")
@@ -160,14 +160,14 @@ func (c *chat) message(m, meta gjson.Result, emit func(agui.Event)) {
 	}
 }
 
-// off reports whether a graph has switched something off for a model (CopilotKit's
+// isSwitchedOff reports whether a graph has switched something off for a model (CopilotKit's
 // copilotkit_customize_config).
-func off(meta gjson.Result, what string) bool {
+func isSwitchedOff(meta gjson.Result, what string) bool {
 	return meta.Get(what).Type == gjson.False || meta.Get("copilotkit:"+what).Type == gjson.False
 }
 
 // content takes text and reasoning, in the shapes of the providers.
-func (c *chat) content(s *said, m, content gjson.Result, emit func(agui.Event)) {
+func (c *chat) content(s *openMessage, m, content gjson.Result, emit func(agui.Event)) {
 	extra := m.Get("additional_kwargs")
 	if text := extra.Get("reasoning_content"); text.Type == gjson.String {
 		c.out.think(s, "", text.Str, emit)
@@ -195,7 +195,7 @@ func (c *chat) content(s *said, m, content gjson.Result, emit func(agui.Event)) 
 
 // calls takes pieces of calls, or whole ones. A piece has its whole calls too, as far as they can
 // be read, so those count only in a message that does not come in pieces.
-func (c *chat) calls(s *said, m, meta gjson.Result, emit func(agui.Event)) {
+func (c *chat) calls(s *openMessage, m, meta gjson.Result, emit func(agui.Event)) {
 	chunks := m.Get("tool_call_chunks").Array()
 	for _, p := range chunks {
 		s.chunked = true
@@ -247,7 +247,7 @@ func (c *chat) event(data gjson.Result, emit func(agui.Event)) {
 		if run := data.Get("run_id").Str; kind == "on_chain_start" {
 			c.out.step(run, node, emit)
 		} else {
-			c.out.endOf(func(m *said) bool { return m.node == node }, emit)
+			c.out.endOf(func(m *openMessage) bool { return m.node == node }, emit)
 			c.out.stepEnds(run, emit)
 		}
 	case "on_tool_start", "on_tool_end", "on_tool_error":

@@ -39,7 +39,7 @@ func fresh(messages []agui.Message, s state) (list []json.RawMessage, sent []agu
 		case m.Role == "system" && n == 0: // instructions of the page: the graph has its own
 			continue
 		case has && m.ID != "":
-			if m.Role == "user" && edited(v.Get("content"), old.Get("content")) {
+			if m.Role == "user" && isEdited(v.Get("content"), old.Get("content")) {
 				return nil, nil, agui.Errorf(agui.MessagesNotTaken,
 					"message %q was edited, and LangGraph's server keeps the conversation: send the new text as a new message", agui.Cut(m.ID))
 			}
@@ -59,9 +59,9 @@ func fresh(messages []agui.Message, s state) (list []json.RawMessage, sent []agu
 	return list, sent, nil
 }
 
-// edited reports whether a user's text is another one. Parts are not compared: the server keeps
+// isEdited reports whether a user's text is another one. Parts are not compared: the server keeps
 // them in another form.
-func edited(now, then gjson.Result) bool {
+func isEdited(now, then gjson.Result) bool {
 	return now.Type == gjson.String && then.Type == gjson.String && now.Str != then.Str
 }
 

@@ -87,15 +87,15 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		run.aegra = gjson.GetBytes(run.body, "user_id").Exists()
 		return run.next(run.look(), looking), nil
 	case looking:
-		return run.looked(e), nil
+		return run.continueFromState(e), nil
 	case streaming:
-		return run.streamed(e), nil
+		return run.continueAfterStream(e), nil
 	case searching:
-		return run.searched(), nil
+		return run.findRun(), nil
 	case joining:
-		return run.joined(e), nil
+		return run.continueAfterJoin(e), nil
 	case telling, ending:
-		return run.ended(e), nil
+		return run.continueAfterUpdate(e), nil
 	}
 	return run.conclude(), nil
 }
@@ -127,8 +127,8 @@ func failure(code agui.Code, format string, args ...any) translate.Result {
 	return translate.Result{Finish: agui.Errorf(code, format, args...).Event()}
 }
 
-// looked goes on with the state before the run.
-func (run *run) looked(e translate.End) translate.Result {
+// continueFromState goes on with the state before the run.
+func (run *run) continueFromState(e translate.End) translate.Result {
 	s, ok := readState(run.body)
 	switch {
 	case e.Status == 404 && run.resumes:
@@ -142,7 +142,7 @@ func (run *run) looked(e translate.End) translate.Result {
 			run.after, run.settled = s, true
 			var res translate.Result
 			run.tell(func(ev agui.Event) { res.Before = append(res.Before, ev) })
-			return run.concluded(res)
+			return run.noteConclusion(res)
 		}
 		if !run.waits(s) {
 			return translate.Result{Fate: translate.Lost} // somebody went on with the thread past Holdpoint
@@ -188,13 +188,13 @@ func unseen(s state, natives []langgraphapi.Native) {
 	}
 }
 
-// streamed goes on behind the run's stream.
-func (run *run) streamed(e translate.End) translate.Result {
+// continueAfterStream goes on behind the run's stream.
+func (run *run) continueAfterStream(e translate.End) translate.Result {
 	switch {
 	case e.Status != 0:
-		return run.refused(e)
+		return run.endRefused(e)
 	case e.Event.Type == agui.RunErrored:
-		return run.errored(e)
+		return run.endErrored(e)
 	case !e.Cut: // the stream of a run just ends
 		return run.next(run.look(), settling)
 	case e.Refused:
@@ -204,11 +204,11 @@ func (run *run) streamed(e translate.End) translate.Result {
 	case run.nonce != "":
 		return run.next(run.list(), searching)
 	}
-	return run.lost()
+	return run.endLost()
 }
 
-// lost returns the result of a run whose end nobody knows.
-func (run *run) lost() translate.Result {
+// endLost returns the result of a run whose end nobody knows.
+func (run *run) endLost() translate.Result {
 	var res translate.Result
 	run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
 	if run.resumes {
@@ -218,8 +218,8 @@ func (run *run) lost() translate.Result {
 	return res
 }
 
-// searched looks for the run in the list of the thread's runs.
-func (run *run) searched() translate.Result {
+// findRun looks for the run in the list of the thread's runs.
+func (run *run) findRun() translate.Result {
 	if agui.ValidJSON(run.body) {
 		for _, one := range gjson.ParseBytes(run.body).Array() {
 			if id := one.Get("run_id").Str; isUUID(id) && one.Get("metadata.holdpoint_run").Str == run.nonce {
@@ -228,28 +228,28 @@ func (run *run) searched() translate.Result {
 			}
 		}
 	}
-	return run.lost()
+	return run.endLost()
 }
 
-// joined goes on behind the stream of a joined run.
-func (run *run) joined(e translate.End) translate.Result {
+// continueAfterJoin goes on behind the stream of a joined run.
+func (run *run) continueAfterJoin(e translate.End) translate.Result {
 	switch {
 	case e.Event.Type == agui.RunErrored:
 		if run.frames == 1 || run.skip > 0 { // "Run not found": the server has lost it
-			return run.lost()
+			return run.endLost()
 		}
-		return run.errored(e)
+		return run.endErrored(e)
 	case e.Status == 0 && !e.Cut && run.skip == 0:
 		return run.next(run.look(), settling)
 	case e.Status == 0 && e.Cut && run.joins < maxJoins:
 		return run.next(run.join(), joining)
 	}
-	return run.lost()
+	return run.endLost()
 }
 
-// errored returns the result of a run that the graph's error ended. Whether what was approved was
-// carried out, only the call's result shows: proxy looks for it where the answers went.
-func (run *run) errored(e translate.End) translate.Result {
+// endErrored returns the result of a run that the graph's error ended. Whether what was approved
+// was carried out, only the call's result shows: proxy looks for it where the answers went.
+func (run *run) endErrored(e translate.End) translate.Result {
 	res := translate.Result{Finish: e.Event}
 	if run.step == joining && run.yes {
 		res.Fate = translate.InDoubt
@@ -257,8 +257,8 @@ func (run *run) errored(e translate.End) translate.Result {
 	return res
 }
 
-// refused returns the result of a run that the server did not take.
-func (run *run) refused(e translate.End) translate.Result {
+// endRefused returns the result of a run that the server did not take.
+func (run *run) endRefused(e translate.End) translate.Result {
 	var res translate.Result
 	switch busy := bytes.Contains(e.Body, []byte("already running")); {
 	case e.Status == 409, e.Status == 422 && busy:
@@ -278,9 +278,9 @@ func (run *run) refused(e translate.End) translate.Result {
 	return res
 }
 
-// ended goes on behind an update of the thread's state. A server that does not take it gets the
-// answers one by one.
-func (run *run) ended(e translate.End) translate.Result {
+// continueAfterUpdate goes on behind an update of the thread's state. A server that does not take
+// it gets the answers one by one.
+func (run *run) continueAfterUpdate(e translate.End) translate.Result {
 	switch {
 	case run.body != nil && run.step == telling:
 		return translate.Result{Next: run.end()}
@@ -310,13 +310,13 @@ func (run *run) tell(emit func(agui.Event)) {
 		run.out.snapshot(append(o, '}'), emit)
 	}
 	if list, ok := run.after.messages(); ok {
-		emit(agui.SnapshotEvent(withThese(fromLangChain(list, run.thread), list, run.left)))
+		emit(agui.SnapshotEvent(withClientMessages(fromLangChain(list, run.thread), list, run.left)))
 	}
 }
 
-// withThese adds messages of the client to a snapshot that lacks them: what it leaves out, the
-// client deletes.
-func withThese(snapshot []byte, list []gjson.Result, more []agui.Message) []byte {
+// withClientMessages adds messages of the client to a snapshot that lacks them: what it leaves out,
+// the client deletes.
+func withClientMessages(snapshot []byte, list []gjson.Result, more []agui.Message) []byte {
 	has := make(map[string]bool, len(list))
 	for _, m := range list {
 		has[m.Get("id").Str] = true
@@ -340,11 +340,11 @@ func (run *run) conclude() translate.Result {
 	if !run.settled {
 		run.out.close(func(ev agui.Event) { res.Before = append(res.Before, ev) })
 	}
-	return run.concluded(res)
+	return run.noteConclusion(res)
 }
 
-// concluded adds to res how the run ended.
-func (run *run) concluded(res translate.Result) translate.Result {
+// noteConclusion adds to res how the run ended.
+func (run *run) noteConclusion(res translate.Result) translate.Result {
 	natives := run.open()
 	if run.aegra {
 		res.Backend = aegra
@@ -355,27 +355,27 @@ func (run *run) concluded(res translate.Result) translate.Result {
 		return translate.Result{Next: run.command1()}
 	case len(natives) > 0:
 		return run.paused(res, natives)
-	case run.goesOn() && run.run != "" && run.joins < maxJoins:
+	case run.isUnderway() && run.run != "" && run.joins < maxJoins:
 		return run.next(run.join(), joining)
-	case run.goesOn() && run.yes:
-		return run.lost()
+	case run.isUnderway() && run.yes:
+		return run.endLost()
 	}
 	res.Finish = agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
 	if run.resumes && len(run.r.New) > 0 {
-		return run.beside(res)
+		return run.addExtraMessages(res)
 	}
 	return res
 }
 
-// goesOn reports whether answers were sent and the thread has not come to rest: it has steps to
+// isUnderway reports whether answers were sent and the thread has not come to rest: it has steps to
 // take, asks nothing, and stands at no breakpoint. Then something between has ended the stream as
 // if it was over, or the server has stopped in the middle.
-func (run *run) goesOn() bool {
+func (run *run) isUnderway() bool {
 	return run.resumes && run.settled && !run.ends && !run.stops && len(run.after.next) > 0
 }
 
-// beside adds the exchange for what was said beside the answers.
-func (run *run) beside(res translate.Result) translate.Result {
+// addExtraMessages adds the exchange for what was said beside the answers.
+func (run *run) addExtraMessages(res translate.Result) translate.Result {
 	if !run.settled {
 		res.Finish.JSON = agui.SetString(res.Finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken))
 		return res
@@ -410,13 +410,13 @@ func (run *run) open() []langgraphapi.Native {
 		natives = run.after.natives()
 	}
 	if len(natives) == 0 && run.stops && run.settled && len(run.after.next) > 0 {
-		natives = []langgraphapi.Native{stopped(run.after)}
+		natives = []langgraphapi.Native{breakpointQuestion(run.after)}
 	}
 	return natives
 }
 
-// stopped returns the question of a static breakpoint.
-func stopped(s state) langgraphapi.Native {
+// breakpointQuestion returns the question of a static breakpoint.
+func breakpointQuestion(s state) langgraphapi.Native {
 	o := kit.AppendText([]byte{'{'}, "reason", "langgraph:breakpoint")
 	message := "The agent has stopped at a breakpoint. Go on with " + s.next[0]
 	for _, n := range s.next[1:] {
@@ -438,9 +438,9 @@ func (run *run) paused(res translate.Result, natives []langgraphapi.Native) tran
 		calls = run.r.Transcript.Calls()
 	}
 	res.Finish = agui.FinishedEvent(run.r.Input.ThreadID, run.r.Input.RunID)
-	res.Asked = translate.Asked{
+	res.Asked = translate.AskedPause{
 		Interrupts: langgraphapi.Publish(natives, calls, run.r.Ended), Sticky: true, CancelEnds: true,
-		Own: announced(natives), OwnFinish: slices.Clone(res.Finish.JSON),
+		Own: announcedQuestions(natives), OwnFinish: slices.Clone(res.Finish.JSON),
 	}
 	tasks := run.trail.Outermosts()
 	if run.resumes {
@@ -474,8 +474,9 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 	}
 }
 
-// announced returns the questions as the adapters announce them, for clients that know only that.
-func announced(natives []langgraphapi.Native) []json.RawMessage {
+// announcedQuestions returns the questions as the adapters announce them, for clients that know
+// only that.
+func announcedQuestions(natives []langgraphapi.Native) []json.RawMessage {
 	var list []json.RawMessage
 	for _, n := range natives {
 		if n.Way == breakpoint {

@@ -23,7 +23,7 @@ type writer struct {
 	n      int
 
 	known   map[string]bool // messages that the client has already
-	open    map[string]*said
+	open    map[string]*openMessage
 	order   []string          // of the open ones
 	results map[string]bool   // calls whose result was told
 	steps   map[string]string // by run ids of nodes
@@ -31,8 +31,8 @@ type writer struct {
 	state   []byte            // the last one told
 }
 
-// said is a message under way.
-type said struct {
+// openMessage is a message under way.
+type openMessage struct {
 	aguiwriter.Lane
 	id, node string
 	told     bool   // text of it was told: it cannot begin again
@@ -43,7 +43,7 @@ type said struct {
 
 func newWriter(r *translate.Request) *writer {
 	w := &writer{
-		known: map[string]bool{}, open: map[string]*said{}, results: map[string]bool{}, steps: map[string]string{},
+		known: map[string]bool{}, open: map[string]*openMessage{}, results: map[string]bool{}, steps: map[string]string{},
 		prefix: agui.Cut(r.Input.ThreadID + "-" + r.Input.RunID),
 	}
 	if r.NewID != nil {
@@ -62,20 +62,20 @@ func (w *writer) next() string {
 
 // message returns the open message with the id, a new one if there is none. It is nil if the client
 // has the message already.
-func (w *writer) message(id, node string) *said {
+func (w *writer) message(id, node string) *openMessage {
 	if m := w.open[id]; m != nil {
 		return m
 	}
 	if w.known[id] || len(w.open) >= maxOpen {
 		return nil
 	}
-	m := &said{id: id, node: node}
+	m := &openMessage{id: id, node: node}
 	w.open[id] = m
 	w.order = append(w.order, id)
 	return m
 }
 
-func (w *writer) text(m *said, delta string, emit func(agui.Event)) {
+func (w *writer) text(m *openMessage, delta string, emit func(agui.Event)) {
 	switch {
 	case delta == "":
 	case m.told && m.Open() != agui.TextStart: // the same id again would begin a second message
@@ -86,7 +86,7 @@ func (w *writer) text(m *said, delta string, emit func(agui.Event)) {
 	}
 }
 
-func (w *writer) think(m *said, id, delta string, emit func(agui.Event)) {
+func (w *writer) think(m *openMessage, id, delta string, emit func(agui.Event)) {
 	if delta == "" {
 		return
 	}
@@ -106,7 +106,7 @@ func (w *writer) remember(id string) {
 }
 
 // begin begins a call of a message.
-func (w *writer) begin(m *said, id, name string, emit func(agui.Event)) {
+func (w *writer) begin(m *openMessage, id, name string, emit func(agui.Event)) {
 	if id == "" {
 		id = w.next()
 	}
@@ -115,7 +115,7 @@ func (w *writer) begin(m *said, id, name string, emit func(agui.Event)) {
 }
 
 // end ends a message for good.
-func (w *writer) end(m *said, emit func(agui.Event)) {
+func (w *writer) end(m *openMessage, emit func(agui.Event)) {
 	m.Close(emit)
 	delete(w.open, m.id)
 	w.remember(m.id)
@@ -123,7 +123,7 @@ func (w *writer) end(m *said, emit func(agui.Event)) {
 }
 
 // endOf ends the messages that gone says true of.
-func (w *writer) endOf(gone func(*said) bool, emit func(agui.Event)) {
+func (w *writer) endOf(gone func(*openMessage) bool, emit func(agui.Event)) {
 	for _, id := range slices.Clone(w.order) {
 		if m := w.open[id]; m != nil && gone(m) {
 			w.end(m, emit)
@@ -137,7 +137,7 @@ func (w *writer) result(id, call, content string, failed bool, emit func(agui.Ev
 		return
 	}
 	w.results[call] = true
-	w.endOf(func(m *said) bool { return m.Call() == call }, emit)
+	w.endOf(func(m *openMessage) bool { return m.Call() == call }, emit)
 	if id == "" {
 		id = w.next()
 	}
@@ -176,7 +176,7 @@ func (w *writer) stepEnds(run string, emit func(agui.Event)) {
 
 // close ends all that is open.
 func (w *writer) close(emit func(agui.Event)) {
-	w.endOf(func(*said) bool { return true }, emit)
+	w.endOf(func(*openMessage) bool { return true }, emit)
 	for len(w.active) > 0 {
 		name := w.active[len(w.active)-1]
 		w.active = slices.DeleteFunc(w.active, func(n string) bool { return n == name })

@@ -29,15 +29,15 @@ func plainEnd(ev agui.Event) bool {
 	return outcome.Get("type").Str == "success" && len(outcome.Get("pendingToolCallIds").Array()) == 0
 }
 
-// An asking is a text that asks.
-type asking struct {
+// An askingText is a text that asks.
+type askingText struct {
 	id, text, phrase string
 	at               int // of the phrase
 }
 
 // lastText returns the assistant's last text behind the user's last message, if that text asks. It
 // returns nil if it does not, or if not all messages are known.
-func (d *Dialect) lastText(t agui.Transcript) *asking {
+func (d *Dialect) lastText(t agui.Transcript) *askingText {
 	if t == nil {
 		return nil
 	}
@@ -52,8 +52,8 @@ func (d *Dialect) lastText(t agui.Transcript) *asking {
 			return nil
 		case "assistant":
 			if text := m.Get("content"); text.Type == gjson.String && strings.TrimSpace(text.Str) != "" {
-				a := asking{id: strings.Clone(m.Get("id").Str), text: strings.Clone(text.Str)}
-				a.phrase, a.at = d.phrases.in(a.text)
+				a := askingText{id: strings.Clone(m.Get("id").Str), text: strings.Clone(text.Str)}
+				a.phrase, a.at = d.phrases.firstIn(a.text)
 				if a.phrase == "" {
 					return nil
 				}
@@ -65,17 +65,17 @@ func (d *Dialect) lastText(t agui.Transcript) *asking {
 }
 
 // interrupt returns the question as the client gets it.
-func (a *asking) interrupt() agui.Interrupt {
+func (a *askingText) interrupt() agui.Interrupt {
 	o := kit.AppendMember([]byte{'{'}, `"reason"`, `"confirmation"`)
-	o = kit.AppendMember(o, `"message"`, quoted(a.bounded()))
+	o = kit.AppendMember(o, `"message"`, quoted(a.cutToBounds()))
 	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema)
 	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":{"phrase":`+quoted(a.phrase)+`}}`)
 	return agui.Interrupt{Native: a.id, Object: append(o, '}')}
 }
 
-// bounded returns the text. If it is long, bounded returns its end, where the question stands, or
-// the part that begins with the phrase.
-func (a *asking) bounded() string {
+// cutToBounds returns the text. If it is long, bounded returns its end, where the question stands,
+// or the part that begins with the phrase.
+func (a *askingText) cutToBounds() string {
 	if len(a.text) <= maxMessage {
 		return a.text
 	}

@@ -102,9 +102,9 @@ func TestLongQuestion(t *testing.T) {
 		"Shall I proceed?" + long:     "Shall I proceed?",
 		long + "Are you sure?" + long: "Are you sure?",
 	} {
-		a := asking{text: text}
-		a.phrase, a.at = newDialect(t).phrases.in(text)
-		if got := a.bounded(); len(got) > maxMessage+8 || !strings.Contains(got, want) || !json.Valid([]byte(quoted(got))) || strings.ContainsRune(got, '\uFFFD') {
+		a := askingText{text: text}
+		a.phrase, a.at = newDialect(t).phrases.firstIn(text)
+		if got := a.cutToBounds(); len(got) > maxMessage+8 || !strings.Contains(got, want) || !json.Valid([]byte(quoted(got))) || strings.ContainsRune(got, '\uFFFD') {
 			t.Errorf("%d bytes, %.20q...", len(got), got)
 		}
 	}

@@ -121,13 +121,13 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		before, _ = d.history(kit.WithResults(r, before, results), r.Ended)
 	}
 	r = r.With(r.Input, kit.BesideResults(r, results))
-	out := translate.Out{Resumes: true, TakesNew: !slices.ContainsFunc(r.New, said)}
+	out := translate.Out{Resumes: true, TakesNew: !slices.ContainsFunc(r.New, isSpoken)}
 	if out.TakesNew {
 		before = append(slices.Clone(before), r.New...)
 	} else if len(results) > 0 {
 		out.TakesNew, out.Left = true, r.New
 	}
-	out.Body = kit.Unanswered(r.Input, behind(before, answer))
+	out.Body = kit.Unanswered(r.Input, withAnswer(before, answer))
 	return out, &run{d: d, r: r, answer: &answer}, nil
 }
 

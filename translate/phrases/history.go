@@ -13,7 +13,7 @@ import (
 // history returns the conversation as the backend gets it. Each answer stands in its place. A yes
 // whose run failed or is in doubt is left out, because a backend without another memory would take
 // it for one that it has not followed yet.
-func (d *Dialect) history(list []agui.Message, ended []translate.Ended) (_ []agui.Message, changed bool) {
+func (d *Dialect) history(list []agui.Message, ended []translate.EndedPause) (_ []agui.Message, changed bool) {
 	failed := map[string]bool{}
 	for _, p := range ended {
 		for _, i := range p.Interrupts {

@@ -42,10 +42,10 @@ func TestOrder(t *testing.T) {
 func TestAnOldAnswer(t *testing.T) {
 	d := newDialect(t)
 	more := say("u2", "user", "So?")
-	failed := translate.Ended{Pause: pause(t), Failed: true}
+	failed := translate.EndedPause{Pause: pause(t), Failed: true}
 	for name, c := range map[string]struct {
 		list  string
-		ended []translate.Ended
+		ended []translate.EndedPause
 		want  string // the messages that go, "" for as they came, or the code
 	}{
 		"a yes at the end":                    {asks + "," + asked + "," + yes, nil, "UNKNOWN_INTERRUPT_ID"},
@@ -55,11 +55,11 @@ func TestAnOldAnswer(t *testing.T) {
 		"a client's own id":                   {asks + "," + asked + "," + say("confirm-6e0f", "user", "What does it cost?"), nil, ""},
 		"a no at the end":                     {asks + "," + asked + "," + no, nil, ""},
 		"a yes before more":                   {asks + "," + asked + "," + yes + "," + more, nil, ""},
-		"a yes that ended well":               {asks + "," + asked + "," + yes + "," + more, []translate.Ended{{Pause: pause(t)}}, ""},
-		"a yes whose run failed":              {asks + "," + asked + "," + yes + "," + more, []translate.Ended{failed}, "u1 a1 u2"},
-		"a no whose run failed":               {asks + "," + asked + "," + no + "," + more, []translate.Ended{failed}, ""},
-		"another's yes":                       {asks + "," + asked + "," + say("confirm-a1~other", "user", yesDefault) + "," + more, []translate.Ended{failed}, ""},
-		"another dialect's pause that failed": {asks + "," + asked + "," + yes + "," + more, []translate.Ended{{Pause: agui.Pause{ID: "p", Dialect: "agui", Interrupts: pause(t).Interrupts}, Failed: true}}, ""},
+		"a yes that ended well":               {asks + "," + asked + "," + yes + "," + more, []translate.EndedPause{{Pause: pause(t)}}, ""},
+		"a yes whose run failed":              {asks + "," + asked + "," + yes + "," + more, []translate.EndedPause{failed}, "u1 a1 u2"},
+		"a no whose run failed":               {asks + "," + asked + "," + no + "," + more, []translate.EndedPause{failed}, ""},
+		"another's yes":                       {asks + "," + asked + "," + say("confirm-a1~other", "user", yesDefault) + "," + more, []translate.EndedPause{failed}, ""},
+		"another dialect's pause that failed": {asks + "," + asked + "," + yes + "," + more, []translate.EndedPause{{Pause: agui.Pause{ID: "p", Dialect: "agui", Interrupts: pause(t).Interrupts}, Failed: true}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, c.list, "")

@@ -104,9 +104,9 @@ func (l *List) UnmarshalText(text []byte) error {
 // String returns the list as a variable has it.
 func (l List) String() string { return strings.Join(l, ";") }
 
-// in returns the first phrase that the text holds, and its place. It returns "" if the text holds
-// none.
-func (l List) in(text string) (phrase string, at int) {
+// firstIn returns the first phrase that the text holds, and its place. It returns "" if the text
+// holds none.
+func (l List) firstIn(text string) (phrase string, at int) {
 	text = strings.ToLower(text)
 	for _, p := range l {
 		if at := strings.Index(text, p); at >= 0 {

@@ -45,12 +45,12 @@ func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	}{answerPrefix + a.ID, "user", content})), nil
 }
 
-// said reports whether a message is a person's, the agent's or a tool's. Instructions are not: they
-// stay where they stand.
-func said(m agui.Message) bool { return m.Role != "system" && m.Role != "developer" }
+// isSpoken reports whether a message is a person's, the agent's or a tool's. Instructions are not:
+// they stay where they stand.
+func isSpoken(m agui.Message) bool { return m.Role != "system" && m.Role != "developer" }
 
-// behind returns the conversation with the answer behind it.
-func behind(before []agui.Message, answer agui.Message) []agui.Message {
+// withAnswer returns the conversation with the answer behind it.
+func withAnswer(before []agui.Message, answer agui.Message) []agui.Message {
 	list, _ := order(before)
 	list = slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool { return m.ID == answer.ID })
 	return append(list, answer)

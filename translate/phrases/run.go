@@ -48,7 +48,7 @@ func (run *run) snapshot() (agui.Event, bool) {
 	if !ok {
 		return agui.Event{}, false
 	}
-	list := append(behind(known, *run.answer), run.r.New...)
+	list := append(withAnswer(known, *run.answer), run.r.New...)
 	ids := make(map[string]bool, len(list))
 	for _, m := range list {
 		if m.ID == "" || ids[m.ID] {
@@ -70,13 +70,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		return res, nil
 	}
 	if !plainEnd(e.Event) || run.waits() {
-		return run.left(res), nil
+		return run.tellLeftWords(res), nil
 	}
 	asked := run.d.lastText(run.r.Transcript)
-	if asked == nil || run.before()[asked.id] || run.r.Show == translate.ShowNative {
-		return run.ended(res), nil
+	if asked == nil || run.earlierIDs()[asked.id] || run.r.Show == translate.ShowNative {
+		return run.endWell(res), nil
 	}
-	res.Asked = translate.Asked{Interrupts: []agui.Interrupt{asked.interrupt()}}
+	res.Asked = translate.AskedPause{Interrupts: []agui.Interrupt{asked.interrupt()}}
 	if e.Event.Get("outcome").Exists() {
 		res.Finish = e.Event.With(agui.DeleteKey(e.Event.JSON, "outcome"))
 	}
@@ -89,21 +89,23 @@ func (run *run) waits() bool {
 	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.Fresh && !c.Answered })
 }
 
-// saidBeside reports whether words beside the answer wait for their turn.
-func (run *run) saidBeside() bool { return run.answer != nil && slices.ContainsFunc(run.r.New, said) }
+// extraWordsWait reports whether words beside the answer wait for their turn.
+func (run *run) extraWordsWait() bool {
+	return run.answer != nil && slices.ContainsFunc(run.r.New, isSpoken)
+}
 
-// ended returns the result of a run that ended well. If something was said beside the answer, it
+// endWell returns the result of a run that ended well. If something was said beside the answer, it
 // adds an exchange for that.
-func (run *run) ended(res translate.Result) translate.Result {
+func (run *run) endWell(res translate.Result) translate.Result {
 	r := run.r
-	if !run.saidBeside() {
+	if !run.extraWordsWait() {
 		return res
 	}
 	var known []agui.Message // the backend has the others
 	if !r.Sessions {
 		var ok bool
 		if known, ok = kit.KnownMessages(r); !ok {
-			return run.left(res) // without the reply to the answer they would be the last word on the question
+			return run.tellLeftWords(res) // without the reply to the answer they would be the last word on the question
 		}
 		if !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {
 			known = append(known, *run.answer)
@@ -115,18 +117,18 @@ func (run *run) ended(res translate.Result) translate.Result {
 	return res
 }
 
-// left tells the client that what was said beside the answer was not taken. It is in the history of
-// the next run.
-func (run *run) left(res translate.Result) translate.Result {
-	if run.saidBeside() {
+// tellLeftWords tells the client that what was said beside the answer was not taken. It is in the
+// history of the next run.
+func (run *run) tellLeftWords(res translate.Result) translate.Result {
+	if run.extraWordsWait() {
 		finish := res.Finish.Clone()
 		res.Finish = finish.With(agui.SetString(finish.JSON, "metadata.holdpoint.code", string(agui.MessagesNotTaken)))
 	}
 	return res
 }
 
-// before returns the ids of the messages that were there before this run.
-func (run *run) before() map[string]bool {
+// earlierIDs returns the ids of the messages that were there before this run.
+func (run *run) earlierIDs() map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range run.r.Came {
 		ids[m.ID] = true

@@ -122,7 +122,7 @@ func fromMessage(m agui.Message) (approval, approved string, ok bool) {
 
 // approves reports whether an answer is a yes. What says two things, or approves what was not
 // asked, is refused.
-func approves(a agui.Answer, k kept) (bool, error) {
+func approves(a agui.Answer, k questionState) (bool, error) {
 	if a.Status == agui.Cancelled {
 		return false, nil
 	}

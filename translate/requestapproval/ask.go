@@ -31,11 +31,11 @@ const approvalKey, functionKey, argumentsKey, messageKey = 0, 1, 2, 3
 // stands twice may be read otherwise by the backend than here, so nothing is asked by it. What is
 // read lives in args.
 func readAsk(args []byte) (ask, bool) {
-	var request [1]named
+	var request [1]namedValue
 	if !readNamed(request[:], agui.MembersOf(args), "request") || !request[0].only() {
 		return ask{}, false
 	}
-	var found [len(requestKeys)]named
+	var found [len(requestKeys)]namedValue
 	if !readNamed(found[:], agui.MembersIn(request[0].value), requestKeys[:]...) {
 		return ask{}, false
 	}
@@ -53,15 +53,15 @@ func readAsk(args []byte) (ask, bool) {
 	return a, true
 }
 
-// A named is what an object has under a name.
-type named struct {
+// A namedValue is what an object has under a name.
+type namedValue struct {
 	value string // JSON text, of the first
 	times int    // in whatever spelling
 	exact bool   // the first is spelled so
 }
 
 // readNamed reads what an object has under the names. It returns false if it is not a JSON object.
-func readNamed(found []named, m agui.Members, names ...string) bool {
+func readNamed(found []namedValue, m agui.Members, names ...string) bool {
 	for m.Next() {
 		key := m.Name()
 		at := slices.Index(names, key)
@@ -73,7 +73,7 @@ func readNamed(found []named, m agui.Members, names ...string) bool {
 			continue
 		}
 		if n := &found[at]; n.times == 0 {
-			*n = named{m.Value, 1, exact}
+			*n = namedValue{m.Value, 1, exact}
 		} else {
 			n.times++
 		}
@@ -81,9 +81,9 @@ func readNamed(found []named, m agui.Members, names ...string) bool {
 	return m.Whole()
 }
 
-func (n *named) only() bool { return n.times == 1 && n.exact }
+func (n *namedValue) only() bool { return n.times == 1 && n.exact }
 
-func (n *named) isText() bool { return n.only() && n.value[0] == '"' }
+func (n *namedValue) isText() bool { return n.only() && n.value[0] == '"' }
 
 // keeps reports whether a text comes out of a record as it went in: half a surrogate pair, or what
 // is not UTF-8, does not.
@@ -182,8 +182,8 @@ func (a ask) object(callID string) []byte {
 	return append(o, '}')
 }
 
-// A kept is what an interrupt keeps for the resume.
-type kept struct {
+// A questionState is what an interrupt keeps for the resume.
+type questionState struct {
 	Call string `json:"call"`
 	// Args are the arguments of the synthetic call as they came, text for text: what the backend
 	// runs are those.
@@ -193,8 +193,8 @@ type kept struct {
 }
 
 // keptOf returns what the interrupts of a pause keep; false where another dialect made it.
-func keptOf(p agui.Pause) ([]kept, bool) {
-	list := make([]kept, len(p.Interrupts))
+func keptOf(p agui.Pause) ([]questionState, bool) {
+	list := make([]questionState, len(p.Interrupts))
 	for n, i := range p.Interrupts {
 		if json.Unmarshal(i.Private, &list[n]) != nil || !fits(list[n].Args) {
 			return nil, false

@@ -149,7 +149,7 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	list := kit.WithResults(r, before(r), results)
+	list := kit.WithResults(r, messagesBefore(r), results)
 	// A tool message on an open call is a second answer to this backend, in whatever spelling, and
 	// runs it again.
 	r = r.With(r.Input, kit.HistoryOf(kit.BesideResults(r, results), callsAsked(asked)).Without())
@@ -170,7 +170,7 @@ func (*Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error
 func plainOut(r *translate.Request) translate.Out {
 	in := r.Input
 	body := in.Raw
-	if list, changed := cleaned(in.Messages, leftOver(r)); changed {
+	if list, changed := cleanHistory(in.Messages, isLeftOver(r)); changed {
 		body = agui.SetKey(body, "messages", agui.MessageList(list))
 	}
 	body = agui.DeleteKey(agui.DeleteKey(body, "protocolVersion"), "resume")

@@ -7,9 +7,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A said is what an event of a call says, as JSON text that lives in the event; "" for what it does
-// not say.
-type said struct {
+// A callEvent is what an event of a call says, as JSON text that lives in the event; "" for what it
+// does not say.
+type callEvent struct {
 	id, name, parent, delta string
 	nameAt, deltaAt         int  // where they stand
 	plain                   bool // nothing goes when it is renamed: no null, no rawEvent, no white space
@@ -18,7 +18,7 @@ type said struct {
 
 // read reads an event of a call. Of one that may not be acted on, it says which call it looks to be
 // of.
-func read(ev agui.Event) (s said) {
+func read(ev agui.Event) (s callEvent) {
 	m := agui.MembersOf(ev.JSON)
 	types, size := 0, len("{")
 	s.plain = true
@@ -72,7 +72,7 @@ type frame struct {
 	from, to int  // where the value stands that renaming changes
 }
 
-func newFrame(c *call, ev agui.Event, s said) frame {
+func newFrame(c *call, ev agui.Event, s callEvent) frame {
 	f := frame{call: c, ev: ev, plain: s.plain}
 	switch ev.Type {
 	case agui.CallStart:

@@ -75,12 +75,12 @@ func (h *history) answers(m gjson.Result) bool {
 	})
 }
 
-// cleaned returns the history as the backend may have it: without a pair of a request and its
+// cleanHistory returns the history as the backend may have it: without a pair of a request and its
 // answer, and without those of its calls without a result of which goes says so. A pair of which
 // the result is there becomes the exchange that it was. Reasoning and activities go, and results
 // move behind their calls: the hosts answer 400 or 500 to an activity, and most of them to
 // reasoning, and their provider refuses words between a call and its result.
-func cleaned(list []agui.Message, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
+func cleanHistory(list []agui.Message, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
 	h := look(list)
 	renamed := map[string]bool{}
 	for _, m := range list {
@@ -105,10 +105,10 @@ func cleaned(list []agui.Message, goes func(kit.DanglingCall) bool) (out []agui.
 	return read, changed || moved || len(left.Raw) > len("{}")
 }
 
-// leftOver says of a call without a result whether it stays one: a call of a declared tool is the
+// isLeftOver says of a call without a result whether it stays one: a call of a declared tool is the
 // client's to answer; of the others, those of an ended pause are, and those that the conversation
 // has left behind.
-func leftOver(r *translate.Request) func(kit.DanglingCall) bool {
+func isLeftOver(r *translate.Request) func(kit.DanglingCall) bool {
 	asked := map[string]bool{}
 	for _, p := range r.Ended {
 		for _, i := range p.Interrupts {
@@ -118,9 +118,9 @@ func leftOver(r *translate.Request) func(kit.DanglingCall) bool {
 	return func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) && (c.Abandoned || asked[c.ID]) }
 }
 
-// told returns a history as a client is told it: with the functions' calls for the synthetic ones,
-// and without their answers.
-func told(list []agui.Message, hides func(function string) bool) []agui.Message {
+// asTold returns a history as a client is told it: with the functions' calls for the synthetic
+// ones, and without their answers.
+func asTold(list []agui.Message, hides func(function string) bool) []agui.Message {
 	h := look(list)
 	var out []agui.Message
 	for _, m := range list {

@@ -47,7 +47,7 @@ func TestPlainRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, c.more)
-			ended := []translate.Ended{{Pause: agui.Pause{Interrupts: []agui.Interrupt{{Object: []byte(`{"toolCallId":"ended"}`)}}}}}
+			ended := []translate.EndedPause{{Pause: agui.Pause{Interrupts: []agui.Interrupt{{Object: []byte(`{"toolCallId":"ended"}`)}}}}}
 			out, _, err := new(Dialect).Begin(&translate.Request{Input: in, Transcript: unknown(), Ended: ended})
 			if err != nil {
 				t.Fatal(err)
@@ -71,7 +71,7 @@ func TestPlainRun(t *testing.T) {
 // What a message has beside its calls keeps its bytes.
 func TestMessageKeepsItsBytes(t *testing.T) {
 	m := `{ "id":"m", "toolCalls" : [` + string(toolCall("a", "A", "{}")) + `, ` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0,"tool_calls":[]}`
-	list, changed := cleaned([]agui.Message{agui.ParseMessage([]byte(m)), agui.ParseMessage([]byte(tool("t", "b", ""))), agui.ParseMessage([]byte(hello))},
+	list, changed := cleanHistory([]agui.Message{agui.ParseMessage([]byte(m)), agui.ParseMessage([]byte(tool("t", "b", ""))), agui.ParseMessage([]byte(hello))},
 		func(c kit.DanglingCall) bool { return c.Abandoned })
 	want := `{"id":"m","toolCalls":[` + string(toolCall("b", "B", "{}")) + `],"content":"x\u00e9","n":1.0}`
 	if !changed || string(list[0].JSON) != want {

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An asked is a request of this run that has no answer yet.
-type asked struct {
+// An openRequest is a request of this run that has no answer yet.
+type openRequest struct {
 	*call
 	hidden bool // the client was not shown the call
 	place  int  // among all
@@ -69,7 +69,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // pause makes an interrupt of every request that is open.
 func (run *run) pause(res *translate.Result) {
-	var p translate.Asked
+	var p translate.AskedPause
 	var calls []agui.Call
 	if run.r.Transcript != nil {
 		calls = run.r.Transcript.Calls()
@@ -78,7 +78,7 @@ func (run *run) pause(res *translate.Result) {
 	for _, c := range calls {
 		parents[c.ID] = c.Parent
 	}
-	open := slices.SortedFunc(maps.Values(run.asked), func(a, b asked) int { return cmp.Compare(a.place, b.place) })
+	open := slices.SortedFunc(maps.Values(run.asked), func(a, b openRequest) int { return cmp.Compare(a.place, b.place) })
 	for _, a := range open {
 		one, _ := readAsk(a.args)
 		ids[one.approvalID]++
@@ -86,7 +86,7 @@ func (run *run) pause(res *translate.Result) {
 	for _, a := range open {
 		one, _ := readAsk(a.args)
 		callID := string(a.id)
-		k := kept{Call: callID, Args: string(a.args), Approval: one.approvalID}
+		k := questionState{Call: callID, Args: string(a.args), Approval: one.approvalID}
 		k.Parent = cmp.Or(parents[callID], string(a.parent), callID) // the last: as clients name the message that they make for such a call
 		native := one.approvalID
 		if ids[native] > 1 {

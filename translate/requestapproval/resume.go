@@ -15,11 +15,11 @@ import (
 // client throws at the repetition (the hosts merge neighbouring messages with calls, so the answer
 // stands between). All have one id, for that client rebuilds one message of calls for each id, and
 // model providers want all calls of a turn in one, before their results.
-func resumeBody(r *translate.Request, asked []kept, before []agui.Message) ([]byte, error) {
+func resumeBody(r *translate.Request, asked []questionState, before []agui.Message) ([]byte, error) {
 	open := callsAsked(asked)
 	// What is put behind a call without a result makes it one that never gets any.
 	goes := func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) }
-	list, _ := cleaned(kit.HistoryOf(before, open).Without(), goes)
+	list, _ := cleanHistory(kit.HistoryOf(before, open).Without(), goes)
 	for n, k := range asked {
 		yes, err := approves(r.Answers[n], k)
 		if err != nil {
@@ -34,7 +34,7 @@ func resumeBody(r *translate.Request, asked []kept, before []agui.Message) ([]by
 	return kit.BodyWithoutAnswers(r.Input, body), nil
 }
 
-func callsAsked(asked []kept) map[string]bool {
+func callsAsked(asked []questionState) map[string]bool {
 	open := make(map[string]bool, len(asked))
 	for _, k := range asked {
 		open[k.Call] = true
@@ -50,7 +50,7 @@ func callsAsked(asked []kept) map[string]bool {
 func takesNew(r *translate.Request) bool { return r.Show == translate.ShowNative }
 
 // pair returns the request and its answer.
-func pair(parent, id string, k kept, approved bool) []agui.Message {
+func pair(parent, id string, k questionState, approved bool) []agui.Message {
 	content := kit.AppendText([]byte{'{'}, "approval_id", k.Approval)
 	word := "false"
 	if approved {
@@ -72,9 +72,9 @@ func pair(parent, id string, k kept, approved bool) []agui.Message {
 	return []agui.Message{agui.ParseMessage(request), agui.ParseMessage(answer)}
 }
 
-// before returns the messages before the answers: the client's without the new ones, or the
+// messagesBefore returns the messages before the answers: the client's without the new ones, or the
 // record's where the client sends fewer (messages: [] is legal).
-func before(r *translate.Request) []agui.Message {
+func messagesBefore(r *translate.Request) []agui.Message {
 	list, recorded := kit.MessagesBefore(r)
 	if recorded && r.Show == translate.ShowNative {
 		return kit.WithoutMessages(r.Input.Messages, r.New)
@@ -86,6 +86,6 @@ func before(r *translate.Request) []agui.Message {
 // The backend tells the results of what it was asked about itself.
 func newMessages(r *translate.Request) translate.Out {
 	asked, _ := keptOf(r.Pause)
-	list, _ := cleaned(kit.After(r, callsAsked(asked)).Behind(nil), leftOver(r))
+	list, _ := cleanHistory(kit.After(r, callsAsked(asked)).Behind(nil), isLeftOver(r))
 	return translate.Out{Body: kit.Unanswered(r.Input, list), TakesNew: true}
 }

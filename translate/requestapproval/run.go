@@ -29,15 +29,15 @@ type run struct {
 	r      *translate.Request
 	native bool
 
-	held    []frame           // in the order in which they came; of a native client's calls too
-	size    int               // of those
-	calls   []*call           // that are held, or looked at
-	chunk   string            // the call that chunks without an id belong to, if it is one of these or asks
-	asked   map[string]asked  // what has no answer yet, by the call's id
-	count   int               // of all that was asked
-	asking  kit.Asked         // by what has no answer yet
-	tooMany error             // it is more than can be asked: the run is given up
-	shown   []json.RawMessage // the native frames of what is asked
+	held    []frame                // in the order in which they came; of a native client's calls too
+	size    int                    // of those
+	calls   []*call                // that are held, or looked at
+	chunk   string                 // the call that chunks without an id belong to, if it is one of these or asks
+	asked   map[string]openRequest // what has no answer yet, by the call's id
+	count   int                    // of all that was asked
+	asking  kit.AskedQuestions     // by what has no answer yet
+	tooMany error                  // it is more than can be asked: the run is given up
+	shown   []json.RawMessage      // the native frames of what is asked
 
 	// Memory that is used again: what is emitted is valid during the call only. So the frames are
 	// not in a kit.Held, which has memory of its own for each event.
@@ -56,7 +56,7 @@ type call struct {
 }
 
 func newRun(r *translate.Request) *run {
-	return &run{r: r, native: r.Show == translate.ShowNative, asked: map[string]asked{}}
+	return &run{r: r, native: r.Show == translate.ShowNative, asked: map[string]openRequest{}}
 }
 
 // Event implements translate.Run.
@@ -155,7 +155,7 @@ func (run *run) holding(id string) *call {
 }
 
 // mayAsk reports whether the call that begins may be a request.
-func (run *run) mayAsk(says said, id string) bool {
+func (run *run) mayAsk(says callEvent, id string) bool {
 	return agui.Text(says.name) == microsoft.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls
 }
 
@@ -170,7 +170,7 @@ func (run *run) begin(id string) *call {
 	return c
 }
 
-func (run *run) hold(c *call, ev agui.Event, says said) {
+func (run *run) hold(c *call, ev agui.Event, says callEvent) {
 	if ev.Type == agui.CallArgs || ev.Type == agui.CallChunk {
 		c.args = agui.AppendText(c.args, says.delta)
 	}
@@ -241,7 +241,7 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 	}
 	run.count++
 	size := len(c.args) + len(c.bytes)
-	run.asked[string(c.id)] = asked{c, hidden, run.count, size}
+	run.asked[string(c.id)] = openRequest{c, hidden, run.count, size}
 	run.tooMany = run.asking.Add(size)
 }
 
@@ -293,5 +293,5 @@ func (run *run) snapshot(ev agui.Event) agui.Event {
 	for _, m := range ev.Get("messages").Array() {
 		list = append(list, agui.ParseMessage(json.RawMessage(m.Raw)))
 	}
-	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MessageList(told(list, run.hides))))
+	return ev.With(agui.SetKey(ev.JSON, "messages", agui.MessageList(asTold(list, run.hides))))
 }

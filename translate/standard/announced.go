@@ -40,7 +40,7 @@ func (run *run) announcedAlone(finish agui.Event, held []agui.Event) translate.R
 	}
 	return translate.Result{
 		Finish: kit.WithoutOutcome(finish), Backend: backend,
-		Asked: translate.Asked{Interrupts: list, OwnFinish: slices.Clone(finish.JSON)},
+		Asked: translate.AskedPause{Interrupts: list, OwnFinish: slices.Clone(finish.JSON)},
 	}
 }
 
@@ -55,16 +55,16 @@ func withLatest(list []agui.Interrupt, one agui.Interrupt) []agui.Interrupt {
 	return list
 }
 
-// told returns an announcement as a client is shown it. One of Mastra's has its question's id in
-// it: a client echoes the announcement beside its answer, and of two questions about one call only
-// that id tells which is answered. proxy writes the published id there.
-func (s *suspends) told(announcement agui.Event, show translate.Show) []byte {
+// shownAnnouncement returns an announcement as a client is shown it. One of Mastra's has its
+// question's id in it: a client echoes the announcement beside its answer, and of two questions
+// about one call only that id tells which is answered. proxy writes the published id there.
+func (s *suspendedRuns) shownAnnouncement(announcement agui.Event, show translate.Show) []byte {
 	value := announcement.Get("value")
 	event := kit.ParseText(value)
 	if kit.Announced(announcement) != kit.Mastra || !event.IsObject() {
 		return announcement.JSON
 	}
-	at, ok := s.at(event)
+	at, ok := s.subjectOf(event)
 	if !ok {
 		return announcement.JSON
 	}

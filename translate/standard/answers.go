@@ -11,7 +11,7 @@ import (
 // command.resume, because some clients know the CUSTOM form only, and were shown the event that
 // Holdpoint makes.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
-	answers, err := given(in, p)
+	answers, err := givenAnswers(in, p)
 	for n, a := range answers {
 		i := p.Interrupt(a.ID)
 		if i == nil {
@@ -22,8 +22,8 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.CancelsLost(p, answers), err
 }
 
-// given returns the answers in the client's words.
-func given(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
+// givenAnswers returns the answers in the client's words.
+func givenAnswers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if i := mastraInterrupt(in, p); i != nil {
 		return answersOfMastra(in, i)
 	}

@@ -96,8 +96,8 @@ func withoutAbandoned(r *translate.Request) agui.RunInput {
 }
 
 // approval returns the question of such a call.
-func (s *suspends) approval(c agui.Call) agui.Interrupt {
-	at := suspended{Run: s.key(), Call: c.ID, Approval: true}
+func (s *suspendedRuns) approval(c agui.Call) agui.Interrupt {
+	at := suspendedCall{Run: s.key(), Call: c.ID, Approval: true}
 	o := kit.AppendText([]byte{'{'}, "reason", reasonApproval)
 	o = kit.AppendText(o, "message", "The agent asks to call the tool "+c.Name+".")
 	o = kit.AppendText(o, "toolCallId", c.ID)

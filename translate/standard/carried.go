@@ -6,12 +6,12 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// awaited are the calls that were answered and have no result yet in the resumed stream. It holds
-// those only whose backend always sends one.
-type awaited map[string]bool
+// awaitedResults are the calls that were answered and have no result yet in the resumed stream. It
+// holds those only whose backend always sends one.
+type awaitedResults map[string]bool
 
-func approvedCalls(r *translate.Request) awaited {
-	var calls awaited
+func approvedCalls(r *translate.Request) awaitedResults {
+	var calls awaitedResults
 	for n, a := range r.Answers {
 		i := r.Pause.Interrupts[n]
 		p := profileOfInterrupt(&i)
@@ -20,7 +20,7 @@ func approvedCalls(r *translate.Request) awaited {
 		}
 		if id := agui.View(i.Object).Get(p.result).Str; id != "" {
 			if calls == nil {
-				calls = awaited{}
+				calls = awaitedResults{}
 			}
 			calls[id] = true
 		}
@@ -35,7 +35,7 @@ func (p profile) brings(i agui.Interrupt, a agui.Answer) bool {
 }
 
 // see strikes off the call that a result is of.
-func (a awaited) see(ev agui.Event) {
+func (a awaitedResults) see(ev agui.Event) {
 	if len(a) > 0 && ev.Type == agui.CallResult && ev.Valid() {
 		delete(a, ev.Get("toolCallId").Str)
 	}

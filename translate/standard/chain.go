@@ -16,22 +16,22 @@ import (
 // answers were not sent are asked again.
 type chain struct {
 	r      *translate.Request
-	body   []byte // of every exchange, but for resume and the run's id
-	at     link   // of the exchange at hand
-	unsent []link
+	body   []byte    // of every exchange, but for resume and the run's id
+	at     chainLink // of the exchange at hand
+	unsent []chainLink
 	sent   int              // exchanges before this one
 	asked  []agui.Interrupt // by those
 }
 
-// A link is an answer as it goes out, and its question.
-type link struct {
+// A chainLink is an answer as it goes out, and its question.
+type chainLink struct {
 	entry string
 	of    agui.Interrupt
 }
 
-// chained returns the first exchange of several, or nil if the answers go at once. body has them
-// all.
-func chained(r *translate.Request, body []byte) *chain {
+// firstOfChain returns the first exchange of several, or nil if the answers go at once. body has
+// them all.
+func firstOfChain(r *translate.Request, body []byte) *chain {
 	one := func(i agui.Interrupt) bool { return profileOfInterrupt(&i).oneByOne }
 	if len(r.Answers) < 2 || !slices.ContainsFunc(r.Pause.Interrupts, one) {
 		return nil
@@ -44,7 +44,7 @@ func chained(r *translate.Request, body []byte) *chain {
 		if at < 0 {
 			return nil
 		}
-		c.unsent = append(c.unsent, link{entries[at].Raw, i})
+		c.unsent = append(c.unsent, chainLink{entries[at].Raw, i})
 		entries = slices.Delete(entries, at, at+1)
 	}
 	return c.next()
@@ -66,8 +66,8 @@ func (c *chain) out() translate.Out {
 	return out
 }
 
-// after returns what comes of the exchange at hand, which alone would have come to res.
-func (c *chain) after(d *Dialect, res translate.Result, e translate.End, left *translate.Request) translate.Result {
+// afterExchange returns what comes of the exchange at hand, which alone would have come to res.
+func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End, left *translate.Request) translate.Result {
 	asked := slices.DeleteFunc(slices.Clone(c.asked), func(i agui.Interrupt) bool {
 		return i.Native == c.at.of.Native || slices.ContainsFunc(res.Asked.Interrupts, func(n agui.Interrupt) bool { return n.Native == i.Native })
 	})
@@ -82,12 +82,12 @@ func (c *chain) after(d *Dialect, res translate.Result, e translate.End, left *t
 		next.sent, next.asked = c.sent+1, asked
 		out, goesOn := next.out(), newRun()
 		goesOn.d, goesOn.left, goesOn.chain = d, left, next
-		goesOn.suspends, goesOn.calls = resumed(c.r.Pause, out.Body), d.watchCalls(c.r)
+		goesOn.suspends, goesOn.calls = resumedCall(c.r.Pause, out.Body), d.watchCalls(c.r)
 		return translate.Result{Before: res.Before, Backend: res.Backend, Next: &translate.Exchange{Out: out, Run: goesOn}}
 	case earlier: // nobody announced these together
 		return translate.Result{
 			Before: res.Before, Backend: mastra,
-			Finish: kit.WithoutOutcome(e.Event), Asked: translate.Asked{Interrupts: asked},
+			Finish: kit.WithoutOutcome(e.Event), Asked: translate.AskedPause{Interrupts: asked},
 		}
 	}
 	return res
@@ -95,11 +95,11 @@ func (c *chain) after(d *Dialect, res translate.Result, e translate.End, left *t
 
 // stillMeant returns the answers to send of those that are left. An exchange may have asked the
 // same question in other words: nobody has answered that one, and it is told at the end.
-func (c *chain) stillMeant(asked []agui.Interrupt) []link {
+func (c *chain) stillMeant(asked []agui.Interrupt) []chainLink {
 	asks := func(i agui.Interrupt) []byte {
 		return agui.Canonical(agui.DeleteKey(agui.DeleteKey(i.Object, "id"), "expiresAt"))
 	}
-	return slices.DeleteFunc(slices.Clone(c.unsent), func(l link) bool {
+	return slices.DeleteFunc(slices.Clone(c.unsent), func(l chainLink) bool {
 		return slices.ContainsFunc(asked, func(i agui.Interrupt) bool {
 			return i.Native == l.of.Native && !bytes.Equal(asks(i), asks(l.of))
 		})
@@ -110,7 +110,7 @@ func (c *chain) stillMeant(asked []agui.Interrupt) []link {
 func (c *chain) broken(res translate.Result, e translate.End, asked []agui.Interrupt) translate.Result {
 	open := c.unsent
 	if e.Refused || res.Fate == translate.Untouched {
-		open = append([]link{c.at}, open...)
+		open = append([]chainLink{c.at}, open...)
 	}
 	switch {
 	case c.sent == 0 && len(open) > len(c.unsent):
@@ -130,7 +130,7 @@ func (c *chain) broken(res translate.Result, e translate.End, asked []agui.Inter
 		asked = append(asked, l.of)
 	}
 	if len(asked) > 0 {
-		res.Asked, res.Failed = translate.Asked{Interrupts: asked}, true
+		res.Asked, res.Failed = translate.AskedPause{Interrupts: asked}, true
 		res.Finish, res.Backend = agui.FinishedEvent(c.r.Input.ThreadID, c.r.Input.RunID), mastra
 	}
 	return res

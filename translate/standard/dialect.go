@@ -125,11 +125,11 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 			out.Body = kit.OwnRunID(r, in.Raw)
 		}
 		ordinary := newRun()
-		ordinary.plain, ordinary.suspends, ordinary.calls = r, begun(r, out.Body), d.watchCalls(r)
+		ordinary.plain, ordinary.suspends, ordinary.calls = r, waitingCall(r, out.Body), d.watchCalls(r)
 		return out, ordinary, nil
 	}
 	for n, a := range r.Answers {
-		if forges(r.Pause.Interrupts[n], a.Payload) {
+		if forgesCall(r.Pause.Interrupts[n], a.Payload) {
 			return translate.Out{}, nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has a toolCall, by which a backend may run what it did not ask about", a.ID)
 		}
 	}
@@ -144,7 +144,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 				return translate.Out{}, nil, err
 			}
 		}
-		said, err := profile.said(answers[n])
+		said, err := profile.outgoingAnswer(answers[n])
 		if err != nil {
 			return translate.Out{}, nil, err
 		}
@@ -160,24 +160,24 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		in = in.WithoutCommand() // it was the answer, or says the same; this backend knows none there
 	}
 	resume := kit.ResumeArray(r.Input, r.Pause, answers)
-	question, isLost := lostOf(&r.Pause.Interrupts[0])
+	question, isLost := lostStateOf(&r.Pause.Interrupts[0])
 	if isLost {
 		resume = giveUp(question, r)
 	}
 	body := agui.SetKey(in.Raw, "resume", proven(resume, r))
-	cut, later := behind(r)
+	cut, later := extraMessages(r)
 	ifEnded := onlyCancels(r) && profileOfInterrupt(&r.Pause.Interrupts[0]).ends
 	if ifEnded {
 		cut = nil // if nothing waits any more, the run is an ordinary one
 	}
-	messages, moved := gathered(r.Pause, kit.WithoutMessages(in.Messages, cut))
+	messages, moved := gatherCalls(r.Pause, kit.WithoutMessages(in.Messages, cut))
 	if len(cut) > 0 || moved {
 		body = agui.SetKey(body, "messages", agui.MessageList(messages))
 	}
 	next := newRun()
 	next.d, next.left, next.ifEnded, next.awaits = d, r.With(r.Input, later), ifEnded, approvedCalls(r)
 	out := translate.Out{Body: body, Resumes: true}
-	if next.chain = chained(r, body); next.chain != nil {
+	if next.chain = firstOfChain(r, body); next.chain != nil {
 		out = next.chain.out()
 	} else if keepsByRunID(r) {
 		if goesByCommand(r.Pause) {
@@ -186,7 +186,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		}
 		out.Body = kit.OwnRunID(r, body)
 	}
-	next.suspends, next.calls = resumed(r.Pause, out.Body), d.watchCalls(r)
+	next.suspends, next.calls = resumedCall(r.Pause, out.Body), d.watchCalls(r)
 	out.TakesNew, out.Left = true, later
 	if ifEnded {
 		out.Left = nil
@@ -194,10 +194,10 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	return out, next, nil
 }
 
-// afterwards returns the exchange for the messages that did not go with the answers. It has the
+// extraExchange returns the exchange for the messages that did not go with the answers. It has the
 // state as the resumed run left it, because the state of the request would undo what that run
 // changed.
-func (d *Dialect) afterwards(r *translate.Request) *translate.Exchange {
+func (d *Dialect) extraExchange(r *translate.Request) *translate.Exchange {
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
 	messages := r.New
 	if !r.Sessions {
@@ -211,7 +211,7 @@ func (d *Dialect) afterwards(r *translate.Request) *translate.Exchange {
 		body = kit.OwnRunID(r, body) // one more: the resumed run may wait under its own still
 	}
 	next := newRun()
-	next.suspends, next.calls = begun(r, body), d.watchCalls(r)
+	next.suspends, next.calls = waitingCall(r, body), d.watchCalls(r)
 	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: next}
 }
 
@@ -225,11 +225,11 @@ func keepsByRunID(r *translate.Request) bool {
 	return slices.ContainsFunc(r.Pause.Interrupts, func(i agui.Interrupt) bool { return profileOfInterrupt(&i).ownRuns })
 }
 
-// forges reports whether an answer names a tool call, and its question does not. AGUI.Server
+// forgesCall reports whether an answer names a tool call, and its question does not. AGUI.Server
 // approves whatever call an answer names (RunAgentInputExtensions), and its free questions look
 // like any backend's. If the schema has the key toolCall, the key is the backend's own. The
 // contract reads the answers to questions about a call (agui.Interrupt.ReadCall).
-func forges(i agui.Interrupt, payload json.RawMessage) bool {
+func forgesCall(i agui.Interrupt, payload json.RawMessage) bool {
 	if i.ToolCallID() != "" || gjson.GetBytes(i.Schema(), "properties.toolCall").Exists() {
 		return false
 	}

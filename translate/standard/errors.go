@@ -104,11 +104,11 @@ var ofTanStack = complaints{
 	lost: []complaint{{code: "unknown-interrupt"}, {code: "stale"}, {code: "expired"}},
 }
 
-// refused returns the result of a resume that ended in RUN_ERROR. A Holdpoint behind this one says
-// that its own backend lost the question. Some codes are those of several backends, which check the
-// answers first: the integrations for Strands (integrations/aws-strands) and for Microsoft Agent
-// Framework (issue 7570).
-func (run *run) refused(ev agui.Event) translate.Result {
+// endRefused returns the result of a resume that ended in RUN_ERROR. A Holdpoint behind this one
+// says that its own backend lost the question. Some codes are those of several backends, which
+// check the answers first: the integrations for Strands (integrations/aws-strands) and for
+// Microsoft Agent Framework (issue 7570).
+func (run *run) endRefused(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code := agui.Code(ev.Get("code").Str)
 	said := run.complaints()
@@ -151,7 +151,7 @@ func (run *run) complaints() complaints {
 
 // cancelsLost reports whether a lost question was cancelled, and the backend still waits.
 func (run *run) cancelsLost(code agui.Code) bool {
-	question, isLost := lostOf(&run.left.Pause.Interrupts[0])
+	question, isLost := lostStateOf(&run.left.Pause.Interrupts[0])
 	return isLost && (code == waiters[question.Of].refusal || code == "INTERRUPT_RESUME_INCOMPLETE")
 }
 

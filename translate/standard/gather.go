@@ -10,11 +10,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// gathered returns a resume's list of messages with the calls of all questions in one message
+// gatherCalls returns a resume's list of messages with the calls of all questions in one message
 // behind all others, for a backend that reads the answers to the last message with calls only. With
 // the result of a client's tool behind them that result would be lost. The list stays as it is if
 // the one call that is open stands last, or is not there.
-func gathered(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
+func gatherCalls(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 	var asking []*agui.Interrupt
 	open := map[string]bool{}
 	for n := range p.Interrupts {

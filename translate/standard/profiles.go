@@ -41,7 +41,7 @@ type profile struct {
 	ownID string
 	// hidesCall: the call that the question is about is not in the stream.
 	hidesCall bool
-	beside    travel
+	beside    extraTravel
 	// anyID: it looks at no id, and takes an answer for whatever waits.
 	anyID bool
 	// oneByOne: it reads one answer of a request only.
@@ -76,15 +76,15 @@ type decision struct {
 	yes, no string   // JSON under key; "": true and false
 }
 
-// A travel says which messages beside the answers go with them. The others go in an exchange of
-// their own.
-type travel int
+// An extraTravel says which messages beside the answers go with them. The others go in an exchange
+// of their own.
+type extraTravel int
 
 // withResults lets the results of the client's own tools go, because the backend may wait for them
 // as well. onlyResults lets them go too, and takes out every other message that the paused run did
 // not know. withNone lets nothing go, and withAll everything.
 const (
-	withResults travel = iota
+	withResults extraTravel = iota
 	onlyResults
 	withNone
 	withAll
@@ -250,7 +250,7 @@ func (p profile) isMinted(native string, object gjson.Result) bool {
 }
 
 func profileOfInterrupt(i *agui.Interrupt) profile {
-	if question, isLost := lostOf(i); isLost {
+	if question, isLost := lostStateOf(i); isLost {
 		return waiters[question.Of].profile
 	}
 	return profileOf(i.Native, agui.View(i.Object))
@@ -272,8 +272,8 @@ func (p profile) heard(a agui.Answer) agui.Answer {
 	return a
 }
 
-// said returns an answer as it goes out, or why it must not.
-func (p profile) said(a agui.Answer) (agui.Answer, error) {
+// outgoingAnswer returns an answer as it goes out, or why it must not.
+func (p profile) outgoingAnswer(a agui.Answer) (agui.Answer, error) {
 	switch {
 	case a.Status == agui.Cancelled && p.unsaid:
 		return a, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: its backend takes that for its first option; give it an answer, or cancel all that is open", a.ID)
@@ -362,9 +362,9 @@ func blank(payload json.RawMessage) bool {
 	}) == ""
 }
 
-// behind returns the messages of a resume that do not go with the answers, and which of the new
-// ones go in an exchange of their own.
-func behind(r *translate.Request) (cut, later []agui.Message) {
+// extraMessages returns the messages of a resume that do not go with the answers, and which of the
+// new ones go in an exchange of their own.
+func extraMessages(r *translate.Request) (cut, later []agui.Message) {
 	how := withAll
 	for n := range r.Pause.Interrupts {
 		// The narrowest decides. As far as is known, all questions of a pause are one backend's.

@@ -191,7 +191,7 @@ func known(p profile) string {
 			list = append(list, one.word)
 		}
 	}
-	return strings.Join(append(list, "beside: "+map[travel]string{
+	return strings.Join(append(list, "beside: "+map[extraTravel]string{
 		withResults: "results of the client, and what is old", onlyResults: "results of the client", withNone: "nothing", withAll: "all",
 	}[p.beside]), ", ")
 }

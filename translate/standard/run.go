@@ -28,25 +28,25 @@ type run struct {
 	started  bool               // RUN_STARTED was seen
 	streamed bool               // anything else was seen
 	worked   bool               // anything but RUN_STARTED and steps was seen
-	awaits   awaited
+	awaits   awaitedResults
 	chain    *chain // of answers that go one by one, nil if they went at once
-	suspends suspends
+	suspends suspendedRuns
 	calls    *callWatch // nil: no call of this exchange asks
 
-	held  kit.Held[held] // from the first announcement on
-	asked kit.Asked      // the announcements among them
-	late  bool           // too much came after it: nothing but announcements is held any more
+	held  kit.HeldEvents[heldKind] // from the first announcement on
+	asked kit.AskedQuestions       // the announcements among them
+	late  bool                     // too much came after it: nothing but announcements is held any more
 }
 
-// held says what an event that waits is.
-type held int
+// heldKind says what an event that waits is.
+type heldKind int
 
 const (
-	announcement held = iota
+	announcement heldKind = iota
 	behindIt
 )
 
-func newRun() *run { return &run{held: kit.Held[held]{Max: maxHeld}} }
+func newRun() *run { return &run{held: kit.HeldEvents[heldKind]{Max: maxHeld}} }
 
 // Event implements translate.Run.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
@@ -109,11 +109,11 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res = translate.Result{Fate: run.withoutResult(e.Event)}
 		case run.chain != nil && len(run.chain.unsent) > 0: // then it goes on
 		case run.left != nil && len(run.left.New) > 0 && (!run.ifEnded || run.endedTurn(e.Event)):
-			res.Next = run.d.afterwards(run.left)
+			res.Next = run.d.extraExchange(run.left)
 		}
 	case agui.RunErrored:
 		if run.left != nil {
-			res = run.refused(e.Event)
+			res = run.endRefused(e.Event)
 		} else if asked, waits := run.waits(e.Event); waits {
 			res = asked
 		}
@@ -124,13 +124,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res.Backend = mastra
 		}
 		if len(res.Asked.Interrupts) > 0 && who != kit.Nobody {
-			res.Asked.Own = append(res.Asked.Own, run.suspends.told(h, run.show()))
+			res.Asked.Own = append(res.Asked.Own, run.suspends.shownAnnouncement(h, run.show()))
 		} else {
 			res.Before = append(res.Before, h)
 		}
 	}
 	if run.chain != nil {
-		res = run.chain.after(run.d, res, e, run.left)
+		res = run.chain.afterExchange(run.d, res, e, run.left)
 	}
 	return res, nil
 }
@@ -161,7 +161,7 @@ func asks(finish agui.Event) bool {
 
 // paused returns the end of a run that asks by its outcome.
 func paused(finish agui.Event) translate.Result {
-	asked, backend := translate.Asked{OwnFinish: slices.Clone(finish.JSON)}, ""
+	asked, backend := translate.AskedPause{OwnFinish: slices.Clone(finish.JSON)}, ""
 	for i := range kit.Interrupts(agui.NewEvent(asked.OwnFinish)) {
 		one, of := question(i)
 		if of != "" {

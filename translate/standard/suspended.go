@@ -25,8 +25,8 @@ import (
 // at hand in its place, so a question that a resumed run asks names a run which does not wait: its
 // answer would hang, or meet another thread's run of that id.
 
-// suspended is what waits at Mastra, as Interrupt.Private keeps it.
-type suspended struct {
+// suspendedCall is what waits at Mastra, as Interrupt.Private keeps it.
+type suspendedCall struct {
 	Run      string `json:"run"`
 	Call     string `json:"call"`
 	Approval bool   `json:"approval,omitempty"` // it takes a yes or a no (calls.go)
@@ -34,25 +34,25 @@ type suspended struct {
 
 // native returns the id that the outcome of 1.1.x gives the question (mastra.ts
 // suspendToInterrupt).
-func (s suspended) native() string { return s.Run + "::" + s.Call }
+func (s suspendedCall) native() string { return s.Run + "::" + s.Call }
 
 // suspendedOf returns what a question is about that is answered by command.
-func suspendedOf(i *agui.Interrupt) (s suspended, ok bool) {
+func suspendedOf(i *agui.Interrupt) (s suspendedCall, ok bool) {
 	if len(i.Private) == 0 || json.Unmarshal(i.Private, &s) != nil {
-		return suspended{}, false
+		return suspendedCall{}, false
 	}
 	return s, s.Run != "" && s.Call != ""
 }
 
-// suspends knows which run waits.
-type suspends struct {
+// suspendedRuns knows which run waits.
+type suspendedRuns struct {
 	sent  string // the id of the run at hand, as the backend was told it; "" if that is not known
 	first string // the id of the run that began, on a resume; else ""
 }
 
-// at returns what an announcement is about. It returns false if no answer could name it.
-func (s *suspends) at(event gjson.Result) (suspended, bool) {
-	at := suspended{Run: event.Get("runId").Str, Call: event.Get("toolCallId").Str}
+// subjectOf returns what an announcement is about. It returns false if no answer could name it.
+func (s *suspendedRuns) subjectOf(event gjson.Result) (suspendedCall, bool) {
+	at := suspendedCall{Run: event.Get("runId").Str, Call: event.Get("toolCallId").Str}
 	if s.first != "" && at.Run == s.sent {
 		at.Run = s.first
 	}
@@ -60,7 +60,7 @@ func (s *suspends) at(event gjson.Result) (suspended, bool) {
 }
 
 // key returns the id of the run that waits if the run at hand asks.
-func (s *suspends) key() string {
+func (s *suspendedRuns) key() string {
 	if s.first != "" {
 		return s.first
 	}
@@ -68,8 +68,8 @@ func (s *suspends) key() string {
 }
 
 // question returns the question of an announcement. The object is as the outcome has it.
-func (s *suspends) question(event gjson.Result) (agui.Interrupt, bool) {
-	at, ok := s.at(event)
+func (s *suspendedRuns) question(event gjson.Result) (agui.Interrupt, bool) {
+	at, ok := s.subjectOf(event)
 	if !ok || !event.IsObject() {
 		return agui.Interrupt{}, false
 	}
@@ -172,9 +172,9 @@ func takesCommand(in agui.RunInput) error {
 	return nil
 }
 
-// resumed returns what a resume of the pause goes on with.
-func resumed(p agui.Pause, body []byte) suspends {
-	s := suspends{sent: gjson.GetBytes(body, "runId").Str}
+// resumedCall returns what a resume of the pause goes on with.
+func resumedCall(p agui.Pause, body []byte) suspendedRuns {
+	s := suspendedRuns{sent: gjson.GetBytes(body, "runId").Str}
 	for n := range p.Interrupts {
 		i := &p.Interrupts[n]
 		if at, is := suspendedOf(i); is {
@@ -189,10 +189,10 @@ func resumed(p agui.Pause, body []byte) suspends {
 	return s
 }
 
-// begun returns what an ordinary run would wait under.
-func begun(r *translate.Request, body []byte) suspends {
+// waitingCall returns what an ordinary run would wait under.
+func waitingCall(r *translate.Request, body []byte) suspendedRuns {
 	if body == nil {
-		return suspends{sent: r.Input.RunID}
+		return suspendedRuns{sent: r.Input.RunID}
 	}
-	return suspends{sent: gjson.GetBytes(body, "runId").Str}
+	return suspendedRuns{sent: gjson.GetBytes(body, "runId").Str}
 }

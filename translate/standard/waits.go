@@ -25,7 +25,7 @@ type waiter struct {
 
 var waiters = map[string]waiter{
 	// Thread has open interrupt(s) ['a', 'b']; the run must answer them … (RAN 0.11.0).
-	"adk": {refusal: "INTERRUPT_RESUME_REQUIRED", profile: profile{beside: onlyResults, errors: &ofADK, cancels: true}, ids: listed},
+	"adk": {refusal: "INTERRUPT_RESUME_REQUIRED", profile: profile{beside: onlyResults, errors: &ofADK, cancels: true}, ids: readPythonList},
 	"ag2": {refusal: "INTERRUPT_NOT_COVERED", profile: profile{errors: &ofAG2, cancels: true, ends: true}},
 }
 
@@ -48,13 +48,13 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 		if len(natives) == 0 {
 			return translate.Result{}, false
 		}
-		return kit.AskLost(run.plain, kit.Lost{Of: name, Natives: natives}), true
+		return kit.AskLost(run.plain, kit.LostQuestion{Of: name, Natives: natives}), true
 	}
 	return translate.Result{}, false
 }
 
-// listed reads the list of texts that Python prints.
-func listed(message string) []string {
+// readPythonList reads the list of texts that Python prints.
+func readPythonList(message string) []string {
 	_, list, _ := strings.Cut(message, "[")
 	list, _, _ = strings.Cut(list, "]")
 	var ids []string
@@ -72,8 +72,8 @@ func knownIDs(r *translate.Request, w waiter) []string {
 	return kit.LostIDs(r, func(_ *agui.Pause, i *agui.Interrupt) bool { return profileOfInterrupt(i).errors == w.profile.errors })
 }
 
-// lostOf returns what an interrupt keeps of a lost question of this dialect.
-func lostOf(i *agui.Interrupt) (question kit.Lost, isLost bool) {
+// lostStateOf returns what an interrupt keeps of a lost question of this dialect.
+func lostStateOf(i *agui.Interrupt) (question kit.LostQuestion, isLost bool) {
 	if question, isLost = kit.LostOf(i); isLost {
 		_, isLost = waiters[question.Of]
 	}
@@ -82,7 +82,7 @@ func lostOf(i *agui.Interrupt) (question kit.Lost, isLost bool) {
 
 // giveUp returns the resume array that cancels a lost question, under every id that it may have.
 // What a client says beside its cancel, such as AG2's proof, goes with each.
-func giveUp(question kit.Lost, r *translate.Request) []byte {
+func giveUp(question kit.LostQuestion, r *translate.Request) []byte {
 	metadata := ""
 	if entry := gjson.GetBytes(r.Input.Raw, "resume.0"); len(r.Input.Resume) == 1 && r.Pause.Interrupt(entry.Get("interruptId").Str) != nil {
 		if said := entry.Get("metadata"); said.IsObject() {

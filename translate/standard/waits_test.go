@@ -34,8 +34,10 @@ func ordinary(t *testing.T, r *translate.Request, stream ...string) translate.Re
 // A backend that refuses every run because it waits: what is lost becomes a question that can be
 // cancelled, if anything is known that could be.
 func TestLostQuestion(t *testing.T) {
-	ended := func(interrupt string) []translate.Ended { return []translate.Ended{{Pause: pausedBy(t, interrupt)}} }
-	asked := []translate.Ended{{Pause: agui.Pause{ID: "p", Dialect: Name, Interrupts: []agui.Interrupt{{
+	ended := func(interrupt string) []translate.EndedPause {
+		return []translate.EndedPause{{Pause: pausedBy(t, interrupt)}}
+	}
+	asked := []translate.EndedPause{{Pause: agui.Pause{ID: "p", Dialect: Name, Interrupts: []agui.Interrupt{{
 		ID: "9-1~y", Native: "9-1", Object: []byte(`{}`), Private: []byte(`{"of":"ag2","natives":["9-1"]}`), CancelOnly: true,
 	}}}}}
 	for name, c := range map[string]struct {
@@ -68,7 +70,7 @@ func TestLostQuestion(t *testing.T) {
 				t.Fatalf("%+v", res)
 			}
 			i := res.Asked.Interrupts[0]
-			question, isLost := lostOf(&i)
+			question, isLost := lostStateOf(&i)
 			if got := strings.Join(question.Natives, " "); !isLost || !i.CancelOnly || got != c.natives || i.Reason() != kit.ReasonLost {
 				t.Errorf("%q: %+v %s", got, i, i.Object)
 			}

@@ -74,11 +74,11 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		// The agent waits all the same.
 		return run.paused(), nil
 	case run.stop == interrupted && run.body:
-		return run.lostInBody(), nil
+		return run.endLostInBody(), nil
 	case run.stop == interrupted:
 		return refuse(strandsapi.CodeInterruptUnreadable, "the agent stopped to ask, but its questions cannot be read from its stream: let the server send result.interrupts as JSON"), nil
 	case run.failed != nil:
-		return run.ended(e), nil
+		return run.endFailed(e), nil
 	case run.forced:
 		return refuse(strandsapi.CodeForceStop, "the agent's event loop stopped with an error"), nil
 	case e.Cut && run.resumed == nil && !run.shown:
@@ -89,7 +89,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case e.Cut:
 		return translate.Result{}, nil
 	}
-	return run.finished(), nil
+	return run.endFinished(), nil
 }
 
 // brokeOff returns the result of a prompt at which the backend broke off.
@@ -98,9 +98,9 @@ func brokeOff() translate.Result {
 		"to a question that is not known here")
 }
 
-// lostInBody returns the result of an answer that is one JSON text and does not say what the agent
-// asks. The error names the two lines that make a stream of it.
-func (run *run) lostInBody() translate.Result {
+// endLostInBody returns the result of an answer that is one JSON text and does not say what the
+// agent asks. The error names the two lines that make a stream of it.
+func (run *run) endLostInBody() translate.Result {
 	lines := "async for event in agent.stream_async(payload[\"prompt\"]): yield event"
 	if run.camel {
 		lines = "for await (const event of agent.stream(prompt)) res.write(JSON.stringify(event) + \"\\n\")"
@@ -119,7 +119,7 @@ func (run *run) paused() translate.Result {
 	res := translate.Result{
 		Before: append(closings, before...),
 		Finish: run.finish(),
-		Asked:  translate.Asked{Interrupts: run.publish(calls)},
+		Asked:  translate.AskedPause{Interrupts: run.publish(calls)},
 	}
 	if run.refused != nil {
 		res.Untaken = run.refused.sent
@@ -135,9 +135,9 @@ func (run *run) finish(members ...string) agui.Event {
 	return finish
 }
 
-// untouched returns the fate of answers that the agent did not look at. A run without answers has
-// no such fate.
-func (run *run) untouched() translate.Fate {
+// untouchedFate returns the fate of answers that the agent did not look at. A run without answers
+// has no such fate.
+func (run *run) untouchedFate() translate.Fate {
 	if run.resumed == nil {
 		return translate.Finished
 	}
@@ -148,8 +148,8 @@ func (run *run) untouched() translate.Fate {
 // Whatever refuses a prompt does so before all that.
 func (run *run) idle() bool { return !run.begun && !run.shown && len(run.answered) == 0 }
 
-// ended returns the result of a run that an error frame ended.
-func (run *run) ended(e translate.End) translate.Result {
+// endFailed returns the result of a run that an error frame ended.
+func (run *run) endFailed(e translate.End) translate.Result {
 	text := run.failed.text
 	switch {
 	case !run.idle() && run.taken == nil && !strings.Contains(text, saysWaitingTS):
@@ -157,12 +157,12 @@ func (run *run) ended(e translate.End) translate.Result {
 		// What was sent has been taken then.
 		return translate.Result{Finish: e.Event}
 	case run.resumed != nil && lost(text):
-		if next := run.dropped(text); next != nil {
+		if next := run.dropExchange(text); next != nil {
 			return translate.Result{Next: next}
 		}
 		return translate.Result{Fate: translate.Lost}
 	case run.taken != nil && !run.broken && run.idle() && lost(text):
-		return run.goneOn(text)
+		return run.endContinued(text)
 	case run.broken && strings.Contains(text, saysUnknown):
 		if next := run.askBroken(); next != nil {
 			return translate.Result{Next: next}
@@ -173,7 +173,7 @@ func (run *run) ended(e translate.End) translate.Result {
 	case strings.Contains(text, saysWaiting) && run.listed:
 		// The list did not arrive as a list.
 		res := refuse(strandsapi.CodeError, "the backend did not take the answers as a list: its entrypoint must hand the prompt on as it is (body in HOLDPOINT_STRANDS_FILE)")
-		res.Fate = run.untouched()
+		res.Fate = run.untouchedFate()
 		return res
 	case strings.Contains(text, saysWaiting):
 		return run.askWhat()
@@ -184,7 +184,7 @@ func (run *run) ended(e translate.End) translate.Result {
 		return refuse(strandsapi.CodeInterruptLost, "the agent waits for the answer to a question that is not known here, and the TypeScript SDK does not ask it again: "+
 			"answer it where it was asked, or go on in another thread")
 	case busy[run.failed.kind]:
-		return translate.Result{Finish: e.Event, Fate: run.untouched()}
+		return translate.Result{Finish: e.Event, Fate: run.untouchedFate()}
 	case run.taken != nil:
 		return stuck(text)
 	}
@@ -210,7 +210,7 @@ func (run *run) status(e translate.End) translate.Result {
 	case run.broken && (e.Status == 500 || echoes):
 		return brokeOff()
 	case run.taken != nil && e.Status == 500:
-		return run.goneOn(text)
+		return run.endContinued(text)
 	case strings.Contains(text, saysWaiting) && !run.listed && !echoes:
 		return run.askWhat()
 	case run.listed && echoes:
@@ -243,8 +243,9 @@ func (run *run) askWhat() translate.Result {
 	return translate.Result{Next: run.askAnew(newRun(run.d, run.r, run.ids), ids)}
 }
 
-// goneOn returns the result of an agent that does not wait for a question which it was asked anew.
-func (run *run) goneOn(text string) translate.Result {
+// endContinued returns the result of an agent that does not wait for a question which it was asked
+// anew.
+func (run *run) endContinued(text string) translate.Result {
 	if next := run.askRest(text); next != nil {
 		return translate.Result{Next: next}
 	}
@@ -299,13 +300,13 @@ func (run *run) askAnew(next *run, ids []string) *translate.Exchange {
 	return &translate.Exchange{Out: run.d.out(run.r, append(prompt, ']')), Run: next}
 }
 
-// finished returns the result of an answer that ended cleanly and asks nothing.
-func (run *run) finished() translate.Result {
+// endFinished returns the result of an answer that ended cleanly and asks nothing.
+func (run *run) endFinished() translate.Result {
 	switch {
 	case run.forgot, run.anew && run.asksByTool():
 		return translate.Result{Fate: translate.Lost}
 	case run.stop == untold:
-		return run.lostInBody()
+		return run.endLostInBody()
 	case run.stop == failedStatus && run.refused != nil:
 		return refuse(strandsapi.CodeInterruptLost, "the agents wait for an answer, and fail when they are asked to what, as a graph does for good of which a node was denied: "+
 			"go on in another thread, or begin its session anew")
@@ -316,7 +317,7 @@ func (run *run) finished() translate.Result {
 		return refuse(strandsapi.CodeInterruptLost, "the stream ended at a tool call without its result, so the agent may have stopped to ask: let the server send every event of the agent, "+
 			"tool_interrupt_event and result too")
 	case run.last == "" || run.body || run.started:
-		return run.unended()
+		return run.endUnended()
 	}
 	res := translate.Result{Before: run.closings(), Finish: run.finish("outcome", `{"type":"success"}`)}
 	if reason := run.stop; !usual[reason] {
@@ -342,8 +343,8 @@ func (run *run) why() string {
 // usual are the reasons to stop that need no mention.
 var usual = map[string]bool{"": true, "end_turn": true, "endTurn": true, "stop_sequence": true, "stopSequence": true, "tool_use": true, "toolUse": true}
 
-// unended returns the result of an answer that ended cleanly, but without an end of the agent's.
-func (run *run) unended() translate.Result {
+// endUnended returns the result of an answer that ended cleanly, but without an end of the agent's.
+func (run *run) endUnended() translate.Result {
 	switch {
 	case run.resumed != nil:
 		return translate.Result{} // nobody knows what became of the answers

@@ -24,16 +24,16 @@ func (run *run) askLost() (translate.Result, bool) {
 		return translate.Result{}, false
 	}
 	ids := kit.LostIDs(run.r, func(p *agui.Pause, _ *agui.Interrupt) bool { return p.Dialect == Name })
-	natives := madeBySDK(ids, func(id strandsapi.ID) bool { return !id.Python })
+	natives := sdkIDs(ids, func(id strandsapi.ID) bool { return !id.Python })
 	if len(natives) == 0 {
 		return translate.Result{}, false
 	}
-	return kit.AskLost(run.r, kit.Lost{Of: Name, Natives: natives}), true
+	return kit.AskLost(run.r, kit.LostQuestion{Of: Name, Natives: natives}), true
 }
 
-// madeBySDK returns those of the ids that an SDK makes and that are wanted. A published id is such
+// sdkIDs returns those of the ids that an SDK makes and that are wanted. A published id is such
 // an id with a tilde and more behind it, and is left out.
-func madeBySDK(ids []string, wanted func(strandsapi.ID) bool) []string {
+func sdkIDs(ids []string, wanted func(strandsapi.ID) bool) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		read, known := strandsapi.ParseID(id)
 		return !known || !wanted(read) || slices.ContainsFunc(ids, func(other string) bool { return strings.HasPrefix(id, other+"~") })
@@ -61,9 +61,9 @@ func (d *Dialect) cancel(r *translate.Request, cancels *kit.Cancels) *translate.
 	return &translate.Exchange{Out: out, Run: run}
 }
 
-// dropped returns the exchange that says no without the id which the agent does not know. It is nil
-// if no other id is left.
-func (run *run) dropped(text string) *translate.Exchange {
+// dropExchange returns the exchange that says no without the id which the agent does not know. It
+// is nil if no other id is left.
+func (run *run) dropExchange(text string) *translate.Exchange {
 	id, named := unknownID(text)
 	if run.cancels == nil || !named || !run.cancels.Drop(id) {
 		return nil
@@ -123,9 +123,9 @@ func (run *run) mayWait() [][]string {
 				asked = append(asked, p.Interrupts[n].Native)
 			}
 		}
-		add(madeBySDK(asked, python))
+		add(sdkIDs(asked, python))
 	}
-	named := madeBySDK(kit.LostIDs(run.r, func(*agui.Pause, *agui.Interrupt) bool { return false }), python)
+	named := sdkIDs(kit.LostIDs(run.r, func(*agui.Pause, *agui.Interrupt) bool { return false }), python)
 	for from := range named {
 		for to := len(named); to > from; to-- {
 			add(named[from:to])

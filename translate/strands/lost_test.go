@@ -22,12 +22,12 @@ const (
 )
 
 // failedPause returns an ended pause whose answer is in doubt.
-func failedPause(ids ...string) []translate.Ended {
+func failedPause(ids ...string) []translate.EndedPause {
 	p := agui.Pause{ID: "p", Dialect: Name}
 	for _, id := range ids {
 		p.Interrupts = append(p.Interrupts, agui.Interrupt{ID: id + "~bits", Native: id, Object: []byte(`{}`)})
 	}
-	return []translate.Ended{{Pause: p, Failed: true}}
+	return []translate.EndedPause{{Pause: p, Failed: true}}
 }
 
 // A waitingTS judges a prompt as an agent of @strands-agents/sdk 1.19.0 that waits.
@@ -64,7 +64,7 @@ func (b *waitingTS) answer(t *testing.T, body []byte) string {
 func TestLostQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		named  []string
-		ended  []translate.Ended
+		ended  []translate.EndedPause
 		show   translate.Show
 		waits  []string
 		asks   bool
@@ -127,7 +127,7 @@ func TestAnswerThatBreaksOff(t *testing.T) {
 	const null = `[{"interruptResponse":{"interruptId":"` + payID + `","response":null}}]`
 	for name, c := range map[string]struct {
 		named []string
-		ended []translate.Ended
+		ended []translate.EndedPause
 		first string // the answer to the prompt
 		next  string // the answer to the nulls
 		want  string // how the run ends, or what it asks
@@ -219,7 +219,7 @@ func (b *waitingPython) answer(t *testing.T, body []byte) string {
 // not wait for. So it gets the questions of one pause at a time, the newest pause first, and all
 // questions of the pause, because it may keep an older answer to one that is left out.
 func TestAnswerThatBreaksOffAmongQuestions(t *testing.T) {
-	answered := func(ids ...string) []translate.Ended {
+	answered := func(ids ...string) []translate.EndedPause {
 		list := failedPause(ids...)
 		list[0].Failed = false
 		return list
@@ -231,7 +231,7 @@ func TestAnswerThatBreaksOffAmongQuestions(t *testing.T) {
 	const unknown = `{"error": "'interrupt_id=<ID> | no interrupt found'", "error_type": "KeyError"}`
 	for name, c := range map[string]struct {
 		named []string
-		ended []translate.Ended
+		ended []translate.EndedPause
 		open  []string
 		says  string
 		sent  string // "" if only the number of requests counts

@@ -47,7 +47,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 		case "init_event_loop":
 			run.begun = true
 			if depth == 0 {
-				run.restarted()
+				run.noteRestart()
 			}
 		case "event":
 			run.chunk(v, run.lane(path, emit))
@@ -81,9 +81,9 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 	})
 }
 
-// restarted notes that the agent was called again in the same stream. Its server has answered
+// noteRestart notes that the agent was called again in the same stream. Its server has answered
 // what it asked before.
-func (run *run) restarted() {
+func (run *run) noteRestart() {
 	run.whole = true
 	run.questions, run.stop, run.forced, run.held = questions{}, "", false, nil
 }
@@ -111,7 +111,7 @@ func (run *run) chunk(chunk gjson.Result, l *lane) {
 }
 
 func (run *run) delta(delta gjson.Result, l *lane) {
-	if text := delta.Get("text"); text.Type == gjson.String && run.from(fromEvents) {
+	if text := delta.Get("text"); text.Type == gjson.String && run.takesFrom(fromEvents) {
 		l.say(text.Raw)
 	}
 	if input := delta.Get("toolUse.input"); input.Type == gjson.String {
@@ -127,13 +127,13 @@ func (run *run) delta(delta gjson.Result, l *lane) {
 }
 
 func (run *run) data(text gjson.Result, l *lane) {
-	if run.from(fromData) {
+	if run.takesFrom(fromData) {
 		l.say(text.Raw)
 	}
 }
 
-// from reports whether text is taken from that source.
-func (run *run) from(s source) bool {
+// takesFrom reports whether text is taken from that source.
+func (run *run) takesFrom(s source) bool {
 	if run.source == undecided {
 		run.source = s
 	}
@@ -222,8 +222,8 @@ func (run *run) result(v gjson.Result, l *lane) {
 		if run.readRepr(v.String(), l) {
 			return
 		}
-		run.stopped("end_turn")
-		if run.missed() && v.Str != "" {
+		run.noteStop("end_turn")
+		if run.isMissed() && v.Str != "" {
 			l.say(v.Raw)
 			l.close()
 		}
@@ -234,9 +234,9 @@ func (run *run) result(v gjson.Result, l *lane) {
 	}
 }
 
-// missed reports whether the client has not seen what the result repeats. A server may send the end
-// alone. If the beginning was seen, the message in the end may be an older one.
-func (run *run) missed() bool { return !run.shown && !run.whole }
+// isMissed reports whether the client has not seen what the result repeats. A server may send the
+// end alone. If the beginning was seen, the message in the end may be an older one.
+func (run *run) isMissed() bool { return !run.shown && !run.whole }
 
 func (run *run) resultObject(v gjson.Result, l *lane) {
 	reason := reasonIn(v)
@@ -246,7 +246,7 @@ func (run *run) resultObject(v gjson.Result, l *lane) {
 			run.reason = text.String()
 		}
 	}
-	if run.missed() && reason != interrupted {
+	if run.isMissed() && reason != interrupted {
 		for _, name := range []string{"message", "lastMessage"} {
 			if m := v.Get(name); m.Get("role").Str == "assistant" {
 				run.message(m, l)
@@ -256,7 +256,7 @@ func (run *run) resultObject(v gjson.Result, l *lane) {
 	if list := v.Get("interrupts"); list.IsArray() && reason == interrupted {
 		run.asksFor(gjson.Result{}, list, "")
 	}
-	run.stopped(reason)
+	run.noteStop(reason)
 }
 
 // reasonIn returns why the agent stopped, by a result or by what a server writes beside one. It
@@ -297,7 +297,7 @@ func reasonOf(status string) string {
 // lastMessage handles a result that is the agent's last message alone. If it has a call, the agent
 // stopped at that call and did not carry it out.
 func (run *run) lastMessage(m gjson.Result, l *lane) {
-	if run.missed() {
+	if run.isMissed() {
 		run.message(m, l)
 	}
 	reason := "end_turn"
@@ -307,7 +307,7 @@ func (run *run) lastMessage(m gjson.Result, l *lane) {
 		}
 		return true
 	})
-	run.stopped(reason)
+	run.noteStop(reason)
 }
 
 // These say why the agent stopped, beside what Strands itself says (end_turn, max_tokens, ...).
@@ -317,8 +317,8 @@ const (
 	untold       = "a call without a result"
 )
 
-// stopped notes why the agent stopped. If it is not to ask, the agent asks nothing any more.
-func (run *run) stopped(reason string) {
+// noteStop notes why the agent stopped. If it is not to ask, the agent asks nothing any more.
+func (run *run) noteStop(reason string) {
 	if reason == "" {
 		return
 	}

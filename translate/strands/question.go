@@ -73,7 +73,7 @@ func (qs *questions) add(q question) {
 	if qs.at == nil {
 		qs.at, qs.ids = map[string]int{}, map[string]bool{}
 	}
-	q.own()
+	q.copyTexts()
 	qs.at[asks], qs.ids[q.id] = len(qs.list), true
 	qs.list = append(qs.list, q)
 }
@@ -85,11 +85,11 @@ func (q *question) fill(more question) {
 	}
 	q.node = cmp.Or(q.node, more.node)
 	q.source = cmp.Or(q.source, more.source)
-	q.own()
+	q.copyTexts()
 }
 
-// own copies the texts of a question. They are parts of a frame, and would keep it in memory.
-func (q *question) own() {
+// copyTexts copies the texts of a question. They are parts of a frame, and would keep it in memory.
+func (q *question) copyTexts() {
 	for _, s := range []*string{&q.id, &q.name, &q.source, &q.node, &q.callID, &q.tool} {
 		*s = strings.Clone(*s)
 	}

@@ -88,7 +88,7 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	m, err := members(s, "type", "node_id", "event", "result", "interrupts", "tool_interrupt_event", "message")
 	if err != nil {
 		if strings.HasPrefix(s, `{'type': 'multiagent_result'`) && depth == 0 {
-			run.stopped(interrupted) // it may ask
+			run.noteStop(interrupted) // it may ask
 		}
 		return
 	}
@@ -157,15 +157,15 @@ func (run *run) readRepr(s string, l *lane) bool {
 		if !run.readStr(s) {
 			return false
 		}
-		run.stopped(interrupted)
+		run.noteStop(interrupted)
 		return true
 	}
 	name, rest, ok := strings.Cut(s[:min(len(s), 64)], "(")
 	if !ok || !slices.Contains([]string{"AgentResult", "GraphResult", "SwarmResult", "MultiAgentResult"}, name) {
 		return false
 	}
-	if reason := head(rest); reason != "" && reason != interrupted && reason != failedStatus && !run.missed() {
-		run.stopped(reason)
+	if reason := head(rest); reason != "" && reason != interrupted && reason != failedStatus && !run.isMissed() {
+		run.noteStop(reason)
 	} else {
 		run.readResult(s, reason, l)
 	}
@@ -191,20 +191,20 @@ func head(arguments string) string {
 func (run *run) readResult(s, reason string, l *lane) {
 	args, err := members(s, "message", "interrupts", "results")
 	if err != nil || reason == "" {
-		run.stopped(cmp.Or(reason, interrupted)) // what cannot be read may ask
+		run.noteStop(cmp.Or(reason, interrupted)) // what cannot be read may ask
 		return
 	}
 	// A swarm has no error for answers that it does not wait for. The node's result has one.
 	run.forgot = run.resumed != nil && run.idle() && reason == failedStatus && strings.Contains(args["results"], "=ValueError(") && lost(args["results"])
 	if reason == interrupted {
-		run.stopped(interrupted)
+		run.noteStop(interrupted)
 		run.asksForRepr(gjson.Result{}, args["interrupts"], "")
 		return
 	}
-	if m, err := pyliteral.JSON(args["message"]); err == nil && run.missed() {
+	if m, err := pyliteral.JSON(args["message"]); err == nil && run.isMissed() {
 		run.message(gjson.ParseBytes(m), l)
 	}
-	run.stopped(reason)
+	run.noteStop(reason)
 }
 
 // readStr handles the str of an AgentResult that asks. It returns false if the list is something
@@ -233,7 +233,7 @@ func (run *run) readToString(s string) bool {
 		}
 	}
 	run.asksFor(gjson.Result{}, list, "")
-	run.stopped(interrupted)
+	run.noteStop(interrupted)
 	return true
 }
 

@@ -256,19 +256,19 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
-	after := func(ended ...translate.Ended) played {
+	after := func(ended ...translate.EndedPause) played {
 		_, run, err := d.Begin(&translate.Request{Input: in, Came: in.Messages, Ended: ended})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return play(t, run, &dialecttest.Log{}, stream, frames(waits))
 	}
-	failed := translate.Ended{Pause: pyPause(t, d), Failed: true}
+	failed := translate.EndedPause{Pause: pyPause(t, d), Failed: true}
 	failed.Interrupts = append(failed.Interrupts, failed.Interrupts[0], agui.Interrupt{Native: "v1:other"})
-	if got := after(translate.Ended{Pause: agui.Pause{ID: "p"}}, failed); string(got.Result.Next.Out.Body) != `{"prompt":[]}` {
+	if got := after(translate.EndedPause{Pause: agui.Pause{ID: "p"}}, failed); string(got.Result.Next.Out.Body) != `{"prompt":[]}` {
 		t.Errorf("an older one failed: %s", got.Result.Next.Out.Body)
 	}
-	if got := after(translate.Ended{Pause: agui.Pause{ID: "p"}, Failed: true}); got.Result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
+	if got := after(translate.EndedPause{Pause: agui.Pause{ID: "p"}, Failed: true}); got.Result.Next != nil || got.types() != "RUN_ERROR(STRANDS_INTERRUPT_LOST)" {
 		t.Errorf("nobody knows what was asked: %s", got.types())
 	}
 	const nulls = `{"prompt":[{"interruptResponse":{"interruptId":"` + payID + `","response":null}},{"interruptResponse":{"interruptId":"v1:other","response":null}}]}`
@@ -316,7 +316,7 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 		t.Errorf("%+v %v", res, err)
 	}
 	// It leaves out only so many.
-	many := translate.Ended{Pause: agui.Pause{ID: "p"}, Failed: true}
+	many := translate.EndedPause{Pause: agui.Pause{ID: "p"}, Failed: true}
 	for n := range kit.MaxLost + 2 {
 		many.Interrupts = append(many.Interrupts, agui.Interrupt{Native: "v1:" + strings.Repeat("m", n+1)})
 	}

@@ -26,7 +26,7 @@ func (run *run) typescript(kind string, o gjson.Result, path string, depth int, 
 	case "beforeInvocationEvent":
 		run.begun = true
 		if depth == 0 {
-			run.restarted()
+			run.noteRestart()
 			run.started = true
 		}
 	case "beforeModelCallEvent":
@@ -74,7 +74,7 @@ func (run *run) update(event gjson.Result, l *lane) {
 	case "modelContentBlockDeltaEvent":
 		switch delta := event.Get("delta"); delta.Get("type").Str {
 		case "textDelta":
-			if text := delta.Get("text"); text.Type == gjson.String && run.from(fromEvents) {
+			if text := delta.Get("text"); text.Type == gjson.String && run.takesFrom(fromEvents) {
 				l.say(text.Raw)
 			}
 		case "toolUseInputDelta":

@@ -56,7 +56,7 @@ func memberOf(object gjson.Result, name string) []gjson.Result {
 
 // inputOf returns the input of a resume. It is an object with at least one member that says
 // something, or nil if nothing may be sent. The server takes an empty input for a yes.
-func inputOf(a agui.Answer, kept kept) (json.RawMessage, error) {
+func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
 		return kept.denial(), nil
 	}

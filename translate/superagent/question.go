@@ -40,22 +40,22 @@ type field struct {
 
 func (f field) confirms() bool { return f.Kind == "confirm" }
 
-// kept is what an interrupt keeps for its resume.
-type kept struct {
+// questionState is what an interrupt keeps for its resume.
+type questionState struct {
 	Fields []field `json:"fields"`
 }
 
-func keptOf(p agui.Pause) (kept, bool) {
-	var k kept
+func keptOf(p agui.Pause) (questionState, bool) {
+	var k questionState
 	ok := p.Dialect == Name && len(p.Interrupts) == 1 && json.Unmarshal(p.Interrupts[0].Private, &k) == nil
 	return k, ok
 }
 
 // confirms reports whether the question wants a yes or a no and nothing else.
-func (k kept) confirms() bool { return len(k.Fields) == 1 && k.Fields[0].confirms() }
+func (k questionState) confirms() bool { return len(k.Fields) == 1 && k.Fields[0].confirms() }
 
 // denial returns the input that says no, nil if there is no word for it.
-func (k kept) denial() json.RawMessage {
+func (k questionState) denial() json.RawMessage {
 	input := []byte{'{'}
 	for _, f := range k.Fields {
 		if f.confirms() {
@@ -136,7 +136,7 @@ func readState(b []byte) (state gjson.Result, ok bool) {
 
 // interrupt returns the question as the client gets it.
 func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
-	k := kept{Fields: q.fields}
+	k := questionState{Fields: q.fields}
 	if k.Fields == nil {
 		k.Fields = []field{}
 	}
@@ -148,7 +148,7 @@ func (q *question) interrupt(d *Dialect, thread string) agui.Interrupt {
 	}
 	o := kit.AppendMember([]byte{'{'}, `"reason"`, quoted(reason))
 	if q.reason != "" {
-		o = kit.AppendMember(o, `"message"`, quoted(bounded(q.reason, maxMessage)))
+		o = kit.AppendMember(o, `"message"`, quoted(cutLong(q.reason, maxMessage)))
 	}
 	o = kit.AppendMember(o, `"responseSchema"`, string(schema))
 	raw := []byte(q.raw)
@@ -212,8 +212,8 @@ func (f field) schema() []byte {
 
 func quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
-// bounded returns the beginning of a text that is too long.
-func bounded(s string, most int) string {
+// cutLong returns the beginning of a text that is too long.
+func cutLong(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

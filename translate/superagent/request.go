@@ -48,7 +48,7 @@ func lastSaid(messages []agui.Message) (string, error) {
 		case "system", "developer", "activity", "reasoning": // said by nobody
 			continue
 		case "user":
-			text, whole := said(m)
+			text, whole := textOf(m)
 			switch {
 			case !whole:
 				return "", agui.Errorf(agui.MessagesNotTaken, "the last message holds more than text, and superagent takes text only: send it as text")
@@ -62,9 +62,9 @@ func lastSaid(messages []agui.Message) (string, error) {
 	return "", agui.Errorf(agui.MessagesNotTaken, "the last message is none of the user's, and superagent takes nothing else: send a user message")
 }
 
-// said returns the text of a message. whole says that the message holds nothing else, such as an
+// textOf returns the text of a message. whole says that the message holds nothing else, such as an
 // image.
-func said(m agui.Message) (text string, whole bool) {
+func textOf(m agui.Message) (text string, whole bool) {
 	content := gjson.GetBytes(m.JSON, "content")
 	switch {
 	case content.Type == gjson.String:
@@ -87,12 +87,12 @@ func said(m agui.Message) (text string, whole bool) {
 	return strings.Join(parts, "\n"), whole
 }
 
-// beside returns what the messages beside the answers say, as one text. left says that they hold
+// extraText returns what the messages beside the answers say, as one text. left says that they hold
 // more than the server takes: something else than text, or results of tools.
-func beside(list []agui.Message) (text string, left bool) {
+func extraText(list []agui.Message) (text string, left bool) {
 	var texts []string
 	for _, m := range list {
-		one, whole := said(m)
+		one, whole := textOf(m)
 		switch {
 		case m.Role == "system", m.Role == "developer":
 		case m.Role != "user", !whole:

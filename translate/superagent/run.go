@@ -170,11 +170,11 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case run.asked != nil:
 		return run.paused(), nil
 	case e.None:
-		return run.ended(run.finished()), nil
+		return run.endWell(run.finished()), nil
 	case e.Status != 0:
-		return run.refused(e.Status), nil
+		return run.endRefused(e.Status), nil
 	case e.Event.Type == agui.RunFinished:
-		return run.ended(e.Event), nil
+		return run.endWell(e.Event), nil
 	case e.Event.Type == agui.RunErrored:
 		return translate.Result{Finish: e.Event}, nil
 	case run.failure != "":
@@ -186,7 +186,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 // paused returns the result of a run that asks. The server holds its model's answer back, so the
 // conversation would not have the question without the text that paused adds.
 func (run *run) paused() translate.Result {
-	asked := translate.Asked{Interrupts: []agui.Interrupt{run.asked.interrupt(run.d, run.r.Input.ThreadID)}}
+	asked := translate.AskedPause{Interrupts: []agui.Interrupt{run.asked.interrupt(run.d, run.r.Input.ThreadID)}}
 	res := translate.Result{Asked: asked, Finish: run.finished()}
 	before := func(ev agui.Event) { res.Before = append(res.Before, ev) }
 	run.out.close(before)
@@ -201,13 +201,13 @@ func (run *run) paused() translate.Result {
 	return res
 }
 
-// refused returns the result of an answer that is not a stream. A status that is not named here
+// endRefused returns the result of an answer that is not a stream. A status that is not named here
 // passes as it came.
-func (run *run) refused(status int) translate.Result {
+func (run *run) endRefused(status int) translate.Result {
 	switch {
 	case !run.resumes:
 	case status == 409 && run.cancelled: // nothing waits, which is what a cancel wants
-		return run.ended(run.finished())
+		return run.endWell(run.finished())
 	case status == 409, status == 404 && run.cancelled: // a cancel that nobody takes must not be asked for again and again
 		return translate.Result{Fate: translate.Lost}
 	case status == 404:
@@ -217,13 +217,13 @@ func (run *run) refused(status int) translate.Result {
 	return translate.Result{}
 }
 
-// ended returns the result of a run that ended well. If there are messages beside the answers, it
+// endWell returns the result of a run that ended well. If there are messages beside the answers, it
 // adds an exchange for them.
-func (run *run) ended(finish agui.Event) translate.Result {
+func (run *run) endWell(finish agui.Event) translate.Result {
 	if !run.resumes || len(run.r.New) == 0 {
 		return translate.Result{Finish: finish}
 	}
-	message, left := beside(run.r.New)
+	message, left := extraText(run.r.New)
 	run.left = left
 	if message == "" {
 		return translate.Result{Finish: run.finished()}

@@ -324,7 +324,7 @@ func TestPlainRun(t *testing.T) {
 	tool := func(id, call string) string {
 		return `{"id":"` + id + `","role":"tool","toolCallId":"` + call + `","content":"x"}`
 	}
-	earlier := []translate.Ended{{Pause: pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)}}
+	earlier := []translate.EndedPause{{Pause: pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)}}
 	for name, c := range map[string]struct {
 		messages, more, want string // want "": as it came
 		show                 translate.Show

@@ -13,8 +13,8 @@ import (
 
 var errContains = errors.New("one of the two templates contains the other, so a backend that looks for a word could take it for the yes")
 
-// apart is nil for a no that none of the readers of NewWords could take for the yes.
-func (w Words) apart() error {
+// apartValue is nil for a no that none of the readers of NewWords could take for the yes.
+func (w Words) apartValue() error {
 	yes, no := w.yes, w.no
 	switch {
 	case yes.isObject() != no.isObject(), yes.isJSON != no.isJSON:
@@ -64,7 +64,7 @@ func (w Words) objectsApart() (err error) {
 		return errors.New("it says the same as the yes in every member")
 	}
 	for _, path := range w.telling {
-		said, instead := at(w.yes.value, path), at(w.no.value, path)
+		said, instead := valueAt(w.yes.value, path), valueAt(w.no.value, path)
 		name := strings.Join(path, ".")
 		switch {
 		case !instead.Exists():
@@ -95,7 +95,7 @@ func (w Words) denies(content string) bool {
 	folded := fold(content)
 	for _, path := range w.telling {
 		word := ""
-		switch said := at(w.yes.value, path); said.Type {
+		switch said := valueAt(w.yes.value, path); said.Type {
 		case gjson.True:
 			word = "true"
 		case gjson.String:

@@ -82,10 +82,10 @@ func (w Words) mayBeLoose(content gjson.Result) bool {
 func (w Words) readObject(content gjson.Result) Said {
 	speaks, isYes, isNo := false, true, true
 	for _, path := range w.telling {
-		approves, denies := at(w.yes.value, path), at(w.no.value, path)
+		approves, denies := valueAt(w.yes.value, path), valueAt(w.no.value, path)
 		found := kit.Every(content, path...)
 		speaks = speaks || slices.ContainsFunc(found, func(v gjson.Result) bool { return decides(v, approves, denies) })
-		here := at(content, path)
+		here := valueAt(content, path)
 		isYes = isYes && len(found) == 1 && same(here, approves)
 		isNo = isNo && len(found) == 1 && same(here, denies)
 	}
@@ -114,13 +114,13 @@ func (w Words) Payload(content gjson.Result, arguments string) (payload json.Raw
 	switch w.Read(content) {
 	case Yes:
 		out := []byte(`{"approved":true`)
-		if edited := at(kit.ParseText(content), w.arguments); w.arguments != nil && edited.IsObject() && !sameArguments(edited.Raw, arguments) {
+		if edited := valueAt(kit.ParseText(content), w.arguments); w.arguments != nil && edited.IsObject() && !sameArguments(edited.Raw, arguments) {
 			out = kit.AppendMember(out, `"editedArgs"`, edited.Raw)
 		}
 		return append(out, '}'), true
 	case No:
 		out := []byte(`{"approved":false`)
-		if because := at(kit.ParseText(content), w.reason); w.reason != nil && because.Type == gjson.String && because.Str != "" {
+		if because := valueAt(kit.ParseText(content), w.reason); w.reason != nil && because.Type == gjson.String && because.Str != "" {
 			out = kit.AppendText(out, "reason", because.Str)
 		}
 		return append(out, '}'), true

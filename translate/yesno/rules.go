@@ -75,8 +75,8 @@ func (r Rules) String() string {
 	return strings.Join(list, "\n")
 }
 
-// of returns the words for a question, false if no rule is for it.
-func (r Rules) of(about translate.Subject) (Words, bool) {
+// wordsFor returns the words for a question, false if no rule is for it.
+func (r Rules) wordsFor(about translate.Subject) (Words, bool) {
 	at := slices.IndexFunc(r, func(one Rule) bool {
 		return one.Names.Match(about.Name) && (one.words.arguments == nil || about.Arguments != nil)
 	})
@@ -100,7 +100,7 @@ func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
 	if !areOfCalls(about.Arguments, i.Calls) {
 		about.Arguments = nil
 	}
-	words, ok := r.of(about)
+	words, ok := r.wordsFor(about)
 	if !ok {
 		return
 	}
@@ -167,7 +167,7 @@ func (w Words) exactly(value gjson.Result, arguments string) (payload json.RawMe
 		one, place, path = w.no, reasonPlace, w.reason
 		fits = func(v gjson.Result) bool { return v.Type == gjson.String }
 	}
-	stands := at(value, path)
+	stands := valueAt(value, path)
 	if path != nil && !fits(stands) {
 		return nil, false
 	}

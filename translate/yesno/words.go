@@ -112,7 +112,7 @@ func NewWords(yes, no Template) (Words, error) {
 	if w.yes.isObject() {
 		w.telling = differing(w.yes.value, w.no.value)
 	}
-	if err := w.apart(); err != nil {
+	if err := w.apartValue(); err != nil {
 		return Words{}, &WordError{true, err}
 	}
 	return w, nil
@@ -192,8 +192,8 @@ func each(v gjson.Result, at []string, do func(at []string, v gjson.Result)) {
 	})
 }
 
-// at returns the value at a path, as the template has it.
-func at(v gjson.Result, path []string) gjson.Result {
+// valueAt returns the value at a path, as the template has it.
+func valueAt(v gjson.Result, path []string) gjson.Result {
 	for _, name := range path {
 		next := gjson.Result{}
 		v.ForEach(func(k, member gjson.Result) bool {
@@ -211,7 +211,7 @@ func at(v gjson.Result, path []string) gjson.Result {
 func differing(yes, no gjson.Result) [][]string {
 	var paths [][]string
 	each(yes, nil, func(path []string, v gjson.Result) {
-		if v.Str != argumentsPlace && !same(v, at(no, path)) {
+		if v.Str != argumentsPlace && !same(v, valueAt(no, path)) {
 			paths = append(paths, path)
 		}
 	})

@@ -76,8 +76,8 @@ type approval struct {
 	WaitsForChat []agui.Lack `json:"waitsForChat,omitempty"`
 
 	// May is what the caller may do. Withheld: he may see that it is there, and not read it.
-	May      *may `json:"may,omitempty"`
-	Withheld bool `json:"withheld,omitempty"`
+	May      *permissions `json:"may,omitempty"`
+	Withheld bool         `json:"withheld,omitempty"`
 
 	// These are in the answer for one approval only.
 	End     *end  `json:"end,omitempty"`
@@ -98,7 +98,7 @@ type question struct {
 	Grave bool   `json:"grave,omitempty"`
 	Calls []call `json:"calls,omitempty"`
 	// Statements are what the agent sent with it beside the message, in the interrupt's metadata.
-	Statements     []sent          `json:"statements,omitempty"`
+	Statements     []sentItem      `json:"statements,omitempty"`
 	Choices        []choice        `json:"choices,omitempty"`
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
 	SchemaRaw      string          `json:"responseSchemaRaw,omitempty"`
@@ -111,11 +111,11 @@ type question struct {
 	CancelOnly     bool            `json:"cancelOnly,omitempty"`
 	Digest         string          `json:"digest,omitempty"`
 	Decision       *decision       `json:"decision,omitempty"` // that stands
-	May            *may            `json:"may,omitempty"`
+	May            *permissions    `json:"may,omitempty"`
 	// Similar are the last decisions on the same tool of the agent, in the answer for one approval
 	// only. Compared is what of this one is as it was approved, and in a list what is not.
-	Similar  []*earlier `json:"similar,omitempty"`
-	Compared []compared `json:"compared,omitempty"`
+	Similar  []*earlierDecision `json:"similar,omitempty"`
+	Compared []comparedField    `json:"compared,omitempty"`
 	// Cut says that message, schema and arguments are too large for a list.
 	Cut bool `json:"cut,omitempty"`
 
@@ -171,21 +171,21 @@ type call struct {
 
 // An end is how a pause has ended.
 type end struct {
-	ID        string    `json:"id"`
-	How       string    `json:"how"`
-	Door      string    `json:"door"`
-	By        string    `json:"by,omitempty"`
-	At        time.Time `json:"at"`
-	Error     string    `json:"error,omitempty"` // the code of the RUN_ERROR in which the answered run ended
-	Next      string    `json:"next,omitempty"`  // the approval that the run came to next
-	Questions []asked   `json:"questions"`
+	ID        string             `json:"id"`
+	How       string             `json:"how"`
+	Door      string             `json:"door"`
+	By        string             `json:"by,omitempty"`
+	At        time.Time          `json:"at"`
+	Error     string             `json:"error,omitempty"` // the code of the RUN_ERROR in which the answered run ended
+	Next      string             `json:"next,omitempty"`  // the approval that the run came to next
+	Questions []answeredQuestion `json:"questions"`
 	// QuestionsLeft is how many more questions it has than the list shows of it.
 	QuestionsLeft int  `json:"questionsLeft,omitempty"`
 	Forgotten     bool `json:"forgotten,omitempty"` // nothing more is known
 }
 
-// asked is a question of an end, with its answer.
-type asked struct {
+// answeredQuestion is a question of an end, with its answer.
+type answeredQuestion struct {
 	ID     string   `json:"id"`
 	Tools  []string `json:"tools,omitempty"`
 	Status string   `json:"status,omitempty"`
@@ -348,7 +348,7 @@ func callOf(c *agui.AskedCall) call {
 func endOf(key store.Key, r *store.Result) *end {
 	e := &end{
 		ID: idOf(key, r.PauseID), How: string(r.How), Door: r.Door, By: r.By, At: r.At, Forgotten: r.Tombstone,
-		Questions: make([]asked, len(r.IDs)),
+		Questions: make([]answeredQuestion, len(r.IDs)),
 	}
 	switch {
 	case e.Door != "":
@@ -364,12 +364,12 @@ func endOf(key store.Key, r *store.Result) *end {
 		e.Error = gjson.GetBytes(r.Finish, "code").Str
 	}
 	room := endRoom()
-	given := make(map[string]*store.Given, len(r.Given))
+	given := make(map[string]*store.GivenAnswer, len(r.Given))
 	for n := range r.Given {
 		given[r.Given[n].ID] = &r.Given[n]
 	}
 	for n, id := range r.IDs {
-		q := asked{ID: id}
+		q := answeredQuestion{ID: id}
 		var i *agui.Interrupt
 		if r.Pause != nil && n < len(r.Pause.Interrupts) {
 			i = &r.Pause.Interrupts[n]

@@ -71,9 +71,10 @@ func callerIn(ctx context.Context) *Caller {
 	return c
 }
 
-// known lets those through of whom it is known who they are. A right token counts at any time: an
-// agent that shares the address of its operator must not be able to shut him out by wrong ones.
-func (d *Desk) known(next http.Handler) http.Handler {
+// requireCaller lets those through of whom it is known who they are. A right token counts at any
+// time: an agent that shares the address of its operator must not be able to shut him out by wrong
+// ones.
+func (d *Desk) requireCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		caller := d.identify(w, req)
 		if caller == nil {
@@ -112,7 +113,7 @@ func (c *Caller) isWhom(named []string) bool {
 // identify is who asks; nil: nobody knows, and that is answered.
 func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
 	if d.opts.Gate != nil {
-		return d.fromGate(w, req)
+		return d.callerFromGate(w, req)
 	}
 	if authorization := req.Header.Values("Authorization"); len(authorization) > 0 {
 		token := d.opts.Tokens.bearer(authorization)
@@ -147,8 +148,8 @@ func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
 	return c
 }
 
-// fromGate is who asks by the header of a trusted proxy, or by a token of an issuer.
-func (d *Desk) fromGate(w http.ResponseWriter, req *http.Request) *Caller {
+// callerFromGate is who asks by the header of a trusted proxy, or by a token of an issuer.
+func (d *Desk) callerFromGate(w http.ResponseWriter, req *http.Request) *Caller {
 	who, refused := d.opts.Gate.Ask(req, false)
 	if refused == nil && (who.Name() == "" || !utf8.ValidString(who.Name()) || strings.ContainsFunc(who.Name(), unicode.IsControl)) {
 		refuse(w, http.StatusBadRequest, codeParameter, textBadName)
@@ -246,7 +247,7 @@ func (d *Desk) me(w http.ResponseWriter, req *http.Request) {
 		Session bool      `json:"session"`
 		Until   time.Time `json:"until,omitzero"` // the session's end
 		Rights  []string  `json:"rights"`
-	}{c.Name, append([]string{}, c.Groups...), d.opts.Auth, c.session != nil, c.session.until(), c.anywhere().Names()})
+	}{c.Name, append([]string{}, c.Groups...), d.opts.Auth, c.session != nil, c.session.expiry(), c.anywhere().Names()})
 }
 
 // trusts reports whether the headers of a proxy are believed that say how the client has come.

@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/desk/fields"
 )
 
-// A compared is a field beside what was approved lately.
-type compared struct {
+// A comparedField is a field beside what was approved lately.
+type comparedField struct {
 	Path string `json:"path"`
 	// Usual is what the field said in all that was approved, and Same that it says so again.
 	Usual *string `json:"usual,omitempty"`
@@ -32,7 +32,7 @@ const enough = 2
 
 // compare says of fields what is as usual, and what is not. Ids and prose are not compared: they
 // always differ.
-func compare(now []fields.Field, before []*earlier) (list []compared) {
+func compare(now []fields.Field, before []*earlierDecision) (list []comparedField) {
 	var yes []map[string]earlierField
 	for _, e := range before {
 		if e.Outcome != approved {
@@ -59,8 +59,8 @@ func compare(now []fields.Field, before []*earlier) (list []compared) {
 	return list
 }
 
-func compareOne(f *fields.Field, yes []map[string]earlierField) (compared, bool) {
-	c := compared{Path: f.Path, Of: len(yes), Currency: f.Currency}
+func compareOne(f *fields.Field, yes []map[string]earlierField) (comparedField, bool) {
+	c := comparedField{Path: f.Path, Of: len(yes), Currency: f.Currency}
 	for _, said := range yes {
 		if _, has := said[f.Path]; !has {
 			return c, false
@@ -103,7 +103,7 @@ func inCurrency(f *fields.Field, yes []map[string]earlierField) (alike []map[str
 }
 
 // number compares numbers that are not all the same.
-func (c *compared) number(f *fields.Field, yes []map[string]earlierField) bool {
+func (c *comparedField) number(f *fields.Field, yes []map[string]earlierField) bool {
 	now, ok := number(f.Text)
 	if !ok || f.Kind != fields.Number && !f.Salient {
 		return false

@@ -43,7 +43,7 @@ func (d *Desk) cursorOf(who *Caller, text string) (c cursor, err error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil && who.access != nil {
-		raw, err = d.unsealed(raw)
+		raw, err = d.openSealed(raw)
 	}
 	if err == nil {
 		err = json.Unmarshal(raw, &c)
@@ -51,7 +51,7 @@ func (d *Desk) cursorOf(who *Caller, text string) (c cursor, err error) {
 	return c, err
 }
 
-func (d *Desk) unsealed(raw []byte) ([]byte, error) {
+func (d *Desk) openSealed(raw []byte) ([]byte, error) {
 	if len(raw) < aes.BlockSize {
 		return nil, errSealed
 	}
@@ -72,17 +72,17 @@ var errSealed = errors.New("desk: a cursor that no key of this process has seale
 // is the beginning of the stream that the rest is sealed with. GCM with a nonce that is made of the
 // text would do the same, and GODEBUG=fips140=only forbids it.
 func cursorMark(key, text []byte) []byte {
-	return derived(key, "cursor's mark", text)[:aes.BlockSize]
+	return derivedKey(key, "cursor's mark", text)[:aes.BlockSize]
 }
 
 // cursorStream seals and opens cursors, with a key for them alone.
 func cursorStream(key, mark []byte) cipher.Stream {
-	block, _ := aes.NewCipher(derived(key, "cursor", nil)) // the key has the right size
+	block, _ := aes.NewCipher(derivedKey(key, "cursor", nil)) // the key has the right size
 	return cipher.NewCTR(block, mark)
 }
 
-// derived is made of a key for one purpose, and of a text.
-func derived(key []byte, purpose string, text []byte) []byte {
+// derivedKey is made of a key for one purpose, and of a text.
+func derivedKey(key []byte, purpose string, text []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("holdpoint desk " + purpose + " 1\x00"))
 	mac.Write(text)
@@ -92,8 +92,8 @@ func derived(key []byte, purpose string, text []byte) []byte {
 // precision is that of the times by which the store's list is sorted.
 const precision = time.Microsecond
 
-// passed reports whether the row stands at the cursor or before it.
-func (c cursor) passed(r store.Row) bool {
+// isPast reports whether the row stands at the cursor or before it.
+func (c cursor) isPast(r store.Row) bool {
 	if c.Key == "" {
 		return false
 	}

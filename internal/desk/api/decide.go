@@ -26,7 +26,7 @@ import (
 // An Agent takes decisions on its questions, and reports whether it can go on with them without the
 // chat. It is a proxy.Handler.
 type Agent interface {
-	Decide(ctx context.Context, key store.Key, pauseID string, who door.Who, words []door.Word) (store.Record, error)
+	Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Word) (store.Record, error)
 	Lacks(p *agui.Pause) []agui.Lack
 }
 
@@ -109,7 +109,7 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 			refuse(w, http.StatusBadRequest, codeParameter, fmt.Sprintf(textBodyKeyTwice, err))
 			return false
 		}
-		if why := misspelled(gjson.ParseBytes(text), bodyKeys); why != "" {
+		if why := misspelledKey(gjson.ParseBytes(text), bodyKeys); why != "" {
 			refuse(w, http.StatusBadRequest, codeParameter, why)
 			return false
 		}
@@ -134,9 +134,9 @@ var (
 	bodyKeys = append([]string{"decisions"}, wordKeys...)
 )
 
-// misspelled returns why a body cannot be read, "" if it can: Go reads a key in any case, and
+// misspelledKey returns why a body cannot be read, "" if it can: Go reads a key in any case, and
 // somebody in between may not.
-func misspelled(object gjson.Result, keys []string) (why string) {
+func misspelledKey(object gjson.Result, keys []string) (why string) {
 	object.ForEach(func(key, value gjson.Result) bool {
 		at := slices.IndexFunc(keys, func(name string) bool { return agui.SameKey(name, key.Str) })
 		switch {
@@ -144,7 +144,7 @@ func misspelled(object gjson.Result, keys []string) (why string) {
 			why = fmt.Sprintf(textSpelling, agui.Cut(key.Str), keys[at])
 		case key.Str == "decisions" && value.IsArray():
 			value.ForEach(func(_, one gjson.Result) bool {
-				why = misspelled(one, wordKeys)
+				why = misspelledKey(one, wordKeys)
 				return why == ""
 			})
 		}
@@ -156,7 +156,7 @@ func misspelled(object gjson.Result, keys []string) (why string) {
 // decide takes the words to an approval's questions, all of them or none. It goes on if the caller
 // leaves: what was decided is written down as well.
 func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
-	key, pauseID, ok := named(w, req)
+	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
 		return
 	}
@@ -193,7 +193,7 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		refuse(w, http.StatusConflict, codeElsewhere, textElsewhere)
 		return
 	}
-	rec, err = agent.Decide(ctx, key, pauseID, door.Who{Door: event.Desk, Name: caller.Name}, words)
+	rec, err = agent.Decide(ctx, key, pauseID, door.Decider{Door: event.Desk, Name: caller.Name}, words)
 	var refused *agui.RunError
 	switch {
 	case err == nil:
@@ -204,7 +204,7 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		noApproval(w)
 		return
 	case errors.Is(err, store.ErrConflict):
-		d.otherwise(ctx, w, key, pauseID)
+		d.decidedOtherwise(ctx, w, key, pauseID)
 		return
 	case errors.Is(err, door.ErrNotWritten):
 		refuse(w, http.StatusServiceUnavailable, string(agui.AuditUnavailable), textNotWritten)
@@ -217,7 +217,7 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 	if rec.Pause != nil && rec.Pause.ID == pauseID && rec.Pause.Decided() && d.opts.Decided != nil {
 		d.opts.Decided(key)
 	}
-	a := d.found(ctx, key, &rec, pauseID)
+	a := d.visiblePause(ctx, key, &rec, pauseID)
 	if a == nil {
 		noApproval(w)
 		return
@@ -274,14 +274,14 @@ func (d *Desk) decides(p *agui.Pause) bool {
 	return agent != nil
 }
 
-// otherwise says by whom it was decided, and how.
-func (d *Desk) otherwise(ctx context.Context, w http.ResponseWriter, key store.Key, pauseID string) {
+// decidedOtherwise says by whom it was decided, and how.
+func (d *Desk) decidedOtherwise(ctx context.Context, w http.ResponseWriter, key store.Key, pauseID string) {
 	rec, err := d.load(ctx, key)
 	if err != nil {
 		d.refuseStore(w, err)
 		return
 	}
-	a := d.found(ctx, key, &rec, pauseID)
+	a := d.visiblePause(ctx, key, &rec, pauseID)
 	switch {
 	case a == nil:
 		noApproval(w)

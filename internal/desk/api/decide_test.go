@@ -28,7 +28,7 @@ type agent struct {
 
 func (a *agent) Lacks(*agui.Pause) []agui.Lack { return a.lacks }
 
-func (a *agent) Decide(ctx context.Context, key store.Key, pauseID string, who door.Who, words []door.Word) (store.Record, error) {
+func (a *agent) Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Word) (store.Record, error) {
 	if a.fails != nil {
 		return store.Record{}, a.fails
 	}

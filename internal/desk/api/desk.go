@@ -101,15 +101,15 @@ func New(o Options) *Desk {
 	mux.HandleFunc("POST /v1/approvals/{id}/questions/{question}", d.decideOne)
 	mux.HandleFunc("GET /v1/approvals/{id}/raw/{question}/{call}", d.raw)
 	mux.HandleFunc("GET /v1/approvals/{id}/sent/{question}", d.sentFile)
-	mux.HandleFunc("/v1/approvals", notAllowed("GET, HEAD"))
-	mux.HandleFunc("/v1/approvals/{id}", notAllowed("GET, HEAD, POST, DELETE"))
-	mux.HandleFunc("/v1/approvals/{id}/questions/{question}", notAllowed("POST"))
-	mux.HandleFunc("/v1/approvals/{id}/raw/{question}/{call}", notAllowed("GET, HEAD"))
-	mux.HandleFunc("/v1/approvals/{id}/sent/{question}", notAllowed("GET, HEAD"))
+	mux.HandleFunc("/v1/approvals", methodNotAllowed("GET, HEAD"))
+	mux.HandleFunc("/v1/approvals/{id}", methodNotAllowed("GET, HEAD, POST, DELETE"))
+	mux.HandleFunc("/v1/approvals/{id}/questions/{question}", methodNotAllowed("POST"))
+	mux.HandleFunc("/v1/approvals/{id}/raw/{question}/{call}", methodNotAllowed("GET, HEAD"))
+	mux.HandleFunc("/v1/approvals/{id}/sent/{question}", methodNotAllowed("GET, HEAD"))
 	mux.HandleFunc("GET /v1/me", d.me)
-	mux.HandleFunc("/v1/me", notAllowed("GET, HEAD"))
+	mux.HandleFunc("/v1/me", methodNotAllowed("GET, HEAD"))
 	mux.HandleFunc("DELETE /v1/session", d.signOut)
-	mux.HandleFunc("/v1/session", notAllowed("POST, DELETE"))
+	mux.HandleFunc("/v1/session", methodNotAllowed("POST, DELETE"))
 	nothing := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, codeNotFound, textNothingHere)
 	})
@@ -117,7 +117,7 @@ func New(o Options) *Desk {
 	// What is here is for those who are known, but for the door of a browser. The page stands
 	// before all of it.
 	open := http.NewServeMux()
-	open.Handle("/v1/", d.known(mux))
+	open.Handle("/v1/", d.requireCaller(mux))
 	open.HandleFunc("POST /v1/session", d.signIn)
 	open.Handle("/", nothing)
 	// A page of another origin changes nothing, whoever is signed in.
@@ -127,7 +127,7 @@ func New(o Options) *Desk {
 	}))
 	inner := origins.Handler(open)
 	d.handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		w = timed{w, d.storeTime}
+		w = timedWriter{w, d.storeTime}
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -150,7 +150,7 @@ func New(o Options) *Desk {
 // ServeHTTP implements http.Handler.
 func (d *Desk) ServeHTTP(w http.ResponseWriter, req *http.Request) { d.handler.ServeHTTP(w, req) }
 
-func notAllowed(methods string) http.HandlerFunc {
+func methodNotAllowed(methods string) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Allow", methods)
 		refuse(w, http.StatusMethodNotAllowed, codeMethod, fmt.Sprintf(textMethod, req.Method))

@@ -218,7 +218,7 @@ func (r *rig) lives() {
 	next := pause(2, "mail", `{}`)
 	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{
 		How: store.Finished, Finish: json.RawMessage(`{"type":"RUN_FINISHED"}`),
-		Given: []store.Given{{ID: "i1", Status: agui.Resolved, Says: "approved", Payload: json.RawMessage(`{"approved":true}`), Digest: "sha256:x"}},
+		Given: []store.GivenAnswer{{ID: "i1", Status: agui.Resolved, Says: "approved", Payload: json.RawMessage(`{"approved":true}`), Digest: "sha256:x"}},
 	}, Next: &next}))
 
 	after := idOf(keyOf(1), pauseOf(2))
@@ -287,7 +287,7 @@ func TestFreeADoubt(t *testing.T) {
 			if lapse {
 				r.clock.advance(time.Minute)
 			} else {
-				r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{How: store.Doubtful, Given: []store.Given{{ID: "i1", Status: agui.Resolved}}}}))
+				r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "token", Result: store.Result{How: store.Doubtful, Given: []store.GivenAnswer{{ID: "i1", Status: agui.Resolved}}}}))
 			}
 			if got := ids(r.ask(200, "GET", "/v1/approvals?state=doubt")); !slices.Equal(got, []string{id(1)}) {
 				t.Errorf("in doubt: %q", got)

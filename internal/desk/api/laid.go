@@ -211,7 +211,7 @@ func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
 // readQuestion returns the question that the path names, if the caller may read it. If not, that is
 // answered.
 func (d *Desk) readQuestion(w http.ResponseWriter, req *http.Request) (*agui.Interrupt, bool) {
-	key, pauseID, ok := named(w, req)
+	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
 		return nil, false
 	}

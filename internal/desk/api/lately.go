@@ -38,8 +38,8 @@ const (
 // noted is how much of arguments is remembered.
 var noted = fields.Bounds{Fields: 24, Text: 120, All: 2 << 10}
 
-// An earlier is a decision on a call of the same tool of the same agent.
-type earlier struct {
+// An earlierDecision is a decision on a call of the same tool of the same agent.
+type earlierDecision struct {
 	At      time.Time      `json:"at"`
 	By      string         `json:"by,omitempty"`
 	Door    string         `json:"door"`
@@ -114,8 +114,8 @@ func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, quest
 }
 
 // earlierOf returns what is remembered of a decision.
-func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlier {
-	e := &earlier{At: said.At, By: said.By, Door: said.Door, Outcome: said.Says}
+func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlierDecision {
+	e := &earlierDecision{At: said.At, By: said.By, Door: said.Door, Outcome: said.Says}
 	if e.Comment = said.Comment; len(e.Comment) > maxNoted {
 		e.Comment = strings.ToValidUTF8(e.Comment[:maxNoted], "") + "…"
 	}
@@ -136,7 +136,7 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlier {
 	edited := editedArguments(said.Payload, i.Calls[0].Name)
 	if edited != "" && !i.Secret && e.Outcome == approved {
 		decided = fields.Of(edited, noted).Fields
-		e.Changed = changed(asked, decided)
+		e.Changed = changedPaths(asked, decided)
 	}
 	if e.Changed == nil && (said.Edited || edited != "" && i.Secret && e.Outcome == approved) {
 		// What ran was not what was asked. It is a secret, or not known in the form in which arguments
@@ -151,8 +151,8 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlier {
 	return e
 }
 
-// changed returns the paths of what differs, or is in one of them only.
-func changed(asked, decided []fields.Field) (paths []string) {
+// changedPaths returns the paths of what differs, or is in one of them only.
+func changedPaths(asked, decided []fields.Field) (paths []string) {
 	had := map[string]fields.Field{}
 	for _, f := range asked {
 		had[f.Path] = f
@@ -173,7 +173,7 @@ func changed(asked, decided []fields.Field) (paths []string) {
 
 // earlierAt returns the last decisions on a tool, the newest first. What cannot be read is not
 // there.
-func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlier) {
+func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlierDecision) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
 	rec, err := d.opts.Store.Load(ctx, tool, "")
@@ -182,7 +182,7 @@ func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlier) 
 		return nil
 	}
 	for _, n := range rec.Notes {
-		e := &earlier{}
+		e := &earlierDecision{}
 		if err := json.Unmarshal(n.Text, e); err == nil {
 			list = append(list, e)
 		}
@@ -195,7 +195,7 @@ func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 	if p == nil || p.Origin == nil || len(a.Questions) != len(p.Interrupts) {
 		return
 	}
-	known := map[string][]*earlier{}
+	known := map[string][]*earlierDecision{}
 	for n := range a.Questions {
 		q, i := &a.Questions[n], &p.Interrupts[n]
 		if len(i.Calls) == 0 || i.Calls[0].Name == "" || len(q.Calls) == 0 {
@@ -211,7 +211,7 @@ func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 			known[tool] = list
 		}
 		// The earlier ones do not include the decision on this question.
-		list = slices.DeleteFunc(slices.Clone(list), func(e *earlier) bool {
+		list = slices.DeleteFunc(slices.Clone(list), func(e *earlierDecision) bool {
 			return q.Decision != nil && e.At.Equal(q.Decision.At)
 		})
 		q.Similar, q.Compared = list, compare(q.Calls[0].Fields, list)
@@ -258,7 +258,7 @@ func (d *Desk) compareListed(ctx context.Context, l *listing) {
 				return
 			}
 			for _, q := range questions {
-				q.Compared = slices.DeleteFunc(compare(fields.Of(args[q], noted).Fields, before), func(c compared) bool { return c.Same || c.Usual == nil && c.Times == 0 && c.Others == nil })
+				q.Compared = slices.DeleteFunc(compare(fields.Of(args[q], noted).Fields, before), func(c comparedField) bool { return c.Same || c.Usual == nil && c.Times == 0 && c.Others == nil })
 			}
 		})
 	}

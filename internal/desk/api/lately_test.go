@@ -88,9 +88,9 @@ func TestSecretsAreNotRemembered(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	before := func(args ...string) (list []*earlier) {
+	before := func(args ...string) (list []*earlierDecision) {
 		for _, a := range args {
-			e := &earlier{Outcome: approved}
+			e := &earlierDecision{Outcome: approved}
 			for _, f := range fields.Of(a, noted).Fields {
 				e.Fields = append(e.Fields, earlierField{f.Path, f.Kind, f.Text, f.Currency})
 			}
@@ -100,7 +100,7 @@ func TestCompare(t *testing.T) {
 	}
 	for _, test := range []struct {
 		now    string
-		before []*earlier
+		before []*earlierDecision
 		want   string
 	}{
 		{`{"a":"x"}`, before(`{"a":"x"}`), ``}, // once is not usual

@@ -75,7 +75,7 @@ func query(values url.Values, read func(string) (cursor, error)) (f filter, c cu
 	f.state, limit = waiting, defaultLimit
 	for name, list := range values {
 		if len(list) > 1 {
-			return wrong(codeParameter, fmt.Sprintf(textTwiceInQuery, cut(name)))
+			return wrong(codeParameter, fmt.Sprintf(textTwiceInQuery, cutText(name)))
 		}
 		value := list[0]
 		var err error
@@ -108,13 +108,13 @@ func query(values url.Values, read func(string) (cursor, error)) (f filter, c cu
 				return wrong(codeParameter, fmt.Sprintf(textWantPerAgent, maxLimit))
 			}
 		default:
-			return wrong(codeParameter, fmt.Sprintf(textNoParameter, cut(name)))
+			return wrong(codeParameter, fmt.Sprintf(textNoParameter, cutText(name)))
 		}
 	}
 	return f, c, limit, nil
 }
 
-func cut(s string) string { return s[:min(len(s), 64)] }
+func cutText(s string) string { return s[:min(len(s), 64)] }
 
 // list is GET /v1/approvals.
 func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
@@ -165,7 +165,7 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 	s := d.newShares(callerIn(ctx), f)
 	var unread error
 	defer func() {
-		if l.Left = s.left(); unread != nil {
+		if l.Left = s.agentsLeft(); unread != nil {
 			d.log.Warn("desk: records of the list cannot be read", "records", l.Unread, "err", unread)
 		}
 	}()
@@ -177,7 +177,7 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 		if err != nil {
 			return nil, err
 		}
-		rows := slices.DeleteFunc(p.Rows, c.passed)
+		rows := slices.DeleteFunc(p.Rows, c.isPast)
 		for len(rows) > 0 {
 			var part []store.Row
 			part, rows = s.nextPart(rows)

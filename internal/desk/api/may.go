@@ -9,8 +9,8 @@ import (
 	"holdpoint/store"
 )
 
-// A may is what the caller may do, as far as it is known before he does it.
-type may struct {
+// A permissions is what the caller may do, as far as it is known before he does it.
+type permissions struct {
 	Approve bool `json:"approve"`
 	Deny    bool `json:"deny"`
 	Answer  bool `json:"answer"`
@@ -21,9 +21,9 @@ type may struct {
 	Why map[string]string `json:"why,omitempty"`
 }
 
-// found returns what a record has of the pause with the id, as the caller may see it; nil if it has
-// nothing.
-func (d *Desk) found(ctx context.Context, key store.Key, rec *store.Record, pauseID string) *approval {
+// visiblePause returns what a record has of the pause with the id, as the caller may see it; nil if
+// it has nothing.
+func (d *Desk) visiblePause(ctx context.Context, key store.Key, rec *store.Record, pauseID string) *approval {
 	a := d.inRecord(key, rec, pauseID)
 	if a != nil {
 		d.forCaller(ctx, rec, a)
@@ -38,7 +38,7 @@ func (d *Desk) forCaller(ctx context.Context, rec *store.Record, a *approval) {
 	if a.State == ended {
 		p = nil
 	}
-	a.May = &may{Why: map[string]string{}}
+	a.May = &permissions{Why: map[string]string{}}
 	operate := mayOperate(a.State, rights)
 	for n := range a.Questions {
 		m := d.mayDecide(a, p, a.Questions[n].at, rights, rec.Now)
@@ -53,7 +53,7 @@ func (d *Desk) forCaller(ctx context.Context, rec *store.Record, a *approval) {
 }
 
 // grant gives a right, unless there is a code why not.
-func (m *may) grant(what string, right *bool, why string) {
+func (m *permissions) grant(what string, right *bool, why string) {
 	if why == "" {
 		*right = true
 		delete(m.Why, what)
@@ -63,7 +63,7 @@ func (m *may) grant(what string, right *bool, why string) {
 }
 
 // add gives the approval what one of its questions has.
-func (m *may) add(of *may) {
+func (m *permissions) add(of *permissions) {
 	m.grant("approve", &m.Approve, of.Why["approve"])
 	m.grant("deny", &m.Deny, of.Why["deny"])
 	m.grant("answer", &m.Answer, of.Why["answer"])
@@ -85,8 +85,8 @@ func mayOperate(state string, rights policy.Rights) string {
 }
 
 // mayDecide returns what the caller may say to a question of the open pause; nil: it is not open.
-func (d *Desk) mayDecide(a *approval, p *agui.Pause, n int, rights policy.Rights, now time.Time) *may {
-	m := &may{Why: map[string]string{}}
+func (d *Desk) mayDecide(a *approval, p *agui.Pause, n int, rights policy.Rights, now time.Time) *permissions {
+	m := &permissions{Why: map[string]string{}}
 	var decide string
 	switch {
 	case !rights.Has(policy.Decide):
@@ -164,9 +164,9 @@ func (a *approval) withhold() {
 }
 
 func (e *end) withheld() end {
-	listed := end{ID: e.ID, How: e.How, Door: e.Door, By: e.By, At: e.At, Error: e.Error, Next: e.Next, Forgotten: e.Forgotten, QuestionsLeft: e.QuestionsLeft, Questions: make([]asked, len(e.Questions))}
+	listed := end{ID: e.ID, How: e.How, Door: e.Door, By: e.By, At: e.At, Error: e.Error, Next: e.Next, Forgotten: e.Forgotten, QuestionsLeft: e.QuestionsLeft, Questions: make([]answeredQuestion, len(e.Questions))}
 	for n, q := range e.Questions {
-		listed.Questions[n] = asked{ID: q.ID, Tools: q.Tools, Status: q.Status, Says: q.Says, Edited: q.Edited}
+		listed.Questions[n] = answeredQuestion{ID: q.ID, Tools: q.Tools, Status: q.Status, Says: q.Says, Edited: q.Edited}
 	}
 	return listed
 }

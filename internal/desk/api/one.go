@@ -15,8 +15,9 @@ import (
 // anID is <record key>.<pause id>.
 var anID = regexp.MustCompile(`^([0-9a-f]{64})\.([0-9a-f]{32})$`)
 
-// named returns the record and the pause that the path names. If it names none, that is answered.
-func named(w http.ResponseWriter, req *http.Request) (key store.Key, pauseID string, ok bool) {
+// pauseOfPath returns the record and the pause that the path names. If it names none, that is
+// answered.
+func pauseOfPath(w http.ResponseWriter, req *http.Request) (key store.Key, pauseID string, ok bool) {
 	parts := anID.FindStringSubmatch(req.PathValue("id"))
 	if parts == nil {
 		noApproval(w)
@@ -31,7 +32,7 @@ func noApproval(w http.ResponseWriter) {
 
 // show is GET /v1/approvals/{id}.
 func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
-	key, pauseID, ok := named(w, req)
+	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
 		return
 	}
@@ -43,7 +44,7 @@ func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 		d.refuseStore(w, err)
 		return
 	}
-	if a := d.found(req.Context(), key, &rec, pauseID); a != nil {
+	if a := d.visiblePause(req.Context(), key, &rec, pauseID); a != nil {
 		if !a.Withheld {
 			d.addEarlier(req.Context(), pauseIn(&rec, pauseID), a)
 		}
@@ -61,7 +62,7 @@ const freeTries = 3
 // free is DELETE /v1/approvals/{id}: the pause ends, and nothing is sent to the backend. It goes on
 // if the caller leaves, so that whoever is freed is also written down.
 func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
-	key, pauseID, ok := named(w, req)
+	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
 		return
 	}
@@ -79,7 +80,7 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 		if rec, err = d.load(ctx, key); err != nil || !closed && tries < freeTries {
 			continue
 		}
-		if a := d.found(ctx, key, &rec, pauseID); closed && a != nil {
+		if a := d.visiblePause(ctx, key, &rec, pauseID); closed && a != nil {
 			answer(w, http.StatusOK, a)
 			_ = http.NewResponseController(w).Flush() // whoever asked is gone, or waits no more
 			d.remember(ctx, key, pauseIn(&rec, pauseID), nil)
@@ -118,7 +119,7 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 		Result: store.Result{How: how, Seen: p.Seen, Door: string(event.Desk), By: by.Name},
 	})
 	if closed {
-		d.freed(key, e)
+		d.recordFreed(key, e)
 	}
 	return closed, err
 }
@@ -127,7 +128,7 @@ var errNotWritten = errors.New("desk: the audit cannot be written")
 
 // notFreed says why a pause is not there to be freed.
 func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {
-	a := d.found(ctx, key, rec, pauseID)
+	a := d.visiblePause(ctx, key, rec, pauseID)
 	switch {
 	case a == nil:
 		noApproval(w)
@@ -215,8 +216,8 @@ func (d *Desk) notices(e *event.Event) []store.Notice {
 	return []store.Notice{n}
 }
 
-// freed writes down who has freed a thread.
-func (d *Desk) freed(key store.Key, e *event.Event) {
+// recordFreed writes down who has freed a thread.
+func (d *Desk) recordFreed(key store.Key, e *event.Event) {
 	d.log.Info("thread freed by hand", "by", e.Principal, "agent", e.Agent, "thread", agui.Cut(e.Thread), "pause", e.Pause, "event", string(e.Kind))
 	if d.opts.Posted != nil {
 		d.opts.Posted(key)

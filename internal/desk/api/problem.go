@@ -82,15 +82,15 @@ func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
 	refuse(w, http.StatusServiceUnavailable, codeStore, textStoreAway)
 }
 
-// timed has the time in each answer: pages count ages and times that are left from it, for their
-// own clocks may be wrong.
-type timed struct {
+// timedWriter has the time in each answer: pages count ages and times that are left from it, for
+// their own clocks may be wrong.
+type timedWriter struct {
 	http.ResponseWriter
 	now func() time.Time
 }
 
 // Unwrap is http.ResponseController's.
-func (t timed) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+func (t timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // storeTime returns the time by the store's clock, as well as it is known without asking.
 func (d *Desk) storeTime() time.Time { return d.opts.Now().Add(time.Duration(d.ahead.Load())) }
@@ -104,7 +104,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 	if err != nil { // what is made here can be marshalled
 		status, text = http.StatusInternalServerError, []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"","code":"`+codeUnread+`"}`)
 	}
-	if t, ok := w.(timed); ok {
+	if t, ok := w.(timedWriter); ok {
 		stamp := append([]byte(`{"now":`), agui.MustMarshal(t.now().UTC())...)
 		if text[1] != '}' {
 			stamp = append(stamp, ',')

@@ -57,8 +57,8 @@ type session struct {
 	ends  time.Time
 }
 
-// until returns when it ends, the zero time without a session.
-func (s *session) until() time.Time {
+// expiry returns when it ends, the zero time without a session.
+func (s *session) expiry() time.Time {
 	if s == nil {
 		return time.Time{}
 	}
@@ -104,7 +104,7 @@ func (s *sessions) find(cookie string, tokens *Tokens, now time.Time) (*session,
 	plain, signature := raw[:plainSize], raw[plainSize:]
 	var token *Token
 	for _, key := range *s.keys.list.Load() {
-		for _, t := range tokens.all() {
+		for _, t := range tokens.allTokens() {
 			if hmac.Equal(signature, sign(key, plain, t)) {
 				token = t
 			}

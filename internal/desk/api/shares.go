@@ -38,8 +38,8 @@ func (p *places) note(key store.Key, at policy.Where) {
 	p.known[store.Key(strings.Clone(string(key)))] = at
 }
 
-// of returns the place of a record, and whether it is known.
-func (p *places) of(key store.Key) (policy.Where, bool) {
+// placeOf returns the place of a record, and whether it is known.
+func (p *places) placeOf(key store.Key) (policy.Where, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at, has := p.known[key]
@@ -79,7 +79,7 @@ func (s *shares) nextPart(rows []store.Row) (part, rest []store.Row) {
 
 // leavesOut reports whether a row is known not to be in the answer.
 func (s *shares) leavesOut(key store.Key) bool {
-	at, known := s.places.of(key)
+	at, known := s.places.placeOf(key)
 	if !known {
 		return false
 	}
@@ -96,7 +96,7 @@ func (s *shares) passesOver(key store.Key) bool {
 	if s.f.perAgent == 0 {
 		return false
 	}
-	at, known := s.places.of(key)
+	at, known := s.places.placeOf(key)
 	if !known || s.count[at.Agent] < s.f.perAgent && s.bytes[at.Agent] < maxPageBytes/maxAgentPart {
 		return false
 	}
@@ -106,11 +106,11 @@ func (s *shares) passesOver(key store.Key) bool {
 
 // took counts an approval of the answer.
 func (s *shares) took(key store.Key, size int) {
-	if at, known := s.places.of(key); known {
+	if at, known := s.places.placeOf(key); known {
 		s.count[at.Agent]++
 		s.bytes[at.Agent] += size
 	}
 }
 
-// left returns the agents with approvals that are left out.
-func (s *shares) left() []string { return slices.Sorted(maps.Keys(s.passed)) }
+// agentsLeft returns the agents with approvals that are left out.
+func (s *shares) agentsLeft() []string { return slices.Sorted(maps.Keys(s.passed)) }

@@ -13,9 +13,9 @@ import (
 	"holdpoint/internal/desk/statement"
 )
 
-// A sent is something that the agent sent with a question, beside its message. It is the agent's
-// word: also a name and arguments do not say what a yes lets run.
-type sent struct {
+// A sentItem is something that the agent sent with a question, beside its message. It is the
+// agent's word: also a name and arguments do not say what a yes lets run.
+type sentItem struct {
 	Path string `json:"path"` // its place in the interrupt's metadata
 	call
 }
@@ -28,7 +28,7 @@ func laySent(q *question, i *agui.Interrupt, r *room) {
 		if q.Cut {
 			continue
 		}
-		one := sent{Path: strings.ToValidUTF8(s.Path, "\uFFFD")}
+		one := sentItem{Path: strings.ToValidUTF8(s.Path, "\uFFFD")}
 		one.Name = strings.ToValidUTF8(s.Name, "\uFFFD")
 		one.NameMarks = marks.Find(one.Name, marks.Identifier)
 		laid := r.layout(s.Value)

@@ -39,8 +39,8 @@ type Tokens struct{ list atomic.Pointer[[]Token] }
 // Set takes these tokens from now on, and no others.
 func (t *Tokens) Set(list []Token) { t.list.Store(&list) }
 
-// all returns those that are taken.
-func (t *Tokens) all() iter.Seq2[int, *Token] {
+// allTokens returns those that are taken.
+func (t *Tokens) allTokens() iter.Seq2[int, *Token] {
 	list := t.list.Load()
 	return func(yield func(int, *Token) bool) {
 		for n := 0; list != nil && n < len(*list); n++ {
@@ -68,7 +68,7 @@ func (t *Tokens) find(text string) *Token {
 	// The hash is compared, so that the time tells nothing of a token. All are looked at.
 	hash := sha256.Sum256([]byte(text))
 	var found *Token
-	for _, one := range t.all() {
+	for _, one := range t.allTokens() {
 		if subtle.ConstantTimeCompare(hash[:], one.hash[:]) == 1 {
 			found = one
 		}

@@ -132,7 +132,7 @@ func (l *layout) members(path string, depth int, object string) {
 			return
 		}
 		name, at := textOf(m.Key), len(l.Fields)
-		key := cut(name, maxKey)
+		key := cutText(name, maxKey)
 		l.value(member(path, key), key, depth, m.Value)
 		f := &l.Fields[at]
 		f.Twice = times[name] > 1
@@ -173,7 +173,7 @@ func (l *layout) value(path, key string, depth int, raw string) {
 		case strings.TrimSpace(raw[1:len(raw)-1]) == "":
 			l.text(path, key, depth, Empty, raw[:1]+raw[len(raw)-1:], true)
 		case depth >= deepest:
-			l.text(path, key, depth, Code, indented(raw), true)
+			l.text(path, key, depth, Code, indentJSON(raw), true)
 		default:
 			l.Fields = append(l.Fields, Field{Path: path, Key: key, Depth: depth, Kind: kind, Size: len(raw)})
 			if kind == Object {
@@ -218,9 +218,9 @@ func howOf(kind Kind, text string, isJSON bool) marks.How {
 
 func isASCIILetter(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' }
 
-// indented is JSON as it is read, with its tokens as they are. Where indenting would cost more than
-// it helps, it is left.
-func indented(raw string) string {
+// indentJSON is JSON as it is read, with its tokens as they are. Where indenting would cost more
+// than it helps, it is left.
+func indentJSON(raw string) string {
 	if len(raw) <= short || len(raw) > judged {
 		return raw
 	}
@@ -265,7 +265,7 @@ func head(text string, most int) string {
 	return text[:most]
 }
 
-func cut(text string, most int) string {
+func cutText(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

@@ -55,7 +55,7 @@ func isCurrency(key string) bool {
 // Words returns the words of a key, small: those of row_limit and of rowLimit.
 func Words(key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		key = cut(key, maxKey)
+		key = cutText(key, maxKey)
 		begin, small := 0, false
 		for at, r := range key {
 			apart := !unicode.IsLetter(r) && !unicode.IsDigit(r)

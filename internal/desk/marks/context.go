@@ -79,15 +79,15 @@ func (s *scanner) inFlag() bool {
 	if s.prev == blackFlag {
 		s.flagEnd = 0
 		for _, flag := range flags {
-			s.flagEnd = max(s.flagEnd, s.behind(flag))
+			s.flagEnd = max(s.flagEnd, s.flagTagsEnd(flag))
 		}
 	}
 	return s.i < s.flagEnd
 }
 
-// behind returns where the tags of a flag end that begin at the scanner's place, 0 if others stand
-// there.
-func (s *scanner) behind(flag string) int {
+// flagTagsEnd returns where the tags of a flag end that begin at the scanner's place, 0 if others
+// stand there.
+func (s *scanner) flagTagsEnd(flag string) int {
 	i := s.i
 	for _, c := range []byte(flag) {
 		r, size, _ := s.read(i)

@@ -146,7 +146,7 @@ func (c *collector) decode(h hit) {
 	case h.kind == Tag && h.r >= 0xE0020 && h.r < 0xE007F:
 		b = byte(h.r - 0xE0000)
 	case h.kind == Variation: // in them people have hidden bytes, one in each
-		b = selected(h.r)
+		b = variationNumber(h.r)
 	case h.kind != Lookalike:
 		return
 	}
@@ -183,8 +183,8 @@ func readable(b []byte) bool {
 	return true
 }
 
-// selected returns the number of a variation selector.
-func selected(r rune) byte {
+// variationNumber returns the number of a variation selector.
+func variationNumber(r rune) byte {
 	if r >= 0xE0100 {
 		return byte(r - 0xE0100 + 16)
 	}
@@ -201,7 +201,7 @@ func nameOf(r rune, kind Kind) string {
 	case kind == Tag:
 		name = "TAG"
 	case kind == Variation && r >= 0xFE00:
-		name = fmt.Sprintf("VS%d", int(selected(r))+1)
+		name = fmt.Sprintf("VS%d", int(variationNumber(r))+1)
 	}
 	return strings.TrimSuffix(fmt.Sprintf("U+%04X %s", r, name), " ")
 }

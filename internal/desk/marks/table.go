@@ -31,24 +31,24 @@ var table = []struct {
 	class Class
 	has   func(rune) bool
 }{
-	{Bidi, A, in(ranges(0x061C, 0x061C, 0x200E, 0x200F, 0x202A, 0x202E, 0x2066, 0x2069))},
-	{Tag, A, in(ranges(0xE0000, 0xE007F))},
-	{Joiner, A, in(unicode.Join_Control)},
-	{Variation, A, in(unicode.Variation_Selector)},
+	{Bidi, A, inTable(ranges(0x061C, 0x061C, 0x200E, 0x200F, 0x202A, 0x202E, 0x2066, 0x2069))},
+	{Tag, A, inTable(ranges(0xE0000, 0xE007F))},
+	{Joiner, A, inTable(unicode.Join_Control)},
+	{Variation, A, inTable(unicode.Variation_Selector)},
 	// Default_Ignorable_Code_Point, but for what stands above, and Cf. Arabic has signs among these
 	// that are seen: they go before a number.
 	{Invisible, A, func(r rune) bool {
 		return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Cf) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 	}},
 	{Control, A, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }},
-	{Line, A, in(ranges(0x2028, 0x2029))},
-	{Private, A, in(unicode.Co)},
+	{Line, A, inTable(ranges(0x2028, 0x2029))},
+	{Private, A, inTable(unicode.Co)},
 	// What is not a character, and what takes the place of one: half of a pair of surrogates, bytes
 	// that are not text.
-	{Broken, A, in(ranges(0xD800, 0xDFFF, 0xFDD0, 0xFDEF, 0xFFFD, 0xFFFF))},
+	{Broken, A, inTable(ranges(0xD800, 0xDFFF, 0xFDD0, 0xFDEF, 0xFFFD, 0xFFFF))},
 	// Without a shape, though Unicode calls them symbols and marks: braille of no dots, a note
 	// without a head, Khitan's filler.
-	{Blank, A, in(ranges(0x2800, 0x2800, 0x16FE4, 0x16FE4, 0x1D159, 0x1D159))},
+	{Blank, A, inTable(ranges(0x2800, 0x2800, 0x16FE4, 0x16FE4, 0x1D159, 0x1D159))},
 	{Space, B, func(r rune) bool { return unicode.Is(unicode.Zs, r) && r != ' ' }},
 	{Unassigned, A, unassigned},
 }
@@ -59,7 +59,9 @@ var plain = ranges(
 	0x30A0, 0x30FF, 0x4E00, 0x9FFF, 0xAC00, 0xD7A3,
 )
 
-func in(t *unicode.RangeTable) func(rune) bool { return func(r rune) bool { return unicode.Is(t, r) } }
+func inTable(t *unicode.RangeTable) func(rune) bool {
+	return func(r rune) bool { return unicode.Is(t, r) }
+}
 
 // unassigned reports whether the version of Unicode that Go knows has no such character. Ideographs
 // and pictures come with every version, and are seen: as what they are, or as a box.

@@ -27,8 +27,8 @@ const (
 // rightNames are the names in the file, in the order of the rights.
 var rightNames = []string{"list", "read", "conversation", "decide", "operate"}
 
-// named returns the right of a name with those that it has in it, None for another name.
-func named(name string) Rights {
+// rightNamed returns the right of a name with those that it has in it, None for another name.
+func rightNamed(name string) Rights {
 	switch name {
 	case "list":
 		return List

@@ -87,7 +87,7 @@ func (r *reader) policy(doc *yaml.Node) *Policy {
 		case slices.Contains(later, name):
 			r.wrong(key, "%s come with a later version, and this one would not keep them: want access only", name)
 		default:
-			r.wrong(key, "%s is no key of the file, want access", strconv.Quote(cut(name)))
+			r.wrong(key, "%s is no key of the file, want access", strconv.Quote(cutText(name)))
 		}
 	})
 	if !has && r.errs == nil {
@@ -126,20 +126,20 @@ func (r *reader) entry(n *yaml.Node) (e Entry) {
 			e.Tenants = r.texts(key, value, "*")
 			for _, t := range value.Content {
 				if t.Value != "*" && strings.Contains(t.Value, "*") {
-					r.wrong(t, "tenants: %s is no name of a tenant; * stands for all of them, and for no part of a name", strconv.Quote(cut(t.Value)))
+					r.wrong(t, "tenants: %s is no name of a tenant; * stands for all of them, and for no part of a name", strconv.Quote(cutText(t.Value)))
 				}
 			}
 		case "rights":
 			r.texts(key, value, "")
 			for _, right := range value.Content {
-				has := named(right.Value)
+				has := rightNamed(right.Value)
 				if has == None && right.Kind == yaml.ScalarNode {
-					r.wrong(right, "rights: %s is no right, want %s", strconv.Quote(cut(right.Value)), strings.Join(rightNames, ", "))
+					r.wrong(right, "rights: %s is no right, want %s", strconv.Quote(cutText(right.Value)), strings.Join(rightNames, ", "))
 				}
 				e.Rights |= has
 			}
 		default:
-			r.wrong(key, "%s is no key of an entry, want names, groups, agents, tenants or rights", strconv.Quote(cut(key.Value)))
+			r.wrong(key, "%s is no key of an entry, want names, groups, agents, tenants or rights", strconv.Quote(cutText(key.Value)))
 		}
 	})
 	if len(r.errs) > before {
@@ -170,7 +170,7 @@ func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Anchor != "":
 			r.wrong(key, "a key is no plain text")
 		case seen[key.Value] > 0:
-			r.wrong(key, "%s stands there twice, in line %d before", strconv.Quote(cut(key.Value)), seen[key.Value])
+			r.wrong(key, "%s stands there twice, in line %d before", strconv.Quote(cutText(key.Value)), seen[key.Value])
 		default:
 			seen[key.Value] = key.Line
 			take(key, value)
@@ -188,7 +188,7 @@ func (r *reader) texts(key, list *yaml.Node, star string) []string {
 	for _, n := range list.Content {
 		switch {
 		case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
-			r.wrong(n, "%s: %s is no text; one that looks like a number or a truth stands in quotes", key.Value, strconv.Quote(cut(n.Value)))
+			r.wrong(n, "%s: %s is no text; one that looks like a number or a truth stands in quotes", key.Value, strconv.Quote(cutText(n.Value)))
 			continue
 		case n.Value == "" || len(n.Value) > maxText || strings.ContainsFunc(n.Value, unicode.IsControl) || strings.TrimSpace(n.Value) != n.Value:
 			r.wrong(n, "%s: want texts of 1 to %d bytes, without control characters and spaces around them", key.Value, maxText)
@@ -197,7 +197,7 @@ func (r *reader) texts(key, list *yaml.Node, star string) []string {
 			r.wrong(n, "%s: * stands for nothing here", key.Value)
 			continue
 		case slices.Contains(texts, n.Value):
-			r.wrong(n, "%s: %s stands there twice", key.Value, strconv.Quote(cut(n.Value)))
+			r.wrong(n, "%s: %s stands there twice", key.Value, strconv.Quote(cutText(n.Value)))
 			continue
 		}
 		texts = append(texts, n.Value)
@@ -205,4 +205,4 @@ func (r *reader) texts(key, list *yaml.Node, star string) []string {
 	return texts
 }
 
-func cut(s string) string { return s[:min(len(s), 64)] }
+func cutText(s string) string { return s[:min(len(s), 64)] }

@@ -150,7 +150,7 @@ func (f *finder) enter(path, raw string) {
 	isCall := false
 	if name := memberOf(raw, o.name); o.name != "" && name != "" && name[0] == '"' {
 		isCall = true
-		f.add(Statement{Path: path, Name: textOf(name), Value: unquoted(memberOf(raw, o.arguments))})
+		f.add(Statement{Path: path, Name: textOf(name), Value: unquoteJSON(memberOf(raw, o.arguments))})
 	}
 	echoes := slices.ContainsFunc(o.others, func(key string) bool { return memberOf(raw, key) != "" })
 	for m := agui.MembersIn(raw); m.Next(); {
@@ -171,7 +171,7 @@ func (f *finder) enter(path, raw string) {
 // add adds a statement, unless the question says it already.
 func (f *finder) add(s Statement) {
 	if s.Name == "" {
-		s.Value = f.without(s.Value)
+		s.Value = f.withoutQuestion(s.Value)
 		if s.Value == "" || f.saysValue(s.Value) {
 			return
 		}
@@ -183,8 +183,8 @@ func (f *finder) add(s Statement) {
 	}
 }
 
-// without returns a value without what the question says already, "" if nothing is left.
-func (f *finder) without(value string) string {
+// withoutQuestion returns a value without what the question says already, "" if nothing is left.
+func (f *finder) withoutQuestion(value string) string {
 	switch value[0] {
 	case '"':
 		if text := textOf(value); text == "" || text == f.message {
@@ -205,15 +205,16 @@ func (f *finder) without(value string) string {
 // membersLeft returns an object without the members that the question says already, "" if nothing
 // is left.
 func (f *finder) membersLeft(value string) string {
-	rest := without(value, f.saysMember)
+	rest := withoutMembers(value, f.saysMember)
 	if strings.TrimSpace(rest[1:len(rest)-1]) == "" {
 		return ""
 	}
 	return rest
 }
 
-// without returns an object without some members, and the object itself if it has none of them.
-func without(object string, out func(key, value string) bool) string {
+// withoutMembers returns an object without some members, and the object itself if it has none of
+// them.
+func withoutMembers(object string, out func(key, value string) bool) string {
 	rest := []byte{'{'}
 	left, all := 0, 0
 	for m := agui.MembersIn(object); m.Next(); {
@@ -276,9 +277,9 @@ func memberOf(object, key string) (value string) {
 	return value
 }
 
-// unquoted returns the JSON in a text of JSON, as some frameworks write arguments, and any other
+// unquoteJSON returns the JSON in a text of JSON, as some frameworks write arguments, and any other
 // value as it is.
-func unquoted(value string) string {
+func unquoteJSON(value string) string {
 	if value == "" || value[0] != '"' {
 		return value
 	}

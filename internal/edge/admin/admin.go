@@ -228,7 +228,7 @@ func (s *Server) Reloads(reload func() (failed int)) {
 // takeReload reads the files again, and reports whether all of them are good. What is wrong with
 // one is in the log.
 func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
-	if refused(w, req, "a reload") {
+	if refuseRemote(w, req, "a reload") {
 		return
 	}
 	s.mu.Lock()
@@ -245,11 +245,11 @@ func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 	answer(w, http.StatusOK, "reloaded\n")
 }
 
-// refused refuses a request that did not come from this machine, or came from a page that somebody
-// on this machine has open.
-func refused(w http.ResponseWriter, req *http.Request, what string) bool {
+// refuseRemote refuses a request that did not come from this machine, or came from a page that
+// somebody on this machine has open.
+func refuseRemote(w http.ResponseWriter, req *http.Request, what string) bool {
 	switch {
-	case !fromHere(req):
+	case !isLocal(req):
 		answer(w, http.StatusForbidden, what+" is taken from this machine only, and through no proxy\n")
 	case req.Header.Get("Origin") != "" || req.Header.Get("Sec-Fetch-Site") != "":
 		answer(w, http.StatusForbidden, what+" is not taken from a browser\n")
@@ -261,7 +261,7 @@ func refused(w http.ResponseWriter, req *http.Request, what string) bool {
 
 // takeDrain drains, and answers at the end of that. A caller that leaves ends nothing.
 func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
-	if refused(w, req, "a drain") {
+	if refuseRemote(w, req, "a drain") {
 		return
 	}
 	s.mu.Lock()
@@ -289,10 +289,10 @@ func (s *Server) waitDrained(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// fromHere reports whether a request came by a unix socket, from 127.0.0.1 or ::1, or from the
+// isLocal reports whether a request came by a unix socket, from 127.0.0.1 or ::1, or from the
 // address that it was sent to, which only this machine has. Istio's proxy brings requests of other
 // pods from 127.0.0.6, so the rest of 127.0.0.0/8 does not count.
-func fromHere(req *http.Request) bool {
+func isLocal(req *http.Request) bool {
 	for _, name := range forwarding {
 		if req.Header.Get(name) != "" {
 			return false

@@ -43,12 +43,12 @@ type Listener struct {
 	room room
 
 	once  sync.Once
-	ready chan accepted // with TLS
+	ready chan acceptedConn // with TLS
 	open  context.Context
 	end   context.CancelFunc
 }
 
-type accepted struct {
+type acceptedConn struct {
 	conn net.Conn
 	err  error
 }
@@ -57,7 +57,7 @@ type accepted struct {
 func Listen(l net.Listener, o Options) *Listener {
 	open, end := context.WithCancel(context.Background())
 	return &Listener{
-		Listener: l, opts: o, ready: make(chan accepted), open: open, end: end,
+		Listener: l, opts: o, ready: make(chan acceptedConn), open: open, end: end,
 		room: room{total: o.Connections, each: o.PerAddress, of: map[netip.Addr]int{}, byThem: map[netip.Addr]int{}},
 	}
 }
@@ -115,7 +115,7 @@ func (l *Listener) acceptAll() {
 	for {
 		c, err := l.take()
 		if err != nil {
-			if !l.hand(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
+			if !l.hand(acceptedConn{err: err}) || errors.Is(err, net.ErrClosed) {
 				return
 			}
 			continue // http.Server has waited for a moment, if waiting helps
@@ -125,7 +125,7 @@ func (l *Listener) acceptAll() {
 }
 
 // hand hands on to Accept. It returns false if the listener was closed.
-func (l *Listener) hand(a accepted) bool {
+func (l *Listener) hand(a acceptedConn) bool {
 	select {
 	case l.ready <- a:
 		return true
@@ -159,9 +159,9 @@ func (l *Listener) shake(c *conn) {
 	}
 	var served net.Conn = secure // the server looks for this type where it is to speak HTTP/2
 	if secure.ConnectionState().NegotiatedProtocol != "h2" {
-		served = &secured{conn{Conn: secure, framing: newFraming(), over: c.over, place: c.place}, secure}
+		served = &tlsConn{conn{Conn: secure, framing: newFraming(), over: c.over, place: c.place}, secure}
 	}
-	if !l.hand(accepted{conn: served}) {
+	if !l.hand(acceptedConn{conn: served}) {
 		served.Close()
 	}
 }
@@ -189,14 +189,14 @@ type conn struct {
 	free    bool // its place is given back when it is closed; else another's Close does that
 }
 
-// secured is one inside TLS.
-type secured struct {
+// tlsConn is one inside TLS.
+type tlsConn struct {
 	conn
 	tls *tls.Conn
 }
 
 // ConnectionState lets net/http know that the request came by TLS.
-func (s *secured) ConnectionState() tls.ConnectionState { return s.tls.ConnectionState() }
+func (s *tlsConn) ConnectionState() tls.ConnectionState { return s.tls.ConnectionState() }
 
 // Read implements net.Conn. Behind a request that is refused there is nothing more.
 func (c *conn) Read(p []byte) (int, error) {
@@ -286,7 +286,7 @@ func followed(c net.Conn) *conn {
 	switch c := c.(type) {
 	case *conn:
 		return c
-	case *secured:
+	case *tlsConn:
 		return &c.conn
 	}
 	return nil
@@ -303,7 +303,7 @@ func Refused(ctx context.Context) (status int, reason string) {
 	case why != nil:
 		return http.StatusBadRequest, *why + ": two servers could disagree about where the request ends"
 	case c.over == 0:
-		switch status = c.place.room.filled(c.place.from); status {
+		switch status = c.place.room.refusalStatus(c.place.from); status {
 		case http.StatusTooManyRequests:
 			reason = "too many runs of this address go on without their clients (HOLDPOINT_ADDRESS_CONNECTIONS)"
 		case http.StatusServiceUnavailable:

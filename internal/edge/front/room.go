@@ -89,9 +89,9 @@ func (p *place) stays(beside bool) (free func()) {
 	}
 }
 
-// filled returns by what status a request of a connection that was taken is to be refused, because
-// requests without their clients alone are as many as the bound. 0: it is not.
-func (r *room) filled(from netip.Addr) int {
+// refusalStatus returns by what status a request of a connection that was taken is to be refused,
+// because requests without their clients alone are as many as the bound. 0: it is not.
+func (r *room) refusalStatus(from netip.Addr) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

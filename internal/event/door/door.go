@@ -19,8 +19,8 @@ type Word struct {
 	Comment  string          // for those who read the record; no agent is told it
 }
 
-// Who says it, and where.
-type Who struct {
+// Decider says it, and where.
+type Decider struct {
 	Door event.Door
 	Name string
 }

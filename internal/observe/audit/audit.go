@@ -91,25 +91,25 @@ func Open(o Options) (*Log, error) {
 var errInUse = errors.New("in use by another process")
 
 // open opens a file of a chain, takes its lock, and reads where it ends.
-func open(path string) (*os.File, ending, error) {
+func open(path string) (*os.File, chainEnd, error) {
 	f, err := openFile(path)
 	if err != nil {
-		return nil, ending{}, err
+		return nil, chainEnd{}, err
 	}
 	if err := lock(f); err != nil {
 		f.Close()
-		return nil, ending{}, fmt.Errorf("audit: %s is %w: %w", path, errInUse, err)
+		return nil, chainEnd{}, fmt.Errorf("audit: %s is %w: %w", path, errInUse, err)
 	}
 	end, err := readEnd(f)
 	if err != nil {
 		f.Close()
-		return nil, ending{}, fmt.Errorf("audit: %s: %w", path, err)
+		return nil, chainEnd{}, fmt.Errorf("audit: %s: %w", path, err)
 	}
 	return f, end, nil
 }
 
 // goOn makes the file the one that is written to. The lock is held, or nobody else knows the Log.
-func (l *Log) goOn(f *os.File, end ending) error {
+func (l *Log) goOn(f *os.File, end chainEnd) error {
 	l.file, l.out = f, f
 	l.torn, l.newline = end.torn, end.newline
 	switch {
@@ -134,7 +134,7 @@ func (l *Log) begin() error {
 
 // recoverTorn writes the line that says what stands before it and is not a line.
 func (l *Log) recoverTorn() error {
-	return l.put(&line{Event: recovered, Torn: &tear{Bytes: len(l.torn), SHA256: hashOf(l.torn)}})
+	return l.put(&line{Event: recovered, Torn: &tornLine{Bytes: len(l.torn), SHA256: hashOf(l.torn)}})
 }
 
 // Take implements event.Sink. It writes one line. An event that could not be written is counted,
@@ -236,7 +236,7 @@ func (l *Log) Reopen() error {
 	if l.file == nil {
 		return errClosed
 	}
-	if same(l.file, l.opts.Path) {
+	if sameFile(l.file, l.opts.Path) {
 		return nil
 	}
 	f, end, err := open(l.opts.Path)
@@ -256,8 +256,8 @@ func (l *Log) Reopen() error {
 	return before.Close()
 }
 
-// same reports whether the path still leads to the open file.
-func same(f *os.File, path string) bool {
+// sameFile reports whether the path still leads to the open file.
+func sameFile(f *os.File, path string) bool {
 	open, err := f.Stat()
 	if err != nil {
 		return false

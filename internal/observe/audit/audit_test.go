@@ -80,7 +80,7 @@ func writeLines(t *testing.T, list ...string) string {
 
 func verify(t *testing.T, head *Head, paths ...string) Report {
 	t.Helper()
-	r, err := Verify(paths, Kept{Head: head})
+	r, err := Verify(paths, KeptHeads{Head: head})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestRotation(t *testing.T) {
 		"another place":              {Head{Seq: after.Seq - 1, Hash: after.Hash}, path, "seq 4 does not follow the head that was given with -after (seq 2)"},
 		"before the first file":      {after, path + ".1", "seq 1 does not follow"},
 	} {
-		r, err := Verify([]string{c.path}, Kept{After: &c.after})
+		r, err := Verify([]string{c.path}, KeptHeads{After: &c.after})
 		if got := strings.Join(r.Problems, "; "); err != nil || (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

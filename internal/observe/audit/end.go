@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// An ending is where a file's chain ends.
-type ending struct {
+// A chainEnd is where a file's chain ends.
+type chainEnd struct {
 	empty   bool
 	last    link
 	torn    []byte // what stands behind the last line
@@ -19,20 +19,20 @@ type ending struct {
 var errForeign = errors.New("the file holds something that is no audit line: nothing is written to it")
 
 // readEnd finds the end of the chain. It reads from the back, as much as the last lines take.
-func readEnd(f *os.File) (ending, error) {
+func readEnd(f *os.File) (chainEnd, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return ending{}, err
+		return chainEnd{}, err
 	}
 	size := info.Size()
 	if size == 0 {
-		return ending{empty: true}, nil
+		return chainEnd{empty: true}, nil
 	}
 	for want := int64(64 << 10); ; want *= 8 {
 		want = min(want, size)
 		tail := make([]byte, want)
 		if _, err := f.ReadAt(tail, size-want); err != nil && !errors.Is(err, io.EOF) {
-			return ending{}, err
+			return chainEnd{}, err
 		}
 		end, found := endOf(tail, want == size)
 		switch {
@@ -41,9 +41,9 @@ func readEnd(f *os.File) (ending, error) {
 		case want < size:
 			continue
 		case bytes.HasPrefix(tail, []byte(firstBytes[:min(len(firstBytes), len(tail))])):
-			return ending{last: link{hash: none}, torn: tail}, nil // the very first line was torn
+			return chainEnd{last: link{hash: none}, torn: tail}, nil // the very first line was torn
 		}
-		return ending{}, errForeign
+		return chainEnd{}, errForeign
 	}
 }
 
@@ -51,7 +51,7 @@ func readEnd(f *os.File) (ending, error) {
 const firstBytes = `{"v":1,"seq":`
 
 // endOf finds the last whole line in the tail of a file. whole says that the tail is all of it.
-func endOf(tail []byte, whole bool) (end ending, found bool) {
+func endOf(tail []byte, whole bool) (end chainEnd, found bool) {
 	for upTo := len(tail); upTo > 0; {
 		from := bytes.LastIndexByte(tail[:upTo], '\n') + 1
 		if from == 0 && !whole {

@@ -42,7 +42,7 @@ type line struct {
 	Code          string      `json:"code,omitempty"`
 	Interrupts    []interrupt `json:"interrupts,omitempty"`
 	Missed        uint64      `json:"missed,omitempty"`
-	Torn          *tear       `json:"torn,omitempty"`
+	Torn          *tornLine   `json:"torn,omitempty"`
 }
 
 type interrupt struct {
@@ -62,8 +62,8 @@ type interrupt struct {
 	Payload  json.RawMessage `json:"payload,omitempty"`
 }
 
-// A tear is what stands in the file before a line of recovery and is not a line.
-type tear struct {
+// A tornLine is what stands in the file before a line of recovery and is not a line.
+type tornLine struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }

@@ -31,8 +31,8 @@ func ParseHead(text string) (Head, error) {
 	return Head{Seq: n, Hash: hash}, nil
 }
 
-// Kept are heads that somebody has kept elsewhere. Nil heads were not.
-type Kept struct {
+// KeptHeads are heads that somebody has kept elsewhere. Nil heads were not.
+type KeptHeads struct {
 	// After is the head of the files before, which are not there to be read: the first line must
 	// follow it. Without it the chain must begin in the first file.
 	After *Head
@@ -41,7 +41,7 @@ type Kept struct {
 }
 
 // Verify reads the files of a chain, the oldest first. An error says that a file could not be read.
-func Verify(paths []string, kept Kept) (Report, error) {
+func Verify(paths []string, kept KeptHeads) (Report, error) {
 	head := kept.Head
 	v := verifier{want: head, after: kept.After, chains: map[string]string{}}
 	for _, path := range paths {

@@ -12,19 +12,19 @@ var (
 	auditFailed = prometheus.NewDesc("holdpoint_audit_failed_total", "Events that could not be written into the audit.", nil, nil)
 )
 
-// audited tells the head of the audit. Its numbers are of one moment, so that a place and a hash
-// belong together.
-type audited struct{ head func() audit.Head }
+// auditCollector tells the head of the audit. Its numbers are of one moment, so that a place and a
+// hash belong together.
+type auditCollector struct{ head func() audit.Head }
 
 // Describe implements prometheus.Collector.
-func (a audited) Describe(to chan<- *prometheus.Desc) {
+func (a auditCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- auditSeq
 	to <- auditHead
 	to <- auditFailed
 }
 
 // Collect implements prometheus.Collector.
-func (a audited) Collect(to chan<- prometheus.Metric) {
+func (a auditCollector) Collect(to chan<- prometheus.Metric) {
 	head := a.head()
 	to <- prometheus.MustNewConstMetric(auditSeq, prometheus.GaugeValue, float64(head.Seq))
 	to <- prometheus.MustNewConstMetric(auditHead, prometheus.GaugeValue, head.Number())

@@ -59,7 +59,7 @@ type Metrics struct {
 	failures  *prometheus.CounterVec
 	up        prometheus.Gauge
 	evictions *prometheus.CounterVec
-	hooked    hooked
+	hooked    webhookCollector
 	open      *open
 }
 
@@ -93,7 +93,7 @@ func New(o Options) *Metrics {
 	build := m.gauges("build_info", "1, with the version.", "version")
 	build.WithLabelValues(o.Version).Set(1)
 	if o.Head != nil {
-		m.registry.MustRegister(audited{o.Head})
+		m.registry.MustRegister(auditCollector{o.Head})
 	}
 	m.begin()
 	return m
@@ -167,8 +167,8 @@ func (m *Metrics) Handler() http.Handler {
 // Registry returns where all of them are.
 func (m *Metrics) Registry() prometheus.Gatherer { return m.registry }
 
-// of returns a value if the list has it, else Other.
-func of(list []string, value string) string {
+// knownOrOther returns a value if the list has it, else Other.
+func knownOrOther(list []string, value string) string {
 	if slices.Contains(list, value) {
 		return value
 	}
@@ -177,17 +177,17 @@ func of(list []string, value string) string {
 
 // RunEnded counts a run.
 func (m *Metrics) RunEnded(r *event.Run) {
-	agent, dialect := of(m.opts.Agents, r.Agent), none
+	agent, dialect := knownOrOther(m.opts.Agents, r.Agent), none
 	if r.Dialect != "" {
-		dialect = of(m.opts.Dialects, r.Dialect)
+		dialect = knownOrOther(m.opts.Dialects, r.Dialect)
 	}
-	m.runs.WithLabelValues(agent, dialect, of(Outcomes, r.Outcome)).Inc()
+	m.runs.WithLabelValues(agent, dialect, knownOrOther(Outcomes, r.Outcome)).Inc()
 	m.duration.WithLabelValues(agent).Observe(r.Duration.Seconds())
 	if r.First > 0 {
 		m.first.WithLabelValues(agent).Observe(r.First.Seconds())
 	}
 	if r.Upstream != "" {
-		m.upstream.WithLabelValues(agent, of(Classes, r.Upstream)).Inc()
+		m.upstream.WithLabelValues(agent, knownOrOther(Classes, r.Upstream)).Inc()
 	}
 	for n, count := range []int{r.Passed, r.Rewritten, r.Dropped, r.Made} {
 		if count > 0 {
@@ -197,23 +197,23 @@ func (m *Metrics) RunEnded(r *event.Run) {
 }
 
 // Evicted counts what the store in memory has given up for room: results or snapshots.
-func (m *Metrics) Evicted(what string) { m.evictions.WithLabelValues(of(whats, what)).Inc() }
+func (m *Metrics) Evicted(what string) { m.evictions.WithLabelValues(knownOrOther(whats, what)).Inc() }
 
 // Take implements event.Sink. It never fails.
 func (m *Metrics) Take(e *event.Event) error {
-	agent, questions := of(m.opts.Agents, e.Agent), float64(len(e.Interrupts))
+	agent, questions := knownOrOther(m.opts.Agents, e.Agent), float64(len(e.Interrupts))
 	switch e.Kind {
 	case event.Raised:
-		m.raised.WithLabelValues(agent, of(m.opts.Dialects, e.Dialect)).Add(questions)
+		m.raised.WithLabelValues(agent, knownOrOther(m.opts.Dialects, e.Dialect)).Add(questions)
 	case event.Resolved, event.Cancelled, event.Expired, event.Lost, event.Withdrawn, event.Retired:
 		m.ended.WithLabelValues(agent, string(e.Kind)[len("interrupt."):]).Add(questions)
 	case event.Claimed, event.Released, event.InDoubt, event.Replayed:
 		m.resumes.WithLabelValues(agent, string(e.Kind)[len("resume."):]).Inc()
 	case event.Refused:
 		m.resumes.WithLabelValues(agent, "refused").Inc()
-		m.refusals.WithLabelValues(agent, of(m.opts.Codes, e.Code)).Inc()
+		m.refusals.WithLabelValues(agent, knownOrOther(m.opts.Codes, e.Code)).Inc()
 	case event.RunRefused:
-		m.refusals.WithLabelValues(agent, of(m.opts.Codes, e.Code)).Inc()
+		m.refusals.WithLabelValues(agent, knownOrOther(m.opts.Codes, e.Code)).Inc()
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func newOpen() *open {
 func (m *Metrics) Open(agent string, count func() int) {
 	m.open.mu.Lock()
 	defer m.open.mu.Unlock()
-	agent = of(m.opts.Agents, agent)
+	agent = knownOrOther(m.opts.Agents, agent)
 	m.open.counts[agent] = append(m.open.counts[agent], count)
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Store is s with its steps measured.
-func (m *Metrics) Store(s store.Store) store.Store { return measured{s, m} }
+func (m *Metrics) Store(s store.Store) store.Store { return storeCollector{s, m} }
 
 // StoreAnswers notes whether the store answered the one who asks it at intervals. A loss shows
 // there while no run needs the store.
@@ -21,36 +21,36 @@ func (m *Metrics) StoreAnswers(yes bool) {
 	m.up.Set(up)
 }
 
-type measured struct {
+type storeCollector struct {
 	store.Store
 	m *Metrics
 }
 
-func (s measured) did(step string, began time.Time, err error) {
+func (s storeCollector) did(step string, began time.Time, err error) {
 	s.m.steps.WithLabelValues(step).Observe(time.Since(began).Seconds())
 	if err != nil && !store.Answered(err) {
 		s.m.failures.WithLabelValues(step).Inc()
 	}
 }
 
-func (s measured) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {
+func (s storeCollector) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {
 	defer func(began time.Time) { s.did("load", began, err) }(time.Now())
 	return s.Store.Load(ctx, key, owner)
 }
 
-func (s measured) Do(ctx context.Context, key store.Key, step store.Step) (done store.Done, err error) {
+func (s storeCollector) Do(ctx context.Context, key store.Key, step store.Step) (done store.Done, err error) {
 	if name := store.NameOf(step); slices.Contains(stepsOf, name) {
 		defer func(began time.Time) { s.did(name, began, err) }(time.Now())
 	}
 	return s.Store.Do(ctx, key, step)
 }
 
-func (s measured) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
+func (s storeCollector) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
 	defer func(began time.Time) { s.did("snapshots", began, err) }(time.Now())
 	return s.Store.Snapshots(ctx, key, pauseID, at)
 }
 
-func (s measured) List(ctx context.Context, q store.Query) (p store.Page, err error) {
+func (s storeCollector) List(ctx context.Context, q store.Query) (p store.Page, err error) {
 	defer func(began time.Time) { s.did("waiting", began, err) }(time.Now())
 	return s.Store.List(ctx, q)
 }

@@ -119,8 +119,8 @@ func (t *Tracer) Begin(header http.Header, agent, thread, run string) *Span {
 	ctx, span := t.tracer.Start(parent, "run", trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
 		attribute.String("http.request.method", http.MethodPost),
 		attribute.String("holdpoint.agent", agent),
-		attribute.String("agui.thread_id", cut(thread)),
-		attribute.String("agui.run_id", cut(run)),
+		attribute.String("agui.thread_id", cutCopy(thread)),
+		attribute.String("agui.run_id", cutCopy(run)),
 	))
 	return &Span{t: t, ctx: ctx, span: span}
 }
@@ -128,9 +128,9 @@ func (t *Tracer) Begin(header http.Header, agent, thread, run string) *Span {
 // TraceID returns the id of the span's trace.
 func (s *Span) TraceID() string { return s.span.SpanContext().TraceID().String() }
 
-// cut returns a copy of what a client or a backend has chosen. It may be of any length, and may lie
-// in a request that would stay in memory until the span is sent.
-func cut(text string) string {
+// cutCopy returns a copy of what a client or a backend has chosen. It may be of any length, and may
+// lie in a request that would stay in memory until the span is sent.
+func cutCopy(text string) string {
 	const most = 200
 	if len(text) <= most {
 		return strings.Clone(text)
@@ -159,7 +159,7 @@ func (s *Span) Resumes(traceparent string) {
 func (s *Span) Happened(kind event.Kind, pause, code string) {
 	attrs := []attribute.KeyValue{attribute.String("holdpoint.pause", pause)}
 	if code != "" {
-		attrs = append(attrs, attribute.String("holdpoint.code", cut(code)))
+		attrs = append(attrs, attribute.String("holdpoint.code", cutCopy(code)))
 	}
 	s.span.AddEvent(string(kind), trace.WithAttributes(attrs...))
 }
@@ -199,10 +199,10 @@ func (s *Span) End(r *event.Run, code string) {
 		attribute.Int("holdpoint.frames.dropped", r.Dropped), attribute.Int("holdpoint.frames.made", r.Made),
 	)
 	if code != "" {
-		s.span.SetAttributes(attribute.String("holdpoint.code", cut(code)))
+		s.span.SetAttributes(attribute.String("holdpoint.code", cutCopy(code)))
 	}
 	if r.Outcome == "error" {
-		s.span.SetStatus(codes.Error, cut(code))
+		s.span.SetStatus(codes.Error, cutCopy(code))
 	}
 	s.span.End()
 }

@@ -37,10 +37,10 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("192.80.8.124/32"),       // Equinix Metal
 }
 
-// embedded returns the IPv4 addresses that a gateway may make of an IPv6 address: NAT64 with its
-// well-known prefix (RFC 6052) and with one of a network's own (RFC 8215), 6to4 (RFC 3056). A
+// embeddedIPv4 returns the IPv4 addresses that a gateway may make of an IPv6 address: NAT64 with
+// its well-known prefix (RFC 6052) and with one of a network's own (RFC 8215), 6to4 (RFC 3056). A
 // prefix of a network's own has 48, 56, 64 or 96 bits, and the address does not say which.
-func embedded(a netip.Addr) []netip.Addr {
+func embeddedIPv4(a netip.Addr) []netip.Addr {
 	b := a.As16()
 	switch {
 	case netip.MustParsePrefix("64:ff9b::/96").Contains(a):
@@ -57,10 +57,10 @@ func embedded(a netip.Addr) []netip.Addr {
 	return nil
 }
 
-// allowed judges the address that a connection is about to go to.
-func allowed(a netip.Addr, private bool) error {
+// allowAddress judges the address that a connection is about to go to.
+func allowAddress(a netip.Addr, private bool) error {
 	a = a.Unmap().WithZone("")
-	if slices.ContainsFunc(embedded(a), func(inner netip.Addr) bool { return allowed(inner, private) != nil }) {
+	if slices.ContainsFunc(embeddedIPv4(a), func(inner netip.Addr) bool { return allowAddress(inner, private) != nil }) {
 		return fmt.Errorf("%s: %w", a, errInside)
 	}
 	switch {
@@ -88,7 +88,7 @@ func newClient(private bool) *http.Client {
 		if err != nil {
 			return err
 		}
-		return allowed(at.Addr(), private)
+		return allowAddress(at.Addr(), private)
 	}}
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -115,7 +115,7 @@ func ParseURL(text string, private bool) (*url.URL, error) {
 		return nil, errors.New("a fragment (#) never reaches a server, leave it out")
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
-		if allowed(a, private) != nil {
+		if allowAddress(a, private) != nil {
 			return nil, errInside
 		}
 	}

@@ -113,11 +113,11 @@ func (s *Settings) Files() []string {
 
 // Maker returns what makes notices of events, or nil if there is no webhook. names and desk are as
 // in Maker.
-func (s *Settings) Maker(names bool, desk *url.URL) *Maker {
+func (s *Settings) Maker(names bool, desk *url.URL) *NoticeMaker {
 	if !s.IsSet() {
 		return nil
 	}
-	return &Maker{Kinds: s.Events, Content: s.Content, Names: names, Desk: desk}
+	return &NoticeMaker{Kinds: s.Events, Content: s.Content, Names: names, Desk: desk}
 }
 
 // A Part sends what the records of a store hold for the webhook, from Start to Stop.

@@ -168,7 +168,7 @@ const maxBody = 256 << 10
 
 // body is what the template makes of an event.
 func (t *Template) body(id string, b *Body) ([]byte, error) {
-	var out bounded
+	var out boundedBuffer
 	if err := execute(&out, t.trees, viewOf(id, b)); err != nil {
 		return nil, err
 	}
@@ -178,10 +178,10 @@ func (t *Template) body(id string, b *Body) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// bounded is a buffer that takes no more than maxBody.
-type bounded struct{ bytes.Buffer }
+// boundedBuffer is a buffer that takes no more than maxBody.
+type boundedBuffer struct{ bytes.Buffer }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > maxBody {
 		return 0, errTooLong
 	}

@@ -37,8 +37,8 @@ func Defaults() []event.Kind {
 	}
 }
 
-// A Maker makes notices of events.
-type Maker struct {
+// A NoticeMaker makes notices of events.
+type NoticeMaker struct {
 	Kinds   []event.Kind // nil: Defaults
 	Content bool         // with the questions' messages, the calls' arguments and the answers
 	Names   bool         // with the names of those who have decided at the desk
@@ -96,7 +96,7 @@ const (
 )
 
 // Notice returns the event as a record keeps it. ok is false if it is not to be sent.
-func (m *Maker) Notice(e *event.Event) (n store.Notice, ok bool) {
+func (m *NoticeMaker) Notice(e *event.Event) (n store.Notice, ok bool) {
 	kinds := m.Kinds
 	if kinds == nil {
 		kinds = Defaults()
@@ -154,7 +154,7 @@ func withoutQuestions(d *Data) {
 	d.Interrupts = d.Interrupts[:1]
 }
 
-func (m *Maker) question(i *event.Interrupt) Question {
+func (m *NoticeMaker) question(i *event.Interrupt) Question {
 	q := Question{ID: agui.Cut(i.ID), Reason: agui.Cut(i.Reason), Status: i.Status, Says: i.Says, Edited: i.Edited, Door: i.Door}
 	if m.Names {
 		q.By = agui.Cut(i.By)
@@ -174,7 +174,7 @@ const maxLinked = 200
 
 // link returns the address of a question at the desk, "" if there is none. Deciding there takes a
 // login: the address alone gives no right.
-func (m *Maker) link(approval, question string) string {
+func (m *NoticeMaker) link(approval, question string) string {
 	if m.Desk == nil || approval == "" {
 		return ""
 	}

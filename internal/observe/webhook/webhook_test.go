@@ -114,7 +114,7 @@ func raised(words string) *event.Event {
 }
 
 // post opens a pause with the notices of an event.
-func post(t *testing.T, s store.Store, key store.Key, m *webhook.Maker, e *event.Event) store.Notice {
+func post(t *testing.T, s store.Store, key store.Key, m *webhook.NoticeMaker, e *event.Event) store.Notice {
 	t.Helper()
 	n, ok := m.Notice(e)
 	if !ok {
@@ -148,7 +148,7 @@ func empty(t *testing.T, s store.Store, key store.Key) {
 func TestSigned(t *testing.T) {
 	r, s := record(t, nil), memory.New(memory.Options{})
 	sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Secrets: []string{newSecret, secret}})
-	n := post(t, s, "k", &webhook.Maker{}, raised("billing"))
+	n := post(t, s, "k", &webhook.NoticeMaker{}, raised("billing"))
 	sender.Wake("k")
 	r.wait(t, 1)
 	empty(t, s, "k")
@@ -180,7 +180,7 @@ func TestSigned(t *testing.T) {
 // TestContent: messages, arguments and answers are sent only if asked for, and left out if they are
 // too large for a record.
 func TestContent(t *testing.T) {
-	m := &webhook.Maker{Content: true}
+	m := &webhook.NoticeMaker{Content: true}
 	n, _ := m.Notice(raised("x"))
 	if !strings.Contains(string(n.Body), `"amount":100`) || !strings.Contains(string(n.Body), "the agent's words") {
 		t.Errorf("without its content: %s", n.Body)
@@ -197,7 +197,7 @@ func TestContent(t *testing.T) {
 	i.Tools = slices.Repeat(i.Tools, 100)
 	long.Tenant, long.Run, long.Principal, long.Code = i.ID, i.ID, i.ID, i.ID
 	long.Interrupts = slices.Repeat(long.Interrupts, 100)
-	for _, m := range []*webhook.Maker{{}, {Content: true}} {
+	for _, m := range []*webhook.NoticeMaker{{}, {Content: true}} {
 		n, _ = m.Notice(long)
 		if err := json.Unmarshal(n.Body, new(webhook.Body)); err != nil || len(n.Body) > store.MaxNoticeBytes {
 			t.Errorf("an agent that asks much is not told of: %d bytes, %v", len(n.Body), err)
@@ -207,7 +207,7 @@ func TestContent(t *testing.T) {
 	for range 100 {
 		many.Interrupts = append(many.Interrupts, many.Interrupts[0])
 	}
-	n, _ = (&webhook.Maker{}).Notice(many)
+	n, _ = (&webhook.NoticeMaker{}).Notice(many)
 	if !strings.Contains(string(n.Body), `"more":85`) {
 		t.Errorf("101 questions: %s", n.Body)
 	}
@@ -241,7 +241,7 @@ func TestTriedAgain(t *testing.T) {
 				results = append(results, result)
 				mu.Unlock()
 			}})
-			n := post(t, s, "k", &webhook.Maker{}, raised("x"))
+			n := post(t, s, "k", &webhook.NoticeMaker{}, raised("x"))
 			sender.Wake("k")
 			r.wait(t, len(c.statuses))
 			empty(t, s, "k")
@@ -261,7 +261,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
 		r := record(t, nil)
 		s := memory.New(memory.Options{Now: func() time.Time { return time.Now().Add(ahead) }})
-		post(t, s, "k", &webhook.Maker{}, raised("billing"))
+		post(t, s, "k", &webhook.NoticeMaker{}, raised("billing"))
 		run(t, s, webhook.Options{URL: urlOf(t, r.URL), Poll: 20 * time.Millisecond})
 		r.wait(t, 1)
 		empty(t, s, "k")
@@ -274,7 +274,7 @@ func TestTwoSenders(t *testing.T) {
 	_, end1 := run(t, s, webhook.Options{URL: urlOf(t, r.URL)})
 	_, end2 := run(t, s, webhook.Options{URL: urlOf(t, r.URL)})
 	for _, key := range []store.Key{"a", "b", "c", "d", "e"} {
-		post(t, s, key, &webhook.Maker{}, raised("x"))
+		post(t, s, key, &webhook.NoticeMaker{}, raised("x"))
 	}
 	r.wait(t, 5)
 	for _, key := range []store.Key{"a", "b", "c", "d", "e"} {
@@ -302,7 +302,7 @@ func TestSlowReceiver(t *testing.T) {
 	defer close(release)
 	s := memory.New(memory.Options{})
 	sender, end := run(t, s, webhook.Options{URL: urlOf(t, slow.URL)})
-	n := post(t, s, "k", &webhook.Maker{}, raised("x"))
+	n := post(t, s, "k", &webhook.NoticeMaker{}, raised("x"))
 	sender.Wake("k")
 	<-came
 	end() // it would be the test's own time that is over
@@ -332,7 +332,7 @@ func TestRecipes(t *testing.T) {
 			for _, words := range []string{"plain", hostile} {
 				r, s := record(t, nil), memory.New(memory.Options{})
 				sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Template: tmpl})
-				n := post(t, s, "k", &webhook.Maker{Content: true}, raised(words))
+				n := post(t, s, "k", &webhook.NoticeMaker{Content: true}, raised(words))
 				sender.Wake("k")
 				r.wait(t, 1)
 				end()
@@ -393,7 +393,7 @@ func TestRecipesStayShort(t *testing.T) {
 			}
 			r, s := record(t, nil), memory.New(memory.Options{})
 			sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Template: tmpl})
-			n := post(t, s, "k", &webhook.Maker{}, e)
+			n := post(t, s, "k", &webhook.NoticeMaker{}, e)
 			sender.Wake("k")
 			r.wait(t, 1)
 			end()
@@ -482,7 +482,7 @@ func TestThreadThatNamesTheWordOfABrokenTemplate(t *testing.T) {
 	r, s := record(t, nil), memory.New(memory.Options{})
 	sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Template: tmpl})
 	const word = "HOLDPOINTVALUEWITHOUTJSONORSLACK"
-	post(t, s, "k", &webhook.Maker{}, raised(word))
+	post(t, s, "k", &webhook.NoticeMaker{}, raised(word))
 	sender.Wake("k")
 	r.wait(t, 1)
 	end()
@@ -500,7 +500,7 @@ func TestDefaultInPlaceOfABrokenBody(t *testing.T) {
 	}
 	r, s := record(t, nil), memory.New(memory.Options{})
 	sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Template: tmpl})
-	n := post(t, s, "k", &webhook.Maker{}, raised("breaks"))
+	n := post(t, s, "k", &webhook.NoticeMaker{}, raised("breaks"))
 	sender.Wake("k")
 	r.wait(t, 1)
 	end()
@@ -575,7 +575,7 @@ func TestAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	post(t, s, "k", &webhook.Maker{}, raised("x"))
+	post(t, s, "k", &webhook.NoticeMaker{}, raised("x"))
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() { sender.Run(s, stop); close(done) }()
 	sender.Wake("k")

@@ -208,8 +208,8 @@ func TestWaysBack(t *testing.T) {
 			"Router", "RouterOptions", "run",
 		}},
 		"fields that hold a function": {all.callbacks(), []string{
-			"Elsewhere.Forgets", "Elsewhere.Headers", "body.concludes", "body.emits", "body.outs",
-			"life.place", "life.unfollow", "life.unwatch", "reporter.quiet",
+			"OtherDoors.Forgets", "OtherDoors.Headers", "body.concludes", "body.emits", "body.outs",
+			"reporter.quiet", "runLife.place", "runLife.unfollow", "runLife.unwatch",
 		}},
 	} {
 		if !slices.Equal(c.got, c.want) {
@@ -284,7 +284,7 @@ func TestRooms(t *testing.T) {
 
 // script are the functions that are the way of a run, by receiver and name, with their lines. admit
 // and concluded have at most 40, and call each room at most twice.
-var script = map[string]int{"run.admit": 27, "run.concluded": 20, "run.prepare": 21, "run.serve": 15}
+var script = map[string]int{"run.admit": 27, "run.conclude": 20, "run.prepare": 21, "run.serve": 15}
 
 // TestScript holds how long the way of a run is to read.
 func TestScript(t *testing.T) {
@@ -299,12 +299,12 @@ func TestScript(t *testing.T) {
 				if _, is := script[name]; is {
 					got[name] = s.places.Position(d.End()).Line - s.places.Position(d.Pos()).Line + 1
 				}
-				if name == "run.admit" || name == "run.concluded" {
+				if name == "run.admit" || name == "run.conclude" {
 					if got[name] > 40 {
 						t.Errorf("%s has %d lines, want 40 at most", name, got[name])
 					}
 					calls := roomCalls(d)
-					if name == "run.concluded" && (calls["settle"] == 0 || calls["tell"] == 0) {
+					if name == "run.conclude" && (calls["settle"] == 0 || calls["tell"] == 0) {
 						t.Errorf("%s calls %v: nothing is counted", name, calls)
 					}
 					for room, n := range calls {

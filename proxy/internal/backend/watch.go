@@ -27,9 +27,9 @@ type Watch struct {
 // gives something else than the connection's bytes. The result is an sse.Source if conn is not nil.
 func (w *Watch) Over(src io.Reader, conn *Conn) io.Reader {
 	if conn == nil {
-		return &watched{src, w}
+		return &watchedReader{src, w}
 	}
-	return &source{watched{src, w}, conn}
+	return &source{watchedReader{src, w}, conn}
 }
 
 // waits says that the backend is waited for from now on, until waited.
@@ -42,14 +42,14 @@ func (w *Watch) waits() {
 	defer w.mu.Unlock()
 	w.waiting, w.told = true, false
 	if w.timer == nil {
-		w.timer = time.AfterFunc(w.Limit, w.fired)
+		w.timer = time.AfterFunc(w.Limit, w.timeOut)
 	} else {
 		w.timer.Reset(w.Limit)
 	}
 }
 
-// fired is called when the timer has run out.
-func (w *Watch) fired() {
+// timeOut is called when the timer has run out.
+func (w *Watch) timeOut() {
 	w.mu.Lock()
 	tell := w.Told
 	switch {
@@ -79,14 +79,14 @@ func (w *Watch) waited() {
 	}
 }
 
-// watched is a reader whose reads are watched.
-type watched struct {
+// watchedReader is a reader whose reads are watched.
+type watchedReader struct {
 	io.Reader
 	watch *Watch
 }
 
 // Read implements io.Reader.
-func (w *watched) Read(p []byte) (int, error) {
+func (w *watchedReader) Read(p []byte) (int, error) {
 	w.watch.waits()
 	n, err := w.Reader.Read(p)
 	w.watch.waited()
@@ -95,7 +95,7 @@ func (w *watched) Read(p []byte) (int, error) {
 
 // source is one that knows whether it has more: an sse.Source.
 type source struct {
-	watched
+	watchedReader
 	conn *Conn
 }
 

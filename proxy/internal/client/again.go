@@ -21,7 +21,7 @@ import (
 // lacks, for a stream that tells the questions again to such a client. known are the calls of the
 // stream. A request without a message of the conversation shows nothing.
 func (l Listener) CallsAgain(p *agui.Pause, known *KnownCalls) []agui.Event {
-	if l.ownForm() || l.Line.TakesSnapshots() || !l.BringsConversation(p) {
+	if l.showsNativeForm() || l.Line.TakesSnapshots() || !l.BringsConversation(p) {
 		return nil
 	}
 	holds := map[string]bool{}
@@ -53,7 +53,7 @@ func (l Listener) CallsAgain(p *agui.Pause, known *KnownCalls) []agui.Event {
 // again: it takes no messages from a snapshot, and the request names the question by an id that
 // cannot be guessed.
 func (l Listener) LacksEnd(result *store.Result) bool {
-	return !l.ownForm() && !l.Line.TakesSnapshots() && result.Pause != nil && l.namesPublished(result.Pause)
+	return !l.showsNativeForm() && !l.Line.TakesSnapshots() && result.Pause != nil && l.namesPublished(result.Pause)
 }
 
 // namesPublished reports whether the request names a question of a pause by an id with Holdpoint's

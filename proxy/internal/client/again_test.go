@@ -71,7 +71,7 @@ func TestEndAgain(t *testing.T) {
 	ended := func(edit func(*store.Result)) *store.Result {
 		p := asks(aboutCall, ended)
 		p.Seen = append(p.Seen, agui.See(agui.ParseMessage([]byte(caller))))
-		r := &store.Result{Pause: p, How: store.Finished, Given: []store.Given{{ID: "n~x", Status: agui.Resolved, Says: agui.SaysApproved}}}
+		r := &store.Result{Pause: p, How: store.Finished, Given: []store.GivenAnswer{{ID: "n~x", Status: agui.Resolved, Says: agui.SaysApproved}}}
 		if edit != nil {
 			edit(r)
 		}

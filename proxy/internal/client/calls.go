@@ -40,7 +40,7 @@ type KnownCall struct {
 // conversation, the client sends its new messages only, and holds what it was told.
 func (l Listener) KnownCalls(p *agui.Pause, answers []agui.Answer, t Transcript) KnownCalls {
 	k := KnownCalls{held: map[string]bool{}}
-	if l.ownForm() && !p.ByText { // such a client knows what to make of its backend's stream
+	if l.showsNativeForm() && !p.ByText { // such a client knows what to make of its backend's stream
 		return k
 	}
 	k.answers, k.parents = map[string]bool{}, map[string]string{}

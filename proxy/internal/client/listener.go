@@ -67,9 +67,9 @@ func ShowFor(line *clients.Line, in *agui.RunInput, byArray bool) translate.Show
 	return translate.ShowBoth
 }
 
-// ownForm reports whether the client is shown the backend's own form, and nothing that is made
-// here.
-func (l Listener) ownForm() bool { return l.Show == translate.ShowNative }
+// showsNativeForm reports whether the client is shown the backend's own form, and nothing that is
+// made here.
+func (l Listener) showsNativeForm() bool { return l.Show == translate.ShowNative }
 
 // BringsConversation reports whether the request has a message of the conversation that a pause
 // ended. A client that sends its new messages only brings none.

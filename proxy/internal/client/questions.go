@@ -32,7 +32,7 @@ const (
 
 // formOf returns how the client is told the pause.
 func (l Listener) formOf(p *agui.Pause) form {
-	own := l.ownForm() && p.NativeFinish != nil // nil: it was opened in another form
+	own := l.showsNativeForm() && p.NativeFinish != nil // nil: it was opened in another form
 	reads := l.Line == nil && !own || l.Line.ReadsOutcome()
 	switch {
 	case own && (asksByOutcome(p) && (l.Line == nil || reads) || asksByEvent(p) && l.Line.Reads(agui.Custom) || asksByCalls(p, l.Line)):
@@ -110,7 +110,7 @@ func (l Listener) Question(q Question) []agui.Event {
 	if how == byText {
 		events = append(append(events, q.Unclosed...), questionText(p)...)
 	}
-	if l.ownForm() && p.NativeFinish != nil && how != byOutcome {
+	if l.showsNativeForm() && p.NativeFinish != nil && how != byOutcome {
 		return append(events, l.WithIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, l.In.RunID))))
 	}
 	return append(events, l.outcome(p, q.NotTaken))
@@ -148,7 +148,7 @@ func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 	}
 	outcome := append(make([]byte, 0, size+2), outcomeStart...)
 	var binder *tanstack.Binder
-	if !l.ownForm() {
+	if !l.showsNativeForm() {
 		binder = tanstack.NewBinder(l.In.Raw, l.In.RunID)
 	}
 	for n, i := range p.Interrupts {

@@ -25,7 +25,7 @@ type Refusal struct {
 // Explained returns a RUN_FINISHED with a refusal. It returns the event as it is if why is nil, or
 // for a client that is shown the backend's own form.
 func (l Listener) Explained(finish agui.Event, why *Refusal) agui.Event {
-	if why == nil || l.ownForm() {
+	if why == nil || l.showsNativeForm() {
 		return finish
 	}
 	return finish.With(withRefusal(finish.JSON, why))

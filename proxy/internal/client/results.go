@@ -17,7 +17,7 @@ import (
 // next is the pause that the run ends with, nil if there is none: a question that is asked again
 // has no result yet. doubtful reports that it is not known what the answers have led to.
 func (l Listener) OwnResults(k *KnownCalls, asked, next *agui.Pause, doubtful bool) []agui.Event {
-	if !k.Resumes() || l.ownForm() || !l.Line.NeedsResult() || asked == nil {
+	if !k.Resumes() || l.showsNativeForm() || !l.Line.NeedsResult() || asked == nil {
 		return nil
 	}
 	var events []agui.Event

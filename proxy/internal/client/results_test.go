@@ -71,19 +71,19 @@ func TestOwnResults(t *testing.T) {
 func TestRecordedResults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		given store.Given
+		given store.GivenAnswer
 		how   store.How
 		want  string
 	}{
-		"a yes":                   {store.Given{ID: "n~x", Status: agui.Resolved, Says: agui.SaysApproved}, store.Finished, words.Approved},
-		"a no":                    {store.Given{ID: "n~x", Status: agui.Resolved, Says: agui.SaysDenied}, store.Finished, words.Denied},
-		"a cancel":                {store.Given{ID: "n~x", Status: agui.Cancelled}, store.Finished, words.Denied},
-		"neither":                 {store.Given{ID: "n~x", Status: agui.Resolved}, store.Finished, words.Answered},
-		"a yes that may have run": {store.Given{ID: "n~x", Status: agui.Resolved, Says: agui.SaysApproved}, store.Doubtful, words.InDoubt},
-		"a no beside a doubt":     {store.Given{ID: "n~x", Status: agui.Resolved, Says: agui.SaysDenied}, store.Doubtful, words.Denied},
-		"to another question":     {store.Given{ID: "o~y", Status: agui.Resolved, Says: agui.SaysApproved}, store.Finished, words.Answered},
+		"a yes":                   {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Says: agui.SaysApproved}, store.Finished, words.Approved},
+		"a no":                    {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Says: agui.SaysDenied}, store.Finished, words.Denied},
+		"a cancel":                {store.GivenAnswer{ID: "n~x", Status: agui.Cancelled}, store.Finished, words.Denied},
+		"neither":                 {store.GivenAnswer{ID: "n~x", Status: agui.Resolved}, store.Finished, words.Answered},
+		"a yes that may have run": {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Says: agui.SaysApproved}, store.Doubtful, words.InDoubt},
+		"a no beside a doubt":     {store.GivenAnswer{ID: "n~x", Status: agui.Resolved, Says: agui.SaysDenied}, store.Doubtful, words.Denied},
+		"to another question":     {store.GivenAnswer{ID: "o~y", Status: agui.Resolved, Says: agui.SaysApproved}, store.Finished, words.Answered},
 	} {
-		if got := recordedContent(&store.Result{How: c.how, Given: []store.Given{c.given}}, "n~x"); got != c.want {
+		if got := recordedContent(&store.Result{How: c.how, Given: []store.GivenAnswer{c.given}}, "n~x"); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

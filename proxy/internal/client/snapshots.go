@@ -26,8 +26,8 @@ type Snapshots struct {
 	StateSent, AnyState, MessagesSent bool
 }
 
-// Withheld names the snapshots of a thread that its client must not be told.
-type Withheld struct{ State, Messages bool }
+// HiddenSnapshots names the snapshots of a thread that its client must not be told.
+type HiddenSnapshots struct{ State, Messages bool }
 
 // An Omission is a snapshot that a client does not get, and why.
 type Omission int
@@ -47,7 +47,7 @@ const (
 // are enough where it sent them whole after its last change. A snapshot that is not known whole is
 // left out. untaken reports that messages did not go to the backend: the client keeps them, the
 // record does not.
-func AppendSnapshots(events []agui.Event, s *Snapshots, w Withheld, untaken bool) ([]agui.Event, []Omission) {
+func AppendSnapshots(events []agui.Event, s *Snapshots, w HiddenSnapshots, untaken bool) ([]agui.Event, []Omission) {
 	var left []Omission
 	switch {
 	case w.State:
@@ -153,7 +153,7 @@ func WithMessages(ev agui.Event, list []agui.Message) agui.Event {
 // WithWithheld returns a MESSAGES_SNAPSHOT with what the dialect kept from the backend
 // (translate.Out.Withheld). A client loses nothing that Holdpoint keeps from a model. A message
 // follows the nearest one before it that the snapshot has.
-func WithWithheld(ev agui.Event, withheld []translate.Withheld) agui.Event {
+func WithWithheld(ev agui.Event, withheld []translate.WithheldMessage) agui.Event {
 	if len(withheld) == 0 || !ev.Valid() {
 		return ev
 	}

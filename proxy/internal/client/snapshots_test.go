@@ -37,26 +37,26 @@ func TestSnapshots(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		known    Snapshots
-		withheld Withheld
+		withheld HiddenSnapshots
 		untaken  bool
 		want     []string
 		left     []Omission
 	}{
-		"both":                            {whole, Withheld{}, false, []string{state, messages}, nil},
-		"the backend sent the state":      {change(func(s *Snapshots) { s.StateSent, s.AnyState = true, true }), Withheld{}, false, []string{messages}, nil},
-		"the backend sent the messages":   {change(func(s *Snapshots) { s.MessagesSent = true }), Withheld{}, false, []string{state}, nil},
-		"an empty state, never mentioned": {change(func(s *Snapshots) { s.State = []byte(`{}`) }), Withheld{}, false, []string{messages}, nil},
-		"an empty state, it was another":  {change(func(s *Snapshots) { s.State, s.AnyState = []byte(`{}`), true }), Withheld{}, false, []string{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, messages}, nil},
-		"a state of null":                 {change(func(s *Snapshots) { s.State, s.AnyState = nil, true }), Withheld{}, false, []string{`{"type":"STATE_SNAPSHOT","snapshot":null}`, messages}, nil},
-		"an unknown state":                {change(func(s *Snapshots) { s.State, s.Stateful = nil, false }), Withheld{}, false, []string{messages}, []Omission{StateUnknown}},
-		"unknown messages":                {change(func(s *Snapshots) { s.List, s.Whole, s.Messages = nil, false, nil }), Withheld{}, false, []string{state}, []Omission{MessagesUnknown}},
-		"no messages":                     {change(func(s *Snapshots) { s.List, s.Messages = nil, nil }), Withheld{}, false, []string{state}, nil},
-		"two messages of one id":          {change(func(s *Snapshots) { s.List = rawList(user, answer, again) }), Withheld{}, false, []string{state}, []Omission{MessagesShareID}},
-		"two messages without an id":      {change(func(s *Snapshots) { s.List = rawList(`{"role":"user"}`, `{"role":"user"}`) }), Withheld{}, false, []string{state, messages}, nil},
-		"a stranger to the messages":      {whole, Withheld{Messages: true}, false, []string{state}, []Omission{MessagesWithheld}},
-		"a stranger to the state":         {whole, Withheld{State: true}, false, []string{messages}, []Omission{StateWithheld}},
-		"a stranger to both":              {whole, Withheld{State: true, Messages: true}, false, nil, []Omission{StateWithheld, MessagesWithheld}},
-		"a message did not go to the backend: the client keeps it, the record does not": {change(func(s *Snapshots) { s.Messages = []byte("[" + user + "]") }), Withheld{}, true, []string{state, messages}, nil},
+		"both":                            {whole, HiddenSnapshots{}, false, []string{state, messages}, nil},
+		"the backend sent the state":      {change(func(s *Snapshots) { s.StateSent, s.AnyState = true, true }), HiddenSnapshots{}, false, []string{messages}, nil},
+		"the backend sent the messages":   {change(func(s *Snapshots) { s.MessagesSent = true }), HiddenSnapshots{}, false, []string{state}, nil},
+		"an empty state, never mentioned": {change(func(s *Snapshots) { s.State = []byte(`{}`) }), HiddenSnapshots{}, false, []string{messages}, nil},
+		"an empty state, it was another":  {change(func(s *Snapshots) { s.State, s.AnyState = []byte(`{}`), true }), HiddenSnapshots{}, false, []string{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, messages}, nil},
+		"a state of null":                 {change(func(s *Snapshots) { s.State, s.AnyState = nil, true }), HiddenSnapshots{}, false, []string{`{"type":"STATE_SNAPSHOT","snapshot":null}`, messages}, nil},
+		"an unknown state":                {change(func(s *Snapshots) { s.State, s.Stateful = nil, false }), HiddenSnapshots{}, false, []string{messages}, []Omission{StateUnknown}},
+		"unknown messages":                {change(func(s *Snapshots) { s.List, s.Whole, s.Messages = nil, false, nil }), HiddenSnapshots{}, false, []string{state}, []Omission{MessagesUnknown}},
+		"no messages":                     {change(func(s *Snapshots) { s.List, s.Messages = nil, nil }), HiddenSnapshots{}, false, []string{state}, nil},
+		"two messages of one id":          {change(func(s *Snapshots) { s.List = rawList(user, answer, again) }), HiddenSnapshots{}, false, []string{state}, []Omission{MessagesShareID}},
+		"two messages without an id":      {change(func(s *Snapshots) { s.List = rawList(`{"role":"user"}`, `{"role":"user"}`) }), HiddenSnapshots{}, false, []string{state, messages}, nil},
+		"a stranger to the messages":      {whole, HiddenSnapshots{Messages: true}, false, []string{state}, []Omission{MessagesWithheld}},
+		"a stranger to the state":         {whole, HiddenSnapshots{State: true}, false, []string{messages}, []Omission{StateWithheld}},
+		"a stranger to both":              {whole, HiddenSnapshots{State: true, Messages: true}, false, nil, []Omission{StateWithheld, MessagesWithheld}},
+		"a message did not go to the backend: the client keeps it, the record does not": {change(func(s *Snapshots) { s.Messages = []byte("[" + user + "]") }), HiddenSnapshots{}, true, []string{state, messages}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,13 +28,13 @@ func messagesWith(list ...string) []agui.Message {
 }
 
 // withheldOf returns what sent lacks of all.
-func withheldOf(all, sent []agui.Message) []translate.Withheld {
-	var list []translate.Withheld
+func withheldOf(all, sent []agui.Message) []translate.WithheldMessage {
+	var list []translate.WithheldMessage
 	var before []string
 	for _, m := range all {
 		at := slices.IndexFunc(sent, func(other agui.Message) bool { return other.ID == m.ID })
 		if m.ID != "" && (at < 0 || string(sent[at].JSON) != string(m.JSON)) {
-			list = append(list, translate.Withheld{Message: m, Whole: at < 0, Before: slices.Clone(before)})
+			list = append(list, translate.WithheldMessage{Message: m, Whole: at < 0, Before: slices.Clone(before)})
 		}
 		before = append(before, m.ID)
 	}

@@ -22,19 +22,19 @@ type Answers struct {
 // known.
 func Read(v *View, fields Answers, pauseID string) (Replies, Answers) {
 	list := ReadReplies(v)
-	answers := fields.with(list, pauseID, v.Record.Pause)
+	answers := fields.mergeReplies(list, pauseID, v.Record.Pause)
 	v.markRepeatedEntries(list)
 	return list, answers
 }
 
-// with returns the answers in the fields of a request with the replies in its messages, and marks
-// those replies. They are to one pause; open is the pause that is open, which may be another.
+// mergeReplies returns the answers in the fields of a request with the replies in its messages, and
+// marks those replies. They are to one pause; open is the pause that is open, which may be another.
 //
 // An entry and a reply, or two replies, that contradict each other are refused: one of them is not
 // what the person said, and nobody knows which. Of replies that agree the last counts, for the
 // person may have said more since. It counts, too, where replies replace each other. If the pause
 // has ended, nothing is refused: the history keeps what was said, and none of it is carried out.
-func (a Answers) with(replies Replies, pauseID string, open *agui.Pause) Answers {
+func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause) Answers {
 	if len(replies) == 0 || pauseID == "" || a.Unread != nil {
 		return a
 	}

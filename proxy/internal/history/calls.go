@@ -190,9 +190,9 @@ func Meanings(p *agui.Pause, answers []agui.Answer) []agui.Answer {
 	return list
 }
 
-// Restored are the messages of a resume with the calls that its pause asks about as the record has
-// them.
-type Restored struct {
+// RestoredMessages are the messages of a resume with the calls that its pause asks about as the
+// record has them.
+type RestoredMessages struct {
 	Messages []agui.Message // the same list if no call differs
 	Calls    []string       // the ids of the calls that differed
 }
@@ -205,14 +205,14 @@ type Restored struct {
 // if the record does not know the call in full, if the messages hold it more often than they did,
 // or if parsers find more than one call in a copy. A copy whose function has a name or arguments
 // twice, or others, gets the record's. A clear no is never refused.
-func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Restored, *agui.RunError) {
+func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (RestoredMessages, *agui.RunError) {
 	calls := map[string]agui.AskedCall{} // by their ids
 	approved := map[string]string{}      // the interrupt that a yes is for
 	for n, i := range p.Interrupts {
 		yes := answers[n].Says != agui.Denies
 		for _, c := range i.Calls {
 			if yes && c.Unknown {
-				return Restored{}, agui.Errorf(agui.ApprovalUncertain, "the call that interrupt %q asks about is too large to be kept, so it cannot be said what an approval would run: it can be denied or cancelled (HOLDPOINT_TRANSCRIPT_BYTES)", i.ID)
+				return RestoredMessages{}, agui.Errorf(agui.ApprovalUncertain, "the call that interrupt %q asks about is too large to be kept, so it cannot be said what an approval would run: it can be denied or cancelled (HOLDPOINT_TRANSCRIPT_BYTES)", i.ID)
 			}
 			if c.ID == "" {
 				continue
@@ -224,7 +224,7 @@ func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Re
 		}
 	}
 	if len(calls) == 0 {
-		return Restored{Messages: list}, nil
+		return RestoredMessages{Messages: list}, nil
 	}
 	wanted := func(id string) bool { _, is := calls[id]; return is }
 	var edited []agui.Message
@@ -238,7 +238,7 @@ func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Re
 		for _, c := range copies {
 			found[c.ID]++
 			if id := approved[c.ID]; id != "" && !c.Sure {
-				return Restored{}, uncertainCopy(id)
+				return RestoredMessages{}, uncertainCopy(id)
 			}
 		}
 		copies = slices.DeleteFunc(copies, func(c agui.CallCopy) bool { return !c.Sure || calls[c.ID].Unknown })
@@ -253,12 +253,12 @@ func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Re
 		differ = append(differ, ids...)
 	}
 	if id := moreThanOnce(p, found, approved); id != "" {
-		return Restored{}, uncertainCopy(id)
+		return RestoredMessages{}, uncertainCopy(id)
 	}
 	if edited != nil {
 		list = edited
 	}
-	return Restored{list, differ}, nil
+	return RestoredMessages{list, differ}, nil
 }
 
 // moreThanOnce returns the interrupt of an approved call that the messages hold more often than the

@@ -49,7 +49,7 @@ func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, 
 			}
 		}
 	}
-	return c.of(v.Input.Messages), strays
+	return c.remaining(v.Input.Messages), strays
 }
 
 // takeReplies finds what goes of a message with replies, and reports whether it is a stray one.
@@ -113,7 +113,7 @@ func (c *cleaning) countLeftovers(list []agui.Message) {
 	count := map[string]int{}
 	several := false
 	for n := range list {
-		if m := &list[n]; m.Role == "tool" && m.ToolCallID != "" && !c.goes(n) {
+		if m := &list[n]; m.Role == "tool" && m.ToolCallID != "" && !c.isEmptied(n) {
 			count[m.ToolCallID]++
 			several = several || count[m.ToolCallID] > 1
 		}
@@ -123,8 +123,8 @@ func (c *cleaning) countLeftovers(list []agui.Message) {
 	}
 }
 
-// goes reports whether nothing remains of the message at a place, whatever others say.
-func (c *cleaning) goes(at int) bool { return c.out[at] && c.rest[at] == nil }
+// isEmptied reports whether nothing remains of the message at a place, whatever others say.
+func (c *cleaning) isEmptied(at int) bool { return c.out[at] && c.rest[at] == nil }
 
 // A callAt is a call by the place of its message and its id. Ids of some models repeat, and each of
 // their calls needs a result. The place is -1 if there is no such call before.
@@ -139,7 +139,7 @@ func (c *cleaning) countByCall(list []agui.Message) {
 	for n := range list {
 		m := &list[n]
 		if m.Role == "tool" && m.ToolCallID != "" {
-			if c.goes(n) {
+			if c.isEmptied(n) {
 				continue
 			}
 			of := callAt{-1, m.ToolCallID}
@@ -156,8 +156,8 @@ func (c *cleaning) countByCall(list []agui.Message) {
 	}
 }
 
-// repeated reports whether a message only repeats an answer. It is asked once of each.
-func (c *cleaning) repeated(at int, m *agui.Message) bool {
+// isRepeat reports whether a message only repeats an answer. It is asked once of each.
+func (c *cleaning) isRepeat(at int, m *agui.Message) bool {
 	if c.resuming {
 		return c.repeats.Has(*m)
 	}
@@ -171,12 +171,12 @@ func (c *cleaning) repeated(at int, m *agui.Message) bool {
 	return true
 }
 
-// of returns the remaining messages; list itself if all remain.
-func (c *cleaning) of(list []agui.Message) []agui.Message {
+// remaining returns the remaining messages; list itself if all remain.
+func (c *cleaning) remaining(list []agui.Message) []agui.Message {
 	var kept []agui.Message
 	changed := false
 	for at := range list {
-		m, ok := c.left(at, list[at])
+		m, ok := c.remainder(at, list[at])
 		same := ok && len(m.JSON) == len(list[at].JSON)
 		if !changed && !same {
 			kept, changed = slices.Clone(list[:at]), true
@@ -191,12 +191,12 @@ func (c *cleaning) of(list []agui.Message) []agui.Message {
 	return kept
 }
 
-// left returns what remains of a message; false: nothing.
-func (c *cleaning) left(at int, m agui.Message) (agui.Message, bool) {
+// remainder returns what remains of a message; false: nothing.
+func (c *cleaning) remainder(at int, m agui.Message) (agui.Message, bool) {
 	switch {
 	case isQuestionText(&m):
 		return m, false // Holdpoint's own
-	case c.repeated(at, &m):
+	case c.isRepeat(at, &m):
 		return m, false
 	case c.out[at] && c.rest[at] != nil:
 		return *c.rest[at], true

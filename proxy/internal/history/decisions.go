@@ -15,17 +15,17 @@ import (
 // same message may be the answer that a backend of another kind waits for. So Holdpoint notes which
 // calls the streams of a thread have left to the client (leftcalls.go).
 
-// An unjudged is a tool message that a backend could take for a decision, on a call that nobody
-// knows to have asked.
-type unjudged struct {
+// An unjudgedMessage is a tool message that a backend could take for a decision, on a call that
+// nobody knows to have asked.
+type unjudgedMessage struct {
 	at    int
 	call  string // "" if the message names none
 	shown bool   // the messages hold the call
 }
 
-// unjudged returns the unjudged messages before the words that end the request, or after them
-// (last).
-func (v *View) unjudged(last bool) []unjudged {
+// unjudgedMessages returns the unjudged messages before the words that end the request, or after
+// them (last).
+func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 	reader := v.Dialect.Decisions
 	if reader == nil || v.Carries {
 		return nil
@@ -35,8 +35,8 @@ func (v *View) unjudged(last bool) []unjudged {
 	if last {
 		from, to = end, len(v.Input.Messages)
 	}
-	var list []unjudged
-	var claims *kit.Claims // nil until it is needed
+	var list []unjudgedMessage
+	var claims *kit.ClaimedCalls // nil until it is needed
 	var known, left map[string]bool
 	for at := from; at < to; at++ {
 		m := v.Input.Messages[at]
@@ -51,7 +51,7 @@ func (v *View) unjudged(last bool) []unjudged {
 		for _, call := range kit.AnsweredCalls(gjson.ParseBytes(m.JSON)) {
 			own, shown := claims.Own(call)
 			if !known[call] && !v.mayAnswer(call, own, shown, left) {
-				list = append(list, unjudged{at, call, shown})
+				list = append(list, unjudgedMessage{at, call, shown})
 				break
 			}
 		}
@@ -80,7 +80,7 @@ func (v *View) mayAnswer(call string, own, shown bool, left map[string]bool) boo
 // Unasked returns a call that the request's last messages decide on, although nobody knows that it
 // asked. It is "" if there is no such call.
 func Unasked(v *View) string {
-	for _, one := range v.unjudged(true) {
+	for _, one := range v.unjudgedMessages(true) {
 		return cmp.Or(one.call, "without an id")
 	}
 	return ""
@@ -90,7 +90,7 @@ func Unasked(v *View) string {
 // decisions and that words follow: they are of another day. A message on a call that the history
 // does not hold goes. count is how many there are; list is the request's own if there are none.
 func Disarm(v *View) (list []agui.Message, count int) {
-	found := v.unjudged(false)
+	found := v.unjudgedMessages(false)
 	if count = len(found); count == 0 {
 		return v.Input.Messages, 0
 	}

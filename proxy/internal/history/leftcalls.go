@@ -97,7 +97,7 @@ func AskedBy(rec *store.Record, call string) (*agui.Pause, *store.Result) {
 // isReused reports whether a tool message at a place is on a later call than the one that asked
 // under the same id: the request claims the nearest call before it for the client, and the thread's
 // stream has begun that call.
-func isReused(rec *store.Record, claims *kit.Claims, at int, call string) bool {
+func isReused(rec *store.Record, claims *kit.ClaimedCalls, at int, call string) bool {
 	p, result := AskedBy(rec, call)
 	if result == nil || result.How != store.Finished || contract.EndedBadly(result) {
 		return false

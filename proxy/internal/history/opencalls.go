@@ -71,8 +71,8 @@ func CallKeys(s Scope, calls []agui.AskedCall) []CallKey {
 	return keys
 }
 
-// Withheld is the input of a request without the calls that must not reach the backend.
-type Withheld struct {
+// ForwardedInput is the input of a request without the calls that must not reach the backend.
+type ForwardedInput struct {
 	Input     agui.RunInput
 	Edited    map[string]agui.Message // the changed messages by their bytes before; nil: none changed
 	Unknown   int                     // calls that the backend may run, and that no known run left to the client
@@ -84,8 +84,8 @@ type Withheld struct {
 // approved them. After a lost question (lost) it also takes out those that a user has talked past,
 // because a backend that keeps nothing refuses the history otherwise. p is the pause that the
 // request answers, nil if there is none. Its calls are the dialect's to send.
-func WithholdOpenCalls(v *View, p *agui.Pause, lost bool) Withheld {
-	out := Withheld{Input: *v.Input}
+func WithholdOpenCalls(v *View, p *agui.Pause, lost bool) ForwardedInput {
+	out := ForwardedInput{Input: *v.Input}
 	runs := v.RunsOpenCalls() && kit.Continues(*v.Input)
 	if !runs && !lost {
 		return out

@@ -13,21 +13,21 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An asked is a pause in which replies are looked up.
-type asked struct {
+// An askedPause is a pause in which replies are looked up.
+type askedPause struct {
 	pause   *agui.Pause
-	result  *store.Result     // how it ended; nil: it is open
-	byKey   map[string][]int  // the places of its interrupts
-	about   map[string]bool   // the calls that a yes lets run
-	earlier map[earlier]int   // how many of those replies are still to be met
-	digests map[string]string // of its answers, nil until it is needed
+	result  *store.Result        // how it ended; nil: it is open
+	byKey   map[string][]int     // the places of its interrupts
+	about   map[string]bool      // the calls that a yes lets run
+	earlier map[earlierReply]int // how many of those replies are still to be met
+	digests map[string]string    // of its answers, nil until it is needed
 }
 
-// An earlier is a reply that was there before the question was.
-type earlier struct{ key, says string }
+// An earlierReply is a reply that was there before the question was.
+type earlierReply struct{ key, says string }
 
-func newAsked(p *agui.Pause, result *store.Result) asked {
-	a := asked{pause: p, result: result, byKey: map[string][]int{}, about: map[string]bool{}}
+func newAsked(p *agui.Pause, result *store.Result) askedPause {
+	a := askedPause{pause: p, result: result, byKey: map[string][]int{}, about: map[string]bool{}}
 	for n, i := range p.Interrupts {
 		for _, c := range i.Calls {
 			a.about[c.ID] = c.ID != ""
@@ -40,9 +40,9 @@ func newAsked(p *agui.Pause, result *store.Result) asked {
 		}
 	}
 	if len(p.Stood) > 0 {
-		a.earlier = make(map[earlier]int, len(p.Stood))
+		a.earlier = make(map[earlierReply]int, len(p.Stood))
 		for _, s := range p.Stood {
-			a.earlier[earlier{s.Key, s.Says}] = s.Times
+			a.earlier[earlierReply{s.Key, s.Says}] = s.Times
 		}
 	}
 	return a
@@ -50,7 +50,7 @@ func newAsked(p *agui.Pause, result *store.Result) asked {
 
 // answer finds the question that a reply answers, and what it says to it. past reports that it
 // cannot be an answer any more.
-func (a *asked) answer(reader translate.HistoryReader, m agui.Message, one translate.Reply) (answer agui.Answer, past, ok bool) {
+func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one translate.Reply) (answer agui.Answer, past, ok bool) {
 	if a.pause.Dialect != one.Dialect || one.Unclear {
 		return answer, false, false
 	}
@@ -74,7 +74,7 @@ func (a *asked) answer(reader translate.HistoryReader, m agui.Message, one trans
 // readsTwice reports whether the text of a tool message that answers a question has a key twice. Of
 // two values one reader takes the first, another the last. A text that is not a decision is data:
 // its keys may look alike, and it is not looked at where it is a part of the history.
-func (a *asked) readsTwice(m agui.Message, question string, past bool) bool {
+func (a *askedPause) readsTwice(m agui.Message, question string, past bool) bool {
 	i := a.pause.Interrupt(question)
 	decision := i != nil && (i.Yes != nil || i.No != nil)
 	place := agui.KeysOfData
@@ -85,11 +85,11 @@ func (a *asked) readsTwice(m agui.Message, question string, past bool) bool {
 }
 
 // precedes reports whether a reply to the pause was there before it asked, and counts it.
-func (a *asked) precedes(one translate.Reply, answer agui.Answer) bool {
-	if a.earlier[earlier{key: one.Key}] > 0 && a.pause.Knows(answer.Message) {
+func (a *askedPause) precedes(one translate.Reply, answer agui.Answer) bool {
+	if a.earlier[earlierReply{key: one.Key}] > 0 && a.pause.Knows(answer.Message) {
 		return true
 	}
-	key := earlier{one.Key, contract.DigestOf(answer)}
+	key := earlierReply{one.Key, contract.DigestOf(answer)}
 	if a.earlier[key] == 0 {
 		return false
 	}
@@ -98,7 +98,7 @@ func (a *asked) precedes(one translate.Reply, answer agui.Answer) bool {
 }
 
 // endedWith reports whether the pause ended with that answer.
-func (a *asked) endedWith(answer agui.Answer) bool {
+func (a *askedPause) endedWith(answer agui.Answer) bool {
 	if a.digests == nil {
 		a.digests = store.UnmarshalAnswers(a.result.Digest)
 	}
@@ -106,8 +106,8 @@ func (a *asked) endedWith(answer agui.Answer) bool {
 }
 
 // asked returns the pauses that replies may be to, the newest of the thread first.
-func (v *View) asked() []asked {
-	var list []asked
+func (v *View) asked() []askedPause {
+	var list []askedPause
 	if p := v.Record.Pause; p != nil {
 		list = append(list, newAsked(p, nil))
 	}
@@ -126,20 +126,20 @@ func (v *View) asked() []asked {
 // the messages of came, which is the request as the client sent it, and in shown, which are the
 // messages that the stream told. whole reports that shown is known; if it is not, the ids of the
 // messages have to do.
-func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunInput, shown []agui.Message, whole bool) (_ []agui.StoodReply, err error) {
+func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunInput, shown []agui.Message, whole bool) (_ []agui.EarlierReply, err error) {
 	defer dialect.Caught("Replies", &err)
 	if reader == nil || !HasKeys(p) {
 		return nil, nil
 	}
 	a := newAsked(p, nil)
-	found := map[earlier]int{}
+	found := map[earlierReply]int{}
 	look := func(list []agui.Message) {
 		in := *came
 		in.Messages = list
-		here := map[earlier]int{}
+		here := map[earlierReply]int{}
 		for one := range reader.Replies(in, p.Dialect) {
 			if answer, _, ok := a.answer(reader, list[one.At], one); ok {
-				key := earlier{one.Key, contract.DigestOf(answer)}
+				key := earlierReply{one.Key, contract.DigestOf(answer)}
 				here[key]++
 				found[key] = max(found[key], here[key])
 			}
@@ -150,14 +150,16 @@ func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunI
 		look(shown)
 	} else {
 		for key := range a.byKey {
-			found[earlier{key: key}] = 1
+			found[earlierReply{key: key}] = 1
 		}
 	}
-	list := make([]agui.StoodReply, 0, len(found))
+	list := make([]agui.EarlierReply, 0, len(found))
 	for key, times := range found {
-		list = append(list, agui.StoodReply{Key: strings.Clone(key.key), Says: key.says, Times: times})
+		list = append(list, agui.EarlierReply{Key: strings.Clone(key.key), Says: key.says, Times: times})
 	}
-	slices.SortFunc(list, func(a, b agui.StoodReply) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Says, b.Says)) })
+	slices.SortFunc(list, func(a, b agui.EarlierReply) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Says, b.Says))
+	})
 	return list, nil
 }
 

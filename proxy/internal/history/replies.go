@@ -25,8 +25,8 @@ type Reply struct {
 	RepeatsEntry bool        // it says what an entry of the request's resume array says
 }
 
-// recorded reports whether it is in the record, now or before.
-func (d *Reply) recorded() bool { return d.IsAnswer || d.RepeatsEntry || d.WasAnswer }
+// isRecorded reports whether it is in the record, now or before.
+func (d *Reply) isRecorded() bool { return d.IsAnswer || d.RepeatsEntry || d.WasAnswer }
 
 // counts reports whether it may stand at the end of a request: it answers, or it is a part of the
 // history. An answer to an earlier question is neither if a backend would take it for an answer
@@ -49,10 +49,10 @@ func ReadReplies(v *View) Replies {
 	var list Replies
 	pauses := v.asked()
 	known := func(key string) bool {
-		return slices.ContainsFunc(pauses, func(a asked) bool { return a.byKey[key] != nil })
+		return slices.ContainsFunc(pauses, func(a askedPause) bool { return a.byKey[key] != nil })
 	}
-	var claims *kit.Claims   // nil until it is needed
-	var left map[string]bool // nil until it is needed
+	var claims *kit.ClaimedCalls // nil until it is needed
+	var left map[string]bool     // nil until it is needed
 	for one := range reader.Replies(*v.Input, v.Spoken) {
 		is := known(one.Key)
 		if is && len(v.Record.Notes) > 0 {
@@ -80,7 +80,7 @@ func ReadReplies(v *View) Replies {
 
 // relate finds for each of some replies the question that it answers, and whether that pause ended
 // well with this answer.
-func (v *View) relate(list Replies, pauses []asked) {
+func (v *View) relate(list Replies, pauses []askedPause) {
 	var told map[string]bool // nil until it is needed
 	at, seen, isTold, looked := -1, agui.SeenMessage{}, false, false
 	for n := range list {
@@ -96,7 +96,7 @@ func (v *View) relate(list Replies, pauses []asked) {
 		}
 		if d.WasAnswer = a.endedWith(d.Answer); !d.WasAnswer {
 			if told == nil {
-				told = v.toldAnswers()
+				told = v.toldAnswerMessages()
 			}
 			if !looked {
 				looked, isTold = true, told[string(agui.Canonical(m.JSON))]
@@ -107,7 +107,7 @@ func (v *View) relate(list Replies, pauses []asked) {
 }
 
 // relate finds the newest pause whose question the reply answers, and how that ended.
-func (d *Reply) relate(reader translate.HistoryReader, m agui.Message, seen agui.SeenMessage, pauses []asked) *asked {
+func (d *Reply) relate(reader translate.HistoryReader, m agui.Message, seen agui.SeenMessage, pauses []askedPause) *askedPause {
 	for n := range pauses {
 		a := &pauses[n]
 		if d.Unclear && a.byKey[d.Key] != nil { // some backend takes it for one, also where the question has ended
@@ -129,9 +129,9 @@ func (d *Reply) relate(reader translate.HistoryReader, m agui.Message, seen agui
 	return nil
 }
 
-// toldAnswers returns the tool messages, canonical, by which the client was told of answers to
-// calls that asked. They need not say all that the answers said.
-func (v *View) toldAnswers() map[string]bool {
+// toldAnswerMessages returns the tool messages, canonical, by which the client was told of answers
+// to calls that asked. They need not say all that the answers said.
+func (v *View) toldAnswerMessages() map[string]bool {
 	set := map[string]bool{}
 	for _, result := range v.Record.Results {
 		if result.Pause == nil || result.How != store.Finished {
@@ -152,8 +152,8 @@ func (v *View) toldAnswers() map[string]bool {
 }
 
 // isResult reports whether a question of the reply's dialect was about the call that it names.
-func isResult(pauses []asked, one translate.Reply) bool {
-	return slices.ContainsFunc(pauses, func(a asked) bool { return a.pause.Dialect == one.Dialect && a.about[one.Key] })
+func isResult(pauses []askedPause, one translate.Reply) bool {
+	return slices.ContainsFunc(pauses, func(a askedPause) bool { return a.pause.Dialect == one.Dialect && a.about[one.Key] })
 }
 
 // EndInStray reports whether the request ends in a decision on a question that nobody knows. If a
@@ -235,8 +235,8 @@ func (list Replies) places() iter.Seq[Replies] {
 	}
 }
 
-// at returns the replies in the message at a place.
-func (list Replies) at(place int) Replies {
+// repliesAt returns the replies in the message at a place.
+func (list Replies) repliesAt(place int) Replies {
 	by := func(d Reply, place int) int { return d.At - place }
 	from, _ := slices.BinarySearchFunc(list, place, by)
 	to, _ := slices.BinarySearchFunc(list, place+1, by)
@@ -247,7 +247,7 @@ func (list Replies) at(place int) Replies {
 // is -1 if there is no such message.
 func (list Replies) LastSaid(messages []agui.Message) int {
 	for at := len(messages) - 1; at >= 0; at-- {
-		switch here := list.at(at); {
+		switch here := list.repliesAt(at); {
 		case slices.ContainsFunc(here, func(d Reply) bool { return d.counts() }):
 			return at
 		case messages[at].Role != "user":
@@ -262,7 +262,7 @@ func (list Replies) LastSaid(messages []agui.Message) int {
 // are not answers of this request. mixed say something else, too.
 func (list Replies) Carriers() (others, mixed []agui.SeenMessage) {
 	for here := range list.places() {
-		at := slices.IndexFunc(here, func(d Reply) bool { return d.recorded() })
+		at := slices.IndexFunc(here, func(d Reply) bool { return d.isRecorded() })
 		if at < 0 {
 			continue
 		}

@@ -19,8 +19,9 @@ import (
 // was told the result only. And it may have results that no backend told. The backend gets what the
 // record knows.
 
-// Mended are the messages of a request with the results that a backend told, and their calls.
-type Mended struct {
+// CompletedMessages are the messages of a request with the results that a backend told, and their
+// calls.
+type CompletedMessages struct {
 	Messages []agui.Message // the same list if there is nothing to mend
 	MadeUp   int            // how many messages go because the client made up the results in them
 	PutBack  bool           // calls that the client lacks are put back
@@ -28,8 +29,8 @@ type Mended struct {
 
 // Mend takes results out of the request's messages that no backend told, and puts calls back that
 // they lack.
-func Mend(v *View) Mended {
-	done := Mended{Messages: v.Input.Messages}
+func Mend(v *View) CompletedMessages {
+	done := CompletedMessages{Messages: v.Input.Messages}
 	if !slices.ContainsFunc(v.Input.Messages, func(m agui.Message) bool { return m.Role == "tool" }) {
 		return done
 	}

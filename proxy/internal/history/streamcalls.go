@@ -47,7 +47,7 @@ func (s *StreamCalls) NoteSnapshot(ev agui.Event, came *agui.RunInput) {
 	if last.Get("role").Str != "assistant" {
 		return
 	}
-	var claims *kit.Claims // nil until it is needed
+	var claims *kit.ClaimedCalls // nil until it is needed
 	for _, c := range last.Get("toolCalls").Array() {
 		id, name := c.Get("id").Str, c.Get("function.name").Str
 		if !came.Declares(name) || slices.ContainsFunc(*s, func(o StreamCall) bool { return o.ID == id }) {
@@ -74,8 +74,8 @@ func (s *StreamCalls) Forget(call string) {
 	*s = slices.DeleteFunc(*s, func(c StreamCall) bool { return c.ID == call })
 }
 
-// Left is what is to be remembered of the calls that a run has left to its client.
-type Left struct {
+// OpenCallNotes is what is to be remembered of the calls that a run has left to its client.
+type OpenCallNotes struct {
 	Passed []ThreadCall // calls that the client may answer
 	Open   []CallKey    // calls that a later request may bring without a result
 	// OpenNote is the note of Open, and OwnNote that of the calls of the client's own tools. They are
@@ -98,8 +98,8 @@ type ReusedCall struct {
 // The record notes the open calls if the run also left one of a declared tool open, because the
 // result of that may come after a restart, or to another replica. It notes the calls of the
 // client's own tools where a backend could take the answer for a decision.
-func (s StreamCalls) Left(v *View, asked func(call string) (agui.AskedCall, bool), plainly bool) Left {
-	var left Left
+func (s StreamCalls) Left(v *View, asked func(call string) (agui.AskedCall, bool), plainly bool) OpenCallNotes {
+	var left OpenCallNotes
 	runs := plainly && v.RunsOpenCalls()
 	var own []string
 	var open []agui.AskedCall

@@ -30,12 +30,12 @@ func (t *Intake) readRun(control *http.ResponseController, req *http.Request) (i
 	}
 	for _, enc := range req.Header["Content-Encoding"] {
 		if enc != "" {
-			return in, false, unsupported("a request body with a Content-Encoding is not taken")
+			return in, false, unsupportedBody("a request body with a Content-Encoding is not taken")
 		}
 	}
 	as, err := readBodyType(req.Header)
 	if err == nil && (as.charset == hidden || as.json && as.charset == otherText) {
-		err = unsupported("a body in this charset is not taken: JSON must be UTF-8")
+		err = unsupportedBody("a body in this charset is not taken: JSON must be UTF-8")
 	}
 	if err != nil {
 		return in, false, err

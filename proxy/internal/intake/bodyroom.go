@@ -37,15 +37,15 @@ type bodyHold struct {
 	bytes int64
 }
 
-// forLarge returns how much of the room bodies may have that are not small.
-func (r *BodyRoom) forLarge() int64 { return r.limit - r.limit/4 }
+// roomForLarge returns how much of the room bodies may have that are not small.
+func (r *BodyRoom) roomForLarge() int64 { return r.limit - r.limit/4 }
 
 // most returns how much this body could have if it were the only one.
 func (h *bodyHold) most() int64 {
 	if h.from != 0 {
-		return min(h.room.forLarge(), h.room.share)
+		return min(h.room.roomForLarge(), h.room.share)
 	}
-	return h.room.forLarge()
+	return h.room.roomForLarge()
 }
 
 // take waits for n more bytes. It fails after a while, or when ctx is done.
@@ -81,7 +81,7 @@ func (h *bodyHold) try(n int64) (freed <-chan struct{}) {
 	defer r.mu.Unlock()
 	limit := r.limit
 	if h.bytes+n > smallBody {
-		limit = r.forLarge()
+		limit = r.roomForLarge()
 	}
 	if r.taken+n > limit || h.from != 0 && r.from[h.from]+n > r.share {
 		if r.freed == nil {

@@ -62,7 +62,7 @@ func (t *Intake) names(req *http.Request) (dropped bool, refused *Refusal) {
 	if t.underscores == UnderscoresPass {
 		return false, nil
 	}
-	names := underscored(req)
+	names := underscoredHeaders(req)
 	switch {
 	case names == nil:
 		return false, nil
@@ -77,8 +77,8 @@ func (t *Intake) names(req *http.Request) (dropped bool, refused *Refusal) {
 	return false, TurnAway(req, slog.LevelInfo, http.StatusBadRequest, "the header "+name[:min(len(name), 100)]+" has an underscore in its name, and some servers take it for another header (HOLDPOINT_HEADER_UNDERSCORES)")
 }
 
-// underscored returns the headers of the request whose names have an underscore.
-func underscored(req *http.Request) (names []string) {
+// underscoredHeaders returns the headers of the request whose names have an underscore.
+func underscoredHeaders(req *http.Request) (names []string) {
 	for _, header := range []http.Header{req.Header, req.Trailer} {
 		for name := range header {
 			if strings.IndexByte(name, '_') >= 0 {
@@ -107,7 +107,7 @@ func (t *Intake) isAgents(path string) bool {
 
 // Ask asks the gate who sends a request. Every request is asked, also one that is not a run,
 // because the backend would believe its headers.
-func Ask(gate *principal.Gate, req *http.Request) (principal.Who, *Refusal) {
+func Ask(gate *principal.Gate, req *http.Request) (principal.Identity, *Refusal) {
 	who, refused := gate.Ask(req, cors.IsPreflight(req) && !HasBody(req)) // a browser puts no identity into those
 	if refused == nil {
 		return who, nil
@@ -121,5 +121,5 @@ func Ask(gate *principal.Gate, req *http.Request) (principal.Who, *Refusal) {
 	if refused.Status == http.StatusServiceUnavailable {
 		r.RetryAfter = 1
 	}
-	return principal.Who{}, r
+	return principal.Identity{}, r
 }

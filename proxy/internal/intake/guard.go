@@ -8,10 +8,10 @@ import (
 	"holdpoint/translate"
 )
 
-// guarded refuses a request that is not a run if the dialect's Guard does not let it pass. The
+// guardRequest refuses a request that is not a run if the dialect's Guard does not let it pass. The
 // answer names the methods that pass there.
-func (t *Intake) guarded(req *http.Request, takesRuns bool) *Refusal {
-	why := t.unguarded(req, false)
+func (t *Intake) guardRequest(req *http.Request, takesRuns bool) *Refusal {
+	why := t.guardReason(req, false)
 	if why == "" {
 		return nil
 	}
@@ -32,10 +32,10 @@ func (t *Intake) methods(req *http.Request, takesRuns bool) (list []string) {
 	return list
 }
 
-// unguarded returns why the dialect's Guard lets a request not pass, "" if it does or if there is
+// guardReason returns why the dialect's Guard lets a request not pass, "" if it does or if there is
 // no Guard. A header that names another method, a WebSocket, and the body of a request that reads
 // are refused too: what the Guard reads is then not what the backend does.
-func (t *Intake) unguarded(req *http.Request, run bool) string {
+func (t *Intake) guardReason(req *http.Request, run bool) string {
 	switch {
 	case t.guard == nil:
 		return ""

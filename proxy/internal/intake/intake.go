@@ -81,10 +81,10 @@ func (t *Intake) Route(path string) (route string, ok bool) {
 func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run, *Refusal) {
 	route, ok := t.Route(req.URL.Path)
 	if !ok {
-		return nil, t.guarded(req, false)
+		return nil, t.guardRequest(req, false)
 	}
 	in, isRun, err := t.readRun(control, req)
-	if !isRun && err == nil && t.guard != nil && t.unguarded(req, false) == "" {
+	if !isRun && err == nil && t.guard != nil && t.guardReason(req, false) == "" {
 		return nil, nil
 	}
 	refused := (*Refusal)(nil)
@@ -102,9 +102,9 @@ func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run
 		refused = refuse(http.StatusBadRequest, "only an AG-UI RunAgentInput is taken here: the backend's own requests could answer what is asked past the record (HOLDPOINT_DIALECT="+t.name+")")
 		refused.Line.Args = []any{"status", refused.Status, "reason", "no RunAgentInput"}
 	case !isRun:
-		refused = t.guarded(req, true)
+		refused = t.guardRequest(req, true)
 	default:
-		if why := t.unguarded(req, true); why != "" {
+		if why := t.guardReason(req, true); why != "" {
 			refused = TurnAway(req, slog.LevelInfo, http.StatusBadRequest, why)
 			break
 		}

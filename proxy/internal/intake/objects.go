@@ -19,7 +19,7 @@ func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agu
 	case agui.ObjectElsewhere(body) == agui.Elsewhere:
 		return in, false, refuse(http.StatusBadRequest, "a JSON body must be UTF-8 without a byte order mark")
 	case !as.charset.takes(body):
-		return in, false, unsupported("a JSON body must be UTF-8")
+		return in, false, unsupportedBody("a JSON body must be UTF-8")
 	}
 	object := body
 	if !utf8.Valid(body) && (as.json || isObject(body)) {
@@ -42,7 +42,7 @@ func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agu
 	case err != nil:
 		return in, isRun, refuse(http.StatusBadRequest, err.Error())
 	case !isRun && object != nil:
-		if why := t.takenOutsideRun(object, req.URL.Path); why != "" {
+		if why := t.refuseOutsideRun(object, req.URL.Path); why != "" {
 			err = refuse(http.StatusBadRequest, why)
 		}
 	}
@@ -76,10 +76,10 @@ func isObject(body []byte) bool {
 	return false
 }
 
-// takenOutsideRun returns why an object that is not a run must not pass, "" if it may. It holds an
+// refuseOutsideRun returns why an object that is not a run must not pass, "" if it may. It holds an
 // approval in a backend's own form, and some endpoint behind Holdpoint may take that. Or it is less
 // than a run to Holdpoint, and enough of one to the backend.
-func (t *Intake) takenOutsideRun(object []byte, path string) string {
+func (t *Intake) refuseOutsideRun(object []byte, path string) string {
 	spoken := t.spoken(RecordPath(path))
 	if t.history != nil {
 		for one := range t.history.Replies(kit.Loose(object), spoken) {

@@ -42,5 +42,5 @@ func TurnAway(req *http.Request, level slog.Level, status int, reason string) *R
 	return r
 }
 
-// unsupported makes the Refusal of a body in a form that is not taken.
-func unsupported(reason string) *Refusal { return refuse(http.StatusUnsupportedMediaType, reason) }
+// unsupportedBody makes the Refusal of a body in a form that is not taken.
+func unsupportedBody(reason string) *Refusal { return refuse(http.StatusUnsupportedMediaType, reason) }

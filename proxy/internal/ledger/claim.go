@@ -22,8 +22,8 @@ import (
 type Claim struct {
 	ledger  *Ledger
 	token   string
-	given   []store.Given // the answers, as the result is to keep them
-	answers *answers      // the same, as they are told; nil if nobody is told
+	given   []store.GivenAnswer // the answers, as the result is to keep them
+	answers *answers            // the same, as they are told; nil if nobody is told
 
 	held  atomic.Bool // it has not ended; for other goroutines' eyes
 	lease Renewal
@@ -48,7 +48,7 @@ func (l *Ledger) Take(p *agui.Pause, list []agui.Answer, read []agui.Reading, no
 	if l.refused = err; err != nil {
 		return nil, err
 	}
-	c.given = given(p, list, read)
+	c.given = givenAnswers(p, list, read)
 	c.held.Store(true)
 	c.lasts(asked)
 	c.lease.Start(leaseRenew, c.renew)
@@ -66,7 +66,7 @@ func (c *Claim) take(p *agui.Pause, list []agui.Answer, read []agui.Reading, now
 	if l.Voice.Tells() {
 		told = answeredIn(p, list, read, now)
 		claims = []Occurrence{{event.Claimed, p, "", told.list}}
-		if l.Voice.required() {
+		if l.Voice.isRequired() {
 			if err := l.Tell(Occurrence{event.Claiming, p, "", told.list}); err != nil {
 				return err
 			}
@@ -175,10 +175,10 @@ func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 	l := c.ledger
 	var ends, raises []Occurrence
 	if c.answers != nil {
-		ends = c.answers.ended(&result)
+		ends = c.answers.endOccurrences(&result)
 	}
 	if next != nil {
-		raises = l.raised(next)
+		raises = l.raisedOccurrence(next)
 	}
 	notices := l.notices(slices.Concat(ends, raises))
 	err := l.do(store.Finish{Token: c.token, Result: result, Next: next, Notices: notices})
@@ -232,12 +232,12 @@ func (c *Claim) Stop() {
 // maxGivenBytes is how much of the answers a result keeps. Nothing is decided by it; it is shown.
 const maxGivenBytes = 64 << 10
 
-// given returns answers to a pause as a result keeps them.
-func given(p *agui.Pause, answers []agui.Answer, read []agui.Reading) []store.Given {
-	list, room := make([]store.Given, len(answers)), maxGivenBytes
+// givenAnswers returns answers to a pause as a result keeps them.
+func givenAnswers(p *agui.Pause, answers []agui.Answer, read []agui.Reading) []store.GivenAnswer {
+	list, room := make([]store.GivenAnswer, len(answers)), maxGivenBytes
 	for n := range answers {
 		a := &answers[n]
-		g := store.Given{ID: strings.Clone(a.ID), Status: a.Status}
+		g := store.GivenAnswer{ID: strings.Clone(a.ID), Status: a.Status}
 		g.Says, g.Edited = agui.SaysOf(a, read[n]), read[n].Edited
 		i := p.Interrupt(a.ID)
 		secret := i != nil && i.Secret

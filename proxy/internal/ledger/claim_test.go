@@ -262,13 +262,13 @@ func TestStands(t *testing.T) {
 func TestLargeAnswerIsNotKept(t *testing.T) {
 	for size, kept := range map[int]bool{maxGivenBytes: true, maxGivenBytes + 1: false} {
 		payload := []byte(`"` + strings.Repeat("x", size-2) + `"`)
-		list := given(&agui.Pause{}, []agui.Answer{{ID: "i", Status: agui.Resolved, Payload: payload}}, make([]agui.Reading, 1))
+		list := givenAnswers(&agui.Pause{}, []agui.Answer{{ID: "i", Status: agui.Resolved, Payload: payload}}, make([]agui.Reading, 1))
 		if got := list[0]; (got.Payload != nil) != kept || got.Digest == "" {
 			t.Errorf("%d bytes: kept %t, digest %q", size, got.Payload != nil, got.Digest)
 		}
 	}
 	half := []byte(`"` + strings.Repeat("x", maxGivenBytes/2) + `"`)
-	list := given(&agui.Pause{}, []agui.Answer{{ID: "i", Status: agui.Resolved, Payload: half}, {ID: "j", Status: agui.Resolved, Payload: half}, {ID: "k", Payload: []byte("1")}}, make([]agui.Reading, 3))
+	list := givenAnswers(&agui.Pause{}, []agui.Answer{{ID: "i", Status: agui.Resolved, Payload: half}, {ID: "j", Status: agui.Resolved, Payload: half}, {ID: "k", Payload: []byte("1")}}, make([]agui.Reading, 3))
 	if list[0].Payload == nil || list[1].Payload != nil || list[1].Digest == "" || list[2].Payload == nil {
 		t.Errorf("of three answers are kept: %t, %t, %t", list[0].Payload != nil, list[1].Payload != nil, list[2].Payload != nil)
 	}

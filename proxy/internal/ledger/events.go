@@ -15,8 +15,8 @@ import (
 // The ledger tells them after the step. It is the only caller of the store, so there is no other
 // way to a step. A refusal and a replay take no step, so who rules them tells them.
 
-// raised returns that a pause is opened.
-func (l *Ledger) raised(p *agui.Pause) []Occurrence {
+// raisedOccurrence returns that a pause is opened.
+func (l *Ledger) raisedOccurrence(p *agui.Pause) []Occurrence {
 	if !l.Voice.Tells() {
 		return nil
 	}
@@ -36,7 +36,7 @@ func InDoubt(p *agui.Pause) Occurrence {
 // GivenUp returns that the questions of a pause are given up, each by its cancel. read is what the
 // cancels say, and now tells which questions have expired.
 func GivenUp(p *agui.Pause, cancels []agui.Answer, read []agui.Reading, now time.Time) []Occurrence {
-	return answeredIn(p, cancels, read, now).byWay("")
+	return answeredIn(p, cancels, read, now).questionsByEnd("")
 }
 
 // Question returns a question as events have it, without what it asks.
@@ -123,9 +123,9 @@ func answeredIn(p *agui.Pause, list []agui.Answer, read []agui.Reading, now time
 	return told
 }
 
-// ended returns what becomes of the questions of a claimed pause: an occurrence for each way to
-// end.
-func (a *answers) ended(result *store.Result) []Occurrence {
+// endOccurrences returns what becomes of the questions of a claimed pause: an occurrence for each
+// way to end.
+func (a *answers) endOccurrences(result *store.Result) []Occurrence {
 	code := ""
 	if agui.PeekType(result.Finish) == agui.RunErrored {
 		code = agui.Cut(gjson.GetBytes(result.Finish, "code").Str)
@@ -136,11 +136,11 @@ func (a *answers) ended(result *store.Result) []Occurrence {
 	case store.Doubtful:
 		return []Occurrence{{event.InDoubt, a.pause, code, a.list}}
 	}
-	return a.byWay(code)
+	return a.questionsByEnd(code)
 }
 
-// byWay returns the questions as resolved, cancelled or expired.
-func (a *answers) byWay(code string) []Occurrence {
+// questionsByEnd returns the questions as resolved, cancelled or expired.
+func (a *answers) questionsByEnd(code string) []Occurrence {
 	ways := map[event.Kind][]event.Interrupt{}
 	for _, q := range a.list {
 		way := event.Resolved

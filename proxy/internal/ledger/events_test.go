@@ -67,7 +67,7 @@ func TestEndsInWords(t *testing.T) {
 	} {
 		t.Run(situation, func(t *testing.T) {
 			told := answeredIn(c.pause, c.answers, make([]agui.Reading, len(c.answers)), now)
-			if got := inWords(told.ended(&c.result)); got != c.want {
+			if got := inWords(told.endOccurrences(&c.result)); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -125,7 +125,7 @@ func TestVoice(t *testing.T) {
 		})
 	}
 	var silent Voice
-	if silent.Tells() || silent.required() || silent.tell(Withdrawn(asks("x")), "key") != nil {
+	if silent.Tells() || silent.isRequired() || silent.tell(Withdrawn(asks("x")), "key") != nil {
 		t.Error("the zero Voice tells somebody")
 	}
 }

@@ -11,12 +11,12 @@ import (
 // Keep saves what a run came to, before anybody is told of it: its question, and the end of its
 // claim, in one step. claim is nil if the run has none. A claim has ended after that. If a question
 // with the same interrupts is open already, that one counts.
-func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.Kept {
+func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if o.Ask != nil {
 		return l.keepQuestion(claim, o)
 	}
 	if !claim.Held() {
-		return settle.Kept{}
+		return settle.SavedOutcome{}
 	}
 	var back bool
 	var err error
@@ -27,11 +27,11 @@ func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.Kept {
 		// then, too: only the record has gone on.
 		err = nil
 	}
-	return settle.Kept{Back: back, Doubtful: !back && err == nil && o.End.How == store.Doubtful, Err: err}
+	return settle.SavedOutcome{Back: back, Doubtful: !back && err == nil && o.End.How == store.Doubtful, Err: err}
 }
 
 // keepQuestion is Keep for a run that asks.
-func (l *Ledger) keepQuestion(claim *Claim, o *settle.Outcome) settle.Kept {
+func (l *Ledger) keepQuestion(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if claim.Held() {
 		if err := claim.finish(o.End, o.Ask); err == nil || !errors.Is(err, store.ErrStale) {
 			return keptIf(o.Ask, err)
@@ -45,15 +45,15 @@ func (l *Ledger) keepQuestion(claim *Claim, o *settle.Outcome) settle.Kept {
 		return keptIf(o.Ask, err)
 	}
 	if standing.State == store.Open && standing.Pause.Digest == o.Ask.Digest {
-		return settle.Kept{Pause: standing.Pause}
+		return settle.SavedOutcome{Pause: standing.Pause}
 	}
 	l.contest(standing.Pause)
-	return settle.Kept{Standing: standing, Err: err}
+	return settle.SavedOutcome{Standing: standing, Err: err}
 }
 
-func keptIf(p *agui.Pause, err error) settle.Kept {
+func keptIf(p *agui.Pause, err error) settle.SavedOutcome {
 	if err != nil {
-		return settle.Kept{Err: err}
+		return settle.SavedOutcome{Err: err}
 	}
-	return settle.Kept{Pause: p}
+	return settle.SavedOutcome{Pause: p}
 }

@@ -182,7 +182,7 @@ func TestKeepWithoutAClaim(t *testing.T) {
 }
 
 // inShort says what was kept.
-func inShort(k settle.Kept) string {
+func inShort(k settle.SavedOutcome) string {
 	var list []string
 	if k.Pause != nil {
 		list = append(list, k.Pause.ID)

@@ -66,8 +66,8 @@ func (l *Ledger) SetContext(ctx context.Context) { l.ctx = ctx }
 // SetClient has a client wait for the steps.
 func (l *Ledger) SetClient(c Client) { l.client = c }
 
-// at returns the ledger of another thread, for the same run.
-func (l *Ledger) at(key store.Key) *Ledger {
+// forThread returns the ledger of another thread, for the same run.
+func (l *Ledger) forThread(key store.Key) *Ledger {
 	other := *l
 	other.Key = key
 	return &other
@@ -163,7 +163,7 @@ func (l *Ledger) Open(p *agui.Pause) error {
 
 // ask is Open. standing is the record if another question is open.
 func (l *Ledger) ask(p *agui.Pause) (standing *store.Record, err error) {
-	raises := l.raised(p)
+	raises := l.raisedOccurrence(p)
 	done, _, err := l.done(store.Ask{Owner: l.Owner, Pause: *p, Notices: l.notices(raises)})
 	if err == nil {
 		l.tellAll(raises)
@@ -213,7 +213,7 @@ func (l *Ledger) Remember(n store.Note, most int) error { return l.RememberAt(l.
 
 // RememberAt notes something of the calls of another thread. It gives the thread to nobody.
 func (l *Ledger) RememberAt(key store.Key, n store.Note, most int) error {
-	return l.at(key).do(store.Remember{Note: n, Most: most})
+	return l.forThread(key).do(store.Remember{Note: n, Most: most})
 }
 
 // Decide writes down what was decided at another door than the chat, or of a part of the questions.
@@ -224,7 +224,7 @@ func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
 	var decides []Occurrence
 	if l.Voice.Tells() {
 		decides = []Occurrence{{event.Decided, p, "", decidedIn(p, list)}}
-		if l.Voice.required() {
+		if l.Voice.isRequired() {
 			if err := l.Tell(Occurrence{event.Deciding, p, "", decides[0].Interrupts}); err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ func (l *Ledger) Occupancy() *Occupancy {
 // Occupy keeps other runs from another thread, until the Occupancy ends. It returns nil if another
 // run is there already.
 func (l *Ledger) Occupy(key store.Key) (*Occupancy, error) {
-	o := l.at(key).Occupancy()
+	o := l.forThread(key).Occupancy()
 	o.token = ids.Random128()
 	free := false
 	err := o.lasts(context.WithoutCancel(l.ctx), LeaseTime)

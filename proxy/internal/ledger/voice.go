@@ -24,7 +24,7 @@ type Sinks struct {
 	Posted  func(store.Key)
 
 	Agent string
-	Shown principal.Shown
+	Shown principal.NameStyle
 	Now   func() time.Time
 }
 
@@ -38,7 +38,7 @@ type Span interface {
 type Voice struct {
 	Sinks       *Sinks // nil: nobody
 	Span        Span   // of the run; nil: none is made
-	Who         principal.Who
+	Who         principal.Identity
 	Thread, Run string // as the client has them
 	Desk        bool   // a request of Holdpoint's own, in place of the chat's
 	Decider     string // who decides at the desk, "" where what was decided is carried
@@ -59,8 +59,8 @@ func (v *Voice) Tells() bool {
 	return v.Sinks != nil && (v.Sinks.Events != nil || v.Sinks.Notices != nil) || v.Span != nil
 }
 
-// required reports whether a step must not be made if it cannot be told.
-func (v *Voice) required() bool { return v.Sinks != nil && v.Sinks.Required }
+// isRequired reports whether a step must not be made if it cannot be told.
+func (v *Voice) isRequired() bool { return v.Sinks != nil && v.Sinks.Required }
 
 // notices returns what is to be sent of some occurrences, of the thread with that key.
 func (v *Voice) notices(list []Occurrence, thread store.Key) []store.Notice {

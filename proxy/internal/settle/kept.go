@@ -5,8 +5,8 @@ import (
 	"holdpoint/store"
 )
 
-// Kept is what the record holds of an Outcome, after it was saved.
-type Kept struct {
+// SavedOutcome is what the record holds of an Outcome, after it was saved.
+type SavedOutcome struct {
 	Pause    *agui.Pause   // the question that is open now, to be told; nil if none is
 	Standing *store.Record // in its place: the record with another question; nil if there is none
 	Back     bool          // the claimed pause is open again

@@ -118,7 +118,7 @@ func (f *Facts) publish(p *agui.Pause, i *agui.Interrupt, natives map[string]int
 
 // fill adds to the pause what is kept with it of the conversation.
 func (f *Facts) fill(p *agui.Pause, o *Outcome) {
-	p.Messages, p.State, p.Seen = o.Shown.Messages, o.Shown.State, seen(f.known(o), f.Came, o.Beside)
+	p.Messages, p.State, p.Seen = o.Shown.Messages, o.Shown.State, seen(f.knownSnapshots(o), f.Came, o.Beside)
 	if p.Going = f.Going; p.Going == nil {
 		return
 	}

@@ -63,12 +63,12 @@ type Facts struct {
 	Describer translate.Describer // nil: it has nothing to say of its questions
 	YesNo     yesno.Rules
 	// Stood returns the replies to a pause's questions that were there before it asked.
-	Stood func(*agui.Pause) ([]agui.StoodReply, error)
+	Stood func(*agui.Pause) ([]agui.EarlierReply, error)
 
 	PauseID string // 128 random bits
 	From    uint64 // the client's address, as a hash; 0 if addresses have no shares
 	Origin  *agui.Origin
-	Going   *agui.Going // what the pause keeps to go on without the client; nil: nothing
+	Going   *agui.Continuation // what the pause keeps to go on without the client; nil: nothing
 	NewID   func() string
 	Now     time.Time
 	Limits  Limits
@@ -184,7 +184,7 @@ func (o *Outcome) ask(f *Facts, res *translate.Result, e *End) {
 	}
 	o.Ask, o.StoodUnknown = f.pause(res)
 	o.Announced, o.Whole = res.Asked.Shown, f.Whole != nil && kit.CancelsOnly(*o.Ask)
-	o.Shown = snapshots(f.known(o), f.Input, o.Beside)
+	o.Shown = snapshots(f.knownSnapshots(o), f.Input, o.Beside)
 	f.fill(o.Ask, o)
 	o.End.Finish = o.Ask.Finish
 	if res.Failed {
@@ -192,8 +192,8 @@ func (o *Outcome) ask(f *Facts, res *translate.Result, e *End) {
 	}
 }
 
-// known returns what is known of the stream by now.
-func (f *Facts) known(o *Outcome) Transcript {
+// knownSnapshots returns what is known of the stream by now.
+func (f *Facts) knownSnapshots(o *Outcome) Transcript {
 	if o.Whole {
 		return f.Whole
 	}
@@ -212,7 +212,7 @@ func (o *Outcome) keep(f *Facts, errored bool) {
 		}
 		o.End.Messages, o.End.State = o.Shown.Messages, o.Shown.State
 	}
-	o.End.Seen = seen(f.known(o), f.Came, o.Beside)
+	o.End.Seen = seen(f.knownSnapshots(o), f.Came, o.Beside)
 }
 
 // Doubt returns what the record keeps of a claim whose run nobody knows the end of.

@@ -54,7 +54,7 @@ func facts() *Facts {
 		Answers: []agui.Answer{{ID: "n~x", Status: agui.Resolved, Payload: []byte(`{"approved":true}`)}},
 		Claimed: true, Resumes: true, Evidence: Evidence{Exchanges: 1, Resumes: true, Connected: true},
 		Dialect: "d", Listener: client.Listener{Thread: "t", In: &in, Came: came}, Transcript: known{messages: []json.RawMessage{json.RawMessage(user)}},
-		Stood:   func(*agui.Pause) ([]agui.StoodReply, error) { return nil, nil },
+		Stood:   func(*agui.Pause) ([]agui.EarlierReply, error) { return nil, nil },
 		PauseID: "p2", NewID: func() string { return "y" }, Now: time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC), Limits: Limits{FrameBytes: 1 << 10},
 	}
 }
@@ -156,7 +156,7 @@ func TestNextExchange(t *testing.T) {
 // it takes to answer it.
 func TestWhatARunAsks(t *testing.T) {
 	asks := func(list ...agui.Interrupt) translate.Result {
-		return translate.Result{Finish: event(`{"type":"RUN_FINISHED","threadId":"x","runId":"x"}`), Asked: translate.Asked{Interrupts: list}}
+		return translate.Result{Finish: event(`{"type":"RUN_FINISHED","threadId":"x","runId":"x"}`), Asked: translate.AskedPause{Interrupts: list}}
 	}
 	one := agui.Interrupt{Native: "n", Object: []byte(`{"reason":"tool_call","toolCallId":"c1"}`), Keys: []string{"n"}}
 	many := make([]agui.Interrupt, kit.MaxQuestions+1)
@@ -178,12 +178,12 @@ func TestWhatARunAsks(t *testing.T) {
 		"the backend has given it an end": {func(f *Facts) { f.Limits.InterruptTTL = time.Hour }, asks(agui.Interrupt{Native: "n", Object: []byte(`{"expiresAt":"2026-12-01T00:00:00Z"}`)}), "n~y", "", func(o *Outcome) bool { at, _ := o.Ask.Interrupts[0].Expires(); return at.Month() == time.December }},
 		"about a call that was shown":     {func(f *Facts) { f.Transcript = known{calls: []agui.AskedCall{{ID: "c1", Name: "rm"}}} }, asks(one), "n~y", "", func(o *Outcome) bool { return o.Ask.Interrupts[0].Calls[0].Name == "rm" }},
 		"replies that stood are not known": {func(f *Facts) {
-			f.Stood = func(*agui.Pause) ([]agui.StoodReply, error) { return nil, agui.Errorf(agui.InternalError, "bug") }
+			f.Stood = func(*agui.Pause) ([]agui.EarlierReply, error) { return nil, agui.Errorf(agui.InternalError, "bug") }
 		}, asks(one), "n~y", "", func(o *Outcome) bool { return o.StoodUnknown != nil && o.Ask.Interrupts[0].Keys == nil }},
-		"a message that was not taken":  {nil, translate.Result{Asked: translate.Asked{Interrupts: []agui.Interrupt{one}}, Untaken: []agui.Message{agui.ParseMessage([]byte(user))}}, "n~y", "", func(o *Outcome) bool { return len(o.Beside) == 1 && len(o.Ask.Seen) == 0 }},
-		"it goes on without its client": {func(f *Facts) { f.Going = &agui.Going{} }, asks(one), "n~y", "", func(o *Outcome) bool { return o.Ask.Going.Lacks == nil && o.Ask.Messages != nil }},
+		"a message that was not taken":  {nil, translate.Result{Asked: translate.AskedPause{Interrupts: []agui.Interrupt{one}}, Untaken: []agui.Message{agui.ParseMessage([]byte(user))}}, "n~y", "", func(o *Outcome) bool { return len(o.Beside) == 1 && len(o.Ask.Seen) == 0 }},
+		"it goes on without its client": {func(f *Facts) { f.Going = &agui.Continuation{} }, asks(one), "n~y", "", func(o *Outcome) bool { return o.Ask.Going.Lacks == nil && o.Ask.Messages != nil }},
 		"the messages are not known": {func(f *Facts) {
-			f.Going = &agui.Going{Lacks: []agui.Lack{agui.NoForm}}
+			f.Going = &agui.Continuation{Lacks: []agui.Lack{agui.NoForm}}
 			f.Listener.Show = translate.ShowNative
 			f.Transcript = known{unknown: true}
 		}, asks(one), "n", "", func(o *Outcome) bool {

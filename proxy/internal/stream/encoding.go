@@ -21,9 +21,9 @@ func Decoded(res *http.Response) (io.ReadCloser, error) {
 	case "", "identity":
 		return res.Body, nil
 	case "gzip", "x-gzip":
-		return &lazy{src: res.Body, open: func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }}, nil
+		return &lazyDecoder{src: res.Body, open: func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }}, nil
 	case "deflate":
-		return &lazy{src: res.Body, open: inflate}, nil
+		return &lazyDecoder{src: res.Body, open: inflate}, nil
 	}
 	return nil, errors.New("proxy: unsupported content encoding")
 }
@@ -38,15 +38,15 @@ func inflate(r io.Reader) (io.Reader, error) {
 	return flate.NewReader(br), nil
 }
 
-// lazy opens a decoder at the first read, because the decoder's header comes with the first frame
-// and not with the response's header.
-type lazy struct {
+// lazyDecoder opens a decoder at the first read, because the decoder's header comes with the first
+// frame and not with the response's header.
+type lazyDecoder struct {
 	src  io.ReadCloser
 	open func(io.Reader) (io.Reader, error)
 	r    io.Reader
 }
 
-func (l *lazy) Read(p []byte) (int, error) {
+func (l *lazyDecoder) Read(p []byte) (int, error) {
 	if l.r == nil {
 		r, err := l.open(l.src)
 		if err != nil {
@@ -57,7 +57,7 @@ func (l *lazy) Read(p []byte) (int, error) {
 	return l.r.Read(p)
 }
 
-func (l *lazy) Close() error { return l.src.Close() }
+func (l *lazyDecoder) Close() error { return l.src.Close() }
 
 // Replay returns a body that gives head, and then rest. Close closes rest. Head is not copied.
 func Replay(head []byte, rest io.ReadCloser) io.ReadCloser {

@@ -18,7 +18,7 @@ import (
 // questionAgain tells the pause of the record as it stands, whatever this request has brought, and
 // why it is told again.
 func (l *Listener) questionAgain(p *agui.Pause, why *client.Refusal) []agui.Event {
-	if l.ownForm() {
+	if l.showsNativeForm() {
 		return l.Question(client.Question{Pause: p, Announced: l.Announcement(p)})
 	}
 	told := client.WithRefusal(l.WithRetoldIDs(p), why)
@@ -53,7 +53,7 @@ func (l *Listener) failWith(events []agui.Event, failed agui.Event, open *agui.P
 	events = append(events, again...)
 	// The backend's own form has no place for the reason, so there the RUN_ERROR goes if nothing is
 	// asked again.
-	if !l.TakesErrorAfterQuestions(!l.ownForm() || len(again) > 1) {
+	if !l.TakesErrorAfterQuestions(!l.showsNativeForm() || len(again) > 1) {
 		return events
 	}
 	return append(events, failed)
@@ -81,23 +81,23 @@ func (l *Listener) misses(latest *store.Result) bool {
 	return l.BringsOneOf(latest.Seen) && !slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return m.Role != "tool" && m.ID != "" && !known[m.ID] })
 }
 
-// latest shows what the thread has come to, to a page that has missed it.
-func (l *Listener) latest(kept Fetched, rec *store.Record) []agui.Event {
+// showLatest shows what the thread has come to, to a page that has missed it.
+func (l *Listener) showLatest(kept NamedSnapshots, rec *store.Record) []agui.Event {
 	if len(rec.Results) == 0 || !l.misses(rec.Results[0]) {
 		return nil
 	}
-	return l.stored(kept, settle.EndedRef(rec.Results[0]), rec.Results[0].Seen)
+	return l.storedSnapshots(kept, settle.EndedRef(rec.Results[0]), rec.Results[0].Seen)
 }
 
 // showsEnd reports whether the client is shown what its thread has come to since the pause. A
 // client that is shown its backend's own form is not if it answers by messages: the record has left
 // those out, and a call without its answer would stay in the client's history.
 func (l *Listener) showsEnd(p *agui.Pause) bool {
-	return !l.ownForm() || p != nil && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) > 0 })
+	return !l.showsNativeForm() || p != nil && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) > 0 })
 }
 
 // endAgain returns what the request lacks of an end that is told again.
-func (l *Listener) endAgain(kept Fetched, result *store.Result) []agui.Event {
+func (l *Listener) endAgain(kept NamedSnapshots, result *store.Result) []agui.Event {
 	if !l.LacksEnd(result) {
 		return nil
 	}
@@ -108,8 +108,9 @@ func (l *Listener) endAgain(kept Fetched, result *store.Result) []agui.Event {
 	return l.EndAgain(result, messages)
 }
 
-// stored returns snapshots out of the record, for a request that has a message of that run.
-func (l *Listener) stored(kept Fetched, ref settle.Ref, seen []agui.SeenMessage) []agui.Event {
+// storedSnapshots returns snapshots out of the record, for a request that has a message of that
+// run.
+func (l *Listener) storedSnapshots(kept NamedSnapshots, ref settle.Ref, seen []agui.SeenMessage) []agui.Event {
 	shown := kept[ref]
 	if shown == nil || !l.BringsOneOf(seen) {
 		return nil

@@ -23,7 +23,7 @@ func RefusalOf(failed agui.Event, became Aftermath) *client.Refusal {
 // Why returns the refusal of a request that was refused before anything was sent. stands is what
 // stands in place of its answers, nil if nothing does. answers are those of the request, now is the
 // time of the record, and shown says which names may be shown.
-func Why(refused *agui.RunError, stands *contract.Standing, answers []Answer, now time.Time, shown principal.Shown) *client.Refusal {
+func Why(refused *agui.RunError, stands *contract.Standing, answers []Answer, now time.Time, shown principal.NameStyle) *client.Refusal {
 	why := RefusalOf(refused.Event(), NothingDone)
 	switch {
 	case stands != nil:

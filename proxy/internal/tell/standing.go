@@ -14,8 +14,8 @@ import (
 // standingText returns what a person is told of an answer that was refused because something else
 // stands: what stands, since when and by whom, and that the answer was not used. said are the
 // answers that were refused. A name is shown only where HOLDPOINT_SHOW_PRINCIPAL says so.
-func standingText(s *contract.Standing, said []Answer, now time.Time, shown principal.Shown) string {
-	notUsed := unused(said)
+func standingText(s *contract.Standing, said []Answer, now time.Time, shown principal.NameStyle) string {
+	notUsed := noteUnused(said)
 	by := func(name string) string {
 		if name == "" || shown != principal.ShowName {
 			return ""
@@ -74,8 +74,8 @@ type Answer struct {
 	Says   string // approved, denied, or "" where that is not known
 }
 
-// unused says that the answers of the request were not used.
-func unused(said []Answer) string {
+// noteUnused says that the answers of the request were not used.
+func noteUnused(said []Answer) string {
 	noun := ""
 	for _, one := range said {
 		if is := nounOf(one); noun == "" || is == noun {

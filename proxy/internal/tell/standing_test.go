@@ -29,7 +29,7 @@ func TestStandingText(t *testing.T) {
 	for name, c := range map[string]struct {
 		stands contract.Standing
 		said   []Answer
-		shown  principal.Shown
+		shown  principal.NameStyle
 		want   string
 	}{
 		"denied, and approved at the desk":   {answers(yes), []Answer{denial}, principal.ShowHash, "This was approved at 11:04 UTC at the desk. Your denial was not used."},

@@ -34,13 +34,13 @@ type Listener struct {
 	// NotTaken is why the answers beside its message do not count, nil if they do.
 	NotTaken *client.Refusal
 	// Withheld are the snapshots that it must not see.
-	Withheld client.Withheld
+	Withheld client.HiddenSnapshots
 	// Left reports that it has closed its side.
 	Left bool
 }
 
-// Said is what the client is told, and what the log has of it.
-type Said struct {
+// Telling is what the client is told, and what the log has of it.
+type Telling struct {
 	Events  []agui.Event
 	Outcome string            // of the run, in a word; "" if nothing is known of it yet
 	Code    agui.Code         // of its RUN_ERROR, "" if it has none
@@ -48,9 +48,9 @@ type Said struct {
 	Omitted []client.Omission // snapshots that the client does not get
 }
 
-// Kept is what the record holds of an outcome, and what the run has to say with it.
-type Kept struct {
-	settle.Kept
+// SavedPause is what the record holds of an outcome, and what the run has to say with it.
+type SavedPause struct {
+	settle.SavedOutcome
 	// Refused is why the question, or the end, is not kept.
 	Refused *agui.RunError
 	// Open is the question that waits for its answer: another one, or that of the claim, which was
@@ -61,7 +61,7 @@ type Kept struct {
 }
 
 // Aftermath returns what became of the answers of a run that does not ask.
-func (k *Kept) Aftermath(o *settle.Outcome) Aftermath {
+func (k *SavedPause) Aftermath(o *settle.Outcome) Aftermath {
 	switch {
 	case k.Refused != nil:
 		return MayHaveRun
@@ -72,12 +72,12 @@ func (k *Kept) Aftermath(o *settle.Outcome) Aftermath {
 }
 
 // Ended tells what has become of a run, once it is saved.
-func Ended(l *Listener, o *settle.Outcome, k *Kept) Said {
+func Ended(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
 	switch {
 	case o.Ask == nil && o.Refused == nil:
-		return ended(l, o, k)
+		return tellEnd(l, o, k)
 	case k.Refused != nil:
-		said := Said{Outcome: "error", Code: k.Refused.Code}
+		said := Telling{Outcome: "error", Code: k.Refused.Code}
 		said.Events = l.fail(append(k.Subagents, o.Before...), k.Refused.Event(), k.Open, HandedOn)
 		return said
 	}
@@ -87,19 +87,19 @@ func Ended(l *Listener, o *settle.Outcome, k *Kept) Said {
 // asked tells a question. If its exchange has failed, the questions are those that are open still,
 // because several answers go in an exchange each. They are told with the reason, and behind them
 // stands the late RUN_ERROR.
-func asked(l *Listener, o *settle.Outcome, k *Kept) Said {
-	said := Said{Outcome: "interrupt", Paused: k.Pause}
+func asked(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
+	said := Telling{Outcome: "interrupt", Paused: k.Pause}
 	q := client.Question{Pause: k.Pause, More: o.Before, NotTaken: len(o.Beside) > 0}
 	if !o.Announced {
 		q.Announced = l.Announcement(k.Pause)
 	}
-	if unclosed := l.Stream.Unclosed(false); l.ownForm() {
+	if unclosed := l.Stream.Unclosed(false); l.showsNativeForm() {
 		q.Unclosed = unclosed // nothing is made for such a client, but for a question told as a text
 	} else {
 		q.More = append(q.More, unclosed...)
 	}
 	q.More = append(q.More, k.Own...)
-	if !l.ownForm() {
+	if !l.showsNativeForm() {
 		q.More, said.Omitted = client.AppendSnapshots(q.More, &o.Shown, l.Withheld, q.NotTaken)
 	}
 	q.More = append(q.More, k.Subagents...)
@@ -110,7 +110,7 @@ func asked(l *Listener, o *settle.Outcome, k *Kept) Said {
 		return said
 	}
 	said.Code = agui.Code(o.Failure.Event.Get("code").Str)
-	if !l.ownForm() {
+	if !l.showsNativeForm() {
 		why := RefusalOf(o.Failure.Event, aftermathOf(o.Failure.How))
 		*last = l.Explained(client.ExplainedQuestions(*last, why), why)
 	}
@@ -120,9 +120,9 @@ func asked(l *Listener, o *settle.Outcome, k *Kept) Said {
 	return said
 }
 
-// ended tells the end of a run that does not ask.
-func ended(l *Listener, o *settle.Outcome, k *Kept) Said {
-	finish, said := o.Finish, Said{Outcome: "finished"}
+// tellEnd tells the end of a run that does not ask.
+func tellEnd(l *Listener, o *settle.Outcome, k *SavedPause) Telling {
+	finish, said := o.Finish, Telling{Outcome: "finished"}
 	if k.Refused != nil {
 		finish = k.Refused.Event()
 	}
@@ -157,8 +157,8 @@ type Snapshots struct {
 	Kept, State json.RawMessage
 }
 
-// Fetched are snapshots by what names them.
-type Fetched map[settle.Ref]*Snapshots
+// NamedSnapshots are snapshots by what names them.
+type NamedSnapshots map[settle.Ref]*Snapshots
 
 // Wants returns what Again, Replayed and Refused need out of the store to tell a ruling.
 func Wants(l *Listener, rec *store.Record, v *contract.Ruling) []settle.Ref {
@@ -175,7 +175,7 @@ func Wants(l *Listener, rec *store.Record, v *contract.Ruling) []settle.Ref {
 	}
 	switch open := Open(rec); {
 	case v.Do == contract.TellAgain, v.Do == contract.Replay && tellsOpen(open, v.Replay):
-		if !l.ownForm() && l.BringsOneOf(rec.Pause.Seen) {
+		if !l.showsNativeForm() && l.BringsOneOf(rec.Pause.Seen) {
 			want(settle.AskedRef(rec.Pause))
 		}
 	case v.Do == contract.Replay:
@@ -198,37 +198,37 @@ func tellsOpen(open *agui.Pause, result *store.Result) bool {
 
 // Again tells the open question to a request that brings nothing new: a reloaded page, the same
 // POST again.
-func Again(l *Listener, rec *store.Record, kept Fetched) Said {
+func Again(l *Listener, rec *store.Record, kept NamedSnapshots) Telling {
 	p := rec.Pause
 	var shown []agui.Event
-	if !l.ownForm() { // to such a client its backend's own stream is told again, and nothing else
-		shown = l.stored(kept, settle.AskedRef(p), p.Seen)
+	if !l.showsNativeForm() { // to such a client its backend's own stream is told again, and nothing else
+		shown = l.storedSnapshots(kept, settle.AskedRef(p), p.Seen)
 	}
 	events := append([]agui.Event{l.Start()}, l.CallsAgain(p, l.Calls)...)
 	events = append(events, l.Question(client.Question{Pause: l.WithRetoldIDs(p), Announced: l.Announcement(p), More: shown})...)
-	return Said{Events: events, Outcome: "interrupt again", Paused: p}
+	return Telling{Events: events, Outcome: "interrupt again", Paused: p}
 }
 
 // Quiet tells that there is nothing to answer.
-func Quiet(l *Listener) Said {
-	return Said{Events: []agui.Event{l.Start(), l.withNotTaken(l.Finish())}, Outcome: "nothing to answer"}
+func Quiet(l *Listener) Telling {
+	return Telling{Events: []agui.Event{l.Start(), l.withNotTaken(l.Finish())}, Outcome: "nothing to answer"}
 }
 
 // Replayed tells the recorded end of the pause that the same answers ended. If the thread has gone
 // on to another question, that one is told: a client that was told nothing would lose it.
-func Replayed(l *Listener, rec *store.Record, result *store.Result, kept Fetched) Said {
+func Replayed(l *Listener, rec *store.Record, result *store.Result, kept NamedSnapshots) Telling {
 	open := Open(rec)
 	if tellsOpen(open, result) {
 		return Again(l, rec, kept)
 	}
-	said := Said{Outcome: "replay", Events: append([]agui.Event{l.Start()}, l.endAgain(kept, result)...)}
+	said := Telling{Outcome: "replay", Events: append([]agui.Event{l.Start()}, l.endAgain(kept, result)...)}
 	if result.Next != "" {
-		said.Events = append(append(said.Events, l.latest(kept, rec)...), l.Finish())
+		said.Events = append(append(said.Events, l.showLatest(kept, rec)...), l.Finish())
 		return said
 	}
 	finish := l.ForClient(l.WithIDs(agui.NewEvent(slices.Clone(result.Finish)))) // another client may have been told it
 	if l.showsEnd(result.Pause) {
-		said.Events = append(said.Events, l.stored(kept, settle.EndedRef(result), result.Seen)...)
+		said.Events = append(said.Events, l.storedSnapshots(kept, settle.EndedRef(result), result.Seen)...)
 	}
 	if finish.Type != agui.RunErrored {
 		said.Events = append(said.Events, finish)
@@ -241,14 +241,14 @@ func Replayed(l *Listener, rec *store.Record, result *store.Result, kept Fetched
 // Refused tells a request that it is refused, and why. What can still be asked is asked again, if
 // reask says so. Where the question has ended, a page that does not know it yet is shown what came
 // of it.
-func Refused(l *Listener, rec *store.Record, refused *agui.RunError, why *client.Refusal, reask bool, kept Fetched) Said {
-	said := Said{Outcome: "refused", Code: refused.Code, Events: []agui.Event{l.Start()}}
+func Refused(l *Listener, rec *store.Record, refused *agui.RunError, why *client.Refusal, reask bool, kept NamedSnapshots) Telling {
+	said := Telling{Outcome: "refused", Code: refused.Code, Events: []agui.Event{l.Start()}}
 	var open *agui.Pause
 	if reask {
 		open = Open(rec)
 	}
 	if open == nil && l.Answers {
-		said.Events = append(said.Events, l.latest(kept, rec)...)
+		said.Events = append(said.Events, l.showLatest(kept, rec)...)
 	}
 	said.Events = l.failWith(said.Events, refused.Event(), open, why)
 	return said
@@ -262,5 +262,6 @@ func Open(rec *store.Record) *agui.Pause {
 	return nil
 }
 
-// ownForm reports whether the client is shown the backend's own form, and nothing that is made.
-func (l *Listener) ownForm() bool { return l.Show == translate.ShowNative }
+// showsNativeForm reports whether the client is shown the backend's own form, and nothing that is
+// made.
+func (l *Listener) showsNativeForm() bool { return l.Show == translate.ShowNative }

@@ -90,30 +90,30 @@ func TestWhatAnEndIsToldAs(t *testing.T) {
 		body    string
 		change  func(l *Listener)
 		outcome settle.Outcome
-		kept    Kept
+		kept    SavedPause
 		want    string
 		word    string
 	}{
-		"it has finished":                      {official, nil, settle.Outcome{Finish: finished}, Kept{}, "RUN_FINISHED", "finished"},
-		"it has failed":                        {official, nil, settle.Outcome{Finish: kaput}, Kept{}, "TEXT_MESSAGE_END RUN_FINISHED(OWN) RUN_ERROR:OWN", "error"},
-		"it has failed, and nobody answered":   {official, func(l *Listener) { l.Answers = false }, settle.Outcome{Finish: kaput}, Kept{}, "RUN_ERROR:OWN", "error"},
-		"it has failed, more open than known":  {official, func(l *Listener) { l.Stream = stream{unknown: true} }, settle.Outcome{Finish: kaput}, Kept{}, "RUN_ERROR:OWN", "error"},
-		"it has failed, and the pause is back": {official, nil, settle.Outcome{Finish: kaput}, Kept{Kept: settle.Kept{Back: true}, Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "error"},
-		"back, so no result is made up":        {official, nil, settle.Outcome{Finish: kaput}, Kept{Kept: settle.Kept{Back: true}, Open: p, Own: []agui.Event{event(`{"type":"TOOL_CALL_RESULT"}`)}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "error"},
-		"results that nobody told":             {official, nil, settle.Outcome{Finish: finished}, Kept{Own: []agui.Event{event(`{"type":"TOOL_CALL_RESULT"}`)}}, "TOOL_CALL_RESULT RUN_FINISHED", "finished"},
-		"back, before a page":                  {official, func(l *Listener) { l.Page = true }, settle.Outcome{Finish: kaput}, Kept{Kept: settle.Kept{Back: true}, Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN)", "error"},
-		"the record has not taken its end":     {official, nil, settle.Outcome{Finish: finished}, Kept{Refused: down}, "TEXT_MESSAGE_END RUN_FINISHED(STORE_UNAVAILABLE) RUN_ERROR:STORE_UNAVAILABLE", "error"},
-		"its client has left":                  {official, func(l *Listener) { l.Left = true }, settle.Outcome{Finish: finished}, Kept{}, "RUN_FINISHED", "client left"},
-		"answers beside it were not taken":     {official, func(l *Listener) { l.NotTaken = &client.Refusal{Code: agui.ResumeConflict} }, settle.Outcome{Finish: finished}, Kept{}, "RUN_FINISHED(RESUME_CONFLICT)", "finished"},
+		"it has finished":                      {official, nil, settle.Outcome{Finish: finished}, SavedPause{}, "RUN_FINISHED", "finished"},
+		"it has failed":                        {official, nil, settle.Outcome{Finish: kaput}, SavedPause{}, "TEXT_MESSAGE_END RUN_FINISHED(OWN) RUN_ERROR:OWN", "error"},
+		"it has failed, and nobody answered":   {official, func(l *Listener) { l.Answers = false }, settle.Outcome{Finish: kaput}, SavedPause{}, "RUN_ERROR:OWN", "error"},
+		"it has failed, more open than known":  {official, func(l *Listener) { l.Stream = stream{unknown: true} }, settle.Outcome{Finish: kaput}, SavedPause{}, "RUN_ERROR:OWN", "error"},
+		"it has failed, and the pause is back": {official, nil, settle.Outcome{Finish: kaput}, SavedPause{SavedOutcome: settle.SavedOutcome{Back: true}, Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "error"},
+		"back, so no result is made up":        {official, nil, settle.Outcome{Finish: kaput}, SavedPause{SavedOutcome: settle.SavedOutcome{Back: true}, Open: p, Own: []agui.Event{event(`{"type":"TOOL_CALL_RESULT"}`)}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "error"},
+		"results that nobody told":             {official, nil, settle.Outcome{Finish: finished}, SavedPause{Own: []agui.Event{event(`{"type":"TOOL_CALL_RESULT"}`)}}, "TOOL_CALL_RESULT RUN_FINISHED", "finished"},
+		"back, before a page":                  {official, func(l *Listener) { l.Page = true }, settle.Outcome{Finish: kaput}, SavedPause{SavedOutcome: settle.SavedOutcome{Back: true}, Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN)", "error"},
+		"the record has not taken its end":     {official, nil, settle.Outcome{Finish: finished}, SavedPause{Refused: down}, "TEXT_MESSAGE_END RUN_FINISHED(STORE_UNAVAILABLE) RUN_ERROR:STORE_UNAVAILABLE", "error"},
+		"its client has left":                  {official, func(l *Listener) { l.Left = true }, settle.Outcome{Finish: finished}, SavedPause{}, "RUN_FINISHED", "client left"},
+		"answers beside it were not taken":     {official, func(l *Listener) { l.NotTaken = &client.Refusal{Code: agui.ResumeConflict} }, settle.Outcome{Finish: finished}, SavedPause{}, "RUN_FINISHED(RESUME_CONFLICT)", "finished"},
 
-		"it asks":                            {official, nil, asks, Kept{Kept: settle.Kept{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?", "interrupt"},
-		"it asks, and that cannot be kept":   {official, nil, asks, Kept{Refused: down}, "TEXT_MESSAGE_END RUN_FINISHED(STORE_UNAVAILABLE) RUN_ERROR:STORE_UNAVAILABLE", "error"},
-		"it asks, and another question does": {official, nil, asks, Kept{Refused: agui.Errorf(agui.ThreadBusy, "busy"), Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(THREAD_BUSY) RUN_ERROR:THREAD_BUSY", "error"},
-		"failed, and another question asks":  {official, nil, failed, Kept{Refused: agui.Errorf(agui.ThreadBusy, "busy"), Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(THREAD_BUSY) RUN_ERROR:THREAD_BUSY", "error"},
-		"it asks still, for it has failed":   {official, nil, failed, Kept{Kept: settle.Kept{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "interrupt"},
-		"asks still, before TanStack AI":     {tanStack, func(l *Listener) { l.Show = translate.ShowOutcome }, failed, Kept{Kept: settle.Kept{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN)", "interrupt"},
-		"asks a client that reads no form":   {inTree, nil, asks, Kept{Kept: settle.Kept{Pause: p}}, "TEXT_MESSAGE_END TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END RUN_FINISHED?", "interrupt"},
-		"the same, as an outcome":            {inTree, func(l *Listener) { l.Show = translate.ShowOutcome }, asks, Kept{Kept: settle.Kept{Pause: p}}, "TEXT_MESSAGE_END TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END RUN_FINISHED?", "interrupt"},
+		"it asks":                            {official, nil, asks, SavedPause{SavedOutcome: settle.SavedOutcome{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?", "interrupt"},
+		"it asks, and that cannot be kept":   {official, nil, asks, SavedPause{Refused: down}, "TEXT_MESSAGE_END RUN_FINISHED(STORE_UNAVAILABLE) RUN_ERROR:STORE_UNAVAILABLE", "error"},
+		"it asks, and another question does": {official, nil, asks, SavedPause{Refused: agui.Errorf(agui.ThreadBusy, "busy"), Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(THREAD_BUSY) RUN_ERROR:THREAD_BUSY", "error"},
+		"failed, and another question asks":  {official, nil, failed, SavedPause{Refused: agui.Errorf(agui.ThreadBusy, "busy"), Open: p}, "TEXT_MESSAGE_END RUN_FINISHED?(THREAD_BUSY) RUN_ERROR:THREAD_BUSY", "error"},
+		"it asks still, for it has failed":   {official, nil, failed, SavedPause{SavedOutcome: settle.SavedOutcome{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN) RUN_ERROR:OWN", "interrupt"},
+		"asks still, before TanStack AI":     {tanStack, func(l *Listener) { l.Show = translate.ShowOutcome }, failed, SavedPause{SavedOutcome: settle.SavedOutcome{Pause: p}}, "TEXT_MESSAGE_END RUN_FINISHED?(OWN)", "interrupt"},
+		"asks a client that reads no form":   {inTree, nil, asks, SavedPause{SavedOutcome: settle.SavedOutcome{Pause: p}}, "TEXT_MESSAGE_END TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END RUN_FINISHED?", "interrupt"},
+		"the same, as an outcome":            {inTree, func(l *Listener) { l.Show = translate.ShowOutcome }, asks, SavedPause{SavedOutcome: settle.SavedOutcome{Pause: p}}, "TEXT_MESSAGE_END TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END RUN_FINISHED?", "interrupt"},
 	} {
 		t.Run(situation, func(t *testing.T) {
 			l := listener(t, c.body)
@@ -179,14 +179,14 @@ func TestWhatARulingIsToldAs(t *testing.T) {
 			if l.Stream = nil; c.change != nil {
 				c.change(l)
 			}
-			kept := Fetched{}
+			kept := NamedSnapshots{}
 			for _, ref := range Wants(l, &c.record, &c.ruling) {
 				kept[ref] = &Snapshots{List: []json.RawMessage{[]byte(user)}, Kept: []byte("[" + user + "]")}
 			}
 			if len(kept) != c.wants {
 				t.Errorf("wants %v", kept)
 			}
-			var said Said
+			var said Telling
 			switch c.ruling.Do {
 			case contract.TellAgain:
 				said = Again(l, &c.record, kept)

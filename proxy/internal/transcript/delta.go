@@ -50,10 +50,10 @@ func (d *delta) text(json []byte) (text []byte, ok bool) {
 	return rest[:n], true
 }
 
-// framed returns the text of the event in the first frame of b, and where that frame ends. The
+// frameText returns the text of the event in the first frame of b, and where that frame ends. The
 // event differs from the ones before in its text only; else the result is false. There is no CR in
 // b.
-func (d *delta) framed(b []byte) (text []byte, end int, ok bool) {
+func (d *delta) frameText(b []byte) (text []byte, end int, ok bool) {
 	if !bytes.HasPrefix(b, d.frame) {
 		return nil, 0, false
 	}

@@ -6,15 +6,15 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// opened is something that must be closed before RUN_FINISHED. Clients fail a run that ends with it
-// open.
-type opened struct {
+// openItem is something that must be closed before RUN_FINISHED. Clients fail a run that ends with
+// it open.
+type openItem struct {
 	end agui.Type // the event that closes it
 	key string    // messageId, toolCallId or stepName
 }
 
 // close returns the event that closes it, in a run that goes on later or that has failed.
-func (o opened) close(failed bool) []byte {
+func (o openItem) close(failed bool) []byte {
 	switch o.end {
 	case agui.StepFinished:
 		return agui.MustMarshal(struct {
@@ -59,9 +59,9 @@ func (t *Transcript) begin(end agui.Type, key string) {
 		t.openLost, t.open, t.openAt, t.living = true, nil, nil, 0
 		return
 	}
-	o := opened{end, key}
+	o := openItem{end, key}
 	if t.openAt == nil {
-		t.openAt = map[opened][]int{}
+		t.openAt = map[openItem][]int{}
 	}
 	if len(t.open) > 2*t.living+64 {
 		t.closeUp()
@@ -73,7 +73,7 @@ func (t *Transcript) begin(end agui.Type, key string) {
 
 // closeUp takes the empty places out of the list of what is open.
 func (t *Transcript) closeUp() {
-	t.open = slices.DeleteFunc(t.open, func(o opened) bool { return o == opened{} })
+	t.open = slices.DeleteFunc(t.open, func(o openItem) bool { return o == openItem{} })
 	clear(t.openAt)
 	for n, o := range t.open {
 		t.openAt[o] = append(t.openAt[o], n)
@@ -84,18 +84,18 @@ func (t *Transcript) closeUp() {
 // open. So a stream of many that end in the order in which they began costs no more than one of
 // few.
 func (t *Transcript) end(end agui.Type, key string) {
-	o := opened{end, key}
+	o := openItem{end, key}
 	places := t.openAt[o]
 	if len(places) == 0 {
 		return
 	}
-	t.open[places[len(places)-1]] = opened{}
+	t.open[places[len(places)-1]] = openItem{}
 	t.living--
 	t.openSize -= openCost + len(key)
 	if t.openAt[o] = places[:len(places)-1]; len(places) == 1 {
 		delete(t.openAt, o)
 	}
-	for n := len(t.open); n > 0 && t.open[n-1] == (opened{}); n-- {
+	for n := len(t.open); n > 0 && t.open[n-1] == (openItem{}); n-- {
 		t.open = t.open[:n-1]
 	}
 }

@@ -24,7 +24,7 @@ func (t *Transcript) TakeRow(ahead []byte, max int, passes func(agui.Type) bool)
 	}
 	taken := 0
 	for {
-		text, end, ok := d.framed(ahead[taken:])
+		text, end, ok := d.frameText(ahead[taken:])
 		if !ok || end > max {
 			break
 		}

@@ -29,7 +29,7 @@ func (t *Transcript) applyPatches() {
 	if len(t.patches.slabs) == 0 {
 		return
 	}
-	state, err := patched(t.state, t.patches.size, t.limit, func(show func(string)) {
+	state, err := applyPatches(t.state, t.patches.size, t.limit, func(show func(string)) {
 		t.patches.each(func(patch []byte) { show(agui.View(patch).Raw) })
 	})
 	t.patches.drop()

@@ -41,8 +41,8 @@ func (w *work) take(n int) error {
 	return nil
 }
 
-// apart takes the value apart. It is an error if the value has no parts.
-func (v *value) apart(w *work) (*parts, error) {
+// takeApart takes the value apart. It is an error if the value has no parts.
+func (v *value) takeApart(w *work) (*parts, error) {
 	if v.parts != nil {
 		return v.parts, nil
 	}

@@ -18,16 +18,16 @@ const (
 	patchLeast  = 1 << 20
 )
 
-// patched returns the state with the patches (RFC 6902) applied one after another. patches shows
-// them. The result has at most max bytes. It is an error if a patch does not apply, or if the work
-// is more than the bytes of both can explain.
+// applyPatches returns the state with the patches (RFC 6902) applied one after another. patches
+// shows them. The result has at most max bytes. It is an error if a patch does not apply, or if the
+// work is more than the bytes of both can explain.
 //
 // It does what the official client's fast-json-patch does when it validates (3.1.1, src/core.ts).
 // Where that is odd, as with the index "01", it does nothing: the error says that the state is not
 // known. All patches of a stream are applied to one document. evanphx/json-patch, with which a test
 // compares this, reads and writes the state for each call. It copies a list for each value that is
 // put into it, and looks through an object for each one that is taken out.
-func patched(state json.RawMessage, bytes, max int, patches func(show func(patch string))) (json.RawMessage, error) {
+func applyPatches(state json.RawMessage, bytes, max int, patches func(show func(patch string))) (json.RawMessage, error) {
 	d := document{effort: work(patchEffort*(len(state)+bytes) + patchLeast), max: max}
 	d.root.raw = strings.TrimSpace(agui.View(state).Raw)
 	d.root.raw = cmp.Or(d.root.raw, "{}")
@@ -131,7 +131,7 @@ func (d *document) do(op operation) error {
 		if err != nil {
 			return err
 		}
-		return d.same(v, &value{raw: op.value})
+		return d.requireSame(v, &value{raw: op.value})
 	case "copy":
 		v, err := d.find(op.from)
 		if err != nil {
@@ -198,7 +198,7 @@ func (d *document) parent(path string) (*parts, string, error) {
 		if strings.ContainsRune(token, '\uFFFD') {
 			return nil, "", errNoPlace
 		}
-		p, err := at.apart(&d.effort)
+		p, err := at.takeApart(&d.effort)
 		if err != nil || !further {
 			return p, token, err
 		}
@@ -279,8 +279,8 @@ func (d *document) remove(path string) (value, error) {
 	return taken, nil
 }
 
-// same returns an error if two values are not the same to JavaScript.
-func (d *document) same(a, b *value) error {
+// requireSame returns an error if two values are not the same to JavaScript.
+func (d *document) requireSame(a, b *value) error {
 	x, y := kindOf(a), kindOf(b)
 	if x != y {
 		return errDifferent
@@ -308,11 +308,11 @@ func (d *document) same(a, b *value) error {
 }
 
 func (d *document) sameParts(a, b *value) error {
-	x, err := a.apart(&d.effort)
+	x, err := a.takeApart(&d.effort)
 	if err != nil {
 		return err
 	}
-	y, err := b.apart(&d.effort)
+	y, err := b.takeApart(&d.effort)
 	if err != nil {
 		return err
 	}
@@ -323,7 +323,7 @@ func (d *document) sameParts(a, b *value) error {
 	if x.isList {
 		return x.each(func(_ string, one *value) error {
 			n++
-			return d.same(one, y.list.at(n-1))
+			return d.requireSame(one, y.list.at(n-1))
 		})
 	}
 	for name, at := range x.object.places {
@@ -331,7 +331,7 @@ func (d *document) sameParts(a, b *value) error {
 		if other == nil {
 			return errDifferent
 		}
-		if err := d.same(&x.object.members[at].value, other); err != nil {
+		if err := d.requireSame(&x.object.members[at].value, other); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // patchedBy applies patches, each the text of a list of operations.
 func patchedBy(state string, max int, patches ...string) (string, error) {
-	got, err := patched(json.RawMessage(state), len(strings.Join(patches, "")), max, func(show func(string)) {
+	got, err := applyPatches(json.RawMessage(state), len(strings.Join(patches, "")), max, func(show func(string)) {
 		for _, p := range patches {
 			show(p)
 		}

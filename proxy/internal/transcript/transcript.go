@@ -55,8 +55,8 @@ type Transcript struct {
 	patches   records // of the state, not applied yet
 	stateLost bool
 
-	open        []opened // text, reasoning, calls and steps that were begun and not ended, in order; zero where one has ended
-	openAt      map[opened][]int
+	open        []openItem // text, reasoning, calls and steps that were begun and not ended, in order; zero where one has ended
+	openAt      map[openItem][]int
 	living      int             // places of open that are not zero
 	openSize    int             // of what is open, by estimate
 	openLost    bool            // it was too much: what is open is not known
@@ -325,7 +325,7 @@ func (t *Transcript) Unclosed(failed bool) []agui.Event {
 	t.fold()
 	var list []agui.Event
 	for i := len(t.open) - 1; i >= 0; i-- {
-		if o := t.open[i]; o != (opened{}) {
+		if o := t.open[i]; o != (openItem{}) {
 			list = append(list, agui.NewEvent(o.close(failed)))
 		}
 	}

@@ -45,7 +45,7 @@ func Post(rec *store.Record, now time.Time, notices []store.Notice) (lost int) {
 // any more.
 func unpost(rec *store.Record, now time.Time, notices []store.Notice) {
 	for _, n := range notices {
-		sent(rec, now, store.Sent{IDs: []string{n.ID}})
+		applySent(rec, now, store.Sent{IDs: []string{n.ID}})
 	}
 }
 
@@ -73,8 +73,8 @@ func take(rec *store.Record, now time.Time, hold time.Duration) (notices []store
 	return slices.Clone(o.Notices), o.Tries
 }
 
-// sent does a store.Sent.
-func sent(rec *store.Record, now time.Time, s store.Sent) {
+// applySent does a store.Sent.
+func applySent(rec *store.Record, now time.Time, s store.Sent) {
 	if rec.Outbox == nil {
 		return
 	}

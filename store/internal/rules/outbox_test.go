@@ -34,7 +34,7 @@ func TestOutbox(t *testing.T) {
 	if taken, _ := take(&rec, now.Add(time.Minute), time.Minute); len(taken) != 2 {
 		t.Errorf("took %v after the hold", taken)
 	}
-	sent(&rec, now, store.Sent{IDs: []string{"one"}, Wait: time.Hour})
+	applySent(&rec, now, store.Sent{IDs: []string{"one"}, Wait: time.Hour})
 	Post(&rec, now, []store.Notice{{ID: "three"}})
 	if len(rec.Outbox.Notices) != 2 || !rec.Outbox.Due.Equal(now.Add(time.Hour)) {
 		t.Errorf("after a new notice: %+v", rec.Outbox)

@@ -48,7 +48,7 @@ func ask(rec *store.Record, now time.Time, owner string, p agui.Pause) error {
 		return nil
 	case rec.State == store.Open, rec.State == store.Claimed && !Lapsed(rec, now):
 		return fmt.Errorf("%w: %q is %s", store.ErrExists, rec.Pause.ID, rec.State)
-	case used(rec, p.ID):
+	case knowsPause(rec, p.ID):
 		return fmt.Errorf("%w: the id %q was used before", store.ErrExists, p.ID)
 	}
 	if rec.Pause != nil {
@@ -120,11 +120,11 @@ func finish(rec *store.Record, now time.Time, f store.Finish, receipt string) er
 		return errDoubtNext
 	case next != nil && next.ID == "":
 		return errNoPauseID
-	case finished(rec, receipt):
+	case wasFinished(rec, receipt):
 		return nil
 	case !holds(rec, f.Token):
 		return store.ErrStale
-	case next != nil && used(rec, next.ID):
+	case next != nil && knowsPause(rec, next.ID):
 		return fmt.Errorf("store: the id %q of the next pause was used before", next.ID)
 	}
 	r.Receipt, r.Next, r.Kept = receipt, "", 0
@@ -245,16 +245,16 @@ func holds(rec *store.Record, token string) bool {
 	return rec.State == store.Claimed && token != "" && rec.Token == token
 }
 
-// finished reports whether the Finish with this receipt was done already.
-func finished(rec *store.Record, receipt string) bool {
+// wasFinished reports whether the Finish with this receipt was done already.
+func wasFinished(rec *store.Record, receipt string) bool {
 	if rec.Doubt != nil && rec.Doubt.Receipt == receipt {
 		return true
 	}
 	return slices.ContainsFunc(rec.Results, func(r *store.Result) bool { return r.Receipt == receipt })
 }
 
-// used reports whether the record knows a pause of this id.
-func used(rec *store.Record, pauseID string) bool {
+// knowsPause reports whether the record knows a pause of this id.
+func knowsPause(rec *store.Record, pauseID string) bool {
 	if rec.Pause != nil && rec.Pause.ID == pauseID {
 		return true
 	}

@@ -101,7 +101,7 @@ func Apply(rec *store.Record, now time.Time, step *Step) (done store.Done, puts 
 	case store.Take:
 		done.Notices, done.Tries = take(rec, now, do.Hold)
 	case store.Sent:
-		sent(rec, now, do)
+		applySent(rec, now, do)
 	case undo:
 		unpost(rec, now, do.Notices)
 		err = release(rec, do.Token)

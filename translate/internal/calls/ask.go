@@ -32,8 +32,8 @@ func WaitsFor(tool string) string {
 	return fmt.Sprintf("The agent waits for the result of the tool %s.", tool)
 }
 
-// Kept is Interrupt.Private.
-type Kept struct {
+// PrivateState is Interrupt.Private.
+type PrivateState struct {
 	Kind string `json:"kind,omitempty"`
 	Call string `json:"call,omitempty"` // that asks
 	Name string `json:"name,omitempty"` // of its tool
@@ -46,19 +46,19 @@ type Kept struct {
 
 // keptOf returns the kind of a question and what was kept of it, and nil if that cannot be read. A
 // kind without a name keeps no more than Twice: the rest stands in the question.
-func (t *Table) keptOf(i agui.Interrupt) (*Kind, Kept) {
-	var kept Kept
+func (t *Table) keptOf(i agui.Interrupt) (*Kind, PrivateState) {
+	var kept PrivateState
 	if len(i.Private) > 0 && json.Unmarshal(i.Private, &kept) != nil {
-		return nil, Kept{}
+		return nil, PrivateState{}
 	}
 	switch k := t.kind(kept.Kind); {
 	case k == nil:
 	case k.Name == "":
-		return k, Kept{Call: i.ToolCallID(), Args: argumentsOf(i), Twice: kept.Twice}
+		return k, PrivateState{Call: i.ToolCallID(), Args: argumentsOf(i), Twice: kept.Twice}
 	case kept.Call != "":
 		return k, kept
 	}
-	return nil, Kept{}
+	return nil, PrivateState{}
 }
 
 // argumentsOf returns the arguments of the call that a question is about.
@@ -104,14 +104,14 @@ func (t *Table) interrupt(q Question, c agui.Call, shown, twice bool) agui.Inter
 		o = kit.AppendMember(o, `"metadata"`, q.Metadata)
 	}
 	i := agui.Interrupt{Native: c.ID, Object: append(o, '}'), Keys: []string{c.ID}, Calls: q.About, Secret: q.Kind.Secret}
-	kept := Kept{Twice: twice}
+	kept := PrivateState{Twice: twice}
 	if q.Kind.Name != "" {
-		kept = Kept{Kind: q.Kind.Name, Call: c.ID, Name: c.Name, Runs: q.Runs, Twice: twice}
+		kept = PrivateState{Kind: q.Kind.Name, Call: c.ID, Name: c.Name, Runs: q.Runs, Twice: twice}
 	}
 	if t.Resume == WithCalls {
 		kept.Args = c.Args
 	}
-	if kept != (Kept{}) {
+	if kept != (PrivateState{}) {
 		i.Private = agui.MustMarshal(kept)
 	}
 	return i
@@ -176,7 +176,7 @@ func (run *Run) Ask(finish agui.Event, hidden []HiddenCall, skip func(c agui.Cal
 
 // AskAbout adds the questions of some calls to a pause. A client that is shown the backend's own
 // form has had the calls. It needs them again only if Holdpoint asks again.
-func (run *Run) AskAbout(p *translate.Asked, hidden []HiddenCall, open []agui.Call) {
+func (run *Run) AskAbout(p *translate.AskedPause, hidden []HiddenCall, open []agui.Call) {
 	t, r := run.Table, run.Request
 	shown := map[string]bool{}
 	if r.Transcript != nil {

@@ -47,7 +47,7 @@ func newDialect() *dialect {
 	}
 	value := &calls.Kind{
 		Name:     "value",
-		Value:    func(_ calls.Kept, a agui.Answer) (string, error) { return string(a.Payload), nil },
+		Value:    func(_ calls.PrivateState, a agui.Answer) (string, error) { return string(a.Payload), nil },
 		NoCancel: "has no word for a cancel",
 	}
 	return &dialect{calls.Table{

@@ -20,13 +20,13 @@ type Kind struct {
 	// .. is".
 	Wrong string
 	// Value returns the content for a value.
-	Value func(asked Kept, a agui.Answer) (string, error)
+	Value func(asked PrivateState, a agui.Answer) (string, error)
 	// Unwrap returns the payload that Value made a JSON text of. nil: the text is the payload.
 	Unwrap func(text string) json.RawMessage
 
 	// Say returns the content for an answer, and whether it denies. It is for a kind that has none
 	// of the above.
-	Say func(asked Kept, a agui.Answer) (content string, no bool, err error)
+	Say func(asked PrivateState, a agui.Answer) (content string, no bool, err error)
 
 	// Cancel is the content that says a cancel. "": the backend has no word for it, and NoCancel
 	// says so, behind "interrupt ..".
@@ -35,16 +35,16 @@ type Kind struct {
 
 	Hidden bool // the client is not shown the call that asks
 	Secret bool // the question and its answer hold secrets
-	Told   Told
+	Told   ToldAnswers
 }
 
-// Told is which answers the client is told as results of the calls that asked, because the backend
-// tells none. A later run must not bring a call without a result.
-type Told int
+// ToldAnswers is which answers the client is told as results of the calls that asked, because the
+// backend tells none. A later run must not bring a call without a result.
+type ToldAnswers int
 
 const (
-	Never   Told = iota
-	Denials      // and cancels
+	Never   ToldAnswers = iota
+	Denials             // and cancels
 	Always
 	// Late: each, as soon as the run says something else, unless the backend tells a result first.
 	Late
@@ -126,7 +126,7 @@ func (k *Kind) cancels(text []byte) bool {
 }
 
 // say returns the content of the tool message that gives an answer. no reports that it denies.
-func (k *Kind) say(asked Kept, a agui.Answer) (content string, no bool, err error) {
+func (k *Kind) say(asked PrivateState, a agui.Answer) (content string, no bool, err error) {
 	switch {
 	case k.Say != nil:
 		return k.Say(asked, a)

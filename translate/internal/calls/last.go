@@ -14,7 +14,7 @@ import (
 // Again reports whether a call of the run with the answers is one that was answered, which the
 // backend begins again before it runs it or leaves it. Ids of some models repeat, so another call
 // may have the id: it stands in another message.
-func (a *Answered) Again(c agui.Call) bool {
+func (a *AnsweredCalls) Again(c agui.Call) bool {
 	if a == nil {
 		return false
 	}
@@ -48,9 +48,9 @@ func newOf(r *translate.Request, list []agui.Message) []agui.Message {
 	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isNew[agui.See(m)] })
 }
 
-// before returns the messages before the answers. Nothing follows the answers, for a backend looks
-// for them at the end. A backend that keeps the conversation gets the answers alone.
-func (p *Plain) before(r *translate.Request, calls map[string]bool) []agui.Message {
+// messagesBefore returns the messages before the answers. Nothing follows the answers, for a
+// backend looks for them at the end. A backend that keeps the conversation gets the answers alone.
+func (p *Plain) messagesBefore(r *translate.Request, calls map[string]bool) []agui.Message {
 	if r.Sessions {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (p *Plain) Cleaned(r *translate.Request) agui.RunInput {
 	for _, i := range r.Pause.Interrupts {
 		delete(asked, i.ToolCallID())
 	}
-	in := withoutTold(r.Input, told)
+	in := withoutToldMessages(r.Input, told)
 	forgets := p.Forgets && r.Pause.ID == ""
 	if len(asked) == 0 && !forgets {
 		return in
@@ -173,9 +173,9 @@ func (p *Plain) Cleaned(r *translate.Request) agui.RunInput {
 	})
 }
 
-// withoutTold returns the input without the messages that told an answer, by their ids, if the
-// backend told the result of the same call.
-func withoutTold(in agui.RunInput, told map[string]string) agui.RunInput {
+// withoutToldMessages returns the input without the messages that told an answer, by their ids, if
+// the backend told the result of the same call.
+func withoutToldMessages(in agui.RunInput, told map[string]string) agui.RunInput {
 	if len(told) == 0 {
 		return in
 	}

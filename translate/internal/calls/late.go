@@ -9,12 +9,12 @@ import "holdpoint/internal/agui"
 // A backend that runs the call itself tells a result of its own. So an answer waits until the run
 // says something else. The zero value tells nothing.
 type teller struct {
-	answered *Answered
+	answered *AnsweredCalls
 	waiting  map[string]bool // by their calls
 }
 
-// before is called for every event but the terminal one, before it is emitted.
-func (t *teller) before(ev agui.Event, emit func(agui.Event)) {
+// beforeEvent is called for every event but the terminal one, before it is emitted.
+func (t *teller) beforeEvent(ev agui.Event, emit func(agui.Event)) {
 	if len(t.waiting) == 0 {
 		return
 	}

@@ -29,11 +29,11 @@ type Plain struct {
 // NewPlain returns a Plain with its Table. message returns what a question says. said is the text
 // in the call's arguments, "" if there is none.
 func NewPlain(p Plain, message func(tool, said string) string) *Plain {
-	k := &Kind{Told: Late, Say: func(asked Kept, a agui.Answer) (string, bool, error) {
+	k := &Kind{Told: Late, Say: func(asked PrivateState, a agui.Answer) (string, bool, error) {
 		content, err := p.Words.Content(a, asked.Args)
 		return content, a.Status != agui.Resolved || !yesno.Approves(gjson.ParseBytes(a.Payload)), err
 	}}
-	p.Kinds, p.Resume, p.cleaned, p.history = []*Kind{k}, Last, p.Cleaned, p.before
+	p.Kinds, p.Resume, p.cleaned, p.history = []*Kind{k}, Last, p.Cleaned, p.messagesBefore
 	p.Ask = func(c agui.Call, _ *translate.Request) (Question, bool) {
 		if !p.Tools.Match(c.Name) {
 			return Question{}, false

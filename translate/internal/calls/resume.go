@@ -8,9 +8,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answered is what a run with answers knows of them, in the order in which they are sent.
-type Answered struct {
-	Asked   []Kept
+// AnsweredCalls is what a run with answers knows of them, in the order in which they are sent.
+type AnsweredCalls struct {
+	Asked   []PrivateState
 	Kinds   []*Kind
 	Denied  []bool
 	Replies []kit.ToolReply
@@ -21,14 +21,14 @@ type Answered struct {
 }
 
 // Denies reports whether every answer denies or cancels.
-func (a *Answered) Denies() bool { return !slices.Contains(a.Denied, false) }
+func (a *AnsweredCalls) Denies() bool { return !slices.Contains(a.Denied, false) }
 
 // answer says the answers of a request.
-func (t *Table) answer(r *translate.Request) (*Answered, error) {
+func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return nil, kit.Unreadable()
 	}
-	a := &Answered{}
+	a := &AnsweredCalls{}
 	for n, i := range r.Pause.Interrupts {
 		k, kept := t.keptOf(i)
 		if k == nil {
@@ -71,7 +71,7 @@ func (t *Table) answer(r *translate.Request) (*Answered, error) {
 
 // Messages returns the messages of a resume. A backend that keeps the history would take other
 // messages than the answers and the results of the client's own calls for new ones.
-func (t *Table) Messages(r *translate.Request, a *Answered) []agui.Message {
+func (t *Table) Messages(r *translate.Request, a *AnsweredCalls) []agui.Message {
 	var list []agui.Message
 	if t.Resume == Last {
 		return slices.Concat(t.history(r, kit.CallsOf(a.Replies)), a.Results, kit.ToolMessages(a.Replies))
@@ -90,7 +90,7 @@ func (t *Table) Messages(r *translate.Request, a *Answered) []agui.Message {
 
 // callsMessage returns the message with the calls that ask. The backend reads the name of the tool
 // in it.
-func callsMessage(id string, a *Answered) agui.Message {
+func callsMessage(id string, a *AnsweredCalls) agui.Message {
 	type function struct {
 		Name string `json:"name"`
 		Args string `json:"arguments"`

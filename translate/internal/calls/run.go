@@ -16,8 +16,8 @@ var _ translate.Passer = (*Run)(nil)
 type Run struct {
 	Table    *Table
 	Request  *translate.Request
-	Native   bool      // the client is shown the backend's own form
-	Answered *Answered // nil in a run without answers
+	Native   bool           // the client is shown the backend's own form
+	Answered *AnsweredCalls // nil in a run without answers
 
 	Starts   Starts
 	Worked   bool // the backend has done something, so its error tells nothing of the answers
@@ -89,7 +89,7 @@ func (run *Run) noteResult(ev agui.Event) {
 
 // Emit emits an event of a run with answers, with the results that the backend does not tell.
 func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
-	run.teller.before(ev, emit)
+	run.teller.beforeEvent(ev, emit)
 	emit(ev)
 	if ev.Type != agui.RunStarted || run.Native || run.told {
 		return

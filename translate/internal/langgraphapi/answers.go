@@ -98,7 +98,7 @@ func alias(a *agui.Answer, g Group, p agui.Pause) {
 	if g.Shape == Elicitation {
 		i := slices.IndexFunc(g.At, func(at int) bool { return p.Interrupts[at].ID == a.ID })
 		if r, ok := g.review(); ok && i >= 0 && i < len(r.asks) {
-			r.elicited(i, a)
+			r.writeElicited(i, a)
 		}
 		return
 	}
@@ -131,7 +131,7 @@ func isResponse(payload json.RawMessage) bool {
 
 // fromCommand reads forwardedProps.command.resume.
 func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.Answer, error) {
-	value := parsed(sent)
+	value := parseResume(sent)
 	list := Groups(p, nil)
 	if p.ID == "" || len(list) == 0 {
 		return unknown(value), nil
@@ -181,9 +181,9 @@ func nonNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// parsed returns the value that the adapter makes of command.resume. The adapter parses a string as
-// JSON, and takes it as it is if that fails.
-func parsed(sent json.RawMessage) json.RawMessage {
+// parseResume returns the value that the adapter makes of command.resume. The adapter parses a
+// string as JSON, and takes it as it is if that fails.
+func parseResume(sent json.RawMessage) json.RawMessage {
 	if s, ok := Text(sent); ok && json.Valid([]byte(s)) {
 		return json.RawMessage(strings.TrimSpace(s))
 	}
@@ -198,7 +198,7 @@ func echo(in agui.RunInput, p agui.Pause, list []Group) int {
 	if event == nil {
 		return -1
 	}
-	same, sameText := agui.EqualTo(event), agui.EqualTo(parsed(event))
+	same, sameText := agui.EqualTo(event), agui.EqualTo(parseResume(event))
 	for at, g := range list {
 		if same(g.Value) || sameText(g.Value) || sameText(WithoutConfig(g.Value)) {
 			return at

@@ -115,11 +115,12 @@ func (r review) elicitationAbout(i int) []byte {
 	return m
 }
 
-// elicited writes an answer to question i in the one form that is judged: the content of a form is
-// the payload, so that the schema judges it. A decline and a cancel are the server's own word, and
-// marked Own. A payload that the form itself has a member for is the form's content, unless it is a
-// denial and nothing else: then nobody knows which of the two is meant, and a denial is safe.
-func (r review) elicited(i int, a *agui.Answer) {
+// writeElicited writes an answer to question i in the one form that is judged: the content of a
+// form is the payload, so that the schema judges it. A decline and a cancel are the server's own
+// word, and marked Own. A payload that the form itself has a member for is the form's content,
+// unless it is a denial and nothing else: then nobody knows which of the two is meant, and a denial
+// is safe.
+func (r review) writeElicited(i int, a *agui.Answer) {
 	ask := r.asks[i]
 	m, isObject := Members(a.Payload)
 	if responses, ok := Members(m["responses"]); ok && len(m) == 1 && !ask.has("responses") {
@@ -135,7 +136,7 @@ func (r review) elicited(i int, a *agui.Answer) {
 	case string(a.Payload) == "true":
 		says = "accept"
 	case !isObject:
-	case ask.denied(m):
+	case ask.isDenial(m):
 		says = "decline"
 	case len(m) == 1 && action == "cancel":
 		says = action
@@ -166,9 +167,9 @@ func (r review) elicited(i int, a *agui.Answer) {
 	}
 }
 
-// denied reports whether a payload is a denial and nothing else: its one member is a usual word for
-// a decision, and says no.
-func (a ask) denied(m map[string]json.RawMessage) bool {
+// isDenial reports whether a payload is a denial and nothing else: its one member is a usual word
+// for a decision, and says no.
+func (a ask) isDenial(m map[string]json.RawMessage) bool {
 	if len(m) != 1 {
 		return false
 	}
@@ -185,9 +186,10 @@ func (a ask) denied(m map[string]json.RawMessage) bool {
 	return false
 }
 
-// undeclared returns a member of a payload that usually decides and that the form does not ask for,
-// "" if there is none. Beside such a member the content could be sent although it was refused.
-func (a ask) undeclared(payload json.RawMessage) string {
+// undeclaredDecision returns a member of a payload that usually decides and that the form does not
+// ask for, "" if there is none. Beside such a member the content could be sent although it was
+// refused.
+func (a ask) undeclaredDecision(payload json.RawMessage) string {
 	member := ""
 	gjson.ParseBytes(payload).ForEach(func(k, _ gjson.Result) bool {
 		switch k.Str {
@@ -251,7 +253,7 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 	if !gjson.ParseBytes(a.Payload).IsObject() {
 		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is not the object that the form asks for; to decline it, send approved false", a.ID)
 	}
-	if member := ask.undeclared(a.Payload); member != "" {
+	if member := ask.undeclaredDecision(a.Payload); member != "" {
 		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q: the form does not ask for %q. To decline it, send {\"action\":\"decline\"} and nothing else", a.ID, member)
 	}
 	if member := unflat(a.Payload); member != "" {
@@ -304,7 +306,7 @@ func (r review) elicitedAll(p agui.Pause, g Group, responses map[string]json.Raw
 	for i, at := range g.At {
 		if one := responses[r.asks[i].key]; one != nil {
 			a := agui.Answer{ID: p.Interrupts[at].ID, Status: agui.Resolved, Payload: one, Native: true}
-			r.elicited(i, &a)
+			r.writeElicited(i, &a)
 			list = append(list, a)
 		}
 	}

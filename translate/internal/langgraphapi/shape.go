@@ -79,7 +79,7 @@ type place struct {
 // Publish makes the interrupts that the client sees. calls are the tool calls that it has seen.
 // ended are the earlier pauses of the thread. A run that only asks again does not show the call,
 // and not every client sends its history. So the same question names the same call.
-func Publish(natives []Native, calls []agui.Call, ended []translate.Ended) []agui.Interrupt {
+func Publish(natives []Native, calls []agui.Call, ended []translate.EndedPause) []agui.Interrupt {
 	find := finder{calls: calls, used: make([]bool, len(calls))}
 	var list []agui.Interrupt
 	for at := range natives {
@@ -107,7 +107,7 @@ func Publish(natives []Native, calls []agui.Call, ended []translate.Ended) []agu
 }
 
 // nameCalls adds the call to questions that were asked before and named it then.
-func nameCalls(list []agui.Interrupt, ended []translate.Ended) {
+func nameCalls(list []agui.Interrupt, ended []translate.EndedPause) {
 	type asked struct{ native, question string }
 	before := map[asked]*agui.Interrupt{}
 	for _, pause := range ended { // the newest is the first

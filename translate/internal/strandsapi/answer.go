@@ -165,7 +165,7 @@ func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 		if len(kit.Members(gjson.ParseBytes(payload), "editedArgs")) > 0 && !strings.HasPrefix(r.Path, "editedArgs") {
 			return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q edits arguments, which cannot be handed on: the call would run with the old ones", a.ID)
 		}
-		payload = at(payload, r.Path)
+		payload = valueAt(payload, r.Path)
 	}
 	if payload == nil {
 		if r.profile() == Envelope && r.Path == "" && !words { // a hook that looks for cancelled only would go on
@@ -180,10 +180,10 @@ func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 	return said, err
 }
 
-// at returns the value at an operator's path, nil if there is none. It also returns nil if readers
-// of the payload would find different values: of two equal keys some take the first and some the
-// last.
-func at(payload json.RawMessage, path string) json.RawMessage {
+// valueAt returns the value at an operator's path, nil if there is none. It also returns nil if
+// readers of the payload would find different values: of two equal keys some take the first and
+// some the last.
+func valueAt(payload json.RawMessage, path string) json.RawMessage {
 	value := kit.Payload(gjson.GetBytes(payload, path))
 	if string(agui.Canonical(value)) != string(agui.Canonical(kit.Payload(gjson.GetBytes(agui.Canonical(payload), path)))) {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"holdpoint/translate"
 )
 
-// Lost looks out for ag_ui_strands up to 0.2.5. That ends a run that asks as if it was over, and
-// has no way to answer it. Nothing in the stream says so. It shows only the call that was held,
-// without a result. Others end a run that waits in the same way (agno, ag-ui-adk, Mastra with a
-// working memory). So Lost also compares the rest of the stream with what the adapter sends. The
+// LostDetector looks out for ag_ui_strands up to 0.2.5. That ends a run that asks as if it was
+// over, and has no way to answer it. Nothing in the stream says so. It shows only the call that was
+// held, without a result. Others end a run that waits in the same way (agno, ag-ui-adk, Mastra with
+// a working memory). So Lost also compares the rest of the stream with what the adapter sends. The
 // zero value is ready for a run without answers. It costs no allocation.
-type Lost struct {
+type LostDetector struct {
 	begun, results int
 	first, last    agui.Type // behind RUN_STARTED
 	other          bool      // there was what the adapter never sends
@@ -28,7 +28,7 @@ const LostHint = "a run ended as if it was over although a tool of the backend w
 // See notes an event of the stream, any but the terminal one. The adapter is older than
 // protocolVersion. It sends its state directly behind RUN_STARTED if the request has any, and
 // neither RAW events nor chunks (ag_ui_strands 0.2.5, agent.py).
-func (l *Lost) See(ev agui.Event) {
+func (l *LostDetector) See(ev agui.Event) {
 	switch ev.Type {
 	case agui.RunStarted:
 		l.other = l.other || agui.View(ev.JSON).Get("protocolVersion").Exists()
@@ -49,7 +49,7 @@ func (l *Lost) See(ev agui.Event) {
 // Passes reports whether See learns nothing from events of the type until it sees another one. A
 // call is counted by its END and its result. Of the last event only one thing matters: whether it
 // is a STATE_SNAPSHOT.
-func (l *Lost) Passes(t agui.Type) bool {
+func (l *LostDetector) Passes(t agui.Type) bool {
 	switch t {
 	case agui.RunStarted, agui.CallEnd, agui.CallResult:
 		return false
@@ -68,7 +68,7 @@ func (l *Lost) Passes(t agui.Type) bool {
 // Likely looks closer only if more calls were made than answered. The second sign: the run failed
 // because the thread waits. Then the text is Strands' own, and newer adapters never let it come so
 // far.
-func (l *Lost) Likely(r *translate.Request, finish agui.Event) bool {
+func (l *LostDetector) Likely(r *translate.Request, finish agui.Event) bool {
 	if finish.Type == agui.RunErrored {
 		return finish.Get("code").Str == string(CodeError) && strings.Contains(finish.Get("message").Str, "must resume from interrupt")
 	}

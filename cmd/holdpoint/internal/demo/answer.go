@@ -22,8 +22,8 @@ const (
 	cancel  answerKind = "cancel"
 )
 
-// all returns all four answers. A demonstration without a terminal gives them in this order.
-func all() []answer {
+// allAnswers returns all four answers. A demonstration without a terminal gives them in this order.
+func allAnswers() []answer {
 	return []answer{{kind: approve}, {kind: edit, to: otherAddress}, {kind: deny}, {kind: cancel}}
 }
 
@@ -32,7 +32,7 @@ const otherAddress = "alice@example.org"
 // parseAnswer takes a word or its first letter.
 func parseAnswer(s string) (answerKind, bool) {
 	s = strings.ToLower(strings.TrimSpace(s))
-	for _, a := range all() {
+	for _, a := range allAnswers() {
 		if s != "" && strings.HasPrefix(string(a.kind), s) {
 			return a.kind, true
 		}
@@ -47,15 +47,15 @@ func (a answer) entry(interrupt gjson.Result) json.RawMessage {
 	case approve:
 		return object("interruptId", id, "status", "resolved", "payload", object("approved", true))
 	case edit:
-		return object("interruptId", id, "status", "resolved", "payload", object("approved", true, "editedArgs", a.edited()))
+		return object("interruptId", id, "status", "resolved", "payload", object("approved", true, "editedArgs", a.editedArguments()))
 	case deny:
 		return object("interruptId", id, "status", "resolved", "payload", object("approved", false, "message", "not today"))
 	}
 	return object("interruptId", id, "status", "cancelled")
 }
 
-// edited returns the arguments that an edit asks for.
-func (a answer) edited() json.RawMessage {
+// editedArguments returns the arguments that an edit asks for.
+func (a answer) editedArguments() json.RawMessage {
 	return object("to", a.to, "subject", "Report", "body", "All is well.")
 }
 

@@ -50,15 +50,15 @@ const tool = "send_email"
 
 func newBackend() *backend { return &backend{threads: map[string]*thread{}} }
 
-// since returns what reached the backend after the first n exchanges.
-func (b *backend) since(n int) []*exchange {
+// exchangesSince returns what reached the backend after the first n exchanges.
+func (b *backend) exchangesSince(n int) []*exchange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]*exchange(nil), b.exchanges[n:]...)
 }
 
-// sent returns the arguments of every email that was sent on a thread.
-func (b *backend) sent(threadID string) []json.RawMessage {
+// sentEmails returns the arguments of every email that was sent on a thread.
+func (b *backend) sentEmails(threadID string) []json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.threads[threadID]; t != nil {

@@ -137,7 +137,7 @@ func (r reply) interrupts() []gjson.Result {
 // errorCode returns the code of the run's RUN_ERROR, "" if it had none.
 func (r reply) errorCode() string { return r.last("RUN_ERROR").Get("code").Str }
 
-// finished reports whether the run ended well and asks nothing.
-func (r reply) finished() bool {
+// endedWell reports whether the run ended well and asks nothing.
+func (r reply) endedWell() bool {
 	return r.last("RUN_FINISHED").Exists() && !r.last("RUN_ERROR").Exists() && r.interrupts() == nil
 }

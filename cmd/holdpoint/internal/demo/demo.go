@@ -100,7 +100,7 @@ func serve(listener net.Listener, h http.Handler) (url string, stop func()) {
 
 // play plays the script: the answers, each on a thread of its own, then a replay and a refusal.
 func (d *demo) play(ctx context.Context) error {
-	answers := all()
+	answers := allAnswers()
 	if d.in != nil {
 		answers = []answer{{}} // the human says which
 	}
@@ -156,15 +156,15 @@ func (d *demo) newClient() *client {
 
 // pause sends the first message and shows how the run pauses.
 func (d *demo) pause(ctx context.Context, c *client) (reply, error) {
-	before := len(d.backend.since(0))
+	before := len(d.backend.exchangesSince(0))
 	r, err := c.say(ctx, question)
 	if err != nil {
 		return r, err
 	}
 	d.line("\nThe client says %q. The run pauses:", question)
-	d.frames(framesOf(d.backend.since(before)), r.frames, d.threads > 1)
+	d.frames(framesOf(d.backend.exchangesSince(before)), r.frames, d.threads > 1)
 	d.promise(len(c.open) == 1, "%s: the pause has %d interrupts in its outcome, want 1", c.threadID, len(c.open))
-	d.promise(len(d.backend.sent(c.threadID)) == 0, "%s: an email was sent before anybody answered", c.threadID)
+	d.promise(len(d.backend.sentEmails(c.threadID)) == 0, "%s: an email was sent before anybody answered", c.threadID)
 	for _, i := range c.open {
 		d.promise(i.Get("reason").Str == "tool_call" && i.Get("toolCallId").Str == "call_1",
 			"%s: the interrupt is not about the call: %s", c.threadID, i.Raw)
@@ -216,12 +216,12 @@ func (d *demo) ask() (answer, error) {
 
 // answer sends the resume array and shows how the run ends.
 func (d *demo) answer(ctx context.Context, c *client, a answer) (reply, error) {
-	before := len(d.backend.since(0))
+	before := len(d.backend.exchangesSince(0))
 	r, err := c.resume(ctx, a)
 	if err != nil {
 		return r, err
 	}
-	calls := d.backend.since(before)
+	calls := d.backend.exchangesSince(before)
 	d.line("\nThe answer is %s. The run ends:", d.paint(bold, string(a.kind)))
 	d.fact("the client sends", "resume "+gjson.GetBytes(r.sent, "resume").Raw)
 	for _, e := range calls {
@@ -230,7 +230,7 @@ func (d *demo) answer(ctx context.Context, c *client, a answer) (reply, error) {
 	d.frames(framesOf(calls), r.frames, d.threads > 1)
 
 	kind, to := a.decision()
-	d.promise(r.finished(), "%s: %s did not end the run: %s", c.threadID, a.kind, r.last("RUN_ERROR").Raw)
+	d.promise(r.endedWell(), "%s: %s did not end the run: %s", c.threadID, a.kind, r.last("RUN_ERROR").Raw)
 	d.promise(len(calls) == 1, "%s: %s called the backend %d times, want once", c.threadID, a.kind, len(calls))
 	for _, e := range calls {
 		d.promise(!strings.Contains(gjson.GetBytes(e.body, "resume.0.interruptId").Str, "~"), "%s: the backend was told an id that it does not know", c.threadID)
@@ -242,7 +242,7 @@ func (d *demo) answer(ctx context.Context, c *client, a answer) (reply, error) {
 }
 
 func (d *demo) ending(c *client, a answer) {
-	n := len(d.backend.sent(c.threadID))
+	n := len(d.backend.sentEmails(c.threadID))
 	times := map[int]string{0: "not at all", 1: "once, to " + sentTo(d.backend, c.threadID)}[n]
 	if n > 1 {
 		times = fmt.Sprintf("%d times", n)
@@ -253,17 +253,17 @@ func (d *demo) ending(c *client, a answer) {
 // replay sends the answered resume again, byte for byte, as a double click or an impatient
 // proxy does.
 func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) error {
-	before, sent := len(d.backend.since(0)), len(d.backend.sent(c.threadID))
+	before, sent := len(d.backend.exchangesSince(0)), len(d.backend.sentEmails(c.threadID))
 	r, err := c.post(ctx, first.sent)
 	if err != nil {
 		return err
 	}
-	calls := d.backend.since(before)
+	calls := d.backend.exchangesSince(before)
 	d.line("\nThe same request comes again. The same end, from Holdpoint's record:")
 	d.frames(framesOf(calls), r.frames, true)
-	d.promise(r.finished(), "%s: the replay did not end as the first: %s", c.threadID, strings.Join(r.frames, " "))
+	d.promise(r.endedWell(), "%s: the replay did not end as the first: %s", c.threadID, strings.Join(r.frames, " "))
 	d.promise(len(calls) == 0, "%s: the replay reached the backend", c.threadID)
-	d.promise(len(d.backend.sent(c.threadID)) == sent, "%s: the replay sent an email", c.threadID)
+	d.promise(len(d.backend.sentEmails(c.threadID)) == sent, "%s: the replay sent an email", c.threadID)
 	d.line("\n   replay of %s: the backend was called %s", a.kind, d.paint(bold, count(len(calls))))
 	return nil
 }
@@ -276,12 +276,12 @@ func (d *demo) refusal(ctx context.Context) error {
 	if _, err := d.pause(ctx, c); err != nil {
 		return err
 	}
-	before := len(d.backend.since(0))
+	before := len(d.backend.exchangesSince(0))
 	r, err := c.say(ctx, "Never mind. What is the weather?")
 	if err != nil {
 		return err
 	}
-	calls := d.backend.since(before)
+	calls := d.backend.exchangesSince(before)
 	d.line("\nThe client says something else instead of an answer. It is refused, and asked again:")
 	d.frames(framesOf(calls), r.frames, true)
 	d.promise(r.errorCode() == "PENDING_INTERRUPTS", "%s: the new message got the code %q, want PENDING_INTERRUPTS", c.threadID, r.errorCode())
@@ -314,7 +314,7 @@ func decisionIn(body []byte) string {
 // sentTo says to whom the emails of a thread went.
 func sentTo(b *backend, threadID string) string {
 	var to []string
-	for _, args := range b.sent(threadID) {
+	for _, args := range b.sentEmails(threadID) {
 		to = append(to, gjson.GetBytes(args, "to").Str)
 	}
 	return strings.Join(to, ", ")

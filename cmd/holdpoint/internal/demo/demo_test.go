@@ -139,7 +139,7 @@ func TestTheBackendAloneIsAsLangGraphIs(t *testing.T) {
 	if got := types(post(`{"command":{"resume":{"` + id + `":{"decisions":[]}}}}`)); !strings.Contains(got, "RUN_ERROR") {
 		t.Errorf("too few decisions: %s", got)
 	}
-	if len(b.sent("t")) != 0 {
+	if len(b.sentEmails("t")) != 0 {
 		t.Error("something was sent before it was approved")
 	}
 	if got := types(post(`{"command":{"resume":{"` + id + `":{"decisions":[{"type":"approve"}]}}}}`)); !strings.HasSuffix(got, "MESSAGES_SNAPSHOT RUN_FINISHED") {
@@ -148,8 +148,8 @@ func TestTheBackendAloneIsAsLangGraphIs(t *testing.T) {
 	if got := types(post(`{"command":{"resume":{"` + id + `":{"decisions":[{"type":"approve"}]}}}}`)); got != "RUN_STARTED RUN_FINISHED" {
 		t.Errorf("approve once more: %s, want a run without effect", got)
 	}
-	if len(b.sent("t")) != 1 {
-		t.Errorf("%d emails were sent, want 1", len(b.sent("t")))
+	if len(b.sentEmails("t")) != 1 {
+		t.Errorf("%d emails were sent, want 1", len(b.sentEmails("t")))
 	}
 }
 

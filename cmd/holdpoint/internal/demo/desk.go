@@ -42,7 +42,7 @@ func Desk(ctx context.Context, o Options, page func()) error {
 	d.line("\nThe client says %q. The run pauses, and the chat is left:", question)
 	d.fact("the agent asks", fmt.Sprintf("%s (%s)", c.open[0].Get("message").Str, callIn(r, c.open[0].Get("toolCallId").Str)))
 	page()
-	for !r.finished() {
+	for !r.endedWell() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -61,7 +61,7 @@ func Desk(ctx context.Context, o Options, page func()) error {
 			d.line("   %s", head(frame, d.width-6))
 		}
 	}
-	sent := len(d.backend.sent(c.threadID))
+	sent := len(d.backend.sentEmails(c.threadID))
 	d.line("\n   %s was executed %s", tool, d.paint(bold, map[int]string{0: "not at all", 1: "once"}[sent]))
 	if sent > 1 {
 		return fmt.Errorf("demo: %s was executed %d times", tool, sent)

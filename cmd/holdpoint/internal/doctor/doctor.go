@@ -114,7 +114,7 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 		return nil, err
 	}
 	if o.Dialect == auto.Name && came.known == 0 {
-		native, err := foreign(ctx, list, a, came, o)
+		native, err := playForeignDialects(ctx, list, a, came, o)
 		if err != nil {
 			return nil, err
 		}
@@ -148,10 +148,10 @@ func options(o Options) (dialects.List, error) {
 	return list, errors.Join(append(list.Read(set), o.err())...)
 }
 
-// foreign plays the answer to each dialect whose backend does not speak AG-UI. It is nil if none of
-// them makes anything of it.
-func foreign(ctx context.Context, list dialects.List, a Answer, came *stream, o Options) (*played, error) {
-	var best *played
+// playForeignDialects plays the answer to each dialect whose backend does not speak AG-UI. It is
+// nil if none of them makes anything of it.
+func playForeignDialects(ctx context.Context, list dialects.List, a Answer, came *stream, o Options) (*playedStream, error) {
+	var best *playedStream
 	most := 0
 	for _, name := range list.Names() {
 		d, err := list.New(name, nil)

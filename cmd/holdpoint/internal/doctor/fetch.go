@@ -86,7 +86,7 @@ func Fetch(ctx context.Context, p Probe) (Answer, error) {
 		return Answer{}, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	w := &written{header: http.Header{}}
+	w := &clientView{header: http.Header{}}
 	h.ServeHTTP(w, req)
 	return seen.answer(ctx, w)
 }
@@ -137,16 +137,16 @@ func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
 	head := *res
 	head.Header = res.Header.Clone()
 	e.res = &head
-	res.Body = &captured{ReadCloser: res.Body, e: e}
+	res.Body = &capturedBody{ReadCloser: res.Body, e: e}
 	return res, nil
 }
 
-type captured struct {
+type capturedBody struct {
 	io.ReadCloser
 	e *exchange
 }
 
-func (b *captured) Read(p []byte) (int, error) {
+func (b *capturedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.e.c.mu.Lock()
 	defer b.e.c.mu.Unlock()
@@ -163,7 +163,7 @@ func (b *captured) Read(p []byte) (int, error) {
 }
 
 // answer returns what came: of several answers the event stream, or else the last one.
-func (c *capture) answer(ctx context.Context, w *written) (Answer, error) {
+func (c *capture) answer(ctx context.Context, w *clientView) (Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
@@ -204,11 +204,11 @@ func (e *exchange) answer(late bool) Answer {
 		body = body[:MaxBytes]
 	}
 	a.Body = body
-	return a.unpacked()
+	return a.withoutGzip()
 }
 
-// unpacked returns the answer without gzip. What Holdpoint cannot unpack stays, and is told.
-func (a Answer) unpacked() Answer {
+// withoutGzip returns the answer without gzip. What Holdpoint cannot unpack stays, and is told.
+func (a Answer) withoutGzip() Answer {
 	if !strings.EqualFold(a.Header.Get("Content-Encoding"), "gzip") {
 		return a
 	}

@@ -23,8 +23,8 @@ import (
 	"holdpoint/translate/superagent"
 )
 
-// played is what Holdpoint made of an answer.
-type played struct {
+// playedStream is what Holdpoint made of an answer.
+type playedStream struct {
 	setting  string // HOLDPOINT_DIALECT
 	run      event.Run
 	out      *stream
@@ -33,8 +33,8 @@ type played struct {
 }
 
 // play sends a run through a new Holdpoint whose backend gives the answer.
-func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Options) (*played, error) {
-	p := &played{setting: o.Dialect, out: &stream{}}
+func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Options) (*playedStream, error) {
+	p := &playedStream{setting: o.Dialect, out: &stream{}}
 	warn := func(msg string, _ ...any) { p.warnings = append(p.warnings, msg) }
 	d, err := list.New(o.Dialect, warn)
 	if err != nil {
@@ -58,7 +58,7 @@ func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Opt
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	w := &written{header: http.Header{}}
+	w := &clientView{header: http.Header{}}
 	h.ServeHTTP(w, req)
 	if w.status != http.StatusOK {
 		return nil, errors.New("doctor: Holdpoint does not take its own run: " + w.body.String())
@@ -74,7 +74,7 @@ func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Opt
 //
 // superagent's dialect takes any text, also that of others. It is known by a question, or by frames
 // that are like its own.
-func (p *played) understood(came *stream) int {
+func (p *playedStream) understood(came *stream) int {
 	n, asked := 0, 0
 	for _, ev := range p.out.events {
 		switch ev.Type {
@@ -165,7 +165,7 @@ func (b *replay) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	body := io.Reader(bytes.NewReader(a.Body))
 	if a.Cut {
-		body = io.MultiReader(body, broken{})
+		body = io.MultiReader(body, brokenStream{})
 	}
 	status := http.StatusOK
 	if b.a.Run != nil {
@@ -177,30 +177,30 @@ func (b *replay) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-type broken struct{}
+type brokenStream struct{}
 
-func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+func (brokenStream) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// written is what a client gets.
-type written struct {
+// clientView is what a client gets.
+type clientView struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (w *written) Header() http.Header { return w.header }
+func (w *clientView) Header() http.Header { return w.header }
 
-func (w *written) WriteHeader(status int) {
+func (w *clientView) WriteHeader(status int) {
 	w.status = cmp.Or(w.status, status)
 }
 
-func (w *written) Write(b []byte) (int, error) {
+func (w *clientView) Write(b []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(b)
 }
 
 // Flush implements http.Flusher.
-func (w *written) Flush() { w.WriteHeader(http.StatusOK) }
+func (w *clientView) Flush() { w.WriteHeader(http.StatusOK) }
 
 // warnings is a slog.Handler that keeps what an operator would be warned of. Attributes may hold
 // parts of a request, so only the messages are kept.

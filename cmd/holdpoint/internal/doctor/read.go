@@ -35,7 +35,7 @@ func Read(r io.Reader) (Answer, error) {
 	}
 	defer res.Body.Close() // it is empty: the body stands in rest
 	a.Status, a.Header, a.Body = res.StatusCode, res.Header, rest
-	return a.unpacked(), nil
+	return a.withoutGzip(), nil
 }
 
 // readBody reads at most MaxBytes. What came before an error is kept.

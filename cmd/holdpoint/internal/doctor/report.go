@@ -79,7 +79,7 @@ func (r *Report) cannot(what string) { r.Cannot = append(r.Cannot, what) }
 func (r *Report) note(what string)   { r.Notes = append(r.Notes, what) }
 
 // tell fills the report of what was played.
-func (r *Report) tell(came *stream, p *played, o Options) {
+func (r *Report) tell(came *stream, p *playedStream, o Options) {
 	r.Dialect = p.run.Dialect
 	r.Setting = p.setting
 	if o.Request != nil {
@@ -150,7 +150,7 @@ const (
 )
 
 // broken says how the run ends for a client although the backend did not end it so.
-func (r *Report) broken(came *stream, p *played) {
+func (r *Report) broken(came *stream, p *playedStream) {
 	if came.tooLarge {
 		r.cannot(cannotFrame)
 	}

@@ -29,7 +29,7 @@ func supportOf(f Framework, dialect string) *SupportedPart {
 	if name == "" && dialect == standard.Name {
 		name = sections[dialect]
 	}
-	part, ok := supported()[name]
+	part, ok := readSupportedVersions()[name]
 	if !ok {
 		return nil
 	}
@@ -42,8 +42,8 @@ var (
 	notAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
 )
 
-// supported reads the part of docs/support.md between its two marks, by headings.
-func supported() map[string]SupportedPart {
+// readSupportedVersions reads the part of docs/support.md between its two marks, by headings.
+func readSupportedVersions() map[string]SupportedPart {
 	parts := strings.Split(docs.Support, "<!-- supported -->")
 	list := map[string]SupportedPart{}
 	if len(parts) != 3 {

@@ -11,7 +11,7 @@ import (
 // TestSupport: what is quoted is what docs/support.md says. Every dialect and every mark has its
 // section there, and every package of a table is read.
 func TestSupport(t *testing.T) {
-	list := supported()
+	list := readSupportedVersions()
 	for _, name := range dialects.All().Names()[1:] {
 		if part := list[sections[name]]; part.Page == "" {
 			t.Errorf("dialect %s: docs/support.md has no section %q", name, sections[name])

@@ -134,7 +134,7 @@ func FuzzAnswers(f *testing.F) {
 		if cancelled {
 			answers[0].Status = agui.Cancelled
 		}
-		Plain(&translate.Request{Input: in, Ended: []translate.Ended{{Pause: p}}}, true)
+		Plain(&translate.Request{Input: in, Ended: []translate.EndedPause{{Pause: p}}}, true)
 		out, _, err := Resume(&translate.Request{Input: in, Pause: p, Answers: answers})
 		if err != nil {
 			if dialecttest.Code(err) != agui.InvalidPayload {

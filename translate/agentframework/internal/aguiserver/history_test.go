@@ -60,7 +60,7 @@ func TestWhatTheHostCanRead(t *testing.T) {
 			if want == "" {
 				want = c.want
 			}
-			sent := Plain(&translate.Request{Input: in, Ended: []translate.Ended{{Pause: p}}}, false).Body
+			sent := Plain(&translate.Request{Input: in, Ended: []translate.EndedPause{{Pause: p}}}, false).Body
 			if sent == nil {
 				sent = in.Raw
 			}

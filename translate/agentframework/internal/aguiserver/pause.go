@@ -71,10 +71,10 @@ type privateForm struct {
 // Paused returns the pause with which the host ended a run, and its terminal event without the
 // outcome; false if it asked for no approval. To the interrupts of the outcome come the approvals
 // that it kept back because tools were declared.
-func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Asked, agui.Event, bool) {
+func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.AskedPause, agui.Event, bool) {
 	list := withoutInner(kit.Outcome(finish))
 	if len(list) == 0 && !succeeded(finish) {
-		return translate.Asked{}, agui.Event{}, false
+		return translate.AskedPause{}, agui.Event{}, false
 	}
 	calls := shownCalls(r)
 	var open []agui.Interrupt
@@ -102,7 +102,7 @@ func (s *Stream) Paused(r *translate.Request, finish agui.Event) (translate.Aske
 		}
 	}
 	if len(told) == 0 && !slices.ContainsFunc(list, looksLikeOurs) {
-		return translate.Asked{}, agui.Event{}, false
+		return translate.AskedPause{}, agui.Event{}, false
 	}
 	asked, clean := pauseOf(open, kept, finish)
 	return asked, clean, true
@@ -123,21 +123,21 @@ func succeeded(finish agui.Event) bool {
 
 // Inputs returns the pause of any other interrupt outcome: the host's generic interrupts have no
 // sign of their own.
-func Inputs(r *translate.Request, finish agui.Event) (translate.Asked, agui.Event, bool) {
+func Inputs(r *translate.Request, finish agui.Event) (translate.AskedPause, agui.Event, bool) {
 	var open []agui.Interrupt
 	calls := shownCalls(r)
 	for _, i := range kit.Outcome(finish) {
 		open = append(open, inputInterrupt(i, calls))
 	}
 	if len(open) == 0 {
-		return translate.Asked{}, agui.Event{}, false
+		return translate.AskedPause{}, agui.Event{}, false
 	}
 	asked, clean := pauseOf(open, keptPause{}, finish)
 	return asked, clean, true
 }
 
-func pauseOf(interrupts []agui.Interrupt, kept keptPause, finish agui.Event) (translate.Asked, agui.Event) {
-	asked := translate.Asked{Interrupts: interrupts, Private: agui.MustMarshal(privateForm{&kept}), OwnFinish: slices.Clone(finish.JSON)}
+func pauseOf(interrupts []agui.Interrupt, kept keptPause, finish agui.Event) (translate.AskedPause, agui.Event) {
+	asked := translate.AskedPause{Interrupts: interrupts, Private: agui.MustMarshal(privateForm{&kept}), OwnFinish: slices.Clone(finish.JSON)}
 	return asked, kit.WithoutOutcome(finish)
 }
 

@@ -207,7 +207,7 @@ func Plain(r *translate.Request, named bool) translate.Out {
 
 // isSeen reports whether the host was seen on the thread or its path.
 func isSeen(r *translate.Request) bool {
-	return r.Backend == Backend || slices.ContainsFunc(r.Ended, func(p translate.Ended) bool { return Made(p.Pause) })
+	return r.Backend == Backend || slices.ContainsFunc(r.Ended, func(p translate.EndedPause) bool { return Made(p.Pause) })
 }
 
 // askedIDs returns the ids of the calls that pauses of the host's asked about on the thread: the

@@ -188,9 +188,9 @@ func TestCommandDoesNotGoOn(t *testing.T) {
 
 // Where the host is to run a call, proxy has judged it (translate.Continuer).
 func TestPlain(t *testing.T) {
-	ended := []translate.Ended{{Pause: agui.Pause{Dialect: "langgraph", Private: json.RawMessage(`{"natives":[]}`)}}, {Pause: asksTwo(t)}}
+	ended := []translate.EndedPause{{Pause: agui.Pause{Dialect: "langgraph", Private: json.RawMessage(`{"natives":[]}`)}}, {Pause: asksTwo(t)}}
 	for name, c := range map[string]struct {
-		ended      []translate.Ended
+		ended      []translate.EndedPause
 		sent, want string // want "": nothing is to change
 	}{
 		"nothing was asked":                                {nil, messagesOf(userMessage, gatedCall, moreText), ""},
