@@ -138,14 +138,14 @@ func refusalOf(e event) event {
 	return ours
 }
 
-// TestEveryCodeHasARun: a code that docs/contract.md names is run here, or it is said why not.
+// TestEveryCodeHasARun: a code of runs that docs/errors.md names is run here, or it is said why not.
 func TestEveryCodeHasARun(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/contract.md")
+	page, err := os.ReadFile("../docs/errors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(page), "\n## The codes\n")
+	_, table, _ := strings.Cut(string(page), "\n## Codes of runs\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	named, run := map[string]bool{}, map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\|").FindAllStringSubmatch(table, -1) {
@@ -154,11 +154,11 @@ func TestEveryCodeHasARun(t *testing.T) {
 	for _, r := range codeRuns {
 		run[r.code] = true
 		if !named[r.code] {
-			t.Errorf("%s is run and not in docs/contract.md", r.code)
+			t.Errorf("%s is run and not in docs/errors.md", r.code)
 		}
 	}
 	if len(named) < 20 {
-		t.Fatalf("docs/contract.md names %d codes: has its table changed?", len(named))
+		t.Fatalf("docs/errors.md names %d codes: has its table changed?", len(named))
 	}
 	for code := range named {
 		if run[code] == (notRun[code] != "") {
