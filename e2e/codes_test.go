@@ -138,7 +138,8 @@ func refusalOf(e event) event {
 	return ours
 }
 
-// TestEveryCodeHasARun: a code of runs that docs/errors.md names is run here, or it is said why not.
+// TestEveryCodeHasARun: a code of runs that docs/errors.md names is run here, or it is said why
+// not.
 func TestEveryCodeHasARun(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/errors.md")

@@ -9,7 +9,7 @@ type Continuation struct {
 	Input json.RawMessage `json:"input,omitempty"`
 	// Query of the client's request.
 	Query string `json:"query,omitempty"`
-	// Home is the process that saw the question, where its agent alone holds it (proxy.Elsewhere).
+	// Home is the process that saw the question, where its agent alone holds it (proxy.OtherDoors).
 	Home string `json:"home,omitempty"`
 	// Lacks says why only the chat can go on.
 	Lacks []Lack `json:"lacks,omitempty"`

@@ -4,7 +4,7 @@
 //
 // Python asks for the approval of a tool call by CUSTOM function_approval_request behind the call's
 // own events. What comes with that event shows the row of versions that the backend belongs to, and
-// the form of the answer (kept.Row):
+// the form of the answer (pauseState.Row):
 //
 //	stream                                     versions     answered by
 //	confirm_changes, a second call, and

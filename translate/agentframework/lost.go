@@ -12,9 +12,9 @@ import (
 
 // 1.0.0rc8 and later refuse every run of a thread while an approval or a workflow's question is
 // open there. If Holdpoint does not know that question, the refusal becomes a lost question
-// (kit.Lost). Its cancel goes out as a cancel, because nobody knows the calls that a denial would
-// have to name. RAN 1.0.0rc8 and 1.7.0: a cancel runs nothing, also where the approval had come
-// before it.
+// (kit.LostQuestion). Its cancel goes out as a cancel, because nobody knows the calls that a denial
+// would have to name. RAN 1.0.0rc8 and 1.7.0: a cancel runs nothing, also where the approval had
+// come before it.
 
 var _ translate.Freer = (*Dialect)(nil)
 

@@ -15,10 +15,10 @@ import (
 )
 
 // ag_ui_strands refuses every run of a thread while its question is open. If Holdpoint does not
-// know that question, the refusal becomes a lost question (kit.Lost). Only ids of the Python SDK
-// are cancelled so: the adapter makes {"approved":false} or {"cancelled":true} of a cancel, and
-// runs nothing (RAN 0.3.0, 1.0.2). A cancel runs the call at a hook in TypeScript (RAN 0.2.3), and
-// that adapter cannot be asked about anything once a new message reached it.
+// know that question, the refusal becomes a lost question (kit.LostQuestion). Only ids of the
+// Python SDK are cancelled so: the adapter makes {"approved":false} or {"cancelled":true} of a
+// cancel, and runs nothing (RAN 0.3.0, 1.0.2). A cancel runs the call at a hook in TypeScript (RAN
+// 0.2.3), and that adapter cannot be asked about anything once a new message reached it.
 
 var (
 	_ translate.Freer  = (*Dialect)(nil)

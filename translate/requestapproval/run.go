@@ -40,7 +40,7 @@ type run struct {
 	shown   []json.RawMessage      // the native frames of what is asked
 
 	// Memory that is used again: what is emitted is valid during the call only. So the frames are
-	// not in a kit.Held, which has memory of its own for each event.
+	// not in a kit.HeldEvents, which has memory of its own for each event.
 	spare *call
 	gone  []frame
 	out   []byte

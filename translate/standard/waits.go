@@ -12,7 +12,7 @@ import (
 )
 
 // AG2 and ADK refuse every run of a thread while their question is open. If Holdpoint lost the
-// question, the refusal becomes a lost question (kit.Lost), whose Of is the key in waiters.
+// question, the refusal becomes a lost question (kit.LostQuestion), whose Of is the key in waiters.
 
 // A waiter is a backend that refuses every run while its question is open.
 type waiter struct {

@@ -13,7 +13,7 @@ import (
 
 // An agent may wait for the answer to a question that Holdpoint has lost: by a restart, or because
 // nobody knows what became of an answer. Python is asked (askWhat). TypeScript cannot be asked, so
-// its refusal of a prompt becomes a lost question (kit.Lost). Its ids hold the name of the
+// its refusal of a prompt becomes a lost question (kit.LostQuestion). Its ids hold the name of the
 // interrupt, so a cancel goes out in the word that the hook or tool takes for a no. The refusal
 // changes nothing at the agent, and the no is taken after it (RAN @strands-agents/sdk 1.19.0).
 
