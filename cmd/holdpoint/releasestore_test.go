@@ -88,12 +88,12 @@ func (a *sceneAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // sceneEnviron is the environment of who writes the stores, and of who reads them. What is kept is
-// kept for 30 years.
+// kept for 30 years, and what the desk has decided is carried for as long.
 func sceneEnviron(store, upstream, audit string, more ...string) []string {
 	environ := []string{
 		"HOLDPOINT_UPSTREAM=" + upstream, "HOLDPOINT_NAME=scene", "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE=" + store, "HOLDPOINT_DRAIN_DELAY=0s",
 		"HOLDPOINT_PAUSE_RETENTION=262800h", "HOLDPOINT_REPLAY_TTL=262800h", "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN=" + deskToken,
-		"HOLDPOINT_AUDIT=file://" + audit,
+		"HOLDPOINT_DESK_CARRY_WITHIN=262800h", "HOLDPOINT_AUDIT=file://" + audit,
 	}
 	return append(environ, more...)
 }
@@ -385,7 +385,10 @@ func readsScene(t *testing.T, dir, name string, engine *keptStore) {
 	if name != "sealed" { // the chat's next request carries it there
 		post(t, addr, "/", "decided", "")
 	}
-	for agent.count("decided") == 0 {
+	for n := 0; agent.count("decided") == 0; n++ {
+		if n == 3000 { // a minute: nothing else ends the wait
+			t.Fatal("what the desk has decided was not carried")
+		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	var waiting []string

@@ -54,8 +54,8 @@ type topic struct {
 	parts   []any // structs of variables (package variables)
 }
 
-// topics returns all topics, and all parts, in the order in which they are told and checked. The
-// options of dialects follow them.
+// topics returns the topics, each with its parts, in the order in which they are printed and
+// checked. The options of dialects follow them.
 func (s *settings) topics() []topic {
 	return []topic{
 		{"agent", "The agent", []any{&s.agent}},

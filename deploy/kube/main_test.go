@@ -166,8 +166,13 @@ func (n *node) run(ctx context.Context) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	program, err := os.Executable() // os.Args[0] may be relative to a folder that the node does not begin in
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	pid := n.process.Process.Pid
-	args := append([]string{"-t", fmt.Sprint(pid), "-m", "-n", "-u", "-i", fmt.Sprintf("--pid=/proc/%d/ns/pid_for_children", pid), "--", os.Args[0]}, os.Args[1:]...)
+	args := append([]string{"-t", fmt.Sprint(pid), "-m", "-n", "-u", "-i", fmt.Sprintf("--pid=/proc/%d/ns/pid_for_children", pid), "--", program}, os.Args[1:]...)
 	cmd := exec.CommandContext(ctx, "nsenter", args...)
 	cmd.Env = append(os.Environ(), "KUBE_DIR="+n.dir, "KUBE_HERE="+here, "PATH="+n.bin+":"+os.Getenv("PATH"), "KUBECONFIG="+filepath.Join(n.dir, "pki", "admin.conf"))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

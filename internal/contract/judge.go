@@ -444,7 +444,8 @@ func refuseOtherThanKept(i agui.Interrupt) Ruling {
 	return r
 }
 
-// refuseCancelOnly refuses an answer to a question that takes nothing but a cancel; nil: it is not.
+// refuseCancelOnly refuses an answer to a question that takes nothing but a cancel. It returns nil
+// if the question takes other answers too, or if the answer is a cancel.
 func (c *Case) refuseCancelOnly(i agui.Interrupt, a agui.Answer) *Ruling {
 	if a.Status != agui.Resolved || !c.onlyCancel(i) {
 		return nil

@@ -176,8 +176,8 @@ func unwrapPayload(text string) json.RawMessage {
 	return json.RawMessage(value.Raw)
 }
 
-// inputValue returns the content that hands a payload to ADK. ADK takes a lone member result for
-// the value, and a text there for JSON if it can be read so.
+// inputValue returns the content that hands a payload to ADK. If the only member of an object is
+// "result", ADK takes that member for the value. It parses a text there as JSON where it can.
 func inputValue(_ calls.PrivateState, a agui.Answer) (string, error) {
 	payload, value := a.Payload, gjson.ParseBytes(a.Payload)
 	if value.Type == gjson.String && readsAsJSON(value.Str) {

@@ -92,8 +92,8 @@ func CheckText(value gjson.Result, place agui.KeyPlace) error {
 	return agui.CheckKeysIn(parsed.Raw, place)
 }
 
-// MaySay reports whether a lower-case word may stand in JSON text, in any case and in escapes; rare
-// is a letter that it has once.
+// MaySay reports whether a lower-case word may stand in JSON text, in any case and in escapes. rare
+// is a letter that it has once, or 0.
 func MaySay(json []byte, word string, rare byte) bool {
 	return hasWord(json, word, rare) || escapesLetters(json)
 }
@@ -114,9 +114,12 @@ func escapesLetters(body []byte) bool {
 }
 
 // hasWord looks for a lower-case word in any case, by a letter that it has once and texts have
-// seldom.
+// seldom. Without such a letter it takes a copy of the text.
 func hasWord(body []byte, word string, rare byte) bool {
 	at := strings.IndexByte(word, rare)
+	if at < 0 {
+		return bytes.Contains(bytes.ToLower(body), []byte(word))
+	}
 	for _, c := range [...]byte{rare, rare - 'a' + 'A'} {
 		for from := at; from < len(body); from++ {
 			next := bytes.IndexByte(body[from:], c)

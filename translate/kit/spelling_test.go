@@ -22,5 +22,8 @@ func TestHasWord(t *testing.T) {
 		if got := hasWord([]byte(text), "approval", 'v'); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
+		if got := hasWord([]byte(text), "approval", 0); got != want {
+			t.Errorf("%q, without a rare letter: %v", text, got)
+		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// What this backend makes of a history decides what it runs, so it is read here as widely as any of
-// its versions might: keys in any spelling, and of two equal ones both.
+// What this backend reads in a history decides what it runs. So the history is read as widely as
+// any of its versions might: keys in any spelling, and both of two equal keys.
 
 // A history is the messages of a request, looked over once.
 type history struct {

@@ -215,8 +215,8 @@ func (d *Dialect) extraExchange(r *translate.Request) *translate.Exchange {
 	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: next}
 }
 
-// mastra is what translate.Result.Backend calls Mastra: its paths and threads are known by it,
-// because their runs go under ids of Holdpoint's own.
+// mastra stands in translate.Result.Backend for Mastra. It marks paths and threads whose runs go
+// under run ids of Holdpoint's own.
 const mastra = "mastra"
 
 // keepsByRunID reports whether the pause that is resumed is of a backend that keeps what waits by

@@ -76,7 +76,7 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 	return nil
 }
 
-// show tells a frame that is neither text nor an end.
+// show emits the events of a frame that is neither text nor an end.
 func (run *run) show(f frame, emit func(agui.Event)) {
 	w, data := run.out, f.data
 	switch f.kind {

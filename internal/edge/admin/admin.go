@@ -129,8 +129,8 @@ func (s *Server) Close() {
 	_ = s.http.Close()
 }
 
-// Started says that runs are taken. drain is what POST /drain does from then on: it begins to
-// drain, unless that was begun, and returns what is closed at the end of that.
+// Started says that runs are taken now. From then on POST /drain calls drain, which begins to
+// drain, once, and returns a channel that is closed at the end of that.
 func (s *Server) Started(drain func() <-chan struct{}) {
 	if s == nil {
 		return

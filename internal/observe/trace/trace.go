@@ -102,7 +102,7 @@ func (t *Tracer) Shutdown(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
-// A Span is one of a run.
+// A Span is the trace span of one run.
 type Span struct {
 	t      *Tracer
 	ctx    context.Context

@@ -60,7 +60,7 @@ func (v *View) RunsOpenCalls() bool {
 	return v.Dialect.Continuer != nil && v.Dialect.Continuer.Continues(v.Spoken, v.Backend)
 }
 
-// CallKeys returns the keys of those of some calls that are known in full.
+// CallKeys returns the keys of the calls that are known in full.
 func CallKeys(s Scope, calls []agui.AskedCall) []CallKey {
 	var keys []CallKey
 	for _, c := range calls {

@@ -68,7 +68,7 @@ func standingText(s *contract.Standing, said []Answer, now time.Time, shown prin
 	return text + ". " + notUsed
 }
 
-// An Answer is an answer of the request as a person may be told of it.
+// An Answer is what a text for people says of one answer of the request.
 type Answer struct {
 	Status agui.Status
 	Says   string // approved, denied, or "" where that is not known

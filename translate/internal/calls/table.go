@@ -51,7 +51,7 @@ type Table struct {
 	// Own is the beginning of the names of the backend's own tools, "" for none. No other backend
 	// has such a tool, so their calls ask even if nobody knows what the backend speaks.
 	Own     string
-	OwnRare byte // a letter that Own has once, and other texts seldom
+	OwnRare byte // a letter that Own has once, and other texts seldom; 0: each text is searched whole
 	// Owner returns how a call of the tool asks. The engine does not call it for tools that the
 	// request declares. known reports that the backend speaks the dialect. nil: as Ask says of a
 	// call of the tool without arguments.
