@@ -132,12 +132,14 @@ race: ## the long form, under the race detector
 	@mkdir -p .cache
 	@beside=; if [[ "$${KUBE:-}" == warm ]]; then \
 	  $(GO) test -tags kube -c -o .cache/kube.test ./deploy/kube; \
-	  (cd deploy/kube; exec ../../.cache/kube.test -test.timeout 30m) > .cache/kube.log 2>&1 < /dev/null & beside=$$!; \
+	  (cd deploy/kube; exec $(CURDIR)/.cache/kube.test -test.timeout 30m) > .cache/kube.log 2>&1 < /dev/null & beside=$$!; \
 	  trap 'kill $$beside 2> /dev/null || true' EXIT; \
 	fi; \
 	echo "$(GO) test $(RACE) -count=1 -timeout 30m ./..."; \
 	$(GO) test $(RACE) -count=1 -timeout 30m ./... 2>&1 | tee .cache/race.log || .ci/again .cache/race.log $(RACE) -count=1 -timeout 30m; \
-	if [[ -n "$$beside" ]]; then wait $$beside || status=$$?; trap - EXIT; cat .cache/kube.log; exit $${status:-0}; fi
+	if [[ -n "$$beside" ]]; then wait $$beside || status=$$?; trap - EXIT; cat .cache/kube.log; \
+	  if [[ -n "$${status:-}" ]]; then .ci/scenes-again .cache/kube.log; fi; \
+	fi
 ifneq ($(RACE),)
 	$(GO) test -p 1 -count=1 -run '^(TestScaling|TestPayloadsThatAreHardToJudge)$$' ./proxy ./internal/contract # one after the other: both measure
 endif

@@ -3,7 +3,9 @@
 package kube
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -33,7 +35,17 @@ func (s *space) agent() {
 			}},
 		}})
 	s.rollout("deployment/agent")
+	// The node's DNS asks the API server once a second, and less often while that has much to do.
+	s.until("the DNS knows the agent's Service", func() bool {
+		_, err := nodeDNS.LookupHost(s.t.Context(), "agent."+s.name+".svc.cluster.local")
+		return err == nil
+	})
 }
+
+// nodeDNS asks the DNS server of the node.
+var nodeDNS = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, "198.18.0.1:53")
+}}
 
 // gateway applies the two replicas of deploy/kubernetes/gateway with their agent and their Redis,
 // and returns the URL of their Service.
