@@ -1,0 +1,167 @@
+package repo
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Each room lists its texts for people in its texts.go, as constants: log lines that an operator
+// acts on begin with "log". So a text is found in one place, and read where its neighbors are.
+
+const (
+	textsFile = "texts.go"
+	logPrefix = "log"
+)
+
+// inlineTexts is the number of texts that are not yet in a texts.go. It may only fall.
+var inlineTexts = map[string]int{logPrefix: 138, "refusal": 148}
+
+// A logLine is a constant of a texts.go, with the levels at which its package writes it.
+type logLine struct {
+	name, text, meaning string
+	levels              []string
+}
+
+// textCall returns "log" for a call of Warn or Error on a logger, "refusal" for one of
+// agui.Errorf, with the argument that has the text, and "" for all others.
+func textCall(call *ast.CallExpr) (kind string, text ast.Expr) {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) == 0 {
+		return "", nil
+	}
+	of, _ := f.X.(*ast.Ident)
+	switch name := f.Sel.Name; {
+	case name == "Errorf" && of != nil && of.Name == "agui" && len(call.Args) > 1:
+		return "refusal", call.Args[1]
+	case name == "Warn", name == "Error":
+		return logPrefix, call.Args[0]
+	}
+	return "", nil
+}
+
+// hasLiteral reports whether an expression has a text of its own.
+func hasLiteral(e ast.Expr) (found bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		literal, ok := n.(*ast.BasicLit)
+		found = found || ok && literal.Kind == token.STRING && literal.Value != `"%s"`
+		return true
+	})
+	return found
+}
+
+// isProgram reports whether a source is part of what users run.
+func (s source) isProgram() bool {
+	top, _, _ := strings.Cut(s.path, "/")
+	return !s.test && slices.Contains([]string{"proxy", "translate", "store", "internal", "cmd"}, top) &&
+		!strings.HasPrefix(s.path, "internal/test/") && s.dir != "translate/dialecttest" && s.dir != "store/storetest"
+}
+
+// TestTextsAreListed checks that log lines of the levels WARN and ERROR, and the texts of refusals,
+// are constants.
+func TestTextsAreListed(t *testing.T) {
+	logLines(t) // each has a comment for the operator
+	inline := map[string][]string{}
+	for _, s := range sources(t, parser.SkipObjectResolution) {
+		if !s.isProgram() || path.Base(s.path) == textsFile {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if kind, text := textCall(call); kind != "" && hasLiteral(text) {
+					inline[kind] = append(inline[kind], fmt.Sprintf("%s:%d", s.path, s.places.Position(call.Pos()).Line))
+				}
+			}
+			return true
+		})
+	}
+	for kind, allowed := range inlineTexts {
+		if got := inline[kind]; len(got) > allowed {
+			t.Errorf("%d texts of kind %s stand in the code, and there were %d; make each a constant of the package's %s:\n%s",
+				len(got), kind, allowed, textsFile, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// logLines returns the log lines of each folder, as its texts.go orders them.
+func logLines(t *testing.T) map[string][]*logLine {
+	t.Helper()
+	lines, levels := map[string][]*logLine{}, map[string]map[string]bool{}
+	for _, s := range sources(t, parser.ParseComments|parser.SkipObjectResolution) {
+		if !s.isProgram() {
+			continue
+		}
+		if path.Base(s.path) == textsFile {
+			lines[s.dir] = append(lines[s.dir], logConstants(t, s)...)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if kind, text := textCall(call); kind == logPrefix {
+				if name, ok := text.(*ast.Ident); ok {
+					key := s.dir + " " + name.Name
+					if levels[key] == nil {
+						levels[key] = map[string]bool{}
+					}
+					levels[key][strings.ToUpper(call.Fun.(*ast.SelectorExpr).Sel.Name)] = true
+				}
+			}
+			return true
+		})
+	}
+	for dir, list := range lines {
+		for _, l := range list {
+			l.levels = slices.Sorted(maps.Keys(levels[dir+" "+l.name]))
+		}
+	}
+	return lines
+}
+
+// logConstants returns the constants of a texts.go whose names begin with "log".
+func logConstants(t *testing.T, s source) (list []*logLine) {
+	t.Helper()
+	for _, d := range s.file.Decls {
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range group.Specs {
+			one := spec.(*ast.ValueSpec)
+			name := one.Names[0].Name
+			if !strings.HasPrefix(name, logPrefix) || len(one.Values) == 0 {
+				continue
+			}
+			literal, ok := one.Values[0].(*ast.BasicLit)
+			if !ok {
+				t.Errorf("%s: %s is not one literal", s.path, name)
+				continue
+			}
+			text, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc := one.Doc
+			if doc == nil && len(group.Specs) == 1 {
+				doc = group.Doc
+			}
+			l := &logLine{name: name, text: text, meaning: strings.Join(strings.Fields(doc.Text()), " ")}
+			if l.meaning == "" {
+				t.Errorf("%s: %s: its comment must say what it means, and what the operator does", s.path, name)
+			}
+			if strings.Contains(l.meaning, name) {
+				t.Errorf("%s: the comment of %s is for an operator, who does not know that name", s.path, name)
+			}
+			list = append(list, l)
+		}
+	}
+	return list
+}
