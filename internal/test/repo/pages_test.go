@@ -2,6 +2,7 @@ package repo
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,6 +187,35 @@ func TestNoPageRepeatsAnother(t *testing.T) {
 				}
 				in[sentence] = document
 			}
+		}
+	}
+}
+
+// otherOrder are how-to pages that need not begin with a block, or end with what goes wrong.
+var otherOrder = map[string]string{
+	"approvers.md":       "it is for people at the desk, who copy nothing",
+	"payloads.md":        "it is one table",
+	"troubleshooting.md": "all of it is what goes wrong",
+	"new-dialect.md":     "it is a walk through an example; what goes wrong is what its tests say",
+}
+
+// firstBlock is how many words may precede the first block of a how-to page.
+const firstBlock = 150
+
+// TestHowToPagesGoInOrder: first comes the block to copy, then what it does, and a section on what
+// goes wrong.
+func TestHowToPagesGoInOrder(t *testing.T) {
+	for _, m := range linkedPage.FindAllStringSubmatch(startSections(t)[howTo], -1) {
+		if otherOrder[m[1]] != "" {
+			continue
+		}
+		text := read(t, "docs/"+m[1])
+		before, _, found := strings.Cut(text, "```")
+		if n := len(strings.Fields(before)); !found || n > firstBlock {
+			t.Errorf("docs/%s: %d words precede its first block, want at most %d", m[1], n, firstBlock)
+		}
+		if !slices.ContainsFunc(pages.Sections(text), func(s pages.Section) bool { return s.Heading == "What goes wrong" }) {
+			t.Errorf("docs/%s has no section \"What goes wrong\"", m[1])
 		}
 	}
 }
