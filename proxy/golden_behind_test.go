@@ -152,7 +152,7 @@ func playChain(t *testing.T, s scenario) {
 		if asked && len(inner.backend.sent) == 0 || !asked && len(alone.backend.sent) > 0 && (bytes.Contains(got, []byte(agui.InvalidPayload)) || bytes.Contains(got, []byte(agui.ApprovalUncertain))) {
 			return
 		}
-		if !asked && bytes.Contains(got, []byte("the cancel was not handed on")) {
+		if !asked && bytes.Contains(got, []byte("the cancel was not sent to the backend")) {
 			return
 		}
 		if !asked && len(alone.backend.sent) == 0 && bytes.Contains(got, []byte(agui.InvalidPayload)) && bytes.Contains(want, []byte(agui.InvalidPayload)) {

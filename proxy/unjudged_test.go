@@ -40,7 +40,7 @@ func TestWhatCannotBeJudgedIsRefused(t *testing.T) {
 			g.do(input("t", "r1", ""))
 			got := g.do(input("t", "r2", resumeWith(entry(tt.payload))))
 			wantTypes(t, got, "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:INVALID_PAYLOAD")
-			if !strings.Contains(got, `payload for interrupt \"n1~id1\" cannot be judged by its responseSchema: `) {
+			if !strings.Contains(got, `payload for interrupt \"n1~id1\" cannot be checked against its responseSchema: `) {
 				t.Error(lastData(got))
 			}
 			if g.called() != 1 {

@@ -127,20 +127,20 @@ func TestBadValues(t *testing.T) {
 		{"CANCEL={no", `HOLDPOINT_CANCEL "{no": `},
 		{`CANCEL={"approved":true}`, `HOLDPOINT_CANCEL "{\"approved\":true}": it could be taken for an approval; want for example false`},
 		{"TOOLS=delete_*", `HOLDPOINT_TOOLS "delete_*": "delete_*" has no kind, want delete_*=approval, delete_*=input or delete_*=external`},
-		{"TOOLS=delete_*=ask", `HOLDPOINT_TOOLS "delete_*=ask": "ask" is no kind, want approval, input or external`},
-		{"TOOLS=a=input;a=external", `HOLDPOINT_TOOLS "a=input;a=external": "a" is of two kinds, input and external`},
-		{"TOOLS=[=input", `HOLDPOINT_TOOLS "[=input": "[" is no pattern`},
+		{"TOOLS=delete_*=ask", `HOLDPOINT_TOOLS "delete_*=ask": "ask" is not a kind, want approval, input or external`},
+		{"TOOLS=a=input;a=external", `HOLDPOINT_TOOLS "a=input;a=external": "a" has two kinds, input and external`},
+		{"TOOLS=[=input", `HOLDPOINT_TOOLS "[=input": "[" is not a pattern`},
 		{"DIALECT=tool-call", `HOLDPOINT_TOOLS is not set, and dialect tool-call needs it: what the unanswered calls of tools ask for`},
 		{"TOOL_CALL_ASK=delete_*;a", `HOLDPOINT_TOOL_CALL_ASK is not a variable of Holdpoint any more: it is HOLDPOINT_TOOLS=name=approval;name=approval now`},
 		{"DIALECT=phrases", `HOLDPOINT_PHRASES_ASK is not set, and dialect phrases needs it: phrases that ask for a confirmation`},
 		{"PHRASES_ASK=;", `HOLDPOINT_PHRASES_ASK ";": want phrases, such as default or default;soll ich`},
-		{"PHRASES_ASK=default;?", `HOLDPOINT_PHRASES_ASK "default;?": the phrase "?" has less than 3 letters, and would be found everywhere`},
-		{"PHRASES_YES=!", `HOLDPOINT_PHRASES_YES "!": want words that a model takes for a yes`},
+		{"PHRASES_ASK=default;?", `HOLDPOINT_PHRASES_ASK "default;?": the phrase "?" has fewer than 3 letters, and would be found everywhere`},
+		{"PHRASES_YES=!", `HOLDPOINT_PHRASES_YES "!": want words that a model reads as a yes`},
 		{"PHRASES_NO=yes, PLEASE  proceed", `HOLDPOINT_PHRASES_NO "yes, PLEASE  proceed": it could be taken for an approval; want for example "No. Do not do it."`},
-		{"PHRASES_NO=-", `HOLDPOINT_PHRASES_NO "-": it says nothing, and a model may take that for go on; want for example "No. Do not do it."`},
+		{"PHRASES_NO=-", `HOLDPOINT_PHRASES_NO "-": it has no words, and a model may take that as permission; want for example "No. Do not do it."`},
 		{"DIALECT=superagent", `HOLDPOINT_SUPERAGENT_AGENT_ID is not set, and dialect superagent needs it: the agent that every run is for, as GET /api/v1/agents of the backend lists it`},
-		{"STRANDS_FILE=*=bool", `HOLDPOINT_STRANDS_FILE "*=bool": want the name of a file, not what should stand in it`},
-		{`STRANDS_FILE={"text":true}`, `HOLDPOINT_STRANDS_FILE "{\"text\":true}": want the name of a file, not what should stand in it`},
+		{"STRANDS_FILE=*=bool", `HOLDPOINT_STRANDS_FILE "*=bool": want the name of a file, not its content`},
+		{`STRANDS_FILE={"text":true}`, `HOLDPOINT_STRANDS_FILE "{\"text\":true}": want the name of a file, not its content`},
 		{"AWS_STRANDS_RULES_FILE=/nowhere/r.json", `HOLDPOINT_AWS_STRANDS_RULES_FILE "/nowhere/r.json": open /nowhere/r.json: `},
 		{"UPSTREAM=http://x:1/a,http://y:2/b", `HOLDPOINT_UPSTREAM "http://x:1/a,http://y:2/b": want one address: each further agent is a route of its own (docs/routes.md)`},
 		{"UPSTREEM=http://x", `HOLDPOINT_UPSTREEM is not a variable of Holdpoint, did you mean HOLDPOINT_UPSTREAM?`},
@@ -312,7 +312,7 @@ func TestCheckTellsWhatIsOpen(t *testing.T) {
 		}
 	}
 	_, stderr, code := holdpoint(t, append(environ, "HOLDPOINT_LANGGRAPH_SERVER_ALLOW=POST /threads/*/runs"), "check")
-	if code != exitMisuse || !strings.Contains(stderr, "HOLDPOINT_LANGGRAPH_SERVER_ALLOW") || !strings.Contains(stderr, "past the record") {
+	if code != exitMisuse || !strings.Contains(stderr, "HOLDPOINT_LANGGRAPH_SERVER_ALLOW") || !strings.Contains(stderr, "without Holdpoint") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

@@ -62,7 +62,7 @@ func TestWhatIsDecidedAtAnotherDoor(t *testing.T) {
 		says     string        // of the refusal
 	}{
 		{name: "all is decided: a message says otherwise", record: open("", yesX, yesY), answers: []agui.Answer{said(noX)},
-			messages: []string{oldUser, assistant, reply}, do: Refuse, code: agui.ResumeConflict, reask: true, says: "answered otherwise"},
+			messages: []string{oldUser, assistant, reply}, do: Refuse, code: agui.ResumeConflict, reask: true, says: "answered differently"},
 		{name: "all is decided: a message says otherwise, and stands before a new one", record: open("", yesX, yesY), answers: []agui.Answer{said(noX)},
 			messages: []string{oldUser, assistant, reply, newUser}, do: Resume, want: []agui.Answer{yesX, yesY}},
 		{name: "a part is decided: a reload is told the rest", record: open("", yesX), messages: reload, do: TellAgain},
@@ -71,7 +71,7 @@ func TestWhatIsDecidedAtAnotherDoor(t *testing.T) {
 		{name: "the rest is answered", record: open("", yesX), answers: []agui.Answer{yesY}, do: Resume, want: []agui.Answer{yesX, yesY}},
 		{name: "the rest is cancelled", record: open("", yesX), answers: []agui.Answer{cancelY}, do: Resume, want: []agui.Answer{yesX, cancelY}},
 		{name: "all is answered, and what is decided the same", record: open("", yesX), answers: []agui.Answer{yesY, yesX}, do: Resume, want: []agui.Answer{yesX, yesY}},
-		{name: "what is decided is answered otherwise", record: open("", yesX), answers: []agui.Answer{yesY, noX}, do: Refuse, code: agui.ResumeConflict, reask: true, says: "another door (desk)"},
+		{name: "what is decided is answered otherwise", record: open("", yesX), answers: []agui.Answer{yesY, noX}, do: Refuse, code: agui.ResumeConflict, reask: true, says: "outside of this chat (desk)"},
 		{name: "only what is decided is answered, the same", record: open("", yesX), answers: []agui.Answer{yesX}, do: Refuse, code: agui.PartialResume, reask: true, says: `"y" open (answered 1 of 2)`},
 		{name: "a cancel of what is approved comes too late", record: open("", yesX), answers: []agui.Answer{cancelled("x"), cancelY}, do: Refuse, code: agui.ResumeConflict, reask: true},
 

@@ -30,13 +30,13 @@ func Judge(c *Case) Ruling {
 			nobodys.Record = store.Record{Now: c.Record.Now}
 			return nobodys.refuseUnknown(c.firstNamed())
 		}
-		return refuse(agui.ThreadForbidden, "the thread belongs to somebody else")
+		return refuse(agui.ThreadForbidden, textNotOwner)
 	}
 	switch c.Record.State {
 	case store.Claimed:
 		return c.whileClaimed()
 	case store.InDoubt:
-		r := refuse(agui.ResumeInDoubt, "the answers were sent, but their end was not seen: the action may or may not have run")
+		r := refuse(agui.ResumeInDoubt, textInDoubt)
 		r.Ends = store.Doubtful
 		return r
 	}
@@ -47,13 +47,13 @@ func Judge(c *Case) Ruling {
 		return c.refuseUnknown(c.StrayNames)
 	case c.Stray:
 		if c.Record.Pause != nil {
-			r := refuse(agui.UnknownInterruptID, "the messages hold an approval that is no answer to a question of this thread, or has a form that nobody can read")
+			r := refuse(agui.UnknownInterruptID, textStrayApproval)
 			r.Reask = true
 			return r
 		}
-		return refuse(agui.UnknownInterruptID, "the messages hold an approval for which no question of this thread is open%s", c.howToKeep())
+		return refuse(agui.UnknownInterruptID, textNothingOpenFor, c.howToKeep())
 	case c.Unasked != "":
-		r := refuse(agui.UnknownInterruptID, "a message answers call %q, which nobody knows to have asked (Holdpoint was started anew, perhaps): nothing was handed on; say it in a new message, and the backend can ask again", agui.Cut(c.Unasked))
+		r := refuse(agui.UnknownInterruptID, textUnaskedCall, agui.Cut(c.Unasked))
 		r.Reask = c.Record.Pause != nil
 		return r
 	case !answering:
@@ -101,9 +101,9 @@ func reask(code agui.Code, format string, args ...any) Ruling {
 
 // refuseUnknown: an answer in the backend's own form may name no interrupt at all.
 func (c *Case) refuseUnknown(id string) Ruling {
-	r := refuse(agui.UnknownInterruptID, "the request answers no open interrupt of this thread")
+	r := refuse(agui.UnknownInterruptID, textAnswersNothing)
 	if id != "" {
-		r = refuse(agui.UnknownInterruptID, "resume names %q, which is no open interrupt of this thread%s", agui.Cut(id), c.whyUnknown(id))
+		r = refuse(agui.UnknownInterruptID, textUnknownID, agui.Cut(id), c.whyUnknown(id))
 	}
 	r.Refusal.Message += c.howToKeep()
 	r.Reask = c.Record.Pause != nil
@@ -120,7 +120,7 @@ func (c *Case) howToKeep() string {
 	if !c.NewThreads {
 		return ""
 	}
-	return "; clients of .NET take a new thread for each run unless the application sets it: new ChatOptions { ConversationId = id }"
+	return textKeepThread
 }
 
 // IsMinted reports whether an id has the form of those that Holdpoint makes.
@@ -133,9 +133,9 @@ func (c *Case) whyUnknown(id string) string {
 	case !minted.MatchString(id) || c.Record.ResultOf(id) != nil || c.Record.Pause != nil && c.Record.Pause.Interrupt(id) != nil:
 		return ""
 	case c.InMemory:
-		return ": it may be from before a restart, or of another replica's memory (HOLDPOINT_STORE is memory://)"
+		return textLostWithMemory
 	}
-	return ": it may be of another path, agent or store, or older than what is kept"
+	return textNotHere
 }
 
 // firstNamed returns the id that the first answer names, "" if none does.
@@ -163,7 +163,7 @@ func (c *Case) whileClaimed() Ruling {
 		if c.repeats(c.Record.Digest, p) {
 			return Ruling{Do: Wait}
 		}
-		r := refuse(agui.ResumeConflict, "interrupt %q is being resumed with other answers", agui.Cut(a.ID))
+		r := refuse(agui.ResumeConflict, textBeingResumed, agui.Cut(a.ID))
 		r.Stands = c.standingNow(BeingCarried)
 		return r
 	}
@@ -173,7 +173,7 @@ func (c *Case) whileClaimed() Ruling {
 		}
 		return Ruling{Do: Wait} // it answers nothing; the run that it is to be told of began without it
 	}
-	return refuse(agui.ResumeInProgress, "a resume of this thread is running")
+	return refuse(agui.ResumeInProgress, textResumeRunning)
 }
 
 // withoutAnswers: the request brings none, or an empty resume array, which answers nothing.
@@ -209,7 +209,7 @@ func (c *Case) withoutAnswers() Ruling {
 		// go with it, and its client sees the run.
 		return c.resume(c.decidedElseCancelled())
 	case c.Input.HasResume:
-		return reask(agui.PartialResume, "resume leaves interrupt %q open (answered %d of %d)", c.firstOpen(), len(p.Decisions), len(p.Interrupts))
+		return reask(agui.PartialResume, textPartial, c.firstOpen(), len(p.Decisions), len(p.Interrupts))
 	case c.Carry != "":
 		return Ruling{Do: Quiet} // it has nothing to carry it with
 	case c.onlyCancels() && (len(c.newInput(p.Seen, p)) > 0 || !c.asksForCancel()):
@@ -221,7 +221,7 @@ func (c *Case) withoutAnswers() Ruling {
 	case c.givesUp():
 		return c.resume(c.decidedElseCancelled())
 	}
-	return reask(agui.PendingInterrupts, "interrupt %q is open: answer it with resume before sending new input (%d open)", c.firstOpen(), len(p.Interrupts)-len(p.Decisions))
+	return reask(agui.PendingInterrupts, textOpen, c.firstOpen(), len(p.Interrupts)-len(p.Decisions))
 }
 
 // givesUp reports whether the request has a new message of the person's that gives the open pause
@@ -280,7 +280,7 @@ func (c *Case) judgeNoneOpen() Ruling {
 			}
 			late := c.refuseLate(result)
 			if result.How == store.Finished {
-				late.Refusal = agui.Errorf(agui.ResumeConflict, "interrupt %q was answered before, and that run ended in an error: the answer is not handed on again", agui.Cut(c.Answers[0].ID))
+				late.Refusal = agui.Errorf(agui.ResumeConflict, textFailedBefore, agui.Cut(c.Answers[0].ID))
 			}
 			switch r.Do {
 			case Pass, Resume:
@@ -342,9 +342,9 @@ func (c *Case) whyNotCancelled(result *store.Result) *agui.RunError {
 	id := c.firstNamed()
 	switch {
 	case result == nil:
-		return agui.Errorf(agui.UnknownInterruptID, "resume cancels %q, which is no open interrupt of this thread%s: nothing was handed on, because the backend could take a cancel for an answer", agui.Cut(id), c.whyUnknown(id))
+		return agui.Errorf(agui.UnknownInterruptID, textCancelUnknown, agui.Cut(id), c.whyUnknown(id))
 	case !result.Tombstone && result.How == store.Doubtful:
-		return agui.Errorf(agui.ResumeInDoubt, "interrupt %q was answered, but the end of it was not seen: the cancel was not handed on, because the backend could take it for an answer", agui.Cut(id))
+		return agui.Errorf(agui.ResumeInDoubt, textCancelInDoubt, agui.Cut(id))
 	}
 	return nil
 }
@@ -388,11 +388,11 @@ func (c *Case) refuseLate(result *store.Result) Ruling {
 	if result != nil && !result.Tombstone {
 		switch result.How {
 		case store.Finished:
-			r.Refusal = agui.Errorf(agui.ResumeConflict, "interrupt %q was resumed with other answers", agui.Cut(id))
+			r.Refusal = agui.Errorf(agui.ResumeConflict, textOtherAnswers, agui.Cut(id))
 		case store.Doubtful:
-			r.Refusal = agui.Errorf(agui.ResumeInDoubt, "interrupt %q was answered, but the end of it was not seen: the action may or may not have run", id)
+			r.Refusal = agui.Errorf(agui.ResumeInDoubt, textInterruptInDoubt, id)
 		case store.Lost:
-			r.Refusal = agui.Errorf(agui.BackendLostInterrupt, "the backend does not know interrupt %q any more", id)
+			r.Refusal = agui.Errorf(agui.BackendLostInterrupt, textLost, id)
 		}
 	}
 	r.Reask = c.Record.Pause != nil
@@ -439,7 +439,7 @@ func (c *Case) resume(answers []agui.Answer) Ruling {
 }
 
 func refuseOtherThanKept(i agui.Interrupt) Ruling {
-	r := reask(agui.ResumeConflict, "interrupt %q was answered before and that resume failed: the backend keeps the first answer and would carry it out again, so only the same answer can be given", i.ID)
+	r := reask(agui.ResumeConflict, textKeptByBackend, i.ID)
 	r.Stands = &Standing{State: KeptByBackend}
 	return r
 }
@@ -450,9 +450,9 @@ func (c *Case) refuseCancelOnly(i agui.Interrupt, a agui.Answer) *Ruling {
 	if a.Status != agui.Resolved || !c.onlyCancel(i) {
 		return nil
 	}
-	r := reask(agui.InterruptExpired, "interrupt %q has expired: it can only be cancelled", i.ID)
+	r := reask(agui.InterruptExpired, textExpired, i.ID)
 	if i.CancelOnly {
-		r = reask(agui.InvalidPayload, "interrupt %q can only be cancelled: what it asked is not known any more, or was answered before", i.ID)
+		r = reask(agui.InvalidPayload, textCancelOnly, i.ID)
 	}
 	return &r
 }
@@ -465,14 +465,14 @@ func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
 		return nil
 	}
 	if _, wrong := i.ReadCall(a.Payload); wrong != "" {
-		r := reask(agui.InvalidPayload, "payload for interrupt %q %s", i.ID, wrong)
+		r := reask(agui.InvalidPayload, textWrongCall, i.ID, wrong)
 		return &r
 	}
 	if a.Own || i.Schema() == nil {
 		return nil
 	}
 	if agui.EditsUnasked(i.Schema(), a.Payload) {
-		r := reask(agui.InvalidPayload, "payload for interrupt %q edits the arguments (editedArgs), and its responseSchema offers no edits: the call would run as it was asked", i.ID)
+		r := reask(agui.InvalidPayload, textNoEdits, i.ID)
 		return &r
 	}
 	if err := c.Valid(i.Schema(), a.Payload); err != nil {
@@ -497,14 +497,14 @@ func (c *Case) covering() ([]agui.Answer, *Ruling) {
 		if twice && DigestOf(*old) != DigestOf(a) && (old.Message == agui.SeenMessage{} || a.Message == agui.SeenMessage{}) {
 			// Of messages the last one holds: they stay in a history, where an answer may have been
 			// refused before.
-			r := reask(agui.ResumeConflict, "interrupt %q is answered twice, and not the same", agui.Cut(a.ID))
+			r := reask(agui.ResumeConflict, textAnsweredTwice, agui.Cut(a.ID))
 			return nil, &r
 		}
 		if d := p.Decision(a.ID); d != nil && d.Digest != DigestOf(a) {
 			if (a.Message != agui.SeenMessage{}) && len(c.newInput(p.Seen, p)) > 0 {
 				continue // it stays in the history, so it may not stop the chat for ever
 			}
-			r := reask(agui.ResumeConflict, "interrupt %q was answered otherwise in the meantime, at another door (%s)", agui.Cut(a.ID), d.Door)
+			r := reask(agui.ResumeConflict, textDecidedElsewhere, agui.Cut(a.ID), d.Door)
 			r.Stands = c.standingNow(DecidedElsewhere)
 			return nil, &r
 		}
@@ -518,7 +518,7 @@ func (c *Case) covering() ([]agui.Answer, *Ruling) {
 			a, ok = &decided, true
 		}
 		if !ok {
-			r := reask(agui.PartialResume, "resume leaves interrupt %q open (answered %d of %d)", i.ID, c.answeredCount(byID), len(p.Interrupts))
+			r := reask(agui.PartialResume, textPartial, i.ID, c.answeredCount(byID), len(p.Interrupts))
 			return nil, &r
 		}
 		ordered = append(ordered, *a)
@@ -528,9 +528,9 @@ func (c *Case) covering() ([]agui.Answer, *Ruling) {
 
 func refusePayload(id string, err error) Ruling {
 	if unjudged := (*unjudgedError)(nil); errors.As(err, &unjudged) {
-		return reask(agui.InvalidPayload, "payload for interrupt %q cannot be judged by its responseSchema: %v; send a smaller one, or cancelled", id, unjudged.why)
+		return reask(agui.InvalidPayload, textUnjudged, id, unjudged.why)
 	}
-	return reask(agui.InvalidPayload, "payload for interrupt %q does not fit its responseSchema: %v", id, err)
+	return reask(agui.InvalidPayload, textUnfit, id, err)
 }
 
 // inHistory reports whether messages carry all of the answers: they come again with every run.

@@ -321,7 +321,7 @@ func TestWhyAnIDIsUnknown(t *testing.T) {
 		want     string
 	}{
 		"in memory":                          {lost, true, store.Record{Now: testNow}, "before a restart"},
-		"in memory, beside another question": {lost, true, open, "another replica's memory"},
+		"in memory, beside another question": {lost, true, open, "memory of another replica"},
 		"kept":                               {lost, false, store.Record{Now: testNow}, "another path, agent or store"},
 		"an id of the backend's":             {"n1", true, store.Record{Now: testNow}, ""},
 		"an id that somebody made up":        {"n1~nobody", true, store.Record{Now: testNow}, ""},
@@ -339,7 +339,7 @@ func TestWhyAnIDIsUnknown(t *testing.T) {
 			if r.Refusal == nil || r.Refusal.Code != agui.UnknownInterruptID {
 				t.Fatalf("ruled %+v", r)
 			}
-			_, why, _ := strings.Cut(r.Refusal.Message, "no open interrupt of this thread")
+			_, why, _ := strings.Cut(r.Refusal.Message, "not an open interrupt of this thread")
 			if test.want == "" && why != "" || !strings.Contains(why, test.want) {
 				t.Errorf("it says %q", r.Refusal.Message)
 			}

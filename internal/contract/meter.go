@@ -33,7 +33,7 @@ const (
 	cheapDigits  = 40
 )
 
-var errTooDear = errors.New("it takes too many steps")
+var errTooDear = errors.New(textTooManySteps)
 
 // A meter counts the work of a schema while it is done, and ends it by a panic at the bound, when
 // its time is over, or when the request has ended: the library has no other way to be stopped.
@@ -82,7 +82,7 @@ func (m *meter) run(s *jsonschema.Schema, value any) (err error) {
 		case stop:
 			err = p.err
 		default:
-			err = errors.New("the validator failed at it")
+			err = errors.New(textPayloadFailed)
 		}
 	}()
 	return s.Validate(value)

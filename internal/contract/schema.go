@@ -47,14 +47,14 @@ const (
 func compile(text json.RawMessage, m *meter) (s *schema, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s, err = nil, fmt.Errorf("%w: the validator failed: %v", ErrSchema, p)
+			s, err = nil, fmt.Errorf(textValidatorFailed, ErrSchema, p)
 		}
 		if err != nil && !errors.Is(err, ErrSchema) {
 			s, err = nil, fmt.Errorf("%w: %s", ErrSchema, agui.Cut(err.Error())) // the library's may quote all of the schema
 		}
 	}()
 	if len(text) > maxSchemaBytes {
-		return nil, fmt.Errorf("%d bytes, at most %d are read", len(text), maxSchemaBytes)
+		return nil, fmt.Errorf(textSchemaSize, len(text), maxSchemaBytes)
 	}
 	doc, err := agui.ParseValue(text, maxSchemaValues)
 	if err != nil {
@@ -92,14 +92,14 @@ func compile(text json.RawMessage, m *meter) (s *schema, err error) {
 // boundSchema refuses a schema that would take long to compile.
 func boundSchema(doc agui.Value) error {
 	if doc.Depth > maxSchemaDepth {
-		return fmt.Errorf("nested %d deep, at most %d are read", doc.Depth, maxSchemaDepth)
+		return fmt.Errorf(textSchemaDepth, doc.Depth, maxSchemaDepth)
 	}
 	subschemas, strange := countSchemas(doc.Any)
 	if subschemas > maxSubschemas {
-		return fmt.Errorf("%d objects and booleans, at most %d are read", subschemas, maxSubschemas)
+		return fmt.Errorf(textSchemaParts, subschemas, maxSubschemas)
 	}
 	if strange > maxStrangeRefs {
-		return fmt.Errorf("%d references to other places than #, $defs and definitions, at most %d are followed", strange, maxStrangeRefs)
+		return fmt.Errorf(textSchemaReferences, strange, maxStrangeRefs)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (l *emptyVocabulary) add(ctx *jsonschema.CompilerContext, _ map[string]any)
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
-	return nil, errors.New("references to other documents are not followed")
+	return nil, errors.New(textOtherDocument)
 }
 
 // A pattern is a regular expression that knows how many states it has.
@@ -179,7 +179,7 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	}
 	states := countStates(tree)
 	if states+p.states > maxPatternStates {
-		return nil, fmt.Errorf("the patterns have more than %d states", maxPatternStates)
+		return nil, fmt.Errorf(textPatternStates, maxPatternStates)
 	}
 	re, err := regexp.Compile(text)
 	if err == nil && p.known != nil {

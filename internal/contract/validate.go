@@ -59,11 +59,11 @@ func (v *Validator) Validate(text, payload json.RawMessage) error {
 	value, err := agui.ParseValue(payload, maxValues)
 	switch {
 	case errors.Is(err, agui.ErrNoJSON):
-		return errors.New("not valid JSON, or nested too deep")
+		return errors.New(textPayloadNotJSON)
 	case err != nil:
 		return &unjudgedError{err}
 	case value.Depth*s.size > maxNesting:
-		return &unjudgedError{fmt.Errorf("it is nested %d deep, which is too much for a schema of %d parts", value.Depth, s.size)}
+		return &unjudgedError{fmt.Errorf(textPayloadDepth, value.Depth, s.size)}
 	}
 	v.left += workOfPayload + workOfValue*int64(value.Count)
 	v.text += workOfByte * int64(len(payload))
@@ -105,5 +105,5 @@ func (v *Validator) explain(s *jsonschema.Schema, value any) error {
 	if err := v.run(s, value); errors.As(err, &invalid) {
 		return errors.New(mismatch(invalid))
 	}
-	return errors.New("the payload fails, and is too large to say where")
+	return errors.New(textPayloadUnexplained)
 }

@@ -270,7 +270,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	known := d.byName(r.Pause.Dialect)
 	switch {
 	case r.Pause.ID != "" && known == nil:
-		return translate.Out{}, nil, agui.Errorf(agui.StoreUnavailable, "the open question is of a kind (%q) that this Holdpoint does not know", r.Pause.Dialect)
+		return translate.Out{}, nil, agui.Errorf(agui.StoreUnavailable, textUnknownDialect, r.Pause.Dialect)
 	case r.Pause.ID != "":
 		return known.Begin(r)
 	case known == nil:

@@ -145,7 +145,7 @@ func (l List) New(name string, warn translate.Warn) (translate.Dialect, error) {
 			return e.New(warn)
 		}
 	}
-	return nil, fmt.Errorf("dialects: no dialect %q, want one of %s", name, strings.Join(l.Names(), ", "))
+	return nil, fmt.Errorf(textNoDialect, name, strings.Join(l.Names(), ", "))
 }
 
 // Recognizer returns what finds the dialect of a backend, to be compared with the named one. It is

@@ -162,9 +162,9 @@ func checkMeaning(means string, value reflect.Value) error {
 	case means == "nothing", means == "yes", means == "" && (value.Kind() == reflect.Bool || value.CanInt()):
 		return nil
 	case means == "":
-		return errors.New("its field has no tag means, which says what the answers are that it is sent as")
+		return errors.New(textNoMeaning)
 	}
-	return fmt.Errorf("its field has a tag means:%q that its type, %s, does not go with", means, value.Type())
+	return fmt.Errorf(textWrongMeaning, means, value.Type())
 }
 
 // need returns the variable that must be set and is not, with the prefix, and what it is for; ""
@@ -188,8 +188,8 @@ func (e Entry) lacks() []error {
 	case name == "":
 		return nil
 	case doc == "":
-		return []error{fmt.Errorf("%s is not set, and dialect %s needs it", name, e.Name)}
+		return []error{fmt.Errorf(textNotSet, name, e.Name)}
 	default:
-		return []error{fmt.Errorf("%s is not set, and dialect %s needs it: %s", name, e.Name, doc)}
+		return []error{fmt.Errorf(textNotSetFor, name, e.Name, doc)}
 	}
 }

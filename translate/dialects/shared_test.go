@@ -70,8 +70,8 @@ func TestSharedCancel(t *testing.T) {
 		{"null", langgraph.Name, ""},
 		{"null", langgraphserver.Name, ""},
 		{"null", auto.Name, ""},
-		{"null", draft.Name, "it says nothing, and a backend may take that for go on"},
-		{`""`, langgraph.Name, "it says nothing"},
+		{"null", draft.Name, "it is empty, and a backend may take that as permission"},
+		{`""`, langgraph.Name, "it is empty"},
 		{"false", draft.Name, ""},
 	} {
 		list := All()

@@ -55,7 +55,7 @@ func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 	})
 	switch i := p.Named(a.ID); {
 	case !ok:
-		return a, agui.Errorf(agui.InvalidPayload, "resume must be an array of entries, or an object of interruptId and payload")
+		return a, agui.Errorf(agui.InvalidPayload, textResumeForm)
 	case i != nil:
 		a.ID = i.ID
 	case a.ID == "" && len(p.Interrupts) > 0:

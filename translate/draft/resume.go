@@ -83,7 +83,7 @@ func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {
 	payload := a.Payload
 	if a.Status == agui.Cancelled {
 		if payload = d.cancelFor(i, r.Valid); payload == nil {
-			return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: nothing that means no fits its responseSchema (HOLDPOINT_CANCEL)", a.ID)
+			return nil, agui.Errorf(agui.InvalidPayload, textNoFittingCancel, a.ID)
 		}
 	}
 	return entry(i, "", payload), nil
@@ -124,7 +124,7 @@ func array(r *translate.Request) (json.RawMessage, error) {
 		one := entry(i, a.Status, payload)
 		id, says := string(nativeID(i)), string(a.Status)+" "+string(agui.Canonical(payload))
 		if other, twice := sent[id]; twice && other != says {
-			return nil, agui.Errorf(agui.InvalidPayload, "the backend gave two of its %d open interrupts the same id, or none, so that their answers cannot be told apart: only the same answer can be given to them", len(r.Answers))
+			return nil, agui.Errorf(agui.InvalidPayload, textTwinIDs, len(r.Answers))
 		}
 		sent[id] = says
 		if n > 0 {

@@ -55,8 +55,7 @@ func (run *run) ended(e translate.End) translate.Result {
 			return run.pausedBy(end, asked)
 		}
 		run.d.once.Do(func() {
-			run.d.warn(`a run ended in outcome "interrupt" with nothing that could be answered, and is told as a success; if a tool call asks there, name its tool`,
-				"variable", "HOLDPOINT_TOOLS")
+			run.d.warn(logNothingAsked, "variable", "HOLDPOINT_TOOLS")
 		})
 	}
 	res := translate.Result{Finish: e.Event}

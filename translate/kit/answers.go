@@ -38,7 +38,7 @@ func NoObject(in agui.RunInput) error {
 	if in.ResumeObject == nil {
 		return nil
 	}
-	return agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
+	return agui.Errorf(agui.InvalidPayload, textResumeNotArray)
 }
 
 // Entries returns the entries of resume as answers.
@@ -68,7 +68,7 @@ func OneSet(entries, native []agui.Answer) ([]agui.Answer, error) {
 	case len(entries) == 0:
 		return native, nil
 	case len(native) > 0 && !agree(entries, native):
-		return nil, agui.Errorf(agui.ResumeConflict, "resume and the backend's own form of an answer beside it say different things")
+		return nil, agui.Errorf(agui.ResumeConflict, textFormsDiffer)
 	}
 	return entries, nil
 }
@@ -117,7 +117,7 @@ func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err
 			return false
 		}
 		if given[i.ID] {
-			err = agui.Errorf(agui.InvalidPayload, "forwardedProps.command.resume answers interrupt %q twice", i.ID)
+			err = agui.Errorf(agui.InvalidPayload, textAnsweredTwice, i.ID)
 			return false
 		}
 		given[i.ID] = true

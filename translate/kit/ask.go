@@ -15,7 +15,7 @@ const ApprovalSchema = `{"type":"object","properties":{"approved":{"type":"boole
 // Unreadable returns the error of a resume whose record holds a pause that the dialect cannot read.
 // Another version may have written it.
 func Unreadable() *agui.RunError {
-	return agui.Errorf(agui.StoreUnavailable, "what was kept of the open question cannot be read")
+	return agui.Errorf(agui.StoreUnavailable, textStateUnreadable)
 }
 
 // RefuseEdits returns the error of an approval that edits the arguments of the call, for backends
@@ -25,5 +25,5 @@ func RefuseEdits(a agui.Answer) error {
 	if !slices.ContainsFunc(edits, func(v gjson.Result) bool { return v.Type != gjson.Null }) {
 		return nil
 	}
-	return agui.Errorf(agui.InvalidPayload, "payload for interrupt %q edits the arguments (editedArgs), and this backend runs a call only as it was asked", a.ID)
+	return agui.Errorf(agui.InvalidPayload, textNoEdits, a.ID)
 }

@@ -70,7 +70,7 @@ func ClientResults(r *translate.Request, calls []string, needed bool) ([]agui.Me
 		case ok:
 			results = append(results, result)
 		case needed:
-			return nil, agui.Errorf(agui.PartialResume, "the result of call %q, which the client makes itself, has to come with the answers", id)
+			return nil, agui.Errorf(agui.PartialResume, textClientResult, id)
 		}
 	}
 	return results, nil

@@ -33,16 +33,16 @@ func (k *ToolKinds) UnmarshalText(text []byte) error {
 		}
 		at := strings.LastIndex(one, "=")
 		if at < 1 {
-			return fmt.Errorf("%q has no kind, want %s=approval, %s=input or %s=external", one, one, one, one)
+			return fmt.Errorf(textNoKind, one, one, one, one)
 		}
 		name, kind := strings.TrimSpace(one[:at]), ToolKind(strings.TrimSpace(one[at+1:]))
 		switch kind {
 		case ToolApproval, ToolInput, ToolExternal:
 		default:
-			return fmt.Errorf("%q is no kind, want approval, input or external", string(kind))
+			return fmt.Errorf(textNotKind, string(kind))
 		}
 		if before := kinds[name]; before != "" && before != kind {
-			return fmt.Errorf("%q is of two kinds, %s and %s", name, before, kind)
+			return fmt.Errorf(textTwoKinds, name, before, kind)
 		}
 		kinds[name] = kind
 		read.of[kind] = append(read.of[kind], name)

@@ -29,7 +29,7 @@ func (n Names) String() string { return strings.Join(n, ";") }
 func (n Names) Check() error {
 	for _, pattern := range n {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return fmt.Errorf("%q is no pattern", pattern)
+			return fmt.Errorf(textNotPattern, pattern)
 		}
 	}
 	return nil

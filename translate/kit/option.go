@@ -37,10 +37,10 @@ func (t Text) DeniesOnly() error {
 	const example = "want for example \"No. Do not do it.\""
 	words := t.Words()
 	if len(words) == 0 {
-		return errors.New("it says nothing, and a model may take that for go on; " + example)
+		return errors.New(textEmptyNo + example)
 	}
 	if slices.ContainsFunc(append(words, strings.Join(words, " ")), isYes) {
-		return errors.New("it could be taken for an approval; " + example)
+		return errors.New(textNoLikeYes + example)
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ type JSON json.RawMessage
 // UnmarshalText reads the value of a variable.
 func (j *JSON) UnmarshalText(text []byte) error {
 	if !json.Valid(text) {
-		return errors.New("want JSON, for example false or null")
+		return errors.New(textNotJSON)
 	}
 	*j = append(JSON(nil), text...)
 	return nil
@@ -74,11 +74,11 @@ func (j JSON) DeniesOnly() error {
 	v := gjson.ParseBytes(j)
 	switch {
 	case !agui.ValidJSON(j):
-		return errors.New("want JSON, for example false")
+		return errors.New(textNoNotJSON)
 	case saysNothing(v):
-		return errors.New("it says nothing, and a backend may take that for go on; want for example false")
+		return errors.New(textEmptyNoValue)
 	case mayBeYes(v):
-		return errors.New("it could be taken for an approval; want for example false")
+		return errors.New(textNoValueLikeYes)
 	}
 	return nil
 }

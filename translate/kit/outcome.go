@@ -69,7 +69,7 @@ type AskedQuestions struct{ events, bytes int }
 func (a *AskedQuestions) Add(bytes int) error {
 	a.events, a.bytes = a.events+1, a.bytes+bytes
 	if a.events > MaxQuestions || a.bytes > maxAsked {
-		return agui.Errorf(agui.PauseTooLarge, "the run asks more than %d questions, or questions of more than %d bytes", MaxQuestions, maxAsked)
+		return agui.Errorf(agui.PauseTooLarge, textPauseTooLarge, MaxQuestions, maxAsked)
 	}
 	return nil
 }

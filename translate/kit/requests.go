@@ -26,7 +26,7 @@ func (r *Requests) UnmarshalText(text []byte) error {
 		case len(fields) == 0:
 			continue
 		case len(fields) != 2:
-			return fmt.Errorf("%q is not a method and a path, want for example PUT /store/items", strings.TrimSpace(one))
+			return fmt.Errorf(textNotRequest, strings.TrimSpace(one))
 		}
 		*r = append(*r, AllowedRequest{fields[0], fields[1]})
 	}
@@ -48,13 +48,13 @@ func (r Requests) Check(steers func(method, at string) bool) error {
 	for _, one := range r {
 		switch _, err := path.Match(one.Path, ""); {
 		case !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, one.Method):
-			return fmt.Errorf("%q does not begin with a method in capitals, want for example PUT /store/items", one)
+			return fmt.Errorf(textNotMethod, one)
 		case err != nil:
-			return fmt.Errorf("%q is not a pattern", one.Path)
+			return fmt.Errorf(textNotPattern, one.Path)
 		case !IsPlainPath(strings.NewReplacer("*", "x", "?", "x", "[", "", "]", "", "^", "").Replace(one.Path)):
-			return fmt.Errorf("%q is not a path in plain letters, want for example /store/items; * stands for one segment", one.Path)
+			return fmt.Errorf(textNotPath, one.Path)
 		case steers(one.Method, one.Path):
-			return fmt.Errorf("%q would start or steer a run, and answer what is asked past the record", one)
+			return fmt.Errorf(textSteers, one)
 		}
 	}
 	return nil

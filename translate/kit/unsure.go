@@ -12,8 +12,7 @@ import (
 func Unsure(p agui.Pause, answers ...agui.Answer) error {
 	for _, a := range answers {
 		if p.Contested && (a.Status == agui.Cancelled || !Denies(a)) {
-			return agui.Errorf(agui.ApprovalAmbiguous, "interrupt %q may not be what the backend waits for: another run of the thread came to another question, "+
-				"and the backend takes an answer without an id, so it could count for that one. Deny or cancel it: the next message brings the question that waits", a.ID)
+			return agui.Errorf(agui.ApprovalAmbiguous, textUnsure, a.ID)
 		}
 	}
 	return nil
@@ -34,7 +33,7 @@ func OneForEachID(p agui.Pause, answers []agui.Answer) error {
 		before := answers[first]
 		same := a.Status == before.Status && bytes.Equal(agui.Canonical(a.Payload), agui.Canonical(before.Payload))
 		if !same && !(Denies(a) && Denies(before)) {
-			return agui.Errorf(agui.InvalidPayload, "two open interrupts have one id at the backend (%q): only the same answer can be given to both", agui.Cut(id))
+			return agui.Errorf(agui.InvalidPayload, textTwinIDs, agui.Cut(id))
 		}
 	}
 	return nil

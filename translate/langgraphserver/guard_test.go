@@ -93,8 +93,8 @@ func TestGuardOptionsThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"/store/items": "not a method and a path", "PUT": "not a method and a path", "PUT /a b": "not a method and a path", "put /store/items": "method in capitals",
 		"FETCH /store/items": "method in capitals", "PUT store/items": "plain letters", "PUT /store//items": "plain letters", "PUT /store/": "plain letters", "PUT /st%6fre": "plain letters",
-		"PUT /store/[": "not a pattern", "POST /threads/*/runs/stream": "start or steer a run", "POST /runs": "start or steer a run", "POST /threads/*/state": "start or steer a run",
-		"DELETE /mcp": "start or steer a run", "POST /a2a/agent": "start or steer a run",
+		"PUT /store/[": "not a pattern", "POST /threads/*/runs/stream": "starts or steers a run", "POST /runs": "starts or steers a run", "POST /threads/*/state": "starts or steers a run",
+		"DELETE /mcp": "starts or steers a run", "POST /a2a/agent": "starts or steers a run",
 	} {
 		var o Options
 		err := o.Allow.UnmarshalText([]byte(text))

@@ -94,7 +94,7 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		if d.endsInYes(r.Input.Messages) {
-			return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, "the messages end in the answer to a question that is not open: it is not sent again, say something new")
+			return translate.Out{}, nil, agui.Errorf(agui.UnknownInterruptID, textNotOpen)
 		}
 		if list, changed := d.history(r.Input.Messages, r.Ended); changed {
 			return translate.Out{Body: agui.SetKey(r.Input.Raw, "messages", agui.MessageList(list))}, d.plainRun(r), nil

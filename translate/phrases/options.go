@@ -49,7 +49,7 @@ func (o Options) Check() []error {
 
 func (o Options) checkYes() error {
 	if o.Yes != "" && len(o.Yes.Words()) == 0 {
-		return errors.New("want words that a model takes for a yes")
+		return errors.New(textNotYes)
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (o Options) checkNo() error {
 	}
 	no, yes := strings.Join(o.No.Words(), " "), strings.Join(o.Yes.Words(), " ")
 	if no != "" && yes != "" && strings.Contains(" "+no+" ", " "+yes+" ") {
-		return errors.New("it holds what means yes (HOLDPOINT_PHRASES_YES)")
+		return errors.New(textNoHasYes)
 	}
 	return nil
 }
@@ -90,13 +90,13 @@ func (l *List) UnmarshalText(text []byte) error {
 		case phrase == "default":
 			*l = append(*l, english[:]...)
 		case len(phrase) < leastPhrase:
-			return fmt.Errorf("the phrase %q has less than %d letters, and would be found everywhere", phrase, leastPhrase)
+			return fmt.Errorf(textShortPhrase, phrase, leastPhrase)
 		default:
 			*l = append(*l, phrase)
 		}
 	}
 	if len(*l) == 0 {
-		return errors.New("want phrases, such as default or default;soll ich")
+		return errors.New(textNoPhrases)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	if a.Status == agui.Resolved {
 		given := kit.Members(gjson.ParseBytes(a.Payload), "approved")
 		if len(given) == 0 || slices.ContainsFunc(given, func(v gjson.Result) bool { return !v.IsBool() || v.Raw != given[0].Raw }) {
-			return agui.Message{}, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must say approved, true or false, once", a.ID)
+			return agui.Message{}, agui.Errorf(agui.InvalidPayload, textNotDecision, a.ID)
 		}
 		if given[0].Type == gjson.True {
 			content = d.yes

@@ -138,11 +138,11 @@ func approves(a agui.Answer, k questionState) (bool, error) {
 		}
 	}
 	if yes+no != len(said) || (yes > 0) == (no > 0) {
-		return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q does not say yes or no in approved", a.ID)
+		return false, agui.Errorf(agui.InvalidPayload, textNotDecision, a.ID)
 	}
 	for _, id := range kit.Members(payload, "approval_id") {
 		if id.Type != gjson.String || id.Str != k.Approval {
-			return false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has another approval_id", a.ID)
+			return false, agui.Errorf(agui.InvalidPayload, textOtherApproval, a.ID)
 		}
 	}
 	return yes > 0, nil

@@ -130,7 +130,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	}
 	for n, a := range r.Answers {
 		if forgesCall(r.Pause.Interrupts[n], a.Payload) {
-			return translate.Out{}, nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has a toolCall, by which a backend may run what it did not ask about", a.ID)
+			return translate.Out{}, nil, agui.Errorf(agui.InvalidPayload, textToolCall, a.ID)
 		}
 	}
 	if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {

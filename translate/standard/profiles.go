@@ -276,15 +276,15 @@ func (p profile) heard(a agui.Answer) agui.Answer {
 func (p profile) outgoingAnswer(a agui.Answer) (agui.Answer, error) {
 	switch {
 	case a.Status == agui.Cancelled && p.unsaid:
-		return a, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: its backend takes that for its first option; give it an answer, or cancel all that is open", a.ID)
+		return a, agui.Errorf(agui.InvalidPayload, textNoSingleCancel, a.ID)
 	case a.Status == agui.Cancelled:
 		return a, nil
 	case p.given && blank(a.Payload):
-		return a, agui.Errorf(agui.InvalidPayload, "interrupt %q wants a payload: its backend takes none for something else than an answer", a.ID)
+		return a, agui.Errorf(agui.InvalidPayload, textNoPayload, a.ID)
 	case p.decision != nil:
 		said, ok := p.decision.read(a.Payload)
 		if !ok {
-			return a, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is no {%q: %s or %s}, and its backend may take anything else for a yes", a.ID, p.decision.key, p.decision.word(true), p.decision.word(false))
+			return a, agui.Errorf(agui.InvalidPayload, textNotDecision, a.ID, p.decision.key, p.decision.word(true), p.decision.word(false))
 		}
 		a.Payload = said
 	}

@@ -167,7 +167,7 @@ func goesByCommand(p agui.Pause) bool {
 func takesCommand(in agui.RunInput) error {
 	props := gjson.GetBytes(in.Raw, "forwardedProps")
 	if props.Exists() && props.Type != gjson.Null && !props.IsObject() {
-		return agui.Errorf(agui.InvalidPayload, "the answer cannot be handed on: forwardedProps must be an object")
+		return agui.Errorf(agui.InvalidPayload, textNoForwardedProps)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func TestFile(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{}`: "line 1: it says nothing", `{"bodi":{}}`: `line 1: "bodi" is not known, want body, headers, paths, reasoning, text, questions or interrupts`,
+		`{}`: "line 1: it is empty", `{"bodi":{}}`: `line 1: "bodi" is not known, want body, headers, paths, reasoning, text, questions or interrupts`,
 		"{\n\"body\": {\"prompt\": \"hi\"}}":      "line 2: body: want a JSON object",
 		"{\n\"body\": \"$prompt\"}":               "line 2: body: want a JSON object",
 		"{\n\n\"headers\": \"X-S=$session\"}":     "line 3: headers: want an object",
@@ -43,7 +43,7 @@ func TestFile(t *testing.T) {
 		`{"paths":["a"]}`:                         `line 1: paths: "a" is no path`,
 		`{"text":"true"}`:                         "line 1: text: want true or false",
 		`{"reasoning":1}`:                         "line 1: reasoning: want true or false",
-		"{\"text\":true,\n\"text\":false}":        `line 2: "text" stands in line 1 already`,
+		"{\"text\":true,\n\"text\":false}":        `line 2: "text" is in line 1 already`,
 		`{"interrupts":[{"name":"a","yes":"b"}]}`: "line 1: ",
 	} {
 		if got, err := read(text); err == nil || !strings.HasPrefix(err.Error(), want) || !reflect.DeepEqual(got, Server{}) {

@@ -11,14 +11,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-var errContains = errors.New("one of the two templates contains the other, so a backend that looks for a word could take it for the yes")
+var errContains = errors.New(textContains)
 
 // apartValue is nil for a no that none of the readers of NewWords could take for the yes.
 func (w Words) apartValue() error {
 	yes, no := w.yes, w.no
 	switch {
 	case yes.isObject() != no.isObject(), yes.isJSON != no.isJSON:
-		return errors.New("a yes and a no have to be of one kind: two JSON objects, two other JSON values, or words")
+		return errors.New(textTwoForms)
 	case yes.isObject():
 		return w.objectsApart()
 	case yes.isJSON && (yes.value.Type != gjson.String || no.value.Type != gjson.String):
@@ -39,14 +39,14 @@ func valuesApart(yes, no gjson.Result) error {
 	if truthy(yes) && !truthy(no) {
 		return nil
 	}
-	return fmt.Errorf("a backend that asks whether the value is true cannot tell %s from the yes, %s; want for example true and false", no.Raw, yes.Raw)
+	return fmt.Errorf(textSameTruth, no.Raw, yes.Raw)
 }
 
 // wordsApart is for texts: a backend may look for one of them in the answer.
 func wordsApart(yes, no string) error {
 	yes, no = fold(yes), fold(no)
 	if yes == "" || no == "" {
-		return errors.New("it has no letters and no digits")
+		return errors.New(textNoLetters)
 	}
 	if strings.Contains(no, yes) || strings.Contains(yes, no) {
 		return errContains
@@ -61,24 +61,24 @@ func (w Words) objectsApart() (err error) {
 		return err
 	}
 	if len(w.telling) == 0 {
-		return errors.New("it says the same as the yes in every member")
+		return errors.New(textSameMembers)
 	}
 	for _, path := range w.telling {
 		said, instead := valueAt(w.yes.value, path), valueAt(w.no.value, path)
 		name := strings.Join(path, ".")
 		switch {
 		case !instead.Exists():
-			return fmt.Errorf("it has no %q, which the yes has: a backend may take what is missing for a yes", name)
+			return fmt.Errorf(textMissingMember, name)
 		case said.Type == gjson.String && instead.Type == gjson.String:
 			if err := wordsApart(said.Str, instead.Str); err != nil {
 				return fmt.Errorf("%q: %w", name, err)
 			}
 		case truthy(said) && truthy(instead):
-			return fmt.Errorf("%q is %s in the yes and %s in the no: a backend that asks whether it is true cannot tell them apart", name, said.Raw, instead.Raw)
+			return fmt.Errorf(textSameMemberTruth, name, said.Raw, instead.Raw)
 		}
 	}
 	if !w.denies(string(empty)) {
-		return errors.New("it has the yes's own word in it, and a backend may look for that")
+		return errors.New(textHasYesWord)
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func (w Words) Content(a agui.Answer, arguments string) (string, error) {
 	case len(edits) == 0:
 		return string(w.yes.with(argumentsPlace, asJSON(arguments))), nil
 	case len(edits) > 1 || !edits[0].IsObject():
-		return "", agui.Errorf(agui.InvalidPayload, "editedArgs of the payload for interrupt %q have to be one object", a.ID)
+		return "", agui.Errorf(agui.InvalidPayload, textEditNotObject, a.ID)
 	}
 	return string(w.yes.with(argumentsPlace, json.RawMessage(edits[0].Raw))), nil
 }

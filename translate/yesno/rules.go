@@ -33,7 +33,7 @@ type Rule struct {
 	words Words
 }
 
-var errRule = errors.New(`want names, the yes and the no, both as JSON, such as pay;transfer_* {"approved":true} {"approved":false}`)
+var errRule = errors.New(textNotRule)
 
 // UnmarshalText reads the value of a variable.
 func (r *Rules) UnmarshalText(text []byte) error {
@@ -218,5 +218,5 @@ func noMore(a agui.Answer) error {
 	if more == "" {
 		return nil
 	}
-	return agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has %q, and the yes that this agent takes (HOLDPOINT_ANSWERS) has no place for it", a.ID, agui.Cut(more))
+	return agui.Errorf(agui.InvalidPayload, textNoPlace, a.ID, agui.Cut(more))
 }

@@ -41,14 +41,14 @@ func TestRules(t *testing.T) {
 		`pay true`:                       "want names, the yes and the no",
 		`pay yes no`:                     "want names, the yes and the no",
 		`; true false`:                   "want names, the yes and the no",
-		`[ true false`:                   "is no pattern",
+		`[ true false`:                   "is not a pattern",
 		`pay true true`:                  "it could be taken for an approval",
 		`pay {"go":true} {"went":false}`: "it has no \"go\"",
 		`pay true false more`:            "want names, the yes and the no",
-		`pay {"go":true} {"go":"never"}`: "a backend that asks whether it is true",
+		`pay {"go":true} {"go":"never"}`: "a backend that tests whether it is true",
 		`pay "yes" "yes, but later"`:     "it could be taken for an approval",
 		`pay ["yes"] ["no"]`:             "want a JSON object",
-		`pay {"go":true,"a":"$argument"} {"go":false}`: "stands for nothing here",
+		`pay {"go":true,"a":"$argument"} {"go":false}`: "is not a placeholder here",
 	} {
 		var r Rules
 		if err := r.UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

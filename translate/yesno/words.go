@@ -122,15 +122,15 @@ func NewWords(yes, no Template) (Words, error) {
 func (t template) check(place string) error {
 	switch {
 	case t.text == "":
-		return errors.New("it says nothing")
+		return errors.New(textEmpty)
 	case len(t.text) > maxTemplate:
-		return fmt.Errorf("it has %d bytes, more than %d", len(t.text), maxTemplate)
+		return fmt.Errorf(textTooLong, len(t.text), maxTemplate)
 	case t.isJSON && (t.value.IsArray() || t.value.Type == gjson.Null):
-		return errors.New("want a JSON object, words, true, false, a number or a JSON string")
+		return errors.New(textNotTemplate)
 	case strings.HasPrefix(t.text, "{") && !t.isJSON:
-		return errors.New("it begins like a JSON object, and is none, or is nested too deeply")
+		return errors.New(textBrokenObject)
 	case !t.isObject() && (strings.Contains(t.text, argumentsPlace) || strings.Contains(t.text, reasonPlace)):
-		return fmt.Errorf("%s and %s need a JSON object", argumentsPlace, reasonPlace)
+		return fmt.Errorf(textPlaceOutside, argumentsPlace, reasonPlace)
 	}
 	if t.isObject() {
 		return checkMembers(t.value, place, new(int))
@@ -144,22 +144,22 @@ func checkMembers(v gjson.Result, place string, places *int) (err error) {
 	v.ForEach(func(k, member gjson.Result) bool {
 		if v.IsObject() {
 			if slices.ContainsFunc(names, func(name string) bool { return agui.SameKey(name, k.Str) }) {
-				err = fmt.Errorf("%q stands in it twice, in whatever spelling", k.Str)
+				err = fmt.Errorf(textNameTwice, k.Str)
 				return false
 			}
 			names = append(names, k.Str)
 		}
 		switch text := member.Str; {
 		case strings.Contains(k.Str, argumentsPlace), strings.Contains(k.Str, reasonPlace):
-			err = fmt.Errorf("%q is no value", k.Str)
+			err = fmt.Errorf(textPlaceAsName, k.Str)
 		case member.IsObject() || member.IsArray():
 			err = checkMembers(member, place, places)
 		case text == place:
 			if *places++; *places > 1 || !v.IsObject() {
-				err = fmt.Errorf("%s has to stand once, as the value of a member", place)
+				err = fmt.Errorf(textPlaceTwice, place)
 			}
 		case strings.HasPrefix(text, "$"), strings.Contains(text, argumentsPlace), strings.Contains(text, reasonPlace):
-			err = fmt.Errorf("%q stands for nothing here, want %q", text, place)
+			err = fmt.Errorf(textUnknownPlace, text, place)
 		}
 		return err == nil
 	})

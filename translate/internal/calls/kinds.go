@@ -131,7 +131,7 @@ func (k *Kind) say(asked PrivateState, a agui.Answer) (content string, no bool, 
 	case k.Say != nil:
 		return k.Say(asked, a)
 	case a.Status == agui.Cancelled && k.Cancel == "":
-		return "", true, agui.Errorf(agui.InvalidPayload, "interrupt %q %s", a.ID, k.NoCancel)
+		return "", true, agui.Errorf(agui.InvalidPayload, textNoCancel, a.ID, k.NoCancel)
 	case a.Status == agui.Cancelled:
 		return k.Cancel, true, nil
 	case k.Words == nil:
@@ -140,7 +140,7 @@ func (k *Kind) say(asked PrivateState, a agui.Answer) (content string, no bool, 
 	}
 	payload, ok := k.Words.Clear(a.Payload)
 	if !ok {
-		return "", false, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is %s", a.ID, k.Wrong)
+		return "", false, agui.Errorf(agui.InvalidPayload, textWrongPayload, a.ID, k.Wrong)
 	}
 	return string(payload), gjson.GetBytes(payload, k.Words.Key).Type == gjson.False, nil
 }

@@ -42,7 +42,7 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 			return nil, err
 		}
 		if kept.Twice && !no {
-			return nil, agui.Errorf(agui.ApprovalAmbiguous, "several calls have the id %q of interrupt %q, and %s would give all of them this answer. Deny or cancel it", kept.Call, i.ID, t.Backend)
+			return nil, agui.Errorf(agui.ApprovalAmbiguous, textSameCallID, kept.Call, i.ID, t.Backend)
 		}
 		if t.Refuse != nil && !no {
 			if err := t.Refuse(r, i); err != nil {

@@ -34,7 +34,7 @@ func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	case p.ID == "":
 		return append(list, answers...), nil
 	case !agree(p, list, answers):
-		return nil, agui.Errorf(agui.ResumeConflict, "resume and forwardedProps.command.resume give different answers")
+		return nil, agui.Errorf(agui.ResumeConflict, textFormsDiffer)
 	}
 	return list, nil
 }
@@ -238,7 +238,7 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []Group) ([]agui.A
 	add := func(more ...agui.Answer) error {
 		for _, a := range more {
 			if given[a.ID] {
-				return agui.Errorf(agui.InvalidPayload, "forwardedProps.command.resume answers interrupt %q twice", a.ID)
+				return agui.Errorf(agui.InvalidPayload, textAnsweredTwice, a.ID)
 			}
 			given[a.ID] = true
 			answers = append(answers, a)

@@ -242,7 +242,7 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 		case err != nil:
 			return nil, err
 		case !only(m, "approved", "message", "reason"):
-			return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q says more than approved, which is all that is asked", a.ID)
+			return nil, agui.Errorf(agui.InvalidPayload, textMoreThanApproved, a.ID)
 		case !v.approved:
 			return json.RawMessage(decline), nil
 		case ask.url != nil:
@@ -251,17 +251,17 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 		return json.RawMessage(`{"action":"accept","content":{}}`), nil
 	}
 	if !gjson.ParseBytes(a.Payload).IsObject() {
-		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is not the object that the form asks for; to decline it, send approved false", a.ID)
+		return nil, agui.Errorf(agui.InvalidPayload, textFormNotObject, a.ID)
 	}
 	if member := ask.undeclaredDecision(a.Payload); member != "" {
-		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q: the form does not ask for %q. To decline it, send {\"action\":\"decline\"} and nothing else", a.ID, member)
+		return nil, agui.Errorf(agui.InvalidPayload, textNotInForm, a.ID, member)
 	}
 	if member := unflat(a.Payload); member != "" {
-		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q: %q is neither a text, a number, a boolean nor a list of texts, and a form of MCP has nothing else", a.ID, member)
+		return nil, agui.Errorf(agui.InvalidPayload, textNotFormValue, a.ID, member)
 	}
 	if valid != nil {
 		if err := valid(ask.form, a.Payload); err != nil {
-			return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q does not fit the form: %v", a.ID, err)
+			return nil, agui.Errorf(agui.InvalidPayload, textFormUnfit, a.ID, err)
 		}
 	}
 	return append(kit.AppendMember([]byte(`{"action":"accept"`), `"content"`, string(a.Payload)), '}'), nil

@@ -86,7 +86,7 @@ func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunEr
 	if a.Own {
 		if a.Native && r.shape == HITL {
 			if m, ok = r.wholeDecision(i, m["decisions"]); !ok {
-				return nil, agui.Errorf(agui.InvalidPayload, "decisions must have %d entries, one for each action under review", len(r.asks))
+				return nil, agui.Errorf(agui.InvalidPayload, textDecisionCount, len(r.asks))
 			}
 		}
 		return r.ownDecision(i, a.ID, m)
@@ -129,19 +129,19 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 	ask := r.asks[i]
 	kind, ok := Text(m["type"])
 	if !ok {
-		return nil, agui.Errorf(agui.InvalidPayload, "a decision for interrupt %q has no type", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textNoType, id)
 	}
 	if !ask.allows(kind) {
 		return nil, notAllowed(id, kind)
 	}
 	approves := kind == "approve" || kind == "edit"
 	if approved := m["approved"]; !IsNull(approved) && string(approved) != map[bool]string{true: "true", false: "false"}[approves] {
-		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q says one thing in type and another in approved", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textTypeContradicts, id)
 	}
 	switch kind {
 	case "approve":
 		if edits(m) > 0 {
-			return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q approves and has an edit: its type is edit", id)
+			return nil, agui.Errorf(agui.InvalidPayload, textApprovesAndEdits, id)
 		}
 		return json.RawMessage(`{"type":"approve"}`), nil
 	case "edit":
@@ -151,7 +151,7 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 		if s := m["message"]; !IsNull(s) {
 			t, ok := Text(s)
 			if !ok {
-				return nil, agui.Errorf(agui.InvalidPayload, "message for interrupt %q is not a string", id)
+				return nil, agui.Errorf(agui.InvalidPayload, textMessageNotString, id)
 			}
 			message = &t
 		}
@@ -160,7 +160,7 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 	// Any other decision that the backend allows (respond) goes as it came, without what only the
 	// generic form has. The middleware reads the message of respond, so it must be there.
 	if _, ok := Text(m["message"]); kind == "respond" && !ok {
-		return nil, agui.Errorf(agui.InvalidPayload, "a response for interrupt %q has no message", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textNoMessage, id)
 	}
 	delete(m, "approved")
 	out, err := agui.Marshal(m)
@@ -183,7 +183,7 @@ func edits(m map[string]json.RawMessage) int {
 
 func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.RawMessage, *agui.RunError) {
 	if edits(m) > 1 {
-		return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has more than one edit", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textTwoEdits, id)
 	}
 	name, args := json.RawMessage(agui.MustMarshal(ask.tool)), m["editedArgs"]
 	for _, key := range []string{"edited_action", "editedAction"} {
@@ -200,10 +200,10 @@ func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.
 		}
 	}
 	if ask.pinned && !agui.EqualJSON(name, agui.MustMarshal(ask.tool)) {
-		return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q names another tool", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textOtherTool, id)
 	}
 	if IsNull(args) || args[0] != '{' {
-		return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q has no arguments", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textEditWithoutArguments, id)
 	}
 	return r.edit(name, args, ask), nil
 }

@@ -95,7 +95,7 @@ func (r review) ownResponse(i int, a agui.Answer) (json.RawMessage, *agui.RunErr
 		case len(list) == 1 && !a.Native:
 			one = list[0]
 		default:
-			return nil, agui.Errorf(agui.InvalidPayload, "the list must have %d responses, one for each request", len(r.asks))
+			return nil, agui.Errorf(agui.InvalidPayload, textResponseCount, len(r.asks))
 		}
 	}
 	m, ok := Members(one)
@@ -114,11 +114,11 @@ func (r review) ownResponse(i int, a agui.Answer) (json.RawMessage, *agui.RunErr
 	case "accept", "ignore":
 	case "response":
 		if _, ok := Text(args); !ok {
-			return nil, agui.Errorf(agui.InvalidPayload, "the response for interrupt %q is not a text", a.ID)
+			return nil, agui.Errorf(agui.InvalidPayload, textResponseNotText, a.ID)
 		}
 	case "edit":
 		if action, ok := Members(args); !ok || IsNull(action["args"]) {
-			return nil, agui.Errorf(agui.InvalidPayload, "an edit for interrupt %q has no arguments", a.ID)
+			return nil, agui.Errorf(agui.InvalidPayload, textEditWithoutArguments, a.ID)
 		}
 	}
 	return response(kind, args), nil

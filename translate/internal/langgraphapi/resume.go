@@ -70,12 +70,11 @@ func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
 	sent := map[string]json.RawMessage{}
 	for i, g := range list {
 		if g.Way != ByID {
-			return nil, agui.Errorf(agui.InvalidPayload, "the backend gave no usable id for one of its %d open interrupts, so their answers cannot be told apart: "+
-				"let it send rawEvent or the interrupt outcome", len(list))
+			return nil, agui.Errorf(agui.InvalidPayload, textNoIDs, len(list))
 		}
 		if other, twice := sent[g.ID]; twice {
 			if !agui.EqualJSON(other, values[i]) {
-				return nil, agui.Errorf(agui.InvalidPayload, "two open interrupts have one id at the backend (langgraph issue 6626): only the same answer can be given to both")
+				return nil, agui.Errorf(agui.InvalidPayload, textTwinIDs)
 			}
 			continue
 		}
@@ -93,8 +92,7 @@ func (g Group) Unambiguous(a agui.Answer, value json.RawMessage) error {
 	if a.Payload = value; g.Beside == nil || kit.Denies(a) || g.Shape == Elicitation && !accepts(value) {
 		return nil
 	}
-	return agui.Errorf(agui.ApprovalAmbiguous, "interrupt %q was asked by one of several calls that run at once in one task, and the backend gives the answer to whichever asks first "+
-		"(langgraph issue 6533): another one could run than was approved. Deny or cancel it, and let the agent make one call at a time or run each in a task of its own (Send)", a.ID)
+	return agui.Errorf(agui.ApprovalAmbiguous, textCallsAtOnce, a.ID)
 }
 
 // Value returns what interrupt() is to return. cancel is what a graph gets for a cancelled answer.
@@ -123,12 +121,12 @@ func Value(r *translate.Request, g Group, cancel json.RawMessage) (json.RawMessa
 		if v := cancelFor(cancel, g.ID, schema, r.Valid); v != nil {
 			return v, nil
 		}
-		return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: nothing that means no fits its responseSchema (HOLDPOINT_CANCEL)", a.ID)
+		return nil, agui.Errorf(agui.InvalidPayload, textNoFittingCancel, a.ID)
 	}
 	if IsNull(a.Payload) {
 		if schema != nil && r.Valid != nil {
 			if err := r.Valid(schema, nil); err != nil {
-				return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q has no payload, and null does not fit its responseSchema", a.ID)
+				return nil, agui.Errorf(agui.InvalidPayload, textNullUnfit, a.ID)
 			}
 		}
 		return json.RawMessage("null"), nil

@@ -135,7 +135,7 @@ func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.Raw
 	}
 	if edited := r.editedArgs(d); edited != nil && r.asks[i].edits != nil && valid != nil {
 		if err := valid(r.asks[i].edits, edited); err != nil {
-			return nil, agui.Errorf(agui.InvalidPayload, "the edited arguments for interrupt %q do not fit: %v", a.ID, err)
+			return nil, agui.Errorf(agui.InvalidPayload, textEditUnfit, a.ID, err)
 		}
 	}
 	return d, nil
@@ -176,7 +176,7 @@ func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunErr
 	var v verdict
 	for _, key := range []string{"type", "decisions", "edited_action", "editedAction"} {
 		if !IsNull(m[key]) {
-			return v, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has both approved and %s", id, key)
+			return v, agui.Errorf(agui.InvalidPayload, textTwoDecisions, id, key)
 		}
 	}
 	switch string(m["approved"]) {
@@ -184,21 +184,21 @@ func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunErr
 		v.approved = true
 	case "false":
 	default:
-		return v, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has no boolean approved", id)
+		return v, agui.Errorf(agui.InvalidPayload, textNoApproved, id)
 	}
 	if e := m["editedArgs"]; !IsNull(e) {
 		if e[0] != '{' {
-			return v, agui.Errorf(agui.InvalidPayload, "editedArgs for interrupt %q is not an object", id)
+			return v, agui.Errorf(agui.InvalidPayload, textEditNotObject, id)
 		}
 		if !v.approved {
-			return v, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has editedArgs and does not approve", id)
+			return v, agui.Errorf(agui.InvalidPayload, textEditWithoutYes, id)
 		}
 		v.edited = e
 	}
 	if s := m["message"]; !IsNull(s) {
 		t, ok := Text(s)
 		if !ok {
-			return v, agui.Errorf(agui.InvalidPayload, "message for interrupt %q is not a string", id)
+			return v, agui.Errorf(agui.InvalidPayload, textMessageNotString, id)
 		}
 		v.message = &t
 	}
@@ -206,15 +206,15 @@ func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunErr
 }
 
 func notAllowed(id, decision string) *agui.RunError {
-	return agui.Errorf(agui.InvalidPayload, "interrupt %q does not take the decision %q", id, decision)
+	return agui.Errorf(agui.InvalidPayload, textNotAllowed, id, decision)
 }
 
 func cannotCancel(id string) *agui.RunError {
-	return agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: the backend takes no value that means no", id)
+	return agui.Errorf(agui.InvalidPayload, textCannotCancel, id)
 }
 
 func notReadable(id string) *agui.RunError {
-	return agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is not an object", id)
+	return agui.Errorf(agui.InvalidPayload, textNotObject, id)
 }
 
 // addMessage adds the message of a decision, if there is one.

@@ -37,9 +37,9 @@ func (r Rule) checkWords() error {
 	asIs := r.profile() == Envelope || r.profile() == Raw
 	switch yes := r.yes(); {
 	case asIs && (r.Yes != nil || r.No != nil):
-		return fmt.Errorf("yes and no mean nothing to %s, which hands a payload on as it is", r.profile())
+		return fmt.Errorf(textNoWords, r.profile())
 	case yes != nil && (isNoWord(yes) || kit.JSON(yes).SaysNothing()):
-		return fmt.Errorf("yes %s is a word for no, or says nothing", yes)
+		return fmt.Errorf(textYesLikeNo, yes)
 	}
 	for _, v := range []struct {
 		key   string
@@ -53,9 +53,9 @@ func (r Rule) checkWords() error {
 		}
 		switch {
 		case r.profile() == Bool && string(v.value) != "false":
-			return fmt.Errorf("%s %s: who takes true and false takes any other value for true; want false", v.key, v.value)
+			return fmt.Errorf(textNotFalse, v.key, v.value)
 		case isYesWord(v.value), r.yes() != nil && sameWord(v.value, r.yes()):
-			return fmt.Errorf("%s %s is the word for yes", v.key, v.value)
+			return fmt.Errorf(textNoLikeYes, v.key, v.value)
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 	}
 	if r.Path != "" {
 		if len(kit.Members(gjson.ParseBytes(payload), "editedArgs")) > 0 && !strings.HasPrefix(r.Path, "editedArgs") {
-			return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q edits arguments, which cannot be handed on: the call would run with the old ones", a.ID)
+			return nil, agui.Errorf(agui.InvalidPayload, textNoEdits, a.ID)
 		}
 		payload = valueAt(payload, r.Path)
 	}
@@ -171,7 +171,7 @@ func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 		if r.profile() == Envelope && r.Path == "" && !words { // a hook that looks for cancelled only would go on
 			return json.RawMessage(`{"response":null}`), nil
 		}
-		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload, or none where it is looked for: Strands takes that for no answer, or for a no", a.ID)
+		return nil, agui.Errorf(agui.InvalidPayload, textNoPayload, a.ID)
 	}
 	said, err := r.said(a.ID, payload, words)
 	if err == nil && r.profile() == Envelope {
@@ -201,17 +201,17 @@ func (r Rule) said(id string, payload json.RawMessage, words bool) (json.RawMess
 	case text && words && r.profile() == Words && r.No != nil && isNoWord(payload) && !sameWord(payload, yes):
 		return no, nil // who has a word of its own for no may know no other
 	case text && words && r.profile() == Bool && !isYesWord(payload) && !sameWord(payload, yes):
-		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is a text that says neither yes nor no, and the hook that asked takes any text for yes: send {\"approved\":true} or {\"approved\":false}", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textNeitherWord, id)
 	case text && words && yes != nil && strings.TrimSpace(gjson.ParseBytes(payload).Str) == "":
-		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is empty, which the hook that asked takes for a no, or for none", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textEmptyAnswer, id)
 	case decides && !approved && no != nil:
 		return no, nil
 	case decides && approved && yes != nil && !more:
 		return yes, nil
 	case decides && approved && yes != nil:
-		return nil, agui.Errorf(agui.InvalidPayload, "the approval of interrupt %q says more than approved, which cannot be handed on: send {\"approved\":true} alone", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textMoreThanApproved, id)
 	case words && yes != nil && !decides && !text:
-		return nil, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q is neither text nor {\"approved\":true} or {\"approved\":false}, and the hook that asked may know no other: send one of these", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textNotWord, id)
 	}
 	return payload, nil
 }

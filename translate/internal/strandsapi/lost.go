@@ -20,10 +20,9 @@ type LostDetector struct {
 	other          bool      // there was what the adapter never sends
 }
 
-// LostHint is the warning that an operator gets once.
-const LostHint = "a run ended as if it was over although a tool of the backend was called and gave no result, or the backend waits for an " +
-	"answer to a question that it never told: if it is ag_ui_strands up to 0.2.5, it has dropped an interrupt and that thread cannot go on; " +
-	"upgrade to 0.3.0 or later, or serve the stream of Strands itself (HOLDPOINT_DIALECT=strands)"
+// LostHint is the log line about a run that LostDetector.Likely reports. A dialect writes it once
+// in a process.
+const LostHint = logLost
 
 // See notes an event of the stream, any but the terminal one. The adapter is older than
 // protocolVersion. It sends its state directly behind RUN_STARTED if the request has any, and

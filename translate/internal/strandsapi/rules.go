@@ -134,7 +134,7 @@ func (r Rules) Named(file string) string {
 func ReadFile(name string) ([]byte, error) {
 	text, err := os.ReadFile(name)
 	if err != nil && (agui.ValidJSON([]byte(name)) || strings.ContainsRune(name, '=')) {
-		return nil, errors.New("want the name of a file, not what should stand in it")
+		return nil, errors.New(textNotFile)
 	}
 	return text, err // the error holds the name
 }
@@ -154,7 +154,7 @@ func ParseRules(text []byte, beside ...Member) (Rules, error) {
 		if s := (*json.SyntaxError)(nil); errors.As(err, &s) {
 			at = int(s.Offset)
 		}
-		return Rules{}, place(f.line(at), fmt.Errorf("want JSON: %w", err))
+		return Rules{}, place(f.line(at), fmt.Errorf(textNotJSON, err))
 	}
 	var rules Rules
 	names := ""
@@ -178,7 +178,7 @@ func ParseRules(text []byte, beside ...Member) (Rules, error) {
 		return errUnknown
 	})
 	if err == nil && !said && rules.List == nil && rules.Questions == "" {
-		err = place(1, errors.New("it says nothing, want interrupts: a list of rules"))
+		err = place(1, errors.New(textNoRules))
 	}
 	return rules, err
 }
@@ -202,7 +202,7 @@ type value struct {
 
 func (v value) text(into *string) error {
 	if json.Unmarshal(v.raw, into) != nil || v.raw[0] != '"' || *into == "" {
-		return fmt.Errorf("%s is no text, or an empty one", brief(v.raw))
+		return fmt.Errorf(textNotText, brief(v.raw))
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func (f *rulesFile) object(raw []byte, at int, what string, member func(key stri
 	first := at + len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return place(f.line(first), fmt.Errorf("want an object with %s", what))
+		return place(f.line(first), fmt.Errorf(textNotObject, what))
 	}
 	seen := map[string]int{}
 	for dec.More() {
@@ -229,7 +229,7 @@ func (f *rulesFile) object(raw []byte, at int, what string, member func(key stri
 		}
 		key, line := token.(string), f.line(at+int(dec.InputOffset()))
 		if seen[key] > 0 {
-			return place(line, fmt.Errorf("%q stands in line %d already", key, seen[key]))
+			return place(line, fmt.Errorf(textTwice, key, seen[key]))
 		}
 		seen[key] = line
 		var v value
@@ -239,7 +239,7 @@ func (f *rulesFile) object(raw []byte, at int, what string, member func(key stri
 		v.at = at + int(dec.InputOffset()) - len(v.raw)
 		switch err := member(key, v); {
 		case errors.Is(err, errUnknown):
-			return place(line, fmt.Errorf("%q is not known, want %s", key, what))
+			return place(line, fmt.Errorf(textUnknownMember, key, what))
 		case err != nil && !strings.HasPrefix(err.Error(), "line "):
 			return place(line, fmt.Errorf("%s: %w", key, err))
 		case err != nil:
@@ -253,7 +253,7 @@ func (f *rulesFile) object(raw []byte, at int, what string, member func(key stri
 func (f *rulesFile) list(list value, into *Rules) error {
 	dec := json.NewDecoder(bytes.NewReader(list.raw))
 	if open, err := dec.Token(); err != nil || open != json.Delim('[') {
-		return errors.New("want a list of rules")
+		return errors.New(textNotList)
 	}
 	lines := map[string]int{}
 	for dec.More() {
@@ -267,7 +267,7 @@ func (f *rulesFile) list(list value, into *Rules) error {
 			return err
 		}
 		if lines[r.Names] > 0 {
-			return place(r.line, fmt.Errorf("a rule for %q stands in line %d already", r.Names, lines[r.Names]))
+			return place(r.line, fmt.Errorf(textRuleTwice, r.Names, lines[r.Names]))
 		}
 		lines[r.Names] = r.line
 		into.List = append(into.List, r)
@@ -286,7 +286,7 @@ func (f *rulesFile) rule(v value) (Rule, error) {
 		case "answers":
 			var profile string
 			if err := v.text(&profile); err != nil || !slices.Contains(profiles, Profile(profile)) {
-				return fmt.Errorf("no profile %s, want %s, %s, %s or %s", brief(v.raw), Words, Bool, Envelope, Raw)
+				return fmt.Errorf(textNotProfile, brief(v.raw), Words, Bool, Envelope, Raw)
 			}
 			r.Profile = Profile(profile)
 		case "yes":
@@ -299,7 +299,7 @@ func (f *rulesFile) rule(v value) (Rule, error) {
 			return v.text(&r.Path)
 		case "schema":
 			if r.Schema = v.raw; !agui.ValidJSON(v.raw) || v.raw[0] != '{' {
-				return errors.New("want a JSON Schema that is an object")
+				return errors.New(textNotSchema)
 			}
 		case "reason":
 			return v.text(&r.Reason)
@@ -321,13 +321,13 @@ func (r Rule) check() error {
 	speaks := r.Yes != nil || r.No != nil || r.Cancel != nil || r.Path != ""
 	switch _, err := path.Match(r.Names, ""); {
 	case r.Names == "":
-		return errors.New("a rule has no name, want for example myapp-*")
+		return errors.New(textNoName)
 	case err != nil:
-		return fmt.Errorf("%q is no pattern", r.Names)
+		return fmt.Errorf(textNotPattern, r.Names)
 	case speaks && r.Profile == "":
-		return fmt.Errorf("rule %q: yes, no, cancel and path want answers beside them", r.Names)
+		return fmt.Errorf(textWordsAlone, r.Names)
 	case r.Profile == "" && r.Schema == nil && r.Reason == "":
-		return fmt.Errorf("rule %q says nothing, want answers, schema or reason", r.Names)
+		return fmt.Errorf(textEmptyRule, r.Names)
 	case r.Profile == "":
 		return nil
 	}

@@ -39,29 +39,29 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// What is wrong is told with its line.
+// An error in a file of rules begins with its line.
 func TestRulesThatAreWrong(t *testing.T) {
 	for list, want := range map[string]string{
-		`7`: "want an object with name, answers", `{}`: "a rule has no name", `{"name":""}`: "no text", `{"name":7}`: "no text",
-		`{"name":"a"}`: "says nothing", `{"name":"["}`: "no pattern", `{"name":"[","answers":"bool"}`: "no pattern",
-		`{"name":"a","answers":"y"}`: `no profile "y", want docs-string, bool, envelope or raw`, `{"name":"a","answers":true}`: "no profile true",
-		`{"name":"a","yes":"y"}`: "want answers beside them", `{"name":"a","path":"x","reason":"y"}`: "want answers beside them",
+		`7`: "want an object with name, answers", `{}`: "a rule has no name", `{"name":""}`: "is not a text", `{"name":7}`: "is not a text",
+		`{"name":"a"}`: "is empty", `{"name":"["}`: "not a pattern", `{"name":"[","answers":"bool"}`: "not a pattern",
+		`{"name":"a","answers":"y"}`: `"y" is not a profile, want docs-string, bool, envelope or raw`, `{"name":"a","answers":true}`: "true is not a profile",
+		`{"name":"a","yes":"y"}`: "require the member answers", `{"name":"a","path":"x","reason":"y"}`: "require the member answers",
 		`{"name":"a","answers":"bool","off":1}`:                   `"off" is not known, want name, answers, yes, no, cancel, path, schema or reason`,
 		`{"name":"a","Answers":"bool"}`:                           `"Answers" is not known`,
-		`{"name":"a","answers":"bool","answers":"raw"}`:           `"answers" stands in line 5 already`,
-		`{"name":"a","answers":"bool"},{"name":"a","reason":"x"}`: `a rule for "a" stands in line 5 already`,
-		`{"name":"a","answers":"bool","path":7}`:                  "no text", `{"name":"a","reason":""}`: "no text",
+		`{"name":"a","answers":"bool","answers":"raw"}`:           `"answers" is in line 5 already`,
+		`{"name":"a","answers":"bool"},{"name":"a","reason":"x"}`: `a rule for "a" is in line 5 already`,
+		`{"name":"a","answers":"bool","path":7}`:                  "is not a text", `{"name":"a","reason":""}`: "is not a text",
 		`{"name":"a","schema":"string"}`: "want a JSON Schema that is an object", `{"name":"a","schema":[]}`: "want a JSON Schema that is an object",
 		`{"name":"a","answers":"bool","no":true}`: "approval", `{"name":"a","answers":"docs-string","no":"yes"}`: "approval",
-		`{"name":"a","answers":"bool","cancel":null}`: "says nothing", `{"name":"a","answers":"raw","cancel":{"approved":true}}`: "approval",
+		`{"name":"a","answers":"bool","cancel":null}`: "is empty", `{"name":"a","answers":"raw","cancel":{"approved":true}}`: "approval",
 		`{"name":"a","answers":"docs-string","no":"y"}`: "approval", `{"name":"a","answers":"docs-string","yes":"n"}`: "word for no",
 		`{"name":"a","answers":"docs-string","yes":"A","cancel":"A"}`: "word for yes",
 		`{"name":"a","answers":"docs-string","yes":"go","no":"GO"}`:   "word for yes", `{"name":"a","answers":"docs-string","no":"Trust"}`: "approval",
-		`{"name":"a","answers":"docs-string","no":"t"}`: "word for yes", `{"name":"a","answers":"docs-string","yes":null}`: "says nothing",
-		`{"name":"a","answers":"docs-string","yes":""}`: "says nothing", `{"name":"a","answers":"docs-string","yes":false}`: "word for no",
-		`{"name":"a","answers":"docs-string","yes":{}}`: "says nothing", `{"name":"a","answers":"bool","no":"n"}`: "any other value for true",
-		`{"name":"a","answers":"bool","cancel":{"a":1}}`: "any other value for true", `{"name":"a","answers":"raw","yes":"y"}`: "mean nothing to raw",
-		`{"name":"a","answers":"envelope","no":"n"}`: "mean nothing to envelope", `{"name":"a","answers":"envelope","cancel":{"ok":{"a":1}}}`: "approval",
+		`{"name":"a","answers":"docs-string","no":"t"}`: "word for yes", `{"name":"a","answers":"docs-string","yes":null}`: "is empty",
+		`{"name":"a","answers":"docs-string","yes":""}`: "is empty", `{"name":"a","answers":"docs-string","yes":false}`: "word for no",
+		`{"name":"a","answers":"docs-string","yes":{}}`: "is empty", `{"name":"a","answers":"bool","no":"n"}`: "any other value as true",
+		`{"name":"a","answers":"bool","cancel":{"a":1}}`: "any other value as true", `{"name":"a","answers":"raw","yes":"y"}`: "have no effect with raw",
+		`{"name":"a","answers":"envelope","no":"n"}`: "have no effect with envelope", `{"name":"a","answers":"envelope","cancel":{"ok":{"a":1}}}`: "approval",
 	} {
 		_, err := ParseRules([]byte("{\n\"interrupts\": [\n{\"name\":\"before\",\"answers\":\"raw\"},\n\n" + list + "\n]}"))
 		if err == nil || !strings.HasPrefix(err.Error(), "line 5: ") || !strings.Contains(err.Error(), want) {
@@ -70,9 +70,9 @@ func TestRulesThatAreWrong(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		``: "line 1: want JSON: ", "{\n\"interrupts\": [\n}": "line 3: want JSON: ", `[]`: "line 1: want an object with questions or interrupts",
-		`{}`: "line 1: it says nothing", `{"interrupts":[]}`: "line 1: it says nothing", "{\n\"interrupts\":{}}": "line 2: interrupts: want a list of rules",
-		`{"rules":[]}`: `line 1: "rules" is not known, want questions or interrupts`, "{\"questions\":\"a\",\n\"questions\":\"b\"}": `line 2: "questions" stands in line 1 already`,
-		`{"questions":7}`: "line 1: questions: 7 is no text", "{}\n{}": "line 2: want JSON: ",
+		`{}`: "line 1: it is empty", `{"interrupts":[]}`: "line 1: it is empty", "{\n\"interrupts\":{}}": "line 2: interrupts: want a list of rules",
+		`{"rules":[]}`: `line 1: "rules" is not known, want questions or interrupts`, "{\"questions\":\"a\",\n\"questions\":\"b\"}": `line 2: "questions" is in line 1 already`,
+		`{"questions":7}`: "line 1: questions: 7 is not a text", "{}\n{}": "line 2: want JSON: ",
 	} {
 		if _, err := ParseRules([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)

@@ -1,0 +1,12 @@
+package phrases
+
+// The texts of errors. A client reads those of answers in RUN_ERROR. An operator reads those of
+// options when Holdpoint starts, and from holdpoint check.
+const (
+	textNotDecision = "the payload for interrupt %q must have approved, true or false, exactly once"
+	textNotOpen     = "the messages end with the answer to a question that is not open: the answer is not sent again, send a new message"
+	textNotYes      = "want words that a model reads as a yes"
+	textNoHasYes    = "it contains the words for yes (HOLDPOINT_PHRASES_YES)"
+	textShortPhrase = "the phrase %q has fewer than %d letters, and would be found everywhere"
+	textNoPhrases   = "want phrases, such as default or default;soll ich"
+)

@@ -1,0 +1,7 @@
+package requestapproval
+
+// The texts of errors about answers, which a client reads in RUN_ERROR.
+const (
+	textNotDecision   = "payload for interrupt %q has no approved that is true or false"
+	textOtherApproval = "payload for interrupt %q has another approval_id"
+)
