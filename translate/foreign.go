@@ -2,74 +2,74 @@ package translate
 
 import "holdpoint/internal/agui"
 
-// A Foreign is a Dialect whose backend does not speak AG-UI. The operator always names it, because
-// auto reads AG-UI only. Its Begin always says what to send, and every Run of it is a Decoder.
+// A Foreign is a Dialect whose backend does not speak AG-UI. The operator always selects it by
+// name, because auto detects AG-UI only. Its Begin never sends the client's request unchanged, and
+// every Run of it is a Decoder.
 type Foreign interface {
 	Dialect
-	// Route says which of the agent's places path is. It returns the route under which the records
-	// of the threads there are kept. The route is the same for every spelling of one place, and for
-	// every path by which one thread can be reached. path has a leading slash, is in lower case,
-	// and holds no doubled slash.
+	// Route reports whether the agent is at path, and returns the route under which the records of its
+	// threads are stored. The route is the same for every spelling of a place, and for every path that
+	// leads to one thread. path has a leading slash, is in lower case, and has no double slash.
 	//
-	// ok is false if the agent is not at path. Everything passes there, unless a Guard refuses it.
-	// At a place of the agent proxy refuses a POST that is not a RunAgentInput, because the
-	// backend's own requests could answer what nobody was asked.
+	// If ok is false, the agent is not at path, and proxy passes every request there unless a Guard
+	// refuses it. At a place of the agent, proxy refuses a POST that is not a RunAgentInput, because
+	// the backend's own requests could answer a question that nobody was asked.
 	Route(path string) (route string, ok bool)
 }
 
-// A Guard is a Foreign whose backend takes other requests than runs, and lets a client change, stop
-// or read by them what others do. proxy asks it about every request but a preflight.
+// A Guard is a Foreign whose backend accepts other requests than runs, by which a client could
+// change, stop or read the runs of others. proxy calls it for every request except a preflight.
 type Guard interface {
 	Foreign
-	// Refusal returns why a request must not reach the backend, "" if it may. It is pure.
+	// Refusal returns why a request must not reach the backend, or "" if it may. It is pure.
 	Refusal(l RequestLine) (why string)
 }
 
-// A RequestLine is what a client asks of a backend.
+// A RequestLine is the request line of a client's request.
 type RequestLine struct {
 	Method string
-	Path   string // as the client wrote it, with its escapes and a leading slash
-	Query  string // as the client wrote it
-	// Run says that the body is a RunAgentInput at the agent's place. The dialect then makes out
-	// method and path itself, but the query goes with its requests.
+	Path   string // as the client sent it, with its escapes and a leading slash
+	Query  string // as the client sent it
+	// Run reports that the body is a RunAgentInput at the agent's place. The dialect replaces method
+	// and path then, but keeps the query.
 	Run bool
 }
 
-// A Decoder is the Run of an exchange with a backend that does not speak AG-UI. It makes events of
-// the backend's answer. What Decode emits goes to Run.Event, or to Run.End if it is terminal, like
-// the events of an AG-UI stream. proxy makes RUN_STARTED.
+// A Decoder is the Run of an exchange with a backend that does not speak AG-UI. Decode makes AG-UI
+// events from the backend's answer. proxy passes each of them to Run.Event, or to Run.End if it is
+// terminal, like the events of an AG-UI stream. proxy makes RUN_STARTED.
 type Decoder interface {
 	Run
-	// Framing says how a 2xx answer of a media type is cut into pieces. The type is in lower case,
-	// without parameters, and "" if none is declared. For an answer that is Unread, Run.End gets
+	// Framing returns how a 2xx answer of a media type is cut into pieces. mediaType is in lower case,
+	// without parameters, and "" if the answer declares none. If the result is Unread, Run.End gets
 	// the status and the start of the body.
 	Framing(mediaType string) Framing
-	// Decode is called for each piece, in order, until the stream or the run has ended. It passes
-	// over what it does not understand. An error ends the client's run.
+	// Decode translates one piece. proxy calls it for each piece in order until the stream or the run
+	// has ended. It ignores a piece that it does not understand. An error ends the client's run.
 	Decode(p Piece, emit func(agui.Event)) error
 }
 
-// Framing is how an answer is cut into pieces.
+// Framing is the way in which an answer is cut into pieces.
 type Framing int
 
 const (
-	// Unread: the decoder does not know such an answer.
+	// Unread: the decoder cannot read such an answer.
 	Unread Framing = iota
-	// Frames of an event stream, if they have data. [DONE] is one. Comments go to the client as
-	// they are.
+	// Frames of an event stream that have data, including [DONE]. Comments are sent to the client
+	// unchanged.
 	Frames
-	// Lines without their ends (LF or CRLF), if they hold more than white space. The last one may
+	// Lines without their ends (LF or CRLF), if they have more than white space. The last line may
 	// lack its end if the answer ended cleanly.
 	Lines
-	// Text as it comes, in whole UTF-8 characters.
+	// Text as it is received, in whole UTF-8 characters.
 	Text
 	// Whole: the body is one piece, at the end.
 	Whole
 )
 
-// A Piece is what a Decoder gets. It is valid during the call, and holds at most
-// HOLDPOINT_MAX_FRAME_BYTES.
+// A Piece is a part of an answer, the input of a Decoder. It is valid during the call, and has at
+// most HOLDPOINT_MAX_FRAME_BYTES.
 type Piece struct {
-	Name []byte // the event field of a frame; nil without one
-	Data []byte // a frame's data lines joined by LF; else the line, the text or the body
+	Name []byte // the event field of a frame, or nil
+	Data []byte // a frame's data lines joined by LF; or the line, the text or the body
 }

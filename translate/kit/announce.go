@@ -8,14 +8,14 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// An Announcer says whose CUSTOM on_interrupt an event is: three integrations use the name, each
-// with a value of its own, and only one of them takes an answer in command.resume alone.
+// An Announcer is the integration that sent a CUSTOM on_interrupt event. Three integrations use the
+// name, each with a different value, and only one of them reads an answer in command.resume alone.
 type Announcer int
 
-// Nobody: no on_interrupt. LangGraph: the value is a string (its adapters since 2025-06 and
-// 2025-07). Mastra: a string or an object with "type":"mastra_suspend". CrewAI: an Interrupt object
-// with a reason of its own. Unsigned: any other value; LangGraph's adapters of before 2025-06 sent
-// the bare value, but so may others.
+// Nobody: the event is not an on_interrupt. LangGraph: the value is a string (adapters since
+// 2025-06 and 2025-07). Mastra: a string or an object with "type":"mastra_suspend". CrewAI: an
+// Interrupt object with a reason of CrewAI. Unsigned: any other value. LangGraph's adapters before
+// 2025-06 sent such a value, and other integrations may too.
 const (
 	Nobody Announcer = iota
 	LangGraph
@@ -26,7 +26,7 @@ const (
 
 const mastraSuspend = "mastra_suspend"
 
-// Announced says whose announcement of a pause the event is.
+// Announced returns the integration that announced a pause with the event.
 func Announced(ev agui.Event) Announcer {
 	if ev.Type != agui.Custom || agui.View(ev.JSON).Get("name").Str != agui.OnInterrupt || !ev.Valid() {
 		return Nobody
@@ -34,8 +34,8 @@ func Announced(ev agui.Event) Announcer {
 	return announcer(ev.Get("value"))
 }
 
-// EchoOf says whose announcement a client echoes in command.interruptEvent; Nobody if there is no
-// echo.
+// EchoOf returns the integration whose announcement the client echoes in command.interruptEvent, or
+// Nobody if there is no echo.
 func EchoOf(in agui.RunInput) Announcer {
 	event := in.InterruptEvent()
 	if event == nil {
@@ -56,8 +56,8 @@ func announcer(value gjson.Result) Announcer {
 	return Unsigned
 }
 
-// ParseText returns the object or the array that a string is the JSON text of, any other value as
-// it is.
+// ParseText parses a string that is the JSON text of an object or an array. It returns any other
+// value unchanged.
 func ParseText(value gjson.Result) gjson.Result {
 	if value.Type != gjson.String {
 		return value

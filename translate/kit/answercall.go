@@ -6,9 +6,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// EntriesWithoutCalls returns the entries of a resume array without the calls that they repeat, see
-// agui.Interrupt.ReadCall. A dialect reads them so, and none has to know that form. What must not
-// be taken stays as it is, for the contract.
+// EntriesWithoutCalls returns the entries of a resume array without the copies of the calls that
+// some clients add to their payloads (see agui.Interrupt.ReadCall). So no dialect has to handle
+// these copies. A payload that must be refused is unchanged, because the contract refuses it.
 func EntriesWithoutCalls(p agui.Pause, entries []agui.ResumeEntry) []agui.ResumeEntry {
 	list := slices.Clone(entries)
 	for n, e := range list {
@@ -21,8 +21,8 @@ func EntriesWithoutCalls(p agui.Pause, entries []agui.ResumeEntry) []agui.Resume
 	return list
 }
 
-// LeaveOutCalls leaves the calls that answers repeat out of them, as EntriesWithoutCalls does: an
-// answer may come in another form than an entry. It does not touch a form of the dialect's own.
+// LeaveOutCalls removes the copies of calls from the payloads of answers, as EntriesWithoutCalls
+// does for entries. Answers marked Own are unchanged.
 func LeaveOutCalls(p agui.Pause, answers []agui.Answer) {
 	for n := range answers {
 		a := &answers[n]

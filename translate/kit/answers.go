@@ -10,9 +10,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Answers reads the answers that any client of any backend may give: the entries of resume; and
-// command.resume of clients that know the CUSTOM form only and were shown the event that Holdpoint
-// makes. Who reads a resume object too clears it before.
+// Answers reads the answers that clients of any backend may send: the entries of resume, and
+// command.resume. The latter is sent by clients that support only the CUSTOM form and were shown
+// the event that Holdpoint makes. A caller that also reads a resume object must clear it first.
 func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list := Entries(in)
 	sent, native := in.CommandResume()
@@ -32,8 +32,8 @@ func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return OneSet(list, answers)
 }
 
-// NoObject refuses a resume object beside another answer, for who does not read it: it may be the
-// no.
+// NoObject returns an error if the request has a resume object in addition to another answer. It is
+// for callers that do not read a resume object, because the object may be the denial.
 func NoObject(in agui.RunInput) error {
 	if in.ResumeObject == nil {
 		return nil
@@ -50,7 +50,7 @@ func Entries(in agui.RunInput) []agui.Answer {
 	return list
 }
 
-// GivenEntries returns the client's resume entries, by their ids.
+// GivenEntries returns the client's resume entries by interrupt id.
 func GivenEntries(in agui.RunInput) map[string]gjson.Result {
 	given := make(map[string]gjson.Result, len(in.Resume))
 	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
@@ -61,8 +61,8 @@ func GivenEntries(in agui.RunInput) map[string]gjson.Result {
 	return given
 }
 
-// OneSet returns the one set of answers that a request gives in two forms, either of which may be
-// empty; an error if they say different things.
+// OneSet returns the answers of a request that may give them in two forms. Either list may be
+// empty. If both lists have answers, they must be the same; otherwise OneSet returns an error.
 func OneSet(entries, native []agui.Answer) ([]agui.Answer, error) {
 	switch {
 	case len(entries) == 0:
@@ -73,9 +73,9 @@ func OneSet(entries, native []agui.Answer) ([]agui.Answer, error) {
 	return entries, nil
 }
 
-// fromCommand reads an answer in command.resume: the value for the one open interrupt, or an object
-// keyed by ids. A string that is the JSON text of an object or an array is read as that, as the
-// adapters do that know this form.
+// fromCommand reads the answer in command.resume. It is the value for the only open interrupt, or
+// an object whose keys are ids. A string that is the JSON text of an object or of an array is
+// parsed, as the adapters with this form do.
 func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answer, error) {
 	value := ParseText(sent)
 	nowhere := []agui.Answer{{Status: agui.Resolved, Payload: Payload(value), Native: true}}
@@ -89,8 +89,8 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answ
 	case ok:
 		return list, nil
 	}
-	// Without an echo it is for what is open; of several it can answer one only, and admit finds
-	// the others.
+	// Without an echo the answer is for the open pause. It can answer only one question; if the pause
+	// has several, the contract finds that the others are not answered.
 	id := p.Interrupts[0].ID
 	if in.InterruptEvent() != nil {
 		ids := in.EchoedIDs()
@@ -103,8 +103,8 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answ
 	return []agui.Answer{{ID: id, Status: agui.Resolved, Payload: Payload(value), Native: true}}, nil
 }
 
-// fromMap reads an object whose keys all are ids of the pause, published or native ones that no two
-// interrupts share.
+// fromMap reads an object whose keys are all ids of the pause. An id may be a published id, or a
+// native id that only one interrupt has.
 func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err error) {
 	if !value.IsObject() {
 		return nil, false, nil
@@ -127,7 +127,7 @@ func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err
 	return list, ok && len(list) > 0, err
 }
 
-// agree reports whether two lists of answers say the same.
+// agree reports whether two lists have the same answers, in any order.
 func agree(a, b []agui.Answer) bool {
 	if len(a) != len(b) {
 		return false
@@ -139,12 +139,12 @@ func agree(a, b []agui.Answer) bool {
 	return !slices.ContainsFunc(a, func(x agui.Answer) bool { return !said[meaning(x)] })
 }
 
-// meaning is equal for answers that say the same.
+// meaning returns a string that is equal for equal answers.
 func meaning(a agui.Answer) string {
 	return string(a.Status) + " " + string(agui.Canonical(a.Payload)) + " " + a.ID
 }
 
-// Payload returns a value as an answer's payload; null is no answer.
+// Payload returns a value as an answer's payload. It returns nil for null, which is not an answer.
 func Payload(v gjson.Result) json.RawMessage {
 	if !v.Exists() || v.Type == gjson.Null {
 		return nil

@@ -8,18 +8,18 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// ApprovalSchema is the responseSchema of a question whose answer is a yes or a no, and takes no
-// edited arguments.
+// ApprovalSchema is the responseSchema of a question whose answer is a yes or a no without edited
+// arguments.
 const ApprovalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 
-// Unreadable returns the error of a resume whose record holds a pause that the dialect cannot read.
-// Another version may have written it.
+// Unreadable returns the error of a resume whose stored pause the dialect cannot read. Another
+// version may have written it.
 func Unreadable() *agui.RunError {
 	return agui.Errorf(agui.StoreUnavailable, textStateUnreadable)
 }
 
-// RefuseEdits returns the error of an approval that edits the arguments of the call, for backends
-// that run a call only as it was asked; nil: it does not.
+// RefuseEdits returns an error if the answer edits the arguments of the call. It is for backends
+// that run a call only with the arguments that they asked about.
 func RefuseEdits(a agui.Answer) error {
 	edits := Members(gjson.ParseBytes(a.Payload), "editedArgs")
 	if !slices.ContainsFunc(edits, func(v gjson.Result) bool { return v.Type != gjson.Null }) {

@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate"
 )
 
-// Pruned returns a JSON object without its null members and without the named ones; the others keep
-// their bytes and their order. null is fatal in an Interrupt to clients from 0.0.54 on.
+// Pruned returns a JSON object without its null members and without the named members. The other
+// members keep their bytes and their order. Clients from 0.0.54 on fail at a null in an Interrupt.
 func Pruned(object gjson.Result, names ...string) []byte {
 	if !object.IsObject() {
 		return []byte(object.Raw)
@@ -27,8 +27,8 @@ func Pruned(object gjson.Result, names ...string) []byte {
 	return append(out, '}')
 }
 
-// AppendMember adds a member to an object in the making, which begins with '{'. key is JSON text,
-// quotes included.
+// AppendMember appends a member to an object that begins with '{' and is not closed yet. key is
+// JSON text with its quotes, and value is JSON text.
 func AppendMember(object []byte, key, value string) []byte {
 	object = slices.Grow(object, len(key)+len(value)+len(",:}"))
 	if len(object) > 1 {
@@ -39,7 +39,8 @@ func AppendMember(object []byte, key, value string) []byte {
 	return append(object, value...)
 }
 
-// AppendText adds a text to an object in the making. key is constant.
+// AppendText appends a string member to an object that begins with '{' and is not closed yet. key
+// must not need escaping.
 func AppendText(object []byte, key, value string) []byte {
 	object = slices.Grow(object, len(key)+len(value)+len(`,"":""}`))
 	if len(object) > 1 {
@@ -49,8 +50,8 @@ func AppendText(object []byte, key, value string) []byte {
 	return agui.AppendString(object, value)
 }
 
-// OwnRunID returns the body of a run under an id that nobody else has, for a backend that keeps
-// what waits by run id alone. proxy gives the client its own id back.
+// OwnRunID returns the body with a new, unique run id. It is for a backend that stores a paused run
+// by its run id alone. proxy restores the client's run id in the answer.
 func OwnRunID(r *translate.Request, body []byte) []byte {
 	if r.NewID == nil {
 		return body
@@ -58,11 +59,12 @@ func OwnRunID(r *translate.Request, body []byte) []byte {
 	return agui.SetString(body, "runId", r.NewID())
 }
 
-// ResumeArray returns the resume array for a backend that reads one: the client's entries with the
-// backend's own ids, every other byte of them as it was but for a payload that the dialect says in
-// other words; made of the answers where they came in another form or from admit (an expired pause
-// is cancelled). answers cover p in its order. What is cancelled has no payload: some backends
-// (AGUI.Server) never look at the status, and a payload is an answer to them.
+// ResumeArray returns the resume array for a backend that reads one. If the client sent a resume
+// array with these answers, its entries are kept byte for byte, except that they get the backend's
+// ids, and the payloads that the dialect has changed. Otherwise the array is built from the
+// answers, for example when proxy cancels an expired pause. answers has one answer for each
+// question of p, in its order. A cancelled entry has no payload, because some backends
+// (AGUI.Server) ignore the status and read any payload as an answer.
 func ResumeArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.RawMessage {
 	if list := clientsArray(in, p, answers); list != nil {
 		return list

@@ -10,8 +10,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// EditCalls returns the message with what edit makes of each of its calls; nil: none. A message in
-// which nothing changes keeps its bytes. false: nothing is left of it.
+// EditCalls returns the message with each of its calls replaced by the result of edit. A call is
+// removed if edit returns nil. A message without changes keeps its bytes. EditCalls returns false
+// if no calls and no content remain.
 func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Message, bool) {
 	all := Calls(gjson.ParseBytes(m.JSON))
 	var left [][]byte
@@ -36,7 +37,7 @@ func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Me
 		switch {
 		case !agui.SameKey(k.Str, "toolCalls"):
 			out = AppendMember(out, k.Raw, v.Raw)
-		case !put && len(left) > 0: // in its place, once
+		case !put && len(left) > 0: // at the place of the first toolCalls, once
 			out = AppendMember(out, `"toolCalls"`, "["+string(bytes.Join(left, []byte{','}))+"]")
 			put = true
 		}
@@ -45,7 +46,8 @@ func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Me
 	return agui.ParseMessage(append(out, '}')), true
 }
 
-// MessageWithoutCalls returns a message without some of its calls; false if nothing is left of it.
+// MessageWithoutCalls returns the message without the calls in gone. It returns false if no calls
+// and no content remain.
 func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
 	return EditCalls(m, func(c gjson.Result) json.RawMessage {
 		if slices.ContainsFunc(Every(c, "id"), func(id gjson.Result) bool { return gone[id.Str] }) {
@@ -55,8 +57,8 @@ func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bo
 	})
 }
 
-// WithoutCalls returns the messages without the given tool calls of the assistant, and without the
-// messages in which nothing else is.
+// WithoutCalls returns the messages without the calls in gone, and without the messages in which
+// nothing else remains.
 func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
 	var kept []agui.Message
 	for _, m := range list {
@@ -67,7 +69,7 @@ func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
 	return kept
 }
 
-// CallFrames returns the events of a call.
+// CallFrames returns the START, ARGS and END events of a call.
 func CallFrames(c agui.Call) []json.RawMessage {
 	type event struct {
 		Type   agui.Type `json:"type"`

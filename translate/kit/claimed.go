@@ -9,15 +9,16 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// ClaimedCalls are the calls that a request claims for the client: those of tools that it declares.
+// ClaimedCalls are the calls of a request's messages, with those that belong to the client because
+// the request declares their tools.
 type ClaimedCalls struct {
 	calls   map[string][]claimedCall
-	foreign map[string]bool // calls of which a copy is not the client's
+	foreign map[string]bool // ids with at least one call whose tool is not declared
 }
 
 type claimedCall struct {
-	at  int  // the place of the message
-	own bool // the request declares the tool, whatever name is read
+	at  int  // the index of the message
+	own bool // the request declares the tool, in each spelling of its name
 }
 
 // ClaimsOf returns the claims of a request. Keys are read in any spelling.
@@ -42,7 +43,8 @@ func ClaimsOf(in agui.RunInput) *ClaimedCalls {
 	return claims
 }
 
-// add notes a call. Of several in one message with one id all have to be the client's.
+// add records a call. If one message has several calls with one id, all of them must be the
+// client's.
 func (c *ClaimedCalls) add(id string, call claimedCall) {
 	if !call.own {
 		c.foreign[id] = true
@@ -55,23 +57,23 @@ func (c *ClaimedCalls) add(id string, call claimedCall) {
 	c.calls[id] = append(list, call)
 }
 
-// Own reports whether the request claims the call, in every copy that its messages hold, and
-// whether they hold it at all.
+// Own reports whether the call belongs to the client in every copy that the messages contain, and
+// whether the messages contain it at all.
 func (c *ClaimedCalls) Own(id string) (own, shown bool) {
 	shown = len(c.calls[id]) > 0
 	return shown && !c.foreign[id], shown
 }
 
-// OwnBefore reports whether the request claims the nearest call of the id before a place. Ids of
-// some models repeat, and a tool message is on that call then.
+// OwnBefore reports whether the last call with this id before the message at index at belongs to
+// the client. Some models repeat ids, and a tool message answers the nearest call before it.
 func (c *ClaimedCalls) OwnBefore(at int, id string) bool {
 	list := c.calls[id]
 	n := sort.Search(len(list), func(n int) bool { return list[n].at >= at })
 	return n > 0 && list[n-1].own
 }
 
-// AnsweredCalls returns the calls that a tool message names, in whatever spelling, and "" if it
-// names none. agent-framework-ag-ui reads actionExecutionId too.
+// AnsweredCalls returns the ids of the calls that a tool message names, in any spelling. It returns
+// one "" if the message names no call. agent-framework-ag-ui reads actionExecutionId too.
 func AnsweredCalls(m gjson.Result) []string {
 	var calls []string
 	for _, name := range []string{"toolCallId", "actionExecutionId"} {

@@ -9,14 +9,14 @@ import (
 	"holdpoint/translate"
 )
 
-// A turn may call a tool of the client beside a tool that wants an approval. The client then sends
-// the result of its own call with the answers, and the backend needs both: a model refuses a turn
-// in which a call has no result. So a dialect that keeps the new messages back sends these results
-// with the answers, each behind its call.
+// A model may call a tool of the client together with a tool that needs an approval. The client
+// then sends the result of its own tool with the answers. The backend needs both, because a model
+// refuses a turn in which a call has no result. So a dialect that does not send the new messages
+// with the answers sends these results with them, each after its call.
 
-// ClientCalls returns the calls of the last turn that wait for a result of the client. The request
-// declares their tools, no open question asks about them, and the messages before the answers hold
-// no result of them.
+// ClientCalls returns the ids of the calls of the last turn whose results the client must send. The
+// request declares their tools, no open question is about them, and the messages before the answers
+// have no result for them.
 func ClientCalls(r *translate.Request) []string {
 	if len(r.Input.Tools) == 0 {
 		return nil
@@ -58,9 +58,9 @@ func ClientCalls(r *translate.Request) []string {
 	return calls
 }
 
-// ClientResults returns the results that the request brings of the client's own calls. needed says
-// that an answer approves something: then it is an error if one is missing, because a backend would
-// go on without it, or not at all.
+// ClientResults returns the results of the client's own calls that the request contains. needed
+// reports that an answer approves something. Then a missing result is an error, because a backend
+// would continue without it, or would not continue at all.
 func ClientResults(r *translate.Request, calls []string, needed bool) ([]agui.Message, error) {
 	brought := lastResults(r.Input.Messages, calls)
 	var results []agui.Message
@@ -76,14 +76,14 @@ func ClientResults(r *translate.Request, calls []string, needed bool) ([]agui.Me
 	return results, nil
 }
 
-// ResultOf returns the last result that the messages have of a call.
+// ResultOf returns the last result of a call in the messages.
 func ResultOf(list []agui.Message, call string) (agui.Message, bool) {
 	result, ok := lastResults(list, []string{call})[call]
 	return result, ok
 }
 
-// lastResults returns the last result of each call. Ids of some models repeat. So a result that
-// precedes the last call of its id is the result of an earlier call, and counts as none.
+// lastResults returns the last result of each call, by the id of the call. Some models repeat ids.
+// So a result that precedes the last call with its id belongs to an earlier call and is ignored.
 func lastResults(list []agui.Message, calls []string) map[string]agui.Message {
 	wanted, found := make(map[string]bool, len(calls)), map[string]agui.Message{}
 	for _, id := range calls {
@@ -107,15 +107,16 @@ func lastResults(list []agui.Message, calls []string) map[string]agui.Message {
 	return found
 }
 
-// BesideResults returns the new messages of the request without those on the calls of the results.
+// BesideResults returns the new messages of the request without those that answer the calls of the
+// results.
 func BesideResults(r *translate.Request, results []agui.Message) []agui.Message {
 	return NotOn(r.New, callsOf(results))
 }
 
-// WithResults returns the messages before the answers with the results behind their calls. Clients
-// may hold each call of a turn in a message of its own, and backends read the results behind all of
-// them. So nothing but calls and results stands between a call and its result. If the messages lack
-// one of the calls, those that the client was shown take their place.
+// WithResults returns the messages that precede the answers, with each result after its call.
+// Clients may send each call of a turn in a message of its own, and backends expect the results
+// after all calls of the turn. So only calls and results are between a call and its result. If the
+// messages lack one of the calls, WithResults uses the messages that the client was shown.
 func WithResults(r *translate.Request, before, results []agui.Message) []agui.Message {
 	if len(results) == 0 {
 		return before
@@ -128,13 +129,13 @@ func WithResults(r *translate.Request, before, results []agui.Message) []agui.Me
 	for _, m := range results {
 		byCall[m.ToolCallID] = m
 	}
-	last := map[string]int{} // where each call stands; ids may repeat
+	last := map[string]int{} // the index of the message with the call; ids may repeat
 	for n, m := range before {
 		for _, id := range idsOfCalls(m) {
 			last[id] = n
 		}
 	}
-	var list, waiting []agui.Message // waiting are the results whose calls were passed
+	var list, waiting []agui.Message // waiting are the results whose calls precede this message
 	for n, m := range before {
 		ids := idsOfCalls(m)
 		if m.Role == "user" || m.Role == "assistant" && len(ids) == 0 {

@@ -10,9 +10,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Continues reports whether a backend may take the request for the continuation of a call of a tool
-// that the request declares: the messages hold such a call and, after it, a result for its id. Keys
-// are read in any spelling. It is cheap where the messages hold no call, or no result.
+// Continues reports whether a backend may read the request as the continuation of a call of a
+// declared tool: the messages have such a call and, after it, a result with its id. Keys are read
+// in any spelling. It is fast if the messages have no call or no result.
 func Continues(in agui.RunInput) bool {
 	isTool := func(m agui.Message) bool {
 		return m.Role == "tool" || !m.Plain && IsTool(agui.View(m.JSON))
@@ -43,11 +43,10 @@ func Continues(in agui.RunInput) bool {
 	return false
 }
 
-// declaredTools returns the tools that the request declares to some backend, in any spelling of the
-// keys.
+// declaredTools returns the tools that the request declares, with their keys in any spelling.
 func declaredTools(in agui.RunInput) map[string]bool {
 	tools := make(map[string]bool, len(in.Tools))
-	if len(in.Tools) > 0 && in.Tools[0] != "" { // they are sorted
+	if len(in.Tools) > 0 && in.Tools[0] != "" { // the names are sorted
 		for _, name := range in.Tools {
 			tools[name] = true
 		}
@@ -63,15 +62,15 @@ func declaredTools(in agui.RunInput) map[string]bool {
 	return tools
 }
 
-// WithoutOpenCalls returns the input without the calls that have no result, if goes reports so. at
-// is the place of the call's message. abandoned reports that a user's message follows the call. A
-// call of several ids or names has Name "". No message goes: one that has nothing else stays with
-// an empty text, and keeps its id. edited holds the messages that have changed, by their bytes
-// before.
+// WithoutOpenCalls returns the input without those calls that have no result and for which goes
+// returns true. at is the index of the call's message. abandoned reports that a user's message
+// follows the call. c.Name is "" if the call has several ids or names. Every message is kept: a
+// message with nothing but removed calls gets an empty text and keeps its id. edited maps the bytes
+// of each changed message to the new message.
 //
-// A result counts only if every backend reads it as one: its role and the name of its toolCallId
-// are spelled without underscores. It counts for the nearest call before it, because ids may
-// repeat.
+// A result counts only if every backend reads it as a result: its role and the name of its
+// toolCallId are spelled without underscores. It counts for the nearest call before it, because ids
+// may repeat.
 func WithoutOpenCalls(in agui.RunInput, goes func(c agui.Call, at int, abandoned bool) bool) (out agui.RunInput, edited map[string]agui.Message) {
 	results, abandoned := map[string]bool{}, false
 	list := in.Messages
@@ -111,7 +110,8 @@ func WithoutOpenCalls(in agui.RunInput, goes func(c agui.Call, at int, abandoned
 	return in.WithMessages(list), edited
 }
 
-// resultID returns the call that a message is the result of, as every backend reads it.
+// resultID returns the id of the call that the message answers. ok is false if some backend may not
+// read the message as a result.
 func resultID(m gjson.Result) (id string, ok bool) {
 	role := ""
 	m.ForEach(func(k, v gjson.Result) bool {
@@ -126,8 +126,8 @@ func resultID(m gjson.Result) (id string, ok bool) {
 	return id, ok && role == "tool"
 }
 
-// callIn reads a call of a message. single reports that it has one id, one name and one text of
-// arguments.
+// callIn reads a call of a message. single reports that it has exactly one id, one name and at most
+// one text of arguments.
 func callIn(c gjson.Result) (call agui.Call, single bool) {
 	ids, names, args := Texts(c, "id"), Texts(c, "function", "name"), Every(c, "function", "arguments")
 	if len(ids) == 1 {
@@ -145,7 +145,7 @@ func callIn(c gjson.Result) (call agui.Call, single bool) {
 	return call, true
 }
 
-// withEmptyText returns a message without its calls, with an empty text as its content.
+// withEmptyText returns the message without its calls and with an empty text as its content.
 func withEmptyText(m agui.Message) agui.Message {
 	out, put := []byte{'{'}, false
 	agui.View(m.JSON).ForEach(func(k, v gjson.Result) bool {

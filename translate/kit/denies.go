@@ -8,14 +8,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Denies reports whether an answer is a clear no: no backend that is supported carries anything out
-// for it. What is not clear counts as a yes, and so does silence. An answer whose meaning is known
-// already keeps it.
+// Denies reports whether an answer is a clear denial: no supported backend carries anything out for
+// it. An unclear answer or an empty one is not a denial. If a.Says is set, it decides.
 func Denies(a agui.Answer) bool {
 	return a.Status == agui.Cancelled || a.Says == agui.Denies || saysNo(agui.View(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
 }
 
-// Approves reports whether a payload is a clear yes, whatever its question asks for.
+// Approves reports whether a payload is a clear approval, whatever its question asks for.
 func Approves(payload []byte) bool {
 	v := agui.View(payload)
 	return !v.IsArray() && saysYes(v)
@@ -58,7 +57,8 @@ func saysNo(v gjson.Result) bool {
 	return v.Type == gjson.False
 }
 
-// isNo knows the words for no, as values and as keys of a value that is true.
+// isNo reports whether a word usually means a denial, as a value or as the key of a value that is
+// true.
 func isNo(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "abort", "cancel", "canceled", "cancelled", "decline", "declined", "denied", "deny", "false", "ignore", "n", "no", "reject", "rejected", "stop":
@@ -67,8 +67,8 @@ func isNo(word string) bool {
 	return false
 }
 
-// isOrder knows those of the words for no that also tell an agent to do something, where nothing
-// says that they are a decision: "cancel" may be the order's.
+// isOrder reports whether a word for a denial may also be an instruction to the agent, such as
+// "cancel" for an order. Such a word denies only in a member that holds the decision.
 func isOrder(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "abort", "cancel", "ignore", "stop":

@@ -7,11 +7,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// HeldEvents are events that wait for a verdict: those of a call, or of whatever else K names. It
-// keeps copies, and knows in which order all of them came.
+// HeldEvents are events that are held back until a verdict, grouped by their call or by another key
+// of type K. It keeps copies, and remembers the order in which all of them were added.
 //
-// Max bounds their bytes. Held does not enforce it: who adds looks whether it is Full, and lets
-// something go, for a call of which nobody can tell what it is by then is nobody's.
+// Max is the maximum of their bytes. HeldEvents does not enforce it. The caller checks Full after
+// it adds an event, and releases events of a call that still has no verdict.
 type HeldEvents[K comparable] struct {
 	Max int
 
@@ -22,7 +22,7 @@ type HeldEvents[K comparable] struct {
 
 type heldEvents struct {
 	list  []agui.Event
-	turns []int // for each event, its place among all that were held
+	turns []int // for each event, its position among all events that were added
 }
 
 // Add keeps a copy of an event.
@@ -40,16 +40,16 @@ func (h *HeldEvents[K]) Add(of K, ev agui.Event) {
 	h.turn++
 }
 
-// Size returns how many bytes are held.
+// Size returns the number of bytes that are held.
 func (h *HeldEvents[K]) Size() int { return h.size }
 
-// Full says that more is held than the bound allows.
+// Full reports whether more bytes are held than Max allows.
 func (h *HeldEvents[K]) Full() bool { return h.size > h.Max }
 
-// Empty says that nothing is held.
+// Empty reports whether no events are held.
 func (h *HeldEvents[K]) Empty() bool { return len(h.of) == 0 }
 
-// Release lets the events of one call go, and returns them in their order. The others stay.
+// Release removes the events of one key, and returns them in their order.
 func (h *HeldEvents[K]) Release(of K) []agui.Event {
 	events := h.of[of]
 	if events == nil {
@@ -62,7 +62,7 @@ func (h *HeldEvents[K]) Release(of K) []agui.Event {
 	return events.list
 }
 
-// ReleaseAll lets all go, and returns them in the order in which they came.
+// ReleaseAll removes all events, and returns them in the order in which they were added.
 func (h *HeldEvents[K]) ReleaseAll() []agui.Event {
 	if h.Empty() {
 		return nil

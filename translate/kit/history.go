@@ -10,32 +10,33 @@ import (
 	"holdpoint/translate"
 )
 
-// A History is a conversation for a backend that reads answers out of messages. It keeps one
-// promise for calls that were asked about: each has exactly one answer, behind it, or it is not
-// there. Models refuse such a call without a result. With two it could be carried out twice.
+// A History is a conversation for a backend that reads answers from messages. It guarantees that
+// each call that was asked about either has exactly one answer, which follows it, or is removed.
+// Models refuse a call without a result, and a call with two results could be carried out twice.
 //
-// Providers repeat the ids of their calls. The call that was asked about is the last one with its
-// id. An earlier one keeps the result that stands in its place (Places), and goes without one.
-// Everything else keeps its bytes and its order.
+// Providers repeat the ids of calls. The call that was asked about is the last one with its id. An
+// earlier call keeps the result in its place (Places), and is removed if it has none. All other
+// messages keep their bytes and their order.
 //
-// Calls and results are found in any spelling, for a backend may read them so.
+// Calls and results are found in any spelling, because a backend may accept any.
 type History struct {
 	list  []agui.Message
 	calls map[string]bool
-	// results says that the backend may have told results of the calls, and sent counts what the
-	// client said of them itself. Results of calls whose ids repeat may have one id.
+	// results reports that the backend may have sent results of the calls. sent counts the messages of
+	// the client that answer the calls. It is a count because results of repeated ids may have one id.
 	results bool
 	sent    map[agui.SeenMessage]int
 	fresh   []agui.Message
 }
 
-// HistoryOf returns a conversation in which nothing answers the calls yet.
+// HistoryOf returns a conversation in which the calls are not answered yet.
 func HistoryOf(list []agui.Message, calls map[string]bool) *History {
 	return &History{list: list, calls: calls}
 }
 
-// Before returns the conversation that a resume goes on with: the client's messages without the new
-// ones, or what the client has been shown where its own lack one of the calls.
+// Before returns the conversation that precedes the answers of a resume: the client's messages
+// without the new ones. If they lack one of the calls, it is the conversation that the client was
+// shown.
 func Before(r *translate.Request, calls map[string]bool) *History {
 	list := WithoutMessages(r.Input.Messages, r.New)
 	if !holdsCalls(list, calls) {
@@ -46,9 +47,10 @@ func Before(r *translate.Request, calls map[string]bool) *History {
 	return HistoryOf(list, calls)
 }
 
-// After returns the conversation of a second exchange: what the client has been shown by then, and
-// behind it the new messages. Where the backend told the result of a call itself, that is its
-// answer. What the client said of the call before is not one: front ends write into their history.
+// After returns the conversation of a second exchange: everything that the client has been shown,
+// and then the new messages. If the backend sent the result of a call itself, this result is the
+// answer. A result that the client sent earlier is not an answer, because front ends add to their
+// history.
 func After(r *translate.Request, calls map[string]bool) *History {
 	h := HistoryOf(Shown(r), calls)
 	h.results, h.sent, h.fresh = true, map[agui.SeenMessage]int{}, withoutExchanges(r.New, calls)
@@ -65,25 +67,27 @@ func After(r *translate.Request, calls map[string]bool) *History {
 	return h
 }
 
-// Last answers at the very end, for a backend that looks for its answers there only: the replies in
-// their order, also those whose call is not there. They are tool messages, one for each call.
+// Last returns the conversation with all replies at the end, in their order, for a backend that
+// looks for its answers only there. The replies are tool messages, one for each call. A reply is
+// included even if its call is missing.
 func (h *History) Last(replies []agui.Message) []agui.Message {
 	return slices.Concat(h.withReplies(nil), h.fresh, replies)
 }
 
-// Behind answers each call directly behind it. A reply whose call is not there, or has an answer,
-// is left out. A call without a reply stays as it is: its answer goes another way.
+// Behind returns the conversation with each reply directly after its call. It leaves out a reply
+// whose call is missing or has an answer. A call without a reply is unchanged: its answer is sent
+// in another way.
 func (h *History) Behind(replies []agui.Message) []agui.Message {
 	return slices.Concat(h.withReplies(replies), h.fresh)
 }
 
-// Without returns the conversation without the calls and without every result of them, for a
-// backend that goes by their ids alone.
+// Without returns the conversation without the calls and without all their results, for a backend
+// that identifies them by their ids alone.
 func (h *History) Without() []agui.Message {
 	return slices.Concat(withoutExchanges(h.list, h.calls), h.fresh)
 }
 
-// withReplies returns the list with the replies behind their calls.
+// withReplies returns the list with each reply after its call.
 func (h *History) withReplies(replies []agui.Message) []agui.Message {
 	byCall := make(map[string]agui.Message, len(replies))
 	for _, m := range replies {
@@ -127,14 +131,14 @@ func (h *History) withReplies(replies []agui.Message) []agui.Message {
 	return out
 }
 
-// An occurrence is a call by its message and its id.
+// An occurrence identifies a call by its message and its id.
 type occurrence struct {
 	at int
 	id string
 }
 
-// asked returns the ids of the calls that were asked about, by the places of the messages that have
-// them, each once.
+// asked returns the ids of the calls that were asked about, by the index of their message. Each id
+// is listed once for a message.
 func (h *History) asked() map[int][]string {
 	at, noted := map[int][]string{}, map[occurrence]bool{}
 	for n, m := range h.list {
@@ -152,7 +156,8 @@ func (h *History) asked() map[int][]string {
 	return at
 }
 
-// chosen says which messages on the calls go, and which one stays as the answer of each call.
+// chosen returns which messages on the calls are removed, and the index of the message that stays
+// as the answer of each call.
 func (h *History) chosen(asked map[int][]string, last map[string]int, replies map[string]agui.Message) (map[int]bool, map[occurrence]int) {
 	gone, answer, there := map[int]bool{}, map[occurrence]int{}, map[occurrence]bool{}
 	for n, ids := range asked {
@@ -196,15 +201,15 @@ func (h *History) chosen(asked map[int][]string, last map[string]int, replies ma
 	return gone, answer
 }
 
-// isOn reports whether a message is one on the calls, in any spelling: of two equal keys one
-// backend reads the first and another the last.
+// isOn reports whether a message answers one of the calls, in any spelling. If a key is repeated,
+// one backend reads the first value and another the last, so all values are checked.
 func isOn(m agui.Message, calls map[string]bool) bool {
 	ids := Members(gjson.ParseBytes(m.JSON), "toolCallId")
 	return slices.ContainsFunc(ids, func(id gjson.Result) bool { return id.Str != "" && calls[id.Str] })
 }
 
-// NotOn is list without the messages on the calls, in any spelling: a backend may take each of them
-// for one more answer.
+// NotOn returns the list without the messages that answer the calls, in any spelling, because a
+// backend may read each of them as another answer.
 func NotOn(list []agui.Message, calls map[string]bool) []agui.Message {
 	if len(calls) == 0 {
 		return list
@@ -212,7 +217,7 @@ func NotOn(list []agui.Message, calls map[string]bool) []agui.Message {
 	return slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool { return isOn(m, calls) })
 }
 
-// withoutExchanges is list without the calls and the messages on them.
+// withoutExchanges returns the list without the calls and without the messages that answer them.
 func withoutExchanges(list []agui.Message, calls map[string]bool) []agui.Message {
 	return WithoutCalls(NotOn(list, calls), calls)
 }

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// A ToolKind is what the unanswered call of a tool asks for.
+// A ToolKind is what an unanswered call of a tool asks a person for.
 type ToolKind string
 
 // ToolApproval: a yes or a no. ToolInput: arguments that a person may fill in. ToolExternal: the
-// result of the tool, which the backend does not run itself.
+// result of a tool that the backend does not run itself.
 const (
 	ToolApproval ToolKind = "approval"
 	ToolInput    ToolKind = "input"
 	ToolExternal ToolKind = "external"
 )
 
-// ToolKinds are names of tools with the kind of each, in an option of dialects. A variable has
-// name=kind;name=kind.
+// ToolKinds are patterns of tool names with a kind for each. They are an option of dialects, in the
+// form name=kind;name=kind.
 type ToolKinds struct {
 	text string
 	of   map[ToolKind]Names
@@ -54,7 +54,7 @@ func (k *ToolKinds) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the value as it was written.
+// String returns the value as it was configured.
 func (k ToolKinds) String() string { return k.text }
 
 // Of returns the names of a kind.

@@ -1,6 +1,6 @@
-// Package kit is what dialects share: reading answers and messages, writing bodies and histories,
-// options, and the interrupt outcome. A dialect may do without any of it.
+// Package kit has the code that dialects share. It reads answers and messages, writes bodies and
+// histories, and handles options and the interrupt outcome. A dialect may do without any of it.
 //
-// It does not know what a run or a claim is; proxy does. It has the name of one backend only if
-// several dialects must know it.
+// The package has no knowledge of runs and claims, which belong to package proxy. It names a
+// backend only if several dialects must recognize that backend.
 package kit

@@ -6,8 +6,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Listed returns a message whose content is the text of a JSON list with the content in it. A model
-// reads the same there, and a backend that looks for an object with a decision finds none.
+// Listed returns the message with its content wrapped in a JSON list. A model reads the same text,
+// but a backend that looks for an object with a decision finds none.
 func Listed(m agui.Message) agui.Message {
 	return withContent(m, func(content gjson.Result) string {
 		if content.Type == gjson.String {
@@ -17,8 +17,8 @@ func Listed(m agui.Message) agui.Message {
 	})
 }
 
-// Silenced returns a message whose content says nothing. It is not empty, because some providers
-// refuse an empty result.
+// Silenced returns the message with the content "-", which decides nothing. The content is not
+// empty, because some providers refuse an empty result.
 func Silenced(m agui.Message) agui.Message {
 	return withContent(m, func(gjson.Result) string { return "-" })
 }

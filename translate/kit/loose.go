@@ -6,9 +6,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Loose returns what can be read of a JSON object that is not a run: its messages and the names of
-// its tools. Messages may stand in several lists: of two one backend reads the first, another the
-// last.
+// Loose reads the messages and the names of the tools from a JSON object that is not a complete
+// run. If messages is repeated, it reads all of them, because one backend reads the first and
+// another the last.
 func Loose(object []byte) agui.RunInput {
 	root, in := agui.View(object), agui.RunInput{Raw: object}
 	for _, list := range Members(root, "messages") {

@@ -10,35 +10,36 @@ import (
 )
 
 // Some backends refuse every run of a thread while their question is open. If Holdpoint lost the
-// question, by a restart or because its end was in doubt, nobody could go on. So the dialect makes
-// a question of Holdpoint's own out of the refusal of an ordinary run: what the thread waits for is
-// lost, and can only be cancelled. The cancel goes to the backend under its own ids. Nothing is
-// approved so, because nobody was shown what would run.
+// question, because of a restart or because the end of its run was in doubt, nobody could continue
+// the thread. So the dialect turns the refusal of an ordinary run into a question of Holdpoint's
+// own. This lost question tells the person that the thread waits for something unknown, and it can
+// only be cancelled. The cancel is sent to the backend under the backend's own ids. A lost question
+// cannot be approved, because nobody was shown what would run.
 
 // ReasonLost is the reason of a lost question.
 const ReasonLost = "holdpoint:lost_question"
 
-// The schema lets a client say no that knows no cancel.
+// schemaLost allows a client that has no cancel to send a denial.
 const (
 	textLost   = "This chat still waits for the answer to a question that is not known any more. The question can only be cancelled. Then the chat goes on."
 	schemaLost = `{"type":"object","properties":{"approved":{"type":"boolean","const":false}},"required":["approved"],"additionalProperties":false}`
 )
 
-// MaxLost bounds the ids that a lost question may have.
+// MaxLost is the maximum number of ids that a lost question may have.
 const MaxLost = 16
 
-// A LostQuestion is what an interrupt keeps of a lost question.
+// A LostQuestion is the state that an interrupt keeps for a lost question.
 type LostQuestion struct {
-	// Of says which backend waits, in a word of the dialect's own.
+	// Of identifies the backend that waits, in a word of the dialect's own.
 	Of string `json:"of"`
-	// Natives are the ids that the question may have at the backend. A backend does nothing for an
-	// id that it does not wait for.
+	// Natives are the ids that the question may have at the backend. A backend does nothing for an id
+	// that it does not wait for.
 	Natives []string `json:"natives"`
 }
 
-// AskLost returns the result of an ordinary run that was refused because its thread waits. The
-// result asks the lost question. The person's last words count as not taken, because the backend
-// did not look at them.
+// AskLost returns the result of an ordinary run that the backend refused because its thread waits.
+// The result asks the lost question. The user's last messages are marked as untaken, because the
+// backend did not read them.
 func AskLost(r *translate.Request, question LostQuestion) translate.Result {
 	object := agui.MustMarshal(map[string]any{"reason": ReasonLost, "message": textLost, "responseSchema": json.RawMessage(schemaLost)})
 	asked := agui.Interrupt{Native: question.Natives[0], Object: object, Private: agui.MustMarshal(question), CancelOnly: true}
@@ -49,8 +50,8 @@ func AskLost(r *translate.Request, question LostQuestion) translate.Result {
 	}
 }
 
-// NamedQuestion returns the interrupt of a question that only a client's words tell of. id is what
-// the client calls it.
+// NamedQuestion returns the interrupt of a question that is known only because a client named it.
+// id is the id that the client used.
 func NamedQuestion(id, native string, private json.RawMessage) agui.Interrupt {
 	object := agui.MustMarshal(map[string]any{"id": id, "reason": ReasonLost, "message": textLost})
 	return agui.Interrupt{ID: id, Native: native, Object: object, Private: private, CancelOnly: true}
@@ -65,7 +66,7 @@ func lastWords(list []agui.Message) []agui.Message {
 	return list[from:]
 }
 
-// LostOf returns what an interrupt keeps of a lost question. It is false for any other question.
+// LostOf returns the state of a lost question. isLost is false for any other question.
 func LostOf(i *agui.Interrupt) (question LostQuestion, isLost bool) {
 	if !i.CancelOnly || len(i.Private) == 0 || json.Unmarshal(i.Private, &question) != nil || len(question.Natives) == 0 {
 		return LostQuestion{}, false
@@ -73,7 +74,7 @@ func LostOf(i *agui.Interrupt) (question LostQuestion, isLost bool) {
 	return question, true
 }
 
-// CancelsLost returns the answers with each denial of a lost question as a cancel.
+// CancelsLost returns the answers with each denial of a lost question replaced by a cancel.
 func CancelsLost(p agui.Pause, answers []agui.Answer) []agui.Answer {
 	for n, a := range answers {
 		i := p.Interrupt(a.ID)
@@ -87,10 +88,10 @@ func CancelsLost(p agui.Pause, answers []agui.Answer) []agui.Answer {
 	return answers
 }
 
-// LostIDs returns the ids that a lost question may have at its backend: those of the record's ended
-// questions that asked reports true for, newest first, then those that a client named, then more. A
-// published id is the backend's id, a tilde and a random part. An id that was cancelled as a lost
-// question already is left out, so that nobody is asked about it for ever.
+// LostIDs returns the ids that a lost question may have at its backend. First, newest first, come
+// the ended questions on record for which asked returns true; then the ids that a client named;
+// then more. A published id is the backend's id, a tilde and a random part. LostIDs leaves out an
+// id that was already cancelled as a lost question, so that nobody is asked about it again.
 func LostIDs(r *translate.Request, asked func(p *agui.Pause, i *agui.Interrupt) bool, more ...string) []string {
 	var ids []string
 	past := map[string]bool{}
@@ -125,9 +126,8 @@ func LostIDs(r *translate.Request, asked func(p *agui.Pause, i *agui.Interrupt) 
 	return ids
 }
 
-// NativeID returns the backend's own id of a question that has the id. published reports that the
-// id has the form of one of Holdpoint's: the backend's id, which may be empty, a tilde and a random
-// part.
+// NativeID returns the backend's own id of a question. published reports that the given id has the
+// form of Holdpoint's ids: the backend's id, which may be empty, a tilde and a random part.
 func NativeID(id string) (native string, published bool) {
 	if at := strings.LastIndexByte(id, '~'); at >= 0 {
 		return id[:at], true
@@ -135,8 +135,8 @@ func NativeID(id string) (native string, published bool) {
 	return id, false
 }
 
-// CancelArray returns the resume array that cancels each of the ids. metadata, if it is not "", is
-// the JSON of what goes with each entry.
+// CancelArray returns the resume array that cancels each of the ids. metadata is the JSON value of
+// the member metadata of each entry, or "" for none.
 func CancelArray(natives []string, metadata string) json.RawMessage {
 	list := []byte{'['}
 	for n, id := range natives {
@@ -153,18 +153,18 @@ func CancelArray(natives []string, metadata string) json.RawMessage {
 	return append(list, ']')
 }
 
-// Cancels are the ids by which a lost question is cancelled at a backend that judges all ids of a
-// resume array before it acts on one. Such a backend refuses the array for an id that it does not
-// wait for, and for one that is missing, and names that id. So the array is sent until it fits, and
-// the backend acts once.
+// Cancels are the ids by which a lost question is cancelled at a backend that checks all ids of a
+// resume array before it acts. Such a backend refuses the array if it has an id too many or lacks
+// one, and names that id. So the caller corrects and sends the array until the backend accepts it.
+// The backend acts once.
 type Cancels struct {
 	open  []string
 	tried map[string]bool
 	tries int
 }
 
-// NewCancels returns the cancels of a pause that takes nothing else: of a lost question, or of one
-// whose answer is in doubt.
+// NewCancels returns the cancels of a pause that can only be cancelled, because its question is
+// lost or its answer is in doubt.
 func NewCancels(p agui.Pause) *Cancels {
 	c := &Cancels{tried: map[string]bool{}}
 	for n := range p.Interrupts {
@@ -178,19 +178,19 @@ func NewCancels(p agui.Pause) *Cancels {
 	return c
 }
 
-// Open returns the ids that the backend may wait for. They are empty if none is known any more.
+// Open returns the ids that the backend may wait for, or none if no candidate remains.
 func (c *Cancels) Open() []string { return c.open }
 
-// Drop takes out an id that the backend does not wait for. It reports whether another try makes
-// sense.
+// Drop removes an id that the backend does not wait for. It reports whether to send the array
+// again.
 func (c *Cancels) Drop(id string) bool {
 	before := len(c.open)
 	c.open = slices.DeleteFunc(c.open, func(one string) bool { return one == id })
 	return len(c.open) < before && len(c.open) > 0 && c.again()
 }
 
-// Keep takes out all other ids, until the backend asks for them. It reports whether another try
-// makes sense.
+// Keep removes all ids except the given ones. A removed id can be added again if the backend asks
+// for it. Keep reports whether to send the array again.
 func (c *Cancels) Keep(ids []string) bool {
 	for _, id := range c.open {
 		c.tried[id] = slices.Contains(ids, id)
@@ -199,7 +199,7 @@ func (c *Cancels) Keep(ids []string) bool {
 	return len(c.open) > 0 && c.again()
 }
 
-// Add adds ids that the backend waits for. It reports whether another try makes sense.
+// Add adds ids that the backend waits for. It reports whether to send the array again.
 func (c *Cancels) Add(ids ...string) bool {
 	added := false
 	for _, id := range ids {
@@ -216,7 +216,7 @@ func (c *Cancels) again() bool {
 	return c.tries <= 4*MaxLost
 }
 
-// CancelsOnly reports whether every question of a pause takes a cancel and nothing else.
+// CancelsOnly reports whether every question of a pause can only be cancelled.
 func CancelsOnly(p agui.Pause) bool {
 	return len(p.Interrupts) > 0 && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !i.CancelOnly })
 }

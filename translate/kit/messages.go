@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate"
 )
 
-// WithoutMessages is list less some of its members.
+// WithoutMessages returns list without the messages in some, compared by their bytes.
 func WithoutMessages(list, some []agui.Message) []agui.Message {
 	gone := make(map[string]int, len(some))
 	for _, m := range some {
@@ -27,9 +27,9 @@ func WithoutMessages(list, some []agui.Message) []agui.Message {
 	return rest
 }
 
-// MessagesBefore returns the conversation that a resume goes on with: the request's messages
-// without those beside the answers. Where the client sends fewer (messages: [] is legal) it is the
-// record's messages, and recorded is true.
+// MessagesBefore returns the conversation that precedes the answers of a resume: the request's
+// messages without the new ones. If the record has a longer conversation, MessagesBefore returns
+// that one and recorded is true, because a client may send fewer messages, or none.
 func MessagesBefore(r *translate.Request) (list []agui.Message, recorded bool) {
 	old := WithoutMessages(r.Input.Messages, r.New)
 	var kept []agui.Message
@@ -45,7 +45,7 @@ func MessagesBefore(r *translate.Request) (list []agui.Message, recorded bool) {
 	return old, false
 }
 
-// conversation counts what a backend has of a list of messages.
+// conversation returns the number of messages that a backend stores as its conversation.
 func conversation(list []agui.Message) int {
 	n := 0
 	for _, m := range list {
@@ -57,8 +57,8 @@ func conversation(list []agui.Message) int {
 	return n
 }
 
-// KnownMessages returns all messages that the client has been shown. Those beside the answers are
-// left out, for they did not go to the backend yet. It is false if they are not all known.
+// KnownMessages returns all messages that the client has been shown, without the new messages of
+// the request, which the backend does not have yet. It returns false if some of them are unknown.
 func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	if r.Transcript == nil {
 		return nil, false
@@ -69,7 +69,7 @@ func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	}
 	gone := make(map[agui.SeenMessage]bool, len(r.New))
 	for _, m := range r.New {
-		gone[agui.See(m)] = true // not by its bytes: it may have been written anew
+		gone[agui.See(m)] = true // not by its bytes, because the message may have been rewritten
 	}
 	var rest []agui.Message
 	for _, raw := range raw {
@@ -80,20 +80,20 @@ func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	return rest, true
 }
 
-// Unanswered returns the body of a run with the given messages, and without an answer in any form.
-// It has no protocolVersion either, for a backend that is older than that.
+// Unanswered returns the body of a run with the given messages and without answers. It also removes
+// protocolVersion, for a backend that does not support it.
 func Unanswered(in agui.RunInput, messages []agui.Message) []byte {
 	return agui.SetKey(BodyWithoutAnswers(in, in.Raw), "messages", agui.MessageList(messages))
 }
 
-// BodyWithoutAnswers is body without resume, without an answer in forwardedProps.command, and
+// BodyWithoutAnswers returns body without resume, without an answer in forwardedProps.command, and
 // without protocolVersion.
 func BodyWithoutAnswers(in agui.RunInput, body []byte) []byte {
 	body = BodyWithoutCommand(in, body)
 	return agui.DeleteKey(agui.DeleteKey(body, "resume"), "protocolVersion")
 }
 
-// BodyWithoutCommand takes out of body the answer that the client gave in forwardedProps.command.
+// BodyWithoutCommand returns body without the client's answer in forwardedProps.command.
 func BodyWithoutCommand(in agui.RunInput, body []byte) []byte {
 	props := gjson.GetBytes(body, "forwardedProps")
 	in.Raw, in.ForwardedProps = body, nil
@@ -103,17 +103,20 @@ func BodyWithoutCommand(in agui.RunInput, body []byte) []byte {
 	return in.WithoutCommand().Raw
 }
 
-// NewMessages returns the second exchange of a resume that could not carry the messages beside the
-// answers: an ordinary run that brings them, behind all that the client has been shown.
+// NewMessages returns the second exchange of a resume whose first exchange could not send the new
+// messages with the answers. It is an ordinary run with all messages that the client has been
+// shown, followed by the new ones.
 func NewMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: Unanswered(r.Input, WithNewMessages(r)), TakesNew: true}
 }
 
-// WithNewMessages returns the messages of that exchange; the list is the caller's own. The new ones
-// stand last, wherever the client has them: an answer that stood last would be taken again.
+// WithNewMessages returns the messages that the client has been shown, followed by the new ones.
+// The new messages come last, wherever the client has them: an answer in the last place would be
+// read again. The caller owns the list.
 func WithNewMessages(r *translate.Request) []agui.Message { return slices.Concat(Shown(r), r.New) }
 
-// Shown returns the messages that the client has been shown, or its own where that is not known.
+// Shown returns the messages that the client has been shown. If they are unknown, it returns the
+// client's messages without the new ones.
 func Shown(r *translate.Request) []agui.Message {
 	if list, ok := KnownMessages(r); ok {
 		return list
@@ -121,8 +124,8 @@ func Shown(r *translate.Request) []agui.Message {
 	return WithoutMessages(r.Input.Messages, r.New)
 }
 
-// AsSent returns the input with all messages that the client sent. A call without a result may have
-// been taken out of those that go to the backend (translate.Continuer).
+// AsSent returns the input with all messages that the client sent, including calls without a result
+// that proxy may have removed from the backend's input (translate.Continuer).
 func AsSent(r *translate.Request) agui.RunInput {
 	if len(r.Came) == 0 {
 		return r.Input
@@ -130,20 +133,20 @@ func AsSent(r *translate.Request) agui.RunInput {
 	return r.Input.WithMessages(r.Came)
 }
 
-// A DanglingCall is a tool call of the assistant in the history that no result answers.
+// A DanglingCall is a tool call in the history that has no result.
 type DanglingCall struct {
 	ID, Name string
-	// Abandoned says that a user's message stands behind it: the conversation went on without its
-	// result.
+	// Abandoned reports that a user's message follows the call, so the conversation continued without
+	// its result.
 	Abandoned bool
 }
 
-// WithoutDangling returns the input without calls that have no result, if goes says so of the call.
-// A message that has nothing else goes too. Ids may repeat, so a result counts for the nearest call
-// before it only.
+// WithoutDangling returns the input without those calls that have no result and for which goes
+// returns true. A message that has nothing else is removed too. A result counts only for the
+// nearest call before it, because ids may repeat.
 func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInput {
 	results, user, changed := map[string]bool{}, false, false
-	var kept []agui.Message // from the last to the first
+	var kept []agui.Message // in reverse order
 	for at := len(in.Messages) - 1; at >= 0; at-- {
 		m, ok := in.Messages[at], true
 		object := gjson.ParseBytes(m.JSON)

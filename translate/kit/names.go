@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Names are patterns of path.Match for the names of tools, in an option of a dialect. A variable
-// separates them by semicolons.
+// Names are patterns of path.Match for names of tools. They are an option of a dialect. In a
+// variable they are separated by semicolons.
 type Names []string
 
 // UnmarshalText reads the value of a variable.
@@ -22,10 +22,10 @@ func (n *Names) UnmarshalText(text []byte) error {
 	return n.Check()
 }
 
-// String returns the list as a variable has it.
+// String returns the list in the form of the variable.
 func (n Names) String() string { return strings.Join(n, ";") }
 
-// Check says which of them is not a pattern.
+// Check returns an error for the first name that is not a valid pattern.
 func (n Names) Check() error {
 	for _, pattern := range n {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -35,8 +35,8 @@ func (n Names) Check() error {
 	return nil
 }
 
-// Match reports whether one of them matches the name. A name is not a path, so * stands for a slash
-// too.
+// Match reports whether a pattern matches the name. A name is not a path, so * also matches a
+// slash.
 func (n Names) Match(name string) bool {
 	flat := func(text string) string { return strings.ReplaceAll(text, "/", "\x00") }
 	return slices.ContainsFunc(n, func(pattern string) bool {

@@ -12,27 +12,27 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// An OptionError says what is wrong with an option of a dialect. Name is the variable's, without
-// the dialect's prefix.
+// An OptionError is an error in an option of a dialect. Name is the name of the option's variable
+// without the prefix of the dialect.
 type OptionError struct {
 	Name string
 	Err  error
 }
 
-// WrongOption makes one.
+// WrongOption returns an OptionError.
 func WrongOption(name string, err error) error { return &OptionError{name, err} }
 
-// Error says what is wrong.
+// Error returns the name and the text of the cause.
 func (e *OptionError) Error() string { return e.Name + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// Text is a text in an option of a dialect that a backend gets as words.
+// Text is an option that a dialect sends to its backend as plain text.
 type Text string
 
-// DeniesOnly is nil for a text that no reader could take for a yes, by one of its words or as a
-// whole.
+// DeniesOnly returns an error if a reader could take the text, or one of its words, for an
+// approval, or if the text has no words.
 func (t Text) DeniesOnly() error {
 	const example = "want for example \"No. Do not do it.\""
 	words := t.Words()
@@ -45,12 +45,12 @@ func (t Text) DeniesOnly() error {
 	return nil
 }
 
-// Words returns those of the text, in lower case.
+// Words returns the words of the text, in lower case.
 func (t Text) Words() []string {
 	return strings.FieldsFunc(strings.ToLower(string(t)), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
 
-// JSON is a JSON value in an option of a dialect.
+// JSON is an option of a dialect that is a JSON value.
 type JSON json.RawMessage
 
 // UnmarshalText reads the value of a variable.
@@ -62,14 +62,14 @@ func (j *JSON) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the value as it was written.
+// String returns the value as it was configured.
 func (j JSON) String() string { return string(j) }
 
 // SaysNothing reports whether the value is null, empty text, an empty object or an empty array.
 func (j JSON) SaysNothing() bool { return saysNothing(gjson.ParseBytes(j)) }
 
-// DeniesOnly is nil for a value that no backend could take for a yes: not by what it says, and not
-// because it says nothing.
+// DeniesOnly returns an error if a backend could take the value for an approval, because of its
+// words or because it is empty.
 func (j JSON) DeniesOnly() error {
 	v := gjson.ParseBytes(j)
 	switch {
@@ -83,8 +83,8 @@ func (j JSON) DeniesOnly() error {
 	return nil
 }
 
-// has reports whether a member of an object, or an element of an array, is as the function asks. It
-// makes no list of them: a payload may have a million.
+// has reports whether is returns true for a member of an object or for an element of an array. It
+// does not build a list, because a payload may have a million members.
 func has(v gjson.Result, is func(k, member gjson.Result) bool) bool {
 	found := false
 	v.ForEach(func(k, member gjson.Result) bool {
@@ -101,9 +101,9 @@ func saysNothing(v gjson.Result) bool {
 	return v.Type == gjson.Null || v.Type == gjson.String && v.Str == ""
 }
 
-// mayBeYes reports whether some backend could take the value for a yes by what it says. Any object
-// is a yes to a backend that only asks whether an answer came; no value can be sent that is none to
-// every backend.
+// mayBeYes reports whether the value contains something that a backend could read as an approval.
+// An object without an approving word is not reported, although a backend that only tests whether
+// there is an answer reads any object as an approval. No value is a denial for every backend.
 func mayBeYes(v gjson.Result) bool {
 	switch {
 	case v.Type == gjson.True:
@@ -124,8 +124,8 @@ func mayBeYes(v gjson.Result) bool {
 	return false
 }
 
-// isYes knows the words with which backends are told to go on, as values and as keys of a value
-// that is not false.
+// isYes reports whether a word usually means an approval, as a value or as the key of a value that
+// is not false.
 func isYes(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "accept", "accepted", "allow", "allowed", "approve", "approved", "confirm", "confirmed", "continue", "edit", "ok", "okay",

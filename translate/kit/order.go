@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// WithoutRoles returns the messages without those of the roles. It returns the list itself if there
-// are none.
+// WithoutRoles returns the messages without those that have one of the roles. It returns list
+// itself if there are none.
 func WithoutRoles(list []agui.Message, roles ...string) []agui.Message {
 	goes := func(m agui.Message) bool {
 		return slices.ContainsFunc(roles, func(role string) bool { return strings.EqualFold(m.Role, role) })
@@ -21,15 +21,15 @@ func WithoutRoles(list []agui.Message, roles ...string) []agui.Message {
 	return slices.DeleteFunc(slices.Clone(list), goes)
 }
 
-// ResultsBehindCalls returns the messages with each result directly behind its turn: the messages
-// with calls that follow one another. Strict providers want that. A client that appends what it
-// gets has the words between the two that a person wrote while a question was open. A result
-// without its call stays where it is. It returns the list itself if nothing moves.
+// ResultsBehindCalls returns the messages with each result directly after its turn. A turn is a row
+// of consecutive messages with calls. Strict providers require this order. In a client that appends
+// what it receives, messages that a person wrote while a question was open are between a call and
+// its result. A result without its call is not moved. The result is list itself if nothing moves.
 func ResultsBehindCalls(list []agui.Message) []agui.Message {
 	calls, ends := turnsOf(list)
-	results := map[int][]int{} // of the turn that ends at a place, by their places
+	results := map[int][]int{} // the results of the turn that ends at an index
 	behind := make([]bool, len(list))
-	turn := map[string]int{} // the last turn that holds a call
+	turn := map[string]int{} // the last turn that has the call
 	for n, m := range list {
 		if end, known := turn[m.ToolCallID]; known && m.Role == "tool" {
 			results[end], behind[n] = append(results[end], n), true
@@ -59,7 +59,7 @@ func ResultsBehindCalls(list []agui.Message) []agui.Message {
 	return sorted
 }
 
-// turnsOf returns the calls of each message, and where the turn of each message ends.
+// turnsOf returns the calls of each message, and the index at which the turn of each message ends.
 func turnsOf(list []agui.Message) (calls [][]gjson.Result, ends []int) {
 	calls, ends = make([][]gjson.Result, len(list)), make([]int, len(list))
 	for n := len(list) - 1; n >= 0; n-- {

@@ -9,8 +9,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Outcome returns the interrupts of an interrupt outcome, {"type":"interrupt","interrupts":[{..}]}
-// of RUN_FINISHED, in bytes of their own; nil if the event has none.
+// Outcome returns the interrupts of a RUN_FINISHED with an interrupt outcome,
+// {"type":"interrupt","interrupts":[{..}]}, or nil if the event has none. The result does not share
+// bytes with the event.
 func Outcome(finish agui.Event) []gjson.Result {
 	var list []gjson.Result
 	if interrupted(finish) {
@@ -20,7 +21,8 @@ func Outcome(finish agui.Event) []gjson.Result {
 	return list
 }
 
-// Interrupts returns the same where they lie: for a look, and valid as long as the event is.
+// Interrupts iterates over the same interrupts without a copy. They are valid as long as the event
+// is.
 func Interrupts(finish agui.Event) iter.Seq[gjson.Result] {
 	return func(yield func(gjson.Result) bool) {
 		if interrupted(finish) {
@@ -37,15 +39,16 @@ func interrupts(finish agui.Event) iter.Seq[gjson.Result] {
 	return func(yield func(gjson.Result) bool) {
 		list := agui.View(finish.JSON).Get("outcome.interrupts")
 		if list.IsObject() {
-			yield(list) // one without its list
+			yield(list) // a single interrupt without a list
 			return
 		}
 		list.ForEach(func(_, i gjson.Result) bool { return !i.IsObject() || yield(i) })
 	}
 }
 
-// WithoutOutcome returns a RUN_FINISHED as Result.Finish has it for a pause: in bytes of its own,
-// and of no frame, for proxy makes another event of it.
+// WithoutOutcome returns a RUN_FINISHED without its outcome, as Result.Finish needs it for a pause.
+// It does not share bytes with the event and has no Frame, because proxy makes another event from
+// it.
 func WithoutOutcome(finish agui.Event) agui.Event {
 	finish.Frame = nil
 	if json := agui.DeleteKey(finish.JSON, "outcome"); len(json) != len(finish.JSON) {
@@ -54,18 +57,19 @@ func WithoutOutcome(finish agui.Event) agui.Event {
 	return finish.Clone()
 }
 
-// MaxQuestions is how many a pause may have. Nobody answers as many, and what is done with each
-// beside the others is bounded by it.
+// MaxQuestions is the maximum number of questions of a pause. It bounds the work of comparing each
+// question with the others. Nobody answers so many.
 const MaxQuestions = 4096
 
-// maxAsked bounds the events by which they are asked, as two frames are by default.
+// maxAsked is the maximum number of bytes of the events that ask a pause. It is the default size of
+// two frames.
 const maxAsked = 16 << 20
 
-// AskedQuestions counts what a run keeps of questions until its end.
+// AskedQuestions counts the events and bytes that a run keeps for its questions.
 type AskedQuestions struct{ events, bytes int }
 
-// Add counts one more event, of so many bytes. An error, for which the run is to be given up, says
-// that it is too much: no client could be told all of it.
+// Add counts one more event of the given size. It returns an error if the questions are too many or
+// too large. The caller then gives the run up, because no client could be sent all of them.
 func (a *AskedQuestions) Add(bytes int) error {
 	a.events, a.bytes = a.events+1, a.bytes+bytes
 	if a.events > MaxQuestions || a.bytes > maxAsked {
@@ -74,5 +78,5 @@ func (a *AskedQuestions) Add(bytes int) error {
 	return nil
 }
 
-// Drop takes back what Add counted for events that turned out to be no questions.
+// Drop subtracts events that Add counted and that are not questions.
 func (a *AskedQuestions) Drop(events, bytes int) { a.events, a.bytes = a.events-events, a.bytes-bytes }

@@ -6,26 +6,26 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Places goes through messages in their order, and finds those that answer a call in its place. An
-// answer that stands elsewhere could become the last word of an exchange, and a backend that looks
-// there would carry it out again.
+// Places visits messages in order, and finds those that answer a call in its place, which means
+// directly after the message with the call. An answer in another place could become the last
+// message of an exchange, and a backend that looks there would carry it out again.
 type Places struct {
 	list  []agui.Message
-	next  int             // the first message that was not looked at
-	calls map[string]bool // of the message at; false: it has its answer
-	at    int             // of the message with calls that the ones at hand stand behind
+	next  int             // the first message that was not visited
+	calls map[string]bool // calls of the message at; false if the call has its answer
+	at    int             // the index of the message with calls that the current tool messages follow
 
-	// Behind is where the message with the call stands that was answered, -1 if none there was. Again
-	// says that the call had its answer already. Both are of the last question.
+	// Behind is the index of the message with the answered call, or -1 if the call is not in its
+	// place. Again reports that the call already had an answer. Both are set by Answers.
 	Behind int
 	Again  bool
 }
 
-// PlacesIn begins with the first message.
+// PlacesIn returns Places that begin with the first message.
 func PlacesIn(list []agui.Message) Places { return Places{list: list} }
 
-// Answers reports whether the tool message at a place is the first to answer a call of the message
-// that it stands behind, with nothing but tool messages between. Places only grow.
+// Answers reports whether the tool message at index at is the first answer to a call of the message
+// that it follows, with only tool messages between the two. at must not decrease from call to call.
 func (p *Places) Answers(at int) bool {
 	for ; p.next < at; p.next++ {
 		m := &p.list[p.next]

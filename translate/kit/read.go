@@ -10,8 +10,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Read returns what an answer says for those who are told of it, such as the audit. Beside the
-// question's own words it knows those that agents usually take. Says decides, and knows less.
+// Read returns the meaning of an answer for the audit and other observers. In addition to the
+// question's own words it recognizes words that agents usually accept. Decisions use Says, which
+// recognizes fewer words.
 func Read(i agui.Interrupt, a agui.Answer) agui.Reading {
 	r := agui.Reading{Says: Says(i, a)}
 	if len(a.Payload) > maxWord || a.Status != agui.Resolved {
@@ -24,7 +25,7 @@ func Read(i agui.Interrupt, a agui.Answer) agui.Reading {
 	return r
 }
 
-// edits reports whether an approval brings other arguments for the call.
+// edits reports whether an approval has changed arguments for the call.
 func edits(v gjson.Result) bool {
 	if v.IsArray() {
 		return has(v, func(_, one gjson.Result) bool { return edits(one) })
@@ -50,8 +51,8 @@ func isEdit(word string) bool {
 	return word == "edit" || word == "edited"
 }
 
-// Kept returns what a dialect keeps in a Private of its own. It is zero if another dialect, or
-// another version, has written that.
+// Kept decodes the private state of a dialect. It returns the zero value if another dialect, or
+// another version, wrote the state.
 func Kept[T any](private json.RawMessage) T {
 	var kept, none T
 	if json.Unmarshal(private, &kept) != nil {
@@ -60,7 +61,8 @@ func Kept[T any](private json.RawMessage) T {
 	return kept
 }
 
-// PlainText returns a text, or the JSON text of another value. It is "" for null.
+// PlainText returns the text of a string, or the JSON text of another value. It returns "" for
+// null.
 func PlainText(v gjson.Result) string {
 	switch v.Type {
 	case gjson.String:

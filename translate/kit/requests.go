@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Requests are those of a backend's own API that an operator lets pass, beside those that a Guard
-// lets pass by itself. A variable has them.
+// Requests are the requests to a backend's own API that an operator allows, in addition to those
+// that a Guard allows by itself. They are an option of a dialect.
 type Requests []AllowedRequest
 
 // An AllowedRequest is a method and a pattern of path.Match for the path.
@@ -16,8 +16,8 @@ type AllowedRequest struct{ Method, Path string }
 
 func (r AllowedRequest) String() string { return r.Method + " " + r.Path }
 
-// UnmarshalText reads the value of a variable: a method and a path, by lines or commas. The options
-// check the list.
+// UnmarshalText reads the value of a variable: pairs of a method and a path, separated by commas or
+// newlines. It does not check them; Check does.
 func (r *Requests) UnmarshalText(text []byte) error {
 	*r = nil
 	for one := range strings.FieldsFuncSeq(string(text), func(c rune) bool { return c == ',' || c == '\n' }) {
@@ -33,7 +33,7 @@ func (r *Requests) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the list as a variable has it.
+// String returns the list in the form of the variable.
 func (r Requests) String() string {
 	list := make([]string, len(r))
 	for n, one := range r {
@@ -42,8 +42,8 @@ func (r Requests) String() string {
 	return strings.Join(list, ",")
 }
 
-// Check returns what is wrong with the list. A request that steers a run cannot be opened: it
-// answers questions past the record.
+// Check returns an error for the first request that is not valid. A request that steers a run
+// cannot be allowed, because it could answer questions without Holdpoint.
 func (r Requests) Check(steers func(method, at string) bool) error {
 	for _, one := range r {
 		switch _, err := path.Match(one.Path, ""); {
@@ -68,8 +68,8 @@ func (r Requests) Match(method, at string, steers func(method, at string) bool) 
 	})
 }
 
-// IsPlainPath reports whether every server reads the path letter by letter. An escape, an empty
-// segment or a parameter may lead to another place.
+// IsPlainPath reports whether every server reads the path in the same way. A path with an escape,
+// an empty segment or a parameter may lead to different places.
 func IsPlainPath(at string) bool {
 	if !strings.HasPrefix(at, "/") || strings.Contains(at, "//") || len(at) > 1 && strings.HasSuffix(at, "/") {
 		return false

@@ -9,11 +9,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Backends do not read JSON alike: .NET matches keys in any case and takes the last of two, Python
-// takes tool_calls for toolCalls and the last of two equal keys. Who must not overlook a thing
-// reads it as any of them might.
+// Backends do not read JSON alike. .NET matches keys in any case and uses the last of two equal
+// keys. Python accepts tool_calls for toolCalls and uses the last of two equal keys. Code that must
+// not miss a value reads it in every spelling that one of them accepts.
 
-// Texts returns the strings at a path of names, found as by Every.
+// Texts returns the strings among the values that Every returns.
 func Texts(object gjson.Result, path ...string) []string {
 	var out []string
 	for _, v := range Every(object, path...) {
@@ -24,7 +24,7 @@ func Texts(object gjson.Result, path ...string) []string {
 	return out
 }
 
-// IsTool reports whether a message is one of a tool, in any spelling.
+// IsTool reports whether a message has the role tool, in any spelling.
 func IsTool(m gjson.Result) bool {
 	is := false
 	if m.IsObject() {
@@ -36,7 +36,7 @@ func IsTool(m gjson.Result) bool {
 	return is
 }
 
-// Calls returns the tool calls of a message, in any spelling.
+// Calls returns the tool calls of a message, with keys in any spelling.
 func Calls(m gjson.Result) []gjson.Result {
 	var list []gjson.Result
 	for _, v := range Members(m, "toolCalls") {
@@ -45,9 +45,8 @@ func Calls(m gjson.Result) []gjson.Result {
 	return list
 }
 
-// Members returns the members of an object with that name, in whatever spelling: .NET matches keys
-// in any case and takes the last of two, Python takes tool_calls for toolCalls. Who must not
-// overlook one looks at all of them.
+// Members returns all members of an object with the name, in any spelling. Code that must not miss
+// a value reads all of them, because backends differ in the one that they use.
 func Members(object gjson.Result, name string) []gjson.Result {
 	var list []gjson.Result
 	if object.IsObject() {
@@ -61,8 +60,7 @@ func Members(object gjson.Result, name string) []gjson.Result {
 	return list
 }
 
-// Every returns the values at a path of names, in whatever spelling, and of keys that stand twice
-// each.
+// Every returns all values at a path of names, in any spelling and including repeated keys.
 func Every(object gjson.Result, path ...string) []gjson.Result {
 	list := []gjson.Result{object}
 	for _, name := range path {
@@ -82,8 +80,8 @@ func first(object gjson.Result, name string) gjson.Result {
 	return gjson.Result{}
 }
 
-// CheckText returns an error if a value is JSON text, and an object in it has a key twice. Other
-// texts have no keys.
+// CheckText returns an error if value is a string with JSON text in which an object has a key
+// twice. Other texts have no keys, so the error is nil.
 func CheckText(value gjson.Result, place agui.KeyPlace) error {
 	parsed := ParseText(value)
 	if value.Type != gjson.String || parsed.Type == gjson.String {
@@ -92,14 +90,14 @@ func CheckText(value gjson.Result, place agui.KeyPlace) error {
 	return agui.CheckKeysIn(parsed.Raw, place)
 }
 
-// MaySay reports whether a lower-case word may stand in JSON text, in any case and in escapes. rare
-// is a letter that it has once, or 0.
+// MaySay reports whether a lower-case word may appear in JSON text, in any case and in escapes.
+// rare is a letter that occurs once in the word and rarely in texts, or 0.
 func MaySay(json []byte, word string, rare byte) bool {
 	return hasWord(json, word, rare) || escapesLetters(json)
 }
 
 // escapesLetters reports whether an ASCII letter may be written as \u0041 to \u007a. Python escapes
-// all that is not ASCII, and .NET and Go some signs, but nobody letters.
+// what is not ASCII, and .NET and Go escape some signs, but no common encoder escapes letters.
 func escapesLetters(body []byte) bool {
 	for {
 		_, rest, found := bytes.Cut(body, []byte(`\u00`))
@@ -113,8 +111,8 @@ func escapesLetters(body []byte) bool {
 	}
 }
 
-// hasWord looks for a lower-case word in any case, by a letter that it has once and texts have
-// seldom. Without such a letter it takes a copy of the text.
+// hasWord reports whether the text contains a lower-case word in any case. It searches for the
+// letter rare. If rare is 0, it makes a copy of the text.
 func hasWord(body []byte, word string, rare byte) bool {
 	at := strings.IndexByte(word, rare)
 	if at < 0 {

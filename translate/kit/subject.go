@@ -11,19 +11,20 @@ import (
 )
 
 var (
-	// nameKeys and argumentKeys are the members in which a question usually names its action or tool,
-	// and the arguments. The first that is there counts.
+	// nameKeys and argumentKeys are the members in which a question usually has the name of its action
+	// or tool, and its arguments. The first member that exists is used.
 	nameKeys     = []string{"action", "tool", "tool_name", "toolName", "name", "function"}
 	argumentKeys = []string{"args", "arguments", "tool_input", "input", "parameters", "params"}
-	// restKeys are members that are not arguments: texts for the person, and AG-UI's own.
+	// restKeys are members that are not arguments: texts for the person, and members of AG-UI.
 	restKeys = []string{
 		"message", "question", "prompt", "description", "title", "text", "reason", "type", "id", "toolCallId", "tool_call_id",
 		"expiresAt", "expires_at", "responseSchema", "response_schema",
 	}
 )
 
-// SubjectOf returns what a value is about by which an agent asks. If it does not say which members
-// are the arguments, those are that are neither its name nor a text for the person.
+// SubjectOf returns the action that a question of an agent is about. value is the value that the
+// agent sent. If it has no member for the arguments, all members count as arguments that are
+// neither the name nor one of restKeys.
 func SubjectOf(value gjson.Result) translate.Subject {
 	if !value.IsObject() {
 		return translate.Subject{}

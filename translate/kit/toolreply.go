@@ -5,10 +5,11 @@ import (
 	"holdpoint/translate"
 )
 
-// A ToolReply is what a backend is told of a call, as a tool message. ID is the message's.
+// A ToolReply is the result of a call in a tool message that Holdpoint makes for the backend. ID is
+// the id of the message.
 //
-// Message goes to the backend and Event to the client. A client makes of the event what Message
-// says, and sends it with every later run. So both are made here.
+// Message is sent to the backend and Event to the client. The client turns the event into the same
+// message and sends it with every later run.
 type ToolReply struct{ ID, Call, Content string }
 
 // Message returns the tool message.
@@ -21,8 +22,8 @@ func (t ToolReply) Message() agui.Message {
 	}{t.ID, "tool", t.Call, t.Content}))
 }
 
-// Event tells it to a client. Without it a later run brings the call without a result, which models
-// refuse.
+// Event returns the event that gives the client the result. Without the result, later runs would
+// contain the call without a result, which models refuse.
 func (t ToolReply) Event() agui.Event {
 	return agui.NewEvent(agui.MustMarshal(struct {
 		Type    agui.Type `json:"type"`
@@ -33,7 +34,7 @@ func (t ToolReply) Event() agui.Event {
 	}{agui.CallResult, t.ID, t.Call, t.Content, "tool"}))
 }
 
-// CallsOf returns the calls of some replies.
+// CallsOf returns the ids of the calls of some replies.
 func CallsOf(replies []ToolReply) map[string]bool {
 	calls := make(map[string]bool, len(replies))
 	for _, t := range replies {
@@ -51,9 +52,10 @@ func ToolMessages(replies []ToolReply) []agui.Message {
 	return list
 }
 
-// MessagesBehind returns the messages of a second exchange, for what was said beside the replies of
-// the first one. Each reply follows its call, because a model refuses a call without one. A backend
-// that keeps the conversation gets the new messages alone.
+// MessagesBehind returns the messages of a second exchange, which sends the messages that arrived
+// together with the replies of the first exchange. Each reply follows its call, because a model
+// refuses a call without a result. A backend that stores the conversation gets only the new
+// messages.
 func MessagesBehind(r *translate.Request, replies []ToolReply) []agui.Message {
 	calls := CallsOf(replies)
 	if r.Sessions {

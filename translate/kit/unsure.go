@@ -6,9 +6,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Unsure refuses an answer that would go without an id if the pause is contested. The backend gives
-// it to whatever waits, and that may be the question of another run. A denial goes all the same: it
-// carries nothing out. If everything is cancelled, the pause is given up, and nothing is sent.
+// Unsure returns an error if the pause is contested and an answer, which is sent without an id,
+// could approve something. The backend uses such an answer for whatever waits, which may be the
+// question of another run. A denial is allowed, because nothing runs for it. An answer that is
+// cancelled is not allowed here: if all answers are cancelled, proxy gives the pause up and sends
+// nothing.
 func Unsure(p agui.Pause, answers ...agui.Answer) error {
 	for _, a := range answers {
 		if p.Contested && (a.Status == agui.Cancelled || !Denies(a)) {
@@ -18,9 +20,9 @@ func Unsure(p agui.Pause, answers ...agui.Answer) error {
 	return nil
 }
 
-// OneForEachID refuses different answers to questions that have one id at the backend. The backend
-// takes the first or the last of them for all, and that may be a yes where a no was said. answers
-// cover the pause in its order.
+// OneForEachID returns an error if two questions have the same id at the backend and get different
+// answers. The backend uses the first or the last of these answers for all, so an approval could
+// replace a denial. answers has one answer for each question of the pause, in its order.
 func OneForEachID(p agui.Pause, answers []agui.Answer) error {
 	given := make(map[string]int, len(answers))
 	for n, a := range answers {

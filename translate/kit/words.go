@@ -9,13 +9,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// decisionKeys are the members by which a published schema asks for a yes or a no.
+// decisionKeys are the names of the boolean member by which schemas ask for a yes or a no.
 var decisionKeys = []string{"approved", "accepted", "confirmed"}
 
-// Words returns the payloads of a plain approval and a plain denial, as the question's published
-// schema has them: an object in which one of the usual members is a boolean, and nothing else is
-// required. A schema may have one form for the yes and another for the no (TanStack AI). nil: the
-// schema does not ask for a yes or a no.
+// Words returns the payloads of a plain approval and of a plain denial of a question. They are
+// objects with one member of decisionKeys, if the published schema accepts an object with only this
+// member. A schema may have one form for the approval and another for the denial (TanStack AI).
+// Words returns nil if the schema does not ask for a yes or a no.
 func Words(i agui.Interrupt) (yes, no json.RawMessage) {
 	schema := gjson.ParseBytes(i.Schema())
 	for _, key := range decisionKeys {
@@ -33,8 +33,8 @@ func Words(i agui.Interrupt) (yes, no json.RawMessage) {
 	return nil, nil
 }
 
-// takes reports whether a schema takes an object with nothing but the member, which is a boolean or
-// that boolean.
+// takes reports whether a schema accepts an object whose only member is key, with the value word
+// ("true" or "false").
 func takes(schema gjson.Result, key, word string) bool {
 	required := schema.Get("required").Array()
 	if schema.Get("type").Str != "object" || len(required) > 1 || len(required) == 1 && required[0].Str != key {
@@ -47,9 +47,10 @@ func takes(schema gjson.Result, key, word string) bool {
 	return member.Get("type").Str == "boolean" && !member.Get("enum").Exists()
 }
 
-// SpellOut writes a bare boolean as the object that the question's schema asks for: true becomes
-// {"approved":true} where a plain yes is that. A payload that the schema takes as it is stays, and
-// so does one of a question that does not ask for a yes or a no. The contract refuses the latter.
+// SpellOut replaces a payload that is a bare boolean by the object that the question's schema asks
+// for: true becomes {"approved":true} if that is the plain approval. A boolean that the schema
+// accepts is unchanged. So is a boolean for a question that does not ask for a yes or a no, which
+// the contract refuses.
 func SpellOut(p agui.Pause, answers []agui.Answer, valid func(schema, payload json.RawMessage) error) {
 	for n := range answers {
 		a := &answers[n]
@@ -69,8 +70,8 @@ func SpellOut(p agui.Pause, answers []agui.Answer, valid func(schema, payload js
 	}
 }
 
-// Because returns the member in which a no of the question says why, as its published schema has
-// it: a text under one of the usual names. "": there is no such place.
+// Because returns the name of the text member in which a denial of the question can give a reason,
+// according to its published schema, or "" if there is none.
 func Because(i agui.Interrupt) string {
 	if !gjson.ParseBytes(i.No).IsObject() {
 		return ""
@@ -85,19 +86,21 @@ func Because(i agui.Interrupt) string {
 	return ""
 }
 
-// maxWord bounds the payloads that are compared with the question's own words, in bytes. A plain
-// yes or no is far smaller. A no that Denies knows is one at any length: its reason may be long.
+// maxWord is the size in bytes up to which payloads are compared with the question's own words. A
+// plain yes or no is far smaller. Denies has no such limit, because the reason of a denial may be
+// long.
 const maxWord = 64 << 10
 
-// Says returns what an answer means, by its status and the question's own words. A no is clear only
-// if it says nothing else; a yes may have more members, such as a comment.
+// Says returns the meaning of an answer by its status and the question's own words. A denial is
+// clear only if it has no other members, except a reason. An approval may have other members, such
+// as a comment.
 func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	switch {
 	case Denies(a):
 		return agui.Denies
 	case a.Says == agui.Approves:
 		return agui.Approves
-	case len(a.Payload) > maxWord: // reading it in every spelling costs many times its size
+	case len(a.Payload) > maxWord: // comparing it in every spelling costs many times its size
 		return agui.Unclear
 	case len(i.No) > 0 && bytes.Equal(agui.AppendCompact(nil, a.Payload), i.No):
 		return agui.Denies
@@ -110,8 +113,8 @@ func Says(i agui.Interrupt, a agui.Answer) agui.Meaning {
 	return agui.Unclear
 }
 
-// contains reports whether a payload is a word of the question's, or an object with all its
-// members.
+// contains reports whether a payload equals the word, or is an object that has all members of the
+// word.
 func contains(payload, word json.RawMessage) bool {
 	if len(word) == 0 || len(payload) == 0 {
 		return false
@@ -122,7 +125,7 @@ func contains(payload, word json.RawMessage) bool {
 	}
 	has := true
 	want.ForEach(func(k, v gjson.Result) bool {
-		found := Members(said, k.Str) // in whatever spelling, and each of them
+		found := Members(said, k.Str) // in any spelling; each of them must match
 		has = len(found) > 0
 		for _, one := range found {
 			has = has && bytes.Equal(agui.Canonical([]byte(one.Raw)), agui.Canonical([]byte(v.Raw)))
