@@ -1,17 +1,18 @@
-// Package aguiwriter makes the AG-UI events of backends that do not speak AG-UI: texts, reasoning,
-// calls and results, each with its beginning and its end. Which ids they have, and what a backend
-// says twice, its dialect knows.
+// Package aguiwriter makes AG-UI events for backends that do not speak AG-UI: texts, reasoning,
+// calls and results, each with its start and end events. The dialect chooses the ids, and skips
+// what a backend sends twice.
 package aguiwriter
 
 import "holdpoint/internal/agui"
 
-// Emit takes an event for the client.
+// Emit is a function that sends an event to the client.
 type Emit = func(agui.Event)
 
-// Quoted returns a text as JSON.
+// Quoted returns a text as a JSON string.
 func Quoted(s string) string { return string(agui.AppendString(nil, s)) }
 
-// Send emits an event. members are keys and their JSON text. A member without a text is left out.
+// Send emits an event. members are pairs of a key and the JSON text of its value. A pair with an
+// empty text is left out.
 func Send(emit Emit, t agui.Type, members ...string) {
 	size := len(`{"type":""}`) + len(t)
 	for _, text := range members {
@@ -33,26 +34,28 @@ func Result(emit Emit, id, call, content, metadata string) {
 	Send(emit, agui.CallResult, "messageId", Quoted(id), "role", `"tool"`, "toolCallId", Quoted(call), "content", Quoted(content), "metadata", metadata)
 }
 
-// Custom emits something that AG-UI has no event for. value is JSON on one line.
+// Custom emits a CUSTOM event, for data that AG-UI has no event for. value is JSON on one line.
 func Custom(emit Emit, name, value string) {
 	Send(emit, agui.Custom, "name", Quoted(name), "value", value)
 }
 
-// A Lane is one speaker's part of a stream. A text, reasoning or a call is open in it, or nothing.
+// A Lane is one speaker's part of a stream. At most one text, reasoning or call is open in it.
 type Lane struct {
-	// NoArgs is the JSON text of the arguments of a call that ends without any, and "" for none.
+	// NoArgs is the JSON text that is sent as the arguments of a call that ends without arguments, or
+	// "" to send none.
 	NoArgs string
 
-	open   agui.Type // the START of what is open, or Unknown
-	id     string    // of it
+	open   agui.Type // the START event of the open text, reasoning or call, or Unknown
+	id     string    // the id of what is open
 	quoted string    // the id as JSON
 	argued bool      // the open call has arguments
 }
 
-// Open returns the START of what is open: TextStart, ReasoningStart, CallStart or Unknown.
+// Open returns the type of the START event of what is open: TextStart, ReasoningStart, CallStart,
+// or Unknown for nothing.
 func (l *Lane) Open() agui.Type { return l.open }
 
-// Call returns the id of the call that is open, "" if none is.
+// Call returns the id of the open call, or "" if no call is open.
 func (l *Lane) Call() string {
 	if l.open != agui.CallStart {
 		return ""
@@ -60,17 +63,17 @@ func (l *Lane) Call() string {
 	return l.id
 }
 
-// Argued reports whether the call that is open has arguments.
+// Argued reports whether the open call has arguments.
 func (l *Lane) Argued() bool { return l.argued }
 
-// begin closes what is open, and opens something else.
+// begin closes what is open, and records what opens.
 func (l *Lane) begin(emit Emit, open agui.Type, id string) {
 	l.Close(emit)
 	l.open, l.id, l.quoted, l.argued = open, id, Quoted(id), false
 }
 
-// Text emits a piece of text. delta is a JSON string that is not empty: an empty one is fatal to
-// clients before 0.0.55. id is called if no text is open.
+// Text emits a piece of text. delta is a JSON string and not empty, because clients before 0.0.55
+// fail at an empty one. If no text is open, Text opens one with the result of id.
 func (l *Lane) Text(emit Emit, id func() string, delta string) {
 	if l.open != agui.TextStart {
 		l.begin(emit, agui.TextStart, id())
@@ -79,7 +82,7 @@ func (l *Lane) Text(emit Emit, id func() string, delta string) {
 	Send(emit, agui.TextContent, "messageId", l.quoted, "delta", delta)
 }
 
-// Reasoning emits a piece of reasoning, as Text does of a text.
+// Reasoning emits a piece of reasoning, in the same way as Text.
 func (l *Lane) Reasoning(emit Emit, id func() string, delta string) {
 	if l.open != agui.ReasoningStart {
 		l.begin(emit, agui.ReasoningStart, id())
@@ -89,7 +92,7 @@ func (l *Lane) Reasoning(emit Emit, id func() string, delta string) {
 	Send(emit, agui.ReasoningContent, "messageId", l.quoted, "delta", delta)
 }
 
-// Begin begins a call. parent is the message that it belongs to, or "".
+// Begin opens a call. parent is the id of the message that it belongs to, or "".
 func (l *Lane) Begin(emit Emit, id, name, parent string) {
 	l.begin(emit, agui.CallStart, id)
 	if parent != "" {
@@ -98,7 +101,7 @@ func (l *Lane) Begin(emit Emit, id, name, parent string) {
 	Send(emit, agui.CallStart, "toolCallId", l.quoted, "toolCallName", Quoted(name), "parentMessageId", parent)
 }
 
-// Args emits a piece of the open call's arguments. delta is a JSON string.
+// Args emits a piece of the arguments of the open call. delta is a JSON string.
 func (l *Lane) Args(emit Emit, delta string) {
 	if l.open == agui.CallStart && delta != `""` {
 		l.argued = true

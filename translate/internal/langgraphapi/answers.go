@@ -12,9 +12,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers reads resume and command.resume, as translate.Dialect says. An answer in command.resume
-// may belong to no pause. It then comes back with an id that no interrupt has, so that the contract
-// refuses it. If it were sent, it would answer whatever the thread waits for.
+// Answers reads resume and command.resume, as translate.Dialect.Answers does. If an answer in
+// command.resume belongs to no pause, its id is one that no interrupt has, so that the contract
+// refuses it. If it were sent, it would answer any question that the thread waits for.
 func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	sent, native := in.CommandResume()
 	if !native {
@@ -27,8 +27,8 @@ func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if err != nil || len(in.Resume) == 0 {
 		return answers, err
 	}
-	// If both forms are there, resume is the answer, as in adapter 0.0.43, but only if the other
-	// one says the same. If they contradict each other, either of them may be the no.
+	// If the request has both forms, resume is used, as in adapter 0.0.43, but only if the other form
+	// has the same answers. If they differ, either of them may be the denial.
 	list := entries(in, p)
 	switch {
 	case p.ID == "":
@@ -39,7 +39,7 @@ func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return list, nil
 }
 
-// entries returns the answers of the resume array.
+// entries returns the answers in the resume array.
 func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 	if len(in.Resume) == 0 {
 		return nil
@@ -57,8 +57,8 @@ func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 	return list
 }
 
-// withoutID returns the answer in an id map that has no other, as a Holdpoint in front of this one
-// sends it. It returns any other payload as it is.
+// withoutID unwraps an answer that is an id map with only the group's id, as another Holdpoint in
+// front of this one sends it. It returns any other payload unchanged.
 func (g Group) withoutID(payload json.RawMessage) json.RawMessage {
 	if m, _ := Members(payload); g.Way == ByID && len(m) == 1 && m[g.ID] != nil {
 		return m[g.ID]
@@ -66,7 +66,7 @@ func (g Group) withoutID(payload json.RawMessage) json.RawMessage {
 	return payload
 }
 
-// byPublished returns the groups by the ids of the interrupts that were published for them.
+// byPublished returns the groups by the ids of their published interrupts.
 func byPublished(list []Group, p agui.Pause) map[string]*Group {
 	found := make(map[string]*Group, len(p.Interrupts))
 	for i := range list {
@@ -79,7 +79,7 @@ func byPublished(list []Group, p agui.Pause) map[string]*Group {
 	return found
 }
 
-// placesOf returns the places of the groups by their native ids.
+// placesOf returns the indexes of the groups by their native ids.
 func placesOf(list []Group) map[string][]int {
 	places := make(map[string][]int, len(list))
 	for at, g := range list {
@@ -88,9 +88,9 @@ func placesOf(list []Group) map[string][]int {
 	return places
 }
 
-// alias reads the short forms of an answer to a review: true and false, and the backend's own form
-// for one action. It never makes an approval of anything else. What it does not know it leaves for
-// the schema to refuse.
+// alias expands the short forms of an answer to a review: true and false, and the backend's own
+// form for one action. It never turns any other answer into an approval. It leaves an unknown form
+// unchanged, and the schema refuses it.
 func alias(a *agui.Answer, g Group, p agui.Pause) {
 	if !g.IsReview() {
 		return
@@ -117,7 +117,7 @@ func alias(a *agui.Answer, g Group, p agui.Pause) {
 	}
 }
 
-// isResponse reports whether a payload is an Agent Inbox's own response, or a list of them.
+// isResponse reports whether a payload is a response in Agent Inbox's own form, or a list of them.
 func isResponse(payload json.RawMessage) bool {
 	v := gjson.ParseBytes(payload)
 	if v.IsArray() {
@@ -138,23 +138,23 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.A
 	}
 	echoed := echo(in, p, list)
 	if in.InterruptEvent() != nil && echoed < 0 {
-		return nowhere(value), nil // it answers another question
+		return nowhere(value), nil // the answer is for another question
 	}
 	if m, ok := idMap(value, p, list); ok {
 		return fromMap(m, p, list)
 	}
 	g := list[max(echoed, 0)]
 	if len(list) > 1 {
-		// This is a scalar while several questions are open. Nobody can tell which of them it
-		// answers, and LangGraph's JavaScript server would take it for all of them. It stands as
-		// the answer to one, so the contract finds the others unanswered.
+		// The value is not a map although several questions are open. It does not tell which question it
+		// answers, and LangGraph's JavaScript server would use it for all of them. It is returned as the
+		// answer to one question, so the contract finds that the others are unanswered.
 		return answerAll(p, g, value)[:1], nil
 	}
 	return answerAll(p, g, value), nil
 }
 
-// unknown returns answers to a pause that is not known. If the value is an id map, they have its
-// ids; else there is one answer without an id.
+// unknown returns the answers to an unknown pause. If the value is an id map, it returns one answer
+// for each id. Otherwise it returns one answer without an id.
 func unknown(value json.RawMessage) []agui.Answer {
 	m, ok := Members(value)
 	var list []agui.Answer
@@ -181,8 +181,8 @@ func nonNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// parseResume returns the value that the adapter makes of command.resume. The adapter parses a
-// string as JSON, and takes it as it is if that fails.
+// parseResume returns the value that the adapter reads from command.resume. The adapter parses a
+// string as JSON, and keeps the string if that fails.
 func parseResume(sent json.RawMessage) json.RawMessage {
 	if s, ok := Text(sent); ok && json.Valid([]byte(s)) {
 		return json.RawMessage(strings.TrimSpace(s))
@@ -190,9 +190,9 @@ func parseResume(sent json.RawMessage) json.RawMessage {
 	return sent
 }
 
-// echo returns the place of the group that an echoed interruptEvent belongs to. It returns -1 if
-// there is no echo, or if the echo belongs to no group. The event is the value of a CUSTOM event.
-// That is LangGraph's own, or Holdpoint's, which has the published ids in it.
+// echo returns the index of the group that an echoed interruptEvent belongs to. It returns -1 if
+// there is no echo, or if the echo belongs to no group. The event is the value of a CUSTOM event,
+// either of LangGraph or of Holdpoint. Holdpoint's has the published ids.
 func echo(in agui.RunInput, p agui.Pause, list []Group) int {
 	event := in.InterruptEvent()
 	if event == nil {
@@ -213,9 +213,9 @@ func echo(in agui.RunInput, p agui.Pause, list []Group) int {
 	return -1
 }
 
-// idMap reports whether the value is a map of ids, native or published. With one key that is
-// neither, the value is the answer itself. But if all its keys look like ids, LangGraph would take
-// it for a map, so it is one.
+// idMap returns the value as a map if all its keys are ids, native or published. If a key is
+// neither, the value is the answer itself. A value whose keys all have the form of ids is a map
+// even if the ids are unknown, because LangGraph reads it as a map.
 func idMap(value json.RawMessage, p agui.Pause, list []Group) (map[string]json.RawMessage, bool) {
 	m, ok := Members(value)
 	if !ok || len(m) == 0 {
@@ -254,7 +254,7 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []Group) ([]agui.A
 				if len(g.At) == 1 {
 					a = answerAll(p, *g, m[k])[0]
 				} else {
-					a.Native = false // one action of several: the form of a resume entry
+					a.Native = false // an answer to one of several actions has the form of a resume entry
 					alias(&a, *g, p)
 				}
 			}
@@ -277,10 +277,10 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []Group) ([]agui.A
 	return answers, nil
 }
 
-// answerAll reads a value as the answer to a native interrupt, and so to everything that was
-// published for it. If the value is in a review's own form (decisions, a list of responses), each
-// answer keeps it whole, and Begin takes it apart. Any other value is one answer, and of several
-// actions it answers the first alone.
+// answerAll reads a value as the answer to a native interrupt, and returns answers for the
+// interrupts that were published for it. If the value is in a review's own form (decisions, a list
+// of responses), each answer has the whole value, and Begin takes it apart. Any other value is one
+// answer. If the review has several actions, it answers only the first.
 func answerAll(p agui.Pause, g Group, value json.RawMessage) []agui.Answer {
 	a := agui.Answer{ID: p.Interrupts[g.At[0]].ID, Status: agui.Resolved, Payload: nonNull(value), Native: true}
 	own := false
@@ -310,7 +310,7 @@ func answerAll(p agui.Pause, g Group, value json.RawMessage) []agui.Answer {
 	return list
 }
 
-// agree reports whether two lists of answers mean the same at the backend.
+// agree reports whether two lists of answers mean the same to the backend.
 func agree(p agui.Pause, a, b []agui.Answer) bool {
 	if len(a) != len(b) {
 		return false

@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Describe returns what a question is about. A graph takes any value for the answer to its
-// interrupt(), unless the question is a review: that has forms of its own.
+// Describe returns the subject of a question. It returns false for a review, whose answers have
+// forms of their own. A graph accepts any value as the answer to another interrupt().
 func Describe(p agui.Pause, i *agui.Interrupt) (translate.Subject, bool) {
 	natives, where := keptOf(p).Natives, place{}
 	if json.Unmarshal(i.Private, &where) != nil || where.Native < 0 || where.Native >= len(natives) || natives[where.Native].IsReview() {

@@ -9,10 +9,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// parseElicitation reads the questions of an MCP server that a tool call waits for
-// (langchain/mcp/elicitation.py, MCPElicitationInterrupt, langchain 1.4.7 and later). They are
-// answered by {"responses":{key:{"action":"accept"|"decline"|"cancel","content"}}}, with one for
-// each key. Any other value is an error in the node, which LangGraph keeps for good.
+// parseElicitation parses the questions of an MCP server that a tool call waits for
+// (langchain/mcp/elicitation.py, MCPElicitationInterrupt, langchain 1.4.7 and later). The answer is
+// {"responses":{key:{"action":"accept"|"decline"|"cancel","content"}}}, with one response for each
+// key. Any other value is an error in the node, which LangGraph stores for good.
 func parseElicitation(v gjson.Result) (review, bool) {
 	r := review{shape: Elicitation}
 	requests := v.Get("requests")
@@ -40,7 +40,7 @@ func parseElicitation(v gjson.Result) (review, bool) {
 	return r, len(r.asks) > 0
 }
 
-// asksForMembers reports whether a form has members. One without asks for a yes or a no.
+// asksForMembers reports whether a form has members. A form without members asks for a yes or a no.
 func asksForMembers(schema gjson.Result) bool {
 	found := false
 	schema.ForEach(func(k, v gjson.Result) bool {
@@ -67,8 +67,8 @@ func accepts(value json.RawMessage) bool {
 	return found
 }
 
-// elicitationNo returns the payload of a plain denial, nil if the published schema has one. A form
-// may ask for a boolean such as approved: its false is content of the form, and not a denial.
+// elicitationNo returns the payload of a plain denial, or nil if the published schema has one. A
+// form may ask for a boolean named approved. Its false is content of the form, and not a denial.
 func elicitationNo(i agui.Interrupt) json.RawMessage {
 	if string(i.Schema()) == kit.ApprovalSchema {
 		return nil
@@ -78,8 +78,8 @@ func elicitationNo(i agui.Interrupt) json.RawMessage {
 
 const decline, cancelAction = `{"action":"decline"}`, `{"action":"cancel"}`
 
-// elicitationFields returns the fields of the interrupt for one question. The address of a page
-// that the person is to visit follows the message, because a client shows that.
+// elicitationFields returns the fields of the interrupt for question i. If the person is to visit a
+// page, its address is added to the message, because clients show the message.
 func (r review) elicitationFields(i int) fields {
 	a := r.asks[i]
 	f := fields{reason: reasonElicitation, message: a.message, schema: string(r.elicitationSchema(i))}
@@ -96,8 +96,8 @@ func (r review) elicitationFields(i int) fields {
 	return f
 }
 
-// elicitationSchema returns the server's own schema of a form. A page, and a form without members,
-// is a question for yes or no.
+// elicitationSchema returns the server's own schema of a form. A page, or a form without members,
+// is a question for a yes or a no.
 func (r review) elicitationSchema(i int) json.RawMessage {
 	if r.asks[i].form == nil {
 		return json.RawMessage(kit.ApprovalSchema)
@@ -105,7 +105,8 @@ func (r review) elicitationSchema(i int) json.RawMessage {
 	return r.asks[i].form
 }
 
-// elicitationAbout returns the members that show which question of which tool it is.
+// elicitationAbout returns the beginning of metadata.langgraph with the tool and the key of
+// question i.
 func (r review) elicitationAbout(i int) []byte {
 	a := r.asks[i]
 	m := kit.AppendText(kit.AppendText([]byte{'{'}, "name", a.tool), "key", a.key)
@@ -115,11 +116,11 @@ func (r review) elicitationAbout(i int) []byte {
 	return m
 }
 
-// writeElicited writes an answer to question i in the one form that is judged: the content of a
-// form is the payload, so that the schema judges it. A decline and a cancel are the server's own
-// word, and marked Own. A payload that the form itself has a member for is the form's content,
-// unless it is a denial and nothing else: then nobody knows which of the two is meant, and a denial
-// is safe.
+// writeElicited normalizes an answer to question i. The content of a form becomes the payload, so
+// that the schema checks it. A decline or a cancel becomes the server's own word, and is marked
+// Own. If the form itself has a member that a generic answer would use, the payload is the content
+// of the form. The exception is a payload that can only be a denial: it is read as a denial,
+// because that is safe.
 func (r review) writeElicited(i int, a *agui.Answer) {
 	ask := r.asks[i]
 	m, isObject := Members(a.Payload)
@@ -167,8 +168,8 @@ func (r review) writeElicited(i int, a *agui.Answer) {
 	}
 }
 
-// isDenial reports whether a payload is a denial and nothing else: its one member is a usual word
-// for a decision, and says no.
+// isDenial reports whether a payload is only a denial: it has one member, whose name usually
+// decides and whose value is a denial.
 func (a ask) isDenial(m map[string]json.RawMessage) bool {
 	if len(m) != 1 {
 		return false
@@ -186,9 +187,9 @@ func (a ask) isDenial(m map[string]json.RawMessage) bool {
 	return false
 }
 
-// undeclaredDecision returns a member of a payload that usually decides and that the form does not
-// ask for, "" if there is none. Beside such a member the content could be sent although it was
-// refused.
+// undeclaredDecision returns the name of a member of the payload that usually holds a decision and
+// that the form does not ask for, or "". With such a member, content could be sent although the
+// person refused.
 func (a ask) undeclaredDecision(payload json.RawMessage) string {
 	member := ""
 	gjson.ParseBytes(payload).ForEach(func(k, _ gjson.Result) bool {
@@ -204,7 +205,7 @@ func (a ask) undeclaredDecision(payload json.RawMessage) string {
 	return member
 }
 
-// only reports whether an object has no other members than these.
+// only reports whether an object has no members except these.
 func only(m map[string]json.RawMessage, keys ...string) bool {
 	n := 0
 	for _, key := range keys {
@@ -215,7 +216,7 @@ func only(m map[string]json.RawMessage, keys ...string) bool {
 	return n == len(m)
 }
 
-// has reports whether a form asks for a member.
+// has reports whether the form asks for the member.
 func (a ask) has(member string) bool {
 	found := false
 	gjson.GetBytes(a.form, "properties").ForEach(func(k, _ gjson.Result) bool {
@@ -225,15 +226,15 @@ func (a ask) has(member string) bool {
 	return found
 }
 
-// elicitation makes the server's response for question i. The content of a form is judged again:
-// what the tool refuses stays in LangGraph for good.
+// elicitation returns the server's response for question i. The content of a form is checked again,
+// because LangGraph stores content that the tool refuses for good.
 func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	if a.Status == agui.Cancelled {
 		return json.RawMessage(cancelAction), nil
 	}
 	if a.Own {
-		return a.Payload, nil // elicited made it
+		return a.Payload, nil // writeElicited made it
 	}
 	if ask.form == nil {
 		m, _ := Members(a.Payload)
@@ -267,7 +268,7 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 	return append(kit.AppendMember([]byte(`{"action":"accept"`), `"content"`, string(a.Payload)), '}'), nil
 }
 
-// unflat returns the name of a member that no form of MCP can have, "" if there is none
+// unflat returns the name of a member that a form of MCP cannot have, or ""
 // (mcp.types.ElicitResult).
 func unflat(content json.RawMessage) (member string) {
 	gjson.ParseBytes(content).ForEach(func(k, v gjson.Result) bool {
@@ -290,7 +291,7 @@ func listOf(v gjson.Result) []gjson.Result {
 	return v.Array()
 }
 
-// responses puts the responses together by the keys of their questions.
+// responses returns the responses by the keys of their questions.
 func (r review) responses(list []json.RawMessage) json.RawMessage {
 	m := []byte{'{'}
 	for i, one := range list {
@@ -299,8 +300,8 @@ func (r review) responses(list []json.RawMessage) json.RawMessage {
 	return append(kit.AppendMember([]byte{'{'}, `"responses"`, string(append(m, '}'))), '}')
 }
 
-// elicitedAll reads a value in the form of langchain's own resume as the answers to all questions.
-// A question without a response stays open.
+// elicitedAll reads a value in the form of langchain's own resume as answers to all questions. A
+// question without a response stays open.
 func (r review) elicitedAll(p agui.Pause, g Group, responses map[string]json.RawMessage) []agui.Answer {
 	var list []agui.Answer
 	for i, at := range g.At {

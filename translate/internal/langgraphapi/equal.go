@@ -16,7 +16,7 @@ func decode(raw []byte) (v any, ok bool) {
 
 func IsNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
-// WithoutConfig takes out of a value what Python's make_json_safe takes out: keys named config or
+// WithoutConfig returns a value without the keys that Python's make_json_safe removes: config and
 // runtime, at any depth.
 func WithoutConfig(value json.RawMessage) json.RawMessage {
 	if !bytes.Contains(value, []byte(`"config"`)) && !bytes.Contains(value, []byte(`"runtime"`)) {
@@ -45,16 +45,16 @@ func dropConfig(v any) any {
 	return v
 }
 
-// Members returns the members of a JSON object. Of two equal keys the last one counts, as in
-// JSON.parse and json.loads. gjson takes the first. An answer must not be read as one thing here
-// and as another there.
+// Members returns the members of a JSON object. If a key is repeated, the last value counts, as in
+// JSON.parse and json.loads; gjson would use the first. So Holdpoint and the backend read the same
+// answer.
 func Members(object json.RawMessage) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
 	err := json.Unmarshal(object, &m)
 	return m, err == nil && m != nil
 }
 
-// Text returns the string that raw holds.
+// Text returns the string that raw contains. It returns false if raw is not a JSON string.
 func Text(raw json.RawMessage) (string, bool) {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {

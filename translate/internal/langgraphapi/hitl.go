@@ -10,10 +10,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// cancelled is what the model is told of a tool call if its question was cancelled.
+// cancelled is the message that the model gets if the question about its tool call is cancelled.
 const cancelled = "Cancelled by user"
 
-// parseHITL reads the request of langchain's human-in-the-loop middleware
+// parseHITL parses the request of langchain's human-in-the-loop middleware
 // (langchain/agents/middleware/human_in_the_loop.py, langchain/dist/agents/middleware/hitl.js).
 func parseHITL(v gjson.Result) (review, bool) {
 	r := review{shape: HITL}
@@ -45,7 +45,7 @@ func parseHITL(v gjson.Result) (review, bool) {
 			}
 		}
 		if len(a.allowed) == 0 {
-			// This is not the middleware's own. The graph may not know an edit, so none is offered.
+			// The request is not the middleware's own. Its graph may not support edits, so none is offered.
 			a.allowed = []string{"approve", "reject"}
 		}
 		if s := ObjectOf(config.Get(schemaKey)); s != "" {
@@ -56,8 +56,8 @@ func parseHITL(v gjson.Result) (review, bool) {
 	return r, len(r.asks) > 0
 }
 
-// configFor returns the review config of the i-th action. It is the config at that place if it has
-// the action's name, else the first with that name.
+// configFor returns the review config of action i. It is the config at that index if it has the
+// action's name, or else the first config with that name.
 func configFor(configs []gjson.Result, i int, key, name string) gjson.Result {
 	if i < len(configs) && configs[i].Get(key).Str == name {
 		return configs[i]
@@ -69,7 +69,7 @@ func configFor(configs []gjson.Result, i int, key, name string) gjson.Result {
 	return configs[at]
 }
 
-// hitlDecision makes a decision in the middleware's form.
+// hitlDecision returns the decision for an answer in the middleware's form.
 func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	if a.Status == agui.Cancelled {
@@ -114,7 +114,7 @@ func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunEr
 	return json.RawMessage(`{"type":"approve"}`), nil
 }
 
-// wholeDecision returns the i-th decision of a client that answered in the middleware's own form.
+// wholeDecision returns decision i of an answer in the middleware's own form.
 func (r review) wholeDecision(i int, decisions json.RawMessage) (map[string]json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(decisions, &list) != nil || len(list) != len(r.asks) {
@@ -123,8 +123,8 @@ func (r review) wholeDecision(i int, decisions json.RawMessage) (map[string]json
 	return Members(list[i])
 }
 
-// ownDecision reads a decision in the middleware's own form. Its type must be allowed, and its keys
-// have the backend's spelling.
+// ownDecision reads a decision in the middleware's own form. Its type must be allowed. The result
+// has its keys in the backend's spelling.
 func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	kind, ok := Text(m["type"])
@@ -157,8 +157,8 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 		}
 		return addMessage([]byte(`{"type":"reject"`), message), nil
 	}
-	// Any other decision that the backend allows (respond) goes as it came, without what only the
-	// generic form has. The middleware reads the message of respond, so it must be there.
+	// Any other allowed decision (respond) is sent unchanged, except for approved, which belongs to
+	// the generic form. The middleware reads the message of respond, so the message must be present.
 	if _, ok := Text(m["message"]); kind == "respond" && !ok {
 		return nil, agui.Errorf(agui.InvalidPayload, textNoMessage, id)
 	}
@@ -170,7 +170,7 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 	return out, nil
 }
 
-// edits counts the forms of an edit in a payload.
+// edits returns the number of members that contain an edit.
 func edits(m map[string]json.RawMessage) int {
 	n := 0
 	for _, key := range []string{"editedArgs", "edited_action", "editedAction"} {
@@ -208,7 +208,7 @@ func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.
 	return r.edit(name, args, ask), nil
 }
 
-// edit replaces the arguments as a whole. name is JSON text.
+// edit returns a decision that replaces all arguments. name is JSON text.
 func (r review) edit(name, args json.RawMessage, ask ask) json.RawMessage {
 	action := kit.AppendMember([]byte{'{'}, `"name"`, string(name))
 	action = append(kit.AppendMember(action, `"`+ask.argsKey+`"`, string(args)), '}')
@@ -222,7 +222,7 @@ func (r review) editKey() string {
 	return "edited_action"
 }
 
-// editedArgs returns the arguments in an edit, nil for every other decision.
+// editedArgs returns the arguments in an edit, or nil for any other decision.
 func (r review) editedArgs(decision json.RawMessage) json.RawMessage {
 	action := gjson.GetBytes(decision, r.editKey())
 	for _, key := range []string{"args", "arguments"} {

@@ -7,48 +7,49 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A Way is how the answer to a native interrupt goes back.
+// A Way is the form in which the answer to a native interrupt is sent.
 type Way string
 
 const (
-	// ByID puts the answer into the id map of command.resume. LangGraph takes an object for that
-	// map if every key is 32 hex digits.
+	// ByID sends the answer in the id map of command.resume. LangGraph reads an object as such a map
+	// if every key has 32 hex digits.
 	ByID Way = "id"
-	// ByScalar sends the answer as command.resume itself. It is for an interrupt without a usable
-	// id. There is no id before langgraph 0.6 and JS 0.4. The deprecated NodeInterrupt has
-	// "placeholder-id", which is not an id at all.
+	// ByScalar sends the answer as command.resume itself. It is for an interrupt without a usable id.
+	// Before langgraph 0.6 and JS 0.4 there are no ids. The deprecated NodeInterrupt has
+	// "placeholder-id", which does not identify anything.
 	ByScalar Way = "scalar"
-	// ByBareScalar is the same if there was no rawEvent either. Only the Python adapter from 0.0.43
-	// on does that (emit_raw_events=False). It takes false, 0 and "" for answers (RAN 0.0.43).
+	// ByBareScalar is ByScalar for an interrupt without a rawEvent. Only the Python adapter from
+	// 0.0.43 on sends such interrupts (emit_raw_events=False). It accepts false, 0 and "" as answers
+	// (RAN 0.0.43).
 	ByBareScalar Way = "bare"
-	// ByArray puts the answer into the resume array. If the ids of an outcome are not LangGraph's,
-	// a subclass of the adapter maps interrupts itself (its README tells how) and must map the
-	// entries back. LangGraph would take a map with such keys for the answer itself, and hand it to
-	// every node. The form of an id does not show whose it is: others have 32 hex digits too, and
-	// LangGraph ignores a map of ids that it does not know. The adapters always set
-	// metadata.langgraph, and a CUSTOM event has LangGraph's own id.
+	// ByArray sends the answer in the resume array. It is for an outcome whose ids are not
+	// LangGraph's. Then a subclass of the adapter maps interrupts itself, as its README describes, and
+	// must map the entries back. LangGraph would read a map with these ids as the answer itself, and
+	// give it to every node. The form of an id does not show whether it is LangGraph's: other ids may
+	// have 32 hex digits too, and LangGraph ignores a map of ids that it does not know. The adapters
+	// always set metadata.langgraph, and a CUSTOM event has LangGraph's own id.
 	ByArray Way = "array"
 )
 
-// A Native is one interrupt of LangGraph as the stream announced it. The pause's Private keeps the
-// exported fields.
+// A Native is one interrupt of LangGraph as the stream announced it. The pause stores the exported
+// fields in its Private.
 type Native struct {
 	ID    string          `json:"id,omitempty"`
-	Value json.RawMessage `json:"value,omitempty"` // what interrupt() was called with; nil if the stream did not tell
+	Value json.RawMessage `json:"value,omitempty"` // the argument of interrupt(); nil if the stream did not contain it
 	Shape Shape           `json:"shape,omitempty"`
 	Way   Way             `json:"way"`
-	// Schema is interrupt()'s own response_schema (langgraph 1.2.12 and later), nil if there is
-	// none. The adapters show it in rawEvent only, not in the outcome (RAN 0.0.47).
+	// Schema is the response_schema of interrupt() (langgraph 1.2.12 and later), or nil. The adapters
+	// send it only in rawEvent, not in the outcome (RAN 0.0.47).
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Beside are the calls of the task that asked, if any of them may get the answer. It is nil for
-	// a task that asks alone.
+	// Beside are the calls of the task that asked, if any of them may get the answer. It is nil if
+	// only one call of the task may ask.
 	Beside json.RawMessage `json:"beside,omitempty"`
 
-	Meta  []byte       `json:"-"` // an object: ns, resumable, when and what else the backend put beside the value
-	Given gjson.Result `json:"-"` // its Interrupt in the outcome, if there was one
+	Meta  []byte       `json:"-"` // an object with ns, resumable, when and other members that the backend sent with the value
+	Given gjson.Result `json:"-"` // the Interrupt in the outcome, if there is one
 }
 
-// RawOf returns the JSON text of a value, nil if it is absent.
+// RawOf returns the JSON text of a value, or nil if the value is absent.
 func RawOf(v gjson.Result) json.RawMessage {
 	if !v.Exists() {
 		return nil
@@ -56,7 +57,7 @@ func RawOf(v gjson.Result) json.RawMessage {
 	return json.RawMessage(v.Raw)
 }
 
-// IsID reports whether LangGraph takes the string for a key of an id map: ^[0-9a-f]{32}$.
+// IsID reports whether LangGraph accepts the string as a key of an id map: ^[0-9a-f]{32}$.
 func IsID(s string) bool {
 	if len(s) != 32 {
 		return false

@@ -7,9 +7,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Interpret reads the decisions of reviews, as translate.Interpreter says: {"type":..}, a list of
-// them, and {"decisions":[..]} with one for each action. A text in place of the call's result is
-// neither a yes nor a no, because the call does not run and nobody refused it.
+// Interpret implements translate.Interpreter. It reads the decisions of reviews: {"type":..}, a
+// list of them, or {"decisions":[..]} with one for each action. A text that replaces the result of
+// the call is neither a yes nor a no, because the call does not run and nobody denied it.
 func Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	type place struct{ at, of int } // of an action in its review
 	places := map[string]place{}
@@ -22,7 +22,7 @@ func Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 			}
 		}
 	}
-	var whole *byte // the payload whose decisions are at hand: answers to one review may share it
+	var whole *byte // the payload that decisions was read from; answers to one review may share it
 	var decisions []string
 	for n, a := range answers {
 		at, asked := places[a.ID]
@@ -41,8 +41,8 @@ func Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	}
 }
 
-// readForms reads the answers to the questions of an MCP server. The content of a form says neither
-// yes nor no, whatever its members are called.
+// readForms reads the answers to the questions of an MCP server. The content of a form is neither a
+// yes nor a no, whatever its members are called.
 func readForms(p agui.Pause, g Group, answers []agui.Answer, read []agui.Reading) {
 	for _, at := range g.At {
 		i := p.Interrupts[at]
@@ -59,7 +59,7 @@ func readForms(p agui.Pause, g Group, answers []agui.Answer, read []agui.Reading
 	}
 }
 
-// decisionsIn returns the types of the decisions in a payload, nil if it is not in that form.
+// decisionsIn returns the types of the decisions in a payload, or nil if it has another form.
 func decisionsIn(payload json.RawMessage) []string {
 	m, isObject := Members(payload)
 	list := []json.RawMessage{payload}

@@ -11,15 +11,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Group is a native interrupt with the answers to everything that was published for it, in order.
+// A Group is a native interrupt with the answers to its published interrupts, in order.
 type Group struct {
 	Native
-	At      []int // places of its interrupts in the pause
+	At      []int // indexes of its interrupts in the pause
 	Answers []agui.Answer
 }
 
-// keptOf returns the native interrupts that a pause keeps. Each dialect keeps them in its Private,
-// under "natives". There are none if another dialect made the pause.
+// keptOf returns the native interrupts that a pause stores in its Private. Each dialect of
+// LangGraph stores them under "natives". There are none if another dialect made the pause.
 func keptOf(p agui.Pause) (kept struct {
 	Natives []Native `json:"natives"`
 }) {
@@ -29,9 +29,9 @@ func keptOf(p agui.Pause) (kept struct {
 	return kept
 }
 
-// Groups sorts a pause's interrupts by their native ones. answers may be nil, or they are the
-// pause's in its order. Another dialect may have made the pause, if the operator has named this one
-// since. Then its native ids are all that is known.
+// Groups groups the interrupts of a pause by their native interrupt. answers is nil, or has one
+// answer for each interrupt, in order. If the pause was made by another dialect, before the
+// operator selected this one, only the native ids are known.
 func Groups(p agui.Pause, answers []agui.Answer) []Group {
 	kept := keptOf(p)
 	if len(kept.Natives) == 0 {
@@ -64,7 +64,7 @@ func Groups(p agui.Pause, answers []agui.Answer) []Group {
 	return slices.DeleteFunc(list, func(g Group) bool { return len(g.At) == 0 })
 }
 
-// MapOf returns the id map of everything that is open.
+// MapOf returns the id map with the values of all groups.
 func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
 	m := []byte{'{'}
 	sent := map[string]json.RawMessage{}
@@ -84,10 +84,10 @@ func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
 	return append(m, '}'), nil
 }
 
-// Unambiguous refuses everything but a denial if another call than the one that asked may get the
-// answer. An approval of all of them at once would be no better. LangGraph takes one answer at a
-// time, asks again for the next call, and runs the first call again with the answer that it has
-// (RAN 1.2.22, 200 threads).
+// Unambiguous returns an error if the answer is not a denial and another call than the one that
+// asked may get it. Approving all of these calls at once would not help: LangGraph accepts one
+// answer at a time, asks again for the next call, and runs the first call again with the answer
+// that it has (RAN 1.2.22, 200 threads).
 func (g Group) Unambiguous(a agui.Answer, value json.RawMessage) error {
 	if a.Payload = value; g.Beside == nil || kit.Denies(a) || g.Shape == Elicitation && !accepts(value) {
 		return nil
@@ -95,7 +95,8 @@ func (g Group) Unambiguous(a agui.Answer, value json.RawMessage) error {
 	return agui.Errorf(agui.ApprovalAmbiguous, textCallsAtOnce, a.ID)
 }
 
-// Value returns what interrupt() is to return. cancel is what a graph gets for a cancelled answer.
+// Value returns the value that interrupt() is to return. cancel is the configured value for a
+// cancelled answer.
 func Value(r *translate.Request, g Group, cancel json.RawMessage) (json.RawMessage, error) {
 	if g.IsReview() {
 		review, ok := g.review()
@@ -136,8 +137,8 @@ func Value(r *translate.Request, g Group, cancel json.RawMessage) (json.RawMessa
 
 const sentinel = "__agui_cancelled__"
 
-// cancelFor returns what a cancelled answer becomes under a schema. It is the configured value, or
-// else a no that the schema itself offers, or nil if there is none.
+// cancelFor returns the value that is sent for a cancelled answer. It is the configured value if
+// that fits the schema, or else a denial that the schema accepts. It is nil if neither exists.
 func cancelFor(cancel json.RawMessage, id string, schema json.RawMessage, valid func(schema, payload json.RawMessage) error) json.RawMessage {
 	values := []json.RawMessage{cancelValue(cancel, id)}
 	if schema == nil || valid == nil {
@@ -161,8 +162,8 @@ func cancelValue(cancel json.RawMessage, id string) json.RawMessage {
 	return cancel
 }
 
-// IsIDMap reports whether LangGraph takes the value for an id map. Python also takes an empty
-// object for one (_loop.py).
+// IsIDMap reports whether LangGraph reads the value as an id map. Python also reads an empty object
+// as one (_loop.py).
 func IsIDMap(v json.RawMessage) bool {
 	m, ok := Members(v)
 	for k := range m {
@@ -171,7 +172,7 @@ func IsIDMap(v json.RawMessage) bool {
 	return ok
 }
 
-// Falsy reports whether Python or JavaScript takes the value for false.
+// Falsy reports whether Python or JavaScript treats the value as false.
 func Falsy(v json.RawMessage) bool {
 	if IsNull(v) || string(v) == "false" || string(v) == `""` {
 		return true

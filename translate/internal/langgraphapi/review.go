@@ -10,36 +10,36 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A review is a value that asks for a decision on one or several tool calls. It comes from
-// langchain's human-in-the-loop middleware, or is an Agent Inbox request. Each of its actions is
-// published as an interrupt of its own, because generic clients can show that. The answers are put
-// together into the one value that the graph waits for.
+// A review is a value that asks for a decision on one or several tool calls. It is made by
+// langchain's human-in-the-loop middleware, by Agent Inbox or by an MCP server. Each action is
+// published as an interrupt of its own, because any client can show that. The answers are assembled
+// into the one value that the graph waits for.
 type review struct {
 	shape Shape
-	asks  []ask // never none; one of perCall
-	camel bool  // hitl: the JavaScript spelling; the other one throws there and bricks the thread (RAN npm langchain 1.5.9)
-	list  bool  // inbox: a list of requests is answered by a list of responses
+	asks  []ask // never empty; one element if the shape is PerCall
+	camel bool  // HITL: keys are in JavaScript's spelling; Python's spelling would make the thread unusable there (RAN npm langchain 1.5.9)
+	list  bool  // Inbox: the value is a list of requests, and the answer is a list of responses
 }
 
 // An ask is one action under review.
 type ask struct {
 	tool    string
-	call    string // perCall: the id of its call
+	call    string // PerCall: the id of the call
 	args    json.RawMessage
 	argsKey string // "args"; "arguments" in langchain's 1.0 alpha
 	message *string
-	allowed []string        // decisions that the backend takes
-	edits   json.RawMessage // schema of the arguments where edit is allowed and the backend gave one
-	pinned  bool            // an edit keeps the tool
+	allowed []string        // the decisions that the backend accepts
+	edits   json.RawMessage // the schema of edited arguments, if the backend sent one
+	pinned  bool            // an edit must not change the tool
 
-	// These are of an elicitation: its key, and a form to fill in or a page to visit. It has neither
-	// if it asks for a yes or a no.
+	// These belong to an elicitation: its key, and a form to fill in or a page to visit. If it has
+	// neither, it asks for a yes or a no.
 	key  string
 	form json.RawMessage
 	url  *string
 }
 
-// review reads the value as one of its shape. It returns false if the value has another shape.
+// review parses the value by the shape of n. It returns false if the value has another shape.
 func (n Native) review() (review, bool) {
 	if len(n.Value) == 0 {
 		return review{}, false
@@ -59,7 +59,7 @@ func (n Native) review() (review, bool) {
 
 func (a ask) allows(decision string) bool { return slices.Contains(a.allowed, decision) }
 
-// fields returns the fields of the interrupt for one action.
+// fields returns the fields of the interrupt for action i.
 func (r review) fields(i int, find *finder) fields {
 	if r.shape == Elicitation {
 		return r.elicitationFields(i)
@@ -78,8 +78,8 @@ func (r review) fields(i int, find *finder) fields {
 	return f
 }
 
-// schema returns the schema of the answer for one action. It has editedArgs only if the backend
-// takes edits, so a client knows by it. A decision that a boolean cannot say is offered as type.
+// schema returns the schema of the answer for action i. It has editedArgs only if the backend
+// accepts edits, so a client can tell. A decision that approved cannot express is offered as type.
 func (r review) schema(i int) json.RawMessage {
 	a := r.asks[i]
 	p := []byte(`{"approved":{"type":"boolean"}`)
@@ -100,7 +100,7 @@ func (r review) schema(i int) json.RawMessage {
 		required = `"anyOf":[{"required":["approved"]},{"required":["type"]}]`
 	}
 	s := []byte(`{"type":"object","properties":` + string(append(p, '}')) + `,` + required)
-	// A reference in a schema starts at the root.
+	// References in a schema start at the root, so the definitions are copied there.
 	for _, key := range []string{"$defs", "definitions"} {
 		if defs := gjson.GetBytes(a.edits, key); defs.IsObject() {
 			s = kit.AppendMember(s, `"`+key+`"`, defs.Raw)
@@ -112,15 +112,15 @@ func (r review) schema(i int) json.RawMessage {
 // decides reports whether the answer is a decision of langchain's middleware.
 func (r review) decides() bool { return r.shape == HITL || r.shape == PerCall }
 
-// unsaid reports whether some allowed decision cannot be said with approved.
+// unsaid reports whether the action allows a decision that approved cannot express.
 func (r review) unsaid(a ask) bool {
 	return r.decides() && slices.ContainsFunc(a.allowed, func(d string) bool {
 		return d != "approve" && d != "edit" && d != "reject"
 	})
 }
 
-// decide makes the backend's decision for action i out of an answer. The error says why it cannot.
-// Then nothing is sent, because LangGraph keeps a bad answer and replays it for ever (langgraph.md,
+// decide returns the backend's decision for the answer to action i. If it returns an error, nothing
+// must be sent, because LangGraph stores an invalid answer and replays it forever (langgraph.md,
 // section 1, fact 5). valid is Request.Valid.
 func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
 	switch r.shape {
@@ -141,7 +141,7 @@ func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.Raw
 	return d, nil
 }
 
-// assemble puts the decisions together into the value that the graph waits for.
+// assemble combines the decisions into the value that the graph waits for.
 func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
 	switch {
 	case r.shape == PerCall, r.shape == Inbox && !r.list:
@@ -163,15 +163,15 @@ func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
 	return append(kit.AppendMember([]byte{'{'}, `"decisions"`, string(list)), '}')
 }
 
-// A verdict is what a generic payload says: {approved, editedArgs?, message?}.
+// A verdict is the content of a generic payload: {approved, editedArgs?, message?}.
 type verdict struct {
 	approved bool
-	edited   json.RawMessage // the whole new arguments, nil if there are none
+	edited   json.RawMessage // all new arguments, or nil
 	message  *string
 }
 
-// readVerdict reads a payload. Only approved:true is an approval. It refuses what it does not
-// understand, and what says two different things.
+// readVerdict reads a generic payload. Only approved:true is an approval. It returns an error for a
+// payload that it does not understand or that contradicts itself.
 func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunError) {
 	var v verdict
 	for _, key := range []string{"type", "decisions", "edited_action", "editedAction"} {
@@ -217,7 +217,7 @@ func notReadable(id string) *agui.RunError {
 	return agui.Errorf(agui.InvalidPayload, textNotObject, id)
 }
 
-// addMessage adds the message of a decision, if there is one.
+// addMessage adds the message to a decision, if there is one, and closes the object.
 func addMessage(decision []byte, message *string) json.RawMessage {
 	return append(addString(decision, "message", message), '}')
 }

@@ -16,23 +16,23 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Shape is the kind of value that a graph called interrupt() with. The pause keeps it, so that an
-// answer is read by the shape that was published.
+// A Shape is the kind of value that a graph called interrupt() with. The pause stores it, so that
+// an answer is read by the shape that was published.
 type Shape string
 
 const (
-	Plain      Shape = ""           // a string, explicit fields, anything else: the payload is the answer
+	Plain      Shape = ""           // a string, explicit fields or any other value: the payload is the answer
 	CopilotKit Shape = "copilotkit" // copilotkit_interrupt and copilotKitInterrupt
 	HITL       Shape = "hitl"       // langchain's human-in-the-loop middleware
 	PerCall    Shape = "percall"    // the same middleware with interrupt_mode="per_call"
 	Inbox      Shape = "inbox"      // Agent Inbox, langgraph.prebuilt.interrupt
-	given      Shape = "given"      // as the outcome has it, nothing derived from the value
+	given      Shape = "given"      // the fields of the outcome are used unchanged
 
-	// Elicitation is what an MCP server asks, by langchain.mcp.
+	// Elicitation is a question of an MCP server, sent by langchain.mcp.
 	Elicitation Shape = "elicitation"
 )
 
-// These are the reasons of interrupts that come without one.
+// These are the reasons of interrupts that have no reason of their own.
 const (
 	ReasonDefault  = "langgraph:interrupt"
 	reasonApproval = "langgraph:tool_approval"
@@ -42,7 +42,7 @@ const (
 	reasonElicitation = "langgraph:mcp_elicitation"
 )
 
-// ShapeOf says which kind of value it is.
+// ShapeOf returns the shape of the value.
 func (n Native) ShapeOf() Shape {
 	if n.Way == ByArray {
 		return given
@@ -59,26 +59,28 @@ func (n Native) ShapeOf() Shape {
 	return Plain
 }
 
-// IsReview reports whether the answer is one decision for each question of the value.
+// IsReview reports whether the answer consists of one decision for each question of the value.
 func (n Native) IsReview() bool {
 	return n.Shape == HITL || n.Shape == PerCall || n.Shape == Inbox || n.Shape == Elicitation
 }
 
-// AskedByNode reports whether a node asks about tool calls, and not a tool in its own call.
+// AskedByNode reports whether a node asks about tool calls. It is false if a tool asks during its
+// own call.
 func (n Native) AskedByNode() bool { return n.IsReview() && n.Shape != Elicitation }
 
 const copilotKitValue = "__copilotkit_interrupt_value__"
 
-// A place says to which native interrupt, and to which of its actions, a published interrupt
-// belongs.
+// A place identifies the native interrupt, and the action in it, that a published interrupt belongs
+// to.
 type place struct {
 	Native int `json:"n"`
 	Index  int `json:"i,omitempty"`
 }
 
-// Publish makes the interrupts that the client sees. calls are the tool calls that it has seen.
-// ended are the earlier pauses of the thread. A run that only asks again does not show the call,
-// and not every client sends its history. So the same question names the same call.
+// Publish makes the interrupts that the client sees. calls are the tool calls that the client has
+// seen. ended are the earlier pauses of the thread. A run that only asks a question again does not
+// contain the call, and some clients do not send their history. So an interrupt that repeats an
+// earlier question gets the call of that question.
 func Publish(natives []Native, calls []agui.Call, ended []translate.EndedPause) []agui.Interrupt {
 	find := finder{calls: calls, used: make([]bool, len(calls))}
 	var list []agui.Interrupt
@@ -106,11 +108,11 @@ func Publish(natives []Native, calls []agui.Call, ended []translate.EndedPause) 
 	return list
 }
 
-// nameCalls adds the call to questions that were asked before and named it then.
+// nameCalls adds the call to questions that were asked with a call before.
 func nameCalls(list []agui.Interrupt, ended []translate.EndedPause) {
 	type asked struct{ native, question string }
 	before := map[asked]*agui.Interrupt{}
-	for _, pause := range ended { // the newest is the first
+	for _, pause := range ended { // the newest pause is first
 		for n := range pause.Interrupts {
 			i := &pause.Interrupts[n]
 			key := asked{i.Native, i.Question}
@@ -136,35 +138,37 @@ func nameCalls(list []agui.Interrupt, ended []translate.EndedPause) {
 	}
 }
 
-// asked returns a digest of what the graph asks, for question. A value may hold very many
-// questions, so it is made once.
+// asked returns a digest of the value, for question. It is computed once for all questions of the
+// value, because there may be very many.
 func (n Native) asked() []byte {
 	value := []byte(WithoutConfig(n.Value))
-	if gjson.ParseBytes(value).IsObject() { // a time that the graph computes is another when it asks again
+	if gjson.ParseBytes(value).IsObject() { // a time that the graph computes differs when it asks again
 		value = agui.DeleteKey(agui.DeleteKey(value, "expiresAt"), "expires_at")
 	}
 	sum := sha256.Sum256(agui.Canonical(value))
 	return sum[:]
 }
 
-// question is equal if the graph asks the same again, whatever else the interrupt says. The call
-// that it is bound to depends on what the run's client had seen.
+// question returns a string that is equal if the graph asks the same question again, whatever the
+// other fields of the interrupt are. The call is not part of it, because it depends on what the
+// client has seen.
 func question(asked []byte, action int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", action, asked))
 	return hex.EncodeToString(sum[:12])
 }
 
-// fields are those of an Interrupt, without id and metadata. schema is JSON text, "" if there is
-// none. A nil field is absent.
+// fields are the fields of an Interrupt except id and metadata. schema is JSON text, or "". A nil
+// field is absent.
 type fields struct {
-	reason                   string // never absent
+	reason                   string // never empty
 	message, toolCallID      *string
 	schema                   string
 	expiresAt, subagentRunID *string
 }
 
-// fields returns the fields of an interrupt that is one question. It follows the adapter's own
-// rules (interrupts.py, lg_interrupt_to_agui): camelCase before snake_case, "" and {} kept.
+// fields returns the fields of an interrupt that is one question. It follows the rules of the
+// adapter (interrupts.py, lg_interrupt_to_agui): camelCase is preferred to snake_case, and "" and
+// {} are kept.
 func (n Native) fields(find *finder) fields {
 	v := gjson.ParseBytes(n.Value)
 	f := fields{reason: ReasonDefault}
@@ -185,14 +189,15 @@ func (n Native) fields(find *finder) fields {
 		f.expiresAt = firstString(v.Get("expiresAt"), v.Get("expires_at"))
 	}
 	f.overlay(n.Given)
-	if n.Schema != nil { // LangGraph judges the answer by it
+	if n.Schema != nil { // LangGraph validates the answer with it
 		f.schema = string(n.Schema)
 	}
 	f.bindCall(find)
 	return f
 }
 
-// overlay lets the backend's own Interrupt decide. The adapter's default reason says nothing.
+// overlay replaces fields by those of the backend's own Interrupt. The adapter's default reason is
+// ignored.
 func (f *fields) overlay(g gjson.Result) {
 	if !g.Exists() {
 		return
@@ -208,14 +213,14 @@ func (f *fields) overlay(g gjson.Result) {
 	f.extras(g)
 }
 
-// extras adds what the backend's own Interrupt has beside the question itself.
+// extras copies the fields expiresAt and subagentRunId of the backend's own Interrupt.
 func (f *fields) extras(g gjson.Result) {
 	f.expiresAt = firstString(g.Get("expiresAt"), stringResult(f.expiresAt))
 	f.subagentRunID = firstString(g.Get("subagentRunId"), stringResult(f.subagentRunID))
 }
 
-// bindCall keeps a toolCallId only if the client has seen the call. A client cannot show a card for
-// a call that it does not know, and the reason tool_call promises one.
+// bindCall keeps toolCallId only if the client has seen the call, because a client cannot show a
+// card for an unknown call. Without a call, it replaces the reason tool_call, which promises one.
 func (f *fields) bindCall(find *finder) {
 	if f.toolCallID != nil {
 		if at := find.byID(*f.toolCallID); at < 0 {
@@ -229,15 +234,14 @@ func (f *fields) bindCall(find *finder) {
 	}
 }
 
-// asks returns the sentence for a tool call that came without one.
+// asks returns the message of an interrupt about a tool call that has no message.
 func asks(tool string) *string {
 	s := fmt.Sprintf("The agent asks to call the tool %s.", tool)
 	return &s
 }
 
-// object returns the AG-UI Interrupt without its id. about is what metadata.langgraph says of the
-// question. The object is put together from JSON text, so that the backend's values keep their
-// bytes.
+// object returns the AG-UI Interrupt without its id. about is the beginning of metadata.langgraph.
+// The object is composed of JSON text, so that the backend's values keep their bytes.
 func (n Native) object(f fields, about []byte) json.RawMessage {
 	o := []byte{'{'}
 	o = addString(o, "reason", &f.reason)
@@ -261,7 +265,8 @@ func addString(o []byte, key string, s *string) []byte {
 	return kit.AppendText(o, key, *s)
 }
 
-// about returns the member that shows the whole value of a question that is not a review.
+// about returns the beginning of metadata.langgraph with the whole value, for a question that is
+// not a review.
 func (n Native) about() []byte {
 	if IsNull(n.Value) {
 		return []byte{'{'}
@@ -269,8 +274,8 @@ func (n Native) about() []byte {
 	return kit.AppendMember([]byte{'{'}, `"raw"`, string(n.Value))
 }
 
-// about returns the members that show the call of one action, so that a page can show what a yes
-// would run. The value with all actions of the review is not repeated for each of them.
+// about returns the beginning of metadata.langgraph with the call of one action, so that a page can
+// show what an approval would run. It does not repeat the value with all actions of the review.
 func (r review) about(i int) []byte {
 	a := r.asks[i]
 	if r.shape == Elicitation {
@@ -286,8 +291,9 @@ func (r review) about(i int) []byte {
 	return m
 }
 
-// metadata returns {"langgraph":{raw, or name, args and index; ns, resumable, when, parallel}}
-// without nulls, beside what the backend itself has there. own is the beginning of that object.
+// metadata returns the member metadata: the backend's own members and {"langgraph":{raw, or name,
+// args and index; ns, resumable, when, parallel}} without nulls. own is the beginning of the object
+// langgraph.
 func (n Native) metadata(own []byte) []byte {
 	m := []byte{'{'}
 	if given := n.Given.Get("metadata"); given.IsObject() {
@@ -315,7 +321,7 @@ func (n Native) metadata(own []byte) []byte {
 	return append(m, '}')
 }
 
-// firstString returns the first of the values that is a string, "" included.
+// firstString returns the first value that is a string, even if it is empty.
 func firstString(values ...gjson.Result) *string {
 	for _, v := range values {
 		if v.Type == gjson.String {
@@ -332,8 +338,8 @@ func stringResult(s *string) gjson.Result {
 	return gjson.Result{Type: gjson.String, Str: *s}
 }
 
-// ObjectOf returns the first of the values that is there and not null, if it is an object. Clients
-// fail at a schema of another type (true).
+// ObjectOf returns the first value that is present and not null, if it is an object. Clients fail
+// at a schema of another type (true).
 func ObjectOf(values ...gjson.Result) string {
 	for _, v := range values {
 		if v.Exists() && v.Type != gjson.Null {
@@ -346,7 +352,7 @@ func ObjectOf(values ...gjson.Result) string {
 	return ""
 }
 
-// A finder finds the tool calls that interrupts are about. Each is used once.
+// A finder finds the tool calls that interrupts are about. Each call is used once.
 type finder struct {
 	calls []agui.Call
 	used  []bool
@@ -356,7 +362,8 @@ func (f *finder) byID(id string) int {
 	return slices.IndexFunc(f.calls, func(c agui.Call) bool { return c.ID == id })
 }
 
-// call returns the id of the call that an action is about, nil if the client has not seen it.
+// call returns the id of the call that an action is about, or nil if the client has not seen the
+// call.
 func (f *finder) call(a ask) *string {
 	if a.call == "" {
 		return f.take(a.tool, a.args)
@@ -369,9 +376,9 @@ func (f *finder) call(a ask) *string {
 	return &f.calls[at].ID
 }
 
-// take returns the id of a call by name and arguments, nil if the client has seen none. A call
-// without a result comes before an answered one, and a call of the last message before an older
-// one, because a middleware reviews those.
+// take returns the id of a call with the name and the arguments, or nil if the client has seen
+// none. It prefers calls without a result, and among these the calls of the last message, because a
+// middleware reviews them.
 func (f *finder) take(name string, args json.RawMessage) *string {
 	best, bestRank := -1, -1
 	for i, c := range f.calls {
@@ -396,7 +403,7 @@ func (f *finder) take(name string, args json.RawMessage) *string {
 	return &f.calls[best].ID
 }
 
-// equalArgs compares arguments. Absent ones count as {}, because a call of a tool without
+// equalArgs compares arguments. Absent arguments count as {}, because a call of a tool without
 // parameters streams no delta.
 func equalArgs(args json.RawMessage, streamed string) bool {
 	streamed = cmp.Or(streamed, "{}")

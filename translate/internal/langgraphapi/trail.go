@@ -13,37 +13,38 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// These bound what is kept of one run. If there is more, nothing is concluded from it.
+// These limit what is kept of one run. If a run exceeds them, nothing is concluded from its events.
 const (
 	MaxTasks = 256
 	MaxCalls = 1024
 	maxArgs  = 4 << 10 // bytes of a call's arguments
-	MaxAsked = 64      // questions of one task, one after the other
+	MaxAsked = 64      // questions of one task, asked one after the other
 )
 
-// A Trail is what a stream shows of the graph's tasks. That is its steps. With RAW events it is
-// also the checkpoint namespace of each task that began, and the tools that were called in it. The
-// namespace is made of the checkpoint's id. So a task keeps it when it is resumed, and has another
-// one in every new run (RAN Python 0.0.42, 0.0.43, 0.0.47 and TypeScript 0.0.17, 0.0.42, 0.0.43).
+// A Trail is what a stream shows of the tasks of a graph: its steps, and with RAW events also the
+// checkpoint namespace of each task that began and the tools that were called in it. The namespace
+// contains the id of the checkpoint. So a task keeps its namespace when it is resumed, and has
+// another one in every new run (RAN Python 0.0.42, 0.0.43, 0.0.47 and TypeScript 0.0.17, 0.0.42,
+// 0.0.43).
 type Trail struct {
-	First, Last []byte   // steps
-	Tasks       []string // namespaces, in the order of the tasks' beginnings
+	First, Last []byte   // names of steps
+	Tasks       []string // namespaces, in the order in which the tasks began
 	calls       []ToolCall
-	Full        bool // there was more than is kept
+	Full        bool // the stream exceeded a limit, so the Trail is incomplete
 }
 
 // A ToolCall is an on_tool_start of a RAW event.
 type ToolCall struct {
-	task   int    // of trail.tasks
-	run    string // its run_id
+	task   int    // index in Trail.Tasks
+	run    string // the run_id
 	name   string
-	args   string // JSON, "" if it is long
-	open   bool   // it has neither ended nor failed
-	ended  bool   // it gave a result; to ask is to fail (on_tool_error)
-	beside bool   // another call of its task was open when it began, or began while it was
+	args   string // JSON; "" if it is too long
+	open   bool   // the call has neither ended nor failed
+	ended  bool   // the call gave a result; a call that asks ends with on_tool_error instead
+	beside bool   // another call of the task was open at the same time
 }
 
-// Step notes a step.
+// Step records the name of a step.
 func (t *Trail) Step(name string) {
 	if len(t.First) == 0 {
 		t.First = []byte(name)
@@ -51,7 +52,8 @@ func (t *Trail) Step(name string) {
 	t.Last = append(t.Last[:0], name...)
 }
 
-// Raw reads a RAW event. It returns the namespace if the event shows that a task works on, else "".
+// Raw reads a RAW event. It returns the namespace of the task that the event belongs to, or "" if
+// the event is of no interest.
 func (t *Trail) Raw(ev agui.Event) string {
 	kind := agui.View(ev.JSON).Get("event.event").Str
 	switch kind {
@@ -65,8 +67,8 @@ func (t *Trail) Raw(ev agui.Event) string {
 	return t.Event(agui.View(ev.JSON).Get("event"))
 }
 
-// Event reads an object of LangGraph's stream of events. It returns the namespace if the event
-// shows that a task works on, else "".
+// Event reads an event of LangGraph's own stream. It returns the namespace of the task that the
+// event belongs to, or "".
 func (t *Trail) Event(event gjson.Result) string {
 	kind := event.Get("event").Str
 	task := event.Get("metadata.langgraph_checkpoint_ns").Str
@@ -84,7 +86,8 @@ func (t *Trail) Event(event gjson.Result) string {
 	return task
 }
 
-// task returns the place of a namespace, -1 if there is no more room.
+// task returns the index of a namespace. It adds a new namespace, and returns -1 if there are too
+// many.
 func (t *Trail) task(ns string) int {
 	if last := len(t.Tasks) - 1; last >= 0 && t.Tasks[last] == ns {
 		return last
@@ -110,7 +113,7 @@ func (t *Trail) begin(task int, event gjson.Result) {
 	if input.IsObject() && len(input.Raw) <= maxArgs {
 		c.args = strings.Clone(input.Raw)
 	}
-	var within []gjson.Result // runs: a tool that another one calls is not beside it; JavaScript does not tell
+	var within []gjson.Result // runs that contain this call: a tool that another tool calls does not run beside it; JavaScript does not send them
 	if len(t.calls) > 0 {
 		within = event.Get("parent_ids").Array()
 	}
@@ -126,7 +129,7 @@ func (t *Trail) begin(task int, event gjson.Result) {
 
 func (t *Trail) end(run string, gaveResult bool) {
 	if run == "" {
-		return // any of those that began without an id
+		return // it could be any call that began without an id
 	}
 	for n := range t.calls {
 		if c := &t.calls[n]; c.run == run {
@@ -135,11 +138,11 @@ func (t *Trail) end(run string, gaveResult bool) {
 	}
 }
 
-// Tangled returns the calls of each task that has several calls which may ask at once. LangGraph
-// counts a task's questions as they come and hands it the answers in that order (langgraph issue
-// 6533; RAN Python 1.0.8 and 1.2.22, JavaScript 1.4.18). So one call may hear what was said to
-// another. If a task never had an answer, a call that gave its result did not ask. After the first
-// answer it may have asked.
+// Tangled returns, for each task with several calls that may ask at once, these calls. LangGraph
+// counts the questions of a task as they arrive and gives it the answers in that order (langgraph
+// issue 6533; RAN Python 1.0.8 and 1.2.22, JavaScript 1.4.18). So one call may get the answer to
+// another. A call with a result did not ask, unless the task was resumed: after the first answer it
+// may have asked.
 func (t *Trail) Tangled(resumed func(task string) bool) [][]ToolCall {
 	var list [][]ToolCall
 	for at, task := range t.Tasks {
@@ -156,7 +159,8 @@ func (t *Trail) Tangled(resumed func(task string) bool) [][]ToolCall {
 	return list
 }
 
-// Mark marks the questions of the calls' task.
+// Mark sets Beside of the questions of the calls' task. If none of the questions is known to belong
+// to the task, it sets Beside of those whose task is unknown.
 func Mark(natives []Native, askedIn map[string]int, calls []ToolCall) {
 	told, found := Besides(calls), false
 	for n := range natives {
@@ -171,7 +175,7 @@ func Mark(natives []Native, askedIn map[string]int, calls []ToolCall) {
 	}
 }
 
-// Besides returns the calls of a task as the client is told of them: [{"name":..,"args":{..}}].
+// Besides returns the calls in the form of metadata for clients: [{"name":..,"args":{..}}].
 func Besides(calls []ToolCall) []byte {
 	list := []byte{'['}
 	for n, c := range calls {
@@ -187,9 +191,10 @@ func Besides(calls []ToolCall) []byte {
 	return append(list, ']')
 }
 
-// IDs returns the ids that questions of the tasks can have, with the place of the task. Up to
-// langgraph 1.1 all questions of a task have the id of the first. From 1.2 on the id of a later
-// question counts the answers (langgraph/types.py, _interrupt_id; RAN 1.0.8 and 1.2.22).
+// IDs returns the ids that questions of the tasks can have, with the index of the task. Up to
+// langgraph 1.1 all questions of a task have the id of its first question. From 1.2 on, the id of a
+// later question depends on the number of answers (langgraph/types.py, _interrupt_id; RAN 1.0.8 and
+// 1.2.22).
 func (t *Trail) IDs() map[string]int {
 	ids := make(map[string]int, len(t.Tasks)*MaxAsked)
 	for at, task := range t.Tasks {
@@ -201,19 +206,19 @@ func (t *Trail) IDs() map[string]int {
 	return ids
 }
 
-// IDOf returns the id of the first question of a task.
+// IDOf returns the id of the first question of the task with the namespace.
 func IDOf(ns string) string {
 	sum := xxh3.HashString128(ns).Bytes()
 	return hex.EncodeToString(sum[:])
 }
 
-// Outermost returns the task of the graph itself that runs a task of a subgraph.
+// Outermost returns the task of the main graph that contains a task of a subgraph.
 func Outermost(task string) string {
 	task, _, _ = strings.Cut(task, "|")
 	return task
 }
 
-// Outermosts returns the outermost tasks of all that began, nil if they are not all known.
+// Outermosts returns the outermost tasks of all tasks that began, or nil if some are unknown.
 func (t *Trail) Outermosts() []string {
 	if t.Full {
 		return nil

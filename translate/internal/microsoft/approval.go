@@ -1,6 +1,7 @@
-// Package microsoft has the forms in which Microsoft's backends take a yes or a no out of messages.
-// Their dialects read answers by it. The others find strays by it, for an operator may name another
-// dialect than the backend speaks. It does not know what any of the versions does with an answer.
+// Package microsoft reads approvals and denials in messages in the forms that Microsoft's backends
+// act on. Microsoft's dialects use it to read answers. Other dialects use it to find and remove
+// such messages, because an operator may have named another dialect than the one that the backend
+// speaks. The package does not know what a version of a backend does with an answer.
 package microsoft
 
 import (
@@ -15,31 +16,31 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A native approval is a yes or no in the messages of a request, in a form that Microsoft's
+// A native approval is a yes or a no in the messages of a request, in a form that Microsoft's
 // backends act on: a call of request_approval or confirm_changes with a tool message for it, or
-// function_approvals of a message. They believe what the history says was asked, so whoever writes
-// one approves what no agent proposed.
+// function_approvals of a message. These backends trust the question in the history. So a client
+// that writes such messages can approve a call that no agent proposed.
 
-// Names of the synthetic calls, and of the member of a message (.NET's Step04 samples;
-// agent-framework-ag-ui 1.0.0b251105 and later).
+// These are the names of the synthetic calls, and of the member of a message (.NET's Step04
+// samples; agent-framework-ag-ui 1.0.0b251105 and later).
 const (
 	RequestApproval   = "request_approval"
 	ConfirmChanges    = "confirm_changes"
 	FunctionApprovals = "function_approvals"
 )
 
-// approvalPrefix begins the ids of approvals in .NET: FunctionInvokingChatClient puts it before the
-// id of the call (Microsoft.Extensions.AI 10.4 and later).
+// approvalPrefix is the prefix of the ids of approvals in .NET. FunctionInvokingChatClient adds it
+// to the id of the call (Microsoft.Extensions.AI 10.4 and later).
 const approvalPrefix = "ficc_"
 
-// IsApprovalID reports whether .NET has made the id, for an approval.
+// IsApprovalID reports whether .NET made the id for an approval.
 func IsApprovalID(id string) bool { return strings.HasPrefix(id, approvalPrefix) }
 
-// CallOf returns the call that an approval of .NET's is about. is reports that .NET has made the
-// id.
+// CallOf returns the id of the call that an approval of .NET is about. is reports that .NET made
+// the id.
 func CallOf(id string) (call string, is bool) { return strings.CutPrefix(id, approvalPrefix) }
 
-// ApprovalID returns the id of an approval as newer versions of .NET make it.
+// ApprovalID returns the id of an approval in the form of newer versions of .NET.
 func ApprovalID(id string) string {
 	if IsApprovalID(id) {
 		return id
@@ -47,11 +48,12 @@ func ApprovalID(id string) string {
 	return approvalPrefix + id
 }
 
-// Approvals returns the native approvals in a request's messages, in order, as replies of no
-// dialect: for one whose backend asks by none of these forms each is a stray. Key is the name of
-// the form. A call of a tool that the request declares itself is the client's own business. known
-// says that request_approval is the backend's own tool: then it does not matter who declares it.
-// Keys are read in any spelling, for .NET reads toolcalls and Python tool_calls.
+// Approvals returns the native approvals in the messages of a request, in order. They are replies
+// without a dialect, so they are strays for a dialect whose backend does not use these forms. Key
+// is the name of the form. A call of a tool that the request declares belongs to the client and is
+// skipped. known reports that request_approval is a tool of the backend; then its calls count even
+// if the request declares it. Keys are read in any spelling, because .NET reads toolcalls and
+// Python tool_calls.
 func Approvals(in agui.RunInput, known bool) []translate.Reply {
 	if !slices.ContainsFunc(in.Messages, mayBePart) {
 		return nil
@@ -101,8 +103,9 @@ func Approvals(in agui.RunInput, known bool) []translate.Reply {
 	return list
 }
 
-// Strays returns the native approvals for a dialect whose backend takes no decision out of
-// messages: it has them where it is named, or known; under auto others have them too.
+// Strays returns the native approvals, for a dialect whose backend reads no decisions from
+// messages. It returns none if the dialect is not named or known; then auto asks other dialects,
+// which return them.
 func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
 	if !named {
 		return noReplies
@@ -113,8 +116,8 @@ func Strays(in agui.RunInput, named bool) iter.Seq[translate.Reply] {
 // noReplies is a sequence without replies.
 func noReplies(func(translate.Reply) bool) {}
 
-// approving returns the name under which a message approves, "" if it does not. asked are the calls
-// that ask, by their ids.
+// approving returns the name of the form in which a message approves or denies, or "" if it does
+// not. asked has the names of the calls that ask, by their ids.
 func approving(m gjson.Result, asked map[string]string) string {
 	if slices.ContainsFunc(kit.Members(m, FunctionApprovals), func(v gjson.Result) bool { return len(v.Array()) > 0 }) {
 		return FunctionApprovals
@@ -131,10 +134,10 @@ func approving(m gjson.Result, asked map[string]string) string {
 	return name
 }
 
-// decides reports whether some backend could read a tool message as a decision, and not as the
-// result that the call got later: text that is not an object, or an object without a word of the
-// two, is not an answer to any of them (.NET's samples throw at it). Python reads NaN too, so what
-// only looks like an object may be one.
+// decides reports whether some backend could read a tool message as a decision and not as the later
+// result of the call. A text that is not an object, or an object without approved and accepted, is
+// not a decision for any of them (.NET's samples throw an exception). Python accepts NaN too, so a
+// text that begins like an object counts even if it is not valid JSON.
 func decides(m gjson.Result) bool {
 	contents := kit.Members(m, "content")
 	return len(contents) == 0 || slices.ContainsFunc(contents, func(content gjson.Result) bool {
@@ -149,8 +152,8 @@ func decides(m gjson.Result) bool {
 	})
 }
 
-// mayBePart reports whether a message may be a part of a native approval, and is quick where the
-// answer is no: histories are long, and most of them is text and the results of tools.
+// mayBePart reports whether a message may be part of a native approval. It is fast if the result is
+// false, because most messages of a history are texts and results of tools.
 func mayBePart(m agui.Message) bool {
 	if m.Plain {
 		return false
@@ -166,14 +169,13 @@ func mayBePart(m agui.Message) bool {
 	return false
 }
 
-// mayApprove looks for the words that every form has in a key or a name, unless one of their
-// letters is written as an escape.
+// mayApprove reports whether the text contains a word that every form has in a key or a name.
 func mayApprove(body []byte) bool {
 	return kit.MaySay(body, "approval", 'v') || kit.MaySay(body, "confirm", 'f')
 }
 
-// asking returns the name under which a call asks for an approval, in one of the ways in which it
-// may be read; "" if it asks for none.
+// asking returns the name of the form in which a call asks for an approval, or "" if it does not.
+// All spellings and repeated keys are considered.
 func asking(c gjson.Result, declares func(tool string) bool) string {
 	named := kit.Texts(c, "function", "name")
 	args := kit.Every(c, "function", "arguments")
@@ -189,9 +191,9 @@ func asking(c gjson.Result, declares func(tool string) bool) string {
 	return ""
 }
 
-// asks reports whether a call with these arguments asks for an approval, by their structure: many
-// products have a tool of one of these names. confirm_changes has no arguments where it confirms a
-// predicted state (1.0.0b251105).
+// asks reports whether a call with these arguments asks for an approval. It checks the structure of
+// the arguments, because many products have a tool with one of these names. A confirm_changes that
+// confirms a predicted state has no arguments (1.0.0b251105).
 func asks(name string, args gjson.Result) bool {
 	if name == ConfirmChanges {
 		return len(args.Map()) == 0 || len(kit.Texts(args, "function_call_id")) > 0
@@ -201,7 +203,7 @@ func asks(name string, args gjson.Result) bool {
 	})
 }
 
-// idsOf returns the ids in the named members of an object, "" where it has none.
+// idsOf returns the ids in the named members of an object, or one "" if it has none.
 // agent-framework-ag-ui reads the call of a tool message from actionExecutionId too.
 func idsOf(object gjson.Result, names ...string) []string {
 	var ids []string
@@ -214,8 +216,8 @@ func idsOf(object gjson.Result, names ...string) []string {
 	return ids
 }
 
-// withoutFunctionApprovals returns a message without its function_approvals; false if it says
-// nothing else.
+// withoutFunctionApprovals returns a message without its function_approvals. It returns false if
+// the message has none, or has no other content.
 func withoutFunctionApprovals(m agui.Message) (agui.Message, bool) {
 	object := gjson.ParseBytes(m.JSON)
 	if len(kit.Members(object, FunctionApprovals)) == 0 || kit.IsTool(object) {

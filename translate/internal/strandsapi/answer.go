@@ -12,16 +12,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Profile is the form of an answer. A hook or a tool of Strands gets the answer exactly as it was
-// sent, and nothing on the wire tells what it can read. The documented hook compares it with "y"
-// after lower() and fails at anything but text. The vended HumanInTheLoop takes true and "y" alone.
-// Tools that were written for ag_ui_strands look into an envelope. So the operator says the form,
-// by the interrupt's name.
+// A Profile is the form of an answer. A hook or a tool of Strands gets the answer exactly as it is
+// sent, and nothing in the stream shows which forms it can read. The documented hook compares the
+// answer with "y" after lower(), and fails if it is not a text. Strands' own HumanInTheLoop accepts
+// only true and "y". Tools that were written for ag_ui_strands expect an envelope. So the operator
+// configures the form by the name of the interrupt.
 type Profile string
 
-// Words is text, as in Strands' documentation. Bool is true and false. Envelope is
-// {"response": payload} and {"cancelled": true}, as ag_ui_strands gives it to tools. Raw is the
-// payload as it is, and {"status":"cancelled"}, as @ag-ui/aws-strands gives it.
+// Words is a text, as in Strands' documentation. Bool is true or false. Envelope is {"response":
+// payload} or {"cancelled": true}, as ag_ui_strands gives it to tools. Raw is the unchanged payload
+// or {"status":"cancelled"}, as @ag-ui/aws-strands gives it.
 const (
 	Words    Profile = "docs-string"
 	Bool     Profile = "bool"
@@ -31,8 +31,8 @@ const (
 
 var profiles = []Profile{Words, Bool, Envelope, Raw}
 
-// checkWords refuses a no that could be a yes, to this name's hook or to any known one. It also
-// refuses a yes that is not a yes.
+// checkWords returns an error if the hook of the rule, or any known hook, could read the value for
+// no as an approval. It also returns an error if the value for yes is a denial or empty.
 func (r Rule) checkWords() error {
 	asIs := r.profile() == Envelope || r.profile() == Raw
 	switch yes := r.yes(); {
@@ -61,7 +61,7 @@ func (r Rule) checkWords() error {
 	return nil
 }
 
-// sameWord reports whether two values are the same to a hook that compares words.
+// sameWord reports whether a hook that compares words reads two values alike.
 func sameWord(a, b json.RawMessage) bool {
 	x, y := gjson.ParseBytes(a), gjson.ParseBytes(b)
 	if x.Type == gjson.String && y.Type == gjson.String {
@@ -70,8 +70,8 @@ func sameWord(a, b json.RawMessage) bool {
 	return string(agui.Canonical(a)) == string(agui.Canonical(b))
 }
 
-// isYesWord and isNoWord know the words that the documented hooks, the vended ones and the samples
-// take.
+// isYesWord and isNoWord report whether the documented hooks, Strands' own hooks or the samples
+// read a value as yes or as no.
 func isYesWord(v json.RawMessage) bool {
 	return isOneOf(v, "y", "yes", "t", "trust", "true", "a", "approve", "approved", "ok", "allow", "1")
 }
@@ -86,11 +86,10 @@ func isOneOf(v json.RawMessage, words ...string) bool {
 	return value.Type == gjson.String && slices.Contains(words, strings.ToLower(strings.TrimSpace(value.Str)))
 }
 
-// Decides reports whether an approval becomes a value of its own. Then {"approved"} is all that an
-// answer has to say.
+// Decides reports whether an approval is sent as a fixed value. Then an answer needs only approved.
 func (r Rule) Decides() bool { return r.yes() != nil && r.Path == "" }
 
-// TakesEdits reports whether edited arguments are handed on with an approval.
+// TakesEdits reports whether edited arguments are sent with an approval.
 func (r Rule) TakesEdits() bool {
 	return (r.profile() == Envelope || r.profile() == Raw) && (r.Path == "" || strings.HasPrefix(r.Path, "editedArgs"))
 }
@@ -102,7 +101,7 @@ func (r Rule) profile() Profile {
 	return r.Profile
 }
 
-// yes returns what an approval becomes, nil if it goes as it is.
+// yes returns the value that is sent for an approval, or nil if the payload is sent unchanged.
 func (r Rule) yes() json.RawMessage { return r.word(r.Yes, `"y"`, `true`) }
 
 func (r Rule) no() json.RawMessage { return r.word(r.No, `"n"`, `false`) }
@@ -119,7 +118,7 @@ func (r Rule) word(own json.RawMessage, words, bools string) json.RawMessage {
 	return nil
 }
 
-// Cancelled returns what a cancelled answer becomes.
+// Cancelled returns the value that is sent for a cancelled answer.
 func (r Rule) Cancelled() json.RawMessage {
 	switch {
 	case r.Cancel != nil:
@@ -132,8 +131,8 @@ func (r Rule) Cancelled() json.RawMessage {
 	return r.no()
 }
 
-// Read returns what an answer says in the words that the hook or the tool of the rule takes. known
-// is what it says otherwise.
+// Read returns the meaning of an answer in the words of the rule. known is its meaning according to
+// other readers. If that is clear, Read returns it.
 func (r Rule) Read(a agui.Answer, known agui.Reading) agui.Reading {
 	if a.Status != agui.Resolved || known.Says != agui.Unclear || len(a.Payload) == 0 {
 		return known
@@ -147,16 +146,16 @@ func (r Rule) Read(a agui.Answer, known agui.Reading) agui.Reading {
 	return known
 }
 
-// Say returns what a hook or a tool gets for an answer. words says that a hook asked which knows
-// words only. Say then refuses what is neither text nor a yes or no. The hook would fail at it, or
-// take it for a no that nobody said. The error is an *agui.RunError.
+// Say returns the value that is sent for an answer. words reports that the hook that asked accepts
+// only words. Then Say refuses an answer that is not a text, a yes or a no, because the hook would
+// fail at it or read it as a denial. The error is an *agui.RunError.
 func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
 		return r.Cancelled(), nil
 	}
 	payload := a.Payload
 	if approved, _, decides := decisionOf(payload); r.Path != "" && decides && !approved {
-		if no := r.no(); no != nil { // whatever stands at the path
+		if no := r.no(); no != nil { // whatever the payload has at the path
 			return no, nil
 		}
 		return r.Cancelled(), nil
@@ -168,7 +167,7 @@ func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 		payload = valueAt(payload, r.Path)
 	}
 	if payload == nil {
-		if r.profile() == Envelope && r.Path == "" && !words { // a hook that looks for cancelled only would go on
+		if r.profile() == Envelope && r.Path == "" && !words { // a hook that only looks for cancelled would continue
 			return json.RawMessage(`{"response":null}`), nil
 		}
 		return nil, agui.Errorf(agui.InvalidPayload, textNoPayload, a.ID)
@@ -180,8 +179,8 @@ func (r Rule) Say(a agui.Answer, words bool) (json.RawMessage, error) {
 	return said, err
 }
 
-// valueAt returns the value at an operator's path, nil if there is none. It also returns nil if
-// readers of the payload would find different values: of two equal keys some take the first and
+// valueAt returns the value at a path that the operator configured, or nil if there is none. It
+// also returns nil if the path has a repeated key, because some readers use the first value and
 // some the last.
 func valueAt(payload json.RawMessage, path string) json.RawMessage {
 	value := kit.Payload(gjson.GetBytes(payload, path))
@@ -197,9 +196,9 @@ func (r Rule) said(id string, payload json.RawMessage, words bool) (json.RawMess
 	text := gjson.ParseBytes(payload).Type == gjson.String
 	switch {
 	case text && r.profile() == Bool && isNoWord(payload):
-		return no, nil // to who takes true and false, "no" is true
+		return no, nil // a hook that expects true or false reads "no" as true
 	case text && words && r.profile() == Words && r.No != nil && isNoWord(payload) && !sameWord(payload, yes):
-		return no, nil // who has a word of its own for no may know no other
+		return no, nil // a hook with its own word for no may not know other words
 	case text && words && r.profile() == Bool && !isYesWord(payload) && !sameWord(payload, yes):
 		return nil, agui.Errorf(agui.InvalidPayload, textNeitherWord, id)
 	case text && words && yes != nil && strings.TrimSpace(gjson.ParseBytes(payload).Str) == "":
@@ -216,9 +215,9 @@ func (r Rule) said(id string, payload json.RawMessage, words bool) (json.RawMess
 	return payload, nil
 }
 
-// decisionOf reads a yes or no: true, false, or an object with approved. more says that the object
-// has other keys. A yes is a yes to every reader. If a key stands twice, or in another spelling,
-// one false makes it a no.
+// decisionOf reads a yes or a no: true, false, or an object with approved. more reports that the
+// object has other members. A payload is approved only if every reader finds an approval. If
+// approved is repeated, or is spelled differently, one false is enough for a denial.
 func decisionOf(payload json.RawMessage) (approved, more, ok bool) {
 	v := gjson.ParseBytes(payload)
 	if v.IsBool() {

@@ -7,23 +7,23 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Reason returns the reason of an interrupt with a name. It is tool_call for a hook before a call
-// that the client has seen. For anything else it is the name behind the framework's.
+// Reason returns the reason of an interrupt. It is tool_call for a hook before a call that the
+// client has seen. For any other interrupt it is "strands:" followed by the interrupt's name.
 func Reason(id ID, name, toolCallID string) string {
 	switch {
 	case id.AsksForCall() && toolCallID != "":
 		return "tool_call"
 	case name == "":
 		return "strands:interrupt"
-	case strings.HasPrefix(name, "strands:"): // the vended ones have it
+	case strings.HasPrefix(name, "strands:"): // the interrupts that Strands itself provides have the prefix
 		return name
 	}
 	return "strands:" + name
 }
 
-// Message returns what a person is asked. It is the native reason if that is text, or has text
-// under a usual key. Else it is a sentence with the name of the tool that is to be called, or with
-// the interrupt's name. It is never JSON.
+// Message returns the question for the person. It is the native reason if that is a text, or has a
+// text under a usual key. Otherwise it is a sentence with the name of the tool that is to be
+// called, or with the name of the interrupt. It is never JSON.
 func Message(reason gjson.Result, tool, name string) string {
 	if reason.Type == gjson.String && reason.Str != "" {
 		return reason.Str

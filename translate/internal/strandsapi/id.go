@@ -2,28 +2,28 @@ package strandsapi
 
 import "strings"
 
-// An ID is what the id of a Strands interrupt tells. The SDKs make the id out of what raised the
-// interrupt (Python hooks/events.py and types/tools.py, TypeScript hooks/events.ts and
-// middleware/interrupt.ts). Python calls it opaque by now, so compare what is read from it with
-// what was seen.
+// An ID is the information in the id of a Strands interrupt. The SDKs make the id from the source
+// of the interrupt (Python hooks/events.py and types/tools.py, TypeScript hooks/events.ts and
+// middleware/interrupt.ts). Python now calls the id opaque, so compare a parsed ID with what the
+// stream has shown.
 type ID struct {
 	Python bool
 	Kind   Kind
-	// ToolUseID is the call that the interrupt is about, "" if it is about none. Up to 1.40 an
-	// agent that is used as a tool asks by the id of an inner call, which no client has seen. Later
-	// it asks by the outer one, and Nested is set.
+	// ToolUseID is the id of the call that the interrupt is about, or "". Up to 1.40 an agent that is
+	// used as a tool asks under the id of an inner call, which the client has not seen. Later versions
+	// use the id of the outer call, and Nested is set.
 	ToolUseID string
 	Nested    bool
-	Name      string // of the interrupt; "" in Python, where the id has a hash of it
+	Name      string // the name of the interrupt; "" in Python, whose ids contain only a hash of it
 }
 
-// Kind is what raised an interrupt.
+// Kind is the source of an interrupt.
 type Kind int
 
-// BeforeCall is a hook before one tool call. FromTool is the tool itself, in the midst of its work.
+// BeforeCall is a hook before one tool call. FromTool is the tool itself, while it runs.
 // BeforeCalls is a hook before all calls of a turn. BeforeNode is a hook before a node of a graph
-// or a swarm. Other is middleware, or a hook before a model call. An id that names no call is the
-// same in every thread and every turn.
+// or a swarm. Other is middleware, or a hook before a model call. An id without a call is the same
+// in every thread and every turn.
 const (
 	Other Kind = iota
 	BeforeCall
@@ -32,11 +32,10 @@ const (
 	BeforeNode
 )
 
-// AsksForCall reports whether the question is asked before the call may be made, and not in the
-// midst of it.
+// AsksForCall reports whether the question is asked before the call runs, and not while it runs.
 func (id ID) AsksForCall() bool { return id.Kind == BeforeCall && !id.Nested }
 
-// ParseID reads an interrupt's id. It returns false for an id that no Strands SDK makes.
+// ParseID parses the id of an interrupt. It returns false for an id that no Strands SDK makes.
 func ParseID(id string) (ID, bool) {
 	if rest, ok := strings.CutPrefix(id, "v1:"); ok {
 		return parsePython(rest)
@@ -44,7 +43,8 @@ func ParseID(id string) (ID, bool) {
 	return parseTypeScript(id)
 }
 
-// parsePython reads <what>:<of what>:<uuid5 of the name>. A toolUseId may hold a colon.
+// parsePython parses <source>:<object>:<uuid5 of the name>. The object may be a toolUseId with a
+// colon.
 func parsePython(rest string) (ID, bool) {
 	if outer, inner, ok := strings.Cut(rest, ":v1:"); ok {
 		return parseNested(outer, inner)
@@ -75,7 +75,7 @@ func parsePython(rest string) (ID, bool) {
 	return one, strings.HasPrefix(what, "before_") || strings.HasPrefix(what, "middleware_")
 }
 
-// parseNested reads agent_as_tool:<outer toolUseId>:<id of the inner interrupt> (strands-agents
+// parseNested parses agent_as_tool:<outer toolUseId>:<id of the inner interrupt> (strands-agents
 // 1.62).
 func parseNested(outer, inner string) (ID, bool) {
 	call, ok := strings.CutPrefix(outer, "agent_as_tool:")
@@ -84,7 +84,8 @@ func parseNested(outer, inner string) (ID, bool) {
 	return one, ok && known && call != ""
 }
 
-// parseTypeScript reads <source>:<what>:<of what>:<name>. The name is raw and may hold colons.
+// parseTypeScript parses <source>:<kind>:<object>:<name>. The name is not escaped and may have
+// colons.
 func parseTypeScript(id string) (ID, bool) {
 	source, rest, _ := strings.Cut(id, ":")
 	one := ID{Name: rest}
@@ -116,7 +117,7 @@ func parseTypeScript(id string) (ID, bool) {
 	return one, one.Name != ""
 }
 
-// cutInto moves the first word of rest to source.
+// cutInto moves the first word of rest to the end of source.
 func cutInto(source, rest string) (longer, shorter string) {
 	word, rest, _ := strings.Cut(rest, ":")
 	return source + ":" + word, rest

@@ -9,24 +9,25 @@ import (
 	"holdpoint/translate"
 )
 
-// LostDetector looks out for ag_ui_strands up to 0.2.5. That ends a run that asks as if it was
-// over, and has no way to answer it. Nothing in the stream says so. It shows only the call that was
-// held, without a result. Others end a run that waits in the same way (agno, ag-ui-adk, Mastra with
-// a working memory). So Lost also compares the rest of the stream with what the adapter sends. The
-// zero value is ready for a run without answers. It costs no allocation.
+// A LostDetector detects a question that ag_ui_strands up to 0.2.5 has dropped. That adapter ends a
+// run that asks as if the run was complete, and cannot be given an answer. The stream shows only
+// the call that waits, without a result. Other backends end a waiting run in the same way (agno,
+// ag-ui-adk, Mastra with a working memory). So LostDetector also compares the rest of the stream
+// with what the adapter sends. The zero value is ready for a run without answers. It does not
+// allocate.
 type LostDetector struct {
 	begun, results int
-	first, last    agui.Type // behind RUN_STARTED
-	other          bool      // there was what the adapter never sends
+	first, last    agui.Type // of the events after RUN_STARTED
+	other          bool      // the stream had an event that the adapter never sends
 }
 
 // LostHint is the log line about a run that LostDetector.Likely reports. A dialect writes it once
 // in a process.
 const LostHint = logLost
 
-// See notes an event of the stream, any but the terminal one. The adapter is older than
-// protocolVersion. It sends its state directly behind RUN_STARTED if the request has any, and
-// neither RAW events nor chunks (ag_ui_strands 0.2.5, agent.py).
+// See records an event of the stream that is not terminal. The adapter is older than
+// protocolVersion. It sends its state directly after RUN_STARTED if the request has a state. It
+// never sends RAW events or chunks (ag_ui_strands 0.2.5, agent.py).
 func (l *LostDetector) See(ev agui.Event) {
 	switch ev.Type {
 	case agui.RunStarted:
@@ -45,8 +46,8 @@ func (l *LostDetector) See(ev agui.Event) {
 	l.last = ev.Type
 }
 
-// Passes reports whether See learns nothing from events of the type until it sees another one. A
-// call is counted by its END and its result. Of the last event only one thing matters: whether it
+// Passes reports whether See can skip events of the type until it sees an event of another type. A
+// call is counted by its END and its result. Of the last event, See only needs to know whether it
 // is a STATE_SNAPSHOT.
 func (l *LostDetector) Passes(t agui.Type) bool {
 	switch t {
@@ -60,13 +61,16 @@ func (l *LostDetector) Passes(t agui.Type) bool {
 	return l.first != agui.Unknown && (t == agui.StateSnapshot) == (l.last == agui.StateSnapshot)
 }
 
-// Likely reports whether the run that ended so probably asked something. There are two signs. The
-// first: the run has no outcome, a STATE_SNAPSHOT just before the end, as every version of the
-// adapter sends it, and calls without a result. None of these calls may be of a tool that the
-// request declares, because a run also ends for such a call, and takes the calls beside it along.
-// Likely looks closer only if more calls were made than answered. The second sign: the run failed
-// because the thread waits. Then the text is Strands' own, and newer adapters never let it come so
-// far.
+// Likely reports whether the run that ended with finish probably asked a question. There are two
+// signs.
+//
+// First, the run has no outcome, ends with a STATE_SNAPSHOT, as every version of the adapter sends
+// it, and has calls without a result. The request declares no tool of these calls, because a run
+// also ends for a call of the client's tools, and then leaves its other calls without results. The
+// calls are compared one by one only if the stream has more calls than results.
+//
+// Second, the run failed because the thread waits. The text of this error is Strands' own, and
+// newer adapters prevent the error.
 func (l *LostDetector) Likely(r *translate.Request, finish agui.Event) bool {
 	if finish.Type == agui.RunErrored {
 		return finish.Get("code").Str == string(CodeError) && strings.Contains(finish.Get("message").Str, "must resume from interrupt")

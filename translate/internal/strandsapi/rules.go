@@ -14,24 +14,25 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Rule says how the questions of some names are handled. The zero value of Profile is Words.
+// A Rule configures the questions of interrupts whose name matches a pattern. The zero value of
+// Profile means Words.
 type Rule struct {
-	Names   string // a pattern of path.Match on the interrupt's name
+	Names   string // a pattern of path.Match for the name of the interrupt
 	Profile Profile
-	// Yes, No and Cancel are what an approval, a denial and a cancelled answer become. nil stands
-	// for the profile's own. Path is where in the payload the answer is, "" for the whole payload.
-	// The value there is judged as a payload is.
+	// Yes, No and Cancel are the values that are sent for an approval, a denial and a cancelled
+	// answer. nil selects the value of the profile. Path is the place of the answer in the payload, or
+	// "" for the whole payload.
 	Yes, No, Cancel json.RawMessage
 	Path            string
-	// Schema and Reason go to the client in place of those that Holdpoint makes. nil and "" stand
-	// for those.
+	// Schema and Reason replace the schema and the reason that Holdpoint makes. nil and "" keep
+	// Holdpoint's.
 	Schema json.RawMessage
 	Reason string
 
-	line int // of the file
+	line int // the line of the rule in its file
 }
 
-// Rules are what an operator's file says: rules by the names of interrupts. Their order counts.
+// Rules are the content of an operator's file: rules by the names of interrupts, in order.
 //
 //	{
 //	  "questions": "gjson path in a frame to its questions",
@@ -41,26 +42,27 @@ type Rule struct {
 //	  ]
 //	}
 //
-// A rule has a name and at least one of answers, schema and reason. For each of these the first
-// rule counts that has it and whose name matches.
+// A rule has a name and at least one of answers, schema and reason. Each of these three is taken
+// from the first rule that has it and whose name matches.
 type Rules struct {
 	Questions string
 	List      []Rule
 	file      string
 }
 
-// Answer returns the rule for the answers to an interrupt of that name, false without one.
+// Answer returns the rule for the answers to an interrupt with the name, or false if no rule has
+// one.
 func (r Rules) Answer(name string) (Rule, bool) {
 	return r.first(name, func(r Rule) bool { return r.Profile != "" })
 }
 
-// Schema returns the schema for an interrupt of that name, nil if no rule has one.
+// Schema returns the schema for an interrupt with the name, or nil if no rule has one.
 func (r Rules) Schema(name string) json.RawMessage {
 	rule, _ := r.first(name, func(r Rule) bool { return r.Schema != nil })
 	return rule.Schema
 }
 
-// Reason returns the reason for an interrupt of that name, "" if no rule has one.
+// Reason returns the reason for an interrupt with the name, or "" if no rule has one.
 func (r Rules) Reason(name string) string {
 	rule, _ := r.first(name, func(r Rule) bool { return r.Reason != "" })
 	return rule.Reason
@@ -88,7 +90,7 @@ func (r Rules) Denials() []json.RawMessage {
 	return list
 }
 
-// Refuse returns an error with its place in the file if some rule is wrong by what says returns.
+// Refuse returns the first error of says, with the line of its rule.
 func (r Rules) Refuse(says func(Rule) error) error {
 	for _, one := range r.List {
 		if err := says(one); err != nil {
@@ -116,10 +118,10 @@ func (r *Rules) UnmarshalText(file []byte) error {
 	return nil
 }
 
-// String returns the file's name, and how many rules it has.
+// String returns the name of the file and the number of rules.
 func (r Rules) String() string { return r.Named(r.file) }
 
-// Named returns what String says of a file with that name.
+// Named returns the string that String returns for a file with that name.
 func (r Rules) Named(file string) string {
 	switch {
 	case file == "":
@@ -130,23 +132,23 @@ func (r Rules) Named(file string) string {
 	return fmt.Sprintf("%s (%d rules)", file, len(r.List))
 }
 
-// ReadFile reads a file that a variable names.
+// ReadFile reads the file that is the value of a variable.
 func ReadFile(name string) ([]byte, error) {
 	text, err := os.ReadFile(name)
 	if err != nil && (agui.ValidJSON([]byte(name)) || strings.ContainsRune(name, '=')) {
 		return nil, errors.New(textNotFile)
 	}
-	return text, err // the error holds the name
+	return text, err // the error contains the name
 }
 
-// A Member stands in a file of rules beside them. Read gets its JSON.
+// A Member is a member of a file of rules in addition to the rules. Read is called with its JSON.
 type Member struct {
 	Name string
 	Read func(json.RawMessage) error
 }
 
-// ParseRules reads the text of a file that has these members, beside the rules. Its errors begin
-// with the line.
+// ParseRules parses a file of rules. beside are the other members that the file may have. Its
+// errors begin with the line.
 func ParseRules(text []byte, beside ...Member) (Rules, error) {
 	f := &rulesFile{text: bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))}
 	if err := json.Unmarshal(f.text, new(any)); err != nil {
@@ -187,14 +189,15 @@ func place(line int, err error) error { return fmt.Errorf("line %d: %w", line, e
 
 var errUnknown = errors.New("no such member")
 
-// A rulesFile is read by tokens, so that what is wrong has its line, and what stands twice is seen.
+// A rulesFile is the text of a file of rules. It is read token by token, so that an error has its
+// line and a repeated key is noticed.
 type rulesFile struct{ text []byte }
 
 func (f *rulesFile) line(at int) int {
 	return 1 + bytes.Count(f.text[:min(at, len(f.text))], []byte{'\n'})
 }
 
-// A value stands at a place in the file.
+// A value is a JSON value with its offset in the file.
 type value struct {
 	raw json.RawMessage
 	at  int
@@ -214,7 +217,8 @@ func brief(raw []byte) string {
 	return string(raw)
 }
 
-// object gives the members of an object at a place in the file. what are those that it may have.
+// object calls member for each member of an object at an offset in the file. what lists the names
+// of the allowed members, for the errors.
 func (f *rulesFile) object(raw []byte, at int, what string, member func(key string, v value) error) error {
 	first := at + len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -249,7 +253,7 @@ func (f *rulesFile) object(raw []byte, at int, what string, member func(key stri
 	return nil
 }
 
-// list reads the rules.
+// list reads the list of rules.
 func (f *rulesFile) list(list value, into *Rules) error {
 	dec := json.NewDecoder(bytes.NewReader(list.raw))
 	if open, err := dec.Token(); err != nil || open != json.Delim('[') {
@@ -316,7 +320,7 @@ func (f *rulesFile) rule(v value) (Rule, error) {
 	return r, err
 }
 
-// check says what is wrong with a rule.
+// check returns an error if the rule is not valid.
 func (r Rule) check() error {
 	speaks := r.Yes != nil || r.No != nil || r.Cancel != nil || r.Path != ""
 	switch _, err := path.Match(r.Names, ""); {

@@ -1,9 +1,9 @@
-// Package strandsapi is what the two dialects of Strands share, strands and aws-strands: what an
-// interrupt's id tells, what a hook or a tool can read of an answer, what a person is asked, and
-// how a dropped interrupt looks.
+// Package strandsapi has the code that the two dialects of Strands share, strands and aws-strands.
+// It parses the ids of interrupts, writes answers in the form that a hook or a tool reads, writes
+// the question for the person, and detects a dropped interrupt.
 //
-// It reads no event stream and sends nothing.
+// It does not read event streams and does not send anything.
 //
 // Facts: strands-agents (Python) 1.40 to 1.62, @strands-agents/sdk, and ag_ui_strands up to 0.2.5.
-// Sources stand where they are used.
+// The comments name the source of each fact.
 package strandsapi
