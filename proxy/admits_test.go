@@ -15,8 +15,9 @@ import (
 	"holdpoint/internal/principal"
 )
 
-// TestUnderscores: a header that a server could take for another one refuses its request, or is
-// dropped. A principal's is never forged by it, whatever is configured.
+// TestUnderscores checks that a header with an underscore, which some servers confuse with one that
+// has a dash, is dropped or has its request refused. The header of the principal cannot be forged
+// that way under any setting.
 func TestUnderscores(t *testing.T) {
 	peers, _ := principal.ParsePeers("127.0.0.1")
 	ring, _ := principal.ParseRing(strings.Repeat("k", 32))
@@ -63,7 +64,8 @@ func TestUnderscores(t *testing.T) {
 	}
 }
 
-// TestWebSocketOnAnAgentsPath: where runs were seen a WebSocket is refused. It passes elsewhere.
+// TestWebSocketOnAnAgentsPath checks that a WebSocket is refused on a path that has served runs,
+// and passes on other paths.
 func TestWebSocketOnAnAgentsPath(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if r.Header.Get("Upgrade") != "" {
@@ -101,9 +103,9 @@ func TestWebSocketOnAnAgentsPath(t *testing.T) {
 	}
 }
 
-// TestWebSocketOnAConfiguredPath: an upstream with a path is an agent's address, so a WebSocket is
-// refused there from the first request on. It passes below that path, and where only a host is
-// given.
+// TestWebSocketOnAConfiguredPath: if the upstream has a path, that path is an agent's, so a
+// WebSocket is refused there from the first request on. It passes below that path, and where the
+// upstream is only a host.
 func TestWebSocketOnAConfiguredPath(t *testing.T) {
 	for _, tt := range []struct {
 		upstream, path string
@@ -135,7 +137,8 @@ func TestWebSocketOnAConfiguredPath(t *testing.T) {
 	}
 }
 
-// TestRequestsBehindTheFront: what the listener finds is refused by an answer that a page may read.
+// TestRequestsBehindTheFront checks that a page of another origin can read the refusals that the
+// listener causes.
 func TestRequestsBehindTheFront(t *testing.T) {
 	g := newRig(t, echo, func(o *Options) { o.AllowOrigins = []string{"https://app.example.com"} })
 	server := httptest.NewUnstartedServer(g.h)
@@ -182,7 +185,8 @@ func TestRequestsBehindTheFront(t *testing.T) {
 	}
 }
 
-// TestUpstreamIsTheConfigured: nothing in a request names the server that it goes to.
+// TestUpstreamIsTheConfigured checks that no part of a request chooses the server that the request
+// is sent to.
 func TestUpstreamIsTheConfigured(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s reached another server", r.Method, r.URL)

@@ -8,11 +8,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// pandoChunk announces a call that asks.
+// pandoChunk returns the event that announces a call which asks for approval.
 func pandoChunk(call string) string { return pandoAsks(call)[0] }
 
-// A backend may announce again the call that it was told of. Holdpoint has told its answer as a
-// result by then, and the call is the one that the client has all the same.
+// TestAnAnsweredCallIsAnnouncedAgain: a backend may announce a call a second time after its answer.
+// Holdpoint has sent the answer to the client as a result by then, and must not ask about the call
+// again.
 func TestAnAnsweredCallIsAnnouncedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string

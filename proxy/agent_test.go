@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/event"
 )
 
-// TestAgentIsNamed: the log's lines and what is counted have the agent's name, and without one the
-// log has no such key.
+// TestAgentIsNamed checks that log lines and metrics have the agent's name, and that the log has no
+// such key if the agent has no name.
 func TestAgentIsNamed(t *testing.T) {
 	for _, name := range []string{"", "billing"} {
 		logs, counted := &lockedBuffer{}, make(chan string, 1)

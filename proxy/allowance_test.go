@@ -19,7 +19,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestWhatTheBackendSaysLaterHolds: the last word counts, whoever it was said by.
+// TestWhatTheBackendSaysLaterHolds: the backend's last answer decides what an origin may read,
+// whether it answered a run or a preflight.
 func TestWhatTheBackendSaysLaterHolds(t *testing.T) {
 	run := func(g *rig, origin string, more ...string) {
 		g.from(origin, "POST", "/", input("other", "r", ""), more...)
@@ -110,8 +111,8 @@ func TestWhatTheBackendSaysLaterHolds(t *testing.T) {
 	}
 }
 
-// TestRoutesAreApart: what was said at one address is not said at another, however alike their
-// records are.
+// TestRoutesAreApart: what the backend allows an origin at one address is not repeated at another
+// address, even if the two look alike.
 func TestRoutesAreApart(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce}
 	b.answers = func(r *http.Request) http.Header {
@@ -133,8 +134,8 @@ func TestRoutesAreApart(t *testing.T) {
 	}
 }
 
-// TestOriginsThatNoBrowserWrites are not repeated, kept or asked about, even where a backend
-// repeats them.
+// TestOriginsThatNoBrowserWrites: Holdpoint does not repeat, keep or ask about an origin that no
+// browser sends, even if the backend repeats it.
 func TestOriginsThatNoBrowserWrites(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce}
 	b.answers = func(r *http.Request) http.Header { return allows(r.Header.Get("Origin"))(r) }
@@ -164,15 +165,16 @@ func TestOriginsThatNoBrowserWrites(t *testing.T) {
 	if n := b.preflights(); n != 0 {
 		t.Errorf("%d were asked about", n)
 	}
-	// Sandboxed frames and files all call themselves null: a backend that allows it allows them
-	// all.
+	// Sandboxed frames and files all have the origin null, so a backend that allows null allows all
+	// of them.
 	g.from("null", "POST", "/", input("other", "r", ""))
 	if res, _ := g.from("null", "POST", "/", `{"threadId":`); res.Header.Get("Access-Control-Allow-Origin") != "null" {
 		t.Error("null is not repeated")
 	}
 }
 
-// TestManyPagesAtOnce: whoever asks at the same time, each origin gets its own word.
+// TestManyPagesAtOnce: under concurrent requests each origin gets the headers that the backend sent
+// to that origin.
 func TestManyPagesAtOnce(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce}
 	b.answers = func(r *http.Request) http.Header {
@@ -200,8 +202,8 @@ func TestManyPagesAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestTheWordOfABackendGrowsOld: after a while it is asked for again, and where nobody answers the
-// old one holds.
+// TestTheWordOfABackendGrowsOld: Holdpoint asks the backend again after ten minutes, and keeps the
+// old permission if the backend does not answer.
 func TestTheWordOfABackendGrowsOld(t *testing.T) {
 	var mu sync.Mutex
 	now := time.Now()
@@ -232,7 +234,8 @@ func TestTheWordOfABackendGrowsOld(t *testing.T) {
 	ask("", false)
 }
 
-// TestThePreflightIsABrowsers: nothing of the client's own goes along, and the backend gets no run.
+// TestThePreflightIsABrowsers: the preflight that Holdpoint passes on has nothing of the client's
+// own request, and starts no run.
 func TestThePreflightIsABrowsers(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce, prefls: allows(page)}
 	g := newRig(t, b.ServeHTTP, func(o *Options) {
@@ -261,7 +264,8 @@ func TestThePreflightIsABrowsers(t *testing.T) {
 	}
 }
 
-// TestAskingIsBounded: a backend that is silent holds a refusal back for a little while.
+// TestAskingIsBounded: a backend that does not answer a preflight delays a refusal by two seconds
+// at most.
 func TestAskingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up, _ := url.Parse("http://backend.example")
@@ -286,7 +290,8 @@ func TestAskingIsBounded(t *testing.T) {
 	})
 }
 
-// TestTheSecondExchangeIsHeardToo: a run may ask the backend twice, and the later word holds.
+// TestTheSecondExchangeIsHeardToo: a run may send two requests to the backend, and the headers of
+// the second response count.
 func TestTheSecondExchangeIsHeardToo(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce, prefls: allows()}
 	b.answers = func(r *http.Request) http.Header {

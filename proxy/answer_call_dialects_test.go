@@ -15,11 +15,11 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestAnswerThatNamesItsCall: the client of the AG-UI .NET SDK writes the call that was asked about
-// into each answer. Whatever the family, the yes is carried out if that is just the call, and a no
-// is not. An answer with another call is refused, and so are edits that the question does not offer
-// and two edits that differ. Then the question stays open, and the yes is carried out afterwards,
-// once.
+// TestAnswerThatNamesItsCall: the client of the AG-UI .NET SDK writes the call that it was asked
+// about into each answer. In every family, such a yes is carried out if the call is the recorded
+// one, and such a no is not. An answer with another call is refused, and so is an edit that the
+// question does not offer, and two edits that differ. The question then stays open, and a correct
+// yes is carried out once.
 func TestAnswerThatNamesItsCall(t *testing.T) {
 	fewer(t, 1)
 	asked, offered, refused := 0, 0, 0
@@ -73,8 +73,8 @@ func TestAnswerThatNamesItsCall(t *testing.T) {
 	}
 }
 
-// naming returns a payload with a call beside its members, as the client writes it. Other arguments
-// take the place of the call's unless they are "".
+// naming returns a payload with a toolCall beside its members, as the client writes it. If
+// arguments is not "", it replaces the call's own arguments.
 func (c *chatter) naming(payload string, call agui.AskedCall, arguments string) string {
 	if arguments == "" {
 		if arguments = call.Args; arguments == "" {
@@ -84,13 +84,14 @@ func (c *chatter) naming(payload string, call agui.AskedCall, arguments string) 
 	return fmt.Sprintf(`%s,"toolCall":{"callId":%q,"name":%q,"arguments":%s},"result":null}`, strings.TrimSuffix(payload, "}"), call.ID, call.Name, arguments)
 }
 
-// resolve answers what was asked last.
+// resolve answers the newest question.
 func (c *chatter) resolve(payload string) {
 	c.seen = nil
 	c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]`, c.old[len(c.old)-1], payload), "end")
 }
 
-// refusesOtherCalls answers with other calls than the one that was asked about.
+// refusesOtherCalls sends answers that name other calls than the one in question, and checks that
+// each is refused.
 func (c *chatter) refusesOtherCalls(i *agui.Interrupt, offers bool) {
 	call := i.Calls[0]
 	otherID, otherTool := call, call
@@ -111,7 +112,7 @@ func (c *chatter) refusesOtherCalls(i *agui.Interrupt, offers bool) {
 	for name, payload := range others {
 		c.refuses(name, payload)
 	}
-	// A yes and a no in two spellings do not get as far.
+	// A payload with a yes and a no in two spellings is refused earlier.
 	both := strings.TrimSuffix(c.b.Yes, "}") + "," + strings.ToUpper(c.b.No[1:3]) + c.b.No[3:]
 	body := fmt.Sprintf(`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, c.pending, both)
 	rec := httptest.NewRecorder()
@@ -121,14 +122,16 @@ func (c *chatter) refusesOtherCalls(i *agui.Interrupt, offers bool) {
 	}
 }
 
-// refuses answers what was asked last. The backend must not see the answer, and the question stays.
+// refuses sends an answer to the newest question, and checks that the backend does not get it and
+// the question stays open.
 func (c *chatter) refuses(name, payload string) {
 	if c.resolve(payload); c.seen != nil || !strings.Contains(c.got, `"INVALID_PAYLOAD"`) || c.pending == "" {
 		c.t.Fatalf("%s: %s came of %s, the backend got %s", name, c.got, payload, c.seen)
 	}
 }
 
-// takesEdits asks, and answers with an edited call, in either form and in both.
+// takesEdits has the backend ask, and answers with an edited call: as editedArgs, as toolCall, and
+// as both.
 func (c *chatter) takesEdits() {
 	for _, inCall := range []string{"call", "member", "both"} {
 		c.send("", "ask")

@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestTwoAnswersToOneQuestion: whatever the family, a request that answers a question twice is
-// refused, in whichever forms and under whichever of its ids. The question stays open, and one
-// answer is taken afterwards, once.
+// TestTwoAnswersToOneQuestion: in every family, a request that answers a question twice is refused,
+// in every pair of forms and under each id of the question. The question stays open, and one answer
+// is then accepted once.
 func TestTwoAnswersToOneQuestion(t *testing.T) {
 	fewer(t, 1)
 	eachAsker(func(name string, b dialecttest.Backend) {
@@ -36,7 +36,8 @@ func TestTwoAnswersToOneQuestion(t *testing.T) {
 	})
 }
 
-// answersTwice sends two answers to the open question, which the backend must not see.
+// answersTwice sends two answers to the open question in one request, and checks that the backend
+// gets neither.
 func (c *chatter) answersTwice() {
 	native, _, _ := strings.Cut(c.pending, "~")
 	entry := func(id, payload string) string {

@@ -30,7 +30,8 @@ func realRig(t *testing.T, dialect string, serve func(w http.ResponseWriter, r *
 	return newRig(t, serve, append([]func(*Options){func(o *Options) { o.Dialect = d }}, change...)...)
 }
 
-// The clock of store and handler, and HOLDPOINT_CLIENT=native.
+// nativeAt returns options with HOLDPOINT_CLIENT=native and a clock that the store and the handler
+// share.
 func nativeAt(now *time.Time, replay, ttl time.Duration) func(*Options) {
 	clock := func() time.Time { return *now }
 	return func(o *Options) {
@@ -41,8 +42,8 @@ func nativeAt(now *time.Time, replay, ttl time.Duration) func(*Options) {
 
 const pairArgs = `{\"request\":{\"approval_id\":\"f%[1]s\",\"function_name\":\"pay\",\"function_arguments\":{}}}`
 
-// What the sample's backend streams, and what its own client keeps of it: a request, a result, the
-// answer.
+// pairAsked returns the request for an approval as the sample's backend streams it. Like the result
+// and the answer below, it is also what the sample's client keeps.
 func pairAsked(call string) string {
 	return fmt.Sprintf(`{"type":"TOOL_CALL_CHUNK","toolCallId":"%[1]s","toolCallName":"request_approval","parentMessageId":"p%[1]s","delta":"`+pairArgs+`"}`, call)
 }
@@ -73,8 +74,8 @@ func approvedIn(body []byte) (calls []string) {
 	return calls
 }
 
-// Approvals in a row, without a word between: the record forgets the first ones, and the thread
-// goes on.
+// TestNativeApprovalsInARow: many approvals follow one another without a user message between them.
+// The record forgets the first ones, and the thread still works.
 func TestNativeApprovalsInARow(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -103,8 +104,8 @@ func TestNativeApprovalsInARow(t *testing.T) {
 	}
 }
 
-// A yes in the history is not an answer to a later question with the same call id, also where the
-// record has forgotten the first; an answer of its own is.
+// TestNativeOldAnswerToANewQuestion: a yes in the history does not answer a later question with the
+// same call id, even if the record has forgotten the earlier question. A new answer does.
 func TestNativeOldAnswerToANewQuestion(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -134,7 +135,8 @@ func TestNativeOldAnswerToANewQuestion(t *testing.T) {
 	}
 }
 
-// An answer that came too late stays in the history of a client that knows no other form.
+// TestNativeAnswerTooLate: an answer that arrived too late stays in the history of a client that
+// keeps the backend's own form.
 func TestNativeAnswerTooLate(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -157,8 +159,8 @@ func TestNativeAnswerTooLate(t *testing.T) {
 	}
 }
 
-// A message beside the answers goes to the backend without the approvals that answer nothing, in
-// whichever exchange.
+// TestNewMessagesWithoutApprovals: a message that comes with the answers goes to the backend
+// without approvals that answer no question, in each request of the run.
 func TestNewMessagesWithoutApprovals(t *testing.T) {
 	for dialect, asked := range map[string][]string{
 		"agui":             {started, asks},
@@ -190,8 +192,8 @@ func TestNewMessagesWithoutApprovals(t *testing.T) {
 	}
 }
 
-// A resume object that the backend's dialect does not read is not passed over for the answer beside
-// it: it may be the no.
+// TestResumeObjectBesideAnother: a resume object that the backend's dialect does not read is not
+// ignored because the request has another answer too. It may be the no.
 func TestResumeObjectBesideAnother(t *testing.T) {
 	for dialect, asked := range map[string][]string{
 		"agui":             {started, asks},

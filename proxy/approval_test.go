@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate"
 )
 
-// A call that asks for an approval, its answers, and a call that only looks like one.
+// A call that asks for an approval, its answers, and a call that only looks like one that asks.
 const (
 	askCall  = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"request_approval","arguments":"{\"request\":{\"approval_id\":\"n1\",\"function_name\":\"pay\"}}"}}]}`
 	askYes   = `{"id":"t1","role":"tool","toolCallId":"c1","content":"{\"approval_id\":\"n1\",\"approved\":true}"}`
@@ -25,7 +25,7 @@ func withMessages(list ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(list, ",") + `]}`
 }
 
-// readsApprovals returns a dialect that takes the tool message on call c1 for the answer to its one
+// readsApprovals returns a dialect that reads a tool message on call c1 as the answer to its only
 // question.
 func readsApprovals(m agui.Message, _ agui.Interrupt) string {
 	return gjson.Get(gjson.GetBytes(m.JSON, "content").Str, "approved").Raw
@@ -71,7 +71,7 @@ func TestApprovalsOfNothing(t *testing.T) {
 	})
 }
 
-// A client that is shown the backend's own form answers in a message.
+// TestAnswerInAMessage: a client that sees the backend's own form answers in a message.
 func TestAnswerInAMessage(t *testing.T) {
 	ask := func(t *testing.T, then string, keys ...string) (*rig, string) {
 		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -226,8 +226,8 @@ func TestAnswerInAMessage(t *testing.T) {
 	})
 }
 
-// What a dialect let through in its place is not told a second time, but to a client that asks
-// again, and then without the calls that it has.
+// TestAnnouncedInPlace: an event that the dialect has passed on in its place is not sent a second
+// time. A client that asks again gets it, without the calls that it already has.
 func TestAnnouncedInPlace(t *testing.T) {
 	const call, more = `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"request_approval","parentMessageId":"a1","delta":"{}"}`, `{"type":"CUSTOM","name":"x","value":1}`
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -249,8 +249,8 @@ func TestAnnouncedInPlace(t *testing.T) {
 	}
 }
 
-// A pause that was opened before the operator chose the backend's own form has no end of the
-// backend's to tell.
+// TestPauseOfBeforeNative: a pause that was opened before the operator set HOLDPOINT_CLIENT=native
+// has no recorded end in the backend's form.
 func TestPauseOfBeforeNative(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {

@@ -27,7 +27,7 @@ func callEvents(id, name string, pieces ...string) []string {
 }
 
 // asksFor returns a rig whose first run streams these events and asks about call c1. Its backend
-// gets the messages that a stateless one would believe.
+// records the messages of each request, because a backend without memory acts on them.
 func asksFor(t *testing.T, events []string, change ...func(*Options)) *rig {
 	t.Helper()
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -45,8 +45,8 @@ func calling(id string, calls ...string) string {
 	return fmt.Sprintf(`{"id":%q,"role":"assistant","toolCalls":[%s]}`, id, strings.Join(calls, ","))
 }
 
-// TestTheCallThatWasShownGoesToTheBackend: a resume brings the call that was asked about, in
-// whatever way the messages say otherwise.
+// TestTheCallThatWasShownGoesToTheBackend: a resume sends the call that the person was shown,
+// however the client's messages differ from it.
 func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 	const refused = "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:APPROVAL_UNCERTAIN"
 	other := `{"id":"c9","type":"function","function":{"name":"wipe","arguments":"{}"}}`
@@ -98,7 +98,7 @@ func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 	}
 }
 
-// A call that came twice under one id: what is asked about is the later one.
+// TestAnIDThatRepeatsIsTheLaterCall: if two calls have one id, the question is about the later one.
 func TestAnIDThatRepeatsIsTheLaterCall(t *testing.T) {
 	g := asksFor(t, append(callEvents("c1", "ls", `{}`), callEvents("c1", "rm", `{"path":"a"}`)...))
 	g.do(input("t", "r1", ""))
@@ -108,7 +108,7 @@ func TestAnIDThatRepeatsIsTheLaterCall(t *testing.T) {
 	}
 }
 
-// The client has of a call what the last snapshot says.
+// TestASnapshotSaysWhatWasShown: the client has each call as the last snapshot had it.
 func TestASnapshotSaysWhatWasShown(t *testing.T) {
 	events := append(callEvents("c1", "rm", `{"path":"?"}`), `{"type":"MESSAGES_SNAPSHOT","messages":[`+calling("m1", callOfC1)+`]}`)
 	g := asksFor(t, events)
@@ -119,8 +119,8 @@ func TestASnapshotSaysWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestACallThatIsTooLargeIsNotApproved: nobody can say what a yes would run. A no passes, and
-// nothing is locked.
+// TestACallThatIsTooLargeIsNotApproved: Holdpoint cannot know what a yes would run, so it refuses a
+// yes. A no is accepted, and the thread is not locked.
 func TestACallThatIsTooLargeIsNotApproved(t *testing.T) {
 	small := func(o *Options) { o.TranscriptBytes = 100_000 }
 	const refused = "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:APPROVAL_UNCERTAIN"
@@ -158,7 +158,8 @@ func TestACallThatIsTooLargeIsNotApproved(t *testing.T) {
 	})
 }
 
-// A pause of a record without calls is resumed as before there were any.
+// TestAPauseWithoutCallsIsResumed: a record of an older version has no calls, and its pause is
+// resumed as that version did.
 func TestAPauseWithoutCallsIsResumed(t *testing.T) {
 	g := asksFor(t, callEvents("c1", "rm", `{}`))
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {

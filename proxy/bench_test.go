@@ -13,7 +13,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// BenchmarkPassedFrame: what a frame costs that only passes, without the network.
+// BenchmarkPassedFrame measures the cost of a frame that passes unchanged, without the network.
 func BenchmarkPassedFrame(b *testing.B) {
 	frame := streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`)
 	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes, Dialect: &fakeDialect{}}}
@@ -41,15 +41,15 @@ func BenchmarkPassedFrame(b *testing.B) {
 	}
 }
 
-// BenchmarkOrdinaryRun: a run of a usual length under auto, from its first frame to its last, with
-// what is kept of it for snapshots; without the network.
+// BenchmarkOrdinaryRun measures a whole run of usual length under auto, including what is kept for
+// snapshots, without the network.
 func BenchmarkOrdinaryRun(b *testing.B) {
 	text := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`
 	benchmarkRun(b, 10_000, strings.Repeat(streamOf(text), 10_000))
 }
 
-// BenchmarkRunWithRequests: the same with two calls of request_approval, and their results, in 200
-// frames.
+// BenchmarkRunWithRequests measures a run of 200 frames with two calls of request_approval and
+// their results.
 func BenchmarkRunWithRequests(b *testing.B) {
 	text := strings.Repeat(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"`+strings.Repeat("x", 135)+`"}`), 96)
 	var block strings.Builder
@@ -65,10 +65,11 @@ func BenchmarkRunWithRequests(b *testing.B) {
 	benchmarkRun(b, 10_000, block.String())
 }
 
-// BenchmarkRunWithTurns: an agent at work for long, a message, a call, its result, and again.
+// BenchmarkRunWithTurns measures a long run of an agent that repeats a message, a call and its
+// result.
 func BenchmarkRunWithTurns(b *testing.B) { benchmarkRun(b, 400*27, someTurns(400)) }
 
-// BenchmarkFold is what it costs to tell what came of such a run.
+// BenchmarkFold measures how long it takes to fold such a run into messages.
 func BenchmarkFold(b *testing.B) {
 	var events []agui.Event
 	for one := range strings.SplitSeq(strings.TrimSpace(someTurns(400)), "\n\n") {
@@ -105,7 +106,7 @@ func someTurns(turns int) string {
 	return block.String()
 }
 
-// benchmarkRun measures a run under auto with so many frames inside its message.
+// benchmarkRun measures a run under auto whose message has this many frames.
 func benchmarkRun(b *testing.B, frames int, inside string) {
 	finished := `{"type":"RUN_FINISHED","threadId":"t","runId":"r1"}`
 	whole := streamOf(started, `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`) + inside + streamOf(`{"type":"TEXT_MESSAGE_END","messageId":"m1"}`, finished)

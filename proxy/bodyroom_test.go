@@ -12,16 +12,17 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestBodiesThatAreBeingReadAreBounded: bodies that do not end take the memory for large ones, and
-// no more. Small ones have theirs, and when the others have gone a large one has room again.
+// TestBodiesThatAreBeingReadAreBounded: bodies that never end take all the memory for large bodies,
+// and no more. Small bodies still have theirs, and a large one is accepted once the others have
+// gone.
 func TestBodiesThatAreBeingReadAreBounded(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, func(o *Options) { o.BodyBytes = 2 << 20 })
 	large := input("t", "r", `,"forwardedProps":{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
 	var held []net.Conn
 	var res *http.Response
 	var told []byte
-	// Bodies that come at once may each get a part of the memory, and none enough: all three are
-	// refused then, and there is room for the fourth. That is another try.
+	// Bodies that arrive at once may each get a part of the memory, so that none gets enough. All
+	// three are then refused, and there is room for the fourth. In that case the test tries again.
 	for try := 0; try == 0 || res.StatusCode == http.StatusOK && try < 10; try++ {
 		for _, c := range held {
 			c.Close()
@@ -60,7 +61,8 @@ func TestBodiesThatAreBeingReadAreBounded(t *testing.T) {
 	}
 }
 
-// TestShareOfTheStore: the pauses from one address have their share, and the refusal says so.
+// TestShareOfTheStore: the open pauses of one address have a share of the store, and the refusal
+// names it.
 func TestShareOfTheStore(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) }, func(o *Options) {
 		o.AddressShare = 50
@@ -74,8 +76,8 @@ func TestShareOfTheStore(t *testing.T) {
 	}
 }
 
-// TestStrippedPauseIsResumed: a pause that lost its snapshots can be answered, and no snapshot is
-// made of half of what there was.
+// TestStrippedPauseIsResumed: a pause whose snapshots were dropped can be answered, and the client
+// gets no incomplete snapshot.
 func TestStrippedPauseIsResumed(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n == 1 {

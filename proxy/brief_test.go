@@ -2,6 +2,6 @@ package proxy
 
 import "testing"
 
-// Brief reports whether a test tries a part of its cases only: in the short form (make unit), and
-// under the race detector, which makes each case ten times as long. make poison has all of them.
+// Brief reports whether a test should run only some of its cases: in the short form (make unit),
+// and under the race detector, which is ten times slower. make poison runs all cases.
 func Brief() bool { return RaceDetector || testing.Short() }

@@ -17,7 +17,7 @@ import (
 	"holdpoint/store"
 )
 
-// buggy returns a dialect's bug in one of its methods: a panic, or an error that is no
+// buggy returns a dialect with a bug in one method: a panic, or an error that is not an
 // *agui.RunError.
 func buggy(method string, panics bool) func(string) error {
 	return func(at string) error {
@@ -31,8 +31,8 @@ func buggy(method string, panics bool) func(string) error {
 	}
 }
 
-// TestBugOfADialectIsToldAsOne: the client learns that Holdpoint failed, the log learns where, and
-// nothing was sent.
+// TestBugOfADialectIsToldAsOne: the client is told that Holdpoint failed, the log has the place,
+// and the backend gets nothing.
 func TestBugOfADialectIsToldAsOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string
@@ -73,7 +73,7 @@ func TestBugOfADialectIsToldAsOne(t *testing.T) {
 	}
 }
 
-// TestBugInBeginLocksNoChat: what cannot be said to the backend because of a bug can still be
+// TestBugInBeginLocksNoChat: a question that cannot be answered because of a bug can still be
 // cancelled.
 func TestBugInBeginLocksNoChat(t *testing.T) {
 	g := newRig(t, asksOnce)
@@ -85,8 +85,9 @@ func TestBugInBeginLocksNoChat(t *testing.T) {
 	}
 }
 
-// TestPanicBehindTheClaim: nobody recovers below the run there, for the answer is not a stream.
-// What was sent is in doubt and not given back; what was not sent is open again.
+// TestPanicBehindTheClaim: after the claim, a panic is not recovered below the run, because the
+// answer is not a stream. If the answers were sent, the pause is in doubt and is not reopened. If
+// not, it is open again.
 func TestPanicBehindTheClaim(t *testing.T) {
 	panics := func(*http.Request) (*url.URL, error) { panic("a bug") }
 	for name, c := range map[string]struct {
@@ -139,7 +140,7 @@ func TestPanicBehindTheClaim(t *testing.T) {
 	}
 }
 
-// TestPanicWhileTheRunWaits: the header of the stream is out already.
+// TestPanicWhileTheRunWaits: the response header has been sent before the panic.
 func TestPanicWhileTheRunWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &fakeDialect{}
@@ -156,7 +157,7 @@ func TestPanicWhileTheRunWaits(t *testing.T) {
 	})
 }
 
-// A panickingStore panics at one of its Loads.
+// A panickingStore panics at one of its calls of Load.
 type panickingStore struct {
 	store.Store
 	loads int
@@ -169,7 +170,8 @@ func (s *panickingStore) Load(ctx context.Context, key store.Key, owner string) 
 	return s.Store.Load(ctx, key, owner)
 }
 
-// TestAbortedHandlerIsNoBug: net/http's own way to end a connection stays that.
+// TestAbortedHandlerIsNoBug: http.ErrAbortHandler, by which net/http ends a connection, is not
+// reported as a bug.
 func TestAbortedHandlerIsNoBug(t *testing.T) {
 	g := newRig(t, func(http.ResponseWriter, *http.Request, int) {}, func(o *Options) {
 		o.Transport = roundTripper(func(*http.Request) (*http.Response, error) { panic(http.ErrAbortHandler) })
@@ -182,7 +184,8 @@ func TestAbortedHandlerIsNoBug(t *testing.T) {
 	}
 }
 
-// TestRunRefusedWhileDrainingHasItsLine: an operator counts the runs by these lines.
+// TestRunRefusedWhileDrainingHasItsLine: a refused run has a log line too, because operators count
+// runs by these lines.
 func TestRunRefusedWhileDrainingHasItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := &lockedBuffer{}
@@ -203,7 +206,7 @@ func TestRunRefusedWhileDrainingHasItsLine(t *testing.T) {
 	})
 }
 
-// settled waits until all runs have their lines.
+// settled waits until each run has its log line.
 func (g *rig) settled() {
 	g.t.Helper()
 	if err := g.h.Drain(g.t.Context()); err != nil {
@@ -211,7 +214,7 @@ func (g *rig) settled() {
 	}
 }
 
-// wantLine waits for a line of the log that has all the parts.
+// wantLine waits for a log line that contains all the parts.
 func wantLine(t *testing.T, logs *lockedBuffer, parts ...string) {
 	t.Helper()
 	logs.wait(t, fmt.Sprintf("no line with %q", parts), func(text string) bool {

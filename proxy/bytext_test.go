@@ -17,8 +17,8 @@ const (
 	sdk    = "run_OZLVt2DmBrMeqZz7wpQrf3r5"
 )
 
-// inTreeSays returns a request of the in-tree client with messages of the user, and others between
-// them.
+// inTreeSays returns a request of the in-tree client whose user messages have assistant messages
+// between them.
 func inTreeSays(run string, messages ...string) []byte {
 	list := make([]string, len(messages))
 	for n, m := range messages {
@@ -29,7 +29,8 @@ func inTreeSays(run string, messages ...string) []byte {
 	return fmt.Appendf(nil, `{"threadId":"t","runId":%q,"messages":[%s],"context":[]}`, run, strings.Join(list, ","))
 }
 
-// questionTexts returns the texts that tell a question, and the other types of a stream.
+// questionTexts returns the texts that contain a question, and the types of the other events of a
+// stream.
 func questionTexts(events []agui.Event) (texts, types []string) {
 	for _, ev := range events {
 		switch {
@@ -42,9 +43,9 @@ func questionTexts(events []agui.Event) (texts, types []string) {
 	return texts, types
 }
 
-// TestQuestionByText: a client that can answer in no form is told a question as a text. It stands
-// in the record. A repeat and the result of a client's own tool leave it there, and the person's
-// next message cancels it.
+// TestQuestionByText: a client that cannot answer in any form gets the question as a text. The
+// record keeps the question. A repeated request and a result of the client's own tool leave it
+// open, and the person's next message cancels it.
 func TestQuestionByText(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -108,11 +109,11 @@ func TestQuestionByText(t *testing.T) {
 	}
 }
 
-// TestQuestionByTextOnAnotherThread: the in-tree client takes a new thread for each run, unless its
-// program keeps one. Its history has the text, whose id names the question, so the person's next
-// message cancels the question there too, as on its own thread. It does so once, and the client is
-// told its own thread. Nothing else gives the question up: a repeat, the result of a tool of the
-// client's, a message that precedes the text, and a client that can answer.
+// TestQuestionByTextOnAnotherThread: the in-tree client uses a new thread for each run, unless its
+// program keeps one. Its history contains the text, whose id names the question. So the person's
+// next message cancels the question on the new thread too, once, and the client sees the id of its
+// own thread. These do not cancel it: a repeated request, a result of a client's tool, a message
+// that precedes the text, and a client that can answer.
 func TestQuestionByTextOnAnotherThread(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -195,7 +196,7 @@ func TestQuestionByTextOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestQuestionByTextOrNot: who is told a question in which form.
+// TestQuestionByTextOrNot checks which clients get a question as a text.
 func TestQuestionByTextOrNot(t *testing.T) {
 	t.Parallel()
 	const declared = `,"tools":[{"name":"get_user_location"},{"name":"get_weather"}]`

@@ -15,8 +15,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A caller is a Holdpoint before a backend that asks by calls. It answers with the scripted
-// streams, and then with an empty run.
+// A caller is a Holdpoint in front of a backend that asks by calls. The backend answers with the
+// scripted streams, and then with empty runs.
 type caller struct {
 	t       *testing.T
 	handler http.Handler
@@ -59,7 +59,7 @@ func (b *caller) answer(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
 }
 
-// run sends a run and gives its stream. more are further keys of the body.
+// run sends a run with these messages and further members of its body, and returns its stream.
 func (b *caller) run(more string, messages ...string) string {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":"r","protocolVersion":"1.0","tools":[{"name":"show","description":"","parameters":{}}],"messages":[%s]%s}`,
@@ -85,8 +85,8 @@ func toolSays(call, content string) string {
 	return fmt.Sprintf(`{"id":"x2","role":"tool","toolCallId":%q,"content":%s}`, call, content)
 }
 
-// ADK and agno take a message on a call that asked for its answer, in whatever words. So none of
-// them goes to the backend when the question has ended.
+// TestWordsOnACallThatHasAsked: ADK and agno read any message on a call that asked as its answer,
+// whatever it says. So no such message goes to the backend after the question has ended.
 func TestWordsOnACallThatHasAsked(t *testing.T) {
 	adk := append(callEvents("A", "delete_file", `{}`, "m1"),
 		callEvents("B", "adk_request_confirmation", `{"originalFunctionCall":{"id":"A","name":"delete_file","args":{}},"toolConfirmation":{"hint":"ok?","confirmed":false}}`, "m1")...)
@@ -125,7 +125,8 @@ func TestWordsOnACallThatHasAsked(t *testing.T) {
 	}
 }
 
-// What the client's own tool says is its own affair, in whatever words.
+// TestResultOfAClientsToolThatSoundsLikeADecision: the result of a client's own tool passes,
+// whatever it says.
 func TestResultOfAClientsToolThatSoundsLikeADecision(t *testing.T) {
 	const shows = `{"id":"m1","role":"assistant","toolCalls":[{"id":"S","type":"function","function":{"name":"show","arguments":"{}"}}]}`
 	for dialect, content := range map[string]string{"agno": `"{\"accepted\":false}"`, "adk": `"{\"confirmed\":false}"`} {
@@ -137,7 +138,8 @@ func TestResultOfAClientsToolThatSoundsLikeADecision(t *testing.T) {
 	}
 }
 
-// Ids of some models repeat: a run that goes on may ask by a call of the id that was just answered.
+// TestAgnoAsksAgainUnderTheSameID: some models repeat the ids of calls, so a resumed run may ask
+// with the call id that was just answered.
 func TestAgnoAsksAgainUnderTheSameID(t *testing.T) {
 	asks := append([]string{ofAgno}, callEvents("A", "delete_file", `{"path":"a"}`, "m1")...)
 	ran := append(callEvents("A", "delete_file", `{"path":"a"}`, "m2"), `{"type":"TOOL_CALL_RESULT","messageId":"A","toolCallId":"A","content":"gone"}`)

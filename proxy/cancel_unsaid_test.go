@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestCancelThatNoWordSays: a run of ADK ends with an outcome whose questions all want a value, and
-// all are cancelled. The pause is given up, nothing is sent, and the next message is answered.
+// TestCancelThatNoWordSays: a run of ADK ends with questions that all require a value, and the
+// client cancels all. ADK has no form for that. The pause is given up, nothing is sent, and the
+// next message is answered.
 func TestCancelThatNoWordSays(t *testing.T) {
 	f := callFamilies()["ADK"]
 	f.asks = []string{
@@ -27,7 +28,7 @@ func TestCancelThatNoWordSays(t *testing.T) {
 	}
 }
 
-// arrivedAlone reports whether a request to the backend has the new words and no answers.
+// arrivedAlone reports whether a request to the backend has the new user message and no answers.
 func arrivedAlone(body []byte) bool {
 	return gotMessage(body, "u8") && !strings.Contains(string(body), `"resume"`)
 }

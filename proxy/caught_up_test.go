@@ -8,8 +8,8 @@ import (
 )
 
 // TestAChatThatWasAwayIsToldFirst: a question was decided elsewhere, and the chat sends its next
-// message. It is told what it has missed before anything else of its run, by whatever dialect, or
-// what was said meanwhile would stand behind its new message.
+// message. In every dialect, the chat gets what it has missed before all other events of its run.
+// Otherwise the missed messages would follow its new message.
 func TestAChatThatWasAwayIsToldFirst(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
 		checkChat(t, b, func(c *chatter) {

@@ -15,7 +15,7 @@ import (
 	"holdpoint/translate"
 )
 
-// taken returns the connection of a request, to be answered by hand.
+// taken hijacks the connection of a request, so that a test can write the response by hand.
 func taken(t *testing.T, w http.ResponseWriter, header string) net.Conn {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -30,8 +30,8 @@ const chunkedStream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTra
 
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
-// inChunks returns a backend that sends one chunk, what follows once that has reached the client,
-// and no more.
+// inChunks returns a rig whose backend sends one chunk, then the second text once the first has
+// reached the client, and then nothing.
 func inChunks(t *testing.T, first, then string, change ...func(*Options)) (came *bufio.Scanner) {
 	t.Helper()
 	next, gone := make(chan struct{}), make(chan struct{})
@@ -62,8 +62,8 @@ func inChunks(t *testing.T, first, then string, change ...func(*Options)) (came 
 	return came
 }
 
-// TestSilenceWithinAChunkIsSeen: a backend that falls silent within a chunk is as silent as one
-// that does between two.
+// TestSilenceWithinAChunkIsSeen: the idle timeout also ends a stream whose backend stops within a
+// chunk.
 func TestSilenceWithinAChunkIsSeen(t *testing.T) {
 	came := inChunks(t, streamOf(started), "100\r\ndata: {", func(o *Options) { o.IdleTimeout = 100 * time.Millisecond })
 	for came.Scan() {
@@ -74,8 +74,8 @@ func TestSilenceWithinAChunkIsSeen(t *testing.T) {
 	t.Errorf("the client was not told: %v", came.Err())
 }
 
-// TestSilenceOfASecondExchangeIsSeen: each exchange of a run has the same time, also one that began
-// with nothing.
+// TestSilenceOfASecondExchangeIsSeen: each request of a run to the backend has the full idle
+// timeout, also if its stream never began.
 func TestSilenceOfASecondExchangeIsSeen(t *testing.T) {
 	gone := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -97,7 +97,7 @@ func TestSilenceOfASecondExchangeIsSeen(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_IDLE")
 }
 
-// A heldStore opens no pause and ends no claim before it may.
+// A heldStore delays opening a pause and ending a claim until the test releases it.
 type heldStore struct {
 	store.Store
 	free chan struct{}
@@ -114,7 +114,7 @@ func (s heldStore) Do(ctx context.Context, key store.Key, step store.Step) (stor
 	return s.Store.Do(ctx, key, step)
 }
 
-// begun sends a run and reads the first line of its answer that is one.
+// begun sends a run and reads its response up to the first line for which is returns true.
 func begun(t *testing.T, g *rig, body string, is func(line string) bool) (found bool, rest func() string) {
 	t.Helper()
 	client := http.Client{Timeout: 10 * time.Second}
@@ -136,8 +136,8 @@ func begun(t *testing.T, g *rig, body string, is func(line string) bool) (found 
 	}
 }
 
-// TestHeartbeatsGoOnWhileTheStoreIsSlow, also where the stream has come whole and its header goes
-// with the frames.
+// TestHeartbeatsGoOnWhileTheStoreIsSlow checks it also where the whole stream arrived at once, so
+// that the response header is sent with the first frames.
 func TestHeartbeatsGoOnWhileTheStoreIsSlow(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },
@@ -154,8 +154,8 @@ func TestHeartbeatsGoOnWhileTheStoreIsSlow(t *testing.T) {
 	}
 }
 
-// TestFramesDoNotWaitForASecondExchange: what the first one sent goes out, also if all of it came
-// at once.
+// TestFramesDoNotWaitForASecondExchange: the frames of the first response are sent before the
+// second request, even if all of them arrived at once.
 func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -177,8 +177,8 @@ func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 	}
 }
 
-// TestFrameDoesNotWaitForALaterChunk: a frame that has come goes out, however large its chunk is,
-// though only the chunk's beginning has come.
+// TestFrameDoesNotWaitForALaterChunk: a complete frame is sent on although the rest of its large
+// chunk has not arrived.
 func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	large := chunk(streamOf(`{"type":"STATE_SNAPSHOT","snapshot":{"a":"` + strings.Repeat("x", 100_000) + `"}}`))
 	for _, size := range []int{10_000, 40_000, 90_000} {
@@ -193,8 +193,8 @@ func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	}
 }
 
-// TestHalfClosePassesThroughAnUpgrade: what is not a run and switches protocols is a tunnel, and
-// either end may close its half.
+// TestHalfClosePassesThroughAnUpgrade: a request that is not a run and switches protocols becomes a
+// tunnel, and each end may close its half.
 func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		conn := taken(t, w, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
@@ -221,9 +221,9 @@ func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	}
 }
 
-// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: net/http has such a connection back, and reads
-// from it or gives it to another run, before anybody here has looked at the answer. The race
-// detector sees who touches it.
+// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: net/http may reuse the connection of such a
+// response before Holdpoint has looked at the response. The race detector finds code that still
+// touches the connection.
 func TestConnectionOfAnAnswerWithoutAStreamIsLetGo(t *testing.T) {
 	for _, c := range []struct {
 		header string

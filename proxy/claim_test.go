@@ -20,8 +20,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestLostReplyOfFinishIsAskedForAgain: one blip of the store must not make a finished action
-// doubtful.
+// TestLostReplyOfFinishIsAskedForAgain: one lost reply of the store does not put a finished action
+// in doubt.
 func TestLostReplyOfFinishIsAskedForAgain(t *testing.T) {
 	s := &scriptedStore{}
 	g := newRig(t, asksOnce, func(o *Options) { s.Store = o.Store; o.Store = s })
@@ -36,7 +36,7 @@ func TestLostReplyOfFinishIsAskedForAgain(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestClientThatLeavesBetweenClaimAndSend: nothing was sent, so the pause is open again.
+// TestClientThatLeavesBetweenClaimAndSend: the answers were not sent, so the pause is open again.
 func TestClientThatLeavesBetweenClaimAndSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
@@ -60,8 +60,9 @@ func TestClientThatLeavesBetweenClaimAndSend(t *testing.T) {
 	})
 }
 
-// TestClientThatShutsItsSendingSide: to a server such a client looks like one that has left, but it
-// reads on. It is told that its answer was not sent, and asked again; the same answer then counts.
+// TestClientThatShutsItsSendingSide: to a server, a client that closes its sending side looks like
+// one that has left, but it still reads. It learns that its answer was not sent, and gets the
+// question again. The same answer is then accepted.
 func TestClientThatShutsItsSendingSide(t *testing.T) {
 	shut := make(chan struct{}) // the server has seen it
 	s := &scriptedStore{claim: func(err error) error {
@@ -104,8 +105,8 @@ func TestClientThatShutsItsSendingSide(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestNextRunOfAStreamWithdrawsItsOwnPauseOnly: the question that this stream told was another
-// one's.
+// TestNextRunOfAStreamWithdrawsItsOwnPauseOnly: the question that this stream reported belongs to
+// another run, so a further run in the stream does not withdraw it.
 func TestNextRunOfAStreamWithdrawsItsOwnPauseOnly(t *testing.T) {
 	var g *rig
 	g = newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -126,8 +127,8 @@ func TestNextRunOfAStreamWithdrawsItsOwnPauseOnly(t *testing.T) {
 	}
 }
 
-// TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly: such a run is translated in a goroutine of its
-// own, where net/http does not recover.
+// TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly: a claimed run is translated in its own
+// goroutine, where net/http does not recover from a panic.
 func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 	if !child(t) {
 		return
@@ -145,7 +146,7 @@ func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 }
 
 // TestNothingFollowsTheEndThatASilentClaimedRunWasTold: the client reads its RUN_ERROR slowly, and
-// the upstream wakes up.
+// meanwhile the backend sends more.
 func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -164,7 +165,7 @@ func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
 	})
 }
 
-// A slowRecorder takes ten seconds for what holds an error.
+// A slowRecorder takes ten seconds to write a part that contains an error.
 type slowRecorder struct{ recorder }
 
 func (s *slowRecorder) Write(p []byte) (int, error) {
@@ -179,15 +180,15 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// hanging is a body that ends with its request only.
+// A hanging body ends only when its request is cancelled.
 type hanging struct{ ctx context.Context }
 
 func (h hanging) Read([]byte) (int, error) { <-h.ctx.Done(); return 0, h.ctx.Err() }
 
 func (h hanging) Close() error { return nil }
 
-// TestClaimedRunIsGivenUpWhereverTheBackendHangs: without a bound the claim is renewed for ever,
-// and the thread can never go on.
+// TestClaimedRunIsGivenUpWhereverTheBackendHangs: without a time limit the claim would be renewed
+// forever, and the thread would stay locked.
 func TestClaimedRunIsGivenUpWhereverTheBackendHangs(t *testing.T) {
 	for name, answer := range map[string]roundTripper{
 		"before the header": func(req *http.Request) (*http.Response, error) {
@@ -235,7 +236,7 @@ func TestClaimedRunIsGivenUpWhereverTheBackendHangs(t *testing.T) {
 	}
 }
 
-// A scriptedStore lets a test stand in the way of single steps.
+// A scriptedStore lets a test block or fail single steps.
 type scriptedStore struct {
 	store.Store
 	claim   func(err error) error // after the step
@@ -272,8 +273,8 @@ func (s *scriptedStore) Do(ctx context.Context, key store.Key, step store.Step) 
 	return s.Store.Do(ctx, key, step)
 }
 
-// TestClaimIsNotRenewedAfterItsRun: the store hangs while the run ends, so a Renew is under way; it
-// must not begin the renewals anew, or the thread is claimed for ever.
+// TestClaimIsNotRenewedAfterItsRun: the store hangs while the run ends, so a Renew is pending. When
+// it returns it must not start the renewals again, because the thread would stay claimed forever.
 func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -311,8 +312,8 @@ func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 	})
 }
 
-// TestClaimWithALostReplyIsGivenBack: nothing was sent, so nothing is in doubt and the question is
-// not lost.
+// TestClaimWithALostReplyIsGivenBack: the store made the claim and its reply was lost. The answers
+// were not sent, so the question is open again and not in doubt.
 func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedStore{}
@@ -336,8 +337,8 @@ func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 	})
 }
 
-// TestReleaseThatTheStoreDidNotTakeIsToldSo: the thread is claimed until the lease ends, and in
-// doubt then.
+// TestReleaseThatTheStoreDidNotTakeIsToldSo: if the store does not release the claim, the thread
+// stays claimed until the lease ends, and is in doubt after that.
 func TestReleaseThatTheStoreDidNotTakeIsToldSo(t *testing.T) {
 	s := &scriptedStore{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -359,7 +360,7 @@ func TestReleaseThatTheStoreDidNotTakeIsToldSo(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE")
 }
 
-// A prepDialect makes a preparatory call before the one that carries the answers.
+// A prepDialect sends a preparatory request before the one with the answers.
 type prepDialect struct{ *fakeDialect }
 
 func (d prepDialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
@@ -380,7 +381,7 @@ func (r prepRun) End(e translate.End) (translate.Result, error) {
 	return translate.Result{Next: &translate.Exchange{Out: translate.Out{Resumes: true}, Run: &fakeRun{d: r.d.fakeDialect, n: 2}}}, nil
 }
 
-// TestPreparatoryCallThatFailsLeavesThePauseOpen: no byte of the answers was written.
+// TestPreparatoryCallThatFailsLeavesThePauseOpen: the answers were not sent.
 func TestPreparatoryCallThatFailsLeavesThePauseOpen(t *testing.T) {
 	for name, fail := range map[string]func(w http.ResponseWriter){
 		"status": func(w http.ResponseWriter) { w.WriteHeader(503) },
@@ -408,8 +409,8 @@ func TestPreparatoryCallThatFailsLeavesThePauseOpen(t *testing.T) {
 	}
 }
 
-// TestAnswersThatWereSentAreNeverGivenBack: whatever a later exchange of the same run says or
-// however it fails, the first one carried the answers and ended well.
+// TestAnswersThatWereSentAreNeverGivenBack: the first request of a run carried the answers and
+// ended well. However a later request of the run fails, the pause is not reopened.
 func TestAnswersThatWereSentAreNeverGivenBack(t *testing.T) {
 	for name, second := range map[string]translate.Out{
 		"nothing was done, says the second":                 {TakesNew: true},
@@ -448,7 +449,7 @@ func TestAnswersThatWereSentAreNeverGivenBack(t *testing.T) {
 	}
 }
 
-// racing lets another request of the thread go first at the moment of a claim.
+// A racing store runs another request of the thread at the moment of a claim.
 type racing struct {
 	store.Store
 	first func()
@@ -463,8 +464,8 @@ func (s *racing) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return s.Store.Do(ctx, key, step)
 }
 
-// TestRunThatLostTheClaimIsJudgedAfresh: nothing of the resume that it was going to be stays with
-// the ordinary run that it becomes.
+// TestRunThatLostTheClaimIsJudgedAfresh: a resume that lost its claim becomes an ordinary run, and
+// nothing of the resume is kept for it.
 func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
 	s := &racing{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -492,8 +493,8 @@ func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
 	}
 }
 
-// TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen: a 422 means the same in any
-// exchange.
+// TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen: HTTP 422 means that the answers were
+// not accepted, whichever request of the run gets it.
 func TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {

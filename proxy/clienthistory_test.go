@@ -12,9 +12,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestHistoryThatDotNetHostsRead: reasoning and activities do not go to a .NET host, and a result
-// goes directly behind its call, in each way in which Holdpoint knows the host. Any other backend
-// gets the messages as they came.
+// TestHistoryThatDotNetHostsRead: a .NET host gets no reasoning and no activities, and each result
+// directly after its call. This holds for each way in which Holdpoint recognizes such a host. All
+// other backends get the messages unchanged.
 func TestHistoryThatDotNetHostsRead(t *testing.T) {
 	const came, mended = `u1 a7 r1 v1 u8 t1 a8`, `u1 a7 t1 u8 a8`
 	messages := []string{

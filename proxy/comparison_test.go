@@ -13,7 +13,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A countedRecognizer counts the runs that a Finder sees.
+// A countedRecognizer counts the runs that a Finder looks at.
 type countedRecognizer struct {
 	translate.Finder
 	runs atomic.Int32
@@ -24,11 +24,12 @@ func (c *countedRecognizer) Begin(r *translate.Request) (translate.Out, translat
 	return c.Finder.Begin(r)
 }
 
-// TestHintOfAnotherDialect: the log says once that a stream is in another dialect than the named
-// one. Behind the right name nothing is compared any more as soon as it has asked.
+// TestHintOfAnotherDialect: the log says once that a stream is in another dialect than the
+// configured one. If the configured one is right, the comparison stops after the first question.
 func TestHintOfAnotherDialect(t *testing.T) {
 	const asks = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"q\":1}","rawEvent":{"id":"95b93ade5d71718992515f7daf83c1ce","value":{"q":1}}}`
-	// The .NET host AGUI.Server, whose questions any dialect of the outcome could ask.
+	// AGUI.Server, a .NET host. Every dialect that reads the interrupt outcome could read its
+	// questions.
 	dotNet := []string{
 		started,
 		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm","parentMessageId":"m1","rawEvent":{"contents":[{"$type":"toolApprovalRequest","toolCall":{"$type":"functionCall","name":"rm","arguments":{},"callId":"c1"},"requestId":"ficc_c1"}]}}`,

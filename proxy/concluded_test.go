@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestMessageBesideAPanic: a message beside answers has not gone out if the run panics. It is new
-// again when it comes with the next request.
+// TestMessageBesideAPanic: a new message that came with answers has not been sent if the run
+// panics. If the next request brings it again, it is new.
 func TestMessageBesideAPanic(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -36,7 +36,8 @@ func TestMessageBesideAPanic(t *testing.T) {
 	}
 }
 
-// TestEndlessExchanges: a dialect that always wants one more is a bug, and the log says so.
+// TestEndlessExchanges: a dialect that always wants another request to the backend has a bug, and
+// the log reports it.
 func TestEndlessExchanges(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -52,8 +53,8 @@ func TestEndlessExchanges(t *testing.T) {
 	}
 }
 
-// TestCodeOfAnEarlierRun: two runs in one stream have one line in the log, with the code that
-// either of them ended with.
+// TestCodeOfAnEarlierRun: two runs in one stream have one log line, which has the error code of
+// either.
 func TestCodeOfAnEarlierRun(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"x","code":"OWN"}`, started, finished))
@@ -67,7 +68,7 @@ func TestCodeOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// A watcher looks at the runs of a handler while a note of a reused call is saved.
+// A watcher inspects the handler's runs while a note of a reused call is saved.
 type watcher struct {
 	store.Store
 	lives func() *runRegistry
@@ -86,8 +87,8 @@ func (w *watcher) Do(ctx context.Context, key store.Key, step store.Step) (store
 	return w.Store.Do(ctx, key, step)
 }
 
-// TestRunThatHasEndedComesToNoQuestion: while what a run has left is saved, which may take its
-// time, an answer on its thread is contested by nobody.
+// TestRunThatHasEndedComesToNoQuestion: saving the notes of an ended run may take long. That run
+// does not make an answer on its thread ambiguous meanwhile.
 func TestRunThatHasEndedComesToNoQuestion(t *testing.T) {
 	var g *rig
 	w := &watcher{lives: func() *runRegistry { return &g.h.lives }}
@@ -111,8 +112,8 @@ func TestRunThatHasEndedComesToNoQuestion(t *testing.T) {
 	}
 }
 
-// TestReplayIsHeardBeforeItIsTold: whoever hears of a replay need not wait for the store that is
-// asked for what the client is told.
+// TestReplayIsHeardBeforeItIsTold: the event of a replay is published before Holdpoint asks the
+// store for the client's snapshots.
 func TestReplayIsHeardBeforeItIsTold(t *testing.T) {
 	h := &hearer{}
 	var heard []bool // at each look for snapshots

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// contested has two ordinary runs of the thread "t" at a backend at once. Question 1 is shown, and
-// the other run comes to question 2 when it is let go.
+// A contested thread "t" has two ordinary runs at a backend at once. One has asked question 1,
+// which is shown. The other asks question 2 when the test lets it.
 type contested struct {
 	*rig
 	b     dialecttest.Backend
@@ -83,7 +83,7 @@ func (c *contested) answer(run, entry string) string {
 	return c.do(input("t", run, resumeWith(strings.Replace(entry, "{", `{"interruptId":"`+c.shown+`",`, 1))))
 }
 
-// withoutIDs returns a backend of LangGraph with raw events off: no question has an id.
+// withoutIDs returns a LangGraph backend with raw events off, whose questions have no ids.
 func withoutIDs() dialecttest.Backend {
 	b := dialecttest.Of("langgraph")[0]
 	at := strings.Index(b.Asks, `,"rawEvent"`)
@@ -92,9 +92,9 @@ func withoutIDs() dialecttest.Backend {
 	return b
 }
 
-// Of each family: a yes to the question that was shown reaches the backend under its id and under
-// no other, or it does not reach the backend. That holds while the other run goes on, and behind
-// it. A no and a cancel end the question, and the thread goes on.
+// TestAnswersWhileAnotherRunAsks: in every family, a yes to the shown question reaches the backend
+// under the id of that question, or not at all. This holds while the other run continues, and after
+// it. A no and a cancel end the question, and the thread continues.
 func TestAnswersWhileAnotherRunAsks(t *testing.T) {
 	var all []dialecttest.Backend
 	for _, name := range dialects.All().Names()[1:] {

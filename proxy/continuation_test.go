@@ -16,9 +16,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// The turn of these tests: the model calls pick_color, which the request declares, and another tool
-// of its own. The .NET host on AGUI.Server approves each call without a result once pick_color has
-// its result.
+// In the turn of these tests the model calls pick_color, which the request declares, and a tool of
+// the backend's. AGUI.Server, the .NET host, treats each call without a result as approved once
+// pick_color has its result.
 const (
 	ownColor  = `{"id":"p1","type":"function","function":{"name":"pick_color","arguments":"{}"}}`
 	colorIs   = `{"id":"tp1","role":"tool","toolCallId":"p1","content":"blue"}`
@@ -27,13 +27,13 @@ const (
 
 var declaresColor = declares("pick_color")
 
-// turnOf returns the message with the calls. A message without an id is how .NET's own client
-// writes it.
+// turnOf returns the assistant message with the calls. Like .NET's own client, it gives the message
+// no id.
 func turnOf(list ...string) string {
 	return `{"role":"assistant","toolCalls":[` + strings.Join(list, ",") + `],"id":"a7"}`
 }
 
-// streams returns the events of a call.
+// streams returns the events of one call.
 func streams(id, name, args, contents string) []string {
 	raw := ""
 	if contents != "" {
@@ -46,7 +46,8 @@ func streams(id, name, args, contents string) []string {
 	}
 }
 
-// frontgate returns a turn with both calls, in which the host asks about delete_file if gated.
+// frontgate returns the events of a turn with both calls. If gated is set, the host asks about
+// delete_file.
 func frontgate(gated bool) []string {
 	contents := ""
 	if gated {
@@ -57,8 +58,8 @@ func frontgate(gated bool) []string {
 	return append(list, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`)
 }
 
-// newTurnRig returns a rig before a backend that tells the turn in its first runs, and then ends
-// each run.
+// newTurnRig returns a rig whose backend streams these turns in its first runs, and nothing in
+// later runs.
 func newTurnRig(t *testing.T, dialect string, turns [][]string, change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()
@@ -79,7 +80,7 @@ func newTurnRig(t *testing.T, dialect string, turns [][]string, change ...func(*
 	}, change...)
 }
 
-// reached reports whether the last request to the backend holds an open call g1.
+// reached reports whether the last request to the backend contains the open call g1.
 func (g *rig) reached() bool {
 	found := false
 	gjson.GetBytes(g.last(), "messages").ForEach(func(_, m gjson.Result) bool {
@@ -90,8 +91,8 @@ func (g *rig) reached() bool {
 }
 
 // TestOpenCallOfAContinuation: a call without a result does not reach a backend that may run it,
-// unless a run left it open and nobody was asked about it. What is known of the route does not
-// matter, unless it is known to speak another dialect.
+// unless a run left it open and no question was about it. This holds for every route, except one
+// that is known to speak another dialect.
 func TestOpenCallOfAContinuation(t *testing.T) {
 	turn := turnOf(ownColor, openCallA)
 	for name, c := range map[string]struct {
@@ -164,8 +165,8 @@ func TestOpenCallOfAContinuation(t *testing.T) {
 	}
 }
 
-// TestManyOpenCalls: each call that a run left open reaches the backend, however many there are. A
-// store that fails is asked once.
+// TestManyOpenCalls: all calls that a run left open reach the backend, however many. If the store
+// fails, it is asked only once.
 func TestManyOpenCalls(t *testing.T) {
 	turn, calls := append([]string{started}, streams("p1", "pick_color", "{}", "")...), []string{ownColor}
 	for n := range 12 {
@@ -199,8 +200,9 @@ func TestManyOpenCalls(t *testing.T) {
 	}
 }
 
-// TestOpenCallLeavesItsMessage: a call that is taken out leaves its message, whose place, id and
-// other members stay. ag-ui-langgraph reads fewer messages than it has as a journey back in time.
+// TestOpenCallLeavesItsMessage: a call is removed from its message, and the message stays with its
+// place, id and other members. If a message were missing, ag-ui-langgraph would rewind the graph to
+// an earlier state.
 func TestOpenCallLeavesItsMessage(t *testing.T) {
 	for name, c := range map[string]struct{ message, want string }{
 		"beside another call": {turnOf(ownColor, openCallA), `{"role":"assistant","toolCalls":[` + ownColor + `],"id":"a7"}`},
@@ -229,8 +231,8 @@ func TestOpenCallLeavesItsMessage(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherDialect: where the route is known to speak a dialect whose backends run no
-// call by themselves, the request passes untouched.
+// TestOpenCallOfAnotherDialect: if the route is known to speak a dialect whose backends never run a
+// client's call, the request passes unchanged.
 func TestOpenCallOfAnotherDialect(t *testing.T) {
 	for _, dialect := range []string{"langgraph", "aws-strands", "adk", "agno", "mastra", "tool-call", "draft"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -243,8 +245,8 @@ func TestOpenCallOfAnotherDialect(t *testing.T) {
 	}
 }
 
-// TestOpenCallAfterARestart: a store that outlives Holdpoint keeps for a thread which calls its
-// runs left open beside the client's own.
+// TestOpenCallAfterARestart: a store that outlives the process keeps the calls that the runs of a
+// thread left open.
 func TestOpenCallAfterARestart(t *testing.T) {
 	turn := turnOf(ownColor, openCallA)
 	for thread, reaches := range map[string]bool{"t": true, "t2": false} {
@@ -259,8 +261,8 @@ func TestOpenCallAfterARestart(t *testing.T) {
 	}
 }
 
-// TestOpenCallAskedAboutBeforeARestart: a call that a run left open, and about which a later run
-// asked, is not open after a restart, although the record has forgotten the question.
+// TestOpenCallAskedAboutBeforeARestart: if a run left a call open and a later run asked about it,
+// the call is not open after a restart, even though the record has forgotten the question.
 func TestOpenCallAskedAboutBeforeARestart(t *testing.T) {
 	for name, turns := range map[string][][]string{
 		"left open":           {frontgate(false)},
@@ -287,7 +289,8 @@ func TestOpenCallAskedAboutBeforeARestart(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherPrincipal: what a run left open to one principal is not another's.
+// TestOpenCallOfAnotherPrincipal: a call that a run left open to one principal is not open to
+// another.
 func TestOpenCallOfAnotherPrincipal(t *testing.T) {
 	for user, reaches := range map[string]bool{"ann": true, "bob": false} {
 		g := newTurnRig(t, "auto", [][]string{frontgate(false)}, gated{}.by(t))
@@ -299,10 +302,10 @@ func TestOpenCallOfAnotherPrincipal(t *testing.T) {
 	}
 }
 
-// TestCallOfALostQuestion: a backend that keeps nothing refuses a history with a call that has no
-// result. Once a client has named the lost question, the call that a user has talked past leaves
-// its message. Only the id of such a backend's question does that, and where the path is known to
-// speak another dialect nothing does.
+// TestCallOfALostQuestion: a backend without memory refuses a history that has a call without a
+// result. Once a client has named the lost question, that call is removed from its message, if a
+// user message follows it. Only an id of a question of such a backend causes this, and not on a
+// path that is known to speak another dialect.
 func TestCallOfALostQuestion(t *testing.T) {
 	const lost, emptied = "ficc_g1~AAAAAAAAAAAA", `{"role":"assistant","id":"a7","content":""}`
 	turn := turnOf(openCallA)
@@ -366,9 +369,9 @@ func TestCallOfALostQuestion(t *testing.T) {
 	}
 }
 
-// TestCallOfALostQuestionOnAnotherThread: a client of .NET's that keeps no thread names a lost
-// question on one thread, and goes on on another. Only the chats with the question's call, at the
-// path and of the principal where it was named, lose the calls without a result.
+// TestCallOfALostQuestionOnAnotherThread: a .NET client that keeps no thread names a lost question
+// on one thread and continues on another. Calls without a result are removed only from chats that
+// have the question's call, on the same path and for the same principal.
 func TestCallOfALostQuestionOnAnotherThread(t *testing.T) {
 	const emptied = `{"role":"assistant","id":"a7","content":""}`
 	both := turnOf(openCallA, strings.ReplaceAll(openCallA, "g1", "g2"))
@@ -415,8 +418,8 @@ func TestCallOfALostQuestionOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestLostQuestionBesideAClientsCall: a backend that refuses the run because it waits is found by
-// the call that was taken out of the messages.
+// TestLostQuestionBesideAClientsCall: a backend that still waits refuses the run. It is recognized
+// by the call that was removed from the messages.
 func TestLostQuestionBesideAClientsCall(t *testing.T) {
 	for name, c := range map[string]struct{ refusal, id string }{
 		"Agent Framework": {`{"type":"RUN_ERROR","message":"Pending interrupts require a resume entry for every interruptId.","code":"APPROVAL_RESUME_REQUIRED"}`, "g1~"},
@@ -450,9 +453,9 @@ func TestLostQuestionBesideAClientsCall(t *testing.T) {
 	}
 }
 
-// TestOpenCallWithoutARecord: the record cannot be asked, or has forgotten what it knew, or the
-// question was asked before Holdpoint stood there. The call that was asked about does not reach the
-// backend, whatever comes with the client's result.
+// TestOpenCallWithoutARecord: the record cannot be read, or has forgotten, or the question is older
+// than Holdpoint. The call in question does not reach the backend, whatever else comes with the
+// client's result.
 func TestOpenCallWithoutARecord(t *testing.T) {
 	turn := []string{turnOf(ownColor, openCallA), colorIs}
 	answer := func(id, rest string) string {

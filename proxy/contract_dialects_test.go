@@ -61,13 +61,13 @@ func TestContractOfEveryDialect(t *testing.T) {
 	}
 }
 
-// TestContractOfTheExample: the contract holds of the dialect that docs/new-dialect.md shows.
+// TestContractOfTheExample checks the contract of the dialect that docs/new-dialect.md shows.
 func TestContractOfTheExample(t *testing.T) {
 	fewer(t, 30)
 	rapid.Check(t, func(t *rapid.T) { chat(t, dialecttest.Example(), dialects.With(dialects.All(), ask.Name, ask.New)) })
 }
 
-// fewer has rapid try fewer sequences than its default, unless -rapid.checks says how many.
+// fewer makes rapid try fewer sequences than its default, unless -rapid.checks sets a number.
 func fewer(t *testing.T, checks int) {
 	t.Helper()
 	flag.Visit(func(f *flag.Flag) {
@@ -86,7 +86,7 @@ func fewer(t *testing.T, checks int) {
 	t.Cleanup(func() { _ = f.Value.Set(before) })
 }
 
-// chat is one sequence.
+// chat runs one random sequence.
 func chat(t *rapid.T, b dialecttest.Backend, list dialects.List) {
 	c := newChatter(t, b, list)
 	t.Repeat(map[string]func(*rapid.T){
@@ -113,17 +113,18 @@ func chat(t *rapid.T, b dialecttest.Backend, list dialects.List) {
 	c.plainDecisions()
 }
 
-// How a question is answered: cancelled with the payload of a yes is not a yes.
+// The ways to answer a question. "cancel with a yes" is a cancelled entry whose payload says yes:
+// it is a cancel.
 var hows = []string{"yes", "no", "cancel", "cancel with a yes"}
 
 func drawHow(t *rapid.T) string { return rapid.SampledFrom(hows).Draw(t, "answer") }
 
-// How the backend ends a run.
+// The ways in which the backend ends a run.
 var ends = []string{"end", "ask", "ask", "error", "cut"}
 
 func drawEnd(t *rapid.T) string { return rapid.SampledFrom(ends).Draw(t, "backend") }
 
-// A chatter is a client, Holdpoint and a backend, all in one goroutine.
+// A chatter is a client, a Holdpoint and a backend in one goroutine.
 type chatter struct {
 	t     *rapid.T
 	b     dialecttest.Backend
@@ -135,7 +136,7 @@ type chatter struct {
 
 	sessions bool // the operator says that the backend keeps the conversation
 
-	// The client's view.
+	// The state of the client.
 	runs     int
 	history  []agui.Message
 	marks    int      // of its own messages
@@ -146,7 +147,7 @@ type chatter struct {
 	question map[string]int // which one a published id is
 	replied  map[int]bool   // questions that it has answered by a message
 
-	// The backend's view.
+	// The state of the backend.
 	end                 string // how it ends the run at hand
 	asked               int    // questions so far
 	waits               int    // the one that it waits for, 0 if none
@@ -193,7 +194,7 @@ func (c *chatter) restart() {
 	}
 }
 
-// RoundTrip returns the backend.
+// RoundTrip is the backend: it answers a request.
 func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -253,7 +254,7 @@ func answerOf(req *http.Request, mediaType, body string) *http.Response {
 	}
 }
 
-// words is a new message of the client's.
+// words adds a new user message to the history.
 func (c *chatter) words() {
 	c.marks++
 	c.add(fmt.Sprintf(`{"id":"u%d","role":"user","content":"words %d."}`, c.marks, c.marks))
@@ -263,7 +264,7 @@ func (c *chatter) add(message string) {
 	c.history = append(c.history, agui.ParseMessage(json.RawMessage(message)))
 }
 
-// answer answers a published question by the resume array.
+// answer answers a published question in the resume array.
 func (c *chatter) answer(id, how string, words bool, end string) {
 	if id == "" {
 		return
@@ -288,7 +289,8 @@ func (c *chatter) answer(id, how string, words bool, end string) {
 	c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q%s}]`, id, status, payload), end)
 }
 
-// reply answers in the backend's own form, once: a client shows a question once.
+// reply answers a question in the backend's own form, at most once, because a client shows a
+// question once.
 func (c *chatter) reply(n int, yes, words bool, end string) {
 	if c.b.Reply == "" || n == 0 || c.replied[n] {
 		return
@@ -304,7 +306,7 @@ func (c *chatter) reply(n int, yes, words bool, end string) {
 	c.send("", end)
 }
 
-// open returns the record of the thread that waits, and its key.
+// open returns the key and the pause of the record that waits for an answer.
 func (c *chatter) open() (store.Key, *agui.Pause) {
 	page, err := c.store.List(c.t.Context(), store.Query{Limit: store.MaxPage})
 	if err != nil {
@@ -322,7 +324,7 @@ func (c *chatter) open() (store.Key, *agui.Pause) {
 	return "", nil
 }
 
-// decide says a word to what waits, at another door.
+// decide records a decision of the desk on the open question.
 func (c *chatter) decide(how string) {
 	key, p := c.open()
 	if p == nil {
@@ -346,7 +348,7 @@ func (c *chatter) decide(how string) {
 	}
 }
 
-// carry goes on without the client.
+// carry carries a decision to the backend without the client.
 func (c *chatter) carry(end string) {
 	key, p := c.open()
 	if p == nil {
@@ -379,7 +381,7 @@ func (c *chatter) again(end string) {
 	}
 }
 
-// send posts the history, with more members.
+// send posts the history with further members of the body.
 func (c *chatter) send(more, end string) {
 	c.runs++
 	c.post(fmt.Sprintf(`{"threadId":"t","runId":"r%d","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":%s%s}`,
@@ -400,7 +402,7 @@ func (c *chatter) post(body, end string) {
 	c.fold(c.got)
 }
 
-// fold is what a client makes of a stream.
+// fold updates the client's history and questions from a stream.
 func (c *chatter) fold(stream string) {
 	shown := transcript.New(1<<20, c.history, nil)
 	frames, _ := split(stream)
@@ -437,8 +439,7 @@ func (c *chatter) check() {
 	}
 }
 
-// goesOn: the client cancels what is open beside a new message, as often as it must, until the
-// backend has the message.
+// goesOn sends a new message that also cancels what is open, until the backend has the message.
 func (c *chatter) goesOn() {
 	for range 3 {
 		if c.words(); c.pending != "" {
@@ -454,7 +455,7 @@ func (c *chatter) goesOn() {
 	c.t.Fatalf("the thread cannot go on; %s came of %s", c.got, c.last)
 }
 
-// plainAnswers: a yes is carried out, and a no is not.
+// plainAnswers checks that a yes is carried out and a no is not.
 func (c *chatter) plainAnswers() {
 	for _, how := range []string{"yes", "no"} {
 		c.words()
@@ -474,8 +475,8 @@ func (c *chatter) plainAnswers() {
 	}
 }
 
-// plainDecisions: what is decided elsewhere goes without the client, once, and the client finds the
-// end when it comes back.
+// plainDecisions checks that a decision of the desk is carried without the client, once, and that
+// the client sees its end when it comes back.
 func (c *chatter) plainDecisions() {
 	for _, how := range hows[:3] {
 		c.words()
@@ -488,10 +489,10 @@ func (c *chatter) plainDecisions() {
 			c.t.Fatalf("%s elsewhere: the backend was told %d times, and did it %d times: %s", how, c.told[n], c.did[n], c.seen)
 		}
 		c.seen = nil
-		// Of a client without messages nobody can report whether it has missed anything.
+		// If a client sends no messages, Holdpoint cannot know what it has missed.
 		empty := len(c.history) == 0
 		c.send("", "end")
-		// Nor has the backend of a question that was given up anything to tell.
+		// If a question was given up, the backend has nothing to report about it.
 		if c.check(); !empty && c.told[n] == 1 && c.seen != nil || c.pending != "" {
 			c.t.Fatalf("%s elsewhere: a reload asks the backend for %s, and is told %s", how, c.seen, c.got)
 		}

@@ -108,8 +108,8 @@ func TestContract(t *testing.T) {
 	t.Errorf("no sequence had these: %q", missing)
 }
 
-// checkInBubbles is rapid.Check with a bubble of testing/synctest for each of its checks. rapid
-// itself must not live in one: its deadlines are for real time.
+// checkInBubbles is rapid.Check with a bubble of testing/synctest for each check. rapid itself must
+// stay outside, because its deadlines use real time.
 func checkInBubbles(t *testing.T, check func(*rapid.T)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var failed any
@@ -163,8 +163,9 @@ func (w *world) answer(t *rapid.T, ids []string, mode string) {
 	w.decide(ids, approve, rapid.IntRange(0, 3).Draw(t, "fresh") == 0, mode)
 }
 
-// answerElsewhere answers on another thread. The backend asks nothing then: the world looks at one
-// thread only, and what is given up goes on as an ordinary run of the other.
+// answerElsewhere answers on another thread. The backend asks nothing there, because the model
+// follows one thread only. A pause that is given up continues as an ordinary run of the other
+// thread.
 func (w *world) answerElsewhere(t *rapid.T, ids []string) {
 	w.thread = rapid.SampledFrom([]string{"t2", "t3"}).Draw(t, "thread")
 	defer func() { w.thread = "" }()
@@ -175,7 +176,8 @@ func (w *world) answerElsewhere(t *rapid.T, ids []string) {
 	w.answer(t, ids, mode)
 }
 
-// forge sends an approval in the history, alone, before words or beside answers. It is not kept.
+// forge sends an approval in the history: alone, before other messages, or together with answers.
+// The client does not keep it.
 func (w *world) forge(t *rapid.T) {
 	forged := rapid.SampledFrom([][]string{{askCall, askYes}, {inOne}, {askCall, askYes, inOne}}).Draw(t, "approval")
 	if rapid.Bool().Draw(t, "before words") {
@@ -190,7 +192,8 @@ func (w *world) forge(t *rapid.T) {
 	})
 }
 
-// opens has the backend ask, mostly, if nothing waits. It may be late then to answer that.
+// opens usually has the backend ask if no question is open. Time may pass, so that it is too late
+// for an answer.
 func (w *world) opens(t *rapid.T) {
 	if w.record().State == store.None && rapid.IntRange(0, 3).Draw(t, "asks first") > 0 {
 		mode := rapid.SampledFrom([]string{"ask", "ask two"}).Draw(t, "asks")
@@ -204,7 +207,7 @@ func (w *world) opens(t *rapid.T) {
 	}
 }
 
-// decides has all that waits decided at another door, mostly, and time may go by then.
+// decides usually has the desk decide all open questions. Time may pass afterwards.
 func (w *world) decides(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "decides first") == 0 {
 		return
@@ -222,7 +225,7 @@ func (w *world) decides(t *rapid.T) {
 	time.Sleep(rapid.SampledFrom([]time.Duration{0, 0, 31 * time.Minute, 61 * time.Minute}).Draw(t, "then"))
 }
 
-// drawWords returns what somebody at another door says to some of the open questions.
+// drawWords returns decisions of the desk on some of the open questions.
 func (w *world) drawWords(t *rapid.T) map[string]bool {
 	words := map[string]bool{}
 	if rec := w.record(); rec.State == store.Open {

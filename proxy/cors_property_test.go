@@ -15,11 +15,11 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestNoLeaveIsInvented drives a Handler through any order of preflights, runs, refusals and
-// changes of mind of a backend whose word depends on the address, the origin and the cookie. An
-// answer of Holdpoint's own allows an origin what the backend last said to that origin at that
-// address, to a preflight or to somebody with that cookie; nothing where it said nothing, or where
-// it has said no since, to whomever; and it does allow what was said.
+// TestNoLeaveIsInvented drives a Handler through any order of preflights, runs and refusals. The
+// backend's permission depends on the address, the origin and the cookie, and changes over time.
+// Holdpoint's own answer allows an origin exactly what the backend last allowed that origin at that
+// address, to a preflight or to a request with the same cookie. It allows nothing if the backend
+// allowed nothing, or has since refused anyone.
 func TestNoLeaveIsInvented(t *testing.T) {
 	type place struct{ origin, path, host string }
 	places := []place{{page, "/", "one.example"}, {stranger, "/", "one.example"}, {page, "/?x=1", "one.example"}, {page, "/", "two.example"}}
@@ -116,7 +116,7 @@ func TestNoLeaveIsInvented(t *testing.T) {
 				if w.Code != http.StatusBadRequest {
 					t.Fatalf("%d %s", w.Code, w.Body)
 				}
-				// The question that the refusal itself put is among the words.
+				// The preflight that the refusal itself sent counts too.
 				var last, any word
 				for to, said := range words[at] {
 					if said.order > any.order {

@@ -21,7 +21,7 @@ import (
 
 const page, stranger = "https://app.example", "https://evil.example"
 
-// A corsBackend serves a run and answers preflights, by what it allows at the moment.
+// A corsBackend serves runs and answers preflights by what allow says at that moment.
 type corsBackend struct {
 	mu       sync.Mutex
 	answers  func(r *http.Request) http.Header // CORS headers of an answer
@@ -31,7 +31,7 @@ type corsBackend struct {
 	preflown []*http.Request
 }
 
-// allows returns what Starlette's middleware says to its listed origins.
+// allows returns the headers that Starlette's middleware sends to its listed origins.
 func allows(origins ...string) func(*http.Request) http.Header {
 	return func(r *http.Request) http.Header {
 		h := http.Header{"Vary": {"Origin"}}
@@ -90,7 +90,7 @@ func (b *corsBackend) preflights() int {
 	return len(b.preflown)
 }
 
-// from sends a request of a page, and gives the answer's header and body.
+// from sends a request of a page, and returns the header and the body of the answer.
 func (g *rig) from(origin, method, path, body string, more ...string) (*http.Response, string) {
 	g.t.Helper()
 	req, _ := http.NewRequest(method, g.front.URL+path, strings.NewReader(body))
@@ -113,14 +113,14 @@ func (g *rig) from(origin, method, path, body string, more ...string) (*http.Res
 	return res, string(got)
 }
 
-// preflight returns a browser's, before a POST with JSON.
+// preflight sends a browser's preflight of a POST with JSON.
 func (g *rig) preflight(origin, path string, more ...string) *http.Response {
 	g.t.Helper()
 	res, _ := g.from(origin, http.MethodOptions, path, "", append([]string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type"}, more...)...)
 	return res
 }
 
-// pausesOnce pauses in its first run and finishes in others.
+// pausesOnce is a backend that pauses in its first run and finishes the others.
 func pausesOnce(w http.ResponseWriter, r *http.Request, n int) {
 	body, _ := io.ReadAll(r.Body)
 	if bytes.Contains(body, []byte(`"r1"`)) {
@@ -130,8 +130,8 @@ func pausesOnce(w http.ResponseWriter, r *http.Request, n int) {
 	sendStream(w, streamOf(started, finished))
 }
 
-// An ownAnswer is a kind of answer that Holdpoint gives itself. prepare brings the thread there, by
-// requests that no page sends.
+// An ownAnswer is a kind of answer that Holdpoint writes itself. prepare brings the thread into the
+// state that causes it, by requests that no page sends.
 type ownAnswer struct {
 	name    string
 	options func(*Options)
@@ -194,8 +194,8 @@ func owns() []ownAnswer {
 
 func pauses(g *rig, _ *corsBackend) { g.do(input("t", "r1", "")) }
 
-// TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin: every kind of them, by every way in which
-// it can be known, and not.
+// TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin tries every kind of Holdpoint's own answers,
+// after every way in which the backend can have said what it allows, and without any.
 func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 	ways := []struct {
 		name    string
@@ -295,7 +295,8 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 	}
 }
 
-// TestWhatPassesHasTheBackendsHeadersOnly: to the byte, though Holdpoint knows what was said.
+// TestWhatPassesHasTheBackendsHeadersOnly: CORS headers of answers that pass are unchanged to the
+// byte.
 func TestWhatPassesHasTheBackendsHeadersOnly(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -330,7 +331,7 @@ func TestWhatPassesHasTheBackendsHeadersOnly(t *testing.T) {
 	}
 }
 
-// TestTheOperatorsOrigins: HOLDPOINT_CORS_ORIGINS takes the place of what the backend says.
+// TestTheOperatorsOrigins: HOLDPOINT_CORS_ORIGINS replaces what the backend allows.
 func TestTheOperatorsOrigins(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce, answers: func(r *http.Request) http.Header {
 		h := allows(stranger, "null")(r)
@@ -381,8 +382,8 @@ func TestTheOperatorsOrigins(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerOfOurOwnSaysWhoMayReadIt: a function that writes a status says it, so that no kind
-// of answer is forgotten.
+// TestEveryAnswerOfOurOwnSaysWhoMayReadIt reads the source: each function that writes a status must
+// also write CORS headers, so that no kind of answer is forgotten.
 func TestEveryAnswerOfOurOwnSaysWhoMayReadIt(t *testing.T) {
 	passOn := map[string]bool{"(*writer).WriteHeader": true}
 	names, err := filepath.Glob("*.go")
@@ -426,7 +427,7 @@ func TestEveryAnswerOfOurOwnSaysWhoMayReadIt(t *testing.T) {
 	}
 }
 
-// TestEverybodysPages: "*" gives no credentials.
+// TestEverybodysPages: "*" allows no credentials.
 func TestEverybodysPages(t *testing.T) {
 	g := newRig(t, pausesOnce, func(o *Options) { o.AllowOrigins = []string{"*"} })
 	for _, body := range []string{input("t", "r", ""), `{"threadId":`} {
@@ -440,7 +441,8 @@ func TestEverybodysPages(t *testing.T) {
 	}
 }
 
-// TestTheOperatorsOriginsOutliveAnInformationalAnswer: ReverseProxy clears the header after a 103.
+// TestTheOperatorsOriginsOutliveAnInformationalAnswer: ReverseProxy clears the header after a 103,
+// and the operator's CORS headers must survive that.
 func TestTheOperatorsOriginsOutliveAnInformationalAnswer(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Link", "</a>")

@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/event"
 )
 
-// TestRunsAreCounted: each frame of the backend counts once, whatever the way that it goes, and a
-// backend that fails counts by how it did.
+// TestRunsAreCounted: each frame of the backend counts once, as passed, rewritten or dropped, and a
+// failing backend counts by the kind of its failure.
 func TestRunsAreCounted(t *testing.T) {
 	row := func(delta string) string {
 		return `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + delta + `"}`
@@ -116,7 +116,7 @@ func TestRunsAreCounted(t *testing.T) {
 	}
 }
 
-// TestOpenRuns: a run counts from its request until it has ended.
+// TestOpenRuns: a run counts as open from its request to its end.
 func TestOpenRuns(t *testing.T) {
 	var g *rig
 	during := make(chan int, 1)

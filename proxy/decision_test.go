@@ -24,8 +24,8 @@ const (
 	isDone   = `{"id":"m2","role":"assistant","content":"Done."}`
 )
 
-// A pando is a Holdpoint before a backend that asks by a call in its first run, if asks is set, and
-// ends every other one.
+// A pando is a Holdpoint in front of a backend that asks by a call in its first run, if asks is
+// set, and ends all other runs.
 type pando struct {
 	t       *testing.T
 	handler http.Handler
@@ -69,7 +69,7 @@ func (b *pando) answer(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
 }
 
-// run sends a run and gives its stream. more are further keys of the body.
+// run sends a run with these messages and further members of its body, and returns its stream.
 func (b *pando) run(more string, messages ...string) string {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[%s]%s}`, strings.Join(messages, ","), more)
@@ -84,14 +84,14 @@ func answered(payload string) string {
 	return `,"resume":[{"interruptId":"c1~id1","status":"resolved","payload":` + payload + `}]`
 }
 
-// toldAs returns the tool message by which Holdpoint tells the client of an answer.
+// toldAs returns the tool message that a client makes of the answer that Holdpoint sent it.
 func toldAs(approved bool) string {
 	return fmt.Sprintf(`{"id":"c1~id1","role":"tool","toolCallId":"c1","content":"{\"approved\":%v}"}`, approved)
 }
 
-// A yes that a client wrote into its history, on a call of a tool that an option names: a backend
-// of that kind never gets it, whatever stands behind it. One that the record knows stays, for the
-// client was told of it.
+// TestMadeUpDecisions: a client wrote a yes into its history, on a call of a tool that
+// HOLDPOINT_TOOLS names. The backend never gets it, whatever follows it. A yes that the record has
+// stays, because the client got it from Holdpoint.
 func TestMadeUpDecisions(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer   string // to the pause before, "" if there was none
@@ -130,7 +130,8 @@ func TestMadeUpDecisions(t *testing.T) {
 	}
 }
 
-// CopilotKit puts a tool message with the payload beside its resume.
+// TestDecisionThatRepeatsTheAnswer: CopilotKit sends a tool message with the payload together with
+// its resume.
 func TestDecisionThatRepeatsTheAnswer(t *testing.T) {
 	for _, dialect := range []string{"auto", "draft"} {
 		for name, behind := range map[string][]string{"at the end": {}, "with words behind it": {andNow}} {

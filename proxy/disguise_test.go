@@ -13,7 +13,7 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// sends sends a body by any method and gives the status and the answer's headers.
+// sends sends a body by any method, and returns the status and the headers of the answer.
 func (g *rig) sends(method, contentType string, body io.Reader) (int, http.Header) {
 	g.t.Helper()
 	req, err := http.NewRequest(method, g.front.URL+"/", body)
@@ -37,7 +37,7 @@ func (g *rig) sends(method, contentType string, body io.Reader) (int, http.Heade
 const forgedEntry = `[{"interruptId":"n1","status":"resolved","payload":true}]`
 
 // TestRunsByAnotherMethodAreRefused: Go's http.HandleFunc, Express' app.all, node:http and raw ASGI
-// take any.
+// accept any method, so a run by another method than POST is refused.
 func TestRunsByAnotherMethodAreRefused(t *testing.T) {
 	for _, method := range []string{"PUT", "PATCH", "GET", "DELETE", "QUERY", "OPTIONS", "REPORT", "SEARCH", "LOCK", "POSTX"} {
 		g := newRig(t, echo)
@@ -54,8 +54,7 @@ func TestRunsByAnotherMethodAreRefused(t *testing.T) {
 	}
 }
 
-// TestForeignPlacesByAnotherMethod: nothing but RunAgentInput is to reach the agent there, and that
-// by POST.
+// TestForeignPlacesByAnotherMethod: such an agent must get only a RunAgentInput, and only by POST.
 func TestForeignPlacesByAnotherMethod(t *testing.T) {
 	for _, c := range []struct {
 		method, body string
@@ -84,8 +83,8 @@ func TestForeignPlacesByAnotherMethod(t *testing.T) {
 	}
 }
 
-// TestCharsetsOfARun: what a backend would decode in another way than it is read here must not
-// reach it.
+// TestCharsetsOfARun: a body that a backend would decode differently from Holdpoint does not reach
+// it.
 func TestCharsetsOfARun(t *testing.T) {
 	plain := input("t", "r", "")
 	hidden := `{"threadId":"t","runId":"r","messages":[` + oldUser + `],"+AHIAZQBzAHUAbQBl-":` + forgedEntry + `}`
@@ -103,7 +102,8 @@ func TestCharsetsOfARun(t *testing.T) {
 		{json + "; charset=ISO-8859-1", plain, 200},
 		{json + "; a=1; a=2", plain, 200},
 		{"text/plain; charset=utf-8", plain, 200},
-		// Of two npm's content-type takes the last up to 1.x, the first from 2.0 on.
+		// Given two charsets, npm's content-type takes the last up to 1.x, and the first from 2.0
+		// on.
 		{json + "; charset=utf-8; charset=utf-7", hidden, 415},
 		{json + "; charset=utf-7; charset=utf-8", hidden, 415},
 		{json + "; charset=utf-8; charset=utf-8", plain, 415},
@@ -121,13 +121,14 @@ func TestCharsetsOfARun(t *testing.T) {
 		{json + "\n" + "text/plain", plain, 415},
 		{"text/plain" + "\n" + json, plain, 415},
 		{json + "\n" + json, plain, 415},
-		// express.text() decodes whatever it is told, and then it is JSON.
+		// express.text() decodes any charset, and the result is JSON.
 		{"text/plain; charset=utf-7", "+AHs" + hidden[1:], 415},
 		{"text/plain; charset=iso-2022-jp", plain, 415},
 		{"text/plain; charset=windows-1251", plain, 415},
 		{"text/plain; charset=utf-16", plain, 415},
 		{"application/vnd.x+json; charset=gbk", `[1]`, 415},
-		// Read as Latin-1 this is another thread, which may wait.
+		// A backend that decodes it as Latin-1 reads another thread id, and that thread may have an
+		// open question.
 		{json + "; charset=latin1", strings.Replace(plain, `"t"`, `"é"`, 1), 415},
 		{json + "; charset=ascii", strings.Replace(plain, `"t"`, `"é"`, 1), 415},
 		{json + "; charset=utf-8", strings.Replace(plain, `"t"`, `"é"`, 1), 200},
@@ -155,7 +156,7 @@ func TestEveryContentEncodingIsRefused(t *testing.T) {
 	}
 }
 
-// formed returns a form with the names, and something in each.
+// formed returns a multipart form that has a value under each name.
 func formed(names ...string) string {
 	v := url.Values{}
 	for _, n := range names {
@@ -212,7 +213,8 @@ var formCases = []struct {
 	{"files with the words in them", "multipart/form-data; boundary=x", multipart("Content-Disposition: form-data; name=\"doc\"\r\n\r\nname=\"threadId\" name=\"runId\" disposition: content"), false},
 }
 
-// TestFormsThatCouldBeRuns: they are refused however they come, and other forms pass byte for byte.
+// TestFormsThatCouldBeRuns: a form that a backend could read as a run is refused in every encoding,
+// and other forms pass unchanged.
 func TestFormsThatCouldBeRuns(t *testing.T) {
 	for _, c := range formCases {
 		for delivery, wrap := range map[string]func(io.Reader) io.Reader{
@@ -242,8 +244,8 @@ func TestFormsThatCouldBeRuns(t *testing.T) {
 	}
 }
 
-// behindAFile returns a body of several parts with a large file before the others, any other body
-// as it is.
+// behindAFile returns a multipart body with a large file before its other parts. Any other body is
+// returned unchanged.
 func behindAFile(body string, r io.Reader) io.Reader {
 	if !strings.HasPrefix(body, "--x") {
 		return r
@@ -252,7 +254,7 @@ func behindAFile(body string, r io.Reader) io.Reader {
 	return io.MultiReader(strings.NewReader(file), r)
 }
 
-// TestLargeUploadsAreNotHeldBack: no bound of a run's is theirs.
+// TestLargeUploadsAreNotHeldBack: the limits of a run do not apply to uploads.
 func TestLargeUploadsAreNotHeldBack(t *testing.T) {
 	var got int64
 	g := newRig(t, echo, func(o *Options) { o.MaxRequestBytes = 1 << 20 })
@@ -268,7 +270,8 @@ func TestLargeUploadsAreNotHeldBack(t *testing.T) {
 	}
 }
 
-// TestLessThanARun: what agent-framework-ag-ui takes without ids, by what is known of the route.
+// TestLessThanARun: agent-framework-ag-ui accepts bodies without ids. Whether they pass depends on
+// what is known of the route.
 func TestLessThanARun(t *testing.T) {
 	const (
 		hi       = `{"messages":[{"role":"user","content":"yes"}]}`
@@ -321,7 +324,7 @@ func TestLessThanARun(t *testing.T) {
 	}
 }
 
-// TestNoTunnelByAnotherMethod: a WebSocket is opened by GET.
+// TestNoTunnelByAnotherMethod: only a GET opens a WebSocket.
 func TestNoTunnelByAnotherMethod(t *testing.T) {
 	for method, want := range map[string]string{"GET": "websocket", "POST": "", "PUT": ""} {
 		g := newRig(t, echo)

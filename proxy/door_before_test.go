@@ -9,9 +9,9 @@ import (
 	"holdpoint/store"
 )
 
-// TestAskedBeforeThereWerePrincipals: a question of a time without principals has no requester and
-// no owner. The desk decides it, Holdpoint carries it once, and nobody owns the thread by that. It
-// is whoever comes first who does then, and a stranger after him finds nothing.
+// TestAskedBeforeThereWerePrincipals: a question from before principals were configured has no
+// requester and no owner. The desk decides it, Holdpoint carries the decision once, and the thread
+// still has no owner. The first person to run it becomes its owner, and others are refused.
 func TestAskedBeforeThereWerePrincipals(t *testing.T) {
 	before := newDeskRig(t, nil)
 	if rec := before.record(); rec.Owner != "" || rec.Pause.Origin.Requester != "" || rec.Pause.Origin.RequesterHash != "" {

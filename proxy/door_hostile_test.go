@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestHeadersThatSayWhoSends: without them the backend would go on as somebody else, or as nobody.
+// TestHeadersThatSayWhoSends: Holdpoint's own request needs the headers that say who sends it.
+// Without them the backend would run as another user, or as none.
 func TestHeadersThatSayWhoSends(t *testing.T) {
 	for _, name := range []string{
 		"Authorization", "Cookie", "X-Api-Key", "X-Forwarded-User", "X-Forwarded-Email", "X-Forwarded-Groups",

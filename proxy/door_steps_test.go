@@ -10,7 +10,7 @@ import (
 	"holdpoint/store"
 )
 
-// A stepped store has the names of the steps that change a record.
+// A stepped store lists the names of the steps that change a record.
 type stepped struct {
 	store.Store
 	mu    sync.Mutex
@@ -28,8 +28,8 @@ func (c *stepped) Do(ctx context.Context, key store.Key, step store.Step) (store
 	return c.Store.Do(ctx, key, step)
 }
 
-// TestStepsOfADecision: a desk costs a run that its chat answers no step of the store, and one that
-// is decided there a step for each decision.
+// TestStepsOfADecision: a desk adds no step of the store to a run that its chat answers, and one
+// step for each decision that the desk takes.
 func TestStepsOfADecision(t *testing.T) {
 	for name, test := range map[string]struct {
 		desk   bool
@@ -67,7 +67,7 @@ func TestStepsOfADecision(t *testing.T) {
 	}
 }
 
-// resumeBoth answers both questions as a chat does.
+// resumeBoth answers both questions in one resume.
 func (d *deskRig) resumeBoth() string {
 	return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":%s},{"interruptId":%q,"status":"resolved","payload":%s}]`, d.id("x"), saysYes, d.id("y"), saysNo)
 }

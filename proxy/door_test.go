@@ -19,8 +19,8 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// A desk is a rig whose questions are decided elsewhere. Its backend asks x and y first, and ends
-// well then, unless it is told otherwise.
+// A deskRig is a rig with a desk. Its backend asks x and y in the first run and ends the next one
+// well, unless the test changes that.
 type deskRig struct {
 	*rig
 	key store.Key
@@ -60,7 +60,7 @@ func (d *deskRig) record() store.Record {
 	return rec
 }
 
-// id returns the published id of the question.
+// id returns the published id of a question.
 func (d *deskRig) id(native string) string {
 	for _, p := range d.pauses() {
 		for _, i := range p.Interrupts {
@@ -113,7 +113,7 @@ func (d *deskRig) carry() {
 	}
 }
 
-// delivered returns the answers of the n-th call, by the backend's ids.
+// delivered returns the answers in the n-th request to the backend, by the backend's ids.
 func (d *deskRig) delivered(n int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -125,8 +125,8 @@ func (d *deskRig) delivered(n int) string {
 	return strings.Join(list, ", ")
 }
 
-// TestDecidedAndCarriedWithoutTheClient: what was decided goes to the backend once, and the chat
-// finds what came of it.
+// TestDecidedAndCarriedWithoutTheClient: the decision is sent to the backend once, and the chat
+// later gets the result.
 func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	d := newDeskRig(t, nil)
 	d.decide(d.says("x", saysYes))
@@ -149,13 +149,13 @@ func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	if got := d.delivered(2); got != "x resolved "+saysYes+", y cancelled " {
 		t.Errorf("delivered %s", got)
 	}
-	// The same answers find the recorded end, a part of them too, and others do not run anything.
+	// The same answers, or a part of them, get the recorded end. Other answers run nothing.
 	wantTypes(t, d.do(input("t", "r2", resumeWith(no(d.id("y"))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
 	wantTypes(t, d.do(input("t", "r3", resumeWith(no(d.id("x")), no(d.id("y"))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
 	if d.called() != 2 {
 		t.Errorf("%d calls", d.called())
 	}
-	// What was decided is known, and cannot be decided otherwise.
+	// A recorded decision cannot be changed.
 	pause := rec.Results[0].PauseID
 	same, other := d.says("x", saysYes), d.says("x", saysNo)
 	if _, err := d.h.Decide(t.Context(), d.key, pause, maria, []door.Word{same}); err != nil {
@@ -166,8 +166,9 @@ func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	}
 }
 
-// TestRequestOfHoldpointsOwn: it carries its pause, once, and is served to nobody. However many
-// there are and whatever has become of the pause since they were made, none is an ordinary run.
+// TestRequestOfHoldpointsOwn: such a request carries its pause once, and its response reaches no
+// client. However many there are, and whatever happened to the pause meanwhile, none becomes an
+// ordinary run.
 func TestRequestOfHoldpointsOwn(t *testing.T) {
 	asksAgain := func(w http.ResponseWriter, n int) {
 		if n == 2 {
@@ -223,8 +224,8 @@ func TestRequestOfHoldpointsOwn(t *testing.T) {
 	}
 }
 
-// TestWhatIsSentWithoutTheClient: the input of the run that paused, with the messages as they were
-// known then.
+// TestWhatIsSentWithoutTheClient: Holdpoint sends the input of the run that paused, with the
+// messages as they were at the pause.
 func TestWhatIsSentWithoutTheClient(t *testing.T) {
 	d := newDeskRig(t, nil, func(o *Options) { o.Dialect = &fakeDialect{begin: takesNew} })
 	body := `{"threadId":"u","runId":"r1","state":{"n":1},"tools":[],"context":[{"k":"v"}],"forwardedProps":{"model":"m","command":{"resume":"old"}},"messages":[` + oldUser + `],"resume":[]}`
@@ -244,7 +245,7 @@ func TestWhatIsSentWithoutTheClient(t *testing.T) {
 	}
 }
 
-// TestDecidedAtOnceFromTenPlaces: one is heard, whoever says the same is told so, the others
+// TestDecidedAtOnceFromTenPlaces: one decision counts. Equal ones get the same reply, and others a
 // conflict.
 func TestDecidedAtOnceFromTenPlaces(t *testing.T) {
 	d := newDeskRig(t, nil)
@@ -269,8 +270,8 @@ func TestDecidedAtOnceFromTenPlaces(t *testing.T) {
 	}
 }
 
-// TestABareBooleanAtTheDesk: it is read as the object that the schema asks for, also if it is said
-// again, in either form.
+// TestABareBooleanAtTheDesk: a bare boolean is read as the object that the schema requires, also if
+// the decision is repeated in either form.
 func TestABareBooleanAtTheDesk(t *testing.T) {
 	d := newDeskRig(t, nil)
 	for n, payload := range []string{`true`, `{"approved":true}`, `true`} {
@@ -287,8 +288,8 @@ func TestABareBooleanAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestTheAgentsOwnValuesAtTheDesk: the agent's own yes is read as an approval, also if it is said
-// again, in either form, before it is carried and after that.
+// TestTheAgentsOwnValuesAtTheDesk: the agent's own value for a yes is read as an approval, also if
+// the decision is repeated in either form, before and after it is carried.
 func TestTheAgentsOwnValuesAtTheDesk(t *testing.T) {
 	var answers yesno.Rules
 	if err := answers.UnmarshalText([]byte(`* {"go":true} {"go":false}`)); err != nil {
@@ -333,7 +334,7 @@ func TestTheAgentsOwnValuesAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeCarriedIsNotTaken: it is refused when it is decided.
+// TestWhatCannotBeCarriedIsNotTaken: a decision that the backend cannot get is refused at once.
 func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
 	refusing := &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
 		if slices.ContainsFunc(r.Answers, func(a agui.Answer) bool { return string(a.Payload) == `"unsayable"` }) {
@@ -366,14 +367,16 @@ func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
 	if rec := d.record(); rec.Pause.Decisions != nil || rec.State != before.State || d.called() != 1 {
 		t.Errorf("%+v, %d calls", rec.Pause.Decisions, d.called())
 	}
-	// The first of two can be taken whose pair cannot: the last one is judged with it.
+	// The first decision is accepted alone. The second is judged together with it, and the pair
+	// cannot be sent.
 	d.decide(d.says("y", `"unsayable"`))
 	if err := d.decides(d.says("x", saysYes)); err == nil {
 		t.Error("taken, and it can never be sent")
 	}
 }
 
-// TestChatBesideTheDesk: what a chat sees of decisions, and what it carries.
+// TestChatBesideTheDesk checks what a chat sees of the desk's decisions, and which of them it
+// carries.
 func TestChatBesideTheDesk(t *testing.T) {
 	again := func(w http.ResponseWriter, n int) {
 		if n == 2 {
@@ -441,7 +444,7 @@ func TestChatBesideTheDesk(t *testing.T) {
 	}
 }
 
-// TestReloadWhileItIsCarried waits for the end, and is told it.
+// TestReloadWhileItIsCarried: a reload waits for the end of the run, and gets it.
 func TestReloadWhileItIsCarried(t *testing.T) {
 	release, there := make(chan struct{}), make(chan struct{})
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
@@ -470,8 +473,8 @@ func TestReloadWhileItIsCarried(t *testing.T) {
 	}
 }
 
-// TestWhyAnAnswerWaitsForTheChat: what is missing is said before anybody decides, and nothing is
-// sent without it.
+// TestWhyAnAnswerWaitsForTheChat: the desk says what is missing before anybody decides, and nothing
+// is sent without it.
 func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(o *Options)
@@ -549,8 +552,8 @@ func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 	}
 }
 
-// TestGivenBackWithItsDecisions: a backend that did not take what Holdpoint sent by itself leaves
-// the pause open and decided, and the chat carries it.
+// TestGivenBackWithItsDecisions: if the backend does not accept Holdpoint's own request, the pause
+// stays open with its decisions, and the chat carries them.
 func TestGivenBackWithItsDecisions(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		if n == 2 {
@@ -570,8 +573,8 @@ func TestGivenBackWithItsDecisions(t *testing.T) {
 	}
 }
 
-// TestOldClientIsShownTheNextQuestion: one that knows only the CUSTOM event is told what the run
-// asked that Holdpoint itself went on with.
+// TestOldClientIsShownTheNextQuestion: a client that reads only the CUSTOM event gets the question
+// that a run of Holdpoint's own raised.
 func TestOldClientIsShownTheNextQuestion(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		sendStream(w, streamOf(started, `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"z","reason":"confirmation"}]}}`))
@@ -584,7 +587,8 @@ func TestOldClientIsShownTheNextQuestion(t *testing.T) {
 	}
 }
 
-// TestStoreStumblesWhileItIsDecided: nobody is told that a decision stands which does not.
+// TestStoreStumblesWhileItIsDecided: if the store fails, nobody is told that a decision was
+// recorded which was not.
 func TestStoreStumblesWhileItIsDecided(t *testing.T) {
 	d := newDeskRig(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -597,7 +601,8 @@ func TestStoreStumblesWhileItIsDecided(t *testing.T) {
 	}
 }
 
-// TestChatThatHasMissedTheEnd: the backend is not called for nothing, and gets no old history.
+// TestChatThatHasMissedTheEnd: the backend is not called without need, and never gets the old
+// history.
 func TestChatThatHasMissedTheEnd(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		id := fmt.Sprint("m", n)
@@ -613,7 +618,8 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	for n := range 2 {
 		wantTypes(t, d.do(with(fmt.Sprint("r2", n), oldUser)), told)
 	}
-	// A snapshot would delete the renamed message, which nobody knows to be one of the record.
+	// A snapshot would delete the renamed message, because nothing shows that it is one of the
+	// record's.
 	wantTypes(t, d.do(with("r3", oldUser, renamed)), "RUN_STARTED STATE_SNAPSHOT RUN_FINISHED")
 	if d.called() != 2 {
 		t.Fatalf("%d calls: the backend had nothing to do", d.called())
@@ -627,7 +633,7 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	if state := gjson.GetBytes(d.calls[2], "state").Raw; state != `{"n":2}` {
 		t.Errorf("the backend got the state %s", state)
 	}
-	// A client appends what it does not have, so the new message has to go first.
+	// A client appends messages that it does not have, so the new message must come first.
 	shown := ""
 	for _, ev := range dataIn(got) {
 		if ev.Get("messages").Exists() {
@@ -637,7 +643,7 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	if shown != `["u1","m1","m2"]`+whole {
 		t.Errorf("the client is shown %s", shown)
 	}
-	// It was told. What it makes of that is its own.
+	// The client has been told. Whether it keeps the messages is its own matter.
 	if d.record().Results[0].Unseen {
 		t.Error("it is not noted")
 	}
@@ -647,7 +653,7 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	}
 }
 
-// TestChatThatTookTheSnapshot goes on as any chat.
+// TestChatThatTookTheSnapshot: after the snapshot the thread works as usual.
 func TestChatThatTookTheSnapshot(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", fmt.Sprint("m", n)), finished))
@@ -667,8 +673,8 @@ func TestChatThatTookTheSnapshot(t *testing.T) {
 	}
 }
 
-// TestDecidedAndNotToBeHandedOn: with its own history the chat cannot hand on what was decided, and
-// it can take nothing of it back. It is told so, and a new message goes on without it.
+// TestDecidedAndNotToBeHandedOn: the chat's own history does not allow it to carry the decision,
+// and it cannot undo the decision either. It is told so, and a new message is answered without it.
 func TestDecidedAndNotToBeHandedOn(t *testing.T) {
 	refusing := &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
 		if r.Pause.ID != "" && slices.ContainsFunc(r.Input.Messages, func(m agui.Message) bool { return m.ID == "odd" }) {
@@ -696,7 +702,8 @@ func TestDecidedAndNotToBeHandedOn(t *testing.T) {
 	}
 }
 
-// TestClientThatSendsNoHistory: its runs go to the backend, for there is no old history in them.
+// TestClientThatSendsNoHistory: the runs of such a client go to the backend, because they contain
+// no outdated history.
 func TestClientThatSendsNoHistory(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", fmt.Sprint("m", n)), finished))

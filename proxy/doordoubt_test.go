@@ -8,9 +8,9 @@ import (
 	"holdpoint/store"
 )
 
-// TestOldAnswerBesideADecision: a chat sends its old answer again, which ended in doubt, while a
-// later question is decided. Its request carries that, and it is told that the old answer does not
-// count: without a word it would look as if that had ended well.
+// TestOldAnswerBesideADecision: a chat repeats an old answer that ended in doubt, while a later
+// question is decided. Its request carries that decision. The chat is also told that its old answer
+// was not used; otherwise that answer would seem to have succeeded.
 func TestOldAnswerBesideADecision(t *testing.T) {
 	const asksZ = `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"z","reason":"confirmation"}]}}`
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {

@@ -21,7 +21,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A refusing is a backend that asks first, and does with answers what the test says until it heals.
+// A refusing backend asks in its first run. It treats answers as the test says, until the test
+// makes it accept them.
 type refusing struct {
 	does  func(req *http.Request) (*http.Response, error)
 	heals int // how many answers it does that with
@@ -60,9 +61,9 @@ func statusOf(req *http.Request, status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: req, ProtoMajor: 1, ProtoMinor: 1}
 }
 
-// TestBackendThatDoesNotTakeIt: a backend does not take what Holdpoint sends by itself. If it has
-// done nothing, the decision stands, the tries are bounded, and the chat carries it. If nobody
-// knows, nothing is sent again, and the chat is told so once.
+// TestBackendThatDoesNotTakeIt: the backend does not accept Holdpoint's own request. If it did
+// nothing, the decision stays, the number of tries is limited, and the chat carries the decision.
+// If it may have acted, nothing is sent again, and the chat is told so once.
 func TestBackendThatDoesNotTakeIt(t *testing.T) {
 	status := func(code int) func(req *http.Request) (*http.Response, error) {
 		return func(req *http.Request) (*http.Response, error) { return statusOf(req, code, ""), nil }
@@ -140,7 +141,7 @@ func TestBackendThatDoesNotTakeIt(t *testing.T) {
 				if b.took != c.took {
 					t.Errorf("it was done %d times, want %d", b.took, c.took)
 				}
-				// What was told is not told again, and nothing is sent again.
+				// The chat is told once, and nothing is sent again.
 				before, again := b.other, c.took == 1 && c.state == store.None
 				got := postTo(t.Context(), h, input("t", "r3", ""))
 				if again {

@@ -18,8 +18,8 @@ import (
 )
 
 // TestChatThatComesBackDaysLater: the question was decided while the chat was away, and the chat
-// comes back when answers are long forgotten. What it has missed is kept for it. Its history may be
-// the old one, may have a message by another name, or the payload that CopilotKit puts there.
+// returns when the answers are long forgotten. What it missed is kept for it. This must work with
+// its old history, with a message under another id, and with the payload that CopilotKit adds.
 func TestChatThatComesBackDaysLater(t *testing.T) {
 	const (
 		call    = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"ask","arguments":"{}"}}]}`
@@ -97,8 +97,9 @@ func TestChatThatComesBackDaysLater(t *testing.T) {
 	}
 }
 
-// TestAnswerInTheHistoryOfAChatThatCarries: a chat carries what was decided elsewhere. CopilotKit
-// has left in its history what the person said there, too late. It is not a result of the call.
+// TestAnswerInTheHistoryOfAChatThatCarries: a chat carries a decision of the desk. Its history has
+// the person's own answer, which came too late and which CopilotKit left there. It is not a result
+// of the call.
 func TestAnswerInTheHistoryOfAChatThatCarries(t *testing.T) {
 	for _, said := range []string{"Bob", "true", `{"approved":true}`, `{"name":"Bob"}`} {
 		t.Run(said, func(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestDotNetClientBeforeEveryDialect has the SDK's client for .NET ask, answer and go on, before a
-// backend of each family. What the backend gets is judged as a provider would: no result without
-// its call, no call and no id twice. The client gets the result of each call that it was asked
-// about, so it makes none up.
+// TestDotNetClientBeforeEveryDialect plays the SDK's client for .NET against a backend of each
+// family: it asks, answers and continues. The test reads the backend's requests as a provider
+// would: no result without its call, no call without a result, and no id twice. The client gets a
+// result for each call in question, so it makes none up.
 func TestDotNetClientBeforeEveryDialect(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {
@@ -43,9 +43,9 @@ func dotNetChat(t *testing.T, b dialecttest.Backend, yes bool) {
 	})
 }
 
-// TestDotNetClientIsAskedAgain has the client lose what it was told. A program that sends its
-// conversation again is asked the question again, in a run that its client can read, and under
-// another id. One that sends its answer again gets what came of it.
+// TestDotNetClientIsAskedAgain: the client loses what it received. A program that sends its
+// conversation again is asked again, in a run that its client can read, under another id. One that
+// repeats its answer gets the result.
 func TestDotNetClientIsAskedAgain(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {
@@ -84,10 +84,10 @@ func dotNetChatAgain(t *testing.T, b dialecttest.Backend, yes bool) {
 	})
 }
 
-// TestDotNetClientMakesUpAResult: an answer gets lost on its way, and the person writes on. The
-// client makes up a result of the call that it was asked about. That answers nothing: nothing runs,
-// the question is asked again, and its answer is carried once. The backend is never sent what the
-// client made up.
+// TestDotNetClientMakesUpAResult: an answer is lost on its way, and the person writes a new
+// message. The client makes up a result for the call in question. That is not an answer: nothing
+// runs, the question is asked again, and its answer is carried once. The made-up result never
+// reaches the backend.
 func TestDotNetClientMakesUpAResult(t *testing.T) {
 	families := 0
 	for _, name := range dialects.All().Names()[1:] {
@@ -140,7 +140,7 @@ func TestDotNetClientMakesUpAResult(t *testing.T) {
 	}
 }
 
-// inDotNetChat has a program around the SDK's client talk to a backend behind Holdpoint.
+// inDotNetChat runs a program that uses the SDK's client with a backend behind Holdpoint.
 func inDotNetChat(t *testing.T, b dialecttest.Backend, yes bool, does func(*chatter, *dotnetclient.Application)) {
 	fewer(t, 1)
 	rapid.Check(t, func(rt *rapid.T) { // a chatter is made for sequences
@@ -153,7 +153,7 @@ func inDotNetChat(t *testing.T, b dialecttest.Backend, yes bool, does func(*chat
 	})
 }
 
-// dotNetAnswer answers what a run asks.
+// dotNetAnswer answers the questions of a run.
 func (c *chatter) dotNetAnswer(t *testing.T, app *dotnetclient.Application, asked dotnetclient.Run, yes bool) dotnetclient.Run {
 	c.end = "end"
 	switch {
@@ -168,7 +168,8 @@ func (c *chatter) dotNetAnswer(t *testing.T, app *dotnetclient.Application, aske
 	return dotnetclient.Run{}
 }
 
-// goesOnInDotNet sends one more message. answer is the body that brought the answer to the backend.
+// goesOnInDotNet sends one more message. answer is the body of the request that brought the answer
+// to the backend.
 func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, answer string, runs ...dotnetclient.Run) {
 	c.end = "end"
 	for n, run := range append(runs, app.Say("go on")) {
@@ -195,8 +196,8 @@ func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, an
 
 const noCall = "a result without its call "
 
-// providerFaults returns the faults that a provider would find in the messages of a request. A
-// backend that keeps its thread may get results only.
+// providerFaults returns what a provider would refuse in the messages of a request. If the backend
+// keeps its threads, a request may have results without their calls.
 func providerFaults(body string) []string {
 	if len(gjson.Get(body, `messages.#(role!="tool")#`).Array()) == 0 {
 		return nil

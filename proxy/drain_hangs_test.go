@@ -17,8 +17,8 @@ import (
 	"holdpoint/store"
 )
 
-// A silentStore is a store that answers nothing from a step on. Such a step waits for the end of
-// its context.
+// A silentStore stops replying at a given step. That step and later ones wait for the end of their
+// contexts.
 type silentStore struct {
 	store.Store
 	steps atomic.Int64
@@ -26,7 +26,7 @@ type silentStore struct {
 	hung  chan struct{} // closed by that step
 }
 
-// hangs has all steps from one on hang, counted from now and from 1.
+// hangs makes all steps hang from the given one on. Steps are counted from 1, beginning now.
 func (h *silentStore) hangs(first int64) {
 	h.hung = make(chan struct{})
 	h.steps.Store(0)
@@ -66,7 +66,7 @@ func (h *silentStore) Snapshots(ctx context.Context, key store.Key, pauseID stri
 	return h.Store.Snapshots(ctx, key, pauseID, at)
 }
 
-// A lastRun is a run that goes on when streams are ended, beside a store that hangs.
+// A lastRun is a run that is under way when streams are ended, with a store that hangs.
 type lastRun struct {
 	asked   bool                                           // a question is open on thread t
 	decided bool                                           // it is, and the desk has said yes
@@ -77,8 +77,8 @@ type lastRun struct {
 }
 
 // TestDrainWhileTheStoreHangs: once streams are ended, each run ends within ledger.LastTime, and
-// its client is told an end. It does not matter which of its steps the store has answered last, and
-// whether it has hung before or hangs only then.
+// its client gets an end. This holds whichever step is the last one that the store answers, and
+// whether the store begins to hang before or after that moment.
 func TestDrainWhileTheStoreHangs(t *testing.T) {
 	silent := func(ctx context.Context, w io.Writer) error {
 		_, _ = io.WriteString(w, streamOf(started))
@@ -151,8 +151,8 @@ func TestDrainWhileTheStoreHangs(t *testing.T) {
 	}
 }
 
-// plays has the store hang from a step of the run on, and streams ended so much later. It returns
-// false if the run has fewer steps before that.
+// plays makes the store hang from the given step of the run on, and ends streams that much later.
+// It returns false if the run has fewer steps.
 func (c *lastRun) plays(t *testing.T, first int64, later time.Duration) (hangs bool) {
 	s := &silentStore{}
 	b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
@@ -205,8 +205,8 @@ func (c *lastRun) plays(t *testing.T, first int64, later time.Duration) (hangs b
 	return hangs
 }
 
-// asks opens a question on thread t, and has the desk decide it if that is wanted. It returns the
-// question's id.
+// asks opens a question on thread t, and has the desk decide it if the case needs that. It returns
+// the question's id.
 func (c *lastRun) asks(t *testing.T, b *bubble) string {
 	b.post(input("t", "r1", ""))
 	key := recordKey("/", "t")

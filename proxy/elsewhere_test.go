@@ -23,7 +23,7 @@ import (
 	"holdpoint/translate"
 )
 
-// TestStepsOfAnAnswerOnAnotherThread: what the index costs, as docs/state.md says.
+// TestStepsOfAnAnswerOnAnotherThread checks the costs of the index that docs/state.md states.
 func TestStepsOfAnAnswerOnAnotherThread(t *testing.T) {
 	var mu sync.Mutex
 	var steps []string
@@ -73,7 +73,7 @@ func (g *rig) at(thread string) store.Record {
 }
 
 // TestAnswerOnAnotherThread: an answer with an id of Holdpoint's is judged by the record of its
-// question, whatever thread it comes under: with the same refusals, and once.
+// question, whatever thread it arrives on: once, and with the same refusals.
 func TestAnswerOnAnotherThread(t *testing.T) {
 	id := mintedID("n1", 1)
 	asking := func(t *testing.T, change ...func(*Options)) *rig {
@@ -186,8 +186,8 @@ func TestAnswerOnAnotherThread(t *testing.T) {
 	})
 }
 
-// TestThreadsOfARunElsewhere: while a run goes on with a question of another thread, neither thread
-// takes another run.
+// TestThreadsOfARunElsewhere: while a run carries the answer to a question of another thread,
+// neither thread accepts another run.
 func TestThreadsOfARunElsewhere(t *testing.T) {
 	arrived, release := make(chan struct{}, 10), make(chan struct{})
 	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -232,8 +232,8 @@ func TestThreadsOfARunElsewhere(t *testing.T) {
 	}
 }
 
-// TestAnotherPrincipalAnswersNothingElsewhere: who knows the id of somebody else's question is told
-// what anybody is told of an id that nobody has.
+// TestAnotherPrincipalAnswersNothingElsewhere: somebody who knows the id of another principal's
+// question gets the same reply as for an unknown id.
 func TestAnotherPrincipalAnswersNothingElsewhere(t *testing.T) {
 	g := mintedRig(t, asksOnce, gated{}.by(t))
 	g.as("ann", input("t", "r1", ""))
@@ -254,7 +254,7 @@ func TestAnotherPrincipalAnswersNothingElsewhere(t *testing.T) {
 }
 
 // TestPlainRunDoesNotAskTheIndex: a run without answers and without calls costs one step of the
-// store, as before there was an index.
+// store, as it did before the index existed.
 func TestPlainRunDoesNotAskTheIndex(t *testing.T) {
 	var steps []string
 	g := newTurnRig(t, "auto", nil, func(o *Options) {
@@ -272,8 +272,8 @@ func TestPlainRunDoesNotAskTheIndex(t *testing.T) {
 	}
 }
 
-// TestCallThatTheRecordLacks: a history with the result of a call that was cut costs one step more,
-// for the messages of the newest question, whether the record knows the call or not.
+// TestCallThatTheRecordLacks: a history that has a result without its call costs one more step, for
+// the messages of the newest question, whether or not the record has the call.
 func TestCallThatTheRecordLacks(t *testing.T) {
 	var steps []string
 	asking := func(n int) []string {
@@ -309,8 +309,8 @@ func TestCallThatTheRecordLacks(t *testing.T) {
 	}
 }
 
-// The turn of an in-tree host of .NET that asks by request_approval, and the answer of its own
-// client, which keeps no thread.
+// The turn of an in-tree .NET host that asks by request_approval, and the answer of its own client,
+// which keeps no thread.
 const (
 	inTreeUser  = `{"name":null,"id":"0123456789abcdef0123456789abcdef","role":"user","content":"delete a.txt"}`
 	otherUser   = `{"name":null,"id":"fedcba9876543210fedcba9876543210","role":"user","content":"delete a.txt"}`
@@ -330,7 +330,8 @@ func inTreeRun(thread string, messages ...string) string {
 	return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s],"context":[]}`, thread, strings.Join(messages, ","))
 }
 
-// newPairRig returns a rig before an in-tree host whose first runs ask, as many as asks says.
+// newPairRig returns a rig in front of an in-tree host that asks in its first runs, as many as
+// asks.
 func newPairRig(t *testing.T, asks int, change ...func(*Options)) *rig {
 	t.Helper()
 	turn := append([]string{started}, streams("ficc_c1", "request_approval", pairedArgs, "")...)
@@ -343,8 +344,8 @@ func newPairRig(t *testing.T, asks int, change ...func(*Options)) *rig {
 	return newTurnRig(t, "request-approval", turns, append([]func(*Options){native}, change...)...)
 }
 
-// TestNativeAnswerOnAnotherThread: an answer in the backend's own form leads to its question by the
-// call, and only if the request belongs to the conversation or is the same principal's.
+// TestNativeAnswerOnAnotherThread: an answer in the backend's own form finds its question by the
+// call. The request must belong to the same conversation, or to the same principal.
 func TestNativeAnswerOnAnotherThread(t *testing.T) {
 	const unknown = "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID"
 	t.Run("is taken once, and goes under the thread that the client names", func(t *testing.T) {
@@ -367,7 +368,7 @@ func TestNativeAnswerOnAnotherThread(t *testing.T) {
 		if g.called() != 2 {
 			t.Errorf("%d calls", g.called())
 		}
-		// In a later request the answered pair is a part of the history, on a fourth thread too.
+		// A later request has the answered pair in its history, on a fourth thread as well.
 		more := strings.Replace(otherUser, "delete a.txt", "thanks", 1)
 		if got := g.do(inTreeRun("t5", inTreeUser, approvalCall(pairedArgs), pairAnswer, more)); strings.Contains(got, "RUN_ERROR") || g.called() != 3 {
 			t.Errorf("%d calls: %s", g.called(), got)
@@ -431,8 +432,8 @@ func TestNativeAnswerOnAnotherThread(t *testing.T) {
 	})
 }
 
-// TestNativeResumeOnAnotherThread: a resume with the host's own id leads to its question by the
-// call in its payload.
+// TestNativeResumeOnAnotherThread: a resume with the host's own id finds its question by the call
+// in its payload.
 func TestNativeResumeOnAnotherThread(t *testing.T) {
 	entry := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"g1","name":"delete_file","arguments":{"path":"a.txt"}}}}]`
 	run := func(thread, more string, messages ...string) string {
@@ -472,8 +473,9 @@ func TestNativeResumeOnAnotherThread(t *testing.T) {
 }
 
 // TestEditedResumeOnAnotherThread: a resume whose call has other arguments edits the question about
-// the call of that id and tool, if the request holds the message of the paused run under its id. A
-// principal alone does not do: the answer might be to another question with such a call.
+// the call with that id and tool. The request must contain the message of the paused run under its
+// id. An equal principal is not enough, because the answer might be for another question with such
+// a call.
 func TestEditedResumeOnAnotherThread(t *testing.T) {
 	edited := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"g1","name":"delete_file","arguments":{"path":"z.txt"}}}}]`
 	bare := `{"role":"user","content":"delete a.txt"}`
@@ -536,8 +538,8 @@ func TestEditedResumeOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherUser: a question of somebody else's about an equal call takes nothing out of
-// a request that a run has left its own call to.
+// TestOpenCallOfAnotherUser: another user's question about an equal call does not remove the call
+// that a run left open to this user.
 func TestOpenCallOfAnotherUser(t *testing.T) {
 	talks := func(thread, user string, messages ...string) string {
 		return strings.Replace(talk(thread, declaresColor, messages...), oldUser, user, 1)
@@ -556,8 +558,8 @@ func TestOpenCallOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherPrincipalsQuestion: somebody else's question about an equal call takes
-// nothing out, also if nobody knows that a run has left the call open.
+// TestOpenCallOfAnotherPrincipalsQuestion: another principal's question about an equal call removes
+// nothing, even if no run is known that left the call open.
 func TestOpenCallOfAnotherPrincipalsQuestion(t *testing.T) {
 	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
 	for user, reaches := range map[string]bool{"ann": false, "bob": true} {
@@ -570,7 +572,7 @@ func TestOpenCallOfAnotherPrincipalsQuestion(t *testing.T) {
 	}
 }
 
-// TestOpenCallAskedOnAnotherThreadAfterARestart: the index outlives the process.
+// TestOpenCallAskedOnAnotherThreadAfterARestart: the index survives the process.
 func TestOpenCallAskedOnAnotherThreadAfterARestart(t *testing.T) {
 	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
 	g := newTurnRig(t, "auto", [][]string{frontgate(true)}, func(o *Options) { o.StoreInMemory = false })
@@ -583,8 +585,8 @@ func TestOpenCallAskedOnAnotherThreadAfterARestart(t *testing.T) {
 	}
 }
 
-// TestOneQuestionOnTwoThreads: whoever is shown what waits, and whoever hears of what happens,
-// knows one question of the thread that asked, wherever it is answered.
+// TestOneQuestionOnTwoThreads: the desk and the events have one question, on the thread that asked,
+// wherever it is answered.
 func TestOneQuestionOnTwoThreads(t *testing.T) {
 	var mu sync.Mutex
 	heard := map[string]int{}
@@ -637,7 +639,7 @@ func TestAnswerOnAnotherThreadAfterARotation(t *testing.T) {
 }
 
 // TestPairThatNamesAPublishedID: the sample client of the AG-UI SDK reads the outcome, and answers
-// by a pair with the id that it was told. The id leads to the question, on whatever thread.
+// by a pair with the published id. The id finds the question on any thread.
 func TestPairThatNamesAPublishedID(t *testing.T) {
 	told := regexp.MustCompile(`"interrupts":\[\{"id":"([^"]+)"`)
 	bare := `{"role":"user","content":"delete a.txt"}`
@@ -676,8 +678,8 @@ func TestPairThatNamesAPublishedID(t *testing.T) {
 	}
 }
 
-// TestOldDecisionOnAnotherThread: a decision that words follow answers no question of another
-// thread, although the call is equal and the principal or the first message is the same.
+// TestOldDecisionOnAnotherThread: a decision that a user message follows does not answer a question
+// of another thread, even if the call, the principal and the first message are the same.
 func TestOldDecisionOnAnotherThread(t *testing.T) {
 	words := `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","role":"user","content":"what time is it"}`
 	asksWords := strings.Replace(words, "what time is it", "delete a.txt once more", 1)
@@ -718,8 +720,8 @@ func TestOldDecisionOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestSameCallAgainOnAnotherThread: models repeat ids of calls, and the answer is to the question
-// that stands behind its user's message.
+// TestSameCallAgainOnAnotherThread: models repeat the ids of calls, so the answer belongs to the
+// question that followed the same user message.
 func TestSameCallAgainOnAnotherThread(t *testing.T) {
 	turn := append(append([]string{started}, streams("ficc_c1", "request_approval", pairedArgs, "")...), finished)
 	more := `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","role":"user","content":"delete a.txt once more"}`
@@ -756,7 +758,7 @@ func TestSameCallAgainOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestRandomIDs: which ids of messages nobody can guess.
+// TestRandomIDs checks which message ids count as impossible to guess.
 func TestRandomIDs(t *testing.T) {
 	for id, want := range map[string]bool{
 		"0123456789abcdef0123456789abcdef":          true,
@@ -776,7 +778,8 @@ func TestRandomIDs(t *testing.T) {
 	}
 }
 
-// TestOlderPairsAreNotLookedUp: pairs that words follow cost no step of the store, however many.
+// TestOlderPairsAreNotLookedUp: pairs that a user message follows cost no step of the store,
+// however many there are.
 func TestOlderPairsAreNotLookedUp(t *testing.T) {
 	var mu sync.Mutex
 	var steps []string
@@ -801,8 +804,8 @@ func TestOlderPairsAreNotLookedUp(t *testing.T) {
 	}
 }
 
-// TestResumeNamesOneOfTwoQuestions: of two questions that wait, the entry's id tells which one it
-// answers, although both calls are in the messages without a result.
+// TestResumeNamesOneOfTwoQuestions: if two questions are open, the id of the entry decides which
+// one it answers, although both calls are in the messages without a result.
 func TestResumeNamesOneOfTwoQuestions(t *testing.T) {
 	asking := func(id string) []string {
 		return append(append([]string{started}, streams(id, "request_approval", strings.ReplaceAll(pairedArgs, "ficc_c1", id), "")...), finished)
@@ -824,8 +827,8 @@ func TestResumeNamesOneOfTwoQuestions(t *testing.T) {
 	}
 }
 
-// TestSameCallAgainInOneTurn: the run with an answer asks the same again. Its question stands in
-// the same record, behind the same user's message, and the first answer does not answer it.
+// TestSameCallAgainInOneTurn: the run with the answer asks the same question again. It is in the
+// same record and follows the same user message, and the first answer does not answer it.
 func TestSameCallAgainInOneTurn(t *testing.T) {
 	g := newPairRig(t, 2)
 	first := []string{inTreeUser, approvalCall(pairedArgs), pairAnswer}
@@ -845,8 +848,8 @@ func TestSameCallAgainInOneTurn(t *testing.T) {
 	}
 }
 
-// TestCancelThatCannotBeSaidOnAnotherThread: the words beside a cancel go on under the thread that
-// the client names.
+// TestCancelThatCannotBeSaidOnAnotherThread: new messages that come with a cancel continue under
+// the thread that the client names.
 func TestCancelThatCannotBeSaidOnAnotherThread(t *testing.T) {
 	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n <= 2 {
@@ -876,8 +879,9 @@ func TestCancelThatCannotBeSaidOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestOwnThreadAfterARotation: a question of an older key's is cancelled from another thread, where
-// the words beside it have a record of the newer key. What they ask stands on that record.
+// TestOwnThreadAfterARotation: a question recorded under an older key is cancelled from another
+// thread. The new messages beside the cancel have a record under the newer key, and a question that
+// they raise is kept in that record.
 func TestOwnThreadAfterARotation(t *testing.T) {
 	kept := memory.New(memory.Options{Entries: 100})
 	var minted atomic.Int64
@@ -913,8 +917,8 @@ func TestOwnThreadAfterARotation(t *testing.T) {
 	wantTypes(t, g.as("ann", input("t2", "r5", resumeWith(yes(mintedID("n1", 3))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
 
-// TestRunsAloneMoveWithTheirKey: a run that goes on without its client is counted by the thread
-// that it is on, so a change of the thread leaves neither busy for good.
+// TestRunsAloneMoveWithTheirKey: a run that continues without its client counts for the thread that
+// it is on. If its thread changes, neither thread stays busy.
 func TestRunsAloneMoveWithTheirKey(t *testing.T) {
 	g := newRig(t, nil)
 	in := agui.RunInput{ThreadID: "t"}
@@ -937,9 +941,9 @@ func TestRunsAloneMoveWithTheirKey(t *testing.T) {
 	}
 }
 
-// TestWordsBesideAnOldAnswerCatchUp: beside words a client repeats its answer to an older question,
-// which is another thread's. On its own thread a question was decided meanwhile. The chat is told
-// that end first, and the backend gets it, as if the words came alone.
+// TestWordsBesideAnOldAnswerCatchUp: together with a new message, a client repeats its answer to an
+// older question of another thread. On its own thread a question was decided meanwhile. The chat
+// and the backend first get that end, as they would if the new message came alone.
 func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
 	for name, resume := range map[string]string{"alone": "", "beside the answer": resumeWith(yes(mintedID("n1", 1)))} {
 		t.Run(name, func(t *testing.T) {
@@ -973,9 +977,9 @@ func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
 	}
 }
 
-// TestEntryThatIsGone: an entry that the store has forgotten before its question, or that it cannot
-// read, leads to nothing: the answer is to an unknown question there, and is taken on the thread
-// that asked.
+// TestEntryThatIsGone: the store has forgotten an entry of the index before its question, or cannot
+// read it. On another thread the answer is then for an unknown question. On the thread that asked
+// it is accepted.
 func TestEntryThatIsGone(t *testing.T) {
 	gone := false
 	g := mintedRig(t, asksOnce, func(o *Options) {
@@ -992,7 +996,7 @@ func TestEntryThatIsGone(t *testing.T) {
 	}
 }
 
-// A forgetful is a store that knows some keys only.
+// A forgetful store returns only some keys.
 type forgetful struct {
 	store.Store
 
@@ -1007,8 +1011,8 @@ func (f *forgetful) Load(ctx context.Context, key store.Key, owner string) (stor
 	return rec, err
 }
 
-// TestEntriesLeadToAPause: the store knows the entries of the index from other notes, because it
-// keeps them as long as what can become of their question.
+// TestEntriesLeadToAPause: the store can tell entries of the index from other notes, because it
+// keeps them as long as the result of their question.
 func TestEntriesLeadToAPause(t *testing.T) {
 	var notes []store.Note
 	g := mintedRig(t, asksOnce, func(o *Options) {
@@ -1025,7 +1029,7 @@ func TestEntriesLeadToAPause(t *testing.T) {
 	}
 }
 
-// A noting is a store that tells what is noted.
+// A noting store records the notes that are written.
 type noting struct {
 	store.Store
 
@@ -1039,9 +1043,10 @@ func (s *noting) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return s.Store.Do(ctx, key, step)
 }
 
-// TestWordsBesideAnOldAnswerOnALockedThread: beside words a client repeats its answer to an older
-// question, which is another thread's. Its own thread would be locked by a message, so what waits
-// there is cancelled first. The words go, as if they came alone.
+// TestWordsBesideAnOldAnswerOnALockedThread: together with a new message, a client repeats its
+// answer to an older question of another thread. Its own thread has an open question, which would
+// refuse a message, so that question is cancelled first. The new message then goes to the backend,
+// as if it came alone.
 func TestWordsBesideAnOldAnswerOnALockedThread(t *testing.T) {
 	const (
 		paused = "6f15201c-63b4-4e97-bbe2-90443e19e4b2"

@@ -20,7 +20,7 @@ import (
 	"holdpoint/translate"
 )
 
-// A hearer is an event.Sink that keeps what it is told.
+// A hearer is an event.Sink that keeps all events.
 type hearer struct {
 	mu    sync.Mutex
 	list  []event.Event
@@ -37,8 +37,8 @@ func (h *hearer) Take(e *event.Event) error {
 	return nil
 }
 
-// heard returns the events so far, each as its kind, its code and its questions with what they were
-// answered.
+// heard returns the events so far, each as its kind, its code, and its questions with their
+// answers.
 func (h *hearer) heard() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,7 +62,7 @@ func (h *hearer) heard() []string {
 	return list
 }
 
-// TestEvents: what happens to questions and answers is told by exactly these events.
+// TestEvents lists the exact events of each thing that can happen to a question.
 func TestEvents(t *testing.T) {
 	const expiring = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","expiresAt":"2020-01-01T00:00:00Z"}]}}`
 	const approval = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}]}}`
@@ -203,7 +203,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// wantSent ends the test unless the record has those events to send that a step of the store has
+// wantSent ends the test unless the record's outbox has exactly the events that a step of the store
 // made true.
 func wantSent(t *testing.T, s store.Store, key store.Key, told []string) {
 	t.Helper()
@@ -230,8 +230,8 @@ func wantSent(t *testing.T, s store.Store, key store.Key, told []string) {
 	}
 }
 
-// TestAnswerThatCannotBeWrittenDown: it is refused, nothing is claimed and nothing runs. The
-// question stays open, and is answered once the audit can be written.
+// TestAnswerThatCannotBeWrittenDown: the answer is refused, nothing is claimed and nothing runs.
+// The question stays open, and can be answered once the audit can be written.
 func TestAnswerThatCannotBeWrittenDown(t *testing.T) {
 	for _, when := range []string{"before the claim", "behind the claim"} {
 		t.Run(when, func(t *testing.T) {
@@ -267,7 +267,7 @@ type taker func(*event.Event) error
 
 func (f taker) Take(e *event.Event) error { return f(e) }
 
-// TestAuditThatIsNotRequired: an audit that cannot be written keeps nothing from going on.
+// TestAuditThatIsNotRequired: an audit that cannot be written stops no run.
 func TestAuditThatIsNotRequired(t *testing.T) {
 	h := &hearer{}
 	h.fails.Store(true)
@@ -278,8 +278,8 @@ func TestAuditThatIsNotRequired(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED")
 }
 
-// TestPauseThatOnlyTimeHasEnded: the store tells of a question that nobody answered, and the event
-// knows its thread.
+// TestPauseThatOnlyTimeHasEnded: the store reports a question that nobody answered, and the event
+// has its thread.
 func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	h := &hearer{}
 	now := testNow
@@ -306,8 +306,8 @@ func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	}
 }
 
-// TestDigestsOfEvents: the digests are of what docs/audit.md says, so that they can be made anew
-// from the lines with their payload.
+// TestDigestsOfEvents: the digests cover what docs/audit.md says, so they can be recomputed from
+// the lines with their payload.
 func TestDigestsOfEvents(t *testing.T) {
 	h := &hearer{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -332,8 +332,8 @@ func TestDigestsOfEvents(t *testing.T) {
 	}
 }
 
-// A tally counts the steps that a store has done, and the events that were told of them. Both are
-// "what pause".
+// A tally counts the steps that a store has done, and the events about them. Both are named "kind
+// pause".
 type tally struct {
 	mu     sync.Mutex
 	steps  map[string]int
@@ -347,8 +347,8 @@ func newTally() *tally {
 	return &tally{steps: map[string]int{}, events: map[string]int{}, claims: map[string]bool{}, once: map[string]bool{}}
 }
 
-// did counts a step that was done. A step that the caller does again under the same name was
-// done before.
+// did counts a step that was done. If the caller repeats a step under the same name, it was done
+// before and is not counted again.
 func (c *tally) did(what, pause, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -401,8 +401,9 @@ func (c *tally) knowsClaim(id string) bool {
 	return c.claims[id]
 }
 
-// wrong says where the events are not those of the steps. If steps or their replies were lost, an
-// event may be missing, and a doubt may be told that is none; none is made up otherwise.
+// wrong returns the differences between the events and the steps. If steps or their replies were
+// lost, an event may be missing, and a doubt may be reported without need. No other event may be
+// without its step.
 func (c *tally) wrong() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -426,7 +427,7 @@ func (c *tally) ended(p *agui.Pause, token string) {
 	}
 }
 
-// finished counts what a Finish of the pause has done.
+// finished counts the effects of a Finish of the pause.
 func (c *tally) finished(step store.Finish, p *agui.Pause) {
 	switch step.Result.How {
 	case store.Doubtful:
@@ -441,7 +442,7 @@ func (c *tally) finished(step store.Finish, p *agui.Pause) {
 	}
 }
 
-// A countedStore tells a tally of the steps that it has done.
+// A countedStore counts its steps in a tally.
 type countedStore struct {
 	store.Store
 	tally *tally

@@ -77,8 +77,8 @@ data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r2"}
 		stream, _ := io.ReadAll(res.Body)
 		return string(stream)
 	}
-	// changed are the lines of a stream that the other stream does not have, but for RUN_STARTED,
-	// which only gets a version.
+	// changed returns the lines of a stream that the other stream lacks, without RUN_STARTED, which
+	// only gets a version.
 	changed := func(stream, other string) string {
 		var list strings.Builder
 		for line := range strings.Lines(stream) {

@@ -11,7 +11,7 @@ import (
 	"holdpoint/translate"
 )
 
-// A weakDialect knows what it has made of a run's first exchange, and does not keep it.
+// A weakDialect has weak pointers to what it made for a run's first exchange.
 type weakDialect struct {
 	*fakeDialect
 	first weak.Pointer[fakeRun]
@@ -25,14 +25,14 @@ func (d *weakDialect) Begin(r *translate.Request) (translate.Out, translate.Run,
 	return out, run, err
 }
 
-// keepsFirst reports whether something still keeps it.
+// keepsFirst reports whether the first exchange is still reachable.
 func (d *weakDialect) keepsFirst() bool {
 	runtime.GC()
 	return d.first.Value() != nil
 }
 
-// TestRunKeepsOneExchange: once another exchange of a run, or another run of its stream, goes on,
-// nothing is left of the first exchange. A stream may last for hours.
+// TestRunKeepsOneExchange: once another exchange of a run, or another run of its stream, has begun,
+// nothing of the first exchange is kept in memory. A stream may last for hours.
 func TestRunKeepsOneExchange(t *testing.T) {
 	t.Run("of two exchanges", func(t *testing.T) {
 		d := &weakDialect{fakeDialect: &fakeDialect{}}
@@ -81,9 +81,9 @@ func TestRunKeepsOneExchange(t *testing.T) {
 	})
 }
 
-// TestSizeOfAStream: a stream that waits holds a run and a body, and thousands of them wait at
-// once. The allocator has room for 1792 and 576 bytes, and puts 8 of its own before each: a byte
-// more costs 256 for the run, 64 for the body.
+// TestSizeOfAStream: each waiting stream holds a run and a body, and there may be thousands. The
+// allocator's size classes have 1792 and 576 bytes, minus 8 of its own. One more byte would cost
+// 256 bytes for the run, or 64 for the body.
 func TestSizeOfAStream(t *testing.T) {
 	for what, c := range map[string]struct{ got, most uintptr }{
 		"run":  {unsafe.Sizeof(run{}), 1784},
