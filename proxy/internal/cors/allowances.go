@@ -46,7 +46,7 @@ type allowances map[hash]allowance
 // A hash stands for texts that clients choose. So they cost nothing.
 type hash [sha256.Size]byte
 
-var ofPreflight hash // its key in allowances
+var preflights hash // their key in allowances
 
 func hashOf(texts ...[]string) hash { return sha256.Sum256(fmt.Appendf(nil, "%q", texts)) }
 
@@ -60,42 +60,36 @@ func Origin(req *http.Request) string {
 }
 
 // keysOf returns the hash of everything that a backend may go by in its answer to a preflight, and
-// the hash of the credentials by which it may go besides.
-func keysOf(req *http.Request, method string) (address, credentials hash) {
-	h := req.Header
-	return hashOf(h["Origin"], []string{method, req.Host, req.URL.EscapedPath(), req.URL.RawQuery}, h["X-Forwarded-Host"], h["X-Forwarded-Proto"], h["Forwarded"]),
-		hashOf(h["Authorization"], h["Cookie"])
+// the hash of who asks: somebody's credentials, or a preflight, which has none.
+func keysOf(req *http.Request) (address, who hash) {
+	h, method := req.Header, req.Method
+	if IsPreflight(req) {
+		method = h.Get("Access-Control-Request-Method")
+	} else {
+		who = hashOf(h["Authorization"], h["Cookie"])
+	}
+	return hashOf(h["Origin"], []string{method, req.Host, req.URL.EscapedPath(), req.URL.RawQuery}, h["X-Forwarded-Host"], h["X-Forwarded-Proto"], h["Forwarded"]), who
 }
 
-// hear notes what an answer of the backend says to the origin of the request. What the backend said
-// before holds no more if this answer is a preflight's, or allows nothing.
+// hear notes what an answer of the backend says to the origin of the request. A preflight's answer,
+// and one that allows nothing, end what was said at the address before. An answer that may have
+// been another for another request with these keys is not kept. Where nothing is kept, the backend
+// is asked.
 func (p *Policy) hear(req *http.Request, res *http.Response) {
-	method, preflight, word := req.Method, IsPreflight(req), allowance{read(req, res), p.now()}
-	if preflight {
-		method = req.Header.Get("Access-Control-Request-Method")
-	}
+	word := allowance{read(req, res), p.now()}
 	if Origin(req) == "" || word.header == nil && res.StatusCode >= http.StatusInternalServerError {
 		return // who failed there may stand before, or around, who allows: Starlette's 500, an ingress's 502
 	}
-	address, credentials := keysOf(req, method)
+	address, who := keysOf(req)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known, _ := p.known.Get(address)
-	switch depends := dependsOn(req, res.Header); {
-	case preflight && depends: // it is not a browser's
-	case word.header == nil && preflight && req.Header["Access-Control-Request-Headers"] != nil, // it may be for one of these
-		word.header == nil && !preflight && res.StatusCode >= http.StatusBadRequest: // it may be a gateway's
-		p.known.Remove(address)
-	case preflight:
-		p.known.Add(address, allowances{ofPreflight: word})
-	case word.header == nil:
-		p.known.Add(address, allowances{credentials: word})
-	case depends, len(known) >= maxCredentials:
-		delete(known, credentials)
-	case known == nil:
-		p.known.Add(address, allowances{credentials: word})
-	default:
-		known[credentials] = word
+	known, ok := p.known.Get(address)
+	if !ok || word.header == nil || IsPreflight(req) {
+		known = allowances{}
+		p.known.Add(address, known)
+	}
+	if delete(known, who); len(known) < maxCredentials && !dependsOn(req, res, word.header != nil) {
+		known[who] = word
 	}
 }
 
@@ -117,15 +111,21 @@ func read(req *http.Request, res *http.Response) http.Header {
 }
 
 // dependsOn reports whether another request with the same keys may get another answer. It may if
-// Vary names something that is not part of the keys. A preflight of a browser has nothing of that
-// kind, and no credentials.
-func dependsOn(req *http.Request, answer http.Header) bool {
-	preflight := IsPreflight(req)
-	return preflight && (req.Header["Authorization"] != nil || req.Header["Cookie"] != nil) ||
-		slices.ContainsFunc(listOf(answer["Vary"]), func(name string) bool {
-			name = http.CanonicalHeaderKey(name)
-			return name == "*" || !harmlessInVary.MatchString(name) && (!preflight || req.Header[name] != nil)
-		})
+// Vary names something that is not part of the keys; a preflight of a browser has nothing of that
+// kind, and no credentials. It also may if the answer allows nothing because of something else: the
+// headers that a preflight names, or an error that may be a gateway's.
+func dependsOn(req *http.Request, res *http.Response, allows bool) bool {
+	h, preflight := req.Header, IsPreflight(req)
+	switch {
+	case preflight && (h["Authorization"] != nil || h["Cookie"] != nil || !allows && h["Access-Control-Request-Headers"] != nil):
+		return true
+	case !preflight && !allows:
+		return res.StatusCode >= http.StatusBadRequest
+	}
+	return slices.ContainsFunc(listOf(res.Header["Vary"]), func(name string) bool {
+		name = http.CanonicalHeaderKey(name)
+		return name == "*" || !harmlessInVary.MatchString(name) && (!preflight || h[name] != nil)
+	})
 }
 
 // permission returns what the backend says to the origin of a request that Holdpoint answers
@@ -142,14 +142,14 @@ func (p *Policy) permission(req *http.Request) http.Header {
 
 // recall returns what the backend said last.
 func (p *Policy) recall(req *http.Request) allowance {
-	address, credentials := keysOf(req, req.Method)
+	address, who := keysOf(req)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, _ := p.known.Get(address)
-	if word, ok := known[credentials]; ok {
+	if word, ok := known[who]; ok {
 		return word
 	}
-	return known[ofPreflight]
+	return known[preflights]
 }
 
 // ask passes the preflight to the backend that the browser did not send to this process: it knows

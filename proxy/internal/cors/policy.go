@@ -45,23 +45,19 @@ type Policy struct {
 // backend counts, by the clock now. backend passes a preflight to the backend, and calls Hear with
 // the answer. If it is nil too, no page may read an answer.
 func New(origins []string, now func() time.Time, backend http.Handler) *Policy {
-	if len(origins) > 0 {
-		return &Policy{fixed: newFixed(origins)}
+	if len(origins) == 0 {
+		known, _ := simplelru.NewLRU[hash, allowances](maxOrigins, nil) // it fails for a size of 0 only
+		return &Policy{backend: backend, now: now, known: known}
 	}
-	known, _ := simplelru.NewLRU[hash, allowances](maxOrigins, nil) // it fails for a size of 0 only
-	return &Policy{backend: backend, now: now, known: known}
-}
-
-func newFixed(origins []string) *rscors.Cors {
-	listed := !(len(origins) == 1 && origins[0] == "*")
-	return rscors.New(rscors.Options{
+	listed := !slices.Equal(origins, []string{"*"})
+	return &Policy{fixed: rscors.New(rscors.Options{
 		AllowedOrigins:      origins,
 		AllowedMethods:      []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders:      []string{"*"}, // those that are asked for, by name: the backend judges what stands in them
 		AllowCredentials:    listed,
 		AllowPrivateNetwork: listed,
 		MaxAge:              fixedMaxAge,
-	})
+	})}
 }
 
 // IsPreflight reports whether a browser asks by a request what a page may send.
