@@ -85,7 +85,7 @@ func credentialValue(asked calls.PrivateState, a agui.Answer) (string, error) {
 	case given.Type == gjson.String && given.Str != "" && takesText(config):
 		given = gjson.ParseBytes(agui.MustMarshal(map[string]string{"authType": "apiKey", "apiKey": given.Str}))
 	case !given.IsObject():
-		return "", agui.Errorf(agui.InvalidPayload, "payload for interrupt %q is not a credential", a.ID)
+		return "", agui.Errorf(agui.InvalidPayload, textNotCredential, a.ID)
 	}
 	credential := overlaid(config.Get("exchangedAuthCredential"), given)
 	if own, said := config.Get("exchangedAuthCredential.oauth2"), given.Get("oauth2"); own.IsObject() && said.IsObject() {
@@ -150,12 +150,12 @@ func (run *run) isCredential(id string) bool {
 
 // tooLarge returns the error of a run whose call for a credential is more than can be held.
 func tooLarge() error {
-	return agui.Errorf(agui.PauseTooLarge, "the agent asks for a credential behind more than %d bytes of questions: nobody was asked, and the agent's own secrets are not shown", maxHeld)
+	return agui.Errorf(agui.PauseTooLarge, textTooLarge, maxHeld)
 }
 
 // unreadable returns the error of a run whose call for a credential has another form.
 func unreadable() error {
-	return agui.Errorf(agui.UpstreamStatus, "the agent asks for a credential in a form that cannot be read: nobody was asked, and the agent's own secrets are not shown")
+	return agui.Errorf(agui.UpstreamStatus, textUnreadable)
 }
 
 // hiddenCredential stands in a snapshot in the place of what a person has given.

@@ -2,6 +2,7 @@ package adk
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -38,10 +39,6 @@ const (
 // (ag_ui_adk adk_agent.py _CANCELLED_TOOL_RESULT).
 const cancelled = `{"status":"cancelled","cancelled":true}`
 
-// noCancel is said of a cancel that ADK has no word for. If all is cancelled, proxy gives the pause
-// up.
-const noCancel = "cannot be cancelled alone: ADK would take the cancel for the answer. Answer it, or cancel all that is open"
-
 type kind = calls.Kind
 
 var (
@@ -56,13 +53,13 @@ var (
 	confirm     = &kind{Name: "confirm", Words: confirmWords, Wrong: wrong("confirmed"), Cancel: `{"confirmed":false}`, Hidden: true}
 	changes     = &kind{Name: "changes", Words: changesWords, Wrong: wrong("accepted"), Cancel: `{"accepted":false,"cancelled":true}`, Told: calls.Always}
 	job         = &kind{Name: "job", Value: jobResult, Unwrap: unwrapPayload, Cancel: cancelled, Told: calls.Always}
-	input       = &kind{Name: "input", Value: inputValue, Unwrap: unwrappedInput, NoCancel: noCancel, Hidden: true}
-	confirmNode = &kind{Name: "confirm-node", Words: confirmWords, Wrong: wrong("confirmed"), NoCancel: noCancel, Hidden: true}
-	credential  = &kind{Name: "credential", Value: credentialValue, Unwrap: unwrapPayload, NoCancel: noCancel, Hidden: true, Secret: true}
+	input       = &kind{Name: "input", Value: inputValue, Unwrap: unwrappedInput, NoCancel: textNoCancel, Hidden: true}
+	confirmNode = &kind{Name: "confirm-node", Words: confirmWords, Wrong: wrong("confirmed"), NoCancel: textNoCancel, Hidden: true}
+	credential  = &kind{Name: "credential", Value: credentialValue, Unwrap: unwrapPayload, NoCancel: textNoCancel, Hidden: true, Secret: true}
 )
 
 func wrong(word string) string {
-	return `no {"` + word + `": true or false}, and ADK takes anything else for a yes`
+	return fmt.Sprintf(textWrongWord, word)
 }
 
 // question returns what a call asks, and false if it asks nothing.

@@ -39,7 +39,7 @@ func contradiction(list []agui.Answer) error {
 	for _, a := range list {
 		before, twice := said[a.ID]
 		if twice && (before.Status != a.Status || !sameAnswer(before.Payload, a.Payload)) {
-			return agui.Errorf(agui.ResumeConflict, "interrupt %q is answered twice, and differently", agui.Cut(a.ID))
+			return agui.Errorf(agui.ResumeConflict, textAnsweredTwice, agui.Cut(a.ID))
 		}
 		said[a.ID] = a
 	}

@@ -185,7 +185,7 @@ func readReply(i agui.Interrupt, a agui.Answer) (reply, error) {
 	case a.Status == agui.Cancelled:
 		return one, nil // which is a no
 	case one.Kind == request && len(a.Payload) == 0:
-		return reply{}, agui.Errorf(agui.InvalidPayload, "interrupt %q has no payload", a.ID)
+		return reply{}, agui.Errorf(agui.InvalidPayload, textNoPayload, a.ID)
 	case one.Kind == request:
 		return one, nil
 	}
@@ -207,7 +207,7 @@ func decision(a agui.Answer) (bool, error) {
 		return true
 	})
 	if odd || len(said) != 1 || !gjson.ParseBytes(a.Payload).IsObject() {
-		return false, agui.Errorf(agui.InvalidPayload, `payload for interrupt %q must say {"approved":true} or {"approved":false}`, a.ID)
+		return false, agui.Errorf(agui.InvalidPayload, textNoApproved, a.ID)
 	}
 	return said[true], nil
 }

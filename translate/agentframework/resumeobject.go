@@ -24,8 +24,7 @@ func byObject(res *resumption, replies []reply) ([]byte, error) {
 		if r.answer.Status == agui.Cancelled {
 			value = json.RawMessage(workflowDenied)
 			if schema := r.interrupt.Schema(); schema == nil || res.r.Valid == nil || res.r.Valid(schema, value) != nil {
-				return nil, agui.Errorf(agui.InvalidPayload, "interrupt %q cannot be cancelled: this version of agent-framework-ag-ui knows no cancel, "+
-					"and no value that means no fits what it asks for", r.answer.ID)
+				return nil, agui.Errorf(agui.InvalidPayload, textNoCancel, r.answer.ID)
 			}
 		}
 		list[n] = one{r.ID, value}

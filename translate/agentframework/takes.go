@@ -15,14 +15,14 @@ import (
 func (*Dialect) Takes(object []byte, spoken string) string {
 	if spoken == Name {
 		if agui.HasMessages(object) {
-			return "messages without threadId and runId are a run to agent-framework-ag-ui"
+			return textRunWithoutIDs
 		}
 		return ""
 	}
 	for _, list := range kit.Members(gjson.ParseBytes(object), "messages") {
 		for _, m := range list.Array() {
 			if m.IsObject() && decides(agui.ParseMessage([]byte(m.Raw))) {
-				return `a tool message with "accepted" in it is an approval to agent-framework-ag-ui, and the body is no run (RunAgentInput)`
+				return textStrayApproval
 			}
 		}
 	}

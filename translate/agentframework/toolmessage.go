@@ -58,5 +58,5 @@ func (r reply) refuseEdits() error {
 	if edited == "" {
 		return nil
 	}
-	return agui.Errorf(agui.InvalidPayload, "payload for interrupt %q changes arguments (%q): this version of agent-framework-ag-ui runs a call only as it was asked", r.answer.ID, agui.Cut(edited))
+	return agui.Errorf(agui.InvalidPayload, textNoEdits, r.answer.ID, agui.Cut(edited))
 }

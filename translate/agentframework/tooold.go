@@ -34,9 +34,8 @@ func (run *run) asksTooOld(finish agui.Event) bool {
 func (run *run) refuseTooOld(finish agui.Event, emit func(agui.Event)) translate.Result {
 	run.tellUnasked(finish, emit)
 	run.d.old.Do(func() {
-		run.d.warn("the backend runs agent-framework-ag-ui before 1.0.0rc7, and what it asks is refused: install 1.0.0rc7 or later there (docs/microsoft.md)")
+		run.d.warn(logTooOld)
 	})
-	refusal := agui.Errorf(CodeTooOld, "the agent asked for an approval, and nobody can be asked: its server runs agent-framework-ag-ui before 1.0.0rc7. "+
-		"What it asked for was not run, and the chat can go on. The server needs agent-framework-ag-ui 1.0.0rc7 or later")
+	refusal := agui.Errorf(CodeTooOld, textTooOld)
 	return translate.Result{Finish: refusal.Event(), Spoke: Name, Backend: python}
 }

@@ -104,7 +104,7 @@ func refuseRepeated(r *translate.Request, i agui.Interrupt) error {
 	for _, p := range r.Ended {
 		for _, before := range p.Interrupts {
 			if before.Native == i.Native && !slices.Equal(before.Calls, i.Calls) {
-				return agui.Errorf(agui.ApprovalAmbiguous, "call %q of interrupt %q has the id of an earlier call with other arguments, and agno may run that one. Deny or cancel it", i.Native, i.ID)
+				return agui.Errorf(agui.ApprovalAmbiguous, textSameID, i.Native, i.ID)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	}
 	if res.Fate == translate.Untouched && strings.Contains(e.Event.Get("message").Str, "requires a database") {
 		run.d.once.Do(func() {
-			run.d.warn("agno cannot go on with a paused run of an agent without a database: give it one (Agent(db=..))")
+			run.d.warn(logNoDatabase)
 		})
 	}
 	return res, nil

@@ -21,8 +21,6 @@ const confirmSchema = `{"type":"object","properties":{"accepted":{"type":"boolea
 // is told in the message's error: an external execution fails then, and user input is refused.
 const denied = "rejected by the user"
 
-const noCancel = "cannot be cancelled: agno would run the tool with the model's arguments. Answer it, or cancel all that is open"
-
 type kind = calls.Kind
 
 var inputWords = &calls.Words{Key: "values", Is: gjson.Result.IsObject}
@@ -34,13 +32,13 @@ var (
 		Name: "confirm", Words: &calls.Words{Key: "accepted", Aliases: []string{"approved", "confirmed"}, Beside: "note", BesideIs: isText},
 		Wrong: wants(`{"accepted":true} or {"accepted":false,"note":".."}`), Cancel: `{"accepted":false,"cancelled":true}`, Told: calls.Denials,
 	}
-	input    = &kind{Name: "input", Words: inputWords, Wrong: wants(`{"values":{..}}`), NoCancel: noCancel}
-	fields   = &kind{Name: "fields", Words: inputWords, Wrong: wants(`{"values":{..}}`), NoCancel: noCancel, Told: calls.Always}
-	feedback = &kind{Name: "feedback", Words: &calls.Words{Key: "selections", Is: isSelection}, Wrong: wants(`{"selections":{"question":["label"]}}`), NoCancel: noCancel, Told: calls.Always}
+	input    = &kind{Name: "input", Words: inputWords, Wrong: wants(`{"values":{..}}`), NoCancel: textNoCancel}
+	fields   = &kind{Name: "fields", Words: inputWords, Wrong: wants(`{"values":{..}}`), NoCancel: textNoCancel, Told: calls.Always}
+	feedback = &kind{Name: "feedback", Words: &calls.Words{Key: "selections", Is: isSelection}, Wrong: wants(`{"selections":{"question":["label"]}}`), NoCancel: textNoCancel, Told: calls.Always}
 	external = &kind{Name: "external", Value: result, Cancel: `{"cancelled":true}`, Told: calls.Always}
 )
 
-func wants(form string) string { return "none that agno takes: want " + form }
+func wants(form string) string { return textWrong + form }
 
 func isText(v gjson.Result) bool { return v.Type == gjson.String }
 

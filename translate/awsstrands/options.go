@@ -23,14 +23,14 @@ func (o Options) Check() []error {
 	err := o.Rules.Refuse(func(r strandsapi.Rule) error {
 		switch {
 		case r.Profile == strandsapi.Envelope:
-			return fmt.Errorf("rule %q: ag_ui_strands makes the envelope itself, want raw", r.Names)
+			return fmt.Errorf(textEnvelope, r.Names)
 		case r.Schema != nil || r.Reason != "":
-			return fmt.Errorf("rule %q: an adapter says schema and reason itself", r.Names)
+			return fmt.Errorf(textOwnSchema, r.Names)
 		}
 		return nil
 	})
 	if err == nil && o.Rules.Questions != "" {
-		err = errors.New("an adapter has no frames of its own, leave questions out")
+		err = errors.New(textNoQuestions)
 	}
 	if err != nil {
 		return []error{kit.WrongOption("RULES_FILE", err)}

@@ -84,7 +84,7 @@ func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 		says := string(said.Status) + " " + string(agui.Canonical(said.Payload))
 		if other, twice := sent[i.Native]; twice || i.Native == "" {
 			if other != says {
-				return nil, agui.Errorf(agui.InvalidPayload, "the backend gave two of its %d open interrupts the same id, or none, so that their answers cannot be told apart: only the same answer can be given to them", len(r.Answers))
+				return nil, agui.Errorf(agui.InvalidPayload, textTwinIDs, len(r.Answers))
 			}
 			continue
 		}
@@ -133,7 +133,7 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	}
 	payload, err := rule.Say(a, !kept.FromTool)
 	if told := (*agui.RunError)(nil); errors.As(err, &told) {
-		return a, agui.Errorf(told.Code, "%s (HOLDPOINT_AWS_STRANDS_RULES_FILE says what else the hooks and tools of this backend take)", told.Message)
+		return a, agui.Errorf(told.Code, textRule, told.Message)
 	}
 	a.Status, a.Payload = agui.Resolved, payload
 	return a, nil
@@ -147,11 +147,11 @@ func plainly(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer, error)
 	case a.Status == agui.Cancelled:
 		a.Payload = nil
 	case a.Payload == nil && !kept.Python:
-		return a, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q has no payload: the backend takes that for no answer and asks again", a.ID)
+		return a, agui.Errorf(agui.InvalidPayload, textNoPayload, a.ID)
 	case a.Payload == nil:
 		a.Payload = json.RawMessage("null")
 	case bringsEdits(a.Payload) && !gjson.GetBytes(i.Schema(), "properties.editedArgs").Exists():
-		return a, agui.Errorf(agui.InvalidPayload, "the answer to interrupt %q brings edited arguments, which the backend does not apply: approve or deny the call as it is", a.ID)
+		return a, agui.Errorf(agui.InvalidPayload, textNoEdits, a.ID)
 	}
 	return a, nil
 }

@@ -111,8 +111,8 @@ func TestAnswersByRule(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for file, want := range map[string]string{
 		`{"interrupts":[{"name":"b","answers":"raw"},{"name":"a","answers":"envelope"}]}`: `line 1: rule "a": ag_ui_strands makes the envelope itself, want raw`,
-		`{"interrupts":[{"name":"a","schema":{}}]}`:                                       `line 1: rule "a": an adapter says schema and reason itself`,
-		`{"interrupts":[{"name":"a","answers":"raw","reason":"x"}]}`:                      `line 1: rule "a": an adapter says schema and reason itself`,
+		`{"interrupts":[{"name":"a","schema":{}}]}`:                                       `line 1: rule "a": an adapter sends schema and reason itself`,
+		`{"interrupts":[{"name":"a","answers":"raw","reason":"x"}]}`:                      `line 1: rule "a": an adapter sends schema and reason itself`,
 		`{"questions":"x"}`: "an adapter has no frames of its own",
 	} {
 		list, err := strandsapi.ParseRules([]byte(file))

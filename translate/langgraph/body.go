@@ -16,7 +16,7 @@ func withCommand(body []byte, value json.RawMessage) ([]byte, error) {
 	command := props.Get("command")
 	for _, v := range []gjson.Result{props, command} {
 		if v.Exists() && v.Type != gjson.Null && !v.IsObject() {
-			return nil, agui.Errorf(agui.InvalidPayload, "the answer cannot be handed on: forwardedProps and forwardedProps.command must be objects")
+			return nil, agui.Errorf(agui.InvalidPayload, textNotObjects)
 		}
 	}
 	c := agui.SetKey(objectOrEmpty(command), "resume", value)

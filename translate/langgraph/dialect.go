@@ -66,7 +66,7 @@ func (o Options) warning() string {
 	if len(o.Cancel) == 0 || langgraphapi.Falsy(json.RawMessage(o.Cancel)) {
 		return ""
 	}
-	return "a graph that only asks whether there is an answer takes such a value for a yes: right only for graphs that look into it"
+	return logCancelLikeYes
 }
 
 // A Dialect implements translate.Dialect.

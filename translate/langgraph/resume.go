@@ -100,11 +100,11 @@ func (d *Dialect) command(r *translate.Request, list []langgraphapi.Group) (valu
 func scalar(g langgraphapi.Group, v json.RawMessage) (json.RawMessage, error) {
 	switch s, isText := langgraphapi.Text(v); {
 	case langgraphapi.IsNull(v):
-		return nil, agui.Errorf(agui.InvalidPayload, "an answer without payload cannot be sent: the backend gave no id for its interrupt, and takes null for no answer")
+		return nil, agui.Errorf(agui.InvalidPayload, textNoPayload)
 	case langgraphapi.IsIDMap(v):
-		return nil, agui.Errorf(agui.InvalidPayload, "the payload cannot be sent: the backend gave no id for its interrupt, and takes an object without keys, or with keys of 32 hex digits, for a map of ids")
+		return nil, agui.Errorf(agui.InvalidPayload, textIDMap)
 	case g.Way == langgraphapi.ByScalar && langgraphapi.Falsy(v):
-		return nil, agui.Errorf(agui.InvalidPayload, "a false, empty or zero answer cannot be sent: the backend gave no id for its interrupt, and takes such a value for no answer")
+		return nil, agui.Errorf(agui.InvalidPayload, textFalsy)
 	case isText && pythonJSON(s):
 		return agui.MustMarshal(string(v)), nil
 	}

@@ -115,7 +115,7 @@ func (run *run) Passes(t agui.Type) bool {
 // It runs without the conversation, and its snapshot would delete the client's.
 func (run *run) endForgotten() error {
 	run.lost = true
-	return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know the thread any more and began anew")
+	return agui.Errorf(agui.BackendLostInterrupt, textForgotten)
 }
 
 // beganElsewhere reports whether a resume began with a task that the paused run did not have. task

@@ -18,7 +18,7 @@ func (*Dialect) Hint(path string) string {
 	if !isServerCall(path) {
 		return ""
 	}
-	return "a call of the LangGraph Server's own protocol passes untranslated: this dialect translates AG-UI only"
+	return hintServer
 }
 
 // isServerCall reports whether the path is /threads/<id>/runs/<what>.

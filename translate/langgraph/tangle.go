@@ -9,10 +9,6 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-const blindHint = "a LangGraph backend asks while several calls wait, and sends no RAW events (emit_raw_events=False): if tools of one ToolNode " +
-	"ask at once, LangGraph gives the answer to whichever comes first (langgraph issue 6533), and an approval of one can run another. " +
-	"With RAW events Holdpoint sees it and takes denials alone"
-
 // tangle marks the questions that were asked in tangled tasks. The id of a question tells its task.
 // A tool that runs a graph asks under the namespace of that graph. So if no question has the id of
 // a tangled task, each question of an unseen task may be that task's.
@@ -21,7 +17,7 @@ func (run *run) tangle(natives []langgraphapi.Native) {
 	case run.onlyAsks() && run.again == nil && !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.Way == langgraphapi.ByBareScalar }):
 		run.markReemitted(natives)
 	case run.blind(natives):
-		run.d.blind.Do(func() { run.d.warn(blindHint) })
+		run.d.blind.Do(func() { run.d.warn(logBlind) })
 	}
 	run.markAsBefore(natives)
 	tangled := run.trail.Tangled(func(task string) bool { return slices.Contains(run.before.Tasks, langgraphapi.Outermost(task)) })

@@ -82,7 +82,7 @@ func (c *chat) atBreakpoint() error {
 	case says == agui.Approves:
 		c.yes = true
 	default:
-		return agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must say approved, true or false", a.ID)
+		return agui.Errorf(agui.InvalidPayload, textNoApproved, a.ID)
 	}
 	return nil
 }
@@ -116,9 +116,9 @@ func (c *chat) perEntry() (json.RawMessage, error) {
 func bare(v json.RawMessage) error {
 	switch {
 	case langgraphapi.Falsy(v):
-		return agui.Errorf(agui.InvalidPayload, "a false, empty or zero answer cannot be sent: the server gave no id for its interrupt, and takes such a value for no input. Cancel it instead")
+		return agui.Errorf(agui.InvalidPayload, textFalsy)
 	case langgraphapi.IsIDMap(v):
-		return agui.Errorf(agui.InvalidPayload, "the payload cannot be sent: the server gave no id for its interrupt, and takes an object with keys of 32 hex digits for a map of ids")
+		return agui.Errorf(agui.InvalidPayload, textIDMap)
 	}
 	return nil
 }

@@ -92,12 +92,12 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 		o.Cancel = kit.JSON("false")
 	}
 	if !langgraphapi.Falsy(json.RawMessage(o.Cancel)) && warn != nil {
-		warn("a graph that only asks whether there is an answer takes such a value for a yes: right only for graphs that look into it",
+		warn(logCancelLikeYes,
 			"variable", "HOLDPOINT_CANCEL")
 	}
 	for _, one := range o.Allow {
 		if warn != nil {
-			warn("any client can make this request to LangGraph's server", "variable", "HOLDPOINT_LANGGRAPH_SERVER_ALLOW", "request", one.String())
+			warn(logAllowed, "variable", "HOLDPOINT_LANGGRAPH_SERVER_ALLOW", "request", one.String())
 		}
 	}
 	return &Dialect{assistant: o.Assistant, cancel: json.RawMessage(o.Cancel), allow: o.Allow}, nil

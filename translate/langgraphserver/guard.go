@@ -16,12 +16,12 @@ import (
 // The server must read the path as the list does. So a path passes only if it is spelled plainly.
 func (d *Dialect) Refusal(l translate.RequestLine) string {
 	if !harmlessQuery(l.Query) {
-		return "this query may stop a run when its reader leaves (cancel_on_disconnect), or names another method"
+		return textGuardedQuery
 	}
 	if l.Run || kit.IsPlainPath(l.Path) && (harmless(l.Method, l.Path) || d.allow.Match(l.Method, l.Path, steers)) {
 		return ""
 	}
-	return "LangGraph's server would take this request from any client, and it is not on the list of those that pass (HOLDPOINT_LANGGRAPH_SERVER_ALLOW opens more)"
+	return textGuarded
 }
 
 // harmless reports whether a request only reads what one thread holds, or what everybody may know.

@@ -40,8 +40,7 @@ func fresh(messages []agui.Message, s state) (list []json.RawMessage, sent []agu
 			continue
 		case has && m.ID != "":
 			if m.Role == "user" && isEdited(v.Get("content"), old.Get("content")) {
-				return nil, nil, agui.Errorf(agui.MessagesNotTaken,
-					"message %q was edited, and LangGraph's server keeps the conversation: send the new text as a new message", agui.Cut(m.ID))
+				return nil, nil, agui.Errorf(agui.MessagesNotTaken, textEdited, agui.Cut(m.ID))
 			}
 			continue
 		case m.Role == "tool" && answered[v.Get("toolCallId").Str]: // clients give results ids of their own

@@ -118,9 +118,9 @@ func (run *run) unavailable(e translate.End) translate.Result {
 	case 0:
 		return translate.Result{}
 	case 401, 403:
-		return failure(agui.UpstreamStatus, "LangGraph's server does not let the request in (%d): send x-api-key or Authorization, or set HOLDPOINT_UPSTREAM_HEADERS_FILE", e.Status)
+		return failure(agui.UpstreamStatus, textUnauthorized, e.Status)
 	}
-	return failure(agui.UpstreamStatus, "LangGraph's server answered %d to a request for the thread: is HOLDPOINT_UPSTREAM its address?", e.Status)
+	return failure(agui.UpstreamStatus, textUnavailable, e.Status)
 }
 
 func failure(code agui.Code, format string, args ...any) translate.Result {

@@ -204,6 +204,6 @@ func (w *writer) custom(name string, value gjson.Result, emit func(agui.Event)) 
 
 // failedWith returns a RUN_ERROR in the server's own words.
 func failedWith(message, code string) agui.Event {
-	e := agui.RunError{Code: agui.Code(code), Message: cmp.Or(message, "the graph failed and does not say why")}
+	e := agui.RunError{Code: agui.Code(code), Message: cmp.Or(message, textNoReason)}
 	return e.Event()
 }

@@ -49,7 +49,7 @@ func (d *Dialect) responses(r *translate.Request) ([]byte, error) {
 		}
 		if other, twice := sent[i.Native]; twice {
 			if string(agui.Canonical(other)) != string(agui.Canonical(v)) {
-				return nil, agui.Errorf(agui.InvalidPayload, "two open interrupts have one id at the backend: only the same answer can be given to both")
+				return nil, agui.Errorf(agui.InvalidPayload, textTwinIDs)
 			}
 			continue
 		}

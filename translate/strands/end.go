@@ -68,7 +68,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	complete := !e.Cut && run.failed == nil && !run.forced && !run.started
 	switch {
 	case run.questions.over:
-		return refuse(strandsapi.CodeInterruptUnreadable, "the backend asks more than %d questions at once, or in more than %d bytes", maxQuestions, maxQuestionBytes), nil
+		return refuse(strandsapi.CodeInterruptUnreadable, textTooManyQuestions, maxQuestions, maxQuestionBytes), nil
 	case len(run.questions.list) > 0 && (run.stop == interrupted || complete && run.stop == ""):
 		// An error frame may follow the end (a reason that cannot be copied, RAN 1.40 and 1.62).
 		// The agent waits all the same.
@@ -76,11 +76,11 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case run.stop == interrupted && run.body:
 		return run.endLostInBody(), nil
 	case run.stop == interrupted:
-		return refuse(strandsapi.CodeInterruptUnreadable, "the agent stopped to ask, but its questions cannot be read from its stream: let the server send result.interrupts as JSON"), nil
+		return refuse(strandsapi.CodeInterruptUnreadable, textUnreadable), nil
 	case run.failed != nil:
 		return run.endFailed(e), nil
 	case run.forced:
-		return refuse(strandsapi.CodeForceStop, "the agent's event loop stopped with an error"), nil
+		return refuse(strandsapi.CodeForceStop, textForceStop), nil
 	case e.Cut && run.resumed == nil && !run.shown:
 		if next := run.askBroken(); next != nil {
 			return translate.Result{Next: next}, nil
@@ -94,8 +94,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 
 // brokeOff returns the result of a prompt at which the backend broke off.
 func brokeOff() translate.Result {
-	return refuse(agui.UpstreamEOF, "the backend broke off before its agent said anything. A server that catches no errors does so too if its agent waits for an answer "+
-		"to a question that is not known here")
+	return refuse(agui.UpstreamEOF, textBrokeOff)
 }
 
 // endLostInBody returns the result of an answer that is one JSON text and does not say what the
@@ -105,7 +104,7 @@ func (run *run) endLostInBody() translate.Result {
 	if run.camel {
 		lines = "for await (const event of agent.stream(prompt)) res.write(JSON.stringify(event) + \"\\n\")"
 	}
-	return refuse(strandsapi.CodeInterruptLost, "the agent stopped to ask, and its server returns the message alone, without what it asks. Let it stream: %s", lines)
+	return refuse(strandsapi.CodeInterruptLost, textLostInBody, lines)
 }
 
 func refuse(code agui.Code, format string, args ...any) translate.Result {
@@ -172,7 +171,7 @@ func (run *run) endFailed(e translate.End) translate.Result {
 		return brokeOff() // it does not wait
 	case strings.Contains(text, saysWaiting) && run.listed:
 		// The list did not arrive as a list.
-		res := refuse(strandsapi.CodeError, "the backend did not take the answers as a list: its entrypoint must hand the prompt on as it is (body in HOLDPOINT_STRANDS_FILE)")
+		res := refuse(strandsapi.CodeError, textNotList)
 		res.Fate = run.untouchedFate()
 		return res
 	case strings.Contains(text, saysWaiting):
@@ -181,8 +180,7 @@ func (run *run) endFailed(e translate.End) translate.Result {
 		if res, known := run.askLost(); known {
 			return res
 		}
-		return refuse(strandsapi.CodeInterruptLost, "the agent waits for the answer to a question that is not known here, and the TypeScript SDK does not ask it again: "+
-			"answer it where it was asked, or go on in another thread")
+		return refuse(strandsapi.CodeInterruptLost, textLost)
 	case busy[run.failed.kind]:
 		return translate.Result{Finish: e.Event, Fate: run.untouchedFate()}
 	case run.taken != nil:
@@ -194,7 +192,7 @@ func (run *run) endFailed(e translate.End) translate.Result {
 // stuck returns the result of an agent that waits and does not take null. It was not asked with an
 // empty list, because a resume failed.
 func stuck(why string) translate.Result {
-	return refuse(strandsapi.CodeInterruptLost, "the agent still waits for the answers of a run that failed, and does not take them back (%s): go on in another thread, or begin its session anew", agui.Cut(why))
+	return refuse(strandsapi.CodeInterruptLost, textStuck, agui.Cut(why))
 }
 
 // status returns the result of an answer that is not the agent's. It goes to the client as it is,
@@ -204,7 +202,7 @@ func (run *run) status(e translate.End) translate.Result {
 	echoes := e.Status == 400 || e.Status == 422 // FastAPI repeats what it does not take, so that the words may be the client's
 	switch {
 	case e.Status/100 == 2 && run.resumed == nil:
-		return refuse(agui.UpstreamStatus, "the backend answered %d in a media type that is not read; plain text is read with \"text\": true in HOLDPOINT_STRANDS_FILE, which is right only if the agent never asks", e.Status)
+		return refuse(agui.UpstreamStatus, textMediaType, e.Status)
 	case run.resumed != nil && !echoes && lost(text):
 		return translate.Result{Fate: translate.Lost}
 	case run.broken && (e.Status == 500 || echoes):
@@ -214,8 +212,7 @@ func (run *run) status(e translate.End) translate.Result {
 	case strings.Contains(text, saysWaiting) && !run.listed && !echoes:
 		return run.askWhat()
 	case run.listed && echoes:
-		return refuse(agui.UpstreamStatus, "the backend answered %d to a list of answers: its prompt takes only a string, so its questions cannot be answered there; "+
-			"let it take what stream_async takes", e.Status)
+		return refuse(agui.UpstreamStatus, textNoList, e.Status)
 	}
 	return translate.Result{}
 }
@@ -226,7 +223,7 @@ func (run *run) status(e translate.End) translate.Result {
 // null for each of them, and takes that for no answer yet (RAN 1.40 and 1.62).
 func (run *run) askWhat() translate.Result {
 	if run.refused != nil || run.insists {
-		return refuse(strandsapi.CodeInterruptLost, "the agent waits for an answer, and does not say to what")
+		return refuse(strandsapi.CodeInterruptLost, textNoQuestion)
 	}
 	if len(run.r.Ended) == 0 || !run.r.Ended[0].Failed {
 		next := newRun(run.d, run.r, run.ids)
@@ -308,14 +305,12 @@ func (run *run) endFinished() translate.Result {
 	case run.stop == untold:
 		return run.endLostInBody()
 	case run.stop == failedStatus && run.refused != nil:
-		return refuse(strandsapi.CodeInterruptLost, "the agents wait for an answer, and fail when they are asked to what, as a graph does for good of which a node was denied: "+
-			"go on in another thread, or begin its session anew")
+		return refuse(strandsapi.CodeInterruptLost, textFailsIfAsked)
 	case run.stop == failedStatus:
 		return refuse(strandsapi.CodeError, "%s", agui.Cut(run.why()))
 	case run.stop != "" || run.d.server.Text && run.shown:
 	case run.last == "tool_use" || run.last == "toolUse":
-		return refuse(strandsapi.CodeInterruptLost, "the stream ended at a tool call without its result, so the agent may have stopped to ask: let the server send every event of the agent, "+
-			"tool_interrupt_event and result too")
+		return refuse(strandsapi.CodeInterruptLost, textNoResult)
 	case run.last == "" || run.body || run.started:
 		return run.endUnended()
 	}
@@ -337,7 +332,7 @@ func (run *run) why() string {
 	if run.reason != "" {
 		return run.reason
 	}
-	return "the agents failed"
+	return textFailed
 }
 
 // usual are the reasons to stop that need no mention.
@@ -349,13 +344,13 @@ func (run *run) endUnended() translate.Result {
 	case run.resumed != nil:
 		return translate.Result{} // nobody knows what became of the answers
 	case run.refused != nil:
-		return refuse(strandsapi.CodeInterruptLost, "the agent waits for an answer, and its stream does not say to what: let the server send every event of the agent")
+		return refuse(strandsapi.CodeInterruptLost, textNoQuestionInStream)
 	case run.body:
-		return refuse(agui.UpstreamStatus, "the backend's answer is JSON in no form that is known")
+		return refuse(agui.UpstreamStatus, textUnknownJSON)
 	case run.bare:
-		return refuse(agui.UpstreamEOF, "the backend sent texts and no end: if its agent never asks anything, \"text\": true in HOLDPOINT_STRANDS_FILE takes them as they are")
+		return refuse(agui.UpstreamEOF, textNoEnd)
 	}
-	return refuse(agui.UpstreamEOF, "the backend's stream ended without the agent's result")
+	return refuse(agui.UpstreamEOF, textNoAgentResult)
 }
 
 // goOn sends what is still to be sent. That is the messages beside the answers, or a prompt that

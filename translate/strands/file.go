@@ -20,7 +20,7 @@ func (b *Body) read(raw json.RawMessage) error {
 	return b.check()
 }
 
-var errHeaders = errors.New(`want an object such as {"X-Session": "$session"}`)
+var errHeaders = errors.New(textNotHeaders)
 
 func (h *Headers) read(raw json.RawMessage) error {
 	object := gjson.ParseBytes(raw)
@@ -43,19 +43,19 @@ func (h *Headers) read(raw json.RawMessage) error {
 func (h *Headers) add(name, value string) error {
 	switch {
 	case !isToken(name):
-		return fmt.Errorf("%q is no name of a header", name)
+		return fmt.Errorf(textNotHeader, name)
 	case value == "":
-		return fmt.Errorf("%s is empty", name)
+		return fmt.Errorf(textEmptyHeader, name)
 	case strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c >= 0x7f }):
-		return fmt.Errorf("the value of %s has a character that cannot stand in a header", name)
+		return fmt.Errorf(textHeaderCharacter, name)
 	case strings.Contains(strings.ReplaceAll(value, "$session", ""), "$"):
-		return fmt.Errorf("%q stands for nothing in a header, want $session", value)
+		return fmt.Errorf(textHeaderPlaceholder, value)
 	case slices.Contains(ownHeaders, strings.ToLower(name)):
-		return fmt.Errorf("%s is not to be set here", name)
+		return fmt.Errorf(textOwnHeader, name)
 	}
 	name = canonical(name)
 	if slices.ContainsFunc(*h, func(one header) bool { return one.name == name }) {
-		return fmt.Errorf("%s stands there twice", name)
+		return fmt.Errorf(textHeaderTwice, name)
 	}
 	*h = append(*h, header{name, value})
 	return nil
@@ -73,7 +73,7 @@ type Paths []string
 func (p *Paths) read(raw json.RawMessage) error {
 	var list []string
 	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
-		return errors.New(`want a list of paths, such as ["/invocations", "/agents/*"]`)
+		return errors.New(textNotPaths)
 	}
 	var paths Paths
 	for _, one := range list {
@@ -82,7 +82,7 @@ func (p *Paths) read(raw json.RawMessage) error {
 		short := path.Clean(one)
 		_, err := path.Match(one, "")
 		if err != nil || !strings.HasPrefix(one, "/") || short != one && short+"/" != one {
-			return fmt.Errorf("%q is no path in its shortest form, want for example /agents/*", one)
+			return fmt.Errorf(textNotPath, one)
 		}
 		paths = append(paths, strings.ToLower(short))
 	}
@@ -93,7 +93,7 @@ func (p *Paths) read(raw json.RawMessage) error {
 func readSwitch(on *bool) func(json.RawMessage) error {
 	return func(raw json.RawMessage) error {
 		if *on = string(raw) == "true"; !*on && string(raw) != "false" {
-			return errors.New("want true or false")
+			return errors.New(textNotSwitch)
 		}
 		return nil
 	}

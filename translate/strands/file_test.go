@@ -40,7 +40,7 @@ func TestFile(t *testing.T) {
 		"{\n\"body\": \"$prompt\"}":               "line 2: body: want a JSON object",
 		"{\n\n\"headers\": \"X-S=$session\"}":     "line 3: headers: want an object",
 		`{"paths":"/a"}`:                          "line 1: paths: want a list of paths",
-		`{"paths":["a"]}`:                         `line 1: paths: "a" is no path`,
+		`{"paths":["a"]}`:                         `line 1: paths: "a" is not a path`,
 		`{"text":"true"}`:                         "line 1: text: want true or false",
 		`{"reasoning":1}`:                         "line 1: reasoning: want true or false",
 		"{\"text\":true,\n\"text\":false}":        `line 2: "text" is in line 1 already`,

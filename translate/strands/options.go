@@ -93,8 +93,7 @@ func (s Server) Denials() []json.RawMessage { return s.Rules.Denials() }
 func (s Server) warning() string {
 	for _, r := range s.Rules.List {
 		if r.Profile != "" && r.Profile != strandsapi.Words {
-			return "@strands-agents/sdk 1.19.0 runs the tool when a hook throws, and a hook written for a string throws at any other answer, a no too: " +
-				"bool, envelope and raw are right only for hooks and tools that are known to take them"
+			return logAnswerForm
 		}
 	}
 	return ""

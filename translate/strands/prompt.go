@@ -29,9 +29,9 @@ func textOf(m agui.Message) (string, *agui.RunError) {
 	text := strings.Join(parts, "\n")
 	switch {
 	case other:
-		return "", agui.Errorf(agui.MessagesNotTaken, "the message has parts that are no text, and this backend's prompt takes text only: send it without them")
+		return "", agui.Errorf(agui.MessagesNotTaken, textMoreThanText)
 	case strings.TrimSpace(text) == "":
-		return "", agui.Errorf(agui.MessagesNotTaken, "the message is empty, and there is nothing else to send: the agent keeps the conversation itself")
+		return "", agui.Errorf(agui.MessagesNotTaken, textEmpty)
 	}
 	return text, nil
 }
@@ -46,7 +46,7 @@ func newPrompt(in agui.RunInput) (text string, taken []agui.Message, err *agui.R
 			text, err := textOf(m)
 			return text, in.Messages[at : at+1], err
 		case "tool":
-			return "", nil, agui.Errorf(agui.MessagesNotTaken, "the last message is a tool's: the agent calls its own tools only, and takes no results of the client's")
+			return "", nil, agui.Errorf(agui.MessagesNotTaken, textToolMessage)
 		case "assistant":
 			return "", nil, noPrompt()
 		}
@@ -55,7 +55,7 @@ func newPrompt(in agui.RunInput) (text string, taken []agui.Message, err *agui.R
 }
 
 func noPrompt() *agui.RunError {
-	return agui.Errorf(agui.MessagesNotTaken, "the last message is not a user's, so there is nothing to send: the agent keeps the conversation itself")
+	return agui.Errorf(agui.MessagesNotTaken, textNotUser)
 }
 
 // promptOf returns the text of the messages beside the answers.
@@ -72,7 +72,7 @@ func promptOf(list []agui.Message) (text string, taken []agui.Message, err *agui
 		texts, taken = append(texts, text), append(taken, m)
 	}
 	if taken == nil {
-		return "", nil, agui.Errorf(agui.MessagesNotTaken, "none of the messages is a user's")
+		return "", nil, agui.Errorf(agui.MessagesNotTaken, textNoUser)
 	}
 	return strings.Join(texts, "\n\n"), taken, nil
 }

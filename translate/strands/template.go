@@ -23,7 +23,7 @@ var placeholders = map[string]string{
 	"$thread": "threadId", "$run": "runId", "$state": "state", "$forwardedProps": "forwardedProps", "$messages": "messages", "$context": "context", "$tools": "tools",
 }
 
-var errBody = errors.New(`want a JSON object with the value "$prompt" once, such as {"input":{"prompt":"$prompt"}}`)
+var errBody = errors.New(textNotBody)
 
 func (b Body) check() error {
 	if !agui.ValidJSON([]byte(b)) || !gjson.Parse(string(b)).IsObject() {
@@ -41,7 +41,7 @@ func (b Body) check() error {
 	})
 	switch {
 	case unknown != "":
-		return fmt.Errorf("%q stands for nothing, want one of %s", unknown, strings.Join(sortedKeys(placeholders), ", "))
+		return fmt.Errorf(textUnknownPlaceholder, unknown, strings.Join(sortedKeys(placeholders), ", "))
 	case prompts != 1:
 		return errBody
 	}

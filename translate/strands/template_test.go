@@ -28,7 +28,7 @@ func TestBody(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		``: "want a JSON object", `{`: "want a JSON object", `["$prompt"]`: "want a JSON object", `{}`: "want a JSON object", `{"prompt":"prompt"}`: "want a JSON object",
-		`{"a":"$prompt","b":"$prompt"}`: "want a JSON object", `{"a":"$prompt","b":"$user"}`: `"$user" stands for nothing`, `{"$prompt":1}`: "want a JSON object",
+		`{"a":"$prompt","b":"$prompt"}`: "want a JSON object", `{"a":"$prompt","b":"$user"}`: `"$user" is not a placeholder`, `{"$prompt":1}`: "want a JSON object",
 	} {
 		var b Body
 		if err := b.read([]byte(body)); err == nil || !strings.Contains(err.Error(), want) {
@@ -53,9 +53,9 @@ func TestHeaders(t *testing.T) {
 		t.Errorf("none: %v %v", out.Header, err)
 	}
 	for text, want := range map[string]string{
-		`7`: "want an object", `["X-A"]`: "want an object", `{"X-A":1}`: "want an object", `{"X-A":""}`: "X-A is empty", `{"":"x"}`: "is no name", `{"a b":"x"}`: "is no name",
-		`{"X-A":"$thread"}`: "stands for nothing", `{"X-A":"$"}`: "stands for nothing", `{"X-A":"é"}`: "cannot stand", `{"X-A":"\u0001"}`: "cannot stand", `{"X-A":"a\r\nX-B: c"}`: "cannot stand",
-		`{"Content-Length":"1"}`: "not to be set", `{"host":"x"}`: "not to be set", `{"Transfer-Encoding":"chunked"}`: "not to be set", `{"X-A":"b","x-a":"c"}`: "X-A stands there twice",
+		`7`: "want an object", `["X-A"]`: "want an object", `{"X-A":1}`: "want an object", `{"X-A":""}`: "X-A is empty", `{"":"x"}`: "is not the name", `{"a b":"x"}`: "is not the name",
+		`{"X-A":"$thread"}`: "is not a placeholder", `{"X-A":"$"}`: "is not a placeholder", `{"X-A":"é"}`: "cannot have", `{"X-A":"\u0001"}`: "cannot have", `{"X-A":"a\r\nX-B: c"}`: "cannot have",
+		`{"Content-Length":"1"}`: "cannot be set here", `{"host":"x"}`: "cannot be set here", `{"Transfer-Encoding":"chunked"}`: "cannot be set here", `{"X-A":"b","x-a":"c"}`: "X-A is in the file twice",
 	} {
 		if err := h.read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -110,12 +110,12 @@ func TestPrompt(t *testing.T) {
 		"after one that was not heard": {[]string{user("u1", `"one"`), user("u2", `"two"`)}, "two"},
 		"a system message behind it":   {[]string{user("u1", `"one"`), `{"id":"s","role":"system","content":"x"}`}, "one"},
 		"parts":                        {[]string{user("u1", `[{"type":"text","text":"a"},{"type":"text","text":"b\u00e9"}]`)}, "a\nbé"},
-		"a picture":                    {[]string{user("u1", `[{"type":"text","text":"a"},{"type":"image","source":{}}]`)}, "!the message has parts"},
-		"a binary part":                {[]string{user("u1", `[{"type":"binary","data":"x"}]`)}, "!the message has parts"},
+		"a picture":                    {[]string{user("u1", `[{"type":"text","text":"a"},{"type":"image","source":{}}]`)}, "!the message has other parts"},
+		"a binary part":                {[]string{user("u1", `[{"type":"binary","data":"x"}]`)}, "!the message has other parts"},
 		"nothing in it":                {[]string{user("u1", `" "`)}, "!the message is empty"},
-		"no content":                   {[]string{user("u1", `null`)}, "!the message has parts"},
+		"no content":                   {[]string{user("u1", `null`)}, "!the message has other parts"},
 		"the agent's words last":       {[]string{user("u1", `"one"`), said}, "!the last message is not a user's"},
-		"a tool's result last":         {[]string{user("u1", `"one"`), said, `{"id":"t","role":"tool","toolCallId":"c","content":"x"}`}, "!the last message is a tool's"},
+		"a tool's result last":         {[]string{user("u1", `"one"`), said, `{"id":"t","role":"tool","toolCallId":"c","content":"x"}`}, "!the last message is the result of a tool"},
 		"no messages":                  {nil, "!the last message is not"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
 	}
 	v := gjson.ParseBytes(a.Payload)
 	if !v.IsObject() {
-		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must be an object", a.ID)
+		return nil, agui.Errorf(agui.InvalidPayload, textNotObject, a.ID)
 	}
 	if kept.confirms() {
 		return confirmation(a.ID, v, kept.Fields[0].Name)
@@ -86,9 +86,9 @@ func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
 	})
 	switch {
 	case twice != "":
-		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q has the key %q twice", a.ID, agui.Cut(twice))
+		return nil, agui.Errorf(agui.InvalidPayload, textKeyTwice, a.ID, agui.Cut(twice))
 	case len(given) == 0:
-		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q answers none of its fields, and superagent takes no answer for a yes: answer one of them, or cancel", a.ID)
+		return nil, agui.Errorf(agui.InvalidPayload, textNoField, a.ID)
 	}
 	for _, f := range kept.Fields {
 		if f.confirms() && !given[f.Name] { // silence is not a yes, and the model is told to proceed
@@ -111,7 +111,7 @@ func confirmation(id string, payload gjson.Result, name string) (json.RawMessage
 		word = v.Raw
 	}
 	if word == "" {
-		return nil, agui.Errorf(agui.InvalidPayload, "the payload for interrupt %q must say approved, true or false, once", id)
+		return nil, agui.Errorf(agui.InvalidPayload, textNoApproved, id)
 	}
 	return append(kit.AppendMember([]byte{'{'}, string(agui.MustMarshal(name)), word), '}'), nil
 }

@@ -73,7 +73,7 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 	}
 	for _, one := range o.Allow {
 		if warn != nil {
-			warn("any client can make this request to superagent", "variable", "HOLDPOINT_SUPERAGENT_ALLOW", "request", one.String())
+			warn(logAllowed, "variable", "HOLDPOINT_SUPERAGENT_ALLOW", "request", one.String())
 		}
 	}
 	return &Dialect{agent: o.AgentID, allow: o.Allow}, nil

@@ -19,7 +19,7 @@ func (d *Dialect) Refusal(l translate.RequestLine) string {
 	if l.Run || reads || kit.IsPlainPath(l.Path) && d.allow.Match(l.Method, l.Path, steers) {
 		return ""
 	}
-	return "superagent would take this request from any client, and only those that read pass (HOLDPOINT_SUPERAGENT_ALLOW opens more)"
+	return textGuarded
 }
 
 // steers reports whether a request starts or resumes a run of an agent or of a workflow.

@@ -51,15 +51,15 @@ func lastSaid(messages []agui.Message) (string, error) {
 			text, whole := textOf(m)
 			switch {
 			case !whole:
-				return "", agui.Errorf(agui.MessagesNotTaken, "the last message holds more than text, and superagent takes text only: send it as text")
+				return "", agui.Errorf(agui.MessagesNotTaken, textMoreThanText)
 			case strings.TrimSpace(text) == "":
-				return "", agui.Errorf(agui.MessagesNotTaken, "the last message is empty, and superagent takes none without text")
+				return "", agui.Errorf(agui.MessagesNotTaken, textEmpty)
 			}
 			return text, nil
 		}
 		break
 	}
-	return "", agui.Errorf(agui.MessagesNotTaken, "the last message is none of the user's, and superagent takes nothing else: send a user message")
+	return "", agui.Errorf(agui.MessagesNotTaken, textNotUser)
 }
 
 // textOf returns the text of a message. whole says that the message holds nothing else, such as an

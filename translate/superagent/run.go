@@ -121,7 +121,7 @@ func (run *run) text(delta string, emit func(agui.Event)) {
 func (run *run) ask(q *question, emit func(agui.Event)) {
 	if q == nil {
 		run.out.close(emit)
-		emit(agui.Errorf(agui.UpstreamStatus, "the backend asks something in a form that cannot be read: a new message goes on without it").Event())
+		emit(agui.Errorf(agui.UpstreamStatus, textUnreadable).Event())
 		return
 	}
 	run.asked = q
@@ -151,7 +151,7 @@ func (run *run) failed() agui.Event {
 
 // failedWith returns a RUN_ERROR in the server's own words.
 func failedWith(message, code string) agui.Event {
-	e := agui.RunError{Code: agui.Code(code), Message: cmp.Or(message, "the backend failed and does not say why")}
+	e := agui.RunError{Code: agui.Code(code), Message: cmp.Or(message, textNoReason)}
 	return e.Event()
 }
 
@@ -211,8 +211,7 @@ func (run *run) endRefused(status int) translate.Result {
 	case status == 409, status == 404 && run.cancelled: // a cancel that nobody takes must not be asked for again and again
 		return translate.Result{Fate: translate.Lost}
 	case status == 404:
-		return translate.Result{Finish: agui.Errorf(agui.UpstreamStatus,
-			"the backend takes no answer for this agent (404): it does not know the agent (HOLDPOINT_SUPERAGENT_AGENT_ID), or the agent asks without interrupts enabled").Event()}
+		return translate.Result{Finish: agui.Errorf(agui.UpstreamStatus, textNoAnswers).Event()}
 	}
 	return translate.Result{}
 }

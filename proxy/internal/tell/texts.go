@@ -1,6 +1,10 @@
 package tell
 
-import "holdpoint/internal/agui"
+import (
+	"slices"
+
+	"holdpoint/internal/agui"
+)
 
 // The texts of this room, in one place: what a person reads in a chat when a run is refused or
 // fails. Each says what happened, what stands, and what he can do. Those of an answer that came too
@@ -35,7 +39,7 @@ const generalText = "The agent has ended with an error."
 // contradictionText is that of a request whose answers contradict each other.
 const contradictionText = "Two different answers to one question came together, so nothing was done. Please answer again."
 
-// A codeText is what is said of a code.
+// A codeText has the texts of one code.
 type codeText struct {
 	code agui.Code
 	says string // to the person
@@ -45,8 +49,7 @@ type codeText struct {
 	remedy   string // what they can do
 }
 
-// codeTexts are the codes of RUN_ERROR. The last ones are those of single dialects, which have no
-// text of their own for the person.
+// codeTexts lists the codes of Holdpoint's own errors.
 var codeTexts = []codeText{
 	{agui.PendingInterrupts, "Please answer the open question first. Your message was not handed on.", true,
 		"new input came while something is open",
@@ -129,36 +132,43 @@ var codeTexts = []codeText{
 	{agui.InternalError, "Something went wrong between this page and the agent. Please tell whoever runs this service.", false,
 		"Holdpoint itself failed: its dialect panicked, or gave an error that it must not give. The log says where",
 		"tell whoever runs it. A pause is open as before. If the answers may have been sent, it is in doubt"},
-	{"AGENT_FRAMEWORK_TOO_OLD", generalText, false,
-		"the agent asks for an approval, and its server runs `agent-framework-ag-ui` before 1.0.0rc7 ([microsoft.md](microsoft-python.md#before-100rc7)). The call was not run",
-		"let its server install 1.0.0rc7 or later. The next message is an ordinary one"},
-	{"STRANDS_INTERRUPT_LOST", generalText, false,
-		"a Strands agent stopped to ask, or waits for an answer, and its answer does not hold the question. The text says what its server should send",
-		"mend the server; go on in another thread"},
-	{"STRANDS_INTERRUPT_UNREADABLE", generalText, false,
-		"a Strands agent's questions cannot be read from its stream, or are too many",
-		"let the server send `result.interrupts` as JSON"},
-	{"STRANDS_ERROR", generalText, false,
-		"a Strands agent failed; the text is its own",
-		"as it says"},
-	{"STRANDS_FORCE_STOP", generalText, false,
-		"the same, because its event loop gave up: a hook or a model failed",
-		"as it says"},
 }
 
-// textOf are the codeTexts by their code.
+// dialectTexts lists the codes that single dialects send. The agent failed, or its server did not
+// send what Holdpoint needs.
+var dialectTexts = []codeText{
+	{"AGENT_FRAMEWORK_TOO_OLD", "The agent needs an approval, and its server is too old to ask for one. Please tell whoever runs this service.", false,
+		"the agent asks for an approval, and its server runs `agent-framework-ag-ui` before 1.0.0rc7 ([microsoft.md](microsoft-python.md#before-100rc7)). The call was not run",
+		"let its server install 1.0.0rc7 or later. The next message is an ordinary one"},
+	{"STRANDS_INTERRUPT_LOST", "The agent waits for the answer to a question that is not known here. Please tell whoever runs this service, or begin a new conversation.", false,
+		"a Strands agent stopped to ask, or waits for an answer, and its server did not send the question. RUN_ERROR's `message` says what the server should send",
+		"mend the server; go on in another thread"},
+	{"STRANDS_INTERRUPT_UNREADABLE", "The agent has another question, and it cannot be read here. Please tell whoever runs this service.", false,
+		"a Strands agent's questions cannot be read from its stream, or are too many",
+		"let the server send `result.interrupts` as JSON"},
+	{"STRANDS_ERROR", "The agent could not finish its work because of an error. Please tell whoever runs this service.", false,
+		"a Strands agent failed. RUN_ERROR's `message` is the agent's own",
+		"mend what the message names"},
+	{"STRANDS_FORCE_STOP", "The agent gave up its work because a part of it failed. Please tell whoever runs this service.", false,
+		"a Strands agent's event loop gave up because a hook or a model failed. RUN_ERROR's `message` is the agent's own",
+		"mend what the message names"},
+}
+
+// textOf has both tables by code.
 var textOf = func() map[agui.Code]*codeText {
-	by := make(map[agui.Code]*codeText, len(codeTexts))
-	for n := range codeTexts {
-		by[codeTexts[n].code] = &codeTexts[n]
+	by := make(map[agui.Code]*codeText, len(codeTexts)+len(dialectTexts))
+	for _, table := range [][]codeText{codeTexts, dialectTexts} {
+		for n := range table {
+			by[table[n].code] = &table[n]
+		}
 	}
 	return by
 }()
 
-// NeedsAftermath reports whether the text of a code does not say itself what became of the answers.
+// NeedsAftermath reports whether the code is one of Holdpoint's own errors whose text does not say
+// what happened to the answers.
 func NeedsAftermath(code agui.Code) bool {
-	text := textOf[code]
-	return text != nil && !text.whole && text.says != generalText
+	return slices.ContainsFunc(codeTexts, func(c codeText) bool { return c.code == code && !c.whole })
 }
 
 // textFor returns what a person is told of a code. A code that is not known is the backend's own.

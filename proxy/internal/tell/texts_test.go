@@ -3,8 +3,11 @@ package tell
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,19 +16,32 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the table of codes in docs/errors.md")
 
-// TestEveryCodeHasWords: a person is told more than the general text for each code of Holdpoint's.
+// TestEveryCodeHasWords: each code of Holdpoint and of its dialects has a text of its own for the
+// person, and not the general one.
 func TestEveryCodeHasWords(t *testing.T) {
-	src, err := os.ReadFile("../../../internal/agui/error.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	codes := regexp.MustCompile(`Code += "([A-Z_]+)"`).FindAllSubmatch(src, -1)
-	if len(codes) < 20 {
-		t.Fatal("where are the codes?")
+	var codes []agui.Code
+	declared := regexp.MustCompile(`Code += "([A-Z_]+)"`)
+	for _, root := range []string{"../../../internal/agui", "../../../translate"} {
+		before := len(codes)
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			src, err := os.ReadFile(path)
+			for _, m := range declared.FindAllSubmatch(src, -1) {
+				codes = append(codes, agui.Code(m[1]))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(codes)-before < 5 {
+			t.Fatalf("%s declares %d codes: has their form changed?", root, len(codes)-before)
+		}
 	}
 	seen := map[string]agui.Code{}
-	for _, m := range codes {
-		code := agui.Code(m[1])
+	for _, code := range codes {
 		text := textFor(code, HandedOn)
 		if text == textFor("OWN", HandedOn) {
 			t.Errorf("%s has no words", code)
@@ -37,8 +53,8 @@ func TestEveryCodeHasWords(t *testing.T) {
 	}
 }
 
-// TestErrorsTable compares the codes of runs in docs/errors.md with codeTexts. With -update it
-// writes the table.
+// TestErrorsTable compares the codes of runs in docs/errors.md with codeTexts and dialectTexts.
+// With -update it writes the table.
 func TestErrorsTable(t *testing.T) {
 	const file, marker = "../../../docs/errors.md", "<!-- codes of runs -->"
 	text, err := os.ReadFile(file)
@@ -51,7 +67,7 @@ func TestErrorsTable(t *testing.T) {
 	}
 	var b strings.Builder
 	b.WriteString("\n| code | what the person reads | what happened | what to do |\n|---|---|---|---|\n")
-	for _, c := range codeTexts {
+	for _, c := range slices.Concat(codeTexts, dialectTexts) {
 		says := c.says
 		if !c.whole {
 			says += " …"

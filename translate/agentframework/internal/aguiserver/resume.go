@@ -95,18 +95,18 @@ func entries(r *translate.Request) ([]entry, error) {
 			if a.Status == agui.Resolved {
 				var ok bool
 				if approved, ok = decisionIn(a.Payload); !ok {
-					return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q must say approved, true or false, and once", a.ID)
+					return nil, agui.Errorf(agui.InvalidPayload, textNoApproved, a.ID)
 				}
 				if approved {
 					if call.Args, ok = editedIn(a.Payload, call.Args); !ok {
-						return nil, agui.Errorf(agui.InvalidPayload, "editedArgs of the payload for interrupt %q have to be one object", a.ID)
+						return nil, agui.Errorf(agui.InvalidPayload, textEditNotObject, a.ID)
 					}
 				}
 			}
 			e.Status, e.Payload = agui.Resolved, approvalPayload(approved, call)
 		case a.Status == agui.Resolved:
 			if hasToolCall(a.Payload) {
-				return nil, agui.Errorf(agui.InvalidPayload, "payload for interrupt %q has a toolCall, by which a backend may run what it did not ask about", a.ID)
+				return nil, agui.Errorf(agui.InvalidPayload, textToolCall, a.ID)
 			}
 			e.Payload = a.Payload
 		}
@@ -120,7 +120,7 @@ func entries(r *translate.Request) ([]entry, error) {
 	ids := map[string]bool{"": true}
 	for _, e := range list {
 		if ids[e.ID] { // the host dies of both
-			return nil, agui.Errorf(agui.InvalidPayload, "the backend asked under an empty id, or twice under the same, and cannot be answered")
+			return nil, agui.Errorf(agui.InvalidPayload, textNoIDs)
 		}
 		ids[e.ID] = true
 	}

@@ -1,0 +1,12 @@
+package agno
+
+// The texts of errors that a client reads in RUN_ERROR.
+const (
+	textSameID   = "call %q of interrupt %q has the id of an earlier call with other arguments, and agno may run the earlier one. Deny or cancel it"
+	textNoCancel = "cannot be cancelled: agno would run the tool with the model's arguments. Answer it, or cancel all open questions"
+	textWrong    = "not what agno accepts: want "
+)
+
+// The agent of the backend has no database, so agno forgets a paused run, and the answer to its
+// question cannot continue it. Give the agent a database: Agent(db=..). The line is written once.
+const logNoDatabase = "agno cannot continue a paused run of an agent without a database: give the agent one (Agent(db=..))"
