@@ -1,13 +1,12 @@
-// Package clients concludes from a request which client sent it, and what that client can read. One
-// table holds what is known of each line of clients. Whoever tells a client something asks the
-// table.
+// Package clients detects from a request which client sent it, and what that client can read. Code
+// that sends something to a client asks it.
 //
-// It decides nothing about a request, and a client that it does not know gets what it got before.
-// It reads the body only: proxies change headers. It does not trust what it concludes: a client may
-// write any sign, and then reads less, or more, than it can.
+// It affects only what a client is sent. An unknown client is sent everything. The package reads
+// only the body, because proxies change headers. Its result is not trusted: a client can imitate
+// another one, and is then sent less, or more, than it can read.
 //
-// The signs and the lists of events are those of running programs: Agent Framework from 2025-12-08
-// to 2026-07-07, AG-UI's .NET SDK 0.0.3 to after 0.0.5, and @ag-ui/client 1.0.0.
+// The signs and the lists of events were observed with running programs: Agent Framework from
+// 2025-12-08 to 2026-07-07, AG-UI's .NET SDK 0.0.3 to after 0.0.5, and @ag-ui/client 1.0.0.
 package clients
 
 import (
@@ -16,18 +15,18 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A Line is a line of clients that read alike. A nil Line is that of an unknown client. It reads
-// everything, as far as anybody knows.
+// A Line is a line of client versions that read the same events. A nil Line is an unknown client,
+// which is assumed to read everything.
 type Line struct {
 	name   string
-	events map[agui.Type]bool // the events that it knows; nil: it fails at none that is known here
-	asks   string             // the only tool whose calls its programs answer for a server; "": nobody knows
-	// See the methods of these names.
+	events map[agui.Type]bool // the events that it reads; nil if it fails at none
+	asks   string             // the only server tool whose calls its programs answer; "" if unknown
+	// See the methods with these names.
 	outcome, snapshots, results, omits, asksFirst, parses, oneCall bool
 }
 
-// The events that each client of .NET knows. The first versions of the in-tree client know no
-// others.
+// basic are the events that every .NET client reads. The first versions of the in-tree client read
+// no others.
 var basic = []agui.Type{
 	agui.RunStarted, agui.RunFinished, agui.RunErrored,
 	agui.TextStart, agui.TextContent, agui.TextEnd,
@@ -45,21 +44,22 @@ var decorations = []agui.Type{
 	agui.ActivitySnapshot, agui.ActivityDelta, agui.Custom, agui.Raw,
 }
 
-// The lines that are known.
+// These are the known lines.
 var (
-	// InTree is the AGUIChatClient of Agent Framework before its release 1.14.0, of an unknown
-	// version: from 1.5.0 on it knows reasoning, before it throws there.
+	// InTree is the AGUIChatClient of Agent Framework before its release 1.14.0, in an unknown
+	// version. Versions from 1.5.0 on read reasoning, and earlier ones throw an exception there.
 	InTree = &Line{name: "Microsoft.Agents.AI.AGUI", events: set(basic), results: true, parses: true, oneCall: true, asks: "request_approval"}
-	// InTreeReasoning is the same client in a version that is known to read reasoning: its history
-	// has some.
+	// InTreeReasoning is the same client in a version that reads reasoning, because its history has
+	// some.
 	InTreeReasoning = &Line{name: "Microsoft.Agents.AI.AGUI 1.5.0 or later", events: set(basic, reasoning), results: true, parses: true, oneCall: true, asks: "request_approval"}
 	// SDK is the AGUIChatClient of AG-UI's .NET SDK.
 	SDK = &Line{name: "AGUI.Client", events: set(basic, reasoning, decorations), outcome: true, results: true, omits: true, asksFirst: true}
-	// Official is @ag-ui/client from 1.0.0 on, or whoever declares a version as it does.
+	// Official is @ag-ui/client from 1.0.0 on, or another client that declares a version in the same
+	// way.
 	Official = &Line{name: "@ag-ui/client", outcome: true, snapshots: true}
 )
 
-// Lines are all lines that are known.
+// Lines has all known lines.
 var Lines = [...]*Line{InTree, InTreeReasoning, SDK, Official}
 
 func set(lists ...[]agui.Type) map[agui.Type]bool {
@@ -72,7 +72,7 @@ func set(lists ...[]agui.Type) map[agui.Type]bool {
 	return all
 }
 
-// String returns the name of the line, as the log and doctor have it, and "" for an unknown client.
+// String returns the name of the line for the log and doctor, or "" for an unknown client.
 func (l *Line) String() string {
 	if l == nil {
 		return ""
@@ -80,57 +80,58 @@ func (l *Line) String() string {
 	return l.name
 }
 
-// Reads reports whether the client reads on after an event of the type. A client that does not know
-// an event throws at it, and its run is over.
+// Reads reports whether the client can read an event of the type. A client throws an exception at
+// an event that it does not know, which ends its run.
 func (l *Line) Reads(t agui.Type) bool { return l == nil || l.events == nil || l.events[t] }
 
-// ReadsAll reports whether Reads is true of every type.
+// ReadsAll reports whether the client can read events of every type.
 func (l *Line) ReadsAll() bool { return l == nil || l.events == nil }
 
-// ReadsOutcome reports whether the client is known to find its questions in the outcome of
-// RUN_FINISHED, and to answer them by resume.
+// ReadsOutcome reports whether the client is known to read its questions from the outcome of
+// RUN_FINISHED and to answer them with resume.
 func (l *Line) ReadsOutcome() bool { return l != nil && l.outcome }
 
-// TakesSnapshots reports whether the client may take messages from a MESSAGES_SNAPSHOT. One that
-// does not may still read on after it, see Reads.
+// TakesSnapshots reports whether the client may replace its messages by those of a
+// MESSAGES_SNAPSHOT. A client that does not may still read such an event, see Reads.
 func (l *Line) TakesSnapshots() bool { return l == nil || l.snapshots }
 
-// NeedsResult reports whether a call that was answered must get a TOOL_CALL_RESULT. Without one the
-// client would carry out a tool of its own of that name at its next message, or send an error text
-// as the result.
+// NeedsResult reports whether a call that was answered must get a TOOL_CALL_RESULT. Without it the
+// client would run its own tool of that name at its next message, or send an error text as the
+// result.
 func (l *Line) NeedsResult() bool { return l != nil && l.results }
 
-// OmitsQuestions reports whether the client answers without the messages that asked: its request
-// lacks them, with all that stands in them, and its next message has the rest of them again.
+// OmitsQuestions reports whether the client leaves the messages that asked out of the request with
+// the answer. Its next request contains them again.
 func (l *Line) OmitsQuestions() bool { return l != nil && l.omits }
 
-// AsksFirst reports whether the client makes a question of a call that an interrupt names, and does
-// not carry that call out, even if it has a tool of that name.
+// AsksFirst reports whether the client asks the person about a call that an interrupt names,
+// instead of running its own tool of that name.
 func (l *Line) AsksFirst() bool { return l != nil && l.asksFirst }
 
-// ParsesResults reports whether the client reads the content of a TOOL_CALL_RESULT as JSON, and
-// throws at other text.
+// ParsesResults reports whether the client parses the content of a TOOL_CALL_RESULT as JSON, and
+// throws an exception at other text.
 func (l *Line) ParsesResults() bool { return l != nil && l.parses }
 
-// TakesOneCall reports whether the client throws at a call that begins while another one is open.
+// TakesOneCall reports whether the client throws an exception at a call that begins while another
+// one is open.
 func (l *Line) TakesOneCall() bool { return l != nil && l.oneCall }
 
-// TakesNewThreads reports whether the client takes a new thread for each run unless the application
-// keeps it, as .NET's do. So it may not come back to the thread of a question.
+// TakesNewThreads reports whether the client uses a new thread for each run unless the application
+// keeps the thread, as .NET clients do. Such a client may not return to the thread of a question.
 func (l *Line) TakesNewThreads() bool { return l != nil && l != Official }
 
-// AnswersCalls reports whether programs around the client are known to answer calls of a server's
-// tool that asks a person, or may do so. The in-tree client has one such program, Agent Framework's
-// sample.
+// AnswersCalls reports whether programs that use the client may answer calls of a server's tool
+// that asks a person. Of the in-tree client one such program is known, the sample of Agent
+// Framework.
 func (l *Line) AnswersCalls(tool string) bool { return l == nil || l.asks == "" || l.asks == tool }
 
-// Of returns the line of the client that sent the request, nil for an unknown one. It needs signs
-// that no other client is known to give together. A missing sign proves nothing, and any sign that
-// the line never gives rules the line out.
+// Of returns the line of the client that sent the request, or nil if it is unknown. It requires a
+// combination of signs that no other client has. A missing sign does not rule a line out, but a
+// sign that the line never has does.
 func Of(in *agui.RunInput) *Line {
 	switch {
 	case in.ProtocolVersion != "":
-		return Official // no client of .NET declares one
+		return Official // no .NET client declares a version
 	case isRunID(in.RunID, 32, isHex) && !in.HasResume && in.ResumeObject == nil:
 		return inTree(in)
 	case isRunID(in.RunID, 24, isAlphanumeric), answersAsSDK(in):
@@ -139,8 +140,9 @@ func Of(in *agui.RunInput) *Line {
 	return nil
 }
 
-// inTree tells the in-tree client, whose runId the request has. It writes null where a message has
-// no name or error, and an empty context in each request.
+// inTree returns the line of an in-tree client, or nil. The caller has checked the runId. The
+// client writes null for the missing name or error of a message, and an empty context in each
+// request.
 func inTree(in *agui.RunInput) *Line {
 	root, ok := rootOf(in)
 	if !ok || root.context != "[]" || root.tools == "[]" {
@@ -164,9 +166,9 @@ func inTree(in *agui.RunInput) *Line {
 	return line
 }
 
-// sdk tells the SDK's client, if the request has its runId, or an answer in its form. It writes no
-// id into a message of the user unless the application gives one. It writes no key without a value.
-// Clients that give OpenAI's ids to their runs write ids and all keys.
+// sdk returns SDK or nil. The caller has checked the runId or an answer. The SDK's client writes no
+// id into a user's message unless the application gives one, and no key without a value. Other
+// clients whose runs have ids of OpenAI write ids and all keys.
 func sdk(in *agui.RunInput) *Line {
 	root, ok := rootOf(in)
 	if !ok || root.tools == "[]" {
@@ -192,7 +194,7 @@ func sdk(in *agui.RunInput) *Line {
 }
 
 // answersAsSDK reports whether the request has an answer in the form of the SDK's client, or a
-// result: both repeat an id. The application may set the ids of its runs.
+// result. Both repeat an id. This works even if the application sets the ids of its runs.
 func answersAsSDK(in *agui.RunInput) bool {
 	result, withoutID := false, false
 	for n := range in.Messages {
@@ -210,13 +212,14 @@ func answersAsSDK(in *agui.RunInput) bool {
 	return result
 }
 
-// A root is what of a request's own keys tells clients apart.
+// A root has the members of a request that distinguish clients.
 type root struct {
-	context, tools string // JSON text, "" if absent
-	state, props   bool   // present, null included
+	context, tools string // JSON text, or "" if absent
+	state, props   bool   // whether the member is present, even if it is null
 }
 
-// rootOf reads them. It returns false if a key is there that no client of .NET writes so.
+// rootOf reads the members. It returns false if the request has a key or a null that no .NET client
+// writes.
 func rootOf(in *agui.RunInput) (r root, ok bool) {
 	m := agui.MembersOf(in.Raw)
 	for m.Next() {

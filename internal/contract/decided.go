@@ -7,13 +7,13 @@ import (
 	"holdpoint/store"
 )
 
-// Questions may be decided at other doors, one by one, while the pause is open. A decision stands,
-// and is an answer of every resume of the pause, whoever sends that.
+// Questions can be decided at other doors than the chat, one by one, while the pause is open. Such
+// a decision is final. Every resume of the pause contains it, whoever sends the resume.
 
-// JudgeDecisions rules on decisions at another door, before they are written down. c.Answers are
-// the decisions, on questions of the open pause. A decision that could not be carried later is
-// refused here, because it could not be taken back. It returns nil if they may be written down.
-// Whether the pause is open still, and whether somebody was quicker, the store's step says.
+// JudgeDecisions judges decisions made at another door, before they are stored. c.Answers are the
+// decisions. It returns an error for a decision that could not be sent to the backend later,
+// because a stored decision cannot be taken back. It returns nil if the decisions may be stored.
+// The store checks that the pause is still open, and that nobody else has decided.
 func JudgeDecisions(c *Case) *agui.RunError {
 	p := c.Record.Pause
 	for _, a := range c.Answers {
@@ -22,7 +22,7 @@ func JudgeDecisions(c *Case) *agui.RunError {
 			return c.refuseUnknown(a.ID).Refusal
 		}
 		if p.Decision(a.ID) != nil {
-			continue // it is the same, or a conflict
+			continue // equal or in conflict, which the store decides
 		}
 		if r := c.refuseCancelOnly(*i, a); r != nil {
 			return r.Refusal
@@ -38,8 +38,9 @@ func JudgeDecisions(c *Case) *agui.RunError {
 	return nil
 }
 
-// WithDecisions returns the answers and the decisions that stand, in the order of the open pause,
-// and whether they cover it. A question without either has an answer without a status.
+// WithDecisions returns one answer for each question of the open pause, in order: the stored
+// decision, or else the answer in c.Answers. covered reports that every question has one. A
+// question without one has an answer with an empty status.
 func (c *Case) WithDecisions() (answers []agui.Answer, covered bool) {
 	p := c.Record.Pause
 	answers, covered = make([]agui.Answer, len(p.Interrupts)), true
@@ -57,8 +58,8 @@ func (c *Case) WithDecisions() (answers []agui.Answer, covered bool) {
 	return answers, covered
 }
 
-// decidedElseCancelled returns the answers to the open pause where nobody can say anything else any
-// more: what is decided, and a cancel for the rest.
+// decidedElseCancelled returns the answers to an open pause that gets no more answers: the stored
+// decisions, and a cancel for each other question.
 func (c *Case) decidedElseCancelled() []agui.Answer {
 	p := c.Record.Pause
 	answers := CancelAll(p)
@@ -70,7 +71,7 @@ func (c *Case) decidedElseCancelled() []agui.Answer {
 	return answers
 }
 
-// firstOpen returns the first question that nobody has decided.
+// firstOpen returns the id of the first question without a decision.
 func (c *Case) firstOpen() string {
 	p := c.Record.Pause
 	for _, i := range p.Interrupts {
@@ -81,7 +82,7 @@ func (c *Case) firstOpen() string {
 	return p.Interrupts[0].ID
 }
 
-// answeredCount returns how many questions have an answer, here or by a decision.
+// answeredCount returns the number of questions with an answer in byID or a decision.
 func (c *Case) answeredCount(byID map[string]*agui.Answer) int {
 	n := len(byID)
 	for _, d := range c.Record.Pause.Decisions {
@@ -92,8 +93,9 @@ func (c *Case) answeredCount(byID map[string]*agui.Answer) int {
 	return n
 }
 
-// repeats reports whether the answers are those of a digest. Where something was decided at another
-// door the chat may know a part of the questions only, so a part of the same answers will do.
+// repeats reports whether the answers are those of a digest. If the pause has decisions from
+// another door, the chat may know only some of its questions, so some of the same answers are
+// enough.
 func (c *Case) repeats(digest string, p *agui.Pause) bool {
 	if p == nil || len(p.Decisions) == 0 {
 		return store.SameAnswers(digest, Digest(c.Answers))
@@ -102,15 +104,15 @@ func (c *Case) repeats(digest string, p *agui.Pause) bool {
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return said[a.ID] != DigestOf(a) })
 }
 
-// unseenEnd returns the thread's last end if a run without a client came to it and the chat has not
-// caught up: the request holds no message of that run. It is nil otherwise.
+// unseenEnd returns the thread's last result if a run without a client ended the pause and the chat
+// has not seen it, because the request has no message of that run. Otherwise it returns nil.
 func (c *Case) unseenEnd() *store.Result {
 	if c.Record.Pause != nil || len(c.Record.Results) == 0 {
 		return nil
 	}
 	r := c.Record.Results[0]
 	if !r.Unseen || r.Tombstone || r.Pause == nil || r.How != store.Finished || len(c.Input.Messages) == 0 {
-		return nil // without a history there is no old one
+		return nil // a request without messages shows nothing
 	}
 	before := make(map[string]bool, len(r.Pause.Seen))
 	for _, s := range r.Pause.Seen {
@@ -126,10 +128,11 @@ func (c *Case) unseenEnd() *store.Result {
 	return r
 }
 
-// catchUp rules on a request of a chat that has missed the end of its question. Without a new
-// message it is told that end: the backend has nothing to do, and might do it again by the chat's
-// old history. With one, what the record knows stands in place of that history. A request that
-// holds no message of the thread goes as it came: its sender may know no more than the thread's id.
+// catchUp rules on a request of a chat that has not seen the end of its question. If the request
+// has no new message, the client is sent that end: the backend has nothing to do, and could repeat
+// its work because of the old history. If it has one, the messages on record replace the old
+// history. A request without any message of the thread passes unchanged, because its sender may
+// know only the thread's id.
 func (c *Case) catchUp(missed *store.Result) Ruling {
 	asked := missed.Pause.Indexed()
 	brings := c.newInput(missed.Seen, &asked)

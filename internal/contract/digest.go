@@ -8,9 +8,8 @@ import (
 	"holdpoint/store"
 )
 
-// Digest returns the digest of a set of answers, see store.MarshalAnswers. It is the same for
-// answers that say the same: the order of entries and of keys does not count, and a payload of null
-// counts as absent.
+// Digest returns the digest of a set of answers, see store.MarshalAnswers. Equal answers have equal
+// digests: the order of entries and of keys does not matter, and a null payload counts as absent.
 func Digest(answers []agui.Answer) string {
 	digests := make([]store.AnswerDigest, len(answers))
 	for n, a := range answers {
@@ -19,7 +18,7 @@ func Digest(answers []agui.Answer) string {
 	return store.MarshalAnswers(digests)
 }
 
-// DigestOf returns the hash of one answer, whatever question it is for.
+// DigestOf returns the hash of one answer. The hash does not depend on the question.
 func DigestOf(a agui.Answer) string {
 	h := sha256.New()
 	h.Write([]byte(a.Status))

@@ -7,18 +7,19 @@ import (
 	"holdpoint/store"
 )
 
-// newInput returns the messages of the request that are new input: what seen lacks and a person, a
-// tool or an operator said. A message of the assistant is not input: clients rename those. Nor is
-// one that only answers, or repeats an answer to p.
+// newInput returns the new input of the request: the messages that are not in seen. Messages of the
+// assistant are not input, because clients rename them. A message that only answers a question, or
+// repeats an answer to p, is not input either.
 func (c *Case) newInput(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
 	list := slices.Clone(agui.NewMessages(c.Input.Messages, seen))
 	onlyAnswers := c.OnlyAnswers(p)
 	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isInput(m) || onlyAnswers(m) })
 }
 
-// OnlyAnswers returns a function that reports whether a message answers a question and says nothing
-// else: it repeats an answer to one of the pauses, as CopilotKit's does beside resume, or it is an
-// answer that a dialect has read. A nil pause is one that nobody knows; see RepeatsOf.
+// OnlyAnswers returns a function that reports whether a message has an answer to a question and no
+// other content. Such a message repeats an answer to one of the pauses, as the messages that
+// CopilotKit sends with resume do, or has an answer that a dialect has read. A nil pause stands for
+// an unknown one; see RepeatsOf.
 func (c *Case) OnlyAnswers(pauses ...*agui.Pause) func(agui.Message) bool {
 	repeats := make([]Repeats, len(pauses))
 	for n, p := range pauses {
@@ -38,7 +39,8 @@ func isInput(m agui.Message) bool {
 	return true
 }
 
-// answerOnly finds the messages that answer this pause or one before, and say nothing else.
+// answerOnly returns a function that reports whether a message has an answer to this pause or an
+// earlier one, and no other content.
 func (c *Case) answerOnly() func(agui.Message) bool {
 	only := map[agui.SeenMessage]bool{}
 	for _, a := range c.Answers {
@@ -50,15 +52,16 @@ func (c *Case) answerOnly() func(agui.Message) bool {
 	for _, m := range c.Mixed {
 		delete(only, m)
 	}
-	delete(only, agui.SeenMessage{}) // of answers in fields
-	// See hashes a message's content, and most requests have no answer in a message at all.
+	delete(only, agui.SeenMessage{}) // the zero value is that of answers in fields
+	// agui.See hashes the content of a message, so it is not called if no message has an answer.
 	return func(m agui.Message) bool { return len(only) > 0 && only[agui.See(m)] }
 }
 
-// bringsNewSince reports whether the request brings a message beside answers that are for no open
-// interrupt. r is how the pause ended that they name, nil if that is not known. Where the record
-// knows the messages of that time, it is asked. A history that ends in the assistant's words brings
-// nothing: ordinary runs after the pause are not in the record.
+// bringsNewSince reports whether the request has a new message in addition to answers that are for
+// no open interrupt. r is the result of the pause that they name, or nil if unknown. If the record
+// has the messages of that time, the request is compared with them. Otherwise a history that ends
+// with a message of the assistant has nothing new. The record does not have ordinary runs after the
+// pause.
 func (c *Case) bringsNewSince(r *store.Result) bool {
 	list := slices.DeleteFunc(slices.Clone(c.Input.Messages), c.answerOnly())
 	if r == nil && len(c.Record.Results) > 0 {
@@ -69,7 +72,7 @@ func (c *Case) bringsNewSince(r *store.Result) bool {
 	}
 	var p *agui.Pause
 	var seen []agui.SeenMessage
-	if r != nil && !r.Tombstone { // only the questions are left of a tombstone's pause
+	if r != nil && !r.Tombstone { // a tombstone has only the questions of its pause
 		p, seen = r.Pause, r.Seen
 	}
 	if len(seen) == 0 {

@@ -11,20 +11,20 @@ import (
 	"holdpoint/store"
 )
 
-// skew is how long after its expiry an interrupt is still taken: the clocks of client, proxy and
-// store differ.
+// skew is how long an interrupt is still accepted after its expiry, because the clocks of client,
+// proxy and store differ.
 const skew = 5 * time.Second
 
-// Judge rules on a request. The rules are tried in the order in which they stand here, which is
-// that of docs/contract.md; the first that fits decides.
+// Judge rules on a request. The rules are tried in the order of docs/contract.md, and the first
+// that fits decides.
 func Judge(c *Case) Ruling {
 	if c.Carry != "" && !c.carries() {
 		return Ruling{Do: Quiet}
 	}
 	answering := len(c.Answers) > 0 || c.Unread != nil
 	if c.Stranger {
-		// A stranger is told nothing, not even that the thread waits for something. His answer is
-		// told what any answer is told that names nothing.
+		// A stranger must not learn that the thread waits for something. So his answers are refused like
+		// answers that name an unknown question.
 		if answering || c.Input.HasResume {
 			nobodys := *c
 			nobodys.Record = store.Record{Now: c.Record.Now}
@@ -64,9 +64,10 @@ func Judge(c *Case) Ruling {
 	return c.judgeOpen()
 }
 
-// GiveUp rules on a pause whose questions are all cancelled, where that cannot be handed on: the
-// backend would carry out the approval that it keeps, or knows no value that means no. Nothing is
-// sent to it. The pause is closed, and if the backend insists it asks again at its next run.
+// GiveUp rules on a pause whose questions are all cancelled although the cancels cannot be sent,
+// because the backend would carry out an approval that it has stored, or has no value that means
+// no. Nothing is sent to the backend. The pause is closed. If the backend still waits, it asks
+// again in its next run.
 func GiveUp(c *Case) Ruling {
 	p := c.Record.Pause
 	if len(c.newInput(p.Seen, p)) == 0 || c.Carry != "" {
@@ -75,13 +76,13 @@ func GiveUp(c *Case) Ruling {
 	return Ruling{Do: Pass, Ends: store.Withdrawn, Leave: LeaveArray | LeaveCommand}
 }
 
-// AllCancelled reports whether no answer is anything else.
+// AllCancelled reports whether every answer is a cancel.
 func AllCancelled(answers []agui.Answer) bool {
 	return !slices.ContainsFunc(answers, func(a agui.Answer) bool { return a.Status != agui.Cancelled })
 }
 
 // EndedBadly reports whether a pause was answered, and the run with the answers ended in an error
-// or in doubt. The backend may hold them still.
+// or in doubt. The backend may still have the answers.
 func EndedBadly(r *store.Result) bool { return r.How == store.Doubtful || isError(r.Finish) }
 
 func isError(event json.RawMessage) bool {
@@ -92,14 +93,15 @@ func refuse(code agui.Code, format string, args ...any) Ruling {
 	return Ruling{Do: Refuse, Refusal: agui.Errorf(code, format, args...)}
 }
 
-// reask is refuse while a question is open, which is told again.
+// reask returns a refusal after which the open question is sent again.
 func reask(code agui.Code, format string, args ...any) Ruling {
 	r := refuse(code, format, args...)
 	r.Reask = true
 	return r
 }
 
-// refuseUnknown: an answer in the backend's own form may name no interrupt at all.
+// refuseUnknown returns the refusal of an answer to an unknown question. id is "" if the answer is
+// in the backend's own form and names no interrupt.
 func (c *Case) refuseUnknown(id string) Ruling {
 	r := refuse(agui.UnknownInterruptID, textAnswersNothing)
 	if id != "" {
@@ -110,12 +112,12 @@ func (c *Case) refuseUnknown(id string) Ruling {
 	return r
 }
 
-// minted is the form of an id that Holdpoint has made: 72 random bits stand behind the backend's
-// own.
+// minted matches the end of the ids that Holdpoint makes: the backend's own id, a tilde and 72
+// random bits.
 var minted = regexp.MustCompile(`~[A-Za-z0-9_-]{12}$`)
 
-// howToKeep returns how an application of .NET keeps its thread, which its client does not by
-// itself. It is "" for other clients.
+// howToKeep tells an application of .NET how to keep its thread, which its client does not do by
+// itself. It returns "" for other clients.
 func (c *Case) howToKeep() string {
 	if !c.NewThreads {
 		return ""
@@ -126,8 +128,8 @@ func (c *Case) howToKeep() string {
 // IsMinted reports whether an id has the form of those that Holdpoint makes.
 func IsMinted(id string) bool { return minted.MatchString(id) }
 
-// whyUnknown says why the record may know nothing of an id that Holdpoint has made. It is "" for
-// other ids, and for one that the record knows.
+// whyUnknown returns why an id that Holdpoint made may not be on record. It returns "" for other
+// ids, and for an id that is on record.
 func (c *Case) whyUnknown(id string) string {
 	switch {
 	case !minted.MatchString(id) || c.Record.ResultOf(id) != nil || c.Record.Pause != nil && c.Record.Pause.Interrupt(id) != nil:
@@ -138,7 +140,7 @@ func (c *Case) whyUnknown(id string) string {
 	return textNotHere
 }
 
-// firstNamed returns the id that the first answer names, "" if none does.
+// firstNamed returns the id that the first answer names, or "".
 func (c *Case) firstNamed() string {
 	if len(c.Answers) == 0 {
 		return ""
@@ -146,14 +148,15 @@ func (c *Case) firstNamed() string {
 	return c.Answers[0].ID
 }
 
-// carries reports whether the pause that the request is to carry is there to be carried, or is on
-// its way. A doubt is for a client to be told.
+// carries reports whether the pause that the request is to carry is open or claimed. A pause in
+// doubt is not carried, because only a client can be told of the doubt.
 func (c *Case) carries() bool {
 	p := c.Record.Pause
 	return p != nil && p.ID == c.Carry && c.Record.State != store.InDoubt
 }
 
-// whileClaimed: one resume is on its way to the backend; nothing else may go there.
+// whileClaimed rules on a request while a resume of the thread is running. Nothing else may be sent
+// to the backend.
 func (c *Case) whileClaimed() Ruling {
 	p := c.Record.Pause
 	for _, a := range c.Answers {
@@ -169,23 +172,23 @@ func (c *Case) whileClaimed() Ruling {
 	}
 	if len(c.Answers) == 0 && c.Unread == nil && p.Decided() {
 		if c.Carry != "" {
-			return Ruling{Do: Quiet} // somebody carries it
+			return Ruling{Do: Quiet} // another request carries it
 		}
-		return Ruling{Do: Wait} // it answers nothing; the run that it is to be told of began without it
+		return Ruling{Do: Wait} // the request has no answer; it waits for the end of the run that began without it
 	}
 	return refuse(agui.ResumeInProgress, textResumeRunning)
 }
 
-// withoutAnswers: the request brings none, or an empty resume array, which answers nothing.
+// withoutAnswers rules on a request without answers, or with an empty resume array.
 func (c *Case) withoutAnswers() Ruling {
 	if p := c.Record.Pause; c.Elsewhere && p != nil && !p.Decided() && len(c.newInput(p.Seen, p)) == 0 {
-		return Ruling{Do: TellAgain} // it repeats an answer that was there before the question was
+		return Ruling{Do: TellAgain} // it repeats an answer that is older than the question
 	}
 	if c.Elsewhere && c.givesUp() {
 		return c.resume(c.decidedElseCancelled())
 	}
 	if c.Elsewhere && c.Carry == "" {
-		r := Ruling{Do: Pass} // PassesHere looks at the request's own thread
+		r := Ruling{Do: Pass} // PassesHere judges it by the record of its own thread
 		if c.Input.HasResume {
 			r.Leave = LeaveArray
 		}
@@ -205,16 +208,16 @@ func (c *Case) withoutAnswers() Ruling {
 	case p == nil:
 		return Ruling{Do: Pass}
 	case p.Decided():
-		// Whatever the request is, it carries what is decided: the history and the tools of the chat
-		// go with it, and its client sees the run.
+		// All questions are decided, so any request becomes the resume: it brings the history and the
+		// tools of the chat, and its client sees the run.
 		return c.resume(c.decidedElseCancelled())
 	case c.Input.HasResume:
 		return reask(agui.PartialResume, textPartial, c.firstOpen(), len(p.Decisions), len(p.Interrupts))
 	case c.Carry != "":
-		return Ruling{Do: Quiet} // it has nothing to carry it with
+		return Ruling{Do: Quiet} // the questions are not decided
 	case c.onlyCancels() && (len(c.newInput(p.Seen, p)) > 0 || !c.asksForCancel()):
-		// Nobody can approve any of them any more, so new input counts as cancelling them. This does
-		// not take silence for a yes: every answer is "cancelled".
+		// No question can be approved any more, so new input counts as cancelling them. Silence does not
+		// become an approval: every answer is "cancelled".
 		return c.resume(c.decidedElseCancelled())
 	case len(c.newInput(p.Seen, p)) == 0:
 		return Ruling{Do: TellAgain}
@@ -224,14 +227,14 @@ func (c *Case) withoutAnswers() Ruling {
 	return reask(agui.PendingInterrupts, textOpen, c.firstOpen(), len(p.Interrupts)-len(p.Decisions))
 }
 
-// givesUp reports whether the request has a new message of the person's that gives the open pause
-// up. A client that calls its own tools sends their results by itself: they cancel nothing.
+// givesUp reports whether the request has a new message of the user, which cancels the open pause.
+// Tool messages do not count, because a client sends the results of its own tools without the user.
 func (c *Case) givesUp() bool {
 	p := c.Record.Pause
 	return c.GivesUp && p != nil && slices.ContainsFunc(c.newInput(p.Seen, p), func(m agui.Message) bool { return m.Role == "user" })
 }
 
-// judgeWithoutAnswers judges the request as if it had no answers.
+// judgeWithoutAnswers rules on the request as if it had no answers.
 func (c *Case) judgeWithoutAnswers() Ruling {
 	as := *c
 	as.Answers, as.Unread, as.Input.HasResume = nil, nil, false
@@ -242,8 +245,9 @@ func (c *Case) judgeWithoutAnswers() Ruling {
 	return r
 }
 
-// PassesHere rules on a request that passes as far as the record of another thread tells, by the
-// record of its own thread. Its answers were for the other one.
+// PassesHere rules on a request that passes according to the record of another thread. It uses the
+// record of the request's own thread, without the answers, which were for the other thread. there
+// is the ruling by the other record.
 func PassesHere(c *Case, there Ruling) Ruling {
 	r := c.judgeWithoutAnswers()
 	switch r.Do {
@@ -258,9 +262,9 @@ func PassesHere(c *Case, there Ruling) Ruling {
 	return there
 }
 
-// judgeNoneOpen: the answers name no open interrupt. Either they repeat what ended, or they come
-// too late, or they are the way on of a client that keeps its list of open interrupts after a
-// RUN_ERROR and may then send nothing but a resume.
+// judgeNoneOpen rules on answers that name no open interrupt. Either they repeat the answers to an
+// ended pause, or they are too late, or the client keeps its list of open interrupts after a
+// RUN_ERROR and can send nothing but a resume.
 func (c *Case) judgeNoneOpen() Ruling {
 	result := c.namedResult()
 	ended := result != nil && !result.Tombstone
@@ -268,7 +272,7 @@ func (c *Case) judgeNoneOpen() Ruling {
 	failed := ended && (result.How != store.Finished || isError(result.Finish))
 
 	if bringsNew && c.inHistory() {
-		// What became of the question was told; it must not be told for ever.
+		// The client was already told how the question ended, and must not be told at every request.
 		return c.judgeWithoutAnswers()
 	}
 	if ended && result.Digest != "" && c.repeats(result.Digest, result.Pause) && !(failed && AllCancelled(c.Answers)) {
@@ -285,9 +289,9 @@ func (c *Case) judgeNoneOpen() Ruling {
 			switch r.Do {
 			case Pass, Resume:
 				r.NotTaken, r.Stands = late.Refusal, late.Stands
-			case Refuse, Reopen: // the thread is opened again, to be told as one that can only be cancelled
+			case Refuse, Reopen: // the thread is opened again, and its question can only be cancelled
 			default:
-				return late // without a word it would look as if this question was answered well
+				return late // otherwise the client would not learn that the question failed
 			}
 			return r
 		case result.How == store.Finished, result.How == store.Lost:
@@ -310,13 +314,13 @@ func (c *Case) judgeNoneOpen() Ruling {
 	return c.refuseLate(result)
 }
 
-// reopenNamed opens a pause of questions that only clients know, to be cancelled.
+// reopenNamed reopens a pause of questions that only clients know, so that it can be cancelled.
 func reopenNamed(p *agui.Pause) Ruling {
 	return Ruling{Do: Reopen, Replay: &store.Result{How: store.Doubtful, Pause: p, Seen: p.Seen}}
 }
 
 // cancelsNamed returns a pause of the questions that the answers cancel, if only clients know them.
-// It is nil if the answers are anything else.
+// It returns nil if any answer is not such a cancel.
 func (c *Case) cancelsNamed() *agui.Pause {
 	if c.Named == nil || c.Record.Pause != nil || !AllCancelled(c.Answers) {
 		return nil
@@ -335,9 +339,9 @@ func (c *Case) cancelsNamed() *agui.Pause {
 	return &p
 }
 
-// whyNotCancelled returns why a cancel goes to nobody, if the backend may wait for it still. result
-// is how the question ended, if that is known. The backend is not known to take a cancel for a no:
-// some carry out their first option for it.
+// whyNotCancelled returns why a cancel is not sent to the backend, although the backend may still
+// wait for it. result is the result of the question, or nil if unknown. Some backends read a cancel
+// as the choice of their first option, so it is sent only if it is known to be a denial.
 func (c *Case) whyNotCancelled(result *store.Result) *agui.RunError {
 	id := c.firstNamed()
 	switch {
@@ -349,9 +353,9 @@ func (c *Case) whyNotCancelled(result *store.Result) *agui.RunError {
 	return nil
 }
 
-// isLocked reports whether the thread's newest pause ended in doubt, and its backend would be
-// locked for good by a message if it still waits. Then the pause is cancelled before the message
-// goes.
+// isLocked reports whether the thread's newest pause ended in doubt, and a message would block the
+// thread forever if the backend still waits. Then the pause is cancelled before the message is
+// sent.
 func (c *Case) isLocked() bool {
 	if len(c.Record.Results) == 0 || c.Locks == nil || c.Carry != "" {
 		return false
@@ -360,8 +364,8 @@ func (c *Case) isLocked() bool {
 	return newest.How == store.Doubtful && !newest.Tombstone && newest.Pause != nil && c.Locks(newest.Pause)
 }
 
-// frees reports whether the answers cancel a pause that the backend may still wait with, and are to
-// be handed on: nobody knows what became of it, or its run failed and a cancel can end it.
+// frees reports whether the answers cancel an ended pause that the backend may still wait for, and
+// are to be sent: its outcome is unknown, or its run failed and a cancel can end it.
 func (c *Case) frees(result *store.Result) bool {
 	if c.Record.Pause != nil || result == nil || result.Tombstone || result.Pause == nil || !AllCancelled(c.Answers) || c.Frees == nil {
 		return false
@@ -377,8 +381,8 @@ func (c *Case) frees(result *store.Result) bool {
 	return c.Frees(result.Pause)
 }
 
-// refuseLate says what became of the question that the answers name. result is how it ended, if
-// that is known.
+// refuseLate returns the refusal of an answer to a question that has ended. result is its result,
+// or nil if unknown.
 func (c *Case) refuseLate(result *store.Result) Ruling {
 	id := c.Answers[0].ID
 	r := c.refuseUnknown(id)
@@ -399,7 +403,7 @@ func (c *Case) refuseLate(result *store.Result) Ruling {
 	return r
 }
 
-// judgeOpen: at least one answer is for an open interrupt.
+// judgeOpen rules on answers of which at least one is for an open interrupt.
 func (c *Case) judgeOpen() Ruling {
 	answers, refused := c.covering()
 	if refused != nil {
@@ -409,7 +413,7 @@ func (c *Case) judgeOpen() Ruling {
 	for n, i := range p.Interrupts {
 		if r := c.refuseCancelOnly(i, answers[n]); r != nil && p.Decision(i.ID) == nil {
 			if c.inHistory() && c.onlyCancels() && len(c.newInput(p.Seen, p)) > 0 {
-				// Said too late, and told so; it comes again with every message that follows.
+				// The answer was refused as too late before, and stays in the history of all later requests.
 				return c.judgeWithoutAnswers()
 			}
 			return *r
@@ -423,7 +427,7 @@ func (c *Case) judgeOpen() Ruling {
 	return c.resume(answers)
 }
 
-// resume rules on a whole set of answers that may be given.
+// resume returns the ruling for a complete set of valid answers.
 func (c *Case) resume(answers []agui.Answer) Ruling {
 	p := c.Record.Pause
 	if i, stuck := c.stuck(answers); stuck {
@@ -444,8 +448,8 @@ func refuseOtherThanKept(i agui.Interrupt) Ruling {
 	return r
 }
 
-// refuseCancelOnly refuses an answer to a question that takes nothing but a cancel. It returns nil
-// if the question takes other answers too, or if the answer is a cancel.
+// refuseCancelOnly refuses an answer to a question that can only be cancelled. It returns nil if
+// the question accepts other answers, or if the answer is a cancel.
 func (c *Case) refuseCancelOnly(i agui.Interrupt, a agui.Answer) *Ruling {
 	if a.Status != agui.Resolved || !c.onlyCancel(i) {
 		return nil
@@ -457,9 +461,10 @@ func (c *Case) refuseCancelOnly(i agui.Interrupt, a agui.Answer) *Ruling {
 	return &r
 }
 
-// unfit refuses a payload that does not fit its question: by the schema, by the call that it names,
-// or by edits that the question does not offer. It returns nil if the payload fits. A payload in a
-// form of the dialect's own is the dialect's to judge, but for the call.
+// unfit refuses a payload that does not fit its question, because of the schema, because of the
+// call that it names, or because it has edits that the question does not offer. It returns nil if
+// the payload fits. Of a payload in the dialect's own form it checks only the call; the dialect
+// checks the rest.
 func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
 	if a.Status != agui.Resolved {
 		return nil
@@ -482,9 +487,9 @@ func (c *Case) unfit(i agui.Interrupt, a agui.Answer) *Ruling {
 	return nil
 }
 
-// covering returns the answers in the order of the open pause, one for each question; else why they
-// do not cover it. What is decided already covers its question. An answer to that must say the
-// same.
+// covering returns one answer for each question of the open pause, in order, or a refusal if some
+// are missing. A decision counts as the answer to its question, and an answer to that question must
+// be the same.
 func (c *Case) covering() ([]agui.Answer, *Ruling) {
 	p := c.Record.Pause
 	byID := make(map[string]*agui.Answer, len(c.Answers))
@@ -495,14 +500,14 @@ func (c *Case) covering() ([]agui.Answer, *Ruling) {
 		}
 		old, twice := byID[a.ID]
 		if twice && DigestOf(*old) != DigestOf(a) && (old.Message == agui.SeenMessage{} || a.Message == agui.SeenMessage{}) {
-			// Of messages the last one holds: they stay in a history, where an answer may have been
-			// refused before.
+			// The last message with an answer counts, because a history may also have an answer that was
+			// refused.
 			r := reask(agui.ResumeConflict, textAnsweredTwice, agui.Cut(a.ID))
 			return nil, &r
 		}
 		if d := p.Decision(a.ID); d != nil && d.Digest != DigestOf(a) {
 			if (a.Message != agui.SeenMessage{}) && len(c.newInput(p.Seen, p)) > 0 {
-				continue // it stays in the history, so it may not stop the chat for ever
+				continue // it stays in the history, so refusing it would block the chat
 			}
 			r := reask(agui.ResumeConflict, textDecidedElsewhere, agui.Cut(a.ID), d.Door)
 			r.Stands = c.standingNow(DecidedElsewhere)
@@ -533,14 +538,14 @@ func refusePayload(id string, err error) Ruling {
 	return reask(agui.InvalidPayload, textUnfit, id, err)
 }
 
-// inHistory reports whether messages carry all of the answers: they come again with every run.
+// inHistory reports whether all answers are in messages, which the client sends again with every
+// run.
 func (c *Case) inHistory() bool {
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
 }
 
-// readForPause reports whether the answers were read for that pause. Ids alone do not tell: a
-// request that has waited may find another question open, and an answer in the backend's own form
-// names none.
+// readForPause reports whether the answers were read for the pause. Ids are not enough: while a
+// request waits, another question may open, and an answer in the backend's own form names no id.
 func (c *Case) readForPause(pauseID string) bool { return c.ReadFor == "" || c.ReadFor == pauseID }
 
 func (c *Case) namesOpen() bool {
@@ -550,13 +555,13 @@ func (c *Case) namesOpen() bool {
 	})
 }
 
-// namedResult returns how the pause ended that the answers name.
+// namedResult returns the result of the pause that the answers name.
 func (c *Case) namedResult() *store.Result {
 	ids := make([]string, len(c.Answers))
 	for n, a := range c.Answers {
 		ids[n] = a.ID
 	}
-	for _, r := range c.Record.Results { // with kept ids, two pauses may have the same
+	for _, r := range c.Record.Results { // two pauses may have the same ids if the backend's ids are kept
 		if c.ReadFor != "" && r.PauseID == c.ReadFor {
 			if only := (store.Record{Results: []*store.Result{r}}); only.ResultOf(ids...) != nil {
 				return r
@@ -571,16 +576,16 @@ func (c *Case) isExpired(i agui.Interrupt) bool {
 	return ok && c.Record.Now.After(t.Add(skew))
 }
 
-// onlyCancel reports whether an interrupt takes nothing but a cancel.
+// onlyCancel reports whether an interrupt can only be cancelled.
 func (c *Case) onlyCancel(i agui.Interrupt) bool { return i.CancelOnly || c.isExpired(i) }
 
-// asksForCancel reports whether a question is open that asks for a cancel. A page that is loaded
-// anew is told it again.
+// asksForCancel reports whether an open question asks for a cancel. Such a question is sent again
+// to a page that is reloaded.
 func (c *Case) asksForCancel() bool {
 	return slices.ContainsFunc(c.Record.Pause.Interrupts, func(i agui.Interrupt) bool { return i.CancelOnly })
 }
 
-// onlyCancels says so of all that is open.
+// onlyCancels reports whether every open question can only be cancelled.
 func (c *Case) onlyCancels() bool {
 	p := c.Record.Pause
 	return !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return !c.onlyCancel(i) && p.Decision(i.ID) == nil })

@@ -5,9 +5,9 @@ import (
 	"holdpoint/store"
 )
 
-// stuck finds an answer that the backend would replace by the one that it keeps, see
-// agui.Pause.Sticky. The newest resume of the same question decides; one that ended well is over.
-// The backend keeps none if its run has just come to the question.
+// stuck finds an answer that the backend would ignore, because it stored an earlier answer to the
+// question (agui.Pause.Sticky). The newest resume of the question decides: if it succeeded, the
+// backend keeps nothing. It also keeps nothing if its run has only just asked the question.
 func (c *Case) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
 	p := c.Record.Pause
 	if !p.Sticky || p.FirstAsked {
@@ -25,11 +25,11 @@ func (c *Case) stuck(answers []agui.Answer) (agui.Interrupt, bool) {
 	return agui.Interrupt{}, false
 }
 
-// questionIdentity is what makes two questions the same.
+// A questionIdentity is equal for two interrupts that ask the same question.
 type questionIdentity struct{ native, question string }
 
-// keptAnswers returns the digests of the answers with which questions were resumed last, if that
-// failed; "" if it did not.
+// keptAnswers returns the digest of the last answer to each question if the run with it failed, and
+// "" if that run succeeded.
 func (c *Case) keptAnswers() map[questionIdentity]string {
 	kept := map[questionIdentity]string{}
 	for _, r := range c.Record.Results {

@@ -9,45 +9,46 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// What judging the payloads of one request may take. The work is an estimate in nanoseconds, so
-// that the same request gets the same answer on a busy machine; the time is for what the estimate
-// does not know.
+// These bound the work of checking the payloads of one request. Work is an estimate in nanoseconds,
+// so that the same request gets the same answer on a busy machine. timeOfRequest is measured, for
+// what the estimate misses.
 const (
 	workOfRequest = int64(50 * time.Millisecond)
 	workOfPayload = int64(50 * time.Microsecond)
 	workOfValue   = 1500 // for each value and key
-	workOfByte    = 150  // for each byte, to look at texts with
+	workOfByte    = 150  // for each byte of a payload, to search its texts
 	workToExplain = int64(2 * time.Millisecond)
 	timeOfRequest = 5 * time.Second
 )
 
-// Estimates of the library's single steps.
+// These estimate the steps of the library.
 const (
-	workOfSchema = 400    // one schema is asked about one value
-	workOfKey    = 100    // one key, or one value compared with another
-	workOfCopy   = 10     // one byte of a text is copied, as the library does each time that it is asked about one
-	workOfChar   = 20     // one byte of a text is looked at
-	workOfState  = 4      // and is shown to one state of a pattern
-	workOfRegexp = 50_000 // one byte of a text is compiled: seven may be a thousand states
-	workOfNumber = 800    // one becomes an exact number, up to cheapDigits of them
+	workOfSchema = 400    // one value is checked against one schema
+	workOfKey    = 100    // one key is looked up, or one value is compared with another
+	workOfCopy   = 10     // one byte of a text is copied; the library copies a text each time it checks it
+	workOfChar   = 20     // one byte of a text is read
+	workOfState  = 4      // and is passed to one state of a pattern
+	workOfRegexp = 50_000 // one byte of a text is compiled as a pattern; seven bytes may have a thousand states
+	workOfNumber = 800    // a number of up to cheapDigits digits is converted to an exact number
 	cheapDigits  = 40
 )
 
 var errTooDear = errors.New(textTooManySteps)
 
-// A meter counts the work of a schema while it is done, and ends it by a panic at the bound, when
-// its time is over, or when the request has ended: the library has no other way to be stopped.
+// A meter counts the work of a schema during the validation. It panics with a stop when the work
+// exceeds its bound, when the time is over, or when the context of the request ends. The library
+// cannot be stopped in another way.
 type meter struct {
 	ctx   context.Context
 	until time.Time
 	left  int64
-	text  int64 // for texts, beside left
-	tick  int64 // until the clock is looked at again
-	// times is by how much all of it is dearer, for numbers are long.
+	text  int64 // additional work for texts
+	tick  int64 // the work until the clock is read again
+	// times multiplies all work, because long numbers are slow.
 	times int64
 }
 
-// A stop is what ends the work.
+// A stop is the value of the panic that ends the work.
 type stop struct{ err error }
 
 func (m *meter) spend(work int64) {
@@ -66,15 +67,15 @@ func (m *meter) spend(work int64) {
 	}
 }
 
-// spendText spends what is done for the bytes of a text: a file of some megabytes may be looked at,
-// and is not a reason to go through a schema as often as it has bytes.
+// spendText spends work on the bytes of a text. It uses the allowance for texts first: a text of
+// some megabytes may be searched, but does not allow more other work for its size.
 func (m *meter) spendText(work int64) {
 	free := min(work, m.text)
 	m.text -= free
 	m.spend(work - free)
 }
 
-// run has a schema judge a value.
+// run validates a value against a schema.
 func (m *meter) run(s *jsonschema.Schema, value any) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -88,7 +89,8 @@ func (m *meter) run(s *jsonschema.Schema, value any) (err error) {
 	return s.Validate(value)
 }
 
-// gauge puts a gauge into each schema: its format is asked before anything that goes deeper.
+// gauge replaces the format of each schema by a gauge. The library checks the format before it goes
+// deeper, so the gauge can spend the work in advance.
 func (m *meter) gauge(all []*jsonschema.Schema) {
 	w := &gauges{m: m, asked: make(map[*jsonschema.Schema]int64, len(all)), step: workOfSchema + int64(len(all))}
 	for _, s := range all {
@@ -101,17 +103,17 @@ func (m *meter) gauge(all []*jsonschema.Schema) {
 	}
 }
 
-// gauges are those of the schemas of one document.
+// gauges are the gauges of the schemas of one document.
 type gauges struct {
 	m           *meter
-	step        int64 // to ask one schema; the library looks for circles among those that ask it
+	step        int64 // the work to check one schema; the library looks for cycles among the schemas being checked
 	asked       map[*jsonschema.Schema]int64
 	dearest     int64
-	unevaluated bool // the library keeps lists of the members that nobody asked about yet
+	unevaluated bool // the library keeps lists of the members that were not evaluated yet
 }
 
-// ask returns what the library does in a schema before it asks for the format: the type, const and
-// enum.
+// ask returns the work that the library does for a schema before it checks the format: the type,
+// const and enum.
 func (w *gauges) ask(s *jsonschema.Schema) int64 {
 	work := w.step
 	if s.Const != nil {
@@ -123,7 +125,7 @@ func (w *gauges) ask(s *jsonschema.Schema) int64 {
 	return work
 }
 
-// compare returns the work to compare something with the value, at most.
+// compare returns the maximum work to compare something with the value.
 func (w *gauges) compare(value any) int64 {
 	work := int64(workOfKey)
 	switch v := value.(type) {
@@ -141,7 +143,7 @@ func (w *gauges) compare(value any) int64 {
 	return work
 }
 
-// workOf returns the work to ask other schemas about a value.
+// workOf returns the work to check a value against other schemas.
 func (w *gauges) workOf(schemas ...*jsonschema.Schema) (work int64) {
 	for _, s := range schemas {
 		switch known, ok := w.asked[s]; {
@@ -155,15 +157,15 @@ func (w *gauges) workOf(schemas ...*jsonschema.Schema) (work int64) {
 	return work
 }
 
-// A gauge knows what its schema asks of a value.
+// A gauge has the work of one schema for a value.
 type gauge struct {
 	*gauges
 	s             *jsonschema.Schema
-	format        *jsonschema.Format // the schema's own
-	here          int64              // all that is asked about the value itself
-	schemas       int64              // how many schemas are
-	key, item     int64              // what is asked about each key and member, about each item
-	keys, pattern int64              // what the patterns take for each byte of a key and of a text
+	format        *jsonschema.Format // the schema's own format
+	here          int64              // for the value itself
+	schemas       int64              // the number of schemas that check the value itself
+	key, item     int64              // for each key and member, and for each item
+	keys, pattern int64              // for each byte of a key, and of a text, because of patterns
 }
 
 func (w *gauges) add(s *jsonschema.Schema) {
@@ -234,7 +236,8 @@ func (w *gauge) aboutItems() {
 	w.here += w.workOf(s.PrefixItems...)
 }
 
-// validate is the format's: it spends what the schema is about to do with the value.
+// validate is called as the format of the schema. It spends the work that the library is about to
+// do.
 func (w *gauge) validate(value any) error {
 	w.m.spend(w.here)
 	switch v := value.(type) {
@@ -245,7 +248,7 @@ func (w *gauge) validate(value any) error {
 	case string:
 		w.m.spendText(int64(len(v)) * (workOfCopy + w.pattern))
 	case json.Number:
-		w.m.spend(3 * workOfNumber) // made, compared, divided
+		w.m.spend(3 * workOfNumber) // to convert, compare and divide it
 	}
 	if w.format == nil {
 		return nil
@@ -260,7 +263,7 @@ func (w *gauge) validate(value any) error {
 	return w.format.Validate(value)
 }
 
-// workOfPattern is that for each byte of a text.
+// workOfPattern returns the work for each byte of a text.
 func workOfPattern(re jsonschema.Regexp) int64 {
 	if p, ok := re.(pattern); ok {
 		return workOfChar + workOfState*int64(p.states)
@@ -286,7 +289,7 @@ func (w *gauge) array(list []any) {
 	}
 	if w.s.UniqueItems {
 		times := int64(2)
-		if n <= 20 { // then each is compared with each
+		if n <= 20 { // then each item is compared with each other
 			times = n
 		}
 		for _, one := range list {
@@ -295,7 +298,7 @@ func (w *gauge) array(list []any) {
 	}
 }
 
-// weigh spends the work to look at all of a value so many times.
+// weigh spends the work to read all of a value, the given number of times.
 func (m *meter) weigh(value any, times int64) {
 	m.spend(times * workOfKey)
 	switch v := value.(type) {

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// maxAlternatives is how many alternatives of a schema a mismatch tells.
+	// maxAlternatives is the maximum number of alternatives that a mismatch names.
 	maxAlternatives = 4
-	// maxWantedValues is how many values of an enum a mismatch tells.
+	// maxWantedValues is the maximum number of an enum's values that a mismatch names.
 	maxWantedValues = 5
 )
 
-// mismatch returns in words which key of a payload does not fit, and what the schema wants there.
-// The library's own text quotes values of the payload; this one quotes the schema only, which the
-// client has. Where the schema has alternatives it tells the first few, because nobody knows which
-// of them was meant.
+// mismatch describes which key of a payload does not fit, and what the schema requires there. The
+// text of the library quotes values of the payload. This one quotes only the schema, which the
+// client has. If the schema has alternatives, the first few are described, because the intended one
+// is unknown.
 func mismatch(e *jsonschema.ValidationError) string {
 	var list []string
 	appendMismatches(&list, e)
@@ -50,7 +50,7 @@ func appendMismatches(list *[]string, e *jsonschema.ValidationError) {
 	}
 }
 
-// mismatchOf returns the words of a mismatch without further causes.
+// mismatchOf describes a mismatch that has no causes.
 func mismatchOf(e *jsonschema.ValidationError) string {
 	at := e.InstanceLocation
 	is := func(format string, args ...any) string { return placeOf(at) + " " + fmt.Sprintf(format, args...) }
@@ -67,9 +67,9 @@ func mismatchOf(e *jsonschema.ValidationError) string {
 	case *kind.Dependency:
 		return missing(at, k.Missing)
 	case *kind.AdditionalProperties:
-		return placeOf(append(slices.Clone(at), k.Properties[0])) + " is not taken"
+		return placeOf(append(slices.Clone(at), k.Properties[0])) + " is not allowed"
 	case *kind.FalseSchema:
-		return is("is not taken")
+		return is("is not allowed")
 	case *kind.Enum:
 		return is("must be %s", valuesOf(k.Want))
 	case *kind.Const:
@@ -103,12 +103,13 @@ func mismatchOf(e *jsonschema.ValidationError) string {
 	case *kind.OneOf:
 		return is("fits more than one of the alternatives")
 	case *kind.Not:
-		return is("fails %q", "not") // the kind names no keyword
+		return is("fails %q", "not") // the kind has no keyword
 	}
 	return is("fails %q", strings.Join(e.ErrorKind.KeywordPath(), "/"))
 }
 
-// placeOf names a place in a payload. The keys are the payload's own, so it is cut.
+// placeOf returns the name of a place in a payload. The keys come from the payload, so the name is
+// cut.
 func placeOf(at []string) string {
 	if len(at) == 0 {
 		return "the payload"
@@ -116,7 +117,7 @@ func placeOf(at []string) string {
 	return "`" + agui.Cut(strings.Join(at, "/")) + "`"
 }
 
-// missing says which keys of an object are missing. They are the schema's.
+// missing describes which keys of an object are missing. The keys come from the schema.
 func missing(at, keys []string) string {
 	list := make([]string, min(len(keys), maxWantedValues))
 	for n := range list {
@@ -128,7 +129,7 @@ func missing(at, keys []string) string {
 	return enumeration(list, "and", len(keys)) + " are missing"
 }
 
-// typeName returns a type of JSON with its article.
+// typeName returns the name of a JSON type with its article.
 func typeName(name string) string {
 	switch name {
 	case "null":
@@ -147,7 +148,7 @@ func typesOf(names []string) string {
 	return enumeration(list, "or", len(list))
 }
 
-// valuesOf are values that a schema wants.
+// valuesOf lists the values that a schema allows.
 func valuesOf(values []any) string {
 	list := make([]string, min(len(values), maxWantedValues))
 	for n := range list {
@@ -160,8 +161,8 @@ func valuesOf(values []any) string {
 	return enumeration(list, "or", len(values))
 }
 
-// enumeration joins a list by commas and a word, "and" or "or", before its last entry. total is how
-// many there are, also those that are left out.
+// enumeration joins a list with commas and a word, "and" or "or", before its last entry. total is
+// the number of all entries, including those that are left out.
 func enumeration(list []string, word string, total int) string {
 	if more := total - len(list); more > 0 && word == "or" {
 		return strings.Join(list, ", ") + fmt.Sprintf(" or one of %d more", more)

@@ -9,31 +9,31 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// CopilotKit (from 1.61.2) adds a `tool` message to the history for each answered interrupt that is
-// bound to a call, beside the resume array: the JSON of the payload, or {"status":"resolved"} or
-// {"status":"cancelled"} where there is none (packages/react-core/src/v2/hooks/use-interrupt.tsx).
-// A backend that rebuilds its run from the history would take it for the tool's result, and find
-// the held call answered.
+// CopilotKit (from 1.61.2) sends a `tool` message with the resume array for each answered interrupt
+// that is bound to a call. The message has the JSON of the payload, or {"status":"resolved"} or
+// {"status":"cancelled"} if there is no payload
+// (packages/react-core/src/v2/hooks/use-interrupt.tsx). A backend that rebuilds its run from the
+// history would read the message as the result of the tool.
 
-// Repeats are such messages. What decides is, in this order: the payload of an entry of the same
-// request, the question's own words, and the usual ones. Of a question that was decided at another
-// door it is any message on its call that was not there when it asked: whatever the chat's user has
-// said to it, it was too late, and is not a result.
+// Repeats finds such messages. A message is one if its content is, in this order: the payload of an
+// entry of the same request, one of the question's own words, or a usual word. If a question was
+// decided at another door, every message on its call that is newer than the question is one: the
+// chat's user answered too late, and the message is not a result.
 type Repeats struct {
-	any   bool                     // of any call: there may be questions that nobody knows
-	asked map[string]*replyContent // by the call that was asked about
-	pause *agui.Pause              // with decisions; nil: it has none
+	any   bool                     // also accept messages on calls without a known question
+	asked map[string]*replyContent // by the id of the call that was asked about
+	pause *agui.Pause              // the pause if it has decisions, or nil
 }
 
-// replyContent is what a message on a call may say to be an answer.
+// A replyContent lists the contents by which a message on a call is an answer.
 type replyContent struct {
 	words
-	payloads map[[sha256.Size]byte]bool // of the entries, canonical
+	payloads map[[sha256.Size]byte]bool // hashes of the canonical payloads of the entries
 	decided  bool                       // at another door
 }
 
-// RepeatsOf knows the messages that repeat the entries of a request to a pause, which is nil if
-// nothing is known of it.
+// RepeatsOf returns the Repeats of the answers in a request to a pause. p is nil if the pause is
+// unknown.
 func RepeatsOf(p *agui.Pause, entries []agui.ResumeEntry) Repeats {
 	if p == nil {
 		return Repeats{any: true}
@@ -58,8 +58,8 @@ func RepeatsOf(p *agui.Pause, entries []agui.ResumeEntry) Repeats {
 	return r
 }
 
-// RepeatsIn knows the messages of a history that only answer: questions of these pauses by their
-// own words, and any other by the usual ones.
+// RepeatsIn returns the Repeats for a history: messages that answer questions of these pauses in
+// their own words, or any other question in the usual words.
 func RepeatsIn(pauses ...*agui.Pause) Repeats {
 	r := Repeats{any: true, asked: map[string]*replyContent{}}
 	for _, p := range pauses {
@@ -70,7 +70,7 @@ func RepeatsIn(pauses ...*agui.Pause) Repeats {
 	return r
 }
 
-// about returns what answers the call of a question, with that question's words.
+// about returns the entry for the call of a question, with the question's words added.
 func (r *Repeats) about(i agui.Interrupt) *replyContent {
 	call := i.ToolCallID()
 	if r.asked[call] == nil {
@@ -81,7 +81,7 @@ func (r *Repeats) about(i agui.Interrupt) *replyContent {
 	return r.asked[call]
 }
 
-// Has reports whether m is one.
+// Has reports whether m only repeats an answer.
 func (r Repeats) Has(m agui.Message) bool {
 	if m.Role != "tool" || m.ToolCallID == "" {
 		return false

@@ -13,29 +13,29 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Bounds of a backend's responseSchema: it is input from outside, and compiled at every answer.
-// Compiling takes time with the square of most of what a schema has; within these it is some 50 ms
-// at most.
+// These bound a backend's responseSchema, which is untrusted input and is compiled for every
+// answer. The time of compiling grows with the square of most of these numbers. Within the bounds
+// it is at most about 50 ms.
 const (
 	maxSchemaBytes   = 64 << 10
-	maxSchemaValues  = 64 << 10 // an enum may have very many
+	maxSchemaValues  = 64 << 10 // an enum may have very many values
 	maxSchemaDepth   = 64
 	maxSubschemas    = 2000
-	maxStrangeRefs   = 100   // references to what is not a known place of a schema
-	maxPatternStates = 20000 // of all patterns: Go's regular expressions take a step per state and byte
+	maxStrangeRefs   = 100   // references to other places than #/$defs/ and #/definitions/
+	maxPatternStates = 20000 // of all patterns together: Go's regular expressions take a step for each state and byte
 )
 
-// ErrSchema marks a schema that cannot be used: too large, not valid, or with a reference to
-// elsewhere.
+// ErrSchema marks a schema that cannot be used because it is too large, is not valid, or refers to
+// another document.
 var ErrSchema = errors.New("proxy: responseSchema cannot be used")
 
-// A schema is a responseSchema that can judge.
+// A schema is a compiled responseSchema.
 type schema struct {
-	// whole tells where a payload fails. inverse fits what the schema does not: behind a `not` the
-	// library stops at the first mistake and keeps no list of them, each with its place.
+	// whole reports where a payload does not fit. inverse is the negation of the schema. The library
+	// stops at the first mistake inside a `not`, and does not collect a list of all of them.
 	whole, inverse *jsonschema.Schema
-	size           int // how many schemas it consists of
-	digits         int // of the longest number in it
+	size           int // the number of schemas that it consists of
+	digits         int // the digits of the longest number in it
 }
 
 const (
@@ -43,14 +43,14 @@ const (
 	inverseURL = "urn:holdpoint:inverse"
 )
 
-// compile makes a schema that does its work under the meter. An error wraps ErrSchema.
+// compile compiles a schema whose validation spends the meter's work. Its errors wrap ErrSchema.
 func compile(text json.RawMessage, m *meter) (s *schema, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s, err = nil, fmt.Errorf(textValidatorFailed, ErrSchema, p)
 		}
 		if err != nil && !errors.Is(err, ErrSchema) {
-			s, err = nil, fmt.Errorf("%w: %s", ErrSchema, agui.Cut(err.Error())) // the library's may quote all of the schema
+			s, err = nil, fmt.Errorf("%w: %s", ErrSchema, agui.Cut(err.Error())) // the library's error may quote the whole schema
 		}
 	}()
 	if len(text) > maxSchemaBytes {
@@ -83,13 +83,13 @@ func compile(text json.RawMessage, m *meter) (s *schema, err error) {
 	if s.inverse, err = c.Compile(inverseURL); err != nil {
 		return nil, err
 	}
-	patterns.known = nil // what comes now is texts of payloads
+	patterns.known = nil // from now on compile gets texts of payloads
 	m.gauge(all.schemas)
 	s.size, s.digits = len(all.schemas), doc.Digits
 	return s, nil
 }
 
-// boundSchema refuses a schema that would take long to compile.
+// boundSchema returns an error if the schema would take too long to compile.
 func boundSchema(doc agui.Value) error {
 	if doc.Depth > maxSchemaDepth {
 		return fmt.Errorf(textSchemaDepth, doc.Depth, maxSchemaDepth)
@@ -104,8 +104,8 @@ func boundSchema(doc agui.Value) error {
 	return nil
 }
 
-// countSchemas counts what may be a schema, and references for which the library copies all that it
-// knows of the document.
+// countSchemas counts the values that may be schemas, and the references for which the library
+// copies all that it knows of the document.
 func countSchemas(v any) (subschemas, strange int) {
 	add := func(v any) {
 		a, b := countSchemas(v)
@@ -139,34 +139,35 @@ func isStrange(ref string) bool {
 	return strings.Contains(ref, "/")
 }
 
-// emptyVocabulary is a vocabulary without words: the library tells it of every schema that it
-// compiles, also of those that no exported field leads to.
+// emptyVocabulary is a vocabulary without keywords. The library passes it every schema that it
+// compiles, including those that no exported field refers to.
 type emptyVocabulary struct{ schemas []*jsonschema.Schema }
 
 func (l *emptyVocabulary) add(ctx *jsonschema.CompilerContext, _ map[string]any) (jsonschema.SchemaExt, error) {
-	l.schemas = append(l.schemas, ctx.Enqueue(nil)) // the one that is being compiled
+	l.schemas = append(l.schemas, ctx.Enqueue(nil)) // the schema that is being compiled
 	return nil, nil
 }
 
-// noLoader refuses every reference out of the schema: a backend must not make the proxy fetch
-// anything.
+// noLoader refuses every reference to another document, because a backend must not make the proxy
+// fetch anything.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
 	return nil, errors.New(textOtherDocument)
 }
 
-// A pattern is a regular expression that knows how many states it has.
+// A pattern is a regular expression with its number of states.
 type pattern struct {
 	*regexp.Regexp
 	states int
 }
 
-// patterns compiles the regular expressions of one schema, for which the library asks more than
-// once; and then those that a payload's texts are where the schema wants such a text.
+// patterns compiles the regular expressions of one schema, which the library requests more than
+// once. After that it compiles the regular expressions in payloads that the schema requires to be
+// one.
 type patterns struct {
 	known  map[string]pattern // nil once the schema is compiled
-	states int                // of all that are known
+	states int                // of all patterns in known
 }
 
 func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
@@ -189,10 +190,10 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	return pattern{re, states}, err
 }
 
-// countStates is about how many states a regular expression has once its repetitions are written
-// out. The parser sees to it that they are not very many in one another.
+// countStates estimates the number of states of a regular expression with its repetitions expanded.
+// The parser limits nested repetitions.
 func countStates(re *syntax.Regexp) int {
-	n := 1 + len(re.Rune)/4 // of a word, few letters are looked for at once
+	n := 1 + len(re.Rune)/4 // a word is compared several letters at a time
 	for _, sub := range re.Sub {
 		n += countStates(sub)
 	}

@@ -7,32 +7,32 @@ import (
 	"holdpoint/store"
 )
 
-// A Standing is what stands in place of the answers of a refused request. A person is told it, and
-// nothing is decided by it.
+// A Standing describes the answers that are valid instead of those of a refused request. It is
+// shown to a person, and no decision depends on it.
 type Standing struct {
 	State StandingState
-	// Answers are those that stand, one for each question that the request answers. nil: they are
-	// not known any more.
+	// Answers has one answer for each question that the request answers. nil means that they are no
+	// longer known.
 	Answers []StandingAnswer
-	// At is when the pause ended, zero if it did not. Door and By are where and by whom it was
-	// ended without an answer; "" is the chat.
+	// At is the time at which the pause ended, or zero. Door and By are where and by whom it was ended
+	// without an answer; "" means the chat.
 	At       time.Time
 	Door, By string
 	// Failed reports that the run with the answers ended in an error.
 	Failed bool
 }
 
-// A StandingState says how far the answers that stand have come.
+// A StandingState is the state of the valid answers.
 type StandingState int
 
 const (
-	// Answered: the questions were answered, and the run with the answers has ended.
+	// Answered: the run with the answers has ended.
 	Answered StandingState = iota
-	// BeingCarried: the answers are on their way to the backend.
+	// BeingCarried: the answers are being sent to the backend.
 	BeingCarried
-	// DecidedElsewhere: the answers were given at another door, and wait to be carried.
+	// DecidedElsewhere: the answers were given at another door, and have not been sent yet.
 	DecidedElsewhere
-	// KeptByBackend: the backend keeps the first answer, and would carry that out.
+	// KeptByBackend: the backend stored the first answer, and would carry that one out.
 	KeptByBackend
 	// ClosedUnanswered: the pause was closed without an answer.
 	ClosedUnanswered
@@ -40,21 +40,21 @@ const (
 	ClosedByTime
 )
 
-// A StandingAnswer is an answer to one question.
+// A StandingAnswer is the valid answer to one question.
 type StandingAnswer struct {
 	ID     string      `json:"id"` // the published id of the interrupt
 	Status agui.Status `json:"status"`
-	Says   string      `json:"says,omitempty"` // approved or denied, where the dialect knew
+	Says   string      `json:"says,omitempty"` // approved or denied, if the dialect could tell
 	At     time.Time   `json:"at,omitzero"`
 	Door   string      `json:"door"` // chat, or the door where it was decided
 	By     string      `json:"by,omitempty"`
 }
 
-// chatDoor is the door of an answer that came by a run.
+// chatDoor is the door of an answer that was sent in a run.
 const chatDoor = "chat"
 
-// standingOf returns what stands after a pause has ended, for the questions that the request names.
-// nil: a person can be told nothing of it.
+// standingOf returns the valid answers after a pause has ended, for the questions that the request
+// names. It returns nil if there is nothing to show to a person.
 func (c *Case) standingOf(r *store.Result) *Standing {
 	s := &Standing{At: r.At, Door: r.Door, By: r.By, Failed: isError(r.Finish) || r.Tombstone && r.Failed}
 	switch r.How {
@@ -66,7 +66,7 @@ func (c *Case) standingOf(r *store.Result) *Standing {
 		s.State = ClosedByTime
 		return s
 	default:
-		return nil // its code says it
+		return nil // the code of the refusal is enough
 	}
 	named, decided := c.namedIDs(), decisionsOf(r.Pause)
 	for _, g := range r.Given {
@@ -80,8 +80,8 @@ func (c *Case) standingOf(r *store.Result) *Standing {
 	return s
 }
 
-// standingNow returns what stands while the pause is open or claimed: the decisions on the
-// questions that the request names.
+// standingNow returns the decisions on the questions that the request names, while the pause is
+// open or claimed.
 func (c *Case) standingNow(state StandingState) *Standing {
 	s, named := &Standing{State: state}, c.namedIDs()
 	for n := range c.Record.Pause.Decisions {
@@ -94,7 +94,7 @@ func (c *Case) standingNow(state StandingState) *Standing {
 	return s
 }
 
-// decidedBy takes over where, when and by whom it was decided, if it was before the resume.
+// decidedBy copies the time, the door and the person of a decision that was made before the resume.
 func (a *StandingAnswer) decidedBy(d *agui.Decision) {
 	if d != nil {
 		a.At, a.Door, a.By = d.At, d.Door, d.By
@@ -110,7 +110,7 @@ func (c *Case) namedIDs() map[string]bool {
 	return ids
 }
 
-// decisionsOf returns the decisions of a pause by their questions; none if the pause is not known.
+// decisionsOf returns the decisions of a pause by their questions; nil if p is nil.
 func decisionsOf(p *agui.Pause) map[string]*agui.Decision {
 	if p == nil {
 		return nil

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// maxValues is how many values and keys a payload may have that a schema judges: each takes
-	// some 150 bytes then.
+	// maxValues is the maximum number of values and keys in a payload that is validated. Each takes
+	// about 150 bytes.
 	maxValues = 200_000
-	// maxNesting bounds how many calls of the library are in one another: the schemas times the
-	// payload's depth.
+	// maxNesting bounds the depth of the library's recursion: the number of schemas times the depth of
+	// the payload.
 	maxNesting = 50_000
 )
 
-// A Validator judges the payloads of one request, by one goroutine; see meter for what that may
-// take.
+// A Validator validates the payloads of one request. It is not safe for concurrent use. See meter
+// for its limits.
 type Validator struct {
 	meter
-	schemas map[string]compiledSchema // by their text: many questions have the same
+	schemas map[string]compiledSchema // by their text, because many questions have the same schema
 }
 
 type compiledSchema struct {
@@ -33,7 +33,7 @@ type compiledSchema struct {
 	err error
 }
 
-// NewValidator makes the Validator of one request. Its context ends the judging.
+// NewValidator returns the Validator of one request. The end of its context stops the validation.
 func NewValidator(ctx context.Context) *Validator {
 	return &Validator{
 		meter:   meter{ctx: ctx, until: time.Now().Add(timeOfRequest), left: workOfRequest},
@@ -41,13 +41,14 @@ func NewValidator(ctx context.Context) *Validator {
 	}
 }
 
-// Validate judges a payload (nil is null) by a JSON Schema, draft 2020-12 unless it names another.
-// The error is nil, wraps ErrSchema, or says in words which key does not fit and what is wanted
-// there (see mismatch), or why the payload cannot be judged. It quotes no value of the payload.
+// Validate validates a payload against a JSON Schema, draft 2020-12 unless it names another. A nil
+// payload counts as null. The error is nil, wraps ErrSchema, describes which key does not fit and
+// what the schema requires (see mismatch), or says why the payload cannot be validated. It never
+// quotes a value of the payload.
 //
-// A payload that cannot be judged within the bounds is refused, also where the schema alone is to
-// blame: whoever answers chooses the payload, and must not get past the schema by it. The question
-// can be cancelled all the same.
+// A payload that cannot be validated within the limits is refused, even if the reason is the
+// schema. Otherwise the person who chooses the payload could get past the schema. The question can
+// still be cancelled.
 func (v *Validator) Validate(text, payload json.RawMessage) error {
 	s := v.compile(text)
 	if s.err != nil {
@@ -69,7 +70,7 @@ func (v *Validator) Validate(text, payload json.RawMessage) error {
 	v.text += workOfByte * int64(len(payload))
 	v.times = 1 + int64(max(value.Digits, s.digits))/cheapDigits
 	err = v.run(s.inverse, value.Any)
-	var fits *jsonschema.ValidationError // the inverse
+	var fits *jsonschema.ValidationError // the payload violates the inverse
 	switch {
 	case err == nil:
 		return v.explain(s.whole, value.Any)
@@ -79,7 +80,8 @@ func (v *Validator) Validate(text, payload json.RawMessage) error {
 	return &unjudgedError{err}
 }
 
-// An unjudgedError is why a payload cannot be judged. It says nothing of whether it fits.
+// An unjudgedError is the reason why a payload could not be validated. It does not tell whether the
+// payload fits.
 type unjudgedError struct{ why error }
 
 func (e *unjudgedError) Error() string { return "it cannot be judged: " + e.why.Error() }
@@ -95,8 +97,8 @@ func (v *Validator) compile(text json.RawMessage) compiledSchema {
 	return s
 }
 
-// explain says where a payload that does not fit fails. That takes more memory than to know it, so
-// it is not always told.
+// explain returns an error that describes where a payload does not fit. It has less work available
+// than the check itself, so the description may be missing.
 func (v *Validator) explain(s *jsonschema.Schema, value any) error {
 	left := v.left
 	defer func() { v.left = left }()

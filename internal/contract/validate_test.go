@@ -220,7 +220,7 @@ func TestHonestPayloads(t *testing.T) {
 		{"draft 7 with another", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"string","format":"email"}`, `"me"`, `the payload does not have the format "email"`},
 		{"draft 4", `{"$schema":"http://json-schema.org/draft-04/schema#","maximum":3,"exclusiveMaximum":true}`, `3`, `the payload is too large, want less than 3`},
 		{"a schema for schemas", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`, `{"type":"objekt"}`, "`type` must be "},
-		{"nothing beside what is named", `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "`b` is not taken"},
+		{"nothing beside what is named", `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "`b` is not allowed"},
 		{"everything that is named", `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1}`, ""},
 		{"a dynamic reference", `{"$dynamicAnchor":"a","type":"array","items":{"$dynamicRef":"#a"}}`, `[[],[[]]]`, ""},
 		{"a dynamic reference to what it is not", `{"$dynamicAnchor":"a","type":"array","items":{"$dynamicRef":"#a"}}`, `[[],[1]]`, "`1/0` is a number, want an array"},

@@ -9,20 +9,20 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// words are those by which questions are answered with yes or no. The zero value has the usual ones
-// only.
+// words are the contents by which tool messages answer questions with yes or no. The zero value has
+// only the usual words.
 type words struct {
-	plain   map[string]bool // whole payloads, canonical
-	members []string        // members of an object whose value says yes or no
+	plain   map[string]bool // whole payloads, in canonical form
+	members []string        // members of an object whose boolean value is the answer
 }
 
-// usualWords are the members by which most backends are told a yes or a no. They count where nobody
-// knows the question: after a restart the record has nothing, and after the replay time it has
-// forgotten. They count beside a question's own words, too: an answer that was refused may have
-// been said in other words than the question's, and it stays in the client's history.
+// usualWords are the members in which most backends expect a yes or a no. They are used for unknown
+// questions: after a restart, or when the record has forgotten the question. They are also used in
+// addition to a question's own words, because an answer that was refused may use other words and
+// stays in the client's history.
 var usualWords = []string{"approved", "accepted"}
 
-// learn takes in a plain yes or a plain no of a question. One that is not known is nil.
+// learn adds the plain yes or the plain no of a question. A nil word is ignored.
 func (w *words) learn(word json.RawMessage) {
 	if len(word) == 0 {
 		return
@@ -39,8 +39,9 @@ func (w *words) learn(word json.RawMessage) {
 	})
 }
 
-// decide reports whether a tool message's content is an answer and not a result: it says yes or no,
-// or it is one of the protocol's own words where an entry has no payload.
+// decide reports whether the content of a tool message is an answer and not a result. It is an
+// answer if it is a yes or a no, or the status that the protocol uses for an entry without a
+// payload.
 func (w words) decide(content gjson.Result) bool {
 	if content.Type != gjson.String || !agui.ValidJSON([]byte(content.Str)) {
 		return false

@@ -1,9 +1,8 @@
-// Package event has what happens to questions and answers, under one name each: who asked what, who
-// answered what, what became of it. The audit writes these events down, and whoever else is to hear
-// of them (a webhook, metrics) takes the same ones.
+// Package event defines the events of questions and answers: who asked, who answered, and what the
+// result was. The audit, the webhook and the metrics all receive the same events.
 //
-// It deliberately does not decide anything, and does not know how an event is kept or sent. Package
-// proxy makes events, by the step of the store that each stands for.
+// The package makes no decisions, and does not store or send events. Package proxy makes an event
+// for each step of the store.
 package event
 
 import (
@@ -12,10 +11,10 @@ import (
 	"time"
 )
 
-// A Kind is what happened. docs/audit.md says when each is written.
+// A Kind is the kind of an event. docs/audit.md describes when each is written.
 type Kind string
 
-// The kinds. Those of a resume are about answers, those of an interrupt about questions.
+// The kinds "resume" are about answers, the kinds "interrupt" about questions.
 const (
 	Raised    Kind = "interrupt.raised"
 	Resolved  Kind = "interrupt.resolved"
@@ -24,7 +23,7 @@ const (
 	Lost      Kind = "interrupt.lost"
 	Withdrawn Kind = "interrupt.withdrawn"
 	Retired   Kind = "interrupt.retired"
-	Freeing   Kind = "interrupt.freeing" // it is about to be freed at the desk
+	Freeing   Kind = "interrupt.freeing" // a person is about to free the thread at the desk
 
 	Deciding Kind = "interrupt.deciding"
 	Decided  Kind = "interrupt.decided"
@@ -39,7 +38,7 @@ const (
 	RunRefused Kind = "run.refused"
 )
 
-// Kinds returns all of them.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	return []Kind{
 		Raised, Resolved, Cancelled, Expired, Lost, Withdrawn, Retired, Freeing, Deciding, Decided,
@@ -47,79 +46,81 @@ func Kinds() []Kind {
 	}
 }
 
-// A Door is where something came in.
+// A Door is the way by which a decision arrived.
 type Door string
 
-// Chat: a run of the chat that asked. Retention: nobody came within HOLDPOINT_PAUSE_RETENTION.
-// Desk: the API of the desk; Event.Principal is the name of its token then.
+// Chat: a run of the chat that asked. Retention: HOLDPOINT_PAUSE_RETENTION ended the pause. Desk:
+// the API of the desk; Event.Principal is then the name of the token.
 const (
 	Chat      Door = "chat"
 	Retention Door = "retention"
 	Desk      Door = "desk"
 )
 
-// An Event is one thing that happened. Empty fields are not known, or do not apply. Its bytes may
-// be the maker's: a Sink that keeps them longer than Take lasts copies them.
+// An Event is one event. A field is empty if it is unknown or does not apply. Its maker may reuse
+// its bytes, so a Sink that keeps them after Take returns must copy them.
 type Event struct {
 	Kind   Kind
 	Time   time.Time
 	Agent  string // HOLDPOINT_NAME of the process that makes the event
 	Tenant string
-	Thread string // as the client knows it
-	Run    string // the request's; of a pause that nobody came to answer, the run that paused
-	Pause  string // the pause's id, one for all its questions
-	// Approval is how the desk calls the pause, "" without one: see ApprovalOf.
+	Thread string // the client's id of the thread
+	Run    string // the run of the request; for a pause that ended without a request, the run that paused
+	Pause  string // the id of the pause, which all its questions share
+	// Approval is the desk's name of the pause, or "": see ApprovalOf.
 	Approval string
 	Dialect  string
 	Door     Door
 
-	Principal     string // the name, if it is to be shown
-	PrincipalHash string // the keyed hash by which the record names its owner, if that is to be shown
+	Principal     string // the name, if it may be shown
+	PrincipalHash string // the keyed hash that the record has for its owner, if it may be shown
 
-	Code       string // of a refusal, or of the RUN_ERROR in which the answered run ended
+	Code       string // the code of a refusal, or of the RUN_ERROR that ended the run with the answers
 	Interrupts []Interrupt
 }
 
-// An Interrupt is one question of an event, with what was answered if it was.
+// An Interrupt is one question of an event, with its answer if it has one.
 type Interrupt struct {
 	ID     string
 	Reason string
-	Tools  []string // the names of the calls that a yes lets run
-	// Asked is a digest of exactly what was asked, "" if that is not known. Answered is one of what
-	// was answered. docs/audit.md has both recipes.
+	Tools  []string // the names of the calls that an approval lets run
+	// Asked is a digest of the question, or "" if unknown. Answered is a digest of the answer.
+	// docs/audit.md describes how to compute both.
 	Asked, Answered string
 	Status          string // resolved or cancelled
-	Says            string // approved or denied, where the dialect knows; else ""
-	Edited          bool   // approved with other arguments than those that were asked about
-	// Door and By are where it was decided and by whom, if that was before the resume at hand.
+	Says            string // approved or denied, or "" if the dialect cannot tell
+	Edited          bool   // approved with other arguments than those of the question
+	// Door and By are where and by whom the question was decided, if that was before the current
+	// resume.
 	Door    Door
 	By      string
-	Comment string // with Decided: for those who read the audit
+	Comment string // with Decided: a comment for readers of the audit
 
-	Object, Calls, Payload json.RawMessage // what the digests are of
+	Object, Calls, Payload json.RawMessage // the data of the digests
 }
 
-// ApprovalOf returns how the desk calls a pause of the record with that key.
+// ApprovalOf returns the desk's name of a pause. key is the key of the record.
 func ApprovalOf(key, pause string) string { return key + "." + pause }
 
-// A Run is what is counted of a run when it has ended.
+// A Run has the numbers of a run that has ended, for metrics.
 type Run struct {
-	Agent            string        // its configured name
-	Dialect, Outcome string        // as in the log; "" if nobody knows
-	Client           string        // the line of its client, "" if unknown
-	Upstream         string        // how the backend failed, "" if it did not
-	Duration, First  time.Duration // First: until the first bytes of a backend's stream, 0 if there was none
-	// Frames of the backend's streams by what became of them, and events that Holdpoint made.
+	Agent            string        // the configured name
+	Dialect, Outcome string        // as in the log; "" if unknown
+	Client           string        // the name of the client's line, or "" if unknown
+	Upstream         string        // how the backend failed, or ""
+	Duration, First  time.Duration // First is the time until the first bytes of a backend's stream, or 0
+	// Numbers of frames of the backend's streams that passed, were rewritten or were dropped, and of
+	// events that Holdpoint made.
 	Passed, Rewritten, Dropped, Made int
 }
 
-// A Sink takes events. It is called from many goroutines, in the order in which the events of one
-// thread happen. An error says that the event could not be kept.
+// A Sink receives events. Take is called from many goroutines, but in the right order for each
+// thread. An error means that the event could not be stored.
 type Sink interface {
 	Take(e *Event) error
 }
 
-// Sinks is a Sink of several. All of them take each event; the error joins theirs.
+// Sinks passes each event to all of its sinks, and joins their errors.
 type Sinks []Sink
 
 // Take implements Sink.

@@ -1,6 +1,6 @@
-// Package door is what is said at another door than the chat: words to questions, who says them,
-// and why they are not taken or not carried. The doors and the proxy share it, so that neither
-// needs to know the other.
+// Package door has the types for decisions that are made at another door than the chat, such as the
+// desk: the decision, the person who makes it, and the errors if it is not accepted or not sent to
+// the backend. The doors and package proxy share them, so that neither depends on the other.
 package door
 
 import (
@@ -11,28 +11,29 @@ import (
 	"holdpoint/internal/event"
 )
 
-// A Word is what somebody says to one question of a pause.
+// A Word is the decision on one question of a pause.
 type Word struct {
 	Question string // the published id of the interrupt
 	Status   agui.Status
-	Payload  json.RawMessage // nil for none
-	Comment  string          // for those who read the record; no agent is told it
+	Payload  json.RawMessage // nil if there is none
+	Comment  string          // for readers of the audit; the agent does not get it
 }
 
-// Decider says it, and where.
+// A Decider is the person who decides, and the door.
 type Decider struct {
 	Door event.Door
 	Name string
 }
 
-// Why a decision is not taken, or a decided pause not carried. The store's errors are others.
+// These are the errors of a decision that is not accepted, and of a decided pause that is not
+// carried to the backend. The store has errors of its own.
 var (
 	// ErrNotWritten: the audit is required and cannot be written, so nothing was done.
 	ErrNotWritten = errors.New("the audit cannot be written")
-	// ErrChat: only the chat can go on with the pause.
+	// ErrChat: only a request of the chat can continue the pause.
 	ErrChat = errors.New("only the chat can go on with it")
-	// ErrHome: another process carries it, whose backend holds the question.
+	// ErrHome: the backend that has the question belongs to another process, which carries the pause.
 	ErrHome = errors.New("another process carries it, whose backend holds the question")
-	// ErrUndecided: the pause has questions that nobody has decided, or there is none.
+	// ErrUndecided: some questions of the pause are not decided, or there is no such pause.
 	ErrUndecided = errors.New("it is not decided")
 )
