@@ -1,11 +1,11 @@
-// Package auto finds out from the stream which dialect a backend speaks. Only the address of the
+// Package auto detects from the stream which dialect a backend speaks. Only the address of the
 // upstream must be configured.
 //
-// One Run asks the dialects in their order for each event that could matter. The first that says
-// "mine" gets the rest of the stream. Until then everything passes unchanged, except the frames of
-// a tool call if some dialect can tell only at the end of the call. What nobody claims goes out as
-// it came: auto translates only what it can answer. On a resume there is nothing to find, because
-// the record says who asked.
+// A run asks the dialects in their order about each event that could matter. The first dialect that
+// claims the stream translates the rest of it. Until then every event passes unchanged, except the
+// events of a tool call that some dialect can judge only when the call is complete. A stream that
+// no dialect claims passes unchanged. A resume needs no detection, because the record has the
+// dialect that asked.
 package auto
 
 import (
@@ -19,11 +19,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name of the dialect.
+// Name is the name of the dialect.
 const Name = "auto"
 
-// Options of the dialect. Warn may be nil. It is told once for each kind of pause that passes as
-// something else.
+// Options are the options of the dialect. Warn is called once for each kind of question that
+// Holdpoint cannot recognize. It may be nil.
 type Options struct {
 	Warn func(msg string, args ...any)
 }
@@ -44,8 +44,8 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	// Claimed is told of each stream that a dialect has claimed, before the event at which it did is
-	// translated. It is set before the Dialect is used. nil: nobody is told.
+	// Claimed, if not nil, is called for each stream that a dialect claims, before the claiming event
+	// is translated. It must be set before the Dialect is used.
 	Claimed func(dialect string)
 
 	list    []translate.Dialect
@@ -54,7 +54,7 @@ type Dialect struct {
 	seed    maphash.Seed
 }
 
-// New makes the dialect out of others. It asks them in that order.
+// New returns a Dialect that asks the dialects of list, in that order.
 func New(list []translate.Dialect, o Options) *Dialect {
 	d := &Dialect{list: list, warn: o.Warn, seed: maphash.MakeSeed()}
 	if d.warn == nil {
@@ -90,8 +90,8 @@ func (d *Dialect) Locks(p *agui.Pause) bool {
 	return ok && locker.Locks(p)
 }
 
-// Revive implements translate.Reviver. Nobody knows what a backend makes of a no whose dialect is
-// not known.
+// Revive implements translate.Reviver. If the dialect is unknown, it returns an empty pause,
+// because it is unknown how the backend reads a denial.
 func (d *Dialect) Revive(ids []string, spoken string) agui.Pause {
 	if reviver, ok := d.byName(spoken).(translate.Reviver); ok {
 		return reviver.Revive(ids, spoken)
@@ -135,9 +135,9 @@ func (d *Dialect) byName(name string) translate.Dialect {
 	return nil
 }
 
-// Answers implements translate.Dialect. The dialect that made the pause reads the answers, or the
-// dialect that the route was seen to speak. If neither is known, the first dialect that finds any
-// reads them.
+// Answers implements translate.Dialect. The dialect that made the pause, or that was last seen on
+// the route, reads the answers. If both are unknown, the first dialect that finds answers reads
+// them.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if one := d.byName(p.Dialect); one != nil {
 		return one.Answers(in, p)
@@ -164,8 +164,8 @@ func (d *Dialect) Takes(object []byte, spoken string) string {
 	return ""
 }
 
-// Replies implements translate.HistoryReader. It asks every dialect, because nobody knows a
-// backend's dialect before its first pause.
+// Replies implements translate.HistoryReader. It asks every dialect, because a backend's dialect is
+// unknown before its first pause.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	if !slices.ContainsFunc(in.Messages, translate.MayReply) {
 		return func(func(translate.Reply) bool) {}
@@ -173,7 +173,7 @@ func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 	return d.replies(in, spoken)
 }
 
-// replies returns a function of its own, because its sequence puts the input on the heap.
+// replies is a separate function because its closure moves the input to the heap.
 func (d *Dialect) replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for _, one := range d.list {
@@ -188,8 +188,7 @@ func (d *Dialect) replies(in agui.RunInput, spoken string) iter.Seq[translate.Re
 	}
 }
 
-// AnswerIn implements translate.HistoryReader. The dialect that named the reply says what it
-// answers.
+// AnswerIn implements translate.HistoryReader. It asks the dialect that read the reply.
 func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	reader, ok := d.byName(reply.Dialect).(translate.HistoryReader)
 	if !ok {
@@ -206,7 +205,7 @@ func (d *Dialect) ReadsDecisions(spoken string) bool {
 	})
 }
 
-// Decides implements translate.DecisionReader. It asks every dialect unless one is known.
+// Decides implements translate.DecisionReader. If spoken is unknown, it asks every dialect.
 func (d *Dialect) Decides(m agui.Message, last bool, spoken string) bool {
 	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
 		reader, ok := one.(translate.DecisionReader)
@@ -214,8 +213,8 @@ func (d *Dialect) Decides(m agui.Message, last bool, spoken string) bool {
 	})
 }
 
-// Harmless implements translate.DecisionReader, for every dialect that would take the message for a
-// decision.
+// Harmless implements translate.DecisionReader. It applies each dialect that would read the message
+// as a decision.
 func (d *Dialect) Harmless(m agui.Message) agui.Message {
 	for _, one := range d.list {
 		if reader, ok := one.(translate.DecisionReader); ok && reader.Decides(m, false, "") {
@@ -225,13 +224,13 @@ func (d *Dialect) Harmless(m agui.Message) agui.Message {
 	return m
 }
 
-// owns reports whether the named dialect's backends ask by the tool.
+// owns reports whether backends of the named dialect ask by calling the tool.
 func (d *Dialect) owns(dialect, tool string) bool {
 	owner, ok := d.byName(dialect).(translate.ToolOwner)
 	return ok && owner.Owns(tool)
 }
 
-// Continues implements translate.Continuer. It asks every dialect unless one is known.
+// Continues implements translate.Continuer. If spoken is unknown, it asks every dialect.
 func (d *Dialect) Continues(spoken, backend string) bool {
 	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
 		continuer, ok := one.(translate.Continuer)
@@ -239,7 +238,7 @@ func (d *Dialect) Continues(spoken, backend string) bool {
 	})
 }
 
-// AsksUnder implements translate.Stateless. It asks every dialect unless one is known.
+// AsksUnder implements translate.Stateless. If spoken is unknown, it asks every dialect.
 func (d *Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
 	for _, one := range d.list {
 		if stateless, ok := one.(translate.Stateless); ok && (spoken == "" || spoken == one.Name()) {
@@ -263,9 +262,9 @@ func (d *Dialect) ReadsCalls(p *agui.Pause) bool {
 	return ok && stateless.ReadsCalls(p)
 }
 
-// Begin implements translate.Dialect. The dialect that asked handles a resume. An ordinary run goes
-// out as the dialect of its route would send it, if that is known. auto looks at its stream all the
-// same.
+// Begin implements translate.Dialect. The dialect that asked handles a resume. An ordinary run is
+// sent in the form of the dialect of its route, if that is known. Its stream is examined in any
+// case.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	known := d.byName(r.Pause.Dialect)
 	switch {

@@ -11,13 +11,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds the events of all held calls, with the default bound of a frame. If nobody has
-// claimed a call by then, it passes.
+// maxHeld is the maximum number of bytes of all held calls, and the default size of a frame. Calls
+// that no dialect has claimed by then are released.
 const maxHeld = 8 << 20
 
-// maxCalls bounds the calls that wait at once, because beside each of them every dialect is asked
-// about every other event. maxOpen bounds the calls that passed and did not end. A backend has a
-// handful of either.
+// maxCalls is the maximum number of calls that are held at once. It is low because the dialects are
+// asked about other events once for each held call. maxOpen is the maximum number of calls that
+// passed and have not ended. Backends have few of both.
 const (
 	maxCalls = 64
 	maxOpen  = 4096
@@ -25,43 +25,43 @@ const (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run passes a stream on until a dialect claims it.
+// A run forwards a stream until a dialect claims it.
 type run struct {
 	d *Dialect
 	r *translate.Request
 
-	found translate.Run // nil until somebody claimed the stream
+	found translate.Run // the claiming dialect's run, or nil
 	name  string
 
-	// This is how the stream began, for the dialect that will claim it: RUN_STARTED, or all of it
-	// for a dialect that is an Early.
+	// These are kept for the dialect that will claim the stream: RUN_STARTED, and for each dialect
+	// that is an Early a run that has seen all events.
 	began []agui.Event
-	raw   bool // the dialects were asked about a RAW event: they are asked about the first one only
+	raw   bool // the dialects were asked about a RAW event; they are asked about the first only
 	early []wholeStreamRun
 	lost  strandsapi.LostDetector
 
-	snapshot agui.Event // what the last Early made of it, see shown
+	snapshot agui.Event // the result of the last Early for a snapshot, see shownSnapshot
 	keep     func(agui.Event)
 
-	open  []uint64 // calls that were begun and passed, by a hash of their ids. An END of another call is held
+	open  []uint64 // hashes of the ids of calls that passed; an END of another call is held
 	held  []*heldCall
 	chunk *heldCall // the held call that a chunk without an id belongs to
-	lone  *heldCall // an END without START: the next event says what it is
-	// last is a call whose END did not tell whose it is, because the end of the run will tell. Until
-	// that end everything waits with it, to keep the order.
+	lone  *heldCall // an END without START; the next event shows what it belongs to
+	// last is a call that cannot be judged before the end of the run. All following events are held
+	// with it, to keep their order.
 	last *heldCall
-	// events are those of the held calls, and what waits behind the last one.
+	// events are the events of the held calls, and those that follow last.
 	events kit.HeldEvents[*heldCall]
 }
 
-// wholeStreamRun is the run of a dialect that must see the whole stream.
+// wholeStreamRun is the run of a dialect that is an Early.
 type wholeStreamRun struct {
 	dialect translate.Dialect
 	run     translate.Run
 }
 
-// pass lets out an event that nobody claimed. A dialect that is an Early may take out of a snapshot
-// of the messages what its client is not shown.
+// pass emits an event that no dialect claimed. An Early may remove from a snapshot of the messages
+// what its client is not shown.
 func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	switch ev.Type {
 	case agui.Custom:
@@ -69,13 +69,13 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 		ev = run.shownSnapshot(ev)
 	default:
 		for _, e := range run.early {
-			_ = e.run.Event(ev, ignore) // only answers can make an error of it, and there are none
+			_ = e.run.Event(ev, ignore) // only answers can cause an error, and there are none
 		}
 	}
 	emit(ev)
 }
 
-// shownSnapshot returns what the client is shown of a snapshot of the messages.
+// shownSnapshot returns a snapshot of the messages as the client is shown it.
 func (run *run) shownSnapshot(snapshot agui.Event) agui.Event {
 	for _, e := range run.early {
 		run.snapshot = snapshot
@@ -87,14 +87,14 @@ func (run *run) shownSnapshot(snapshot agui.Event) agui.Event {
 
 func ignore(agui.Event) {}
 
-// A heldCall is a tool call whose frames wait for a verdict.
+// A heldCall is a tool call whose events are held until a verdict.
 type heldCall struct {
 	call agui.Call
-	args strings.Builder // call.Args, which grows by many small deltas
+	args strings.Builder // collects call.Args from many small deltas
 }
 
-// Event implements translate.Run. It looks only into CUSTOM events, snapshots of the messages and
-// events of tool calls.
+// Event implements translate.Run. It examines only CUSTOM events, snapshots of the messages, the
+// first RAW event and events of tool calls.
 func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.found != nil {
 		return run.found.Event(ev, emit)
@@ -108,7 +108,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	}
 	switch ev.Type {
 	case agui.RunStarted:
-		if len(run.began) == 0 { // a second one begins nothing
+		if len(run.began) == 0 { // a second RUN_STARTED is ignored
 			run.began = append(run.began, ev.Clone())
 		}
 	case agui.Custom:
@@ -140,9 +140,9 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. The run of the dialect that claimed the stream decides. Until
-// then nothing passes while an END waits for what follows it. No arguments pass while a call is
-// held, because they may be its own.
+// Passes implements translate.Passer. If a dialect has claimed the stream, its run decides. Before
+// that, nothing passes while an END waits for the event that follows it, and no arguments pass
+// while a call is held, because they may belong to it.
 func (run *run) Passes(t agui.Type) bool {
 	if run.found != nil {
 		found, ok := run.found.(translate.Passer)
@@ -177,7 +177,7 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 		return run.hold(h, ev, emit)
 	}
 	if ev.Type == agui.CallArgs || ev.Type == agui.CallEnd && run.closes(ev) {
-		run.pass(ev, emit) // of a call that nobody wanted at its start
+		run.pass(ev, emit) // no dialect was interested in the call at its start
 		return nil
 	}
 	v, one := translate.No, translate.Dialect(nil)
@@ -205,7 +205,7 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	}
 	if ev.Type == agui.CallStart {
 		if slices.Contains(run.open, run.hash(ev)) {
-			return nil // Agent Framework tells some twice, and clients fail at the second
+			return nil // Agent Framework sends some calls twice, and clients fail at the second START
 		}
 		run.begin(ev)
 	}
@@ -213,7 +213,7 @@ func (run *run) call(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// begin notes a call that passed. If too many never end, it forgets the older ones.
+// begin records a call that passed. If too many calls never end, it forgets the older ones.
 func (run *run) begin(ev agui.Event) {
 	if len(run.open) == maxOpen {
 		run.open = slices.Delete(run.open, 0, maxOpen/2)
@@ -222,7 +222,7 @@ func (run *run) begin(ev agui.Event) {
 }
 
 // declaresTool reports whether the request declares the call's tool. Then the client answers the
-// call, whatever its name or its arguments look like, unless the backend is known to ask by that
+// call, whatever its name or its arguments, unless the backend is known to ask by calling that
 // tool.
 func (run *run) declaresTool(ev agui.Event) bool {
 	if len(run.r.Input.Tools) == 0 {
@@ -232,8 +232,8 @@ func (run *run) declaresTool(ev agui.Event) bool {
 	return run.r.Input.Declares(tool) && !run.d.owns(run.r.Pause.Dialect, tool)
 }
 
-// closes reports whether the END belongs to a call whose START has passed. It takes that call from
-// the list.
+// closes reports whether an END belongs to a call whose START has passed, and removes that call
+// from the list.
 func (run *run) closes(ev agui.Event) bool {
 	at := slices.Index(run.open, run.hash(ev))
 	if at < 0 {
@@ -247,11 +247,11 @@ func (run *run) hash(ev agui.Event) uint64 {
 	return maphash.String(run.d.seed, agui.View(ev.JSON).Get("toolCallId").Str)
 }
 
-// begunCall returns the call that an event begins, as far as the event tells. It is valid as long
-// as the event is.
+// begunCall returns the call that an event begins, with the data in the event. The result shares
+// memory with the event.
 func begunCall(ev agui.Event) agui.Call {
 	if ev.Type == agui.CallEnd {
-		return agui.Call{Ended: true} // it never began
+		return agui.Call{Ended: true} // an END without START
 	}
 	view := agui.View(ev.JSON)
 	c := agui.Call{ID: view.Get("toolCallId").Str, Name: view.Get("toolCallName").Str}
@@ -261,8 +261,8 @@ func begunCall(ev agui.Event) agui.Call {
 	return c
 }
 
-// ask returns the dialect that claims the event, nil if none does. It asks about the event beside
-// each held call, and then about the event alone.
+// ask returns the dialect that claims the event, or nil. It asks about the event together with each
+// held call, and then about the event alone.
 func (run *run) ask(ev agui.Event) translate.Dialect {
 	for _, h := range run.held {
 		if v, one := run.askOf(ev, h.call); v == translate.Mine {
@@ -272,7 +272,7 @@ func (run *run) ask(ev agui.Event) translate.Dialect {
 	return run.signer(ev)
 }
 
-// signer returns the first dialect that claims the event.
+// signer returns the first dialect that claims the event, or nil.
 func (run *run) signer(ev agui.Event) translate.Dialect {
 	for _, one := range run.d.list {
 		if signer, ok := one.(translate.Signer); ok && signer.Sign(ev, run.r) {
@@ -282,8 +282,8 @@ func (run *run) signer(ev agui.Event) translate.Dialect {
 	return nil
 }
 
-// askOf asks the dialects about a call, in their order. The first Mine counts. Without one it is
-// Hold or HoldToEnd if some dialect wants to wait.
+// askOf asks the dialects about a call, in order. It returns the first dialect with the verdict
+// Mine. If there is none, the verdict is Hold or HoldToEnd if some dialect needs to wait.
 func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, translate.Dialect) {
 	verdict := translate.No
 	for _, one := range run.d.list {
@@ -303,7 +303,7 @@ func (run *run) askOf(ev agui.Event, call agui.Call) (translate.Verdict, transla
 	return verdict, nil
 }
 
-// holding returns the held call that the event belongs to, nil if it belongs to none.
+// holding returns the held call that the event belongs to, or nil.
 func (run *run) holding(ev agui.Event) *heldCall {
 	if len(run.held) == 0 {
 		return nil
@@ -324,7 +324,7 @@ func (run *run) holding(ev agui.Event) *heldCall {
 	return found
 }
 
-// hold handles the next event of a held call. Behind the call's end nothing more of it can come.
+// hold handles another event of a held call. A call gets no more events after its END.
 func (run *run) hold(h *heldCall, ev agui.Event, emit func(agui.Event)) error {
 	h.note(ev)
 	v, one := run.askOf(ev, h.call)
@@ -341,7 +341,7 @@ func (run *run) hold(h *heldCall, ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// readBehindCall handles an event behind a call whose END did not tell.
+// readBehindCall handles an event that follows the END of the call last.
 func (run *run) readBehindCall(ev agui.Event, emit func(agui.Event)) error {
 	h := run.last
 	_, one := run.askOf(ev, h.call)
@@ -358,13 +358,13 @@ func (run *run) readBehindCall(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// waiting takes everything that is held, in the order of its coming.
+// waiting returns and removes all held events, in the order in which they arrived.
 func (run *run) waiting() []agui.Event {
 	run.held, run.lone, run.last, run.chunk = nil, nil, nil, nil
 	return run.events.ReleaseAll()
 }
 
-// release lets a held call pass. A call that was not ended is open now.
+// release emits the events of a held call. A call that has not ended is now an open call.
 func (run *run) release(h *heldCall, emit func(agui.Event)) {
 	for _, ev := range run.events.Release(h) {
 		run.pass(ev, emit)
@@ -384,8 +384,8 @@ func (run *run) release(h *heldCall, emit func(agui.Event)) {
 	}
 }
 
-// take gives the stream to the dialect that claimed it. The dialect gets how the stream began,
-// which the client has seen already, then what was held, then the event.
+// take hands the stream to the dialect that claimed it. The dialect gets RUN_STARTED, which the
+// client has already, then the held events, then ev.
 func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)) error {
 	if err := run.give(one); err != nil {
 		return err
@@ -398,7 +398,8 @@ func (run *run) take(one translate.Dialect, ev agui.Event, emit func(agui.Event)
 	return run.found.Event(ev, emit)
 }
 
-// takeEnd is take at the terminal event. It returns what the dialect makes of the held events.
+// takeEnd does the same at the terminal event. It returns the events that the dialect makes from
+// the held events.
 func (run *run) takeEnd(one translate.Dialect) ([]agui.Event, error) {
 	if err := run.give(one); err != nil || len(run.held) == 0 {
 		return nil, err
@@ -465,14 +466,14 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, err
 }
 
-// warn says that a pause passed which cannot be answered through Holdpoint, once for each kind.
+// warn warns once if the run probably asked a question that Holdpoint cannot recognize.
 func (run *run) warn(e translate.End) {
 	if run.found == nil && run.r.Pause.Dialect == "" && run.lost.Likely(run.r, e.Event) {
 		run.d.strands.Do(func() { run.d.warn(strandsapi.LostHint) })
 	}
 }
 
-// note reads what the event says about the call.
+// note adds the data of an event to the call.
 func (h *heldCall) note(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart, agui.CallChunk:

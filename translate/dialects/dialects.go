@@ -1,5 +1,5 @@
-// Package dialects lists the dialects that Holdpoint speaks. The list is explicit and ordered: auto
-// asks them in this order.
+// Package dialects lists the dialects that Holdpoint has. The list is explicit and ordered: auto
+// asks the dialects in this order.
 package dialects
 
 import (
@@ -25,9 +25,9 @@ import (
 	"holdpoint/translate/toolcall"
 )
 
-// All returns the dialects, with their options at the defaults. auto asks them in this order. agui
-// stands behind those that know the shape of an outcome, because it takes every one. phrases stands
-// behind all, because it guesses.
+// All returns the dialects with default options, in the order in which auto asks them. agui follows
+// the dialects that recognize the form of an outcome, because it accepts every outcome. phrases
+// comes after all other dialects of auto, because it guesses.
 func All() List {
 	return newShared("HOLDPOINT_").withShared(List{
 		entry(agentframework.Name, agentframework.New),
@@ -50,7 +50,8 @@ func All() List {
 // A List is a list of dialects in the order in which auto asks them.
 type List []Entry
 
-// Names of the dialects for a reader: auto first, the others by the alphabet.
+// Names returns the names of the dialects for a reader: auto first, the others in alphabetical
+// order.
 func (l List) Names() []string {
 	names := []string{auto.Name}
 	for _, e := range l {
@@ -60,7 +61,7 @@ func (l List) Names() []string {
 	return names
 }
 
-// Variables returns those of all the dialects.
+// Variables returns the variables of all dialects.
 func (l List) Variables() []variables.Variable {
 	var list []variables.Variable
 	if s := l.shared(); s != nil {
@@ -72,8 +73,8 @@ func (l List) Variables() []variables.Variable {
 	return list
 }
 
-// Read fills the options of all the dialects from an environment. It returns an error for each
-// variable that cannot be read.
+// Read reads the options of all dialects from an environment. It returns an error for each variable
+// that cannot be read.
 func (l List) Read(environment map[string]string) []error {
 	var errs []error
 	for _, e := range l {
@@ -82,7 +83,7 @@ func (l List) Read(environment map[string]string) []error {
 	return append(l.readShared(environment), errs...)
 }
 
-// readShared fills what the dialects share.
+// readShared reads the variables that the dialects share.
 func (l List) readShared(environment map[string]string) []error {
 	s := l.shared()
 	if s == nil {
@@ -95,7 +96,7 @@ func (l List) readShared(environment map[string]string) []error {
 	return errs
 }
 
-// shared returns what the dialects share, nil if they share nothing.
+// shared returns the shared variables, or nil if there are none.
 func (l List) shared() *shared {
 	if len(l) == 0 || l[0].shared.options == nil {
 		return nil
@@ -103,13 +104,13 @@ func (l List) shared() *shared {
 	return l[0].shared
 }
 
-// Check says what is wrong with the options of all the dialects, and what the named one lacks.
+// Check returns errors for the options of all dialects, and for what the named dialect lacks.
 func (l List) Check(name string) []error {
 	var errs []error
 	if s := l.shared(); s != nil {
 		errs = s.check(l, name)
 	}
-	said := map[string]bool{} // what several dialects share is wrong once
+	said := map[string]bool{} // an error in a shared variable is reported once
 	for _, e := range l {
 		for _, err := range e.check() {
 			if text := err.Error(); !said[text] {
@@ -124,11 +125,9 @@ func (l List) Check(name string) []error {
 	return errs
 }
 
-// New makes the dialect of that name of its options. warn, which may be nil, is told what an
-// operator should know.
+// New returns the dialect with the name, made of its options. warn may be nil.
 //
-// auto is made of all the dialects but those that do not speak AG-UI and those that need something
-// which is not set.
+// auto consists of all dialects that speak AG-UI and whose required options are set.
 func (l List) New(name string, warn translate.Warn) (translate.Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
@@ -148,8 +147,8 @@ func (l List) New(name string, warn translate.Warn) (translate.Dialect, error) {
 	return nil, fmt.Errorf(textNoDialect, name, strings.Join(l.Names(), ", "))
 }
 
-// Recognizer returns what finds the dialect of a backend, to be compared with the named one. It is
-// nil where nothing is named. It warns of nothing.
+// Recognizer returns a Finder that detects the dialect of a backend, to be compared with the named
+// one. It returns nil if the name is auto. The Finder does not warn.
 func (l List) Recognizer(name string) (translate.Finder, error) {
 	if name == auto.Name {
 		return nil, nil

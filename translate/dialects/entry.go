@@ -12,34 +12,36 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An Entry is a dialect that can be made.
+// An Entry is a dialect in a List. New makes the dialect.
 type Entry struct {
 	Name string
-	// Prefix is HOLDPOINT_<NAME>_ in capitals, with underscores for dashes; see Anew.
+	// Prefix is HOLDPOINT_<NAME>_ in capitals, with underscores for dashes. See Anew for other
+	// prefixes.
 	Prefix string
-	// Options points to a struct of variables (package variables). Each that is not a switch or a
-	// number says by a tag what the answers are that it is sent as:
+	// Options points to a struct of variables (package variables). Each variable that is not a switch
+	// or a number has a tag that declares for which answers its value is sent:
 	//
 	//	means:"nothing"     it is not part of an answer
-	//	means:"yes"         an approval
-	//	means:"no"          a cancel or a denial: nothing that could be taken for a yes, nor silence
-	//	means:"no or null"  the same, of backends to which null is a no
-	//	means:"answers"     all of these; its method Denials() has those of the third kind
+	//	means:"yes"         for an approval
+	//	means:"no"          for a cancel or a denial; it must not look like a yes or be empty
+	//	means:"no or null"  the same, for backends that read null as a no
+	//	means:"answers"     for all answers; its method Denials returns the values for a denial
 	//
-	// A field with the tag shared, and without env, gets what several dialects read: see Shared. Its
-	// tag means is judged as the others are.
+	// A field with the tag shared and without the tag env gets a variable that several dialects read,
+	// see Shared. Its tag means is checked in the same way.
 	//
 	// Options may have two methods:
 	//
-	//	Check() []error  what is wrong with what was read; kit.WrongOption makes one
-	//	Needs() string   the name, without the prefix, of a variable that must be set and is not
+	//	Check() []error  returns the errors of the options, made with kit.WrongOption
+	//	Needs() string   returns the name, without the prefix, of a required variable that is not set
 	//
-	// auto leaves a dialect out that needs something. Naming it is an error that says what.
+	// auto leaves out a dialect that needs something. If the operator names the dialect, the missing
+	// variable is an error.
 	Options any
-	// New makes the dialect of what Options points to. It refuses options that are wrong.
+	// New makes the dialect with the current Options. It returns an error if they are not valid.
 	New func(translate.Warn) (translate.Dialect, error)
 
-	shared *shared // with the dialects of its list
+	shared *shared // the same for all dialects of a list
 	anew   func(prefix string) Entry
 }
 
@@ -52,8 +54,8 @@ func With[O any, D translate.Dialect](l List, name string, newDialect func(O, tr
 	return append(l, e)
 }
 
-// Anew returns the same list with options of its own, at the defaults, whose variables have another
-// prefix in the place of HOLDPOINT_.
+// Anew returns the same list with options of its own, set to the defaults. The variables of the new
+// list begin with prefix instead of HOLDPOINT_.
 func (l List) Anew(prefix string) List {
 	list := make(List, len(l))
 	for n, e := range l {
@@ -62,7 +64,7 @@ func (l List) Anew(prefix string) List {
 	return newShared(prefix).withShared(list)
 }
 
-// entry makes one of a dialect's name and of its function New.
+// entry returns the Entry of a dialect with its name and its function New.
 func entry[O any, D translate.Dialect](name string, newDialect func(O, translate.Warn) (D, error)) Entry {
 	return entryOf("HOLDPOINT_", name, newDialect)
 }
@@ -75,7 +77,7 @@ func entryOf[O any, D translate.Dialect](prefix, name string, newDialect func(O,
 		Options: o,
 		shared:  &shared{},
 	}
-	e.group().Read(nil) // no environment: the defaults
+	e.group().Read(nil) // an empty environment sets the defaults
 	e.anew = func(prefix string) Entry { return entryOf(prefix, name, newDialect) }
 	e.New = func(warn translate.Warn) (translate.Dialect, error) {
 		if err := errors.Join(append(e.check(), e.lacks()...)...); err != nil {
@@ -100,7 +102,7 @@ func (e Entry) groups() []variables.Group {
 	return []variables.Group{e.group(), e.shared.group()}
 }
 
-// check says what is wrong with the options.
+// check returns the errors of the options.
 func (e Entry) check() []error {
 	errs := e.checkMeanings()
 	checker, ok := e.Options.(interface{ Check() []error })
@@ -117,14 +119,15 @@ func (e Entry) check() []error {
 	return errs
 }
 
-// checkMeanings refuses what is sent for a cancelled or a denied answer and could be taken for a
-// yes, and an option that does not say what it means. So no dialect is made without this rule.
+// checkMeanings returns an error for each value that is sent for a cancelled or denied answer and
+// could be read as a yes, and for each option without a valid tag means. So no dialect can skip
+// this check.
 func (e Entry) checkMeanings() []error {
 	var errs []error
 	for f, value := range reflect.ValueOf(e.Options).Elem().Fields() {
 		name, is := f.Tag.Lookup("env")
 		if !is && (f.Tag.Get("shared") == "" || value.IsZero()) {
-			continue // a dialect's own default is tested with it
+			continue // the tests check a dialect's own default
 		}
 		if err := checkMeaning(f.Tag.Get("means"), value); err != nil && is {
 			errs = append(errs, e.group().Wrong(name, err))
@@ -167,8 +170,7 @@ func checkMeaning(means string, value reflect.Value) error {
 	return fmt.Errorf(textWrongMeaning, means, value.Type())
 }
 
-// need returns the variable that must be set and is not, with the prefix, and what it is for; ""
-// for none.
+// need returns the full name of the required variable that is not set, and its description, or "".
 func (e Entry) need() (name, doc string) {
 	needy, ok := e.Options.(interface{ Needs() string })
 	if !ok || needy.Needs() == "" {
@@ -182,7 +184,7 @@ func (e Entry) need() (name, doc string) {
 	return e.Prefix + needy.Needs(), ""
 }
 
-// lacks says what has to be set and is not.
+// lacks returns an error if a required variable is not set.
 func (e Entry) lacks() []error {
 	switch name, doc := e.need(); {
 	case name == "":

@@ -8,17 +8,17 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Shared are the variables that several dialects read. A field of a dialect's options gets one by
-// its tag:
+// Shared are the variables that several dialects read. A field of a dialect's options gets one of
+// them if it has the tag shared:
 //
-//	shared:"approval"  the names of the tools of a kind; or input, or external
-//	shared:"cancel"    Cancel, if the tag means allows it; without it the field keeps its zero value
+//	shared:"approval"  the names of the tools of this kind; also "input" and "external"
+//	shared:"cancel"    Cancel, if the tag means allows it; otherwise the field keeps its zero value
 type Shared struct {
 	Tools  kit.ToolKinds `env:"TOOLS" doc:"what the unanswered calls of tools ask for, where nothing on the wire says it: name=kind;name=kind, with globs. approval: a yes or a no (tool-call, draft). input: arguments that a person may fill in (agno). external: the tool's result (agno, and long-running tools of ADK). Calls that the request declares are the client's"`
 	Cancel kit.JSON      `env:"CANCEL" doc:"JSON that a backend gets for a cancelled answer, if it knows no cancel: LangGraph's graphs, except in a tool review (false without it), and a v1 backend of the draft ({\"cancelled\":true} without it). It must be nothing that could be taken for a yes. null is for graphs only"`
 }
 
-// shared are those of a list. The zero value is that of a dialect without a list.
+// shared has the shared variables of a list. The zero value is that of a dialect without a list.
 type shared struct {
 	prefix  string
 	options *Shared
@@ -30,7 +30,7 @@ func (s *shared) group() variables.Group {
 	return variables.Group{Prefix: s.prefix, Options: s.options}
 }
 
-// withShared returns the list with s as what its dialects share.
+// withShared sets s as the shared variables of the list's dialects, and returns the list.
 func (s shared) withShared(l List) List {
 	for n := range l {
 		*l[n].shared = s
@@ -38,8 +38,8 @@ func (s shared) withShared(l List) List {
 	return l
 }
 
-// check returns the error for a cancel of null where the named dialect takes none. With auto, that
-// dialect keeps its own.
+// check returns an error if CANCEL is null and the named dialect does not accept null. Under auto
+// such a dialect ignores CANCEL.
 func (s *shared) check(l List, name string) []error {
 	cancel := s.options.Cancel
 	if !isNull(cancel) {
@@ -58,7 +58,7 @@ func (s *shared) check(l List, name string) []error {
 	return nil
 }
 
-// give sets the fields of a dialect's options.
+// give sets the fields of a dialect's options that have the tag shared.
 func (s *shared) give(options any) {
 	for f, value := range reflect.ValueOf(options).Elem().Fields() {
 		switch what := f.Tag.Get("shared"); what {

@@ -7,9 +7,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It reads the entries of resume and command.resume, as from
-// any client, and a resume object, as from a client of the first draft. Tool messages also answer a
-// pause that was asked by tool calls; see Plain.Replies.
+// Answers implements translate.Dialect. It reads the entries of resume, command.resume, and the
+// resume object of clients of the first draft. Tool messages also answer a pause that was asked by
+// tool calls; see calls.Table.Replies.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	others := in
 	others.ResumeObject = nil
@@ -33,9 +33,9 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, nil
 }
 
-// fromObject reads {interruptId?, payload?}. Without an id it answers the first open question. The
-// contract then sees whether others stay open. A status is younger than the object, but it counts,
-// because whoever sends one means it.
+// fromObject reads {interruptId?, payload?}. Without an id it answers the first open question, and
+// the contract finds that others are unanswered. The member status is newer than this form, but is
+// respected if a client sends it.
 func fromObject(in agui.RunInput, p agui.Pause) (agui.Answer, error) {
 	a := agui.Answer{Status: agui.Resolved, Native: true}
 	ok := true

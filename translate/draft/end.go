@@ -9,14 +9,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An end is what a RUN_FINISHED says in the places that the drafts give a meaning to.
+// An end has the members of a RUN_FINISHED that the drafts define.
 type end struct {
 	ev                             agui.Event
-	outcome, interrupt, interrupts gjson.Result // of two equal keys the last one, as JSON.parse takes it
+	outcome, interrupt, interrupts gjson.Result // of two equal keys the last one counts, as in JSON.parse
 	result, failure, message       gjson.Result
 }
 
-// readEnd reads the event's object.
+// readEnd reads the members of the event's object.
 func readEnd(ev agui.Event, object gjson.Result) end {
 	e := end{ev: ev}
 	object.ForEach(func(k, v gjson.Result) bool {
@@ -39,11 +39,12 @@ func readEnd(ev agui.Event, object gjson.Result) end {
 	return e
 }
 
-// A word is a string outcome. Enumerations are written in either case (System.Text.Json, serde).
+// A word is a string outcome. It is read in any case, because enumerations are written in either
+// case (System.Text.Json, serde).
 type word int
 
-// other is any other string, or no string. The drafts know success and interrupt. error is one
-// product's.
+// other is any other string, or not a string. The drafts define success and interrupt. error is
+// used by one product.
 const (
 	other word = iota
 	success
@@ -63,10 +64,10 @@ func (e end) word() word {
 	return other
 }
 
-// A form is how a pause wants its answers.
+// A form is the form in which a pause expects its answers.
 type form string
 
-// byArray is v1.5's form. It is also the form for a pause that another dialect made.
+// byArray is the form of v1.5. It is also used for a pause that another dialect made.
 const (
 	byObject  form = "object"
 	byArray   form = "array"
@@ -74,9 +75,9 @@ const (
 	byMessage form = "message"
 )
 
-// asked returns the interrupts of the end, and how they are answered. It returns nil if there are
-// none. An outcome object counts before anything beside it, and a list before the single interrupt.
-// An interrupt beside an unknown outcome counts, as it does without an outcome.
+// asked returns the interrupts of the end and the form of their answers, or nil if there are none.
+// An outcome object has priority over the drafts' members, and a list over the single interrupt. An
+// interrupt counts if the outcome is missing or unknown.
 func (e end) asked() ([]gjson.Result, form) {
 	if e.outcome.IsObject() {
 		if e.outcome.Get("type").Str != "interrupt" {
@@ -96,8 +97,8 @@ func (e end) asked() ([]gjson.Result, form) {
 	return nil, ""
 }
 
-// asksElsewhere reports whether the question may stand elsewhere. So it may if the end says
-// outcome:"interrupt", or has an empty list of interrupts, and names no question.
+// asksElsewhere reports whether the question may be in an earlier event: the end has no interrupt,
+// but it has outcome:"interrupt" or a list of interrupts.
 func (e end) asksElsewhere() bool {
 	return e.word() == paused || e.outcome.Type != gjson.String && !e.outcome.IsObject() && e.interrupts.IsArray()
 }
@@ -114,9 +115,9 @@ func objects(list gjson.Result) []gjson.Result {
 	return found
 }
 
-// plainEnd returns the end of a run that asks nothing in a form that every client takes. A success
-// becomes an outcome object. A string, a null and the drafts' keys go. An end that is in order
-// passes as it came.
+// plainEnd returns the end of a run without a question in a form that every client accepts. A
+// success becomes an outcome object. A string, a null and the drafts' members are removed. A valid
+// end is unchanged.
 func (e end) plainEnd() agui.Event {
 	outcome := ""
 	switch w := e.word(); {
@@ -134,7 +135,8 @@ func (e end) plainEnd() agui.Event {
 }
 
 // rewritten returns the event with another outcome, or without one if outcome is "". It drops the
-// drafts' keys and the keys in gone. A list in interrupt is agent-framework's and stays.
+// drafts' members and the members in gone. A list in interrupt belongs to agent-framework and
+// stays.
 func (e end) rewritten(outcome string, gone ...string) agui.Event {
 	drop := map[string]bool{"interrupt": !e.interrupt.IsArray(), "interrupts": true}
 	for _, k := range gone {
@@ -148,15 +150,14 @@ func (e end) rewritten(outcome string, gone ...string) agui.Event {
 			out = kit.AppendMember(out, k.Raw, v.Raw)
 		case outcome != "":
 			out = kit.AppendMember(out, k.Raw, outcome)
-			outcome = "" // once
+			outcome = "" // only once
 		}
 		return true
 	})
 	return e.ev.With(append(out, '}'))
 }
 
-// error returns outcome:"error" as the event that it stands for, with the backend's own message and
-// code.
+// error returns the RUN_ERROR for an outcome "error", with the backend's own message and code.
 func (e end) error() agui.Event {
 	message := `the run ended with outcome "error"`
 	for _, m := range []gjson.Result{e.failure.Get("message"), e.failure, e.message} {
@@ -172,7 +173,7 @@ func (e end) error() agui.Event {
 	}
 	gjson.ParseBytes(e.ev.JSON).ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
-		case "timestamp", "rawEvent", "metadata", "usage": // what RUN_ERROR has too
+		case "timestamp", "rawEvent", "metadata", "usage": // RUN_ERROR has these too
 			if v.Type != gjson.Null {
 				out = kit.AppendMember(out, k.Raw, v.Raw)
 			}

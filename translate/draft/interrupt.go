@@ -12,29 +12,28 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// These are the reasons of interrupts that came without one.
+// These are the reasons of interrupts that have no reason of their own.
 const (
 	reasonInput    = "input_required"
 	reasonToolCall = "tool_call"
 	reasonConfirm  = "confirmation"
 )
 
-// approvalPrefix stands before a call's id in the id of its approval. Microsoft.Extensions.AI puts
-// it there from 10.4 on.
+// approvalPrefix is the prefix that Microsoft.Extensions.AI, from 10.4 on, adds to the id of a call
+// to make the id of its approval.
 const approvalPrefix = "ficc_"
 
-// private is what an interrupt keeps for its resume.
+// private is the state that an interrupt keeps for its resume.
 type private struct {
-	ID       json.RawMessage `json:"id,omitempty"`       // as it came, if that was no text
-	Approval bool            `json:"approval,omitempty"` // {"approved":false} is its no
+	ID       json.RawMessage `json:"id,omitempty"`       // the native id, if it is not a text
+	Approval bool            `json:"approval,omitempty"` // {"approved":false} denies it
 }
 
-// fields are the members of a native interrupt. They are v1's id, reason and payload, and those
-// that AG-UI's Interrupt has taken over since. rest keeps every other member, and those of an
-// unexpected type.
+// fields are the members of a native interrupt: v1's id, reason and payload, and the members of
+// AG-UI's Interrupt. rest keeps every other member, and members of an unexpected type.
 type fields struct {
 	id, reason, message, toolCallID, schema, expires, subagent, metadata gjson.Result
-	content                                                              gjson.Result // the payload, else the value
+	content                                                              gjson.Result // the payload, or else the value
 	rest                                                                 []byte
 }
 
@@ -44,7 +43,7 @@ func readFields(native gjson.Result, how form) fields {
 		text := v.Type == gjson.String
 		var into *gjson.Result
 		switch {
-		case v.Type == gjson.Null: // fatal to clients from 0.0.54 on
+		case v.Type == gjson.Null: // clients from 0.0.54 on fail at null
 			return true
 		case k.Str == "id":
 			f.id = v
@@ -54,7 +53,7 @@ func readFields(native gjson.Result, how form) fields {
 		case k.Str == "message" && text:
 			into = &f.message
 		case k.Str == "toolCallId" && text:
-			f.toolCallID = v // of a call that the client does not know it stays in rest
+			f.toolCallID = v // it stays in rest, in case the client does not know the call
 		case k.Str == "responseSchema" && v.IsObject():
 			into = &f.schema
 		case k.Str == "expiresAt" && text && how != byObject: // v1 has no expiry
@@ -77,8 +76,8 @@ func readFields(native gjson.Result, how form) fields {
 	return f
 }
 
-// interrupt returns a native interrupt as the client gets it. calls are the calls that the client
-// has seen. result is what stood beside a v1 interrupt, if anything did.
+// interrupt returns a native interrupt in the form for the client. calls are the calls that the
+// client has seen. result is the member result next to a v1 interrupt, if there is one.
 func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.Call) agui.Interrupt {
 	f := readFields(native, how)
 	approval := f.content.Get("functionName").Type == gjson.String
@@ -110,7 +109,7 @@ func interrupt(native gjson.Result, how form, result gjson.Result, calls []agui.
 	return f.withID(agui.Interrupt{Object: append(o, '}')}, approval)
 }
 
-// withID fills in what goes back to the backend: the id as it came, or none.
+// withID sets the ids of the interrupt: the native id unchanged, or none.
 func (f fields) withID(i agui.Interrupt, approval bool) agui.Interrupt {
 	kept := private{Approval: approval}
 	switch {
@@ -127,8 +126,8 @@ func (f fields) withID(i agui.Interrupt, approval bool) agui.Interrupt {
 	return i
 }
 
-// reasonFor returns the backend's reason. The reason tool_call needs a call that the client has
-// seen; without one it is replaced.
+// reasonFor returns the backend's reason. It replaces the reason tool_call if the client has not
+// seen a call.
 func (f fields) reasonFor(approval bool, call string) string {
 	switch {
 	case f.reason.Exists() && (f.reason.Str != reasonToolCall || call != ""):
@@ -143,7 +142,7 @@ func (f fields) reasonFor(approval bool, call string) string {
 	return reasonInput
 }
 
-// text returns what is asked, if that can be told.
+// text returns the question, or "" if it has none.
 func (f fields) text() string {
 	if f.message.Exists() {
 		return f.message.Str
@@ -151,9 +150,8 @@ func (f fields) text() string {
 	return calls.Text(f.content)
 }
 
-// responseSchema returns the schema that came with the interrupt, or the schema of an approval. It
-// returns "" if there is neither, because a default would refuse the answers to forms and free
-// questions.
+// responseSchema returns the schema of the interrupt, or the schema of an approval. It returns ""
+// if there is neither, because a default would refuse the answers to forms and free questions.
 func (f fields) responseSchema(approval bool) string {
 	for _, s := range []gjson.Result{f.schema, f.content.Get("responseSchema"), f.content.Get("schema")} {
 		if s.IsObject() {
@@ -161,14 +159,14 @@ func (f fields) responseSchema(approval bool) string {
 		}
 	}
 	if approval {
-		return kit.ApprovalSchema // only if the shape of the answer is known
+		return kit.ApprovalSchema // only if the form of the answer is known
 	}
 	return ""
 }
 
-// call returns the id of the call that is asked about, or "" if that is not sure. It is sure in two
-// cases. The interrupt names a call that the client has seen. Or its payload or its own id names a
-// call that has no result yet.
+// call returns the id of the call that the question is about, or "" if it is not certain. It is
+// certain if the interrupt names a call that the client has seen, or if its payload or its own id
+// names a call that has no result yet.
 func (f fields) call(approval bool, calls []agui.Call) string {
 	seen := func(id string, answered bool) bool {
 		return id != "" && slices.ContainsFunc(calls, func(c agui.Call) bool { return c.ID == id && (answered || !c.Answered) })
@@ -188,8 +186,8 @@ func (f fields) call(approval bool, calls []agui.Call) string {
 	return ""
 }
 
-// allMetadata returns the interrupt's own metadata. What else the interrupt said stands there under
-// the dialect's name.
+// allMetadata returns the interrupt's own metadata. The interrupt's other members are added under
+// the name of the dialect.
 func (f fields) allMetadata(call string, result gjson.Result) []byte {
 	own := append(f.rest, '}')
 	if f.toolCallID.Exists() && f.toolCallID.Str == call {

@@ -8,11 +8,11 @@ import (
 
 // Options of the dialect.
 type Options struct {
-	// Cancel is the payload that a v1 backend gets for a cancelled answer, because v1 has no
-	// status. The approval of a function has its own word for no.
+	// Cancel is the payload that a v1 backend gets for a cancelled answer, because v1 has no status.
+	// The approval of a function has a denial of its own.
 	Cancel kit.JSON `shared:"cancel" means:"no"`
-	// ApprovalTools are the tools whose calls ask, for backends that otherwise say
-	// outcome:"interrupt" only. pando_permission_request always is one.
+	// ApprovalTools are the tools whose calls ask, for backends whose end has only
+	// outcome:"interrupt". pando_permission_request always belongs to them.
 	ApprovalTools kit.Names `shared:"approval" means:"nothing"`
 }
 
@@ -31,7 +31,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Check says what is wrong with the options.
+// Check returns the errors of the options.
 func (o Options) Check() []error {
 	o = o.withDefaults()
 	var errs []error

@@ -12,13 +12,12 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resume returns the request that carries the answers, and its run.
+// resume returns the request with the answers, and its run.
 //
-// It takes new messages (TakesNew), because a resume of the drafts is a key of an ordinary
-// RunAgentInput. Its messages are the whole history, as in every run, and new ones have no other
-// place. A typed server reads both. A server that looks at resume alone finds the messages in the
-// history of the next run. If a tool message is the answer, though, its call and the answer have to
-// be the last messages.
+// The request also has the new messages (TakesNew), because a resume of the drafts is a member of
+// an ordinary RunAgentInput, whose messages are the whole history. A typed server reads both. A
+// server that reads only resume finds the messages in the history of the next run. If a tool
+// message is the answer, however, its call and the answer must be the last messages.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, calls.Run, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return translate.Out{}, calls.Run{}, kit.Unreadable()
@@ -64,7 +63,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, calls.Run, error)
 	return translate.Out{Body: body, Resumes: true, TakesNew: true}, d.New(r), nil
 }
 
-// nativeID returns an interrupt's id as the backend gave it, nil if it gave none.
+// nativeID returns the id of an interrupt in the backend's JSON, or nil if it has none.
 func nativeID(i agui.Interrupt) json.RawMessage {
 	if kept := privateOf(i); kept.ID != nil {
 		return kept.ID
@@ -77,7 +76,8 @@ func nativeID(i agui.Interrupt) json.RawMessage {
 
 func privateOf(i agui.Interrupt) private { return kit.Kept[private](i.Private) }
 
-// object returns v1's resume. It has no status, so a denial and a cancel are in the payload.
+// object returns the resume object of v1. It has no status, so a denial or a cancel is in the
+// payload.
 func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {
 	i, a := r.Pause.Interrupts[0], r.Answers[0]
 	payload := a.Payload
@@ -89,10 +89,10 @@ func (d *Dialect) object(r *translate.Request) (json.RawMessage, error) {
 	return entry(i, "", payload), nil
 }
 
-// cancelFor returns what a cancelled answer becomes. It is the no to the approval of a function, or
-// else the configured value. Under a schema it is the first of these that the schema allows. If
-// there is none, it returns nil, and the answer is refused: a backend could take a missing payload
-// for go on.
+// cancelFor returns the payload of a cancelled answer. It is the denial for the approval of a
+// function, or else the configured value. If there is a schema, it is the first of these that the
+// schema accepts. It returns nil if the schema accepts none, and the answer is refused, because a
+// backend could read a missing payload as permission.
 func (d *Dialect) cancelFor(i agui.Interrupt, valid func(schema, payload json.RawMessage) error) json.RawMessage {
 	schema := i.Schema()
 	list := []json.RawMessage{d.cancel}
@@ -110,8 +110,8 @@ func (d *Dialect) cancelFor(i agui.Interrupt, valid func(schema, payload json.Ra
 	return nil
 }
 
-// array returns v1.5's resume. It has no metadata, which is younger. If the backend cannot tell two
-// interrupts apart, their answers must be equal.
+// array returns the resume array of v1.5. It has no metadata, which is newer. If the backend cannot
+// tell two interrupts apart, their answers must be equal.
 func array(r *translate.Request) (json.RawMessage, error) {
 	out := []byte{'['}
 	sent := map[string]string{}

@@ -11,14 +11,14 @@ import (
 	"holdpoint/translate/internal/calls"
 )
 
-// pausePrivate is what a pause keeps for its resume.
+// pausePrivate is the state that a pause keeps for its resume.
 type pausePrivate struct {
 	Form form `json:"form"`
 	calls.KeptOfPause
 }
 
-// formOf returns how the pause wants its answers. A pause of another dialect does not say so. There
-// is one if the operator has named this dialect since.
+// formOf returns the form in which the pause expects its answers. It is byArray for a pause of
+// another dialect, which exists if the operator has selected this dialect since.
 func formOf(p agui.Pause) form {
 	var kept pausePrivate
 	if json.Unmarshal(p.Private, &kept) != nil || p.Dialect != Name || kept.Form == "" {
@@ -29,7 +29,7 @@ func formOf(p agui.Pause) form {
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. Everything of a draft stands in the terminal event.
+// A run translates one exchange. A draft asks only in the terminal event.
 type run struct {
 	calls.Run
 	d *Dialect
@@ -63,7 +63,7 @@ func (run *run) ended(e translate.End) translate.Result {
 		res.Finish = end.plainEnd()
 	}
 	if run.Answered != nil && len(run.Request.New) > 0 && res.Finish.Type == agui.RunFinished {
-		res.Next = run.Next() // the answers have to be the last messages of the first exchange
+		res.Next = run.Next() // the answers must be the last messages of the first exchange
 		res.Next.Out.Body = agui.DeleteKey(res.Next.Out.Body, "protocolVersion")
 	}
 	return res
@@ -75,7 +75,7 @@ func (run *run) paused(end end, natives []gjson.Result, how form) translate.Resu
 	known := run.calls()
 	var gone []string
 	result := gjson.Result{}
-	if how == byObject && !isNull(end.result) { // one interrupt, so what stands beside it is its
+	if how == byObject && !isNull(end.result) { // there is one interrupt, so the member result belongs to it
 		result, gone = end.result, []string{"result"}
 	}
 	for _, native := range natives {

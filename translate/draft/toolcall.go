@@ -11,18 +11,19 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// denied is what a denied approval of a function becomes, and the no of a backend that asks by a
-// call.
+// approved and denied are the answers to a backend that asks by a call. denied is also the denial
+// for the approval of a function.
 const (
 	approved = `{"approved":true}`
 	denied   = `{"approved":false}`
 )
 
-// askedByCalls returns how a backend asks that says outcome:"interrupt" and no more.
+// askedByCalls returns the table for backends whose end has only outcome:"interrupt", and which ask
+// by calling one of the tools.
 func askedByCalls(tools kit.Names) *calls.Plain {
 	words, err := yesno.NewWords(approved, denied)
 	if err != nil {
-		panic(err) // they are ours
+		panic(err) // the templates are constants
 	}
 	return calls.NewPlain(calls.Plain{
 		Table: calls.Table{Dialect: Name, Backend: "the backend"}, Tools: tools, Words: words,
@@ -30,9 +31,9 @@ func askedByCalls(tools kit.Names) *calls.Plain {
 	}, func(tool, said string) string { return cmp.Or(said, calls.AsksToCall(tool)) })
 }
 
-// askedBy returns the calls that ask. A client's history has no result for a call that was
-// answered, so the calls of this run come first. If this run made none, the backend still waits for
-// those that it made last.
+// askedBy returns the calls that ask. The client's history may lack the results of calls that were
+// answered, so the calls of this run are preferred. If this run made none, the backend still waits
+// for the last calls of the history.
 func (run *run) askedBy() []agui.Call {
 	var open []agui.Call
 	for _, c := range run.calls() {

@@ -10,10 +10,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxMessage bounds the message of the interrupt. The text stands in the conversation too.
+// maxMessage is the maximum size of the interrupt's message in bytes. The conversation has the
+// whole text.
 const maxMessage = 4 << 10
 
-// plainEnd reports whether the event ends a run with nothing left to do. It has no outcome, or a
+// plainEnd reports whether the event ends a run that is complete: it has no outcome, or it is a
 // success without open calls.
 func plainEnd(ev agui.Event) bool {
 	if !ev.Valid() {
@@ -29,14 +30,14 @@ func plainEnd(ev agui.Event) bool {
 	return outcome.Get("type").Str == "success" && len(outcome.Get("pendingToolCallIds").Array()) == 0
 }
 
-// An askingText is a text that asks.
+// An askingText is a text that contains one of the phrases.
 type askingText struct {
 	id, text, phrase string
-	at               int // of the phrase
+	at               int // the offset of the phrase
 }
 
-// lastText returns the assistant's last text behind the user's last message, if that text asks. It
-// returns nil if it does not, or if not all messages are known.
+// lastText returns the assistant's last text after the user's last message, if the text asks. It
+// returns nil if the text does not ask, or if some messages are unknown.
 func (d *Dialect) lastText(t agui.Transcript) *askingText {
 	if t == nil {
 		return nil
@@ -64,7 +65,7 @@ func (d *Dialect) lastText(t agui.Transcript) *askingText {
 	return nil
 }
 
-// interrupt returns the question as the client gets it.
+// interrupt returns the question for the client.
 func (a *askingText) interrupt() agui.Interrupt {
 	o := kit.AppendMember([]byte{'{'}, `"reason"`, `"confirmation"`)
 	o = kit.AppendMember(o, `"message"`, quoted(a.cutToBounds()))
@@ -73,13 +74,13 @@ func (a *askingText) interrupt() agui.Interrupt {
 	return agui.Interrupt{Native: a.id, Object: append(o, '}')}
 }
 
-// cutToBounds returns the text. If it is long, bounded returns its end, where the question stands,
+// cutToBounds returns the text. Of a long text it returns the end, where the question usually is,
 // or the part that begins with the phrase.
 func (a *askingText) cutToBounds() string {
 	if len(a.text) <= maxMessage {
 		return a.text
 	}
-	from := min(a.at, len(a.text)-maxMessage) // lower case may have moved it by some bytes, which does not matter
+	from := min(a.at, len(a.text)-maxMessage) // the change to lower case may have moved the offset by some bytes, which does not matter
 	cut := strings.ToValidUTF8(a.text[from:from+maxMessage], "")
 	if from > 0 {
 		cut = "…" + cut

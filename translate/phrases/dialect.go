@@ -1,38 +1,38 @@
-// Package phrases makes a confirmation of a question that a backend asks in words alone: its run
-// ends as if all was well, and the last text holds a phrase such as "shall I proceed". The answer
-// goes back as a user message.
+// Package phrases makes a confirmation of a question that a backend asks only in words: its run
+// ends as if it was complete, and the last text contains a phrase such as "shall I proceed". The
+// answer is sent as a user message.
 //
-// It is for AG-UI backends of any kind that have no way to pause. It is off unless its phrases are
-// set, because it guesses. auto asks it last. The default phrases are superagent's. They are found
-// anywhere in the text, in any case.
+// It is for AG-UI backends that cannot pause. It is off unless its phrases are configured, because
+// it guesses. auto asks it last. The default phrases are superagent's. They are found anywhere in
+// the text, in any case.
 //
-// It makes two mistakes:
+// It makes two kinds of mistakes:
 //
 //   - "Do you want me to" is ordinary chat. "Here is the plan. Do you want me to explain step 2?"
 //     becomes a question with two buttons. Until it is answered or cancelled, nothing else can be
-//     said on the thread. So does a text that quotes a phrase, or says "no confirmation required".
-//     A list of the backend's own sentences is better than the default one.
-//   - A question in other words, in another language, or in a text beside an open tool call stays
-//     ordinary chat. So does one in a conversation that is over HOLDPOINT_TRANSCRIPT_BYTES.
+//     said in the thread. So does a text that quotes a phrase, or contains "no confirmation
+//     required". A list of the backend's own sentences works better than the default list.
+//   - A question in other words, in another language, or in a run with an open tool call stays
+//     ordinary chat. So does a question in a conversation that is over HOLDPOINT_TRANSCRIPT_BYTES.
 //
-// If a person types "yes" while the question is open, that is new input and refused
-// (PENDING_INTERRUPTS) like any other. The dialect takes no words for an approval. The button,
-// resume, is the answer.
+// If a person types "yes" while the question is open, that is new input and is refused like any
+// other new input (PENDING_INTERRUPTS). The dialect does not read words as an approval. Only
+// resume, the button, answers the question.
 //
-// What the backend makes of the answer is up to its model. The model is told what a person would
-// have typed. That is the answer in a conversation, not a decision that is bound to an action. A
+// What happens after the answer depends on the backend's model, which reads the text that a person
+// would have typed. The answer is a part of the conversation, and not a decision on one action. A
 // backend that can really wait should do so.
 //
-// The message stands behind the question: in what the backend gets, and in the client's history, by
-// a MESSAGES_SNAPSHOT at the start of the resumed run, so that later runs have it too. It is the
-// last thing that the backend reads. A "yes" that was typed, refused, and comes beside a no must
-// not be the last. What a person says beside the answer goes in a second exchange, when the backend
-// has replied to the answer. A client adds the answer behind such messages; the dialect puts it
-// back in place for the backend (see order).
+// The answer follows the question in the messages for the backend, and by a MESSAGES_SNAPSHOT at
+// the start of the resumed run also in the client's history, so that later runs have it too. It is
+// the last message that the backend reads. A "yes" that was typed, refused, and sent again with a
+// denial must not be the last one. So other new messages are sent in a second exchange, after the
+// backend has replied to the answer. A client appends the answer after such messages; the dialect
+// moves it to its place for the backend (see order).
 //
-// A backend without a memory goes by the history alone. So the dialect takes a yes whose run failed
-// or is in doubt out of what the backend gets, and refuses a run whose last message is a yes. Under
-// auto it does this, and puts answers in place, on routes that were seen to ask in this way.
+// A backend without a memory only has the history. So the dialect removes an approval whose run
+// failed or is in doubt from the history, and refuses a run whose last message is an approval.
+// Under auto it does this, and moves answers, only on routes where it has asked.
 package phrases
 
 import (
@@ -47,7 +47,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name of the dialect.
+// Name is the name of the dialect.
 const Name = "phrases"
 
 var (
@@ -73,14 +73,14 @@ func New(o Options, _ translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer. It signs a plain end behind a text that asks. End finds out
-// whether the text is this run's.
+// Sign implements translate.Signer. It claims a plain end after a text that asks. End checks
+// whether the text belongs to this run.
 func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return ev.Type == agui.RunFinished && plainEnd(ev) && d.lastText(r.Transcript) != nil
 }
 
-// Replies implements translate.HistoryReader. No message answers a question of this dialect. But
-// another backend could take one for a decision.
+// Replies implements translate.HistoryReader. No message answers a question of this dialect. It
+// returns messages that another backend could read as a decision.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return microsoft.Strays(in, spoken == Name)
 }

@@ -10,9 +10,9 @@ import (
 	"holdpoint/translate"
 )
 
-// history returns the conversation as the backend gets it. Each answer stands in its place. A yes
-// whose run failed or is in doubt is left out, because a backend without another memory would take
-// it for one that it has not followed yet.
+// history returns the conversation for the backend. Each answer is in its place. An approval whose
+// run failed or is in doubt is left out, because a backend without another memory would act on it
+// again.
 func (d *Dialect) history(list []agui.Message, ended []translate.EndedPause) (_ []agui.Message, changed bool) {
 	failed := map[string]bool{}
 	for _, p := range ended {
@@ -28,28 +28,29 @@ func (d *Dialect) history(list []agui.Message, ended []translate.EndedPause) (_ 
 	return list, changed
 }
 
-// approves reports whether a message is an answer and could be a yes.
+// approves reports whether a message is an answer that could be an approval.
 func (d *Dialect) approves(m agui.Message) bool {
 	return isAnswer(m) && gjson.GetBytes(m.JSON, "content").Str != d.no
 }
 
-// endsInYes reports whether nothing was said behind a yes. If such a history runs (a reply made
-// anew, a client that tries again), the backend would follow the yes again.
+// endsInYes reports whether an approval is the last message of the conversation. If such a history
+// were run again (a regenerated reply, a client that retries), the backend would act on the
+// approval again.
 func (d *Dialect) endsInYes(list []agui.Message) bool {
 	for _, m := range slices.Backward(list) {
 		switch m.Role {
 		case "user", "assistant", "tool":
-			// Clients also have ids that begin so. Ours have a tilde and what was minted behind it,
-			// or the message has our words.
+			// Ids of clients may begin in the same way. An id of this dialect has a tilde and a random part,
+			// or the message has its words.
 			return d.approves(m) && (strings.Contains(m.ID, "~") || gjson.GetBytes(m.JSON, "content").Str == d.yes)
 		}
 	}
 	return false
 }
 
-// order returns the messages with each answer right behind its question. A client adds what a
-// snapshot brings at the end of what it has. So an answer may stand behind messages that were sent
-// beside it, and a model would take a yes for an answer to those.
+// order returns the messages with each answer directly after its question. A client appends the
+// messages of a snapshot. So an answer may follow messages that were sent together with it, and a
+// model would read an approval as the answer to those.
 func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 	if !slices.ContainsFunc(list, isAnswer) {
 		return list, false // nearly always
@@ -60,9 +61,9 @@ func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 			place[m.ID] = n
 		}
 	}
-	elsewhere := map[int][]agui.Message{} // the answers that stand in another place, by their question's
+	elsewhere := map[int][]agui.Message{} // the answers that are not in their place, by the index of their question
 	gone := make([]bool, len(list))
-	last, near := -1, false // the last question, and whether nothing but what belongs to it has followed
+	last, near := -1, false // the last question, and whether only messages of its run have followed it
 	for n, m := range list {
 		q, ok := question(m, place)
 		switch {
@@ -96,14 +97,14 @@ func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 
 func isAnswer(m agui.Message) bool { return m.Role == "user" && strings.HasPrefix(m.ID, answerPrefix) }
 
-// question returns the place of the message that an answer is for.
+// question returns the index of the message that an answer belongs to.
 func question(m agui.Message, place map[string]int) (at int, ok bool) {
 	if !isAnswer(m) {
 		return 0, false
 	}
 	id := strings.TrimPrefix(m.ID, answerPrefix)
 	if at, ok = place[id]; ok {
-		return at, true // with kept ids
+		return at, true // the question's id is the backend's own
 	}
 	if cut := strings.LastIndexByte(id, '~'); cut >= 0 {
 		at, ok = place[id[:cut]]
@@ -111,8 +112,8 @@ func question(m agui.Message, place map[string]int) (at int, ok bool) {
 	return at, ok
 }
 
-// belongs reports whether a message behind a question is of the same run, such as the result of a
-// call in the question's message.
+// belongs reports whether a message that follows a question belongs to the same run, such as the
+// result of a call in the question's message.
 func belongs(m agui.Message) bool {
 	return m.Role == "tool" || m.Role == "reasoning" || m.Role == "activity"
 }

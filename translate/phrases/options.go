@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Options of the dialect, HOLDPOINT_PHRASES_*.
+// Options are the options of the dialect, HOLDPOINT_PHRASES_*.
 type Options struct {
 	Ask List     `env:"ASK" means:"nothing" doc:"phrases that ask for a confirmation if the last text of a run holds one: phrase;phrase. default stands for a list of English ones. Without it Holdpoint looks for none"`
 	Yes kit.Text `env:"YES" means:"yes" envDefault:"Yes, please proceed." doc:"user message that answers a confirmation with yes"`
@@ -27,7 +27,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Needs returns what must be set. Without phrases no text asks.
+// Needs returns ASK if there are no phrases.
 func (o Options) Needs() string {
 	if len(o.Ask) == 0 {
 		return "ASK"
@@ -35,7 +35,7 @@ func (o Options) Needs() string {
 	return ""
 }
 
-// Check says what is wrong with the options.
+// Check returns the errors of the options.
 func (o Options) Check() []error {
 	var errs []error
 	if err := o.checkYes(); err != nil {
@@ -54,11 +54,11 @@ func (o Options) checkYes() error {
 	return nil
 }
 
-// checkNo reports whether the words for no hold those for yes.
+// checkNo returns an error if the words for no contain the words for yes.
 func (o Options) checkNo() error {
 	o = o.withDefaults()
 	if o.No.DeniesOnly() != nil {
-		return nil // which is told for every option of this kind
+		return nil // package dialects reports that error for every such option
 	}
 	no, yes := strings.Join(o.No.Words(), " "), strings.Join(o.Yes.Words(), " ")
 	if no != "" && yes != "" && strings.Contains(" "+no+" ", " "+yes+" ") {
@@ -70,7 +70,7 @@ func (o Options) checkNo() error {
 // A List is a list of phrases in lower case.
 type List []string
 
-// leastPhrase is the least length of a phrase in bytes. A single letter would be found in every
+// leastPhrase is the minimum size of a phrase in bytes. A shorter phrase would be found in every
 // text.
 const leastPhrase = 3
 
@@ -101,11 +101,10 @@ func (l *List) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the list as a variable has it.
+// String returns the list in the form of the variable.
 func (l List) String() string { return strings.Join(l, ";") }
 
-// firstIn returns the first phrase that the text holds, and its place. It returns "" if the text
-// holds none.
+// firstIn returns the first phrase of the list that the text contains, and its offset, or "".
 func (l List) firstIn(text string) (phrase string, at int) {
 	text = strings.ToLower(text)
 	for _, p := range l {

@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. A bare boolean is the short form.
+// Answers implements translate.Dialect. It expands a bare boolean.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
@@ -21,12 +21,12 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 	return list, err
 }
 
-// answerPrefix begins the id of a message that answers. The interrupt's id follows, and that begins
-// with the question's id.
+// answerPrefix is the prefix of the id of a message that answers. The id of the interrupt follows,
+// which begins with the id of the question.
 const answerPrefix = "confirm-"
 
-// message returns what an answer becomes. Only a payload that every reader takes for a yes becomes
-// one.
+// message returns the user message for an answer. Only a payload that every reader reads as an
+// approval becomes the words for yes.
 func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	content := d.no
 	if a.Status == agui.Resolved {
@@ -45,11 +45,11 @@ func (d *Dialect) message(a agui.Answer) (agui.Message, error) {
 	}{answerPrefix + a.ID, "user", content})), nil
 }
 
-// isSpoken reports whether a message is a person's, the agent's or a tool's. Instructions are not:
-// they stay where they stand.
+// isSpoken reports whether a message belongs to a person, the agent or a tool. Instructions do not,
+// and keep their place.
 func isSpoken(m agui.Message) bool { return m.Role != "system" && m.Role != "developer" }
 
-// withAnswer returns the conversation with the answer behind it.
+// withAnswer returns the conversation with the answer as its last message.
 func withAnswer(before []agui.Message, answer agui.Message) []agui.Message {
 	list, _ := order(before)
 	list = slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool { return m.ID == answer.ID })

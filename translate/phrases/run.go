@@ -13,12 +13,12 @@ import (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. It looks at nothing before the end.
+// A run translates one exchange. It reads the stream only at its end.
 type run struct {
 	d      *Dialect
 	r      *translate.Request
-	answer *agui.Message // on a resume: what the answer became
-	told   bool          // the client has it
+	answer *agui.Message // on a resume: the message with the answer
+	told   bool          // the client has the answer
 }
 
 // Event implements translate.Run.
@@ -38,8 +38,8 @@ func (run *run) Passes(t agui.Type) bool {
 	return t != agui.RunStarted || run.answer == nil || run.told
 }
 
-// snapshot returns the client's history with the answer in it, if all of it is known. A client
-// forgets what a snapshot leaves out.
+// snapshot returns the client's history with the answer, if all of it is known. A client deletes
+// the messages that a snapshot leaves out.
 func (run *run) snapshot() (agui.Event, bool) {
 	if run.r.Show == translate.ShowNative {
 		return agui.Event{}, false
@@ -52,7 +52,7 @@ func (run *run) snapshot() (agui.Event, bool) {
 	ids := make(map[string]bool, len(list))
 	for _, m := range list {
 		if m.ID == "" || ids[m.ID] {
-			return agui.Event{}, false // of two with one id a client keeps one
+			return agui.Event{}, false // of two messages with one id a client keeps only one
 		}
 		ids[m.ID] = true
 	}
@@ -62,8 +62,8 @@ func (run *run) snapshot() (agui.Event, bool) {
 	}{agui.MessagesSnapshot, agui.MessageList(list)})), true
 }
 
-// End implements translate.Run. A client that is shown the backend's own form answers a question in
-// words.
+// End implements translate.Run. With ShowNative it does not ask, because the client's user answers
+// in words.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	if e.Event.Type != agui.RunFinished || !e.Event.Valid() {
@@ -83,29 +83,29 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// waits reports whether a call of this run has no result. Then the client has to answer it, or the
-// run is not at its end.
+// waits reports whether a call of this run has no result. Then the client answers it, or the run is
+// not complete.
 func (run *run) waits() bool {
 	return run.r.Transcript != nil && slices.ContainsFunc(run.r.Transcript.Calls(), func(c agui.Call) bool { return c.Fresh && !c.Answered })
 }
 
-// extraWordsWait reports whether words beside the answer wait for their turn.
+// extraWordsWait reports whether the request has other new messages that still have to be sent.
 func (run *run) extraWordsWait() bool {
 	return run.answer != nil && slices.ContainsFunc(run.r.New, isSpoken)
 }
 
-// endWell returns the result of a run that ended well. If something was said beside the answer, it
-// adds an exchange for that.
+// endWell returns the result of a run that ended well. If the request has other new messages, the
+// result has another exchange for them.
 func (run *run) endWell(res translate.Result) translate.Result {
 	r := run.r
 	if !run.extraWordsWait() {
 		return res
 	}
-	var known []agui.Message // the backend has the others
+	var known []agui.Message // nil if the backend stores the conversation
 	if !r.Sessions {
 		var ok bool
 		if known, ok = kit.KnownMessages(r); !ok {
-			return run.tellLeftWords(res) // without the reply to the answer they would be the last word on the question
+			return run.tellLeftWords(res) // the backend's reply is unknown, so these messages would directly follow the answer
 		}
 		if !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {
 			known = append(known, *run.answer)
@@ -117,7 +117,7 @@ func (run *run) endWell(res translate.Result) translate.Result {
 	return res
 }
 
-// tellLeftWords tells the client that what was said beside the answer was not taken. It is in the
+// tellLeftWords reports to the client that the other new messages were not sent. They are in the
 // history of the next run.
 func (run *run) tellLeftWords(res translate.Result) translate.Result {
 	if run.extraWordsWait() {
@@ -127,7 +127,7 @@ func (run *run) tellLeftWords(res translate.Result) translate.Result {
 	return res
 }
 
-// earlierIDs returns the ids of the messages that were there before this run.
+// earlierIDs returns the ids of the messages that existed before this run.
 func (run *run) earlierIDs() map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range run.r.Came {

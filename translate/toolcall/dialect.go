@@ -1,25 +1,26 @@
-// Package toolcall translates any AG-UI backend that asks by a plain call of a tool which it does
-// not answer itself. Its run ends as if it was over:
+// Package toolcall translates any AG-UI backend that asks by an ordinary call of a tool and leaves
+// the call without a result. Such a run ends as if it was complete:
 //
 //	TOOL_CALL_START delete_file, ARGS, END, and no RESULT
 //	RUN_FINISHED without an outcome
 //
-// The answer is a tool message on that call, the last of the messages. What it says is configured,
-// because nothing on the wire tells. So are the names of the tools: a call without a result may
-// also wait for a job, or for nothing. What the request declares in its tools is the client's own.
+// The answer is a tool message for the call, at the end of the messages. Its content is configured,
+// because the stream does not show it. So are the names of the tools, because a call without a
+// result may also wait for a job, or for nothing. A tool that the request declares belongs to the
+// client.
 //
-// Two kinds of backends ask so, and both are answered:
+// The dialect answers two kinds of such backends:
 //
 //   - The call is the question, such as ask_permission, and the answer is its result.
-//   - The call waits for the answer and runs then. The backend tells its result itself.
+//   - The call waits for the answer and runs after it. The backend sends its result.
 //
-// The backend is taken to know its calls by their ids, to take all answers of a turn in one
-// request, and to look for them behind the history, or alone if it keeps the conversation
-// (translate.Request.Sessions). Whether it knows the call still is not on the wire: a resume whose
-// run ends well has been taken.
+// It assumes that the backend identifies calls by their ids, expects all answers of a turn in one
+// request, and looks for them after the history, or alone if it stores the conversation
+// (translate.Request.Sessions). The stream does not show whether the backend still has the call. A
+// resume counts as accepted if its run ends well.
 //
-// It does not know how one framework or another does so; each that is known has a dialect of its
-// own. The protocol is AG-UI's, of tools that the front end runs.
+// It has no knowledge of frameworks; each known framework has a dialect of its own. The protocol is
+// AG-UI's protocol for tools that the front end runs.
 package toolcall
 
 import (
@@ -33,7 +34,7 @@ import (
 	"holdpoint/translate/internal/calls"
 )
 
-// Name of the dialect.
+// Name is the name of the dialect.
 const Name = "tool-call"
 
 var (
@@ -45,7 +46,7 @@ var (
 // A Dialect implements translate.Dialect.
 type Dialect struct{ *calls.Plain }
 
-// New makes the dialect. It warns of nothing.
+// New makes the dialect. It does not warn.
 func New(o Options, _ translate.Warn) (*Dialect, error) {
 	if err := errors.Join(o.Check()...); err != nil {
 		return nil, fmt.Errorf("tool-call: %w", err)
@@ -71,13 +72,13 @@ func message(tool, said string) string {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer. It signs the plain end of a run with a call that asks.
+// Sign implements translate.Signer. It claims a stream at its plain end if a call in it asks.
 func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return calls.PlainEnd(ev) && d.Asks(r)
 }
 
-// asksNothing reports whether a RUN_FINISHED asks nothing itself, in whatever form: where the
-// operator has named the dialect, an outcome that is a text or null is a plain end too.
+// asksNothing reports whether a RUN_FINISHED has an outcome that is a text or null. If the operator
+// has named the dialect, such an outcome is a plain end too.
 func asksNothing(ev agui.Event) bool {
 	outcome := agui.View(ev.JSON).Get("outcome")
 	return ev.Type == agui.RunFinished && ev.Valid() && (outcome.Type == gjson.String || outcome.Type == gjson.Null)

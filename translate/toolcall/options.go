@@ -10,9 +10,9 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Options of the dialect, HOLDPOINT_TOOL_CALL_*.
+// Options are the options of the dialect, HOLDPOINT_TOOL_CALL_*.
 type Options struct {
-	// Ask are the tools whose calls ask.
+	// Ask are the tools whose calls ask for an approval.
 	Ask kit.Names `shared:"approval" means:"nothing"`
 	// Yes is the answer to an approved call.
 	Yes yesno.Template `env:"YES" means:"yes" envDefault:"{\"approved\":true}" doc:"the content of the tool message for a yes: a JSON object or words. \"$arguments\" in an object is what the call is to run with, as the person left it"`
@@ -31,7 +31,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Needs says that there is no dialect without names: any call may go without a result.
+// Needs returns TOOLS if no tools are configured. Without names the dialect cannot tell which calls
+// ask.
 func (o Options) Needs() string {
 	if len(o.Ask) == 0 {
 		return "TOOLS"
@@ -39,7 +40,7 @@ func (o Options) Needs() string {
 	return ""
 }
 
-// Check says what is wrong with the options.
+// Check returns the errors of the options.
 func (o Options) Check() []error {
 	var errs []error
 	if err := o.Ask.Check(); err != nil {
@@ -57,7 +58,8 @@ func (o Options) Check() []error {
 	return errs
 }
 
-// approves reports whether the no is a yes by itself. That is found by the tag of its field.
+// approves reports whether the no alone could be read as a yes. package dialects reports that
+// error.
 func (o Options) approves() bool {
 	return slices.ContainsFunc(o.withDefaults().No.Denials(), func(denial json.RawMessage) bool { return kit.JSON(denial).DeniesOnly() != nil })
 }

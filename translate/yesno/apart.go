@@ -13,7 +13,8 @@ import (
 
 var errContains = errors.New(textContains)
 
-// apartValue is nil for a no that none of the readers of NewWords could take for the yes.
+// apartValue returns an error if one of the readers described at NewWords could read the no as the
+// yes.
 func (w Words) apartValue() error {
 	yes, no := w.yes, w.no
 	switch {
@@ -31,7 +32,8 @@ func (w Words) apartValue() error {
 	return wordsApart(yes.text, no.text)
 }
 
-// valuesApart is for JSON values that are not objects: a backend may ask whether the value is true.
+// valuesApart compares JSON values that are not objects. A backend may test whether the value is
+// true.
 func valuesApart(yes, no gjson.Result) error {
 	if err := kit.JSON(no.Raw).DeniesOnly(); err != nil {
 		return err
@@ -42,7 +44,7 @@ func valuesApart(yes, no gjson.Result) error {
 	return fmt.Errorf(textSameTruth, no.Raw, yes.Raw)
 }
 
-// wordsApart is for texts: a backend may look for one of them in the answer.
+// wordsApart compares texts. A backend may search the answer for one of them.
 func wordsApart(yes, no string) error {
 	yes, no = fold(yes), fold(no)
 	if yes == "" || no == "" {
@@ -54,7 +56,7 @@ func wordsApart(yes, no string) error {
 	return nil
 }
 
-// objectsApart is for objects: a backend may look at any member by which they differ.
+// objectsApart compares objects. A backend may read any member in which they differ.
 func (w Words) objectsApart() (err error) {
 	empty := w.no.with(reasonPlace, []byte(`""`))
 	if err := kit.JSON(empty).DeniesOnly(); err != nil {
@@ -83,11 +85,11 @@ func (w Words) objectsApart() (err error) {
 	return nil
 }
 
-// denies reports whether no reader of NewWords takes a content, made of the no, for the yes. A
-// reason may have any words in it.
+// denies reports whether no reader described at NewWords reads a content made from the no as the
+// yes. It has to check, because a reason may contain any words.
 func (w Words) denies(content string) bool {
 	if !w.yes.isObject() {
-		return true // it is as it was checked
+		return true // the no has no reason, and was checked
 	}
 	if kit.JSON(content).DeniesOnly() != nil {
 		return false
@@ -108,7 +110,7 @@ func (w Words) denies(content string) bool {
 	return true
 }
 
-// truthy reports whether a program that only asks so takes a value for true.
+// truthy reports whether a program that only tests the value treats it as true.
 func truthy(v gjson.Result) bool {
 	switch v.Type {
 	case gjson.True, gjson.JSON:
@@ -121,7 +123,7 @@ func truthy(v gjson.Result) bool {
 	return false
 }
 
-// fold returns a text in lower case, without what is neither letter nor digit.
+// fold returns a text in lower case, with only its letters and digits.
 func fold(text string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {

@@ -11,11 +11,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Said is what a content says in the words of a backend.
+// A Said is the meaning of a content in the words of a backend.
 type Said int
 
-// Nothing: it is a mere result. Unclear: a backend could take it for a decision, and two could read
-// it in two ways.
+// Nothing: the content is an ordinary result. Unclear: a backend could read the content as a
+// decision, but two backends could read it differently.
 const (
 	Nothing Said = iota
 	Unclear
@@ -23,7 +23,7 @@ const (
 	No
 )
 
-// Read returns what the content of a message says. Names are found in any spelling, texts in any
+// Read returns the meaning of the content of a message. Names match in any spelling, texts in any
 // case.
 func (w Words) Read(content gjson.Result) Said {
 	if content.Type == gjson.String && agui.TooDeep([]byte(content.Str)) {
@@ -53,7 +53,8 @@ func (w Words) Read(content gjson.Result) Said {
 	return Nothing
 }
 
-// readParts returns what a content in parts says to who joins their texts: never a clear word.
+// readParts returns the meaning of a content in parts for a reader that joins their texts. It is
+// never a clear yes or no.
 func (w Words) readParts(content gjson.Result) Said {
 	is := Nothing
 	content.ForEach(func(_, part gjson.Result) bool {
@@ -67,8 +68,8 @@ func (w Words) readParts(content gjson.Result) Said {
 	return is
 }
 
-// mayBeLoose reports whether a text is not JSON, but an object to a parser that takes more, such as
-// Python's, to which NaN is true. It may have a member by which a yes and a no differ.
+// mayBeLoose reports whether a text is not JSON, but may be an object for a lenient parser, such as
+// Python's, which accepts NaN. The text must have a member in which the yes and the no differ.
 func (w Words) mayBeLoose(content gjson.Result) bool {
 	text := strings.TrimLeft(content.Str, " \t\r\n\ufeff")
 	if content.Type != gjson.String || !strings.HasPrefix(text, "{") || kit.ParseText(content).IsObject() {
@@ -78,7 +79,7 @@ func (w Words) mayBeLoose(content gjson.Result) bool {
 	return strings.Contains(text, `\u`) || slices.ContainsFunc(w.telling, func(path []string) bool { return strings.Contains(folded, fold(path[len(path)-1])) })
 }
 
-// readObject looks at the members by which a yes and a no differ.
+// readObject compares the members in which the yes and the no differ.
 func (w Words) readObject(content gjson.Result) Said {
 	speaks, isYes, isNo := false, true, true
 	for _, path := range w.telling {
@@ -100,7 +101,7 @@ func (w Words) readObject(content gjson.Result) Said {
 	return Unclear
 }
 
-// decides reports whether a value may be read as that of a yes or a no.
+// decides reports whether a value could be read as the value of the yes or of the no.
 func decides(v, yes, no gjson.Result) bool {
 	if yes.IsBool() || no.IsBool() {
 		return v.IsBool() || truthy(v)
@@ -108,8 +109,8 @@ func decides(v, yes, no gjson.Result) bool {
 	return v.Type == yes.Type && fold(v.String()) == fold(yes.String()) || v.Type == no.Type && fold(v.String()) == fold(no.String())
 }
 
-// Payload returns the answer that a content gives to a question about a call with the arguments. ok
-// is false for what is not a clear answer.
+// Payload returns the answer in a content, for a question about a call with the arguments. ok is
+// false if the content is not a clear answer.
 func (w Words) Payload(content gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
 	switch w.Read(content) {
 	case Yes:
@@ -128,9 +129,9 @@ func (w Words) Payload(content gjson.Result, arguments string) (payload json.Raw
 	return nil, false
 }
 
-// Content returns what goes to the backend for an answer to a question about a call with the
-// arguments. Only a clear yes becomes the yes. It is an error if the arguments are edited and
-// cannot be told.
+// Content returns the content that is sent to the backend for an answer to a question about a call
+// with the arguments. Only a clear approval becomes the yes. It returns an error if the answer
+// edits the arguments and the yes has no place for them.
 func (w Words) Content(a agui.Answer, arguments string) (string, error) {
 	payload := gjson.ParseBytes(a.Payload)
 	if a.Status != agui.Resolved || !Approves(payload) {
@@ -152,7 +153,7 @@ func (w Words) Content(a agui.Answer, arguments string) (string, error) {
 	return string(w.yes.with(argumentsPlace, json.RawMessage(edits[0].Raw))), nil
 }
 
-// denial returns the no, with the reason if that has none of the yes's words in it.
+// denial returns the no. It contains the reason only if the reason has none of the yes's words.
 func (w Words) denial(status agui.Status, payload gjson.Result) string {
 	empty := string(w.no.with(reasonPlace, json.RawMessage(`""`)))
 	because := kit.Members(payload, "reason")
@@ -165,14 +166,14 @@ func (w Words) denial(status agui.Status, payload gjson.Result) string {
 	return empty
 }
 
-// Approves reports whether a payload is a yes to every reader. Of two equal keys one reader takes
-// the first, another the last.
+// Approves reports whether every reader finds an approval in a payload. If approved is repeated,
+// one reader uses the first value and another the last.
 func Approves(payload gjson.Result) bool {
 	said := kit.Members(payload, "approved")
 	return len(said) > 0 && !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
 }
 
-// asJSON returns the text of a call's arguments as JSON: any other text is a string.
+// asJSON returns the arguments of a call as JSON. A text that is not JSON becomes a string.
 func asJSON(arguments string) json.RawMessage {
 	switch {
 	case strings.TrimSpace(arguments) == "":

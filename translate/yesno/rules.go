@@ -17,17 +17,18 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Rules say what a yes and a no are to an agent that takes any value for an answer. A variable has
-// for each rule the names that it is for and the two templates, separated by white space:
+// Rules define the yes and the no for agents that accept any value as an answer. For each rule a
+// variable has the names that it applies to and the two templates, separated by white space:
 //
 //	pay;transfer_* {"go":true,"args":"$arguments"} {"go":false,"why":"$reason"}
 //	*              "yes"                           "no"
 //
-// The templates are JSON, because such an agent gets a value and no text. The first rule counts
-// that is for the name. A rule with $arguments is for questions that have some, see Ask.
+// The templates are JSON, because such an agent gets a value and not a text. The first rule that
+// applies to the name is used. A rule with $arguments applies only to questions that have
+// arguments, see Ask.
 type Rules []Rule
 
-// A Rule is one of them.
+// A Rule is one rule.
 type Rule struct {
 	Names kit.Names
 	words Words
@@ -66,7 +67,7 @@ func (r *Rules) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the rules as a variable has them.
+// String returns the rules in the form of the variable.
 func (r Rules) String() string {
 	list := make([]string, len(r))
 	for n, one := range r {
@@ -75,7 +76,7 @@ func (r Rules) String() string {
 	return strings.Join(list, "\n")
 }
 
-// wordsFor returns the words for a question, false if no rule is for it.
+// wordsFor returns the words for a question, or false if no rule applies.
 func (r Rules) wordsFor(about translate.Subject) (Words, bool) {
 	at := slices.IndexFunc(r, func(one Rule) bool {
 		return one.Names.Match(about.Name) && (one.words.arguments == nil || about.Arguments != nil)
@@ -86,10 +87,10 @@ func (r Rules) wordsFor(about translate.Subject) (Words, bool) {
 	return r[at].words, true
 }
 
-// Ask makes a question without a responseSchema one for a yes or a no, if a rule is for it. What
-// the question does not say of its subject, its call does. A question about other arguments than
-// its call's matches no rule with $arguments: the person is shown the call, and the agent would get
-// the others.
+// Ask turns a question without a responseSchema into a question for a yes or a no, if a rule
+// applies to it. The name and the arguments that the question lacks are taken from its call. A
+// question with other arguments than its call matches no rule with $arguments, because the person
+// would see the arguments of the call and the agent would get the others.
 func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
 	if len(i.Calls) == 1 && !i.Calls[0].Unknown {
 		about.Name = cmp.Or(about.Name, i.Calls[0].Name)

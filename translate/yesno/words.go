@@ -1,8 +1,9 @@
-// Package yesno is how a backend is told yes and no, where nothing on the wire says it: by two
-// templates that the operator writes. NewWords refuses a no that a backend could read as the yes.
+// Package yesno writes and reads the yes and the no of backends whose streams do not show how to
+// answer. The operator configures two templates. NewWords refuses a no that a backend could read as
+// the yes.
 //
-// A tool message carries them as text (package calls), and an answer of an agent that takes
-// any value carries them as JSON (Rules). It does not know how either travels.
+// A tool message has them as text (package calls), and an answer to an agent that accepts any value
+// has them as JSON (Rules). The package does not know how the messages and answers are sent.
 package yesno
 
 import (
@@ -19,17 +20,17 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The placeholders of a template. Each is a whole string in a JSON object.
+// These are the placeholders of a template. Each is a whole string in a JSON object.
 const (
-	argumentsPlace = "$arguments" // in a yes: what the call is to run with
-	reasonPlace    = "$reason"    // in a no: why, "" if nobody said
+	argumentsPlace = "$arguments" // in a yes: the arguments that the call is to run with
+	reasonPlace    = "$reason"    // in a no: the reason, "" if there is none
 )
 
-// maxTemplate bounds a template, in bytes.
+// maxTemplate is the maximum size of a template in bytes.
 const maxTemplate = 4 << 10
 
-// A Template is the content of a tool message, as an option has it: a JSON object, in which
-// placeholders may stand, another JSON value, or words.
+// A Template is the content of a tool message in an option. It is a JSON object, which may have
+// placeholders, another JSON value, or plain words.
 type Template string
 
 // UnmarshalText reads the value of a variable.
@@ -38,10 +39,10 @@ func (t *Template) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the template as it was written.
+// String returns the template as it was configured.
 func (t Template) String() string { return string(t) }
 
-// Denials implements the check of options that are sent for a no.
+// Denials returns the values that are sent for a denial. package dialects checks them.
 func (t Template) Denials() []json.RawMessage {
 	if one := t.read(); one.isJSON {
 		return []json.RawMessage{one.with(reasonPlace, json.RawMessage(`""`))}
@@ -56,25 +57,25 @@ func (t Template) read() template {
 	return template{text: string(t)}
 }
 
-// Words are how a backend is told yes and no. Make them with NewWords.
+// Words are the yes and the no of a backend. NewWords returns them.
 type Words struct {
 	yes, no template
-	// telling are the paths of members by which the two differ. nil: they are not objects.
+	// telling are the paths of the members in which the two differ. It is nil if they are not objects.
 	telling           [][]string
-	arguments, reason []string // where those stand; nil: nowhere
+	arguments, reason []string // paths of the placeholders; nil if a template has none
 }
 
 type template struct {
 	text   string
-	value  gjson.Result // if isJSON
+	value  gjson.Result // only if isJSON
 	isJSON bool
 }
 
 func (t template) isObject() bool { return t.isJSON && t.value.IsObject() }
 
-// WordError says which of the two templates is wrong.
+// A WordError is an error in one of the two templates.
 type WordError struct {
-	No  bool // not the yes
+	No  bool // the error is in the no
 	Err error
 }
 
@@ -86,17 +87,17 @@ func (e *WordError) Error() string {
 // Unwrap returns the cause.
 func (e *WordError) Unwrap() error { return e.Err }
 
-// NewWords makes words of two templates. It refuses a no that a backend could read as the yes. Of
-// the backend it assumes one of these readers:
+// NewWords returns words made of two templates. It returns an error for a no that a backend could
+// read as the yes. It assumes that the backend reads an answer in one of these ways:
 //
-//   - It compares the whole, or looks for the yes in it, in any case, with or without what is
-//     neither letter nor digit.
-//   - It looks for a word that says yes, in whatever language of programs: ok, true, approve, ...
-//   - It looks at a member by which the yes and the no differ, in any spelling: whether it is
-//     there, whether it is true, or what it is.
-//   - It asks whether the JSON is true, if the yes is true or a number.
+//   - It compares the whole text, or searches it for the yes, in any case, with or without the
+//     characters that are not letters or digits.
+//   - It searches for a common word for yes: ok, true, approve, ...
+//   - It reads a member in which the yes and the no differ, in any spelling: whether it exists,
+//     whether it is true, or which value it has.
+//   - It tests whether the JSON value is true, if the yes is true or a number.
 //
-// No text and no object is a no to a backend that only asks whether an answer came.
+// A backend that only tests whether there is an answer reads every text and every object as a yes.
 func NewWords(yes, no Template) (Words, error) {
 	w := Words{yes: yes.read(), no: no.read()}
 	for _, one := range []struct {
@@ -118,7 +119,8 @@ func NewWords(yes, no Template) (Words, error) {
 	return w, nil
 }
 
-// check says what is wrong with one template, in which only the one placeholder may stand.
+// check returns an error if the template is not valid. place is the only placeholder that it may
+// have.
 func (t template) check(place string) error {
 	switch {
 	case t.text == "":
@@ -138,7 +140,7 @@ func (t template) check(place string) error {
 	return nil
 }
 
-// checkMembers looks for names that stand twice and for strings that stand for nothing.
+// checkMembers returns an error if a name is repeated or a placeholder is not valid.
 func checkMembers(v gjson.Result, place string, places *int) (err error) {
 	var names []string
 	v.ForEach(func(k, member gjson.Result) bool {
@@ -166,7 +168,7 @@ func checkMembers(v gjson.Result, place string, places *int) (err error) {
 	return err
 }
 
-// pathOf returns where a placeholder stands, nil if it does not.
+// pathOf returns the path of a placeholder, or nil if the template does not have it.
 func (t template) pathOf(place string) []string {
 	if !t.isObject() {
 		return nil
@@ -180,7 +182,7 @@ func (t template) pathOf(place string) []string {
 	return path
 }
 
-// each calls do for everything in an object that is not an object itself.
+// each calls do for every value in an object that is not itself an object.
 func each(v gjson.Result, at []string, do func(at []string, v gjson.Result)) {
 	v.ForEach(func(k, member gjson.Result) bool {
 		if here := append(slices.Clone(at), k.Str); member.IsObject() {
@@ -192,7 +194,7 @@ func each(v gjson.Result, at []string, do func(at []string, v gjson.Result)) {
 	})
 }
 
-// valueAt returns the value at a path, as the template has it.
+// valueAt returns the value at a path. Names must match exactly.
 func valueAt(v gjson.Result, path []string) gjson.Result {
 	for _, name := range path {
 		next := gjson.Result{}
@@ -207,7 +209,7 @@ func valueAt(v gjson.Result, path []string) gjson.Result {
 	return v
 }
 
-// differing returns the paths of the yes at which the no says something else.
+// differing returns the paths of the members of the yes whose values differ in the no.
 func differing(yes, no gjson.Result) [][]string {
 	var paths [][]string
 	each(yes, nil, func(path []string, v gjson.Result) {
@@ -222,7 +224,7 @@ func same(a, b gjson.Result) bool {
 	return a.Exists() && b.Exists() && bytes.Equal(agui.Canonical([]byte(a.Raw)), agui.Canonical([]byte(b.Raw)))
 }
 
-// with returns the template with a value in the place of a placeholder.
+// with returns the template with a placeholder replaced by a value.
 func (t template) with(place string, value json.RawMessage) []byte {
 	if !t.isObject() {
 		return []byte(t.text)
