@@ -11,11 +11,12 @@ import (
 )
 
 // announcedAlone returns the end of a run that asks without an outcome: by CUSTOM on_interrupt, or
-// by calls (calls.go). It has no questions if the run asks nothing.
+// by calls (calls.go). The result has no questions if the run asks nothing.
 //
-// CrewAI announces so by default (ag-ui-crewai 0.3.0 to 1.0.0, _hitl.py build_interrupt_tail): the
-// value is the interrupt that its outcome would have. It keeps one question of a flow, so the last
-// announcement counts. Mastra announces each call that suspends (suspended.go).
+// CrewAI announces in this way by default (ag-ui-crewai 0.3.0 to 1.0.0, _hitl.py
+// build_interrupt_tail). The value is the interrupt that its outcome would have. It keeps one
+// question of a flow, so the last announcement counts. Mastra announces each call that suspends
+// (suspended.go).
 func (run *run) announcedAlone(finish agui.Event, held []agui.Event) translate.Result {
 	var list []agui.Interrupt
 	backend := ""
@@ -30,7 +31,7 @@ func (run *run) announcedAlone(finish agui.Event, held []agui.Event) translate.R
 			}
 		}
 	}
-	if len(list) == 0 { // else a call without a result is one that is announced
+	if len(list) == 0 { // otherwise a call without a result is one that was announced
 		for _, c := range run.calls.asking() {
 			list, backend = append(list, run.suspends.approval(c)), mastra
 		}
@@ -44,7 +45,7 @@ func (run *run) announcedAlone(finish agui.Event, held []agui.Event) translate.R
 	}
 }
 
-// withLatest returns the list with one more question. It takes the place of an earlier one of its
+// withLatest returns the list with one more question, which replaces an earlier question with its
 // id.
 func withLatest(list []agui.Interrupt, one agui.Interrupt) []agui.Interrupt {
 	at := slices.IndexFunc(list, func(i agui.Interrupt) bool { return i.Native == one.Native })
@@ -55,9 +56,10 @@ func withLatest(list []agui.Interrupt, one agui.Interrupt) []agui.Interrupt {
 	return list
 }
 
-// shownAnnouncement returns an announcement as a client is shown it. One of Mastra's has its
-// question's id in it: a client echoes the announcement beside its answer, and of two questions
-// about one call only that id tells which is answered. proxy writes the published id there.
+// shownAnnouncement returns an announcement as the client is shown it. The id of the question is
+// added to an announcement of Mastra's. A client echoes the announcement with its answer, and of
+// two questions about one call only this id tells which is answered. proxy replaces it by the
+// published id.
 func (s *suspendedRuns) shownAnnouncement(announcement agui.Event, show translate.Show) []byte {
 	value := announcement.Get("value")
 	event := kit.ParseText(value)
@@ -72,7 +74,8 @@ func (s *suspendedRuns) shownAnnouncement(announcement agui.Event, show translat
 	if at.Run != event.Get("runId").Str {
 		raw = agui.SetString(raw, "runId", at.Run)
 	}
-	// Mastra writes no id there. A Holdpoint behind this one does, and then that is the native one.
+	// Mastra writes no id here. Another Holdpoint behind this one does, and then that is the native
+	// id.
 	if show != translate.ShowNative && !event.Get("id").Exists() {
 		raw = agui.SetString(raw, "id", at.native())
 	}

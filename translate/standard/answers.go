@@ -7,8 +7,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It reads the entries of resume. It also reads
-// command.resume, because some clients know the CUSTOM form only, and were shown the event that
+// Answers implements translate.Dialect. It reads the entries of resume and command.resume. The
+// latter is sent by clients that support only the CUSTOM form and were shown the event that
 // Holdpoint makes.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	answers, err := givenAnswers(in, p)
@@ -22,7 +22,7 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.CancelsLost(p, answers), err
 }
 
-// givenAnswers returns the answers in the client's words.
+// givenAnswers returns the answers as the client sent them.
 func givenAnswers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if i := mastraInterrupt(in, p); i != nil {
 		return answersOfMastra(in, i)
@@ -30,7 +30,8 @@ func givenAnswers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.Answers(in, p)
 }
 
-// answersOfMastra reads an answer beside Mastra's echo. false is Mastra's own way to decline.
+// answersOfMastra reads an answer with an echo of Mastra's announcement. false is Mastra's own way
+// to decline.
 func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error) {
 	sent, ok := in.CommandResume()
 	if !ok {
@@ -44,9 +45,9 @@ func answersOfMastra(in agui.RunInput, i *agui.Interrupt) ([]agui.Answer, error)
 	return kit.OneSet(kit.Entries(in), []agui.Answer{a})
 }
 
-// mastraInterrupt returns the interrupt that an echo of Mastra's announcement belongs to, nil if
-// there is none. The echo has the published id, as the announcement that Holdpoint shows. Without
-// one, as from a client that is shown the backend's own form, it is <runId>::<toolCallId>.
+// mastraInterrupt returns the interrupt that an echo of Mastra's announcement belongs to, or nil.
+// The echo has the published id if Holdpoint's announcement was shown. If the client was shown the
+// backend's own form, the echo identifies the interrupt by its runId and toolCallId.
 func mastraInterrupt(in agui.RunInput, p agui.Pause) *agui.Interrupt {
 	if kit.EchoOf(in) != kit.Mastra {
 		return nil

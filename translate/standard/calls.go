@@ -8,26 +8,26 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A tool of Mastra's with requireApproval asks by a call without a result, and by nothing else: the
-// adapters pass the core's own event over (RAN 1.0.3 and 1.1.2). An answer in the form of a
-// suspended call's is taken: {"approved":true} runs the tool, {"approved":false} tells the model
-// that the person said no. A tool message runs nothing.
+// A tool of Mastra with requireApproval asks only by a call without a result, because the adapters
+// ignore the core's own event (RAN 1.0.3 and 1.1.2). The answer has the form of an answer to a
+// suspended call: {"approved":true} runs the tool, {"approved":false} tells the model that the
+// person denied it. A tool message runs nothing.
 //
-// Nothing in the stream tells such a call from another one without a result, so the operator has to
-// say that the backend is Mastra. A tool that failed has no result either, but the model goes on
-// then. (A run of 1.1.2 that asks first has no usage in RUN_FINISHED. One that asks behind a result
-// has it.)
+// The stream does not distinguish such a call from other calls without a result, so the operator
+// has to select the dialect mastra. A tool that failed has no result either, but then the model
+// continues. (A run of 1.1.2 whose first call asks has no usage in RUN_FINISHED. A run that asks
+// after a result has it.)
 
-// callWatch looks for such calls. A nil one finds none.
+// A callWatch looks for such calls. A nil callWatch finds none.
 type callWatch struct {
 	r     *translate.Request
-	began bool // a call was begun
-	spoke bool // and the model has spoken since
+	began bool // the stream has a call
+	spoke bool // the model has written text after the last call
 }
 
-// watchCalls is nil for a backend that is not named.
+// watchCalls returns nil if the dialect is not mastra.
 func (d *Dialect) watchCalls(r *translate.Request) *callWatch {
-	if d.name != MastraName || r.Show == translate.ShowNative { // which has no way to answer
+	if d.name != MastraName || r.Show == translate.ShowNative { // with ShowNative the client has no way to answer
 		return nil
 	}
 	return &callWatch{r: r}
@@ -45,7 +45,7 @@ func (w *callWatch) see(ev agui.Event) {
 	}
 }
 
-// passes is a part of Passes.
+// passes is the part of run.Passes for this watch.
 func (w *callWatch) passes(t agui.Type) bool {
 	if w == nil {
 		return true
@@ -74,9 +74,8 @@ func (w *callWatch) asking() []agui.Call {
 	})
 }
 
-// withoutAbandoned returns the input without the calls that were asked about and have no result:
-// those that were denied, and those that nobody answered. A model refuses a history with such a
-// call.
+// withoutAbandoned returns the input without the calls of earlier questions that have no result,
+// because they were denied or not answered. A model refuses a history with such a call.
 func withoutAbandoned(r *translate.Request) agui.RunInput {
 	var asked map[string]bool
 	for _, ended := range r.Ended {
@@ -95,7 +94,7 @@ func withoutAbandoned(r *translate.Request) agui.RunInput {
 	return kit.WithoutDangling(r.Input, func(c kit.DanglingCall) bool { return asked[c.ID] })
 }
 
-// approval returns the question of such a call.
+// approval returns the question of a call that asks for an approval.
 func (s *suspendedRuns) approval(c agui.Call) agui.Interrupt {
 	at := suspendedCall{Run: s.key(), Call: c.ID, Approval: true}
 	o := kit.AppendText([]byte{'{'}, "reason", reasonApproval)

@@ -6,8 +6,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// awaitedResults are the calls that were answered and have no result yet in the resumed stream. It
-// holds those only whose backend always sends one.
+// awaitedResults are the ids of answered calls that have no result yet in the resumed stream. It
+// contains only calls whose backend always sends a result.
 type awaitedResults map[string]bool
 
 func approvedCalls(r *translate.Request) awaitedResults {
@@ -16,7 +16,7 @@ func approvedCalls(r *translate.Request) awaitedResults {
 		i := r.Pause.Interrupts[n]
 		p := profileOfInterrupt(&i)
 		if p.result == "" || i.CallUnseen || !p.brings(i, a) {
-			continue // the result of a call that is not in the stream is not there either
+			continue // if the call is not in the stream, its result is not either
 		}
 		if id := agui.View(i.Object).Get(p.result).Str; id != "" {
 			if calls == nil {
@@ -28,21 +28,21 @@ func approvedCalls(r *translate.Request) awaitedResults {
 	return calls
 }
 
-// brings reports whether the answer brings a result. A backend that forgets sends one of each call,
-// also of a call that was denied.
+// brings reports whether the backend sends a result for the answer. A backend with forgets sends a
+// result even for a call that was denied.
 func (p profile) brings(i agui.Interrupt, a agui.Answer) bool {
 	return kit.Says(i, a) == agui.Approves || p.forgets && a.Status == agui.Resolved
 }
 
-// see strikes off the call that a result is of.
+// see removes the call of a result.
 func (a awaitedResults) see(ev agui.Event) {
 	if len(a) > 0 && ev.Type == agui.CallResult && ev.Valid() {
 		delete(a, ev.Get("toolCallId").Str)
 	}
 }
 
-// withoutResult returns what became of the answers if the run ended well, and a call that was
-// approved has no result.
+// withoutResult returns the fate of the answers if the run ended well but a call that was approved
+// has no result.
 func (run *run) withoutResult(finish agui.Event) translate.Fate {
 	outcome := agui.View(finish.JSON).Get("outcome.type").Str
 	for n := range run.left.Pause.Interrupts {

@@ -11,26 +11,26 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A chain sends several answers in one exchange each, for a backend that reads only one of a
-// request. It never sends one twice. If an exchange fails, the chain ends: the questions whose
-// answers were not sent are asked again.
+// A chain sends several answers, each in an exchange of its own, for a backend that reads only one
+// answer of a request. It never sends an answer twice. If an exchange fails, the chain ends, and
+// the questions whose answers were not sent are asked again.
 type chain struct {
 	r      *translate.Request
-	body   []byte    // of every exchange, but for resume and the run's id
-	at     chainLink // of the exchange at hand
+	body   []byte    // the body of every exchange, without resume and the run's id
+	at     chainLink // the answer of the current exchange
 	unsent []chainLink
-	sent   int              // exchanges before this one
-	asked  []agui.Interrupt // by those
+	sent   int              // the number of earlier exchanges
+	asked  []agui.Interrupt // the questions that earlier exchanges asked
 }
 
-// A chainLink is an answer as it goes out, and its question.
+// A chainLink is an entry of the resume array with its question.
 type chainLink struct {
 	entry string
 	of    agui.Interrupt
 }
 
-// firstOfChain returns the first exchange of several, or nil if the answers go at once. body has
-// them all.
+// firstOfChain returns the chain for its first exchange, or nil if all answers are sent at once.
+// body has all answers.
 func firstOfChain(r *translate.Request, body []byte) *chain {
 	one := func(i agui.Interrupt) bool { return profileOfInterrupt(&i).oneByOne }
 	if len(r.Answers) < 2 || !slices.ContainsFunc(r.Pause.Interrupts, one) {
@@ -39,7 +39,7 @@ func firstOfChain(r *translate.Request, body []byte) *chain {
 	entries := gjson.GetBytes(body, "resume").Array()
 	c := &chain{r: r, body: agui.DeleteKey(body, "resume")}
 	for _, i := range r.Pause.Interrupts {
-		// Two questions with one id have two entries with it.
+		// Two questions with one id have two entries with that id.
 		at := slices.IndexFunc(entries, func(e gjson.Result) bool { return e.Get("interruptId").Str == i.Native })
 		if at < 0 {
 			return nil
@@ -50,14 +50,14 @@ func firstOfChain(r *translate.Request, body []byte) *chain {
 	return c.next()
 }
 
-// next returns the chain with its next exchange at hand.
+// next returns the chain for its next exchange.
 func (c *chain) next() *chain {
 	n := *c
 	n.at, n.unsent = c.unsent[0], c.unsent[1:]
 	return &n
 }
 
-// out returns the request of the exchange at hand.
+// out returns the request of the current exchange.
 func (c *chain) out() translate.Out {
 	out := translate.Out{Body: kit.OwnRunID(c.r, put(c.body, gjson.Parse(c.at.entry), &c.at.of)), Resumes: true}
 	if _, byCommand := suspendedOf(&c.at.of); byCommand {
@@ -66,7 +66,8 @@ func (c *chain) out() translate.Out {
 	return out
 }
 
-// afterExchange returns what comes of the exchange at hand, which alone would have come to res.
+// afterExchange returns the result of the current exchange within the chain. res is its result
+// without a chain.
 func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End, left *translate.Request) translate.Result {
 	asked := slices.DeleteFunc(slices.Clone(c.asked), func(i agui.Interrupt) bool {
 		return i.Native == c.at.of.Native || slices.ContainsFunc(res.Asked.Interrupts, func(n agui.Interrupt) bool { return n.Native == i.Native })
@@ -84,7 +85,7 @@ func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End,
 		goesOn.d, goesOn.left, goesOn.chain = d, left, next
 		goesOn.suspends, goesOn.calls = resumedCall(c.r.Pause, out.Body), d.watchCalls(c.r)
 		return translate.Result{Before: res.Before, Backend: res.Backend, Next: &translate.Exchange{Out: out, Run: goesOn}}
-	case earlier: // nobody announced these together
+	case earlier: // no event announces these questions together
 		return translate.Result{
 			Before: res.Before, Backend: mastra,
 			Finish: kit.WithoutOutcome(e.Event), Asked: translate.AskedPause{Interrupts: asked},
@@ -93,8 +94,9 @@ func (c *chain) afterExchange(d *Dialect, res translate.Result, e translate.End,
 	return res
 }
 
-// stillMeant returns the answers to send of those that are left. An exchange may have asked the
-// same question in other words: nobody has answered that one, and it is told at the end.
+// stillMeant returns the unsent answers that may be sent. An earlier exchange may have asked a
+// question with the same id but other content. Nobody has answered that question, so the answer is
+// not sent, and the question is reported at the end.
 func (c *chain) stillMeant(asked []agui.Interrupt) []chainLink {
 	asks := func(i agui.Interrupt) []byte {
 		return agui.Canonical(agui.DeleteKey(agui.DeleteKey(i.Object, "id"), "expiresAt"))
@@ -106,7 +108,7 @@ func (c *chain) stillMeant(asked []agui.Interrupt) []chainLink {
 	})
 }
 
-// broken returns the end of a chain that could not go on.
+// broken returns the end of a chain that cannot continue.
 func (c *chain) broken(res translate.Result, e translate.End, asked []agui.Interrupt) translate.Result {
 	open := c.unsent
 	if e.Refused || res.Fate == translate.Untouched {
@@ -114,11 +116,11 @@ func (c *chain) broken(res translate.Result, e translate.End, asked []agui.Inter
 	}
 	switch {
 	case c.sent == 0 && len(open) > len(c.unsent):
-		return res // nothing was done yet: the pause stays as it is
+		return res // nothing was done yet, so the pause is unchanged
 	case c.sent == 0 && res.Fate == translate.Lost:
-		return res // all are of one suspended run
+		return res // all questions belong to one suspended run
 	}
-	again := map[string]bool{} // asked once more already; asked twice, it would be answered twice
+	again := map[string]bool{} // already in asked; a question in both lists would be answered twice
 	for _, i := range asked {
 		again[i.Native] = true
 	}

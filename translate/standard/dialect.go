@@ -1,12 +1,12 @@
-// Package standard is the dialect agui. It is for backends that already speak the interrupt outcome
-// and the resume array. They need Holdpoint for the contract only: one set of ids that never
-// repeat, claims, replays and refusals.
+// Package standard is the dialect agui. It is for backends that already send the interrupt outcome
+// and read the resume array. They need Holdpoint only for the contract: unique ids, claims, replays
+// and refusals.
 //
-// It changes what it must: the ids, null members (clients from 0.0.54 on fail at them) and a
-// reason that is missing or no text. Any other malformed value stays as it is, so that the client
-// reports it. profiles.go has what is peculiar to one backend's answers. The dialect also knows
-// Mastra's own announcement, because Mastra sends it beside the outcome, and a client may answer
-// it.
+// The dialect changes only what it must: the ids, null members (clients from 0.0.54 on fail at
+// them), and a reason that is missing or not a text. Any other malformed value is unchanged, so
+// that the client reports it. profiles.go has the peculiarities of single backends. The dialect
+// also translates Mastra's own announcement, because Mastra sends it with the outcome, and a client
+// may answer it.
 //
 // It follows AG-UI 1.0, basic/patterns/interrupt-resume, and the page on interrupts.
 package standard
@@ -24,11 +24,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name of the dialect.
+// Name is the name of the dialect.
 const Name = "agui"
 
-// reasonDefault is the reason of an interrupt that came without one. Clients fail at an interrupt
-// without a reason.
+// reasonDefault is the reason of an interrupt that has none. Clients fail at an interrupt without a
+// reason.
 const reasonDefault = "agui:interrupt"
 
 var (
@@ -40,13 +40,13 @@ var (
 
 // A Dialect implements translate.Dialect. Its zero value is agui.
 type Dialect struct {
-	name string // "" for Name, else MastraName
+	name string // "" for Name, or MastraName
 }
 
-// New makes the dialect. It has no options, and it warns of nothing.
+// New makes the dialect. It has no options, and does not warn.
 func New(struct{}, translate.Warn) (*Dialect, error) { return &Dialect{}, nil }
 
-// General implements translate.General. Mastra's dialect reads calls too.
+// General implements translate.General. It returns false for mastra, which also reads calls.
 func (d *Dialect) General() bool { return d.name == "" }
 
 // Name implements translate.Dialect.
@@ -57,8 +57,8 @@ func (d *Dialect) Name() string {
 	return Name
 }
 
-// Replies implements translate.HistoryReader. No message answers a question of this dialect. But
-// another backend could take one for a decision.
+// Replies implements translate.HistoryReader. No message answers a question of this dialect. It
+// returns messages that another backend could read as a decision.
 func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return microsoft.Strays(in, spoken == d.Name())
 }
@@ -68,14 +68,14 @@ func (*Dialect) AnswerIn(agui.Message, translate.Reply, agui.Interrupt) (agui.An
 	return agui.Answer{}, false
 }
 
-// Sign implements translate.Signer. It signs an interrupt outcome that is an object. It also signs
-// an on_interrupt that is not LangGraph's, because the outcome may stand beside it, and CrewAI and
-// Mastra ask without one too. (LangGraph's dialect is asked before this one.) If no question
-// follows, the stream passes untouched here too.
-// And it signs a RUN_ERROR which says that the thread waits (waits.go).
+// Sign implements translate.Signer. It claims an interrupt outcome that is an object. It also
+// claims an on_interrupt that is not LangGraph's, because an outcome may follow it, and CrewAI and
+// Mastra ask without an outcome too. (auto asks LangGraph's dialect first.) If no question follows,
+// the stream passes unchanged. It also claims a RUN_ERROR that reports that the thread waits
+// (waits.go).
 func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	if d.name != "" {
-		return false // a named Mastra's questions that can be found are agui's
+		return false // the questions of Mastra that can be detected belong to agui
 	}
 	switch ev.Type {
 	case agui.RunFinished:
@@ -93,19 +93,20 @@ func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return false
 }
 
-// Continues implements translate.Continuer. A question for input of the .NET host on AGUI.Server
-// looks like any backend's, so its path may be known to speak this dialect.
+// Continues implements translate.Continuer. Questions for input of the .NET host on AGUI.Server
+// look like those of any backend, so its path may be known to speak this dialect.
 func (d *Dialect) Continues(spoken, backend string) bool {
 	return d.name == "" && (spoken == "" || spoken == Name && backend == "")
 }
 
-// AsksUnder implements translate.Stateless, for the same host.
+// AsksUnder implements translate.Stateless. It is for the same .NET host.
 func (d *Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
 	call, is := microsoft.CallOf(id)
 	return call, is && d.name == "" && spoken == Name
 }
 
-// KeepsNothing implements translate.Stateless. Of a backend that asks by the outcome nobody knows.
+// KeepsNothing implements translate.Stateless. A backend that asks by the outcome may keep
+// anything.
 func (*Dialect) KeepsNothing(*agui.Pause) bool { return false }
 
 // ReadsCalls implements translate.Stateless.
@@ -113,7 +114,7 @@ func (d *Dialect) ReadsCalls(p *agui.Pause) bool {
 	return p.Dialect == d.Name() && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return profileOfInterrupt(&i).readsCalls })
 }
 
-// Begin implements translate.Dialect. A plain run goes as it came.
+// Begin implements translate.Dialect. An ordinary run passes unchanged in most cases.
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	if r.Pause.ID == "" {
 		var out translate.Out
@@ -157,7 +158,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	}
 	in := r.Input
 	if _, sent := in.CommandResume(); sent {
-		in = in.WithoutCommand() // it was the answer, or says the same; this backend knows none there
+		in = in.WithoutCommand() // it was the answer, or repeats it; this backend reads no command
 	}
 	resume := kit.ResumeArray(r.Input, r.Pause, answers)
 	question, isLost := lostStateOf(&r.Pause.Interrupts[0])
@@ -168,7 +169,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	cut, later := extraMessages(r)
 	ifEnded := onlyCancels(r) && profileOfInterrupt(&r.Pause.Interrupts[0]).ends
 	if ifEnded {
-		cut = nil // if nothing waits any more, the run is an ordinary one
+		cut = nil // if nothing waits any more, this run is an ordinary one
 	}
 	messages, moved := gatherCalls(r.Pause, kit.WithoutMessages(in.Messages, cut))
 	if len(cut) > 0 || moved {
@@ -194,9 +195,9 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	return out, next, nil
 }
 
-// extraExchange returns the exchange for the messages that did not go with the answers. It has the
-// state as the resumed run left it, because the state of the request would undo what that run
-// changed.
+// extraExchange returns the exchange for the messages that were not sent with the answers. It has
+// the state after the resumed run, because the state of the request would undo the changes of that
+// run.
 func (d *Dialect) extraExchange(r *translate.Request) *translate.Exchange {
 	body := kit.BodyWithoutCommand(r.Input, agui.DeleteKey(r.Input.Raw, "resume"))
 	messages := r.New
@@ -208,27 +209,27 @@ func (d *Dialect) extraExchange(r *translate.Request) *translate.Exchange {
 		body = agui.SetKey(body, "state", state)
 	}
 	if keepsByRunID(r) {
-		body = kit.OwnRunID(r, body) // one more: the resumed run may wait under its own still
+		body = kit.OwnRunID(r, body) // a new id: the resumed run may still wait under its own
 	}
 	next := newRun()
 	next.suspends, next.calls = waitingCall(r, body), d.watchCalls(r)
 	return &translate.Exchange{Out: translate.Out{Body: body, TakesNew: true}, Run: next}
 }
 
-// mastra stands in translate.Result.Backend for Mastra. It marks paths and threads whose runs go
-// under run ids of Holdpoint's own.
+// mastra is the value of translate.Result.Backend for Mastra. It marks paths and threads whose runs
+// are sent with run ids of Holdpoint's own.
 const mastra = "mastra"
 
-// keepsByRunID reports whether the pause that is resumed is of a backend that keeps what waits by
-// run id alone.
+// keepsByRunID reports whether the backend of the pause stores paused runs by run id alone.
 func keepsByRunID(r *translate.Request) bool {
 	return slices.ContainsFunc(r.Pause.Interrupts, func(i agui.Interrupt) bool { return profileOfInterrupt(&i).ownRuns })
 }
 
-// forgesCall reports whether an answer names a tool call, and its question does not. AGUI.Server
-// approves whatever call an answer names (RunAgentInputExtensions), and its free questions look
-// like any backend's. If the schema has the key toolCall, the key is the backend's own. The
-// contract reads the answers to questions about a call (agui.Interrupt.ReadCall).
+// forgesCall reports whether an answer names a tool call although its question does not.
+// AGUI.Server approves any call that an answer names (RunAgentInputExtensions), and its free
+// questions look like those of any backend. If the schema has the key toolCall, the key is the
+// backend's own. The contract checks the answers to questions about a call
+// (agui.Interrupt.ReadCall).
 func forgesCall(i agui.Interrupt, payload json.RawMessage) bool {
 	if i.ToolCallID() != "" || gjson.GetBytes(i.Schema(), "properties.toolCall").Exists() {
 		return false

@@ -10,10 +10,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// gatherCalls returns a resume's list of messages with the calls of all questions in one message
-// behind all others, for a backend that reads the answers to the last message with calls only. With
-// the result of a client's tool behind them that result would be lost. The list stays as it is if
-// the one call that is open stands last, or is not there.
+// gatherCalls returns the messages of a resume with the calls of all questions in one message at
+// the end. It is for a backend that reads only the answers to the last message with calls. If the
+// result of a client's tool followed the calls, that result would be lost. The list is unchanged if
+// its only open call is already last, or is not in the list.
 func gatherCalls(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 	var asking []*agui.Interrupt
 	open := map[string]bool{}
@@ -27,7 +27,7 @@ func gatherCalls(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 		return list, false
 	}
 	sent := map[string]string{}
-	behind := false // something stands behind the last of the calls
+	behind := false // a message follows the last of the calls
 	for _, m := range list {
 		behind = true
 		if m.Plain || m.Role != "assistant" {
@@ -56,8 +56,7 @@ func gatherCalls(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 	return append(kit.WithoutCalls(list, open), agui.ParseMessage(append(object, '}'))), true
 }
 
-// askedCall returns the call that a question names, as a client that holds no messages would send
-// it.
+// askedCall returns the call of a question, for a client that did not send it.
 func askedCall(i *agui.Interrupt) json.RawMessage {
 	function := struct {
 		Name      string `json:"name"`

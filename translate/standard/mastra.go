@@ -2,10 +2,10 @@ package standard
 
 import "holdpoint/translate"
 
-// MastraName is the dialect that a Mastra is named by. It is this dialect, and knows more of its
-// backend: that a call without a result asks (calls.go), and that run ids must be Holdpoint's own
+// MastraName is the name of the dialect for a Mastra that the operator selects. It is the dialect
+// agui with two additions: a call without a result asks (calls.go), and run ids are Holdpoint's own
 // from the first run on.
 const MastraName = "mastra"
 
-// NewMastra makes the dialect. It has no options, and it warns of nothing.
+// NewMastra makes the dialect mastra. It has no options, and does not warn.
 func NewMastra(struct{}, translate.Warn) (*Dialect, error) { return &Dialect{name: MastraName}, nil }

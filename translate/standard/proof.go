@@ -10,11 +10,12 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// AG2 can want a proof with an answer (require_resume_proof): that who answers was shown the
-// question. A client sends it by itself, or not. Whoever decided at another door was shown the
-// question as the record has it, and has no client that would send it.
+// AG2 can require a proof with an answer (require_resume_proof) that the person was shown the
+// question. Some clients send it. A person who decides at another door was shown the question on
+// record, and has no client that sends the proof, so Holdpoint adds it.
 
-// proven returns the resume array with the proof of each question that was decided at another door.
+// proven returns the resume array with the proof for each question that was decided at another
+// door.
 func proven(resume json.RawMessage, r *translate.Request) json.RawMessage {
 	proofs := map[string]string{}
 	for n, a := range r.Answers {

@@ -10,35 +10,35 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds what is held behind an announcement. A backend announces at the end of a run. If
-// the run goes on for longer, the event meant something else.
+// maxHeld is the maximum number of bytes that are held after an announcement. A backend announces
+// at the end of a run. If the run goes on longer, the event meant something else.
 const maxHeld = 1 << 20
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange. The outcome is in the terminal event. But some backends (Mastra,
-// CrewAI) announce the pause by a CUSTOM on_interrupt before it, beside the outcome or in its
-// place. No client may learn of a question before it is saved. So the run holds that event. It
-// holds what follows too, to keep the order.
+// A run translates one exchange. The outcome is in the terminal event. Some backends (Mastra,
+// CrewAI) also announce the pause by an earlier CUSTOM on_interrupt, with the outcome or without
+// it. No client may get a question before it is saved. So the run holds that event and all events
+// after it, to keep their order.
 type run struct {
-	d        *Dialect           // of a resume
-	plain    *translate.Request // of an ordinary run; nil if that is an exchange behind the answers
-	left     *translate.Request // of a resume: New are the messages that did not go with the answers
-	ifEnded  bool               // they go in an exchange of their own only if the backend ended its turn
-	started  bool               // RUN_STARTED was seen
-	streamed bool               // anything else was seen
-	worked   bool               // anything but RUN_STARTED and steps was seen
+	d        *Dialect           // set on a resume
+	plain    *translate.Request // the request of an ordinary run; nil if the exchange follows the answers
+	left     *translate.Request // the request of a resume; New are the messages that were not sent with the answers
+	ifEnded  bool               // the messages in left.New are sent in another exchange only if the backend ended its turn
+	started  bool               // the stream had RUN_STARTED
+	streamed bool               // the stream had another event
+	worked   bool               // the stream had an event that is not RUN_STARTED or a step
 	awaits   awaitedResults
-	chain    *chain // of answers that go one by one, nil if they went at once
+	chain    *chain // of answers that are sent one by one, or nil
 	suspends suspendedRuns
-	calls    *callWatch // nil: no call of this exchange asks
+	calls    *callWatch // nil if no call of this exchange can ask
 
-	held  kit.HeldEvents[heldKind] // from the first announcement on
-	asked kit.AskedQuestions       // the announcements among them
-	late  bool                     // too much came after it: nothing but announcements is held any more
+	held  kit.HeldEvents[heldKind] // the events from the first announcement on
+	asked kit.AskedQuestions       // counts the announcements
+	late  bool                     // too much followed the announcement: only announcements are still held
 }
 
-// heldKind says what an event that waits is.
+// heldKind is the kind of a held event.
 type heldKind int
 
 const (
@@ -104,10 +104,10 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res = announced
 		}
 		switch {
-		case len(res.Asked.Interrupts) > 0: // what was approved may have its result later
+		case len(res.Asked.Interrupts) > 0: // a call that was approved may get its result later
 		case len(run.awaits) > 0:
 			res = translate.Result{Fate: run.withoutResult(e.Event)}
-		case run.chain != nil && len(run.chain.unsent) > 0: // then it goes on
+		case run.chain != nil && len(run.chain.unsent) > 0: // the chain continues
 		case run.left != nil && len(run.left.New) > 0 && (!run.ifEnded || run.endedTurn(e.Event)):
 			res.Next = run.d.extraExchange(run.left)
 		}
@@ -135,7 +135,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// show returns how the client is told.
+// show returns how the pause is reported to the client.
 func (run *run) show() translate.Show {
 	switch {
 	case run.plain != nil:
@@ -172,7 +172,7 @@ func paused(finish agui.Event) translate.Result {
 	return translate.Result{Finish: kit.WithoutOutcome(finish), Asked: asked, Backend: backend}
 }
 
-// question returns an interrupt as it is kept, and which backend it is of, if that matters.
+// question returns an interrupt as it is stored, and its backend if later runs need it.
 func question(i gjson.Result) (one agui.Interrupt, backend string) {
 	native, o := i.Get("id").Str, object(i)
 	of := profileOf(native, i)
@@ -189,16 +189,17 @@ func question(i gjson.Result) (one agui.Interrupt, backend string) {
 	yes, no := of.words()
 	return agui.Interrupt{
 		Native: native, Object: o, Yes: yes, No: no,
-		// A Holdpoint behind this one has left it out where it should be.
+		// Another Holdpoint behind this one has already left out the call if needed.
 		CallUnseen: (of.hidesCall || i.Get("subagentRunId").Exists()) && !minted,
-		CancelOnly: i.Get("reason").Str == kit.ReasonLost && minted, // a Holdpoint's too
+		CancelOnly: i.Get("reason").Str == kit.ReasonLost && minted, // the lost question of another Holdpoint behind this one
 	}, backend
 }
 
-// object returns the interrupt as the client gets it, without its id. Every value keeps its bytes.
+// object returns the interrupt in the form for the client, without its id. Every value keeps its
+// bytes.
 func object(i gjson.Result) []byte {
 	o := kit.Pruned(i, "id")
-	if agui.View(o).Get("reason").Type != gjson.String { // all clients fail at one that is not text
+	if agui.View(o).Get("reason").Type != gjson.String { // all clients fail at a reason that is not a text
 		o = agui.SetString(o, "reason", reasonDefault)
 	}
 	return o

@@ -12,31 +12,33 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Mastra without the outcome: @ag-ui/mastra 1.0.3, and 1.1.x with emitInterruptOutcome off (RAN
-// 1.0.3 and 1.1.2; mastra.ts run). A suspended call is announced by
+// This file translates Mastra without the outcome: @ag-ui/mastra 1.0.3, and 1.1.x with
+// emitInterruptOutcome off (RAN 1.0.3 and 1.1.2; mastra.ts run). A suspended call is announced by
 //
 //	CUSTOM on_interrupt, value (JSON text): {"type":"mastra_suspend","toolCallId","toolName",
 //	  "suspendPayload","args","resumeSchema" (JSON text),"runId"}
 //
-// and goes on by forwardedProps.command {"resume":<data>,"interruptEvent":{"toolCallId","runId"}}.
-// 1.0.3 reads nothing else. resume:false declines. Both take one answer of a request.
+// and continues after forwardedProps.command
+// {"resume":<data>,"interruptEvent":{"toolCallId","runId"}}. 1.0.3 reads no other form.
+// resume:false declines. Both read one answer of a request.
 //
-// Mastra keeps what waits under the id of the run that began. 1.0.3 announces the id of the request
-// at hand in its place, so a question that a resumed run asks names a run which does not wait: its
-// answer would hang, or meet another thread's run of that id.
+// Mastra stores a suspended call under the id of the run that began. 1.0.3 announces the id of the
+// current request instead. So a question of a resumed run names a run that does not wait. An answer
+// to that run would hang, or would reach a run of another thread with that id.
 
-// suspendedCall is what waits at Mastra, as Interrupt.Private keeps it.
+// A suspendedCall identifies a call that waits at Mastra. It is stored in Interrupt.Private.
 type suspendedCall struct {
 	Run      string `json:"run"`
 	Call     string `json:"call"`
-	Approval bool   `json:"approval,omitempty"` // it takes a yes or a no (calls.go)
+	Approval bool   `json:"approval,omitempty"` // the call asks for a yes or a no (calls.go)
 }
 
 // native returns the id that the outcome of 1.1.x gives the question (mastra.ts
 // suspendToInterrupt).
 func (s suspendedCall) native() string { return s.Run + "::" + s.Call }
 
-// suspendedOf returns what a question is about that is answered by command.
+// suspendedOf returns the suspended call of a question that is answered by command. ok is false for
+// any other question.
 func suspendedOf(i *agui.Interrupt) (s suspendedCall, ok bool) {
 	if len(i.Private) == 0 || json.Unmarshal(i.Private, &s) != nil {
 		return suspendedCall{}, false
@@ -44,13 +46,14 @@ func suspendedOf(i *agui.Interrupt) (s suspendedCall, ok bool) {
 	return s, s.Run != "" && s.Call != ""
 }
 
-// suspendedRuns knows which run waits.
+// suspendedRuns has the run ids that an announcement may name.
 type suspendedRuns struct {
-	sent  string // the id of the run at hand, as the backend was told it; "" if that is not known
-	first string // the id of the run that began, on a resume; else ""
+	sent  string // the id of the current run that the backend was sent; "" if unknown
+	first string // on a resume: the id of the run that began
 }
 
-// subjectOf returns what an announcement is about. It returns false if no answer could name it.
+// subjectOf returns the call that an announcement is about. It returns false if no answer could
+// name it.
 func (s *suspendedRuns) subjectOf(event gjson.Result) (suspendedCall, bool) {
 	at := suspendedCall{Run: event.Get("runId").Str, Call: event.Get("toolCallId").Str}
 	if s.first != "" && at.Run == s.sent {
@@ -59,7 +62,7 @@ func (s *suspendedRuns) subjectOf(event gjson.Result) (suspendedCall, bool) {
 	return at, at.Run != "" && at.Call != ""
 }
 
-// key returns the id of the run that waits if the run at hand asks.
+// key returns the id of the run that waits if the current run asks.
 func (s *suspendedRuns) key() string {
 	if s.first != "" {
 		return s.first
@@ -67,7 +70,7 @@ func (s *suspendedRuns) key() string {
 	return s.sent
 }
 
-// question returns the question of an announcement. The object is as the outcome has it.
+// question returns the question of an announcement. Its object is the same as in an outcome.
 func (s *suspendedRuns) question(event gjson.Result) (agui.Interrupt, bool) {
 	at, ok := s.subjectOf(event)
 	if !ok || !event.IsObject() {
@@ -92,7 +95,7 @@ const (
 	reasonApproval  = "tool_call"
 )
 
-// asksBy returns the question in words. A tool says what it likes when it suspends.
+// asksBy returns the question in words. A tool may suspend with any payload.
 func asksBy(event gjson.Result) string {
 	payload := event.Get("suspendPayload")
 	if payload.Type == gjson.String && payload.Str != "" {
@@ -109,13 +112,13 @@ func asksBy(event gjson.Result) string {
 	return "A tool waits for an answer."
 }
 
-// asksToResume returns the question of a suspended call that came with the outcome.
+// asksToResume returns the question of a suspended call in an outcome.
 func asksToResume(interrupt gjson.Result) string { return asksBy(interrupt.Get("metadata.mastra")) }
 
 var _ translate.Describer = (*Dialect)(nil)
 
-// Describe implements translate.Describer. A backend that wants a decision in a form of its own
-// does not take any value.
+// Describe implements translate.Describer. It returns false for a backend that expects a decision
+// in a form of its own.
 func (*Dialect) Describe(_ agui.Pause, i *agui.Interrupt) (translate.Subject, bool) {
 	if profileOfInterrupt(i).decision != nil {
 		return translate.Subject{}, false
@@ -123,10 +126,10 @@ func (*Dialect) Describe(_ agui.Pause, i *agui.Interrupt) (translate.Subject, bo
 	return kit.SubjectOf(agui.View(i.Object).Get("metadata.mastra")), true
 }
 
-// silence is how long Mastra may say nothing behind RUN_STARTED when it was sent an answer by
-// command. 1.0.3 on a core of that time (1.20.0) never ends the stream of an answer to what it does
-// not know any more (RAN). A tool that takes its time is as silent. So nothing is made of it but an
-// end of the client's stream, and the run goes on.
+// silence is how long Mastra may send nothing after RUN_STARTED when it was sent an answer by
+// command. 1.0.3 with the core of that time (1.20.0) never ends the stream of an answer to an
+// unknown question (RAN). But a slow tool is silent too. So only the client's stream ends, and the
+// run continues.
 const silence = 15 * time.Minute
 
 // put returns the body with one entry of the resume array in the form that the question's backend
@@ -155,7 +158,7 @@ func put(body []byte, entry gjson.Result, of *agui.Interrupt) []byte {
 	return agui.SetKey(agui.DeleteKey(body, "resume"), "forwardedProps", agui.SetKey(props, "command", command))
 }
 
-// goesByCommand reports whether an answer of the resume goes by command.
+// goesByCommand reports whether an answer of the resume is sent by command.
 func goesByCommand(p agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
 		_, is := suspendedOf(&i)
@@ -163,7 +166,7 @@ func goesByCommand(p agui.Pause) bool {
 	})
 }
 
-// takesCommand refuses a request into which no command can be written.
+// takesCommand returns an error if no command can be written into the request.
 func takesCommand(in agui.RunInput) error {
 	props := gjson.GetBytes(in.Raw, "forwardedProps")
 	if props.Exists() && props.Type != gjson.Null && !props.IsObject() {
@@ -172,7 +175,7 @@ func takesCommand(in agui.RunInput) error {
 	return nil
 }
 
-// resumedCall returns what a resume of the pause goes on with.
+// resumedCall returns the run ids of a resume of the pause.
 func resumedCall(p agui.Pause, body []byte) suspendedRuns {
 	s := suspendedRuns{sent: gjson.GetBytes(body, "runId").Str}
 	for n := range p.Interrupts {
@@ -189,7 +192,7 @@ func resumedCall(p agui.Pause, body []byte) suspendedRuns {
 	return s
 }
 
-// waitingCall returns what an ordinary run would wait under.
+// waitingCall returns the run ids of an ordinary run.
 func waitingCall(r *translate.Request, body []byte) suspendedRuns {
 	if body == nil {
 		return suspendedRuns{sent: r.Input.RunID}

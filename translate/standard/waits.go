@@ -16,21 +16,23 @@ import (
 
 // A waiter is a backend that refuses every run while its question is open.
 type waiter struct {
-	refusal agui.Code // of such a run, before anything else
-	profile profile   // how a cancel is told
-	// ids are what the refusal says that is open. nil: it does not say. Then it is a question that
-	// the record or a client knows, and the backend passes over the ids that are wrong.
+	refusal agui.Code // the code of the refusal, which precedes all other events
+	profile profile   // how a cancel is sent
+	// ids returns the ids of the open questions that the refusal names. If ids is nil, the refusal
+	// names none. Then the ids on record and the ids that clients named are used, and the backend
+	// ignores the wrong ones.
 	ids func(message string) []string
 }
 
 var waiters = map[string]waiter{
-	// Thread has open interrupt(s) ['a', 'b']; the run must answer them … (RAN 0.11.0).
+	// The message is: Thread has open interrupt(s) ['a', 'b']; the run must answer them … (RAN
+	// 0.11.0).
 	"adk": {refusal: "INTERRUPT_RESUME_REQUIRED", profile: profile{beside: onlyResults, errors: &ofADK, cancels: true}, ids: readPythonList},
 	"ag2": {refusal: "INTERRUPT_NOT_COVERED", profile: profile{errors: &ofAG2, cancels: true, ends: true}},
 }
 
-// waits returns the question that an ordinary run was refused for. false: it was refused for
-// something else, or nothing is known that could be cancelled.
+// waits returns the lost question for an ordinary run that was refused. It returns false if the run
+// was refused for another reason, or if no id is known that could be cancelled.
 func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 	if run.plain == nil || run.streamed || run.plain.Show == translate.ShowNative {
 		return translate.Result{}, false
@@ -53,7 +55,7 @@ func (run *run) waits(ev agui.Event) (translate.Result, bool) {
 	return translate.Result{}, false
 }
 
-// readPythonList reads the list of texts that Python prints.
+// readPythonList reads a printed Python list of strings.
 func readPythonList(message string) []string {
 	_, list, _ := strings.Cut(message, "[")
 	list, _, _ = strings.Cut(list, "]")
@@ -66,13 +68,13 @@ func readPythonList(message string) []string {
 	return ids
 }
 
-// knownIDs returns the ids of the backend's questions that the record still has, and those that a
-// client named.
+// knownIDs returns the ids of the backend's questions on record, and those that a client named.
 func knownIDs(r *translate.Request, w waiter) []string {
 	return kit.LostIDs(r, func(_ *agui.Pause, i *agui.Interrupt) bool { return profileOfInterrupt(i).errors == w.profile.errors })
 }
 
-// lostStateOf returns what an interrupt keeps of a lost question of this dialect.
+// lostStateOf returns the state of a lost question of this dialect. isLost is false for any other
+// question.
 func lostStateOf(i *agui.Interrupt) (question kit.LostQuestion, isLost bool) {
 	if question, isLost = kit.LostOf(i); isLost {
 		_, isLost = waiters[question.Of]
@@ -80,8 +82,8 @@ func lostStateOf(i *agui.Interrupt) (question kit.LostQuestion, isLost bool) {
 	return question, isLost
 }
 
-// giveUp returns the resume array that cancels a lost question, under every id that it may have.
-// What a client says beside its cancel, such as AG2's proof, goes with each.
+// giveUp returns the resume array that cancels a lost question under every id that it may have.
+// Each entry gets the metadata that the client sent with its cancel, such as AG2's proof.
 func giveUp(question kit.LostQuestion, r *translate.Request) []byte {
 	metadata := ""
 	if entry := gjson.GetBytes(r.Input.Raw, "resume.0"); len(r.Input.Resume) == 1 && r.Pause.Interrupt(entry.Get("interruptId").Str) != nil {

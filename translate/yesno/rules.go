@@ -110,13 +110,14 @@ func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
 		i.Object = agui.SetString(i.Object, "message", fmt.Sprintf("The agent asks to call the tool %s.", about.Name))
 	}
 	i.Object = agui.SetKey(i.Object, "responseSchema", []byte(words.Schema()))
-	// Only the arguments that a yes sends are known to run. Others are the agent's statement.
+	// Only the arguments that are sent with the yes are certain to run. Other arguments are only what
+	// the agent has written.
 	if words.arguments != nil && i.Calls == nil && about.Name != "" {
 		i.Calls = []agui.AskedCall{{Name: about.Name, Args: string(about.Arguments)}}
 	}
 }
 
-// areOfCalls reports whether arguments can be those of the calls that a question is about.
+// areOfCalls reports whether the arguments can be those of the calls that a question is about.
 func areOfCalls(arguments json.RawMessage, calls []agui.AskedCall) bool {
 	switch {
 	case len(calls) == 0:
@@ -127,21 +128,21 @@ func areOfCalls(arguments json.RawMessage, calls []agui.AskedCall) bool {
 	return calls[0].Unknown || sameArguments(string(arguments), calls[0].Args)
 }
 
-// wordsOf returns the words that a question was asked with.
+// wordsOf returns the words of a question.
 func wordsOf(i *agui.Interrupt) (Words, error) {
 	return NewWords(Template(i.YesNo.Yes), Template(i.YesNo.No))
 }
 
-// ReadAnswer returns an answer in the form of the question's schema, if it is the yes or the no
-// itself: a client may know the agent's own values. Any other answer in the backend's own form goes
-// to the agent as it came, unless it says `approved`.
+// ReadAnswer converts an answer to the form of the question's schema if it is the backend's yes or
+// no itself, which a client may know. Any other answer in the backend's own form is marked Own and
+// sent unchanged, unless it has the member approved.
 func ReadAnswer(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	if i.YesNo == nil || a.Status != agui.Resolved {
 		return a
 	}
 	words, err := wordsOf(i)
 	if err != nil {
-		return a // WriteAnswer tells it
+		return a // WriteAnswer returns the error
 	}
 	value := gjson.ParseBytes(a.Payload)
 	switch payload, ok := words.exactly(value, string(i.YesNo.Arguments)); {
@@ -153,7 +154,7 @@ func ReadAnswer(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	return a
 }
 
-// exactly is Payload for a value that is a template itself, and nothing beside it.
+// exactly returns the payload for a value that is exactly one of the templates.
 func (w Words) exactly(value gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
 	if !value.Exists() {
 		return nil, false
@@ -175,9 +176,9 @@ func (w Words) exactly(value gjson.Result, arguments string) (payload json.RawMe
 	return payload, same(gjson.ParseBytes(one.with(place, json.RawMessage(stands.Raw))), value)
 }
 
-// WriteAnswer returns the answer as the backend is to get it: the yes for a clear yes, and the no
-// for a denial and for a cancel. A question that takes nothing but a cancel was answered before, so
-// its cancel stays one.
+// WriteAnswer returns the answer in the form for the backend: the yes for a clear approval, the no
+// for a denial or a cancel. It does not change the cancel of a question with CancelOnly, which was
+// answered before.
 func WriteAnswer(i *agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	if i.YesNo == nil || i.CancelOnly || a.Own {
 		return a, nil
@@ -203,8 +204,9 @@ func WriteAnswer(i *agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	return a, nil
 }
 
-// noMore refuses a yes that says more than the backend's yes has a place for: an agent would act on
-// less than the person said. No yes has a place for a reason.
+// noMore returns an error if an approval has a member that the backend's yes has no place for,
+// because the agent would then act on less than the person approved. No yes has a place for a
+// reason.
 func noMore(a agui.Answer) error {
 	more := ""
 	gjson.ParseBytes(a.Payload).ForEach(func(k, v gjson.Result) bool {
