@@ -17,8 +17,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestExchangeAfterNoneIsSent: a dialect that sends nothing for a cancelled answer sends the new
-// messages then.
+// TestExchangeAfterNoneIsSent: if a dialect sends nothing for a cancelled answer, the new messages
+// go in the first request.
 func TestExchangeAfterNoneIsSent(t *testing.T) {
 	if !child(t) {
 		return
@@ -36,8 +36,8 @@ func TestExchangeAfterNoneIsSent(t *testing.T) {
 	wantTypes(t, got, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestSecondExchangeAfterAnEndWithoutItsBlankLine: the first stream's last frame lacks the blank
-// line.
+// TestSecondExchangeAfterAnEndWithoutItsBlankLine: the last frame of the first stream lacks its
+// blank line, and the frames of the second stream must still be separate.
 func TestSecondExchangeAfterAnEndWithoutItsBlankLine(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -59,8 +59,8 @@ func TestSecondExchangeAfterAnEndWithoutItsBlankLine(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestSecondExchangeGoesToTheClientsPath: an Out without a Path or a Header takes none from the
-// exchange before it.
+// TestSecondExchangeGoesToTheClientsPath: an Out without a Path or a Header uses the client's, not
+// those of the request before it.
 func TestSecondExchangeGoesToTheClientsPath(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -76,8 +76,8 @@ func TestSecondExchangeGoesToTheClientsPath(t *testing.T) {
 	}
 }
 
-// TestEndIsCalledOnce: also when the client is gone between the terminal event and the end of the
-// upstream's stream.
+// TestEndIsCalledOnce, also if the client leaves between the terminal event and the end of the
+// backend's stream.
 func TestEndIsCalledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends := 0
@@ -96,7 +96,8 @@ func TestEndIsCalledOnce(t *testing.T) {
 	})
 }
 
-// TestAskedOnceMore: however that goes, the question stands, once, and no answer is sent again.
+// TestAskedOnceMore: a dialect may ask the backend whether it still waits. Whatever the reply, the
+// question is open once, and no answer is sent again.
 func TestAskedOnceMore(t *testing.T) {
 	snapshots := []string{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`}
 	a, b := onInterrupt(hexA, `{"q":"A"}`), onInterrupt(hexB, `{"q":"B"}`)
@@ -153,7 +154,8 @@ func TestAskedOnceMore(t *testing.T) {
 	}
 }
 
-// TestSecondExchangeHasTheHeadersOfTheFirst: ReverseProxy sends no User-Agent of its own making.
+// TestSecondExchangeHasTheHeadersOfTheFirst: if the client sends no User-Agent, ReverseProxy adds
+// none to the second request either.
 func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
 	for n, more := range []string{"", resumeWith(yes("n1~id1"))} {
@@ -173,8 +175,8 @@ func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
 	}
 }
 
-// TestEndedPauses: a dialect learns what the thread was asked before, however that ended; of a
-// pause that is given up in the same request too.
+// TestEndedPauses: a dialect gets the earlier pauses of the thread, however they ended, including
+// one that this request gives up.
 func TestEndedPauses(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
@@ -203,8 +205,8 @@ func TestEndedPauses(t *testing.T) {
 	}
 }
 
-// chain makes a dialect whose runs go on with the exchanges of list, one after the other, behind
-// the first. Each is made anew, for a Run is used once.
+// chain makes a dialect whose runs continue with the exchanges of list, one after another. It makes
+// each Run anew, because a Run is used once.
 func chain(list ...translate.Out) func(n int, e translate.End) (translate.Result, error) {
 	return func(n int, e translate.End) (translate.Result, error) {
 		if n <= len(list) && e.Event.Type == agui.RunFinished && !e.Event.Get("outcome").Exists() {
@@ -214,8 +216,8 @@ func chain(list ...translate.Out) func(n int, e translate.End) (translate.Result
 	}
 }
 
-// TestExchangesAreAlike: however many there are in one run, each goes to the backend as the first
-// one does, and the client sees one run.
+// TestExchangesAreAlike: however many requests a run has, the backend gets each like the first one,
+// and the client sees one run.
 func TestExchangesAreAlike(t *testing.T) {
 	for exchanges := range 6 {
 		g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -250,8 +252,8 @@ func TestExchangesAreAlike(t *testing.T) {
 	}
 }
 
-// TestAnswersAmongManyExchanges: what becomes of a claim is decided by all exchanges of its run.
-// The answers are given back only if the one exchange that carried them did nothing.
+// TestAnswersAmongManyExchanges: all requests of a run together decide how its claim ends. The
+// pause is reopened only if the one request that carried the answers did nothing.
 func TestAnswersAmongManyExchanges(t *testing.T) {
 	plain, resumes := translate.Out{}, translate.Out{Resumes: true}
 	for name, c := range map[string]struct {
@@ -290,7 +292,7 @@ func TestAnswersAmongManyExchanges(t *testing.T) {
 	}
 }
 
-// stepsDialect says itself whether the first exchange of a resume carries the answers.
+// A stepsDialect decides for each test whether the first request of a resume carries the answers.
 type stepsDialect struct {
 	*fakeDialect
 	first bool
@@ -302,7 +304,7 @@ func (d stepsDialect) Begin(r *translate.Request) (translate.Out, translate.Run,
 	return out, run, err
 }
 
-// TestExchangesEnd: a dialect that wants one more behind each is stopped.
+// TestExchangesEnd: a dialect that always wants another request is stopped.
 func TestExchangesEnd(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.do(input("t", "r1", ""))

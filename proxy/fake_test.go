@@ -39,8 +39,8 @@ const (
 	assistant = `{"id":"a1","role":"assistant","content":"?"}`
 )
 
-// A fakeDialect pauses by the outcome and resumes by a body of its own, so that proxy is tested
-// without the shapes of a real backend. Tests put what they need into its fields.
+// A fakeDialect pauses by the outcome and resumes by a body of its own, so that these tests do not
+// depend on a real backend's shapes. A test sets the fields that it needs.
 type fakeDialect struct {
 	reads func(m agui.Message, i agui.Interrupt) (payload string) // what a message answers; "" nothing
 	keys  []string                                                // the keys of its questions, all of each
@@ -65,8 +65,8 @@ func (d *fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, er
 	return list, nil
 }
 
-// Replies returns the native approvals, and what reads reads: settled, a pair of request_approval
-// stays.
+// Replies returns the native approvals and those that the field reads finds. A settled pair of
+// request_approval is kept.
 func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		paired := map[int]bool{}
@@ -88,8 +88,8 @@ func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Rep
 	}
 }
 
-// approvalsIn returns the native approvals in the messages, as a dialect reads them whose backend
-// asks by none of their forms.
+// approvalsIn returns the native approvals in the messages, as a dialect returns them whose backend
+// uses none of these forms.
 func approvalsIn(in agui.RunInput) []translate.Reply {
 	return slices.Collect(strayReader().Replies(in, strayReader().Name()))
 }
@@ -193,7 +193,7 @@ type rig struct {
 	paths []string
 }
 
-// newRig serves every call of the backend with serve; n counts them from 1.
+// newRig returns a rig whose backend calls serve for each request; n counts the requests from 1.
 func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
 	t.Helper()
 	g := &rig{t: t, dialect: &fakeDialect{}, logs: &lockedBuffer{}}
@@ -242,11 +242,11 @@ func newRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n i
 	return g
 }
 
-// recordKey names the record of a thread where there are no tenants and the agent has no name.
+// recordKey returns the key of a thread's record, without a tenant and an agent's name.
 func recordKey(path, thread string) store.Key { return ids.ThreadKey("", "", path, thread) }
 
-// loneRun returns a run as ServeHTTP makes it, without a client: for tests that drive one part by
-// hand.
+// loneRun returns a run without a client, made as ServeHTTP makes it, for tests that call single
+// parts of it.
 func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *run {
 	if h.memory == nil {
 		h.memory = &processMemory{routes: routes{finder: translate.FinderOf(h.opts.Dialect)}}
@@ -262,14 +262,15 @@ func loneRun(ctx context.Context, h *Handler, path string, in *agui.RunInput) *r
 	return r
 }
 
-// bodyOver returns the answer of a run that reads up, which may be nil.
+// bodyOver returns the response body of a run that reads from up, which may be nil.
 func bodyOver(r *run, up io.ReadCloser, framing translate.Framing) *body {
 	b := newBody(r)
 	b.read(up, framing)
 	return b
 }
 
-// A lockedBuffer may be read while it is written: a run's line in the log comes after its answer.
+// A lockedBuffer may be read while it is written, because the log line of a run follows its
+// response.
 type lockedBuffer struct {
 	mu      sync.Mutex
 	b       bytes.Buffer
@@ -286,8 +287,8 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// wait returns the text once it is as asked. It looks at each write. The test fails if there is
-// none for a minute.
+// wait returns the text once is(text) is true. It checks after each write, and fails the test after
+// a minute without a write.
 func (l *lockedBuffer) wait(t *testing.T, what string, is func(text string) bool) string {
 	t.Helper()
 	for {
@@ -309,7 +310,7 @@ func (l *lockedBuffer) wait(t *testing.T, what string, is func(text string) bool
 	}
 }
 
-// ended returns the text once so many runs have ended.
+// ended returns the text once this many runs have ended.
 func (l *lockedBuffer) ended(t *testing.T, runs int) string {
 	t.Helper()
 	return l.wait(t, fmt.Sprintf("not %d runs that have ended", runs), func(text string) bool { return strings.Count(text, `msg="run ended"`) >= runs })
@@ -327,7 +328,7 @@ func (g *rig) called() int {
 	return len(g.calls)
 }
 
-// do posts body and gives the answer's stream.
+// do posts body and returns the stream of the response.
 func (g *rig) do(body string) string {
 	g.t.Helper()
 	res, got := g.answer(body)
@@ -351,7 +352,7 @@ func (g *rig) answer(body string) (*http.Response, string) {
 	return res, string(got)
 }
 
-// input returns a run's body with more keys.
+// input returns the body of a run with further members.
 func input(thread, run, more string) string {
 	return fmt.Sprintf(`{"threadId":%q,"runId":%q,"messages":[%s]%s}`, thread, run, oldUser, more)
 }
@@ -364,7 +365,7 @@ func yes(id string) string {
 
 func no(id string) string { return fmt.Sprintf(`{"interruptId":%q,"status":"cancelled"}`, id) }
 
-// stream is an event stream of the events.
+// streamOf returns the events as an event stream.
 func streamOf(events ...string) string {
 	return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"
 }
@@ -382,7 +383,7 @@ const (
 	hello    = `{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","role":"assistant","delta":"hello"}`
 )
 
-// types returns the types of a stream's events, with the code of a RUN_ERROR.
+// types returns the types of a stream's events. A RUN_ERROR has its code.
 func types(s string) string {
 	var list []string
 	for block := range strings.SplitSeq(s, "\n\n") {
@@ -409,7 +410,7 @@ func wantTypes(t *testing.T, got, want string) {
 	}
 }
 
-// until waits for what happens in another goroutine of a real server.
+// until waits until is returns true, for something that another goroutine of a real server does.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {

@@ -9,13 +9,13 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// A mortal is a replica that can die as by kill -9: nothing of it reaches the store any more.
+// A mortal is a replica that can die as by kill -9: afterwards none of its steps reaches the store.
 type mortal struct {
 	*Handler
 	dead atomic.Bool
 }
 
-// newMortal makes another replica on the store that o has.
+// newMortal makes another replica on the store of o.
 func newMortal(o Options) (*mortal, error) {
 	m := &mortal{}
 	o.Store = &storetest.Faults{Store: o.Store, At: func(_ string, do func() error) error {
@@ -29,7 +29,7 @@ func newMortal(o Options) (*mortal, error) {
 	return m, err
 }
 
-// kill ends the replica, and what it has under way. Its clients see a broken connection.
+// kill ends the replica with all its runs. Its clients see a broken connection.
 func (m *mortal) kill() {
 	m.dead.Store(true)
 	m.lives.drain()

@@ -19,9 +19,9 @@ import (
 	"holdpoint/translate"
 )
 
-// A foreignDialect is a fakeDialect whose backend sends pieces: `text x` becomes text, `asks` a
-// pause, `ends` the end, `fails` an error of the decoder. `many` is two texts with an end between
-// them.
+// A foreignDialect is a fakeDialect whose backend does not send AG-UI but lines: `text x` becomes
+// text, `asks` a pause, `ends` the end, `fails` an error of the decoder, and `many` two texts with
+// an end between them.
 type foreignDialect struct {
 	fakeDialect
 	untaken bool
@@ -105,7 +105,7 @@ func answers(mediaType, body string) func(w http.ResponseWriter, r *http.Request
 	}
 }
 
-// deltas returns the texts of a stream.
+// deltas returns the text of a stream.
 func deltas(s string) string {
 	var list []string
 	for block := range strings.SplitSeq(s, "\n\n") {
@@ -164,7 +164,8 @@ func TestForeignCompressed(t *testing.T) {
 	}
 }
 
-// RUN_STARTED and each piece go out at once: a client must not wait for the next one.
+// TestForeignPiecesGoOutAtOnce: RUN_STARTED and each piece are sent immediately, without waiting
+// for the next piece.
 func TestForeignPiecesGoOutAtOnce(t *testing.T) {
 	next := make(chan string)
 	g := newForeignRig(t, &foreignDialect{}, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -199,8 +200,8 @@ func TestForeignPiecesGoOutAtOnce(t *testing.T) {
 	}
 }
 
-// The request is the dialect's: path, body, headers; the client's own media type says nothing of
-// it.
+// TestForeignRequest: path, body and headers are the dialect's. The client's media type does not
+// reach the backend.
 func TestForeignRequest(t *testing.T) {
 	g := newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "ends\n"))
 	req, _ := http.NewRequest(http.MethodPost, g.front.URL+"/run?q=1", strings.NewReader(input("t", "r", "")))
@@ -218,7 +219,8 @@ func TestForeignRequest(t *testing.T) {
 	}
 }
 
-// At the agent's places only RunAgentInput is taken; elsewhere everything passes, a run too.
+// TestForeignPlaces: the paths of such an agent accept a RunAgentInput only. On other paths
+// everything passes, including a run.
 func TestForeignPlaces(t *testing.T) {
 	for _, c := range []struct {
 		method, path, body string
@@ -253,7 +255,7 @@ func TestForeignPlaces(t *testing.T) {
 	}
 }
 
-// Two ways to one agent have one record.
+// TestForeignPlacesShareARecord: two paths of one agent have one record.
 func TestForeignPlacesShareARecord(t *testing.T) {
 	g := newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "asks\n"))
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
@@ -266,8 +268,8 @@ func TestForeignPlacesShareARecord(t *testing.T) {
 	}
 }
 
-// What the backend did not take, because it was waiting already, is told, and is new input still
-// when the answers come.
+// TestForeignUntaken: the backend did not accept a message, because it was waiting. The client is
+// told so, and the message counts as new when it comes with the answers.
 func TestForeignUntaken(t *testing.T) {
 	d := &foreignDialect{untaken: true}
 	var fresh []agui.Message
@@ -292,8 +294,8 @@ func TestForeignUntaken(t *testing.T) {
 	}
 }
 
-// What is asked after the client has left is kept, where the dialect says that the backend goes on
-// all the same. Until then the thread takes no other run.
+// TestReadOn: a question that is raised after the client has left is kept, if the dialect says that
+// the backend continues without a reader. Until the run ends, the thread accepts no other run.
 func TestReadOn(t *testing.T) {
 	d := &foreignDialect{}
 	d.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
@@ -327,8 +329,8 @@ func TestReadOn(t *testing.T) {
 	}
 }
 
-// A run that goes on without its client may ask just when another one was judged: that one does not
-// go beside the question.
+// TestReadOnAsksWhileAnotherIsJudged: a run without its client may raise a question while another
+// run is being judged. That run must not be sent while the question is open.
 func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
 	d := &foreignDialect{}
 	d.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
@@ -372,7 +374,7 @@ func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
 	}
 }
 
-// loads is a store whose reads may be old when they are looked at.
+// A loads store lets a test make a read outdated before it is used.
 type loads struct {
 	store.Store
 	after func()
@@ -384,7 +386,7 @@ func (l *loads) Load(ctx context.Context, key store.Key, owner string) (store.Re
 	return rec, err
 }
 
-// A dialect is told which ended pauses were answered without a good end.
+// TestFailedPausesAreTold: a dialect learns which ended pauses were answered without a good end.
 func TestFailedPausesAreTold(t *testing.T) {
 	for end, want := range map[string]bool{"ends\n": false, "fails\n": true, "": true} {
 		d := &foreignDialect{}
@@ -408,7 +410,8 @@ func TestFailedPausesAreTold(t *testing.T) {
 	}
 }
 
-// A method is what a backend makes of it: werkzeug writes it in upper case.
+// TestMethodsInLowerCaseAreJudged: werkzeug converts a method to upper case, so a method in lower
+// case is judged like one in upper case.
 func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 	native := `{"prompt":[{"interruptResponse":{"interruptId":"a","response":"y"}}]}`
 	for name, c := range map[string]struct {
@@ -426,8 +429,8 @@ func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 	}
 }
 
-// What a pause asked is forgotten after the replay time; that its answers may still be acted on is
-// not.
+// TestFailedPausesAreToldAfterTheReplayTime: after the replay time the questions of a pause are
+// forgotten, but not that its answers may still take effect.
 func TestFailedPausesAreToldAfterTheReplayTime(t *testing.T) {
 	for end, want := range map[string]int{"ends\n": 0, "fails\n": 1, "": 1} {
 		d := &foreignDialect{}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAnswersToWhatWasForgotten: Holdpoint was started anew, and nobody knows what the thread waits
-// for. The backend does, and would take each of these.
+// TestAnswersToWhatWasForgotten: Holdpoint was restarted and has no record of the open question.
+// The backend still waits, and would accept each of these answers.
 func TestAnswersToWhatWasForgotten(t *testing.T) {
 	const (
 		suspend = `"interruptEvent":"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c\",\"runId\":\"m\"}"`
@@ -32,8 +32,8 @@ func TestAnswersToWhatWasForgotten(t *testing.T) {
 		})
 	}
 
-	// Mastra carries out what waits, whatever call an answer names (1.0.3). So only a question of the
-	// record is answered, also where Mastra was heard.
+	// Mastra 1.0.3 resumes whatever is suspended, whichever call an answer names. So only a
+	// question of the record may be answered, also on a route that is known to be Mastra's.
 	t.Run("Mastra's own route", func(t *testing.T) {
 		g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) {
 			events := []string{started, finished}

@@ -7,17 +7,17 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// What may be taken out of a stream of Microsoft Agent Framework, and what may be made for it. It
-// knows the shapes from the recordings, not from translate/agentframework.
+// An agentFrameworkScenario knows what Holdpoint may remove from a stream of Microsoft Agent
+// Framework, and what it may add. It has the shapes from the recordings, not from
+// translate/agentframework.
 type agentFrameworkScenario struct{ s scenario }
 
 func (s scenario) agentFramework() agentFrameworkScenario { return agentFrameworkScenario{s} }
 
 func (s scenario) isAgentFramework() bool { return s.Folder() == "agent-framework" }
 
-// renamedKeys are keys of a request that may change: older versions give a thread another name.
-// Towards Mastra the run id is Holdpoint's own. Towards TanStack AI the parent is the run that
-// asked.
+// renamedKeys are the keys of a request whose values may change. Older versions rename a thread.
+// For Mastra the run id is Holdpoint's own. For TanStack AI the parent is the run that asked.
 func (s scenario) renamedKeys() []string {
 	switch {
 	case s.isAgentFramework():
@@ -30,7 +30,7 @@ func (s scenario) renamedKeys() []string {
 	return nil
 }
 
-// synthetic returns the ids of calls that only ask, in the streams up to a turn.
+// synthetic returns the ids of calls that exist only to ask, in the streams up to a turn.
 func (a agentFrameworkScenario) synthetic(turn int) []string {
 	var ids []string
 	for n := 1; n <= turn; n++ {
@@ -46,7 +46,7 @@ func (a agentFrameworkScenario) synthetic(turn int) []string {
 	return ids
 }
 
-// asked returns the calls that were asked about, in the streams up to a turn.
+// asked returns the calls that a question was about, in the streams up to a turn.
 func (a agentFrameworkScenario) asked(turn int) (calls []string) {
 	for n := 1; n <= turn; n++ {
 		for _, f := range backendFrames(a.s, n) {
@@ -63,8 +63,8 @@ func (a agentFrameworkScenario) asked(turn int) (calls []string) {
 	return calls
 }
 
-// repeated reports whether the backend tells the same beginning or end of a call more than once.
-// 1.7.0 does so with a call of the client that comes before the one that asks.
+// repeated reports whether the backend sends the same start or end of a call twice. 1.7.0 does so
+// with a call of the client's that precedes the call in question.
 func (a agentFrameworkScenario) repeated(turn int, ev gjson.Result) bool {
 	kind, n := ev.Get("type").Str, 0
 	for _, f := range backendFrames(a.s, turn) {
@@ -75,7 +75,7 @@ func (a agentFrameworkScenario) repeated(turn int, ev gjson.Result) bool {
 	return n > 1 && (kind == "TOOL_CALL_START" || kind == "TOOL_CALL_END")
 }
 
-// gone reports whether a frame of the backend may be missing in what the client got.
+// gone reports whether a frame of the backend may be missing from the client's stream.
 func (a agentFrameworkScenario) gone(turn int, ev gjson.Result, got string) bool {
 	if !a.s.isAgentFramework() {
 		return false
@@ -103,8 +103,8 @@ func (a agentFrameworkScenario) gone(turn int, ev gjson.Result, got string) bool
 	return false
 }
 
-// otherwise reports whether all that a snapshot of the backend tells is in the client's history by
-// other events, but for what only asks or answers.
+// otherwise reports whether the client has everything that a snapshot of the backend contains from
+// other events. Calls that only ask and their answers are not compared.
 func (a agentFrameworkScenario) otherwise(turn int, snapshot gjson.Result, got string) bool {
 	synthetic, asked := a.synthetic(turn), a.asked(turn)
 	known := got
@@ -138,8 +138,8 @@ func (a agentFrameworkScenario) otherwise(turn int, snapshot gjson.Result, got s
 	return true
 }
 
-// made reports whether Holdpoint may make an event: the result of a call that was asked about, the
-// call itself where the backend told its end only.
+// made reports whether Holdpoint may have made an event: the result of a call in question, or the
+// call itself if the backend sent only its end.
 func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
 	if a.s.isAgentFramework() && a.s.env["HOLDPOINT_CLIENT"] == "native" && a.told(turn, ev) {
 		return true
@@ -154,7 +154,7 @@ func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
 	return false
 }
 
-// inSnapshot reports whether a result stands in a snapshot of the backend.
+// inSnapshot reports whether a snapshot of the backend contains a result.
 func (a agentFrameworkScenario) inSnapshot(turn int, ev gjson.Result) bool {
 	for _, f := range backendFrames(a.s, turn) {
 		for _, m := range gjson.Get(f.data, "messages").Array() {
@@ -166,8 +166,7 @@ func (a agentFrameworkScenario) inSnapshot(turn int, ev gjson.Result) bool {
 	return false
 }
 
-// late reports whether an event of the model's words may come behind the results of a later
-// exchange.
+// late reports whether an event of the model's text may follow the results of a later exchange.
 func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
 	if len(a.s.Answers(turn)) < 2 || !strings.HasPrefix(ev.Get("type").Str, "TEXT_MESSAGE_") {
 		return false
@@ -175,8 +174,8 @@ func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
 	return slices.ContainsFunc(backendFrames(a.s, turn), func(f backendFrame) bool { return f.data == ev.Raw })
 }
 
-// told reports whether an event was told before: a client that is shown the backend's own form gets
-// it again.
+// told reports whether an event was sent before. A client that sees the backend's own form gets it
+// again.
 func (a agentFrameworkScenario) told(turn int, ev gjson.Result) bool {
 	for n := 1; n < turn; n++ {
 		if slices.ContainsFunc(backendFrames(a.s, n), func(f backendFrame) bool { return f.data == ev.Raw }) {

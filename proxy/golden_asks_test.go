@@ -12,8 +12,8 @@ import (
 // What the dialects of calls that ask may tell and leave out, told from the wire and not from the
 // code.
 
-// toldAnswer reports whether a TOOL_CALL_RESULT is the answer to a question that was a call. It has
-// the id of the question, and says what the backend was sent in a tool message on that call.
+// toldAnswer reports whether a TOOL_CALL_RESULT is the answer to a question that was a call: it has
+// the question's id, and the content of the tool message on that call that the backend got.
 func toldAnswer(s scenario, turn int, ev gjson.Result) bool {
 	sent := s.Part(golden.Sent(turn, 1))
 	if !strings.HasPrefix(ev.Get("messageId").Str, ev.Get("toolCallId").Str+"~") {
@@ -27,7 +27,7 @@ func toldAnswer(s scenario, turn int, ev gjson.Result) bool {
 	return false
 }
 
-// hidden reports whether an event is of one of ADK's own calls, which no client is shown.
+// hidden reports whether an event belongs to one of ADK's own calls, which no client gets.
 func (u *untouched) hidden(ev gjson.Result) bool {
 	return strings.HasPrefix(ev.Get("type").Str, "TOOL_CALL_") && slices.ContainsFunc(u.frames, func(f backendFrame) bool {
 		one := gjson.Parse(f.data)

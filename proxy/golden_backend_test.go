@@ -13,7 +13,7 @@ import (
 )
 
 // A delivery is a way in which the backend's bytes arrive. Without hops they come through a
-// RoundTripper, where each Read gives exactly one piece; with hops through two real HTTP
+// RoundTripper, and each Read returns exactly one piece. With hops they come through two real HTTP
 // connections.
 type delivery struct {
 	name  string
@@ -24,7 +24,7 @@ type delivery struct {
 	piece func(left []byte) int      // how many bytes come next; nil: all
 }
 
-// deliveries of every scenario; the first one writes the want parts.
+// deliveries returns those of every scenario. With -update, the first one writes the want parts.
 func deliveries() []delivery {
 	one := func([]byte) int { return 1 }
 	list := []delivery{
@@ -60,8 +60,8 @@ func withBeats(b []byte) []byte {
 	return bytes.ReplaceAll(b, blank, append(bytes.Clone(blank), beat...))
 }
 
-// A backend answers from a scenario's parts and keeps what it was asked. The parts of a second
-// exchange in the same turn are N.upstream-2.sse and .json.
+// A backend answers from a scenario's parts, and keeps the requests that it got. The parts of a
+// second exchange in a turn are N.upstream-2.sse and .json.
 type backend struct {
 	s    scenario
 	d    delivery
@@ -69,7 +69,7 @@ type backend struct {
 	sent [][]byte
 	head [][]byte // of each, see headOf
 	over bool     // it was called more often than it has answers for
-	// says, if it is set, makes another answer of a file.
+	// says, if set, returns a changed response for a file.
 	says func(turn, exchange int, file []byte) []byte
 
 	streamed bool // an answer was a stream, of more than a frame that may be the end
@@ -79,7 +79,7 @@ func (b *backend) begin(turn int) {
 	b.turn, b.sent, b.head, b.over, b.streamed = turn, nil, nil, false, false
 }
 
-// complaints about how often it was called.
+// complaints reports a wrong number of requests in a turn.
 func (b *backend) complaints(turn int) (list []string) {
 	has := len(b.s.Answers(turn))
 	if b.over {
@@ -90,7 +90,7 @@ func (b *backend) complaints(turn int) (list []string) {
 	return list
 }
 
-// answer takes a request and gives the file for it.
+// answer records a request and returns the file with its response.
 func (b *backend) answer(r *http.Request) ([]byte, bool) {
 	body, _ := io.ReadAll(r.Body)
 	b.sent, b.head = append(b.sent, body), append(b.head, headOf(r))
@@ -107,7 +107,8 @@ func (b *backend) answer(r *http.Request) ([]byte, bool) {
 	return stream, true
 }
 
-// pieces of a stream as the delivery has them, and whether the connection breaks after the last.
+// pieces cuts a stream as the delivery does, and reports whether the connection breaks after the
+// last piece.
 func (d delivery) pieces(stream []byte) (list [][]byte, cut bool) {
 	stream, cut = bytes.CutSuffix(stream, []byte(golden.Cut))
 	if d.frame != nil {
@@ -124,7 +125,7 @@ func (d delivery) pieces(stream []byte) (list [][]byte, cut bool) {
 	return list, cut
 }
 
-// ServeHTTP is the backend behind a socket.
+// ServeHTTP serves the backend over a socket.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	stream, ok := b.answer(r)
 	if !ok {
@@ -167,7 +168,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// RoundTrip is ServeHTTP without a socket.
+// RoundTrip serves the backend without a socket.
 func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{}) // as a real transport does: bytes go out from here on
@@ -216,8 +217,8 @@ func (p *pieceReader) Read(b []byte) (int, error) {
 
 func (p *pieceReader) Close() error { return nil }
 
-// plainAnswer reads an answer that is not a stream of AG-UI: "HTTP 429", header lines, an empty
-// line, the body.
+// plainAnswer parses a response that is not a stream of AG-UI: a line "HTTP 429", header lines, an
+// empty line, the body.
 func plainAnswer(part []byte) (status int, header http.Header, body []byte, ok bool) {
 	r := golden.ReadAnswer(part)
 	if r.Header == nil {
@@ -229,7 +230,8 @@ func plainAnswer(part []byte) (status int, header http.Header, body []byte, ok b
 	return r.Status, r.Header, body, true
 }
 
-// httpAnswer writes such a file, with the headers that say what a client may do.
+// httpAnswer writes such a file, with the headers that control caching, cookies and the like at a
+// client.
 func httpAnswer(res *http.Response, body []byte) []byte {
 	b := fmt.Appendf(nil, "HTTP %d\n", res.StatusCode)
 	for _, k := range []string{"Content-Type", "Retry-After", "WWW-Authenticate"} {

@@ -21,9 +21,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestGoldenBehindHoldpoint: what leaves Holdpoint is AG-UI, so a Holdpoint behind a Holdpoint
-// changes nothing but the ids. The outer one speaks agui and shows the outcome, and a CUSTOM event
-// beside it where the inner one does.
+// TestGoldenBehindHoldpoint: Holdpoint's output is AG-UI, so a Holdpoint in front of another
+// changes only the ids. The outer one uses the agui dialect and shows the outcome, with a CUSTOM
+// event beside it where the inner one has one.
 func TestGoldenBehindHoldpoint(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range someScenarios(t, 0) {
@@ -38,7 +38,7 @@ func TestGoldenBehindHoldpoint(t *testing.T) {
 	}
 }
 
-// outer returns a Holdpoint before what inner answers.
+// outer returns a Holdpoint in front of inner.
 func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.RoundTripper) http.Handler {
 	t.Helper()
 	o := proxy.Options{
@@ -58,13 +58,13 @@ func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.R
 	return h
 }
 
-// outerMark is what the outer one's ids have behind the inner one's.
+// outerMark is the suffix that the outer Holdpoint adds to the inner one's ids.
 const outerMark = "outer"
 
-// unmarked returns what the outer one tells, with the inner one's ids.
+// unmarked returns the outer stream with the inner ids.
 func unmarked(stream []byte) []byte { return bytes.ReplaceAll(stream, []byte("~"+outerMark), nil) }
 
-// marked returns a request with the outer one's ids in its resume array.
+// marked returns a request with the outer ids in its resume array.
 func marked(t *testing.T, body []byte) []byte {
 	t.Helper()
 	for n, entry := range gjson.GetBytes(body, "resume").Array() {
@@ -82,9 +82,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// feedOuter gives every stream that a client is to get to an outer Holdpoint that knows nothing of
-// the thread. The request brings no messages, so that nothing but the stream can be the source of a
-// snapshot.
+// feedOuter sends every expected stream through an outer Holdpoint that has not seen the thread.
+// The request has no messages, so a snapshot can only be made from the stream.
 func feedOuter(t *testing.T, s scenario) {
 	if s.env["HOLDPOINT_CLIENT"] == "native" || s.env["HOLDPOINT_TRANSCRIPT_BYTES"] != "" || strings.HasPrefix(s.Name, "contract/resume-without-messages-") {
 		return // the backend's own is shown, not Holdpoint's; a snapshot was left out that this request would allow
@@ -168,16 +167,16 @@ func playChain(t *testing.T, s scenario) {
 	}
 }
 
-// withoutReason returns a stream without the reason why a payload is refused: each dialect has its
-// own words, and a long one is cut. The client is asked the same questions again, with the same
+// withoutReason returns a stream without the reason why a payload was refused, because each dialect
+// has its own texts, and long ones are cut. The client still gets the same questions with the same
 // text for a person.
 func withoutReason(stream []byte) []byte { return refusedReason.ReplaceAll(stream, []byte(`$1""`)) }
 
 var refusedReason = regexp.MustCompile(`("refusal":\{"code":"INVALID_PAYLOAD","text":"(?:\\.|[^"\\])*","detail":|"type":"RUN_ERROR","message":)"(?:\\.|[^"\\])*"`)
 
-// inOwnForm reports whether a request may hold an answer in a backend's own form: command.resume, a
-// resume object, a tool message at the end, the answer to a request_approval or function_approvals
-// anywhere.
+// inOwnForm reports whether a request may contain an answer in a backend's own form:
+// command.resume, a resume object, a tool message at the end, or an answer to request_approval or
+// function_approvals anywhere.
 func inOwnForm(body []byte) bool {
 	resume, messages := gjson.GetBytes(body, "resume"), gjson.GetBytes(body, "messages").Array()
 	return gjson.GetBytes(body, "forwardedProps.command").Exists() || gjson.GetBytes(body, "forwardedProps.resume").Exists() ||

@@ -20,8 +20,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// otherCalls are ways to say in the messages of a resume that another call waits than the one that
-// was shown. call is the JSON of one that the open pause asks about.
+// otherCalls are ways in which the messages of a resume can show another call than the one in
+// question. The argument is the JSON of a call that the open pause asks about.
 var otherCalls = map[string]func(call string) string{
 	"other arguments": func(call string) string { return set(call, "function.arguments", `"{\"path\":\"/etc/passwd\"}"`) },
 	"another tool":    func(call string) string { return set(call, "function.name", `"wipe_disk"`) },
@@ -41,9 +41,8 @@ func set(json, path, value string) string {
 	return out
 }
 
-// TestGoldenCallsAreAsAsked: every resume of every scenario, with the calls that its pause asks
-// about changed in the messages. The backend gets what it gets of the honest client, and the client
-// is told the same.
+// TestGoldenCallsAreAsAsked plays every resume of every scenario with changed calls in its
+// messages. The backend and the client must get the same as with an honest client.
 func TestGoldenCallsAreAsAsked(t *testing.T) {
 	if proxy.Brief() {
 		t.Skip("make poison has it; the race detector sees nothing here that TestGolden does not show it")
@@ -61,8 +60,7 @@ func TestGoldenCallsAreAsAsked(t *testing.T) {
 	}
 	t.Log("resumes with other calls, by folder:", tried)
 	for _, name := range dialects.All().Names() {
-		// Strands' servers tell calls that no message of a client has: their questions name some
-		// that do.
+		// Questions of Strands' servers name calls that are in no message of a client.
 		if name != auto.Name && tried[name] == 0 && asksAboutCalls(t, name) {
 			t.Errorf("%s: no resume of its scenarios has a call in its messages", name)
 		}
@@ -88,8 +86,8 @@ func asksAboutCalls(t *testing.T, dialect string) bool {
 	})
 }
 
-// playOther plays a scenario beside itself, with other calls in its resumes, and says how many
-// those were.
+// playOther plays a scenario twice, once with other calls in its resumes, and returns how many
+// calls were changed.
 func playOther(t *testing.T, s scenario, name string, other func(string) string) (changed int) {
 	t.Helper()
 	honest, hostile := newStage(t, s, delivery{}), newStage(t, s, delivery{})
@@ -140,7 +138,7 @@ func (st *stage) asked() map[string]bool {
 	return ids
 }
 
-// withOther returns a request with other calls in place of those with the ids.
+// withOther returns a request in which the calls with these ids are replaced.
 func withOther(body []byte, ids map[string]bool, other func(string) string) (out []byte, changes int) {
 	var compact bytes.Buffer
 	if json.Compact(&compact, body) != nil {
@@ -154,13 +152,13 @@ func withOther(body []byte, ids map[string]bool, other func(string) string) (out
 	return []byte(text), len(list)
 }
 
-// sameJSON reports whether two bodies say the same to every parser: the calls in them without what
-// no parser looks at.
+// sameJSON reports whether two bodies are equal to every parser. Members of calls that no parser
+// reads are not compared.
 func sameJSON(a, b []byte) bool {
 	return bytes.Equal(agui.Canonical(withoutMade(a)), agui.Canonical(withoutMade(b)))
 }
 
-// withoutMade returns a body without the member that "with duplicates" makes beside the function.
+// withoutMade returns a body without the member that "with duplicates" adds beside the function.
 func withoutMade(body []byte) []byte {
 	text := string(body)
 	for n, m := range gjson.Get(text, "messages").Array() {

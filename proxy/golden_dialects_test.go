@@ -11,8 +11,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestScenariosCoverEveryDialect: adding a dialect is a folder, a line in translate/dialects, and
-// scenarios of its own.
+// TestScenariosCoverEveryDialect: each dialect of translate/dialects has a folder of scenarios.
 func TestScenariosCoverEveryDialect(t *testing.T) {
 	covered := map[string][]string{}
 	for _, s := range scenarios(t) {

@@ -10,7 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// headOf returns a request's line and the headers that a foreign dialect may be the author of, for
+// headOf returns a request's first line and the headers that a foreign dialect may set, for
 // N.upstream.head.
 func headOf(r *http.Request) []byte {
 	b := fmt.Appendf(nil, "%s %s\n", r.Method, r.URL.RequestURI())
@@ -27,9 +27,8 @@ func headOf(r *http.Request) []byte {
 	return b
 }
 
-// foreignPieces returns the pieces of an answer that is not an event stream, as the delivery has
-// them. What may stand between the pieces of a media type is the delivery's: line ends and empty
-// lines of NDJSON.
+// foreignPieces cuts a response that is not an event stream as the delivery does. Between two
+// objects of NDJSON the delivery may add line ends and empty lines.
 func (d delivery) foreignPieces(mediaType string, body []byte) (list [][]byte, cut bool) {
 	switch {
 	case mediaType != "application/x-ndjson":
@@ -42,8 +41,8 @@ func (d delivery) foreignPieces(mediaType string, body []byte) (list [][]byte, c
 	return d.pieces(body)
 }
 
-// lintForeign says what no request to a backend that does not speak AG-UI may hold: its body is the
-// dialect's own, but a yes in it is the client's.
+// lintForeign checks a request to a backend that does not speak AG-UI. Its body is the dialect's
+// own, but each yes in it must be the client's.
 func lintForeign(request []byte, sent [][]byte) (complaints []string) {
 	resume := gjson.GetBytes(request, "resume")
 	for _, body := range sent {

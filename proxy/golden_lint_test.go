@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// lint checks what every client of every version demands of a stream. It knows the protocol from
-// its specification, not from internal/agui: a mistake there must not hide itself here.
+// lint checks what clients of every version require of a stream. It is written from the protocol's
+// specification, without internal/agui, so that a mistake there cannot hide itself.
 func lint(stream []byte) (complaints []string) {
 	l := linter{open: map[string]bool{}}
 	frames, rest := split(string(stream))
@@ -42,7 +42,7 @@ func split(stream string) (frames []string, rest string) {
 	}
 }
 
-// dataOf reads a frame as the oldest client does (@ag-ui/client 0.0.42), which wants the space
+// dataOf reads a frame as the oldest client does (@ag-ui/client 0.0.42), which requires a space
 // after the colon.
 func dataOf(frame string) (string, bool) {
 	var lines []string
@@ -65,8 +65,8 @@ func (l *linter) complain(format string, args ...any) {
 	l.complaints = append(l.complaints, fmt.Sprintf(format, args...))
 }
 
-// required are the strings that an event must have (agui-protocol.md, section 2.1). A type that is
-// not here does not belong to AG-UI, and is fatal to clients up to 0.0.59.
+// required lists the strings that an event must have (agui-protocol.md, section 2.1). A type that
+// is missing here is not AG-UI's, and is fatal to clients up to 0.0.59.
 var required = map[string]string{
 	"RUN_STARTED": "threadId runId", "RUN_FINISHED": "threadId runId", "RUN_ERROR": "message",
 	"STEP_STARTED": "stepName", "STEP_FINISHED": "stepName",
@@ -81,7 +81,8 @@ var required = map[string]string{
 	"SUBAGENT_STARTED": "subagentRunId name", "SUBAGENT_FINISHED": "subagentRunId", "SUBAGENT_ERROR": "subagentRunId message",
 }
 
-// pairs are what must be closed before RUN_FINISHED, by the key that names it.
+// pairs lists the events that must be closed before RUN_FINISHED, with the key that identifies
+// each.
 var pairs = []struct{ begin, end, key string }{
 	{"TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "messageId"},
 	{"TOOL_CALL_START", "TOOL_CALL_END", "toolCallId"},
@@ -143,7 +144,7 @@ func (l *linter) event(data string) {
 	}
 }
 
-// outcome checks RUN_FINISHED.outcome as the strictest client does (0.0.54 to 0.0.59).
+// outcome checks RUN_FINISHED.outcome as the strictest clients do (0.0.54 to 0.0.59).
 func (l *linter) outcome(ev gjson.Result) {
 	outcome := ev.Get("outcome")
 	if outcome.Get("type").Str != "interrupt" {
@@ -174,20 +175,20 @@ func (l *linter) outcome(ev gjson.Result) {
 	}
 }
 
-// sanctioned keys of a run input: Holdpoint's to change. Every other one goes to the backend byte
-// for byte.
+// sanctioned are the keys of a run input that Holdpoint may change. The backend must get all others
+// byte for byte.
 var sanctioned = []string{"resume", "messages", "forwardedProps", "protocolVersion"}
 
-// approval is what a client or Holdpoint can say yes with; short is short for it, in a client's
-// mouth only.
+// approval matches a yes from a client or from Holdpoint. short matches the short form that only
+// clients use.
 var (
 	approval  = regexp.MustCompile(`"(approved|accepted)"\s*:\s*true|"type"\s*:\s*"(approve|accept|edit)"`)
 	yesInText = regexp.MustCompile(`(approved|accepted)\\"\s*:\s*true`)
 	short     = regexp.MustCompile(`"(payload|resume)"\s*:\s*true`)
 )
 
-// lintRequests compares what went to the backend with what the client sent. free are calls that
-// need no approval, more keys that may change beside the sanctioned ones.
+// lintRequests compares the backend's request with the client's. free are calls that need no
+// approval, and more are further keys that may change.
 func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...string) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, "to the backend: "+fmt.Sprintf(format, args...))
@@ -214,12 +215,12 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 		kept(in, out, append(more, sanctioned...)...)
 		kept(in.Get("forwardedProps"), out.Get("forwardedProps"), "command", "resume")
 		kept(in.Get("forwardedProps.command"), out.Get("forwardedProps.command"), "resume", "interruptEvent")
-		// Approved means approved: nothing makes more yes than there was.
+		// The backend's request must not contain more approvals than the client's.
 		answers := func(v gjson.Result, yes *regexp.Regexp) int {
 			return len(yes.FindAllString(v.Get("resume").Raw+v.Get("forwardedProps.command").Raw+v.Get("forwardedProps.resume").Raw, -1))
 		}
-		// The answers of Microsoft's backends are messages; no more of them say yes than the client
-		// has said.
+		// The answers of Microsoft's backends are messages. No more of them may say yes than the
+		// client's do.
 		inMessages := func(v gjson.Result) int {
 			raw := v.Get("messages").Raw
 			return len(yesInText.FindAllString(raw, -1)) + len(approval.FindAllString(raw, -1))
@@ -240,8 +241,8 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 	return complaints
 }
 
-// free returns the calls for which the backend has said, before that turn, that they need no
-// approval: AGUI.Server runs them only if they are approved with the others of their batch.
+// free returns the calls that, according to the backend before that turn, need no approval.
+// AGUI.Server runs them only if they are approved together with the others of their batch.
 func (s scenario) free(turn int) map[string]bool {
 	calls := map[string]bool{}
 	for earlier := 1; earlier < turn; earlier++ {
@@ -256,7 +257,7 @@ func (s scenario) free(turn int) map[string]bool {
 	return calls
 }
 
-// member of an object, without gjson's paths: keys may hold dots.
+// member returns a member of an object without a gjson path, because keys may contain dots.
 func member(object gjson.Result, key string) (found gjson.Result) {
 	object.ForEach(func(k, v gjson.Result) bool {
 		if k.Str == key {
@@ -267,7 +268,7 @@ func member(object gjson.Result, key string) (found gjson.Result) {
 	return found
 }
 
-// compacted is JSON without the white space between its tokens.
+// compacted returns JSON without the white space between its tokens.
 func compacted(raw string) string {
 	return gjson.Get(raw, "@ugly").Raw
 }

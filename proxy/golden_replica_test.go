@@ -7,9 +7,8 @@ import (
 	"holdpoint/proxy"
 )
 
-// TestGoldenAtAnotherReplica plays every scenario with a replica for each turn. The replicas share
-// a store, and none has seen anything of the turns before. The client and the backend get what they
-// get from one replica, byte for byte.
+// TestGoldenAtAnotherReplica plays every scenario with a new replica for each turn. The replicas
+// share only a store. The client and the backend must get the same bytes as with one replica.
 func TestGoldenAtAnotherReplica(t *testing.T) {
 	failing := knownFailing(t)
 	for at, s := range scenarios(t) {

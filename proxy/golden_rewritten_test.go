@@ -10,7 +10,7 @@ import (
 // What request-approval may write anew, told from the backend's frames and not from the code: a
 // call of request_approval becomes one of the function that its arguments name.
 
-// rewritten marks the backend's frame whose allowed form is ev.
+// rewritten marks the backend's frame from which ev may have been made.
 func (u *untouched) rewritten(ev gjson.Result) bool {
 	kind, id := ev.Get("type").Str, ev.Get("toolCallId").Str
 	request, asks := u.request(id)
@@ -49,8 +49,8 @@ func (u *untouched) rewritten(ev gjson.Result) bool {
 	return false
 }
 
-// differsBy reports whether ev is the backend's own event but for some members, and without its
-// rawEvent and nulls.
+// differsBy reports whether ev equals the backend's event except for some members, its rawEvent and
+// nulls.
 func differsBy(own, ev gjson.Result, members map[string]string) bool {
 	var want, got []string
 	own.ForEach(func(k, v gjson.Result) bool {
@@ -70,7 +70,7 @@ func differsBy(own, ev gjson.Result, members map[string]string) bool {
 	return slices.Equal(got, want)
 }
 
-// mayAsk reports whether an event is of a call that is named request_approval.
+// mayAsk reports whether an event belongs to a call named request_approval.
 func (u *untouched) mayAsk(data string) bool {
 	id := gjson.Get(data, "toolCallId").Str
 	return strings.Contains(data, `"TOOL_CALL_`) && slices.ContainsFunc(u.frames, func(f backendFrame) bool {
@@ -78,7 +78,7 @@ func (u *untouched) mayAsk(data string) bool {
 	})
 }
 
-// request returns what a call of request_approval asks for in the backend's stream.
+// request returns the arguments of a call of request_approval in the backend's stream.
 func (u *untouched) request(id string) (gjson.Result, bool) {
 	named, last, args := false, "", ""
 	for _, f := range u.frames {
@@ -104,8 +104,8 @@ func (u *untouched) request(id string) (gjson.Result, bool) {
 	return request, named && gjson.Valid(args) && request.Get("approval_id").Exists() && request.Get("function_name").Exists()
 }
 
-// synthetic reports whether an event of the backend is of a call that goes out as another: in one
-// piece, or, if the function is a tool of the client's own, not at all.
+// synthetic reports whether an event of the backend belongs to a call that the client gets as
+// another call: whole, or not at all if the function is a tool of the client's.
 func (u *untouched) synthetic(s scenario, turn int, ev gjson.Result) bool {
 	id := ev.Get("toolCallId").Str
 	if id == "" { // a later chunk

@@ -22,8 +22,8 @@ import (
 
 const testdata = "../testdata"
 
-// A scenario is a file of testdata: the wire files of one thread, turn by turn.
-// testdata/README.md says what is what.
+// A scenario is a file of testdata with the wire data of one thread, turn by turn.
+// testdata/README.md describes its parts.
 type scenario struct {
 	*golden.Scenario
 	env map[string]string // a test may set its own
@@ -51,8 +51,8 @@ func scenarioNamed(t *testing.T, name string) scenario {
 	return scenario{s, s.Environment}
 }
 
-// someScenarios returns every fourth scenario in the short form, from the one at part on, and all
-// of them in the long form. Those of one dialect follow one another, so each dialect has its share.
+// someScenarios returns all scenarios in the long form. In the short form it returns every fourth,
+// beginning at part. The scenarios of a dialect are neighbors, so each dialect has its share.
 func someScenarios(t *testing.T, part int) []scenario {
 	t.Helper()
 	all := scenarios(t)
@@ -70,8 +70,8 @@ func (s scenario) request(turn int) []byte {
 	return bytes.TrimSpace(s.Part(golden.Request(turn)))
 }
 
-// configure sets what the scenario's env lines say. A variable that neither it nor a dialect knows
-// fails.
+// configure applies the scenario's env lines. It fails for a variable that neither it nor a dialect
+// has.
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
 	name, list := auto.Name, dialects.All()
@@ -124,7 +124,8 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	o.Logger = slog.New(falseAlarms{t})
 }
 
-// falseAlarms fails a test whose log says that its scenario's dialect is another framework's.
+// A falseAlarms log handler fails the test if the log reports another framework than the
+// scenario's.
 type falseAlarms struct{ t *testing.T }
 
 func (falseAlarms) Enabled(context.Context, slog.Level) bool { return true }
@@ -139,8 +140,8 @@ func (f falseAlarms) Handle(_ context.Context, r slog.Record) error {
 func (f falseAlarms) WithAttrs([]slog.Attr) slog.Handler { return f }
 func (f falseAlarms) WithGroup(string) slog.Handler      { return f }
 
-// knownFailing reads the scenarios that show a bug which is not mended yet: `name: what is wrong`.
-// Their want parts are written by hand.
+// knownFailing returns the scenarios that show a bug which is not fixed yet, from lines `name: what
+// is wrong`. Their want parts are written by hand.
 func knownFailing(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(testdata + "/known-failing.txt")

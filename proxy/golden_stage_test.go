@@ -21,7 +21,7 @@ import (
 	"holdpoint/translate"
 )
 
-// A stage is one Holdpoint before the scripted backend of a scenario, in a delivery of its own.
+// A stage is a Holdpoint in front of the scripted backend of a scenario, with one delivery.
 type stage struct {
 	t       *testing.T
 	s       scenario
@@ -48,7 +48,7 @@ func newStage(t *testing.T, s scenario, d delivery) *stage {
 	return st
 }
 
-// start makes the Holdpoint, or a new one before the same store.
+// start makes the Holdpoint, or a new one on the same store.
 func (st *stage) start() {
 	st.t.Helper()
 	st.handler = st.options(func(*proxy.Options) {})
@@ -60,7 +60,7 @@ func (st *stage) start() {
 	}
 }
 
-// options makes a Handler of the scenario's options, changed.
+// options makes a Handler with the scenario's options after change.
 func (st *stage) options(change func(*proxy.Options)) http.Handler {
 	st.t.Helper()
 	up := &url.URL{Scheme: "http", Host: "backend", Path: "/agent"}
@@ -99,7 +99,7 @@ func (st *stage) newID() string {
 	return fmt.Sprintf("id%d", st.ids)
 }
 
-// begin sets the stage for a turn.
+// begin prepares the stage for a turn.
 func (st *stage) begin(turn int) {
 	if turn == st.s.Restart {
 		st.start()
@@ -108,8 +108,8 @@ func (st *stage) begin(turn int) {
 	st.backend.begin(turn)
 }
 
-// post sends a run and gives the stream, or an answer that is none in the form of the upstream
-// files.
+// post sends a run and returns its stream. A response that is not a stream has the form of the
+// upstream files.
 func (st *stage) post(body []byte) []byte {
 	st.t.Helper()
 	var res *http.Response
@@ -143,8 +143,8 @@ func (st *stage) read(res *http.Response) []byte {
 	return got
 }
 
-// serve asks a handler without a socket. The body is compact, as clients send it; over sockets it
-// goes as it is written.
+// serve calls a handler without a socket. The body is compact, as clients send it; over sockets it
+// is sent as the scenario has it.
 func serve(h http.Handler, body []byte) *http.Response {
 	var compact bytes.Buffer
 	if json.Compact(&compact, body) != nil {
@@ -158,8 +158,8 @@ func serve(h http.Handler, body []byte) *http.Response {
 	return rec.Result()
 }
 
-// record returns what the thread waits for after the turn, and how its earlier pauses ended.
-// Nothing for a thread that the store does not know.
+// record returns the thread's open questions after the turn, and how its earlier pauses ended. It
+// is empty if the store has no record.
 func (st *stage) record() []byte {
 	st.t.Helper()
 	if st.kept.key == "" {
@@ -199,7 +199,7 @@ func (st *stage) record() []byte {
 	return pretty
 }
 
-// watchedStore remembers the key, which proxy makes of the path and the thread.
+// A watchedStore remembers the key that proxy makes from the path and the thread.
 type watchedStore struct {
 	store.Store
 	key store.Key
@@ -210,7 +210,7 @@ func (w *watchedStore) Load(ctx context.Context, key store.Key, owner string) (s
 	return w.Store.Load(ctx, key, owner)
 }
 
-// clock stands still but for a scenario's wait.
+// A clock stands still except for a scenario's wait lines.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the want parts of testdata: go test ./proxy -run TestGolden -update")
 
-// TestGolden runs every scenario of testdata under every delivery. With -update the first one
-// writes the want parts.
+// TestGolden runs every scenario of testdata with every delivery. With -update the first one writes
+// the want parts.
 func TestGolden(t *testing.T) {
 	failing := knownFailing(t)
 	for at, s := range scenarios(t) {
@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// play runs a scenario and says what is not as it should be.
+// play runs a scenario and returns the differences from its want parts, and other faults.
 func play(t *testing.T, s scenario, d delivery, update bool) (complaints []string) {
 	t.Helper()
 	stage := newStage(t, s, d)
@@ -116,7 +116,7 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 	return complaints
 }
 
-// differs compares with a want part. A part that is missing wants nothing.
+// differs compares got with a want part. If there is no such part, nothing is wanted.
 func (s scenario) differs(part string, got []byte) string {
 	want := s.Part(part)
 	if bytes.Equal(got, want) {
@@ -133,8 +133,8 @@ func indent(body []byte) ([]byte, error) {
 	return append(b.Bytes(), '\n'), nil
 }
 
-// firstDifference shows the first line in which two texts differ: streams are long, and so are
-// their lines.
+// firstDifference returns the first line in which two texts differ, because streams and their lines
+// are long.
 func firstDifference(got, want string) string {
 	const around = 400
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")

@@ -17,9 +17,9 @@ import (
 	"holdpoint/proxy"
 )
 
-// TestGoldenInAnotherThread runs every scenario with threads of the principal's own, before a
-// backend that repeats the thread id that it got. The client gets what it gets otherwise, byte for
-// byte, and the backend never hears of the client's id.
+// TestGoldenInAnotherThread plays every scenario with a thread for each principal, in front of a
+// backend that repeats the thread id of its request. The client gets the same bytes as without
+// that, and the backend never gets the client's thread id.
 func TestGoldenInAnotherThread(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range someScenarios(t, 1) {
@@ -66,9 +66,9 @@ func TestGoldenInAnotherThread(t *testing.T) {
 	}
 }
 
-// TestForeignBackendsGetAnotherThread: a backend that does not speak AG-UI gets a session of its
-// own for the principal's thread, in the body or in a header, and nothing else of the request
-// changes. The client's events are of its own thread.
+// TestForeignBackendsGetAnotherThread: a backend that does not speak AG-UI gets a session for the
+// principal's thread, in the body or in a header. The rest of the request is unchanged, and the
+// client's events have the client's thread.
 func TestForeignBackendsGetAnotherThread(t *testing.T) {
 	seen := map[string]bool{} // whose backend was told of a thread
 	for _, s := range scenarios(t) {
@@ -140,26 +140,26 @@ func TestForeignBackendsGetAnotherThread(t *testing.T) {
 	}
 }
 
-// sessionKeys stand before the session in what superagent sends and gets, and before the client's
-// thread in what LangGraph's server is told of its own.
+// sessionKeys precede the session in superagent's requests and responses, and the client's thread
+// in what LangGraph's server reports of its own threads.
 var sessionKeys = []string{`"agui_thread_id":"`, `"session_id":"`, `"session_id": "`, `\"session_id\":\"`, `"checkpoint_id":"approver_`}
 
-// ofThread is what the dialects make of a thread's id in ids of messages and of questions.
+// ofThread matches what dialects derive from a thread id in ids of messages and questions.
 var ofThread = regexp.MustCompile(`\b[0-9a-f]{16}\b|approver_[^_"\\]+_`)
 
-// langGraphThread returns what the langgraph-server dialect makes of a thread's id.
+// langGraphThread returns the id that the langgraph-server dialect derives from a thread id.
 func langGraphThread(thread string) string {
 	sum := sha256.Sum256([]byte("holdpoint langgraph-server thread\n" + thread))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// strandsSession returns what the strands dialect makes of a thread's id.
+// strandsSession returns the session id that the strands dialect derives from a thread id.
 func strandsSession(thread string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte("holdpoint strands session\x00"+thread)))
 }
 
-// threadsIn returns the types of the events of a stream, with the threads that they name.
+// threadsIn returns the types of a stream's events with the thread ids in them.
 func threadsIn(stream []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(stream)) {
@@ -170,7 +170,7 @@ func threadsIn(stream []byte) string {
 	return b.String()
 }
 
-// renamed has another thread id behind these keys.
+// renamed replaces the thread id that follows one of these keys.
 func renamed(text []byte, from, to string, keys ...string) []byte {
 	for _, key := range keys {
 		text = bytes.ReplaceAll(text, []byte(key+from+`"`), []byte(key+to+`"`))
@@ -178,7 +178,8 @@ func renamed(text []byte, from, to string, keys ...string) []byte {
 	return text
 }
 
-// gate has the stage's Holdpoint take a principal by a header, and give him threads of his own.
+// gate makes the stage's Holdpoint read the principal from a header, and give each principal
+// threads of its own.
 func (st *stage) gate() *principal.Gate {
 	peers, _ := principal.ParsePeers("192.0.2.1")
 	ring, _ := principal.ParseRing(strings.Repeat("k", 32))
@@ -193,7 +194,7 @@ func (st *stage) gate() *principal.Gate {
 	return gate
 }
 
-// alices returns a request of hers.
+// alices returns a request of the principal "alice".
 func alices() *http.Request {
 	return &http.Request{Header: http.Header{"X-User": {"alice"}}, RemoteAddr: "192.0.2.1:1"}
 }

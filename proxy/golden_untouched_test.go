@@ -12,9 +12,9 @@ import (
 	golden "holdpoint/internal/scenario"
 )
 
-// lintUntouched holds the promise that what no rule concerns passes byte for byte: every frame of
-// the backend is in the output, in order, but for what may be held back or dropped; and every frame
-// of the output is the backend's, or one of the few that Holdpoint makes or edits.
+// lintUntouched checks that everything passes byte for byte unless a rule changes it. Every frame
+// of the backend must be in the output, in order, unless it may be held back or dropped. Every
+// frame of the output must be the backend's, or one of the few that Holdpoint makes or edits.
 func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, fmt.Sprintf(format, args...))
@@ -102,21 +102,22 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 	return complaints
 }
 
-// goesOnBehind reports whether another exchange of the turn follows the one that has the frame.
+// goesOnBehind reports whether another exchange of the turn follows the one with this frame.
 func (s scenario) goesOnBehind(turn int, f backendFrame) bool {
 	streams := s.Answers(turn)
 	return len(streams) > 1 && !bytes.Contains(streams[len(streams)-1], []byte(f.data))
 }
 
-// cancels reports whether a request cancels and brings nothing else: an adapter that does not wait
-// any more says so.
+// cancels reports whether the turn's request only cancels. An adapter that does not wait any more
+// reports that.
 func (s scenario) cancels(turn int) bool {
 	entries := gjson.GetBytes(s.request(turn), "resume").Array()
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e gjson.Result) bool { return e.Get("status").Str != "cancelled" })
 }
 
-// withoutLastWords leaves out the RUN_FINISHED with the refusal that Holdpoint makes where a run
-// failed and nothing is open. closers are the ends before it: Holdpoint may have made them, too.
+// withoutLastWords removes the RUN_FINISHED with a refusal that Holdpoint makes if a run failed and
+// no question is open. closers are the events before it that close open messages and calls, which
+// Holdpoint may have made too.
 func withoutLastWords(out []string) (rest []string, closers struct{ from, to int }) {
 	for n, frame := range out {
 		data, _ := dataOf(frame)
@@ -137,8 +138,8 @@ func withoutLastWords(out []string) (rest []string, closers struct{ from, to int
 	return out, closers
 }
 
-// isWithMintedIDs reports whether a frame is the backend's end of a subagent, and differs only in
-// the ids of the interrupts: each is the backend's with a random part behind it.
+// isWithMintedIDs reports whether a frame is the backend's end of a subagent and differs only in
+// the ids of its interrupts, which have a random suffix.
 func isWithMintedIDs(frame string, backends gjson.Result) bool {
 	data, _ := dataOf(frame)
 	const path = "outcome.interruptIds"
@@ -154,8 +155,8 @@ func isWithMintedIDs(frame string, backends gjson.Result) bool {
 	return strings.Replace(data, gjson.Get(data, path).Raw, backends.Get(path).Raw, 1) == backends.Raw
 }
 
-// toldAgain reports whether the frame is one by which the backend announced a pause before this
-// turn, told to a client that is shown the backend's own form.
+// toldAgain reports whether the frame announced a pause in an earlier turn. A client that sees the
+// backend's own form gets it again.
 func toldAgain(s scenario, turn int, frame string) bool {
 	for before := 1; before < turn && s.env["HOLDPOINT_CLIENT"] == "native"; before++ {
 		if slices.ContainsFunc(backendFrames(s, before), func(f backendFrame) bool { return f.frame == frame }) {
@@ -175,9 +176,9 @@ type backendFrame struct {
 	taken       bool
 }
 
-// backendFrames returns the frames of a turn's exchanges, less what may not follow a terminal
-// event. Only the end of the last exchange is told. Nulls that the protocol does not know are left
-// out.
+// backendFrames returns the frames of a turn's exchanges, without those that may not follow a
+// terminal event. Only the last exchange keeps its terminal event. Nulls that the protocol does not
+// allow are removed.
 func backendFrames(s scenario, turn int) (list []backendFrame) {
 	streams := s.Answers(turn)
 	for n, stream := range streams {
@@ -211,8 +212,8 @@ func backendFrames(s scenario, turn int) (list []backendFrame) {
 	return list
 }
 
-// take marks the backend's frame that went out as it was. Only the announcements of a pause may
-// move, which are held until it is saved, and calls that may be one.
+// take marks the backend's frame that was sent unchanged. Only frames that announce a pause, which
+// are held until it is saved, and calls that may be one, may change their place.
 func (u *untouched) take(frame string) bool {
 	for i := range u.frames {
 		f := &u.frames[i]
@@ -229,8 +230,8 @@ func (u *untouched) take(frame string) bool {
 	return false
 }
 
-// renamed reports whether the frame is a result of the backend's that had another messageId, such
-// as the id of its call, and nothing else of it was touched.
+// renamed reports whether the frame is a result of the backend in which only the messageId was
+// changed, for example because it was the id of its call.
 func (u *untouched) renamed(frame string, ev gjson.Result) bool {
 	for _, f := range u.frames {
 		was := gjson.Parse(f.data)
@@ -244,9 +245,9 @@ func (u *untouched) renamed(frame string, ev gjson.Result) bool {
 	return false
 }
 
-// widened reports whether ev is a snapshot of the backend's with messages of the request in it that
-// the backend was not given, or not with all their calls: a client deletes what a snapshot leaves
-// out. It may be the very next one of a second exchange, which was given them.
+// widened reports whether ev is a snapshot of the backend with added messages or calls of the
+// request that the backend did not get. A client would delete them otherwise. A second exchange,
+// which got them, may send the same snapshot.
 func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 	if ev.Get("type").Str != "MESSAGES_SNAPSHOT" {
 		return false
@@ -277,8 +278,8 @@ func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 	return false
 }
 
-// edited compares a RUN_STARTED or RUN_FINISHED with the backend's, which it is but for the ids,
-// the outcome and what is said about it. One that Holdpoint made has none beside it.
+// edited compares a RUN_STARTED or RUN_FINISHED with the backend's. Only ids, the outcome and its
+// metadata may differ. The backend must have sent nothing in place of one that Holdpoint made.
 func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 	may := []string{"threadId", "runId", "protocolVersion", "outcome", "metadata"}
 	for i := range u.frames {
@@ -317,9 +318,9 @@ func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 	return nil
 }
 
-// draftKey reports whether a root key of the backend's RUN_FINISHED is one in which AG-UI's drafts,
-// or Microsoft's list, have their interrupts, and is gone as it should be; or the result beside a
-// v1 interrupt, which is told with it.
+// draftKey reports whether a root key of the backend's RUN_FINISHED holds interrupts of AG-UI's
+// drafts or Microsoft's list, and was removed as it should be. The result beside a v1 interrupt is
+// kept.
 func draftKey(key string, v, told gjson.Result) bool {
 	switch {
 	case member(told, key).Exists():
@@ -330,11 +331,10 @@ func draftKey(key string, v, told gjson.Result) bool {
 	return key == "interrupt" || key == "interrupts"
 }
 
-// editedInterrupts compares what the backend's own outcome says of an interrupt with what the
-// client is told. Nulls go; the id is minted; the reason may be supplied; a toolCallId goes if the
-// client does not know the call; a dialect has a key in metadata. The schema of a card that
-// TanStack's client draws for a tool is the client's own. An approval of AGUI.Server's offers
-// edits.
+// editedInterrupts compares each interrupt of the backend's outcome with the client's. Nulls are
+// removed; the id is minted; the reason may be added; a toolCallId is removed if the client does
+// not have the call; a dialect adds a key in metadata. The schema of a card that TanStack's client
+// draws for a tool is that client's. An approval of AGUI.Server offers edits.
 func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 	told := ev.Get("outcome.interrupts").Array()
 	for n, i := range own.Get("outcome.interrupts").Array() {
