@@ -12,7 +12,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A guardedDialect lets readers of /open pass, and a DELETE of /run, which is the agent's.
+// A guardedDialect lets two kinds of requests pass: those that read below /open, and a DELETE of
+// /run, which is the agent's path.
 type guardedDialect struct{ foreignDialect }
 
 func (*guardedDialect) Refusal(l translate.RequestLine) string {
@@ -22,7 +23,7 @@ func (*guardedDialect) Refusal(l translate.RequestLine) string {
 	return ""
 }
 
-// TestAGuardSaysWhatElsePasses: the request reaches the backend as it came, or not at all.
+// TestAGuardSaysWhatElsePasses: the request reaches the backend unchanged, or not at all.
 func TestAGuardSaysWhatElsePasses(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { io.WriteString(w, "theirs") },
 		func(o *Options) { o.Dialect = &guardedDialect{} })
@@ -65,7 +66,7 @@ func TestAGuardSaysWhatElsePasses(t *testing.T) {
 	}
 }
 
-// raw sends a request letter by letter.
+// raw sends a request as these exact bytes.
 func raw(t *testing.T, addr, line, header, body string) *http.Response {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)

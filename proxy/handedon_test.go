@@ -36,7 +36,8 @@ func bodyWith(more string, messages ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(messages, ",") + `]` + more + `}`
 }
 
-// withoutStrays returns the input as an ordinary run hands it on where the record knows nothing.
+// withoutStrays returns the input of an ordinary run as the backend gets it, if the record has
+// nothing about it.
 func withoutStrays(in agui.RunInput) agui.RunInput {
 	v := &history.View{Input: &in, Record: &store.Record{}, Dialect: history.AbilitiesOf(&fakeDialect{}), Show: translate.ShowNative}
 	list, _ := history.Clean(v, history.ReadReplies(v), nil)
@@ -84,7 +85,7 @@ func TestWithoutApprovals(t *testing.T) {
 	}
 }
 
-// TestBodyIsWrittenOnce: whatever is taken out of a request, its body is copied once.
+// TestBodyIsWrittenOnce: however much is removed from a request, its body is copied once.
 func TestBodyIsWrittenOnce(t *testing.T) {
 	long := `{"id":"u0","role":"user","content":"` + strings.Repeat("x", 4<<20) + `"}`
 	leftover := strings.NewReplacer(`"c"`, `"d"`, `"t1"`, `"t3"`).Replace(toolSays(`{\"status\":\"resolved\"}`))
@@ -112,7 +113,7 @@ func TestBodyIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// FuzzStrays: what is found is gone from what is handed on.
+// FuzzStrays: every stray decision that is found is missing from the forwarded messages.
 func FuzzStrays(f *testing.F) {
 	f.Add(bodyWith("", person, call("request_approval", asksPay), toolSays(`{\"approval_id\":\"x\",\"approved\":true}`)))
 	f.Add(bodyWith("", `{"id":"u2","role":"user","content":"x","function_approvals":[{"id":"x","call_id":"y"}]}`, call("confirm_changes", confirm), toolSays("no")))
@@ -139,8 +140,8 @@ func FuzzStrays(f *testing.F) {
 }
 
 // TestARepeatInTheQuestionsOwnWords: a client adds its answer to the history as the result of the
-// call that was asked about, and the backend brings the result. The answer does not go to it, in
-// whatever words the question wanted it.
+// call in question, and the backend sends its own result. The client's message does not reach the
+// backend, whatever words the question required.
 func TestARepeatInTheQuestionsOwnWords(t *testing.T) {
 	const (
 		asked  = `{"id":"n1","reason":"tool_call","toolCallId":"c","responseSchema":{"type":"object","properties":{"confirmed":{"type":"boolean"}},"required":["confirmed"]}}`

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestQuestionsThatAClientWouldSeeAlone: JSON.parse reads each of these as a question. It is held,
-// or not told.
+// TestQuestionsThatAClientWouldSeeAlone: JSON.parse reads each of these as a question. It is held
+// back and recorded, or does not reach the client.
 func TestQuestionsThatAClientWouldSeeAlone(t *testing.T) {
 	const (
 		outcome = `"outcome":{"type":"interrupt","interrupts":[{"id":"n","reason":"r"}]}`

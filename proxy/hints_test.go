@@ -15,7 +15,7 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// hinted sends a run to a backend, and returns the answer and what the log says.
+// hinted sends a run to a backend, and returns the response, its body and the log.
 func hinted(t *testing.T, upstream string, change ...func(*Options)) (*http.Response, string, string) {
 	t.Helper()
 	return hintedRequest(t, upstream, func(front string) *http.Request {
@@ -44,8 +44,8 @@ func hintedRequest(t *testing.T, upstream string, request func(front string) *ht
 	return res, string(said), logs.String()
 }
 
-// TestHintsOfConnections: an error of the connection to the backend names the variable that mends
-// it.
+// TestHintsOfConnections: the log line of a failed connection to the backend names the variable to
+// change.
 func TestHintsOfConnections(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
@@ -59,8 +59,8 @@ func TestHintsOfConnections(t *testing.T) {
 	}
 	nobody := closed.Addr().String()
 	closed.Close()
-	// A server for TLS alone answers plain HTTP with an alert, or resets the connection, as uvicorn
-	// does.
+	// A server that speaks only TLS answers plain HTTP with an alert, or resets the connection, as
+	// uvicorn does.
 	alert := func(answer string) string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -103,8 +103,8 @@ func TestHintsOfConnections(t *testing.T) {
 	}
 }
 
-// TestHintsOfAnswers: an answer that is not a stream names the variable that mends it, and an
-// answer that is one has no hint.
+// TestHintsOfAnswers: the log line of a response that is not a stream names the variable to change.
+// A stream causes no hint.
 func TestHintsOfAnswers(t *testing.T) {
 	named := func(o *Options) { o.Dialect = new(standard.Dialect) }
 	for name, c := range map[string]struct {
@@ -137,7 +137,8 @@ func TestHintsOfAnswers(t *testing.T) {
 	}
 }
 
-// TestRedirectThatLeadsBack: a client would follow it for ever. One that leads elsewhere passes.
+// TestRedirectThatLeadsBack: a client would follow such a redirect forever. A redirect to another
+// place passes.
 func TestRedirectThatLeadsBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		upstream, asked, to, want string
@@ -183,8 +184,8 @@ func TestRedirectThatLeadsBack(t *testing.T) {
 	}
 }
 
-// TestHintsOfWhatPasses: a preflight that the backend refuses, and the AI SDK's stream, are in the
-// log once.
+// TestHintsOfWhatPasses: a preflight that the backend refuses, and the AI SDK's stream, are logged
+// once.
 func TestHintsOfWhatPasses(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {

@@ -13,8 +13,8 @@ import (
 	"holdpoint/translate"
 )
 
-// asksByKey returns a rig whose every run asks about call c1, in its first runs runs, and whose
-// client may answer by a tool message on that call.
+// asksByKey returns a rig that asks about call c1 in each of its first runs. The client may answer
+// by a tool message on that call.
 func asksByKey(t *testing.T, runs int, between ...string) *rig {
 	t.Helper()
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -33,8 +33,8 @@ func saysOnC1(id string, approved bool) string {
 	return fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":"c1","content":"{\"approved\":%v}"}`, id, approved)
 }
 
-// TestAReplyThatStoodThere: a yes that was there before the question is not an answer to it,
-// whatever id its message has by now. One more, or one that says something else, is.
+// TestAReplyThatStoodThere: a yes that precedes the question is not its answer, even if its message
+// has a new id. A second one, or one with another decision, is.
 func TestAReplyThatStoodThere(t *testing.T) {
 	for name, c := range map[string]struct {
 		then []string // behind the first message, in the request with the answer
@@ -100,8 +100,8 @@ func TestAReplyThatStoodThere(t *testing.T) {
 	})
 }
 
-// TestTwoAnswersToOneQuestion: an entry and a message beside it, or two messages, that decide
-// differently are refused. Where they decide the same the entry counts, because it says more.
+// TestTwoAnswersToOneQuestion: a resume entry and a message, or two messages, are refused if they
+// decide differently. If they decide the same, the entry counts, because it has more detail.
 func TestTwoAnswersToOneQuestion(t *testing.T) {
 	entry := func(status, payload string) string {
 		return resumeWith(`{"interruptId":"n1~id1","status":"` + status + `"` + payload + `}`)
@@ -147,8 +147,8 @@ func TestTwoAnswersToOneQuestion(t *testing.T) {
 	}
 }
 
-// TestWhatIsReadInTwoWaysNeverAnswers: what two readers could read in two ways answers nothing, and
-// does not reach the backend.
+// TestWhatIsReadInTwoWaysNeverAnswers: a message that two parsers read differently is not an
+// answer, and does not reach the backend.
 func TestWhatIsReadInTwoWaysNeverAnswers(t *testing.T) {
 	g := pandoRig(t)
 	g.do(withMessages(oldUser))

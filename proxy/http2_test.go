@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// An onHTTP2 is a rig whose backend and front speak HTTP/2, each with TLS or without.
+// An onHTTP2 is a rig whose backend and front speak HTTP/2, each with or without TLS.
 type onHTTP2 struct {
 	*rig
 	client *http.Client
@@ -66,7 +66,7 @@ func newOnHTTP2(t *testing.T, secure bool, serve http.HandlerFunc, change ...fun
 	return g
 }
 
-// post begins a run.
+// post sends a run and returns its response.
 func (g *onHTTP2) post(ctx context.Context, body string) *http.Response {
 	g.t.Helper()
 	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, g.url, strings.NewReader(body))
@@ -82,7 +82,7 @@ func (g *onHTTP2) post(ctx context.Context, body string) *http.Response {
 	return res
 }
 
-// TestHTTP2: streams of HTTP/2 on both sides are what they are on HTTP/1.1.
+// TestHTTP2: streams over HTTP/2 on both sides are the same as over HTTP/1.1.
 func TestHTTP2(t *testing.T) {
 	for name, secure := range map[string]bool{"TLS": true, "plain": false} {
 		t.Run(name, func(t *testing.T) {

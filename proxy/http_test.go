@@ -104,8 +104,8 @@ func TestRequestHeaders(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume: net/http sends a POST with such a key
-// again by itself when a connection breaks after the request was written; the action would run
+// TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume: if a POST has such a key and its
+// connection breaks after it was written, net/http sends it again by itself. The action would run
 // twice.
 func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -124,8 +124,8 @@ func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 			go func() {
 				defer conn.Close()
 				for {
-					// One good answer on a kept connection, then a close after the next request was
-					// read.
+					// The connection is kept and gives one good response. It closes after the next
+					// request was read.
 					buf := make([]byte, 64<<10)
 					n, err := conn.Read(buf)
 					if err != nil {
@@ -169,7 +169,7 @@ func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 }
 
 // TestFastPostStreamsAreNotCut is the regression test for golang/go#40747: a plain ReverseProxy
-// cuts up to 4 in 100 of the streams of a backend that answers at once.
+// cuts up to 4 in 100 streams of a backend that answers at once.
 func TestFastPostStreamsAreNotCut(t *testing.T) {
 	long := streamOf(started) + strings.Repeat(streamOf(hello), 200) + streamOf(finished)
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -416,7 +416,7 @@ func TestNotFoundIsExplainedInTheLog(t *testing.T) {
 	}
 }
 
-// A hinting is a dialect that has something to say about paths.
+// A hinting dialect returns hints for paths.
 type hinting struct{ *fakeDialect }
 
 func (hinting) Hint(path string) string {
@@ -426,7 +426,7 @@ func (hinting) Hint(path string) string {
 	return ""
 }
 
-// TestHintsAreLoggedOnce: what passes untranslated passes, and the operator is told why.
+// TestHintsAreLoggedOnce: requests that are not translated pass, and the log says why, once.
 func TestHintsAreLoggedOnce(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { io.WriteString(w, "theirs") },
 		func(o *Options) { o.Dialect = hinting{&fakeDialect{}} })
@@ -462,7 +462,7 @@ func TestLogsHoldNoPayload(t *testing.T) {
 }
 
 // TestAnswersThatNobodyCanJudgeAreLogged: the question has no schema, and the payload is neither a
-// clear yes nor a clear no. It passes.
+// clear yes nor a clear no. It passes, with a warning.
 func TestAnswersThatNobodyCanJudgeAreLogged(t *testing.T) {
 	for payload, want := range map[string]int{
 		`,"payload":"hunter2"`: 1, `,"payload":{"answer":"hunter2"}`: 1, ``: 1,
@@ -478,7 +478,7 @@ func TestAnswersThatNobodyCanJudgeAreLogged(t *testing.T) {
 	}
 }
 
-// TestPassedFrameCostsNoAllocation is P4 of the performance goals: a frame that passes costs no
+// TestPassedFrameCostsNoAllocation checks performance goal P4: a frame that passes costs no
 // allocation.
 func TestPassedFrameCostsNoAllocation(t *testing.T) {
 	frame := []byte(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 120) + `"}`))
@@ -499,7 +499,7 @@ func TestPassedFrameCostsNoAllocation(t *testing.T) {
 	}
 }
 
-// forever gives the same frame again and again.
+// A forever returns the same frame for each read.
 type forever struct {
 	frame []byte
 	at    int

@@ -16,8 +16,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestRefusalThatHangs: a backend tells a refusal by RUN_FINISHED and goes silent. What it has told
-// ends the run, once it was waited for.
+// TestRefusalThatHangs: a backend reports a refusal in RUN_FINISHED and sends nothing more. After
+// the idle timeout the run ends with that refusal.
 func TestRefusalThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -34,7 +34,8 @@ func TestRefusalThatHangs(t *testing.T) {
 	})
 }
 
-// A breath is a backend's stream that is silent for too long, and breaks off at that very moment.
+// A breath is a backend's stream that is silent until the idle timeout, and breaks off at that
+// moment.
 type breath struct {
 	begun io.Reader
 	body  *body
@@ -60,7 +61,7 @@ func (b *breaths) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: req, ProtoMajor: 1, ProtoMinor: 1}, nil
 }
 
-// TestEndAtTheMomentOfSilence: a client that was told of the silence alone is told of the doubt by
+// TestEndAtTheMomentOfSilence: a client that was told only of the timeout learns of the doubt in
 // its next request.
 func TestEndAtTheMomentOfSilence(t *testing.T) {
 	for n := range 300 {
@@ -82,7 +83,8 @@ func TestEndAtTheMomentOfSilence(t *testing.T) {
 	}
 }
 
-// A goneOn store has given a claim up for lost when its run ends: another question is open.
+// A goneOn store reports at the end of a run that its claim is lost, because another question is
+// open.
 type goneOn struct{ store.Store }
 
 func (g goneOn) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
@@ -100,7 +102,8 @@ func (g goneOn) Do(ctx context.Context, key store.Key, step store.Step) (store.D
 	return done, store.ErrStale
 }
 
-// TestQuestionThatStandsAlreadyIsTold: a run asks, but another question is open by then.
+// TestQuestionThatStandsAlreadyIsTold: a run asks, but another question has been opened meanwhile.
+// The client gets that one.
 func TestQuestionThatStandsAlreadyIsTold(t *testing.T) {
 	g := newRig(t, asksOnceMore, func(o *Options) { o.Store = goneOn{o.Store} })
 	g.do(input("t", "r1", ""))

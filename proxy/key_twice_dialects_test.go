@@ -18,11 +18,12 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// A twiceBody is a run that one reader takes for a harmless one, and another for an answer.
+// A twiceBody is a run that one parser reads as harmless, and another as an answer.
 type twiceBody struct{ name, messages, more, where string }
 
-// twiceBodies returns the places at which a key stands twice. reply is the message by which a
-// client answers in the backend's own form, id the question's id, and native the backend's own.
+// twiceBodies returns bodies with a repeated key in each place. reply is the message by which a
+// client answers in the backend's own form, id is the question's id, and native is the backend's
+// id.
 func twiceBodies(reply, id, native string) []twiceBody {
 	const hi = `{"id":"u","role":"user","content":"hi"}`
 	call := `{"id":"a","role":"assistant","toolCalls":[%s]}`
@@ -84,8 +85,9 @@ func twiceBodies(reply, id, native string) []twiceBody {
 	return list
 }
 
-// TestAKeyTwiceReachesNoBackend: whatever the family, and whatever became of the question, a run
-// with a key twice is refused with the key's place. The chat then goes on as if it had not come.
+// TestAKeyTwiceReachesNoBackend: in every family, and in every state of the question, a run with a
+// repeated key is refused, and the refusal names the key's place. The chat then works as if the run
+// had not been sent.
 func TestAKeyTwiceReachesNoBackend(t *testing.T) {
 	fewer(t, 1)
 	situations := map[string]func(c *chatter){
@@ -116,7 +118,8 @@ func TestAKeyTwiceReachesNoBackend(t *testing.T) {
 	})
 }
 
-// eachAsker calls do for each backend of each dialect, named, and under auto if it speaks AG-UI.
+// eachAsker calls do for each backend of each dialect, with the dialect named. Backends that speak
+// AG-UI are also tried under auto.
 func eachAsker(do func(name string, b dialecttest.Backend)) {
 	for _, name := range dialects.All().Names() {
 		of := []string{name}
@@ -135,7 +138,7 @@ func eachAsker(do func(name string, b dialecttest.Backend)) {
 	}
 }
 
-// sendsTwice sends runs with a key twice, which the backend must not see.
+// sendsTwice sends runs with a repeated key, and checks that the backend gets none of them.
 func (c *chatter) sendsTwice() {
 	id := c.pending
 	if id == "" && len(c.old) > 0 {
@@ -177,7 +180,7 @@ func (c *chatter) sendsTwice() {
 	}
 }
 
-// free gives the open question up, as the desk does.
+// free gives up the open question, as the desk does.
 func (c *chatter) free() {
 	key, p := c.open()
 	if p == nil {
@@ -189,7 +192,7 @@ func (c *chatter) free() {
 	c.pending = ""
 }
 
-// forget begins anew without any record.
+// forget replaces the store by an empty one.
 func (c *chatter) forget() {
 	c.store = storetest.Sealed(c.t, memory.New(memory.Options{Entries: 10}))
 	c.restart()

@@ -12,8 +12,8 @@ import (
 	"holdpoint/store"
 )
 
-// passesOrRefuses sends a body, and returns the status and what the refusal says. The body must
-// reach the backend byte for byte if the status is 200, and not at all if it is another.
+// passesOrRefuses sends a body, and returns the status and the reason of a refusal. With status 200
+// the backend must have got the body byte for byte, with any other not at all.
 func passesOrRefuses(t *testing.T, method, contentType, body string) (status int, reason string) {
 	t.Helper()
 	g := newRig(t, echo)
@@ -43,8 +43,8 @@ func passesOrRefuses(t *testing.T, method, contentType, body string) (status int
 	return res.StatusCode, said.Error
 }
 
-// TestKeysTwiceOutsideARun: messages alone are a run to Agent Framework. What is not a run to any
-// backend passes as it is.
+// TestKeysTwiceOutsideARun: to Agent Framework a body with messages alone is a run. A body that is
+// a run to no backend passes unchanged.
 func TestKeysTwiceOutsideARun(t *testing.T) {
 	const asJSON = "application/json"
 	for _, c := range []struct{ name, contentType, body, want string }{
@@ -74,8 +74,8 @@ func TestKeysTwiceOutsideARun(t *testing.T) {
 	}
 }
 
-// TestObjectsThatAreNotUTF8: of letters in two bytes Jackson makes the keys of a resume. What is
-// not an object to any reader passes as it is.
+// TestObjectsThatAreNotUTF8: Jackson decodes letters that are encoded in two bytes, and may find
+// the keys of a resume. A body that is an object to no parser passes unchanged.
 func TestObjectsThatAreNotUTF8(t *testing.T) {
 	const asJSON, want = "application/json", "a JSON body must be valid UTF-8"
 	for _, c := range []struct{ name, contentType, body, want string }{
@@ -101,8 +101,8 @@ func TestObjectsThatAreNotUTF8(t *testing.T) {
 	}
 }
 
-// TestKeysTwiceInTexts: adapters parse the text of a tool message and of an answer in a command.
-// Whatever of it is read first, it is not an answer if it has a key twice.
+// TestKeysTwiceInTexts: adapters parse the text of a tool message, and of an answer in a command.
+// If it has a repeated key it is not an answer, whichever of the two a parser uses.
 func TestKeysTwiceInTexts(t *testing.T) {
 	adkAsks := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"k","toolCallName":"adk_request_confirmation"}`,

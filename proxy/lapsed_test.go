@@ -15,8 +15,8 @@ import (
 	"holdpoint/translate"
 )
 
-// lapsing are two replicas. The first one's steps of the store go through at, which may let time go
-// by: as for a process that stands still.
+// lapsing returns two replicas on one store. The test can let time pass before each step of the
+// first one, as if that process stood still.
 func lapsing(t *testing.T, d *fakeDialect, serve func(ctx context.Context, n int, w io.Writer) error, at func(step string, do func() error) error) (b *bubble, first, second *Handler) {
 	t.Helper()
 	var o Options
@@ -35,8 +35,8 @@ func lapsing(t *testing.T, d *fakeDialect, serve func(ctx context.Context, n int
 
 const inDoubt = "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT"
 
-// TestAnswersWhoseClaimLapsedBeforeTheyWereSent: a replica that stood still behind its claim sends
-// them only if the claim is its own still.
+// TestAnswersWhoseClaimLapsedBeforeTheyWereSent: a replica stood still after its claim. It sends
+// the answers only if the claim is still its own.
 func TestAnswersWhoseClaimLapsedBeforeTheyWereSent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		told, away bool
@@ -81,9 +81,9 @@ func TestAnswersWhoseClaimLapsedBeforeTheyWereSent(t *testing.T) {
 	}
 }
 
-// TestFurtherAnswersOfALapsedClaim: a dialect sends answer by answer. The first one takes longer
-// than a lease holds that is not renewed, and somebody is told of the doubt. The second answer goes
-// nowhere: the thread may have been asked anew, and the person may have said no.
+// TestFurtherAnswersOfALapsedClaim: a dialect sends one answer after another. The first takes
+// longer than the lease, which was not renewed, and another client is told of the doubt. The second
+// answer is not sent: the thread may have a new question, and the person may have denied it.
 func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 	for name, tt := range map[string]struct {
 		told, stale bool
@@ -139,9 +139,8 @@ func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 	}
 }
 
-// TestRenewalWithoutAReply: a store that fails over leaves steps without a reply for a while. A
-// claim outlasts that as long as its lease holds: it is tried again at once, and not when it is too
-// late.
+// TestRenewalWithoutAReply: while a store fails over, steps get no reply. A claim survives that as
+// long as its lease holds, because the renewal is tried again at once, not when it is too late.
 func TestRenewalWithoutAReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
@@ -172,8 +171,8 @@ func TestRenewalWithoutAReply(t *testing.T) {
 	})
 }
 
-// unheard gives no reply to a Renew and an Occupy while it is away, and takes its time for that to
-// a Claim and to the first Occupy.
+// An unheard store gives no reply to a Renew and an Occupy while it is away, and delays a Claim and
+// the first Occupy.
 type unheard struct {
 	store.Store
 	away  *atomic.Bool

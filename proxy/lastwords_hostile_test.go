@@ -8,8 +8,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestStreamThatBeginsWithAnErrorIsBegun: what is told before the backend's RUN_ERROR stands behind
-// a RUN_STARTED, whatever is told.
+// TestStreamThatBeginsWithAnErrorIsBegun: all events that Holdpoint sends before the backend's
+// RUN_ERROR follow a RUN_STARTED.
 func TestStreamThatBeginsWithAnErrorIsBegun(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -29,8 +29,8 @@ func TestStreamThatBeginsWithAnErrorIsBegun(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED CUSTOM RUN_FINISHED+interrupt RUN_ERROR:OWN")
 }
 
-// TestStateOfAnotherDayIsNotTold: a page that has gone on since keeps the state that it has. An old
-// answer that is refused must not undo it.
+// TestStateOfAnotherDayIsNotTold: a page that has moved on keeps its state. A refused old answer
+// must not bring back an older state.
 func TestStateOfAnotherDayIsNotTold(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -48,8 +48,8 @@ func TestStateOfAnotherDayIsNotTold(t *testing.T) {
 	wantTypes(t, g.do(later), "RUN_STARTED RUN_FINISHED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
 }
 
-// TestRefusalOfAnExchangeThatAsks: what another Holdpoint is said to have refused changes no
-// question that the dialect has.
+// TestRefusalOfAnExchangeThatAsks: a refusal that another Holdpoint reports does not change the
+// dialect's questions.
 func TestRefusalOfAnExchangeThatAsks(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {

@@ -26,8 +26,8 @@ func finishOf(t *testing.T, stream string) gjson.Result {
 	return gjson.Result{}
 }
 
-// TestLastWords: a resumed run that fails closes what is open in it, says what waits now, and then
-// why.
+// TestLastWords: a resumed run that fails closes its open messages and calls, then reports the open
+// questions, and then the error.
 func TestLastWords(t *testing.T) {
 	const (
 		text     = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`
@@ -78,7 +78,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestWhatAnswersNothingEndsAsItDid: an ordinary run's error is the backend's.
+// TestWhatAnswersNothingEndsAsItDid: the error of an ordinary run is the backend's, unchanged.
 func TestWhatAnswersNothingEndsAsItDid(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(`{"type":"RUN_ERROR","message":"kaput"}`))
@@ -86,8 +86,8 @@ func TestWhatAnswersNothingEndsAsItDid(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r1", "")), "RUN_ERROR")
 }
 
-// TestRefusalIsInWhatIsAskedAgain: each question says why it is there again. The record does not
-// keep that.
+// TestRefusalIsInWhatIsAskedAgain: each question that is asked again contains the reason. The
+// record does not keep it.
 func TestRefusalIsInWhatIsAskedAgain(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started, strings.Replace(asksTwo, `"id":"n1"`, `"id":"n1","metadata":{"own":1}`, 1)))
@@ -113,8 +113,8 @@ func TestRefusalIsInWhatIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestPageIsToldInTheInterruptsAlone: a RUN_ERROR behind interrupts takes the card of assistant-ui
-// (react-ag-ui 0.0.57) away.
+// TestPageIsToldInTheInterruptsAlone: assistant-ui (react-ag-ui 0.0.57) removes its card at a
+// RUN_ERROR after interrupts, so a page gets none.
 func TestPageIsToldInTheInterruptsAlone(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -131,8 +131,8 @@ func TestPageIsToldInTheInterruptsAlone(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r4", `,"resume":[]`)), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PARTIAL_RESUME")
 }
 
-// TestHTTPErrorsOnAResume: CopilotKit 1.74 and assistant-ui lock on a status as they do on a lone
-// RUN_ERROR. The backend's headers stay, and a redirect is for the client to follow.
+// TestHTTPErrorsOnAResume: CopilotKit 1.74 and assistant-ui lock on an HTTP status as they do on a
+// RUN_ERROR alone. The backend's headers are kept, and the client follows a redirect itself.
 func TestHTTPErrorsOnAResume(t *testing.T) {
 	for status, want := range map[int]string{
 		401: "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS", 404: "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS",
@@ -165,8 +165,8 @@ func TestHTTPErrorsOnAResume(t *testing.T) {
 	}
 }
 
-// TestGoldenEndsUnlock: in all scenarios, whoever answers something is told by RUN_FINISHED what is
-// open by then.
+// TestGoldenEndsUnlock: in all scenarios, each request with an answer ends in a RUN_FINISHED that
+// reports the open questions.
 func TestGoldenEndsUnlock(t *testing.T) {
 	ends := 0
 	list, err := golden.List("../testdata", "*")

@@ -13,11 +13,11 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestLateAnswerIsShownTheEnd: a question was answered elsewhere, by another tab or at the desk,
-// and a chat that still shows it answers too late. It is shown what the thread has come to, in
-// every dialect, also where its own answer stands in its messages: CopilotKit puts a tool message
-// beside resume, and clients of a backend's own form answer by a message. Such a message is not
-// shown again, because what it says was not used.
+// TestLateAnswerIsShownTheEnd: a question was answered in another tab or at the desk, and a chat
+// that still shows it answers too late. In every dialect the chat gets the current state of the
+// thread. This also holds if its messages contain its own answer: CopilotKit sends a tool message
+// beside resume, and clients of a backend's own form answer by a message. That message is not sent
+// back to it, because it was not used.
 func TestLateAnswerIsShownTheEnd(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
 		for _, elsewhere := range []string{"in another tab", "at the desk"} {
@@ -37,7 +37,7 @@ func TestLateAnswerIsShownTheEnd(t *testing.T) {
 	})
 }
 
-// eachBackend runs test with each small backend of each dialect.
+// eachBackend runs test with each backend of dialecttest, for each dialect.
 func eachBackend(t *testing.T, test func(t *testing.T, b dialecttest.Backend)) {
 	t.Helper()
 	for _, name := range dialects.All().Names()[1:] {
@@ -47,14 +47,14 @@ func eachBackend(t *testing.T, test func(t *testing.T, b dialecttest.Backend)) {
 	}
 }
 
-// checkChat plays one chat before the backend.
+// checkChat plays one chat with the backend.
 func checkChat(t *testing.T, b dialecttest.Backend, play func(c *chatter)) {
 	t.Helper()
 	fewer(t, 1)
 	rapid.Check(t, func(t *rapid.T) { play(newChatter(t, b, dialects.All())) })
 }
 
-// isAsked sends a message to which the backend asks something.
+// isAsked sends a message on which the backend asks.
 func (c *chatter) isAsked() {
 	c.send("", "ask")
 	if c.pending == "" {
@@ -62,7 +62,7 @@ func (c *chatter) isAsked() {
 	}
 }
 
-// A lateAnswer is what a chat says to a question that was approved elsewhere.
+// A lateAnswer is a chat's answer to a question that was approved elsewhere.
 type lateAnswer struct {
 	status, payload string
 	message         string // that CopilotKit puts beside it if the question is about a call
@@ -152,8 +152,8 @@ func (l lateAnswer) play(c *chatter, elsewhere string) {
 	}
 }
 
-// beside puts the message into the history that CopilotKit puts beside an answer: on the call that
-// the newest question is about.
+// beside adds to the history the message that CopilotKit sends beside an answer: a tool message on
+// the call of the newest question.
 func (c *chatter) beside(says string) {
 	if c.call == "" {
 		return
@@ -162,7 +162,7 @@ func (c *chatter) beside(says string) {
 	c.add(fmt.Sprintf(`{"id":"beside-%d","role":"tool","toolCallId":%q,"content":%q}`, c.marks, c.call, says))
 }
 
-// textOf returns what a person is told in RUN_FINISHED.
+// textOf returns the text for a person in RUN_FINISHED.
 func (lateAnswer) textOf(stream string) string {
 	for _, frame := range strings.Split(stream, "\n\n") {
 		if data := strings.TrimPrefix(frame, "data: "); gjson.Get(data, "type").Str == "RUN_FINISHED" {
@@ -172,9 +172,9 @@ func (lateAnswer) textOf(stream string) string {
 	return ""
 }
 
-// TestAnswerBesideResume: CopilotKit puts its answer beside resume, as a tool message on the call
-// that the question is about. In every dialect the answer counts once, the thread goes on, and no
-// later request is refused because of the message, which stays in the client's history.
+// TestAnswerBesideResume: CopilotKit sends its answer both in resume and as a tool message on the
+// call in question. In every dialect the answer counts once, and the thread continues. The message
+// stays in the client's history, and no later request is refused because of it.
 func TestAnswerBesideResume(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {
