@@ -9,7 +9,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestTwoCallsOfOneNoteAsk: two calls that stand in one note of the record are both taken out.
+// TestTwoCallsOfOneNoteAsk: if one note of the record lists two calls and both are asked about,
+// both are removed from it.
 func TestTwoCallsOfOneNoteAsk(t *testing.T) {
 	g := newRig(t, nil)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t"})

@@ -14,8 +14,9 @@ import (
 	"holdpoint/translate"
 )
 
-// An answer beside a new message, for a question that ended in an error: the message is answered,
-// and the end of its run says that the answer was not taken.
+// TestAnswerThatIsNotTakenIsTold: together with a new message, a client answers a question that
+// ended in an error. The message is answered, and the end of its run says that the answer was not
+// used.
 func TestAnswerThatIsNotTakenIsTold(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -46,9 +47,9 @@ func TestAnswerThatIsNotTakenIsTold(t *testing.T) {
 	}
 }
 
-// TestQuestionThatOnlyAClientNames: its record is gone. A backend that is known is told no under
-// the id that a client named: at the cancel, or before a message that would lock the thread. A
-// backend that nobody knows is told nothing.
+// TestQuestionThatOnlyAClientNames: the record of the question is gone. If the dialect of the
+// backend is known, the backend gets a no under the id that the client named: at the cancel, or
+// before a message that would lock the thread. A backend of unknown dialect gets nothing.
 func TestQuestionThatOnlyAClientNames(t *testing.T) {
 	const (
 		native = "hook:beforeToolCall:g1:myapp-approval"
@@ -92,8 +93,8 @@ func TestQuestionThatOnlyAClientNames(t *testing.T) {
 	}
 }
 
-// TestManyLostQuestionsOfOthers: the log says once that replicas need agents that share what they
-// remember, and does not take questions of its own process for it.
+// TestManyLostQuestionsOfOthers: the log says once that the agents behind replicas must share their
+// threads. Questions of the same process do not count.
 func TestManyLostQuestionsOfOthers(t *testing.T) {
 	serve := func(w http.ResponseWriter, r *http.Request, n int) {
 		stream := asks

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fails the package if a goroutine is left: nothing of a run may outlive it.
+// TestMain fails the package if a goroutine is left: everything of a run must end with it.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()

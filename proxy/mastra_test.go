@@ -13,8 +13,9 @@ import (
 
 const suspendsC = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c\",\"toolName\":\"f\",\"runId\":\"m\"}"}`
 
-// TestStaleResumeIsEnded: Mastra 1.0.3 says RUN_STARTED and then nothing if it does not know what
-// is answered. The client's stream is ended. A backend that has said anything may take its time.
+// TestStaleResumeIsEnded: if Mastra 1.0.3 does not know the answered call, it sends RUN_STARTED and
+// then nothing. The client's stream is ended after a while. A backend that has sent anything else
+// may take its time.
 func TestStaleResumeIsEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		says string
@@ -43,7 +44,7 @@ func TestStaleResumeIsEnded(t *testing.T) {
 				if took := time.Since(begin); took != c.took {
 					t.Errorf("took %v, want %v", took, c.took)
 				}
-				// Nobody is told that it ran, and it is not sent again.
+				// The client is not told that the action ran, and the answer is not sent again.
 				time.Sleep(detachTimeout + time.Minute)
 				if got := b.post(input("t", "r3", "")); !strings.Contains(got, "RESUME_IN_DOUBT") {
 					t.Errorf("told is %s", got)

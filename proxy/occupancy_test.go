@@ -11,8 +11,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// leftAlone returns a run at the first of two replicas whose client has left it. Its backend says
-// hello, waits for goOn, and ends so. Later runs just end.
+// leftAlone returns a run at the first of two replicas, which its client has left. Its backend says
+// hello, waits for goOn, and sends end. Later runs end at once.
 func leftAlone(t *testing.T, goOn <-chan struct{}, end string) (b *bubble, first, second *mortal, gone *sync.WaitGroup) {
 	t.Helper()
 	var o Options
@@ -49,7 +49,7 @@ func leftAlone(t *testing.T, goOn <-chan struct{}, end string) (b *bubble, first
 const isBusy = "RUN_STARTED RUN_ERROR:THREAD_BUSY"
 
 // TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas until that run has ended, however long it
-// takes. The question that it comes to is told at any replica.
+// takes. Any replica reports the question that it raises.
 func TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas(t *testing.T) {
 	for end, told := range map[string]string{asks: "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt", finished: "RUN_STARTED RUN_FINISHED"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas(t *testing.T) {
 	}
 }
 
-// TestReplicaThatDiesFreesItsThreads when the lease lapses.
+// TestReplicaThatDiesFreesItsThreads: they are free when the lease lapses.
 func TestReplicaThatDiesFreesItsThreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, first, second, gone := leftAlone(t, nil, "")
@@ -87,8 +87,8 @@ func TestReplicaThatDiesFreesItsThreads(t *testing.T) {
 	})
 }
 
-// TestOccupancyThatTheStoreDoesNotTake is made good by the next step, and the thread is free when
-// the run has ended.
+// TestOccupancyThatTheStoreDoesNotTake: if one step of the store fails, the next repairs it, and
+// the thread is free when the run has ended.
 func TestOccupancyThatTheStoreDoesNotTake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})

@@ -9,9 +9,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestAnOldAnswerIsNotReadAgain: a chat that is behind carries what was decided elsewhere. Its
-// messages hold the answer to an earlier question, and nothing that it sends stands between that
-// and the new answer. A backend that reads the last messages must not meet both there.
+// TestAnOldAnswerIsNotReadAgain: a chat that is behind carries a decision of the desk. Its messages
+// contain the answer to an earlier question, and no message separates it from the new answer. A
+// backend that reads the last messages must not find both.
 func TestAnOldAnswerIsNotReadAgain(t *testing.T) {
 	for name, steps := range map[string]func(c *chatter){
 		"the record has left the old answer out": func(c *chatter) {

@@ -8,8 +8,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestOldClientRepeatsANewOnesAnswer: the end that a client of AG-UI 1.0 was told is told anew to
-// one that declares no version. What such a client fails at is left out there too.
+// TestOldClientRepeatsANewOnesAnswer: a client of AG-UI 1.0 got an end, which is then replayed to a
+// client that declares no version. Events and members that such a client cannot read are left out.
 func TestOldClientRepeatsANewOnesAnswer(t *testing.T) {
 	for _, outcome := range []string{`{"type":"success","pendingToolCallIds":["c"]}`, `{"type":"cancelled"}`} {
 		asks := `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"x","reason":"confirmation"}]}}`

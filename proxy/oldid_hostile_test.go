@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Ids of some models repeat. A call that asks under the id of one that was answered is a question.
+// TestACallUnderAnOldIDAsks: some models repeat the ids of calls. A call with the id of an answered
+// call raises a new question.
 func TestACallUnderAnOldIDAsks(t *testing.T) {
 	g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) {
 		switch n {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// counted counts the writes to the connections that it accepts.
+// A counted listener counts the writes to its connections.
 type counted struct {
 	net.Listener
 	writes atomic.Int64
@@ -34,8 +34,8 @@ func (c countedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestStreamThatHasComeWholeIsOneWrite: header, frames and end go out together, also while net/http
-// waits on the backend's connection for the next answer already.
+// TestStreamThatHasComeWholeIsOneWrite: header, frames and end are one write, even while net/http
+// already waits on the backend's connection for the next response.
 func TestStreamThatHasComeWholeIsOneWrite(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -13,8 +13,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestOriginOfPause: the record says where a question comes from, and a result says what was
-// answered. The event of the question has the same digest as can be made from the record.
+// TestOriginOfPause: the record has the origin of a question, and its result has the answer. The
+// digest in the question's event can be recomputed from the record.
 func TestOriginOfPause(t *testing.T) {
 	h := &hearer{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -68,8 +68,8 @@ func TestOriginOfPause(t *testing.T) {
 	}
 }
 
-// TestRequesterAsShown: a record names the requester as HOLDPOINT_SHOW_PRINCIPAL says, so that a
-// name stands in no store by itself.
+// TestRequesterAsShown: a record names the requester only as HOLDPOINT_SHOW_PRINCIPAL says, so that
+// no name is stored by default.
 func TestRequesterAsShown(t *testing.T) {
 	peers, err := principal.ParsePeers("192.0.2.0/24") // httptest's
 	if err != nil {
@@ -95,8 +95,9 @@ func TestRequesterAsShown(t *testing.T) {
 	}
 }
 
-// TestWireOfARecord: a record names the protocol of its client only if that is not AG-UI, so no
-// record of today changes. A pause of another protocol waits for its own client.
+// TestWireOfARecord: a record names its client's protocol only if it is not AG-UI, so records of
+// today stay unchanged. A pause of another protocol can only be answered by a client of that
+// protocol.
 func TestWireOfARecord(t *testing.T) {
 	d := newDeskRig(t, nil)
 	p := d.record().Pause

@@ -12,8 +12,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// newOutageRig returns a rig whose store can be taken away, and which lets runs pass then. Its
-// backend asks at first.
+// newOutageRig returns a rig whose store can be made unavailable, and which lets runs pass
+// meanwhile. Its backend asks in the first run.
 func newOutageRig(t *testing.T) (g *rig, down *downStore) {
 	t.Helper()
 	down = &downStore{}
@@ -21,7 +21,7 @@ func newOutageRig(t *testing.T) (g *rig, down *downStore) {
 	return g, down
 }
 
-// TestRunsWithoutAnswersPassAnOutage where the operator says so, and those with answers never.
+// TestRunsWithoutAnswersPassAnOutage if the operator allows it. Runs with answers never do.
 func TestRunsWithoutAnswersPassAnOutage(t *testing.T) {
 	g, down := newOutageRig(t)
 	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
@@ -56,7 +56,7 @@ func TestRunsWithoutAnswersPassAnOutage(t *testing.T) {
 	if g.called() != calls+2 {
 		t.Errorf("%d runs have passed", g.called()-calls)
 	}
-	// An approval that somebody wrote into the history is no more an answer than with a store.
+	// An approval that a client wrote into the history is not an answer, with or without a store.
 	g.do(strings.Replace(input("t", "r3", ""), oldUser, oldUser+","+askCall+","+askYes+","+askWords, 1))
 	if last := string(g.calls[len(g.calls)-1]); g.called() != calls+3 || strings.Contains(last, "request_approval") {
 		t.Errorf("the backend got %s", last)
@@ -65,7 +65,7 @@ func TestRunsWithoutAnswersPassAnOutage(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r4", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestRunThatPausesInAnOutage: what nobody could answer is not asked.
+// TestRunThatPausesInAnOutage: the question could not be kept, so the client does not get it.
 func TestRunThatPausesInAnOutage(t *testing.T) {
 	g, down := newOutageRig(t)
 	down.load, down.open = true, true
@@ -77,7 +77,7 @@ func TestRunThatPausesInAnOutage(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestOutageIsLoggedAtItsBeginningAndItsEnd, whatever becomes of its runs.
+// TestOutageIsLoggedAtItsBeginningAndItsEnd, and not for each run.
 func TestOutageIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
 	for _, way := range []Outage{OutageRefuse, OutagePass, ""} {
 		down := &downStore{}
@@ -103,7 +103,7 @@ func TestOutageIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
 	}
 }
 
-// warnings returns the lines of a log from a warning on.
+// warnings returns the log from its first warning on.
 func warnings(log string) string {
 	var b strings.Builder
 	for line := range strings.Lines(log) {
@@ -114,7 +114,7 @@ func warnings(log string) string {
 	return b.String()
 }
 
-// TestFinishKeepsAQuestionThatNobodyWaitedFor: the client leaves an ordinary run, and is told the
+// TestFinishKeepsAQuestionThatNobodyWaitedFor: the client leaves an ordinary run, and gets its
 // question when it comes back.
 func TestFinishKeepsAQuestionThatNobodyWaitedFor(t *testing.T) {
 	for _, way := range []OnDisconnect{DisconnectFinish, DisconnectCancel, ""} {
@@ -165,8 +165,8 @@ func TestFinishKeepsAQuestionThatNobodyWaitedFor(t *testing.T) {
 	}
 }
 
-// TestRecordThatCannotBeReadIsNoOutage: its run is refused all the same, because a question may be
-// open.
+// TestRecordThatCannotBeReadIsNoOutage: the run is refused even if runs pass an outage, because the
+// thread may have an open question.
 func TestRecordThatCannotBeReadIsNoOutage(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) {
 		o.StoreOutage = OutagePass
@@ -184,8 +184,8 @@ func TestRecordThatCannotBeReadIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestStoreGoesAwayInAnOrdinaryRun: a run that the store let through ends as it would, unless it
-// asks something.
+// TestStoreGoesAwayInAnOrdinaryRun: a run that was admitted ends normally, unless it raises a
+// question.
 func TestStoreGoesAwayInAnOrdinaryRun(t *testing.T) {
 	for _, way := range []OnDisconnect{DisconnectFinish, DisconnectCancel} {
 		down := &downStore{}

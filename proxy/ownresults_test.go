@@ -16,10 +16,10 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestOwnResultsOfAForgottenQuestion: a client's history has a result of Holdpoint's own, and no
-// question about its call is known any more. Before a backend of each family neither the result nor
-// its call goes on: no call is without a result, and no result without its call. What else the
-// message says stays, and so does every message.
+// TestOwnResultsOfAForgottenQuestion: a client's history has a result that Holdpoint made, and the
+// question about its call is forgotten. In each family neither the result nor its call reaches the
+// backend: no call lacks its result, and no result its call. The rest of the message stays, and so
+// do all messages.
 func TestOwnResultsOfAForgottenQuestion(t *testing.T) {
 	const own = "Holdpoint: this was approved and handed on. The agent told no result of it."
 	for _, name := range dialects.All().Names()[1:] {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAPageForABrowser: it is shown where a backend has nothing for a browser that opens "/", and
-// nowhere else. Every other answer is the backend's, whole.
+// TestAPageForABrowser: a browser that opens "/" gets Holdpoint's page if the backend has none. All
+// other responses are the backend's, unchanged.
 func TestAPageForABrowser(t *testing.T) {
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	answer := struct {

@@ -12,8 +12,8 @@ import (
 	"holdpoint/proxy/internal/cors"
 )
 
-// A pageRig is what a page of another origin meets: a backend, a Holdpoint in front of it, and the
-// time. A restarted Holdpoint has the store of the one before, as a replica beside it has.
+// A pageRig is a backend with a Holdpoint in front of it, as a page of another origin meets them,
+// and a clock. A restarted Holdpoint has the same store, as another replica has.
 type pageRig struct {
 	*rig
 	backend *corsBackend
@@ -29,9 +29,9 @@ func newPageRig(t *testing.T, change ...func(*Options)) *pageRig {
 	return d
 }
 
-// TestNoPageIsWorseOffThanDirect holds which pages can read what Holdpoint answers itself: those
-// that could read the backend's own answer to that request. Browsers send it without a preflight if
-// they know an earlier one's answer, or if the request needs none.
+// TestNoPageIsWorseOffThanDirect: a page can read Holdpoint's own answer if and only if it could
+// read the backend's answer to that request. A browser sends the request without a preflight if it
+// remembers an earlier one's answer, or if the request needs none.
 func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 	const token, other = "Bearer of the page", "Bearer of another person"
 	type step func(d *pageRig)
@@ -55,7 +55,8 @@ func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 	passes := func(by time.Duration) step {
 		return func(d *pageRig) { d.mu.Lock(); defer d.mu.Unlock(); d.time = d.time.Add(by) }
 	}
-	// fails has a gateway in front of the backend answer runs, and not preflights.
+	// fails makes a gateway in front of the backend answer runs with this status. Preflights still
+	// reach the backend.
 	fails := func(status int) step {
 		return func(d *pageRig) { d.backend.change(func(b *corsBackend) { b.status, b.answers = status, nil }) }
 	}
@@ -143,7 +144,7 @@ func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 	}
 }
 
-// again puts another Handler in the place of a rig's.
+// again replaces the rig's Handler by a new one with these options.
 func again(g *rig, o Options) *rig {
 	g.t.Helper()
 	h, err := New(o)

@@ -25,8 +25,8 @@ func talk(thread, more string, messages ...string) string {
 	return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s]%s}`, thread, strings.Join(append([]string{oldUser}, messages...), ","), more)
 }
 
-// TestDecisionOnAnUnknownRoute: nobody knows what the route speaks, and a message decides on a
-// call. An Agent Framework that still waits, or an old one at any time, would run it.
+// TestDecisionOnAnUnknownRoute: the dialect of the route is unknown, and a message decides on a
+// call. An Agent Framework that still waits, or any older version, would run the call.
 func TestDecisionOnAnUnknownRoute(t *testing.T) {
 	const declares = `,"tools":[{"name":"delete_file","description":"","parameters":{}}]`
 	yes := decided(`{"accepted":true}`)
@@ -67,8 +67,8 @@ func TestDecisionOnAnUnknownRoute(t *testing.T) {
 	}
 }
 
-// TestDecisionOnACallThatPassed: the client was shown a call that no family holds as a question, so
-// its answer is for a backend that wants it in a message (agno).
+// TestDecisionOnACallThatPassed: the client got a call that no family treats as a question, so its
+// message is an answer for a backend that reads messages (agno).
 func TestDecisionOnACallThatPassed(t *testing.T) {
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c1","content":"done"}`
 	for name, c := range map[string]struct {
@@ -118,7 +118,7 @@ func TestDecisionOnACallThatPassed(t *testing.T) {
 	}
 }
 
-// What is remembered of calls is bounded.
+// TestCallsThatPassedAreBounded: the memory of such calls is bounded.
 func TestCallsThatPassedAreBounded(t *testing.T) {
 	g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, _ int) {
 		events := []string{started}

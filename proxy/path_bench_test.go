@@ -23,7 +23,8 @@ import (
 // stream's end to that of the request; without the network. The backend answers at once with a
 // stream of a few frames.
 
-// newShort returns a handler as the binary has it by default, before such a backend.
+// newShort returns a handler with the binary's defaults, in front of a backend that answers at once
+// with a few frames.
 func newShort(b *testing.B, answer func(run int) string) *short {
 	d, err := dialects.All().New("auto", nil)
 	if err != nil {
@@ -61,7 +62,8 @@ func (p *short) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// The ResponseWriter of the runs, which has what net/http's has.
+// Header and the following methods implement the ResponseWriter of the runs, with the interfaces
+// that net/http's has.
 func (p *short) Header() http.Header              { return p.header }
 func (p *short) WriteHeader(int)                  {}
 func (p *short) Write(b []byte) (int, error)      { return p.got.Write(b) }
@@ -69,7 +71,7 @@ func (p *short) Flush()                           {}
 func (p *short) SetReadDeadline(time.Time) error  { return nil }
 func (p *short) SetWriteDeadline(time.Time) error { return nil }
 
-// post runs a request to its end and returns what the client got, until the next one.
+// post runs a request to its end. The returned response is valid until the next call.
 func (p *short) post(body string) []byte {
 	p.got.Reset()
 	p.header = http.Header{}
@@ -80,7 +82,7 @@ func (p *short) post(body string) []byte {
 	return p.got.Bytes()
 }
 
-// cycle is the n-th run that pauses and the run that answers it.
+// cycle plays the n-th pause of a thread: the run that asks, and the run that answers.
 func (p *short) cycle(thread string, n int) {
 	got := p.post(order(thread, n, 0, ""))
 	last := got[bytes.LastIndex(got, []byte("data: "))+len("data: "):]
@@ -94,7 +96,7 @@ func (p *short) cycle(thread string, n int) {
 	}
 }
 
-// order returns the body of a run whose history has so many messages.
+// order returns the body of a run with this many messages in its history.
 func order(thread string, run, history int, more string) string {
 	var list []string
 	for n := range history {
@@ -127,8 +129,8 @@ func BenchmarkShortRun(b *testing.B) {
 	}
 }
 
-// BenchmarkCycle: a run that pauses and the run that answers it, on a thread that has done so
-// often.
+// BenchmarkCycle measures a run that pauses and the run that answers it, on a thread with many
+// earlier pauses.
 func BenchmarkCycle(b *testing.B) {
 	for _, asking := range []struct{ name, stream string }{
 		{"outcome", streamOf(started, begins, says, ends, asks)},
@@ -157,8 +159,8 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkTombstone is what the record of a thread grows by with each pause that cannot be
-// replayed any more.
+// BenchmarkTombstone measures how much each pause that cannot be replayed any more adds to the
+// record of its thread.
 func BenchmarkTombstone(b *testing.B) {
 	heap := func() int {
 		runtime.GC()

@@ -12,8 +12,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestIllegalMoveEndsTheRun: a stream that would go on behind its end is a bug, and the client is
-// told of it in a stream that ends.
+// TestIllegalMoveEndsTheRun: a stream that would continue after its end is a bug. The client gets
+// an error in a stream that ends.
 func TestIllegalMoveEndsTheRun(t *testing.T) {
 	legal := 0
 	for from := reading; from <= over; from++ {

@@ -14,10 +14,10 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestPiecesAndWholeOfEveryDialect: however the bytes of a backend arrive, the client gets the
-// same, the backend gets the same, and the same is kept. The backends are the recorded ones of each
-// dialect, with lines left out, repeated, moved and changed. Nothing of it is a bug of the
-// dialect's or of proxy's (INTERNAL_ERROR), and what goes to the backend is JSON.
+// TestPiecesAndWholeOfEveryDialect: however a backend's bytes are split, the client, the backend
+// and the record get the same. The streams are the recorded ones of each dialect, with lines
+// removed, repeated, moved and changed. None may cause a bug of a dialect or of proxy
+// (INTERNAL_ERROR), and each request to the backend is JSON.
 func TestPiecesAndWholeOfEveryDialect(t *testing.T) {
 	byDialect := map[string][]scenario{}
 	for _, s := range scenarios(t) {
@@ -84,7 +84,7 @@ func inPieces(t *testing.T, rt *rapid.T, s scenario) {
 	}
 }
 
-// joined returns a stream with the pieces of a text in one.
+// joined returns a stream with the pieces of each text joined.
 func joined(stream []byte) string {
 	frames, rest := split(string(stream))
 	var out []string

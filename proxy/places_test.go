@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A journey is what a client goes through that sends a request again if it gets no answer, or one
-// that asks for that.
+// A journey is a sequence of requests by a client that repeats a request if it gets no response, or
+// one that says to try again.
 type journey struct {
 	*world
 	log []string // what it was told, the types of the events
 }
 
-// journeys pass the steps of the store in several orders.
+// journeys are sequences that use the store's steps in different orders.
 var journeys = map[string]struct {
 	expires, sticky, apart, slow bool
 
@@ -117,8 +117,7 @@ func (j *journey) settle(approve, words bool, mode string) {
 
 func (j *journey) reload() { j.persist(func() { j.plain("finish", false) }) }
 
-// persist sends a request, and sends it again while nobody can say what became of it, at one
-// replica and the other.
+// persist sends a request, and repeats it at both replicas in turn while its outcome is unknown.
 func (j *journey) persist(do func()) {
 	do()
 	for range 5 {
@@ -133,8 +132,8 @@ func (j *journey) persist(do func()) {
 	}
 }
 
-// travel makes a journey with a plan of what goes wrong. It reports whether it did, and what the
-// client was told.
+// travel plays a journey in which the plan's steps fail. It reports whether any did, and returns
+// what the client got.
 func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,8 +193,8 @@ func TestStoreFailsAtAnyStep(t *testing.T) {
 	}
 }
 
-// passesAll makes a journey once for each place at which the plan's steps may be. want is what the
-// client is told; nil if that is not looked at.
+// passesAll plays a journey once for each place at which the plan's steps can fail. want is what
+// the client must get, or nil if that is not compared.
 func passesAll(t *testing.T, name string, p plan, want []string) {
 	t.Helper()
 	for p.from = 1; ; p.from++ {

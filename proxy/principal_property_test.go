@@ -20,7 +20,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A town is some people before one Holdpoint, and a backend that knows who owns a thread.
+// A town is several people who use one Holdpoint, and a backend that knows the owner of each
+// thread.
 type town struct {
 	h      *Handler
 	store  store.Store
@@ -52,7 +53,7 @@ func (w *town) restart(t *rapid.T) {
 	}
 }
 
-// RoundTrip returns the backend. It looks who calls: nobody but the owner may.
+// RoundTrip is the backend. It checks that the caller owns the thread.
 func (w *town) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	w.called++
@@ -74,9 +75,8 @@ func (w *town) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(streamOf(started, hello, end+"}"))), Request: req}, nil
 }
 
-// TestOnlyTheOwnerReachesTheBackend: whatever anybody sends, in whatever order, through restarts,
-// new keys and hours, the backend is called on a thread by its owner only, and a stranger is told
-// nothing of it.
+// TestOnlyTheOwnerReachesTheBackend: in any order of requests, restarts, key changes and hours,
+// only the owner of a thread reaches the backend on it, and a stranger learns nothing about it.
 func TestOnlyTheOwnerReachesTheBackend(t *testing.T) {
 	people, threads := []string{"alice", "bob", "eve"}, []string{"t", "u"}
 	rapid.Check(t, func(t *rapid.T) {

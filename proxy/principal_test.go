@@ -20,13 +20,13 @@ const (
 	ringNew = "22222222222222222222222222222222"
 )
 
-// A gated is what a gate by headers has of its own.
+// A gated gives the options of a gate that reads headers.
 type gated struct {
 	peers, ring, tenant string
 	ownThreads          bool
 }
 
-// by has a Handler take the principal from the header X-User.
+// by makes a Handler read the principal from the header X-User.
 func (g gated) by(t *testing.T) func(*Options) {
 	t.Helper()
 	if g.peers == "" {
@@ -58,7 +58,7 @@ func (g *rig) as(user, body string, more ...string) string {
 	return got
 }
 
-// ask is as for whatever status. more are headers, name and value in turn.
+// ask is like as, and also returns the status. more are names and values of headers, in turn.
 func (g *rig) ask(user, body string, more ...string) (int, string) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.front.URL+"/", strings.NewReader(body))
@@ -97,7 +97,7 @@ func interruptID(t *testing.T, s string) string {
 	return ""
 }
 
-// asksInTheFirst asks in the first call, and ends every other run.
+// asksInTheFirst is a backend that asks in the first run and ends all others.
 func asksInTheFirst(w http.ResponseWriter, _ *http.Request, n int) {
 	if n == 1 {
 		sendStream(w, streamOf(started, hello, asks))
@@ -106,8 +106,8 @@ func asksInTheFirst(w http.ResponseWriter, _ *http.Request, n int) {
 	sendStream(w, streamOf(started, finished))
 }
 
-// TestAnothersThread: nothing that a stranger sends reaches the backend, whatever state the thread
-// is in, and he learns nothing of it. Its owner is not kept from it.
+// TestAnothersThread: in every state of the thread, no request of a stranger reaches the backend,
+// and the stranger learns nothing about the thread. Its owner can still use it.
 func TestAnothersThread(t *testing.T) {
 	const reload = `{"threadId":"t","runId":"b","messages":[]}`
 	bobs := func(id string) []string {
@@ -154,8 +154,8 @@ func TestAnothersThread(t *testing.T) {
 				if strings.Contains(got, "hello") || strings.Contains(got, `"interrupts"`) || strings.Contains(got, "confirmation") {
 					t.Errorf("a stranger is told of the thread\n%s", got)
 				}
-				// No oracle: he is told the same of a thread that nobody has. (A cancel of what is
-				// not known is an empty run there, so that no chat locks.)
+				// The stranger gets the same reply as for a thread that does not exist. (There, a
+				// cancel of an unknown id is an empty run, so that no chat locks.)
 				if answers && !strings.Contains(body, "cancelled") && !strings.Contains(body, `"resume":[]`) {
 					other := g.as("bob", strings.Replace(body, `"t"`, `"fresh"`, 1))
 					if strings.ReplaceAll(other, `"fresh"`, `"t"`) != got {
@@ -180,8 +180,8 @@ func TestAnothersThread(t *testing.T) {
 	}
 }
 
-// TestOwnersOutliveTheConfiguration: what was held shut stays shut, whoever is asked or not asked
-// by another Holdpoint on the same store.
+// TestOwnersOutliveTheConfiguration: an owned thread stays closed to strangers, whether or not
+// another Holdpoint on the same store has principals configured.
 func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	first := newRig(t, asksInTheFirst, gated{}.by(t))
 	id := interruptID(t, first.as("alice", input("t", "r1", "")))
@@ -193,7 +193,7 @@ func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	if got := none.do(input("t", "r2", resumeWith(yes(id)))); !strings.Contains(types(got), "UNKNOWN_INTERRUPT_ID") || none.called() != 0 {
 		t.Errorf("without principals an owned thread is open\n%s", got)
 	}
-	// A new key alone makes everybody a stranger. Beside the old one it does not.
+	// With a new key alone, everybody is a stranger. With the old key after it, nobody is.
 	alone := again(gated{ring: ringNew}.by(t))
 	wantTypes(t, alone.as("alice", input("t", "r2", "")), "RUN_STARTED RUN_ERROR:THREAD_FORBIDDEN")
 	rotated := again(gated{ring: ringNew + ";" + ringOld}.by(t))
@@ -203,12 +203,12 @@ func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	if old := rec.Owner; old == "" {
 		t.Error("the thread has lost its owner")
 	}
-	// A thread of the new key's time is known by it alone.
+	// A thread that began under the new key is known only by that key.
 	rotated.as("alice", input("t2", "r1", ""))
 	wantTypes(t, alone.as("alice", input("t2", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
 
-// passesUnderscores is for what must hold without the refusal of such headers.
+// passesUnderscores lets such headers pass, for properties that must hold without their refusal.
 func passesUnderscores(o *Options) { o.Underscores = UnderscoresPass }
 
 func TestWhoIsNotKnownIsRefused(t *testing.T) {
@@ -242,7 +242,8 @@ func TestWhoIsNotKnownIsRefused(t *testing.T) {
 	if logs := far.logs.String(); !strings.Contains(logs, "level=WARN msg=\"request refused\" status=403") || strings.Contains(logs, "alice") {
 		t.Errorf("what the log says of a forged header:\n%s", logs)
 	}
-	// What is not a run is asked too, but for a browser's preflight: it cannot say who sends it.
+	// Requests that are not runs must name their sender too, except a browser's preflight, which
+	// cannot.
 	for _, tt := range []struct {
 		method, header, value string
 		status                int
@@ -264,7 +265,7 @@ func TestWhoIsNotKnownIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheBackendIsToldWho: the header reaches it as it came in, and no other spelling of it does.
+// TestTheBackendIsToldWho: the header reaches the backend unchanged, and under no other spelling.
 func TestTheBackendIsToldWho(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, gated{}.by(t), passesUnderscores)
 	g.as("alice", input("t", "r", ""), "Connection", "X-User", "X_User", "bob", "X.User", "bob", "x_USER", "bob")
@@ -290,8 +291,8 @@ func TestTheBackendIsToldWho(t *testing.T) {
 	}
 }
 
-// TestTenantsAndAgentsAreApart: the same thread of two tenants is two, and so it is at two agents
-// on one store that have names.
+// TestTenantsAndAgentsAreApart: threads of one id are separate for two tenants, and for two named
+// agents on one store.
 func TestTenantsAndAgentsAreApart(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) }, gated{tenant: "X-Tenant"}.by(t))
 	one := interruptID(t, g.as("alice", input("t", "r1", ""), "X-Tenant", "one"))
@@ -325,8 +326,8 @@ func TestTenantsAndAgentsAreApart(t *testing.T) {
 	}
 }
 
-// TestThreadsOfAPrincipal: with threads of his own each principal has another thread at the
-// backend, and nobody learns its id there.
+// TestThreadsOfAPrincipal: with HOLDPOINT_THREAD_NAMESPACE=principal each principal has another
+// thread at the backend, and no client learns its id.
 func TestThreadsOfAPrincipal(t *testing.T) {
 	var ids []string
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, _ int) {
@@ -340,7 +341,7 @@ func TestThreadsOfAPrincipal(t *testing.T) {
 			sendStream(w, streamOf(begin, end+`}`))
 			return
 		}
-		// A second run in the same stream asks.
+		// A second run in the same stream raises a question.
 		sendStream(w, streamOf(begin, hello, end+`}`, begin, end+`,"outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation"}]}}`))
 	}, gated{ownThreads: true}.by(t))
 	alice := g.as("alice", input("t", "r1", ""))
@@ -368,8 +369,8 @@ func TestThreadsOfAPrincipal(t *testing.T) {
 	}
 }
 
-// TestAGuessedThreadID: without principals a thread's id is the key to its open question, and to
-// nothing else.
+// TestAGuessedThreadID: without principals a thread's id is enough to see and answer its open
+// question, and for nothing else.
 func TestAGuessedThreadID(t *testing.T) {
 	const guess = `{"threadId":"t","runId":"g","messages":[]%s}`
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -395,7 +396,7 @@ func TestAGuessedThreadID(t *testing.T) {
 	id := interruptID(t, first)
 	next := told("an answer", fmt.Sprintf(guess, resumeWith(yes(id))), "RUN_STARTED STATE_DELTA RUN_FINISHED+interrupt")
 	told("the same answer again", fmt.Sprintf(guess, resumeWith(yes(id))), "RUN_STARTED RUN_FINISHED+interrupt")
-	// Whoever holds a message of the thread is shown the others, and so is a later resume.
+	// A client that has a message of the thread gets the others, and so does a later resume.
 	reloaded := g.do(input("t", "r3", ""))
 	if !strings.Contains(reloaded, `"pin":"the secret"`) || !strings.Contains(reloaded, `"more":1`) {
 		t.Errorf("the state was lost with the guess\n%s", reloaded)
@@ -406,15 +407,15 @@ func TestAGuessedThreadID(t *testing.T) {
 	}
 }
 
-// TestAnOwnerNeedsNoMessage: with principals it is known whose the messages are.
+// TestAnOwnerNeedsNoMessage: with principals, the owner gets the messages without showing one.
 func TestAnOwnerNeedsNoMessage(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, streamOf(started, hello, asks)) }, gated{}.by(t))
 	id := interruptID(t, g.as("alice", input("t", "r1", "")))
 	wantTypes(t, g.as("alice", `{"threadId":"t","runId":"r2","messages":[]`+resumeWith(yes(id))+"}"), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
 
-// TestOutageWithPrincipals: while nobody can say whose a thread is, nobody runs it, unless the id
-// that the backend gets is the principal's own.
+// TestOutageWithPrincipals: while the owner of a thread cannot be looked up, nobody can run it,
+// unless the backend's thread id is the principal's own.
 func TestOutageWithPrincipals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		gate gated

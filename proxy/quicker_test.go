@@ -15,7 +15,7 @@ import (
 	"holdpoint/store"
 )
 
-// TestClaimThatIsAlwaysRefused: the request ends with an error, for the client and in the log.
+// TestClaimThatIsAlwaysRefused: the request ends with an error for the client and in the log.
 // Nothing is sent, and the question stays open.
 func TestClaimThatIsAlwaysRefused(t *testing.T) {
 	for name, refused := range map[string]error{"stale": store.ErrStale, "conflict": store.ErrConflict, "replay": store.ErrReplay, "not found": store.ErrNotFound} {
@@ -58,8 +58,8 @@ func TestClaimThatIsAlwaysRefused(t *testing.T) {
 	}
 }
 
-// TestIDsOfBackendsThatCannotBePrinted: the published id has no control character and no broken
-// UTF-8. The question is answered by it, in the chat and at another door, as any other.
+// TestIDsOfBackendsThatCannotBePrinted: the published id has no control character and no invalid
+// UTF-8. It answers the question, in the chat and at the desk.
 func TestIDsOfBackendsThatCannotBePrinted(t *testing.T) {
 	for name, c := range map[string]struct{ json, want string }{
 		"a line feed":             {`a\nb`, "a\uFFFDb"},

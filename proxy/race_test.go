@@ -2,5 +2,5 @@
 
 package proxy
 
-// RaceDetector is for the tests of package proxy_test too.
+// RaceDetector is exported for the tests of package proxy_test.
 const RaceDetector = true

@@ -13,8 +13,8 @@ import (
 	"holdpoint/proxy"
 )
 
-// TestNoClientGetsWhatItCannotRead plays the first answers of every scenario to each client of
-// .NET. It gets no event that it does not know, all text that a client gets that reads everything,
+// TestNoClientGetsWhatItCannotRead plays the first responses of every scenario to each .NET client.
+// The client gets no event that it does not know, all the text of a client that reads everything,
 // and an end.
 func TestNoClientGetsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
@@ -66,7 +66,7 @@ func TestNoClientGetsWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// eventsIn returns the events of a stream, nil if it is not a stream.
+// eventsIn returns the events of a stream, or nil if it is not a stream.
 func eventsIn(stream []byte) []agui.Event {
 	frames, _ := split(string(stream))
 	var list []agui.Event
@@ -78,7 +78,8 @@ func eventsIn(stream []byte) []agui.Event {
 	return list
 }
 
-// textsOf returns the texts of a stream's messages. Their ids may depend on the run's.
+// textsOf returns the texts of a stream's messages, without their ids, which may depend on the
+// run's.
 func textsOf(events []agui.Event) []string {
 	texts, last := map[string]string{}, ""
 	for _, ev := range events {

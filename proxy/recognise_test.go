@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// child runs the calling test in a process of its own, for what would end this one. It returns true
-// in the child.
+// child runs the calling test in a new process, for a test that could end this one. It returns true
+// in the new process.
 func child(t *testing.T) bool {
 	t.Helper()
 	const mark = "HOLDPOINT_TEST_CHILD"
@@ -36,8 +36,8 @@ func post(t *testing.T, url, contentType, body string) (int, string) {
 	return res.StatusCode, string(got)
 }
 
-// TestDeeplyNestedBodyDoesNotEndTheProcess: a stack overflow cannot be recovered, and every stream
-// would end with it.
+// TestDeeplyNestedBodyDoesNotEndTheProcess: a stack overflow cannot be recovered, and would end all
+// streams.
 func TestDeeplyNestedBodyDoesNotEndTheProcess(t *testing.T) {
 	if !child(t) {
 		return
@@ -49,21 +49,21 @@ func TestDeeplyNestedBodyDoesNotEndTheProcess(t *testing.T) {
 	}
 }
 
-// TestRunsInADisguiseDoNotPass: each is a run for some backend, so it must not pass as something
-// else.
+// TestRunsInADisguiseDoNotPass: each body is a run for some backend, so it must not pass as
+// anything else.
 func TestRunsInADisguiseDoNotPass(t *testing.T) {
 	const entry = `[{"interruptId":"n1","status":"resolved"}]`
 	for _, tt := range []struct{ name, contentType, body string }{
-		// express.json() takes any charset that begins with "utf-", and iconv-lite knows UTF-7.
+		// express.json() accepts any charset that begins with "utf-", and iconv-lite decodes UTF-7.
 		{"UTF-7 for express", "application/json; charset=utf-7", `+AHs-"threadId":"t","runId":"r","messages":[],"resume":` + entry + `}`},
 		{"UTF-7 in the keys", "application/json; charset=utf-7", `{"+AHQ-hreadId":"t","runId":"r","messages":[],"resume":` + entry + `}`},
-		// Spring's Jackson converter reads what charset names; Java has EBCDIC.
+		// Spring's Jackson converter decodes by charset, and Java knows EBCDIC.
 		{"EBCDIC for Spring", "application/json; charset=IBM037", "\xc0\x7f\xa3\x88\x99\x85\x81\x84\xc9\x84\x7f\x7a\x7f\xa3\x7f\xd0"},
-		// encoding/json matches keys by Unicode's simple folding: U+017F is an s.
+		// encoding/json compares keys by Unicode's simple folding, in which U+017F equals s.
 		{"a long s for Go", "application/json", `{"threadId":"t","runId":"r","messages":[` + oldUser + `,` + newUser + `],"re` + "\u017f" + `ume":` + entry + `}`},
-		// json.Decoder.Decode reads one value and leaves the rest.
+		// json.Decoder.Decode reads one value and ignores the rest.
 		{"one value and more for Go", "text/plain", `{"threadId":"t","runId":"r","messages":[],"resume":` + entry + `} x`},
-		// A backend that does not insist on every key.
+		// Some backends do not require all keys.
 		{"answers without a runId", "application/json", `{"threadId":"t","resume":` + entry + `}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -85,7 +85,8 @@ func TestPathParametersDoNotHideARecord(t *testing.T) {
 	}
 }
 
-// TestNoTunnelToTheBackend: behind an upgrade to HTTP/2 a client would talk to the backend itself.
+// TestNoTunnelToTheBackend: after an upgrade to HTTP/2 a client would reach the backend without
+// Holdpoint.
 func TestNoTunnelToTheBackend(t *testing.T) {
 	g := newRig(t, echo)
 	req, _ := http.NewRequest(http.MethodGet, g.front.URL+"/", nil)

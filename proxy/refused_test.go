@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRefusalForAPageOfAnotherHoldpoint: the Holdpoint behind this one sees the page's Origin and
-// sends no RUN_ERROR behind its interrupts. The question stays the same for the client.
+// TestRefusalForAPageOfAnotherHoldpoint: an inner Holdpoint sees the page's Origin, and sends no
+// RUN_ERROR after its interrupts. The client still has the same question.
 func TestRefusalForAPageOfAnotherHoldpoint(t *testing.T) {
 	const refused = `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation"}]},` +
 		`"metadata":{"holdpoint":{"refusal":{"code":"INVALID_PAYLOAD","text":"No.","detail":"it does not fit"}}}}`
@@ -30,8 +30,8 @@ func TestRefusalForAPageOfAnotherHoldpoint(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestReplayWhileAnotherQuestionIsOpen: the same answers come again after the thread has asked
-// something else. Told the old end alone, the client would forget the question that is open.
+// TestReplayWhileAnotherQuestionIsOpen: a client repeats its answers after the thread has raised
+// another question. With the old end alone, the client would forget the open question.
 func TestReplayWhileAnotherQuestionIsOpen(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 2 {

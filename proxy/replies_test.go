@@ -12,7 +12,8 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// An Agent Framework that asks about calls of pay, and a client that is shown its own form.
+// payRig returns an Agent Framework that asks about calls of pay, and a client that sees its own
+// form.
 func payRig(t *testing.T, streams ...[]string) *rig {
 	now := time.Now()
 	return realRig(t, "agent-framework", func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -40,8 +41,9 @@ func payAsks(calls ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}}`
 }
 
-// TestASecondThought: an answer that was refused, because it left another question open, stays in
-// the client's history. What the person says next counts, or nobody could answer any more.
+// TestASecondThought: an answer was refused because it left another question open, and stays in the
+// client's history. The person's next answer counts. Otherwise the question could never be
+// answered.
 func TestASecondThought(t *testing.T) {
 	for name, c := range map[string]struct{ before, now, want string }{
 		"a no for a yes": {`{"accepted":true}`, `{"accepted":false}`, `{"accepted":false}`},
@@ -66,8 +68,9 @@ func TestASecondThought(t *testing.T) {
 	}
 }
 
-// TestAnEarlierAnswerBesideEntries: the message by which an earlier question was answered may still
-// end the history when the next one is asked without a word. It is not a stray beside its answer.
+// TestAnEarlierAnswerBesideEntries: the message that answered an earlier question may still be the
+// last one when the next question is raised. Together with the new answer it is not a stray
+// decision.
 func TestAnEarlierAnswerBesideEntries(t *testing.T) {
 	g := payRig(t, []string{payCall("c1"), payAsks("c1")}, []string{resultEvent("c1"), payAsks("c2")})
 	g.do(withMessages(oldUser))
@@ -82,7 +85,8 @@ func TestAnEarlierAnswerBesideEntries(t *testing.T) {
 	}
 }
 
-// TestRepliesInLinearTime: what is large in two ways is not read as often as one for the other.
+// TestRepliesInLinearTime: with many messages and large messages, no message is read once for each
+// of the others.
 func TestRepliesInLinearTime(t *testing.T) {
 	const many = 40_000
 	approvals := `"function_approvals":[` + strings.TrimSuffix(strings.Repeat(`{"id":"x","approved":true},`, many), ",") + `]`
@@ -106,8 +110,8 @@ func TestRepliesInLinearTime(t *testing.T) {
 	}
 }
 
-// TestTheThreadsOwnDialect: another thread of the path was asked by another kind of backend since.
-// What may be a decision is read by the dialect of the question that is open on this thread.
+// TestTheThreadsOwnDialect: a backend of another dialect has meanwhile asked on another thread of
+// the path. Decisions are read by the dialect of the question that is open on this thread.
 func TestTheThreadsOwnDialect(t *testing.T) {
 	const (
 		others = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"message\":\"Delete?\"}"}`

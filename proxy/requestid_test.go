@@ -11,8 +11,8 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// TestRequestID: a run is found by one id in front of Holdpoint, in its log and behind it. What a
-// request brings is taken if a log may hold it.
+// TestRequestID: one id identifies a run in front of Holdpoint, in its log and at the backend. The
+// request's own id is used if it is safe in a log.
 func TestRequestID(t *testing.T) {
 	made := strings.Repeat("x", 32)
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// quoted returns a value as a log of text has it.
+// quoted returns a value as the text log writes it.
 func quoted(v string) string {
 	if strings.ContainsAny(v, `= "`) {
 		return `"` + v + `"`
@@ -69,8 +69,8 @@ func quoted(v string) string {
 	return v
 }
 
-// TestRequestIDOfARefusal: an answer of Holdpoint's own has the id too, and a request that is not a
-// run is left as it came.
+// TestRequestIDOfARefusal: Holdpoint's own answer has the id too. A request that is not a run is
+// left unchanged.
 func TestRequestIDOfARefusal(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {})
 	res, _ := g.answer(input("t", "r1", resumeWith(yes("n1"))))
@@ -87,8 +87,8 @@ func TestRequestIDOfARefusal(t *testing.T) {
 	}
 }
 
-// TestLineOfAResume: the log says what was answered how, by whom and in which trace, and nothing of
-// what it held.
+// TestLineOfAResume: the log line has how each question was answered, by whom and in which trace,
+// and no content of the answers.
 func TestLineOfAResume(t *testing.T) {
 	const approval = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}},{"id":"n2","reason":"confirmation"}]}}`
 	for _, shown := range []principal.NameStyle{principal.ShowHash, principal.ShowName, principal.ShowNone} {

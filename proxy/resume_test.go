@@ -21,7 +21,7 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// asksOnce asks at the first call and finishes at every other.
+// asksOnce is a backend that asks in the first run and finishes all others.
 func asksOnce(w http.ResponseWriter, _ *http.Request, n int) {
 	if n == 1 {
 		sendStream(w, streamOf(started, asks))
@@ -73,7 +73,7 @@ func TestRefusalsLeaveThePauseOpen(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1"), no("n2~id2")))), "RUN_STARTED RUN_FINISHED")
 }
 
-// TestTwoEqualClicks: one reaches the backend, the other is answered from its result.
+// TestTwoEqualClicks: one reaches the backend, and the other gets its result.
 func TestTwoEqualClicks(t *testing.T) {
 	release := make(chan struct{})
 	arrived := make(chan struct{}, 10)
@@ -107,8 +107,8 @@ func TestTwoEqualClicks(t *testing.T) {
 	}
 }
 
-// TestEqualClickAfterTheFirstWasTurnedDown: the pause is open again, so the click that waited goes
-// to the backend.
+// TestEqualClickAfterTheFirstWasTurnedDown: the pause is open again, so the second click goes to
+// the backend.
 func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
 	arrived, release := make(chan struct{}, 10), make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -125,7 +125,7 @@ func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
 	first := make(chan string)
 	go func() { first <- g.do(input("t", "r2", resumeWith(yes("n1~id1")))) }()
 	<-arrived
-	// The header of the second click's stream comes when it has begun to wait.
+	// The response header of the second click is sent when it begins to wait.
 	res, err := http.Post(g.front.URL, "application/json", strings.NewReader(input("t", "r3", resumeWith(yes("n1~id1")))))
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
 	wantTypes(t, string(second), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS")
 }
 
-// TestEndsOfAResume: what becomes of the pause, by how the resumed exchange ended.
+// TestEndsOfAResume: the state of the pause after each way in which the resumed exchange can end.
 func TestEndsOfAResume(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -225,7 +225,8 @@ func TestDoubtIsToldOnceAndTheThreadGoesOn(t *testing.T) {
 	wantTypes(t, g.do(`{"threadId":"t","runId":"r6","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// A backend may end a resume as if all was well and leave open whether it did anything.
+// TestDoubtOfTheDialect: a backend may end a resume normally without showing whether it did
+// anything.
 func TestDoubtOfTheDialect(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -303,8 +304,8 @@ func TestNewMessagesGoAsASecondExchange(t *testing.T) {
 	}
 }
 
-// TestSecondExchangeAfterAStatus: a dialect may try another way where the backend turned the first
-// one down.
+// TestSecondExchangeAfterAStatus: a dialect may try another request after the backend refused the
+// first.
 func TestSecondExchangeAfterAStatus(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -329,7 +330,8 @@ func TestSecondExchangeAfterAStatus(t *testing.T) {
 	}
 }
 
-// TestSecondExchangeThatFails: the answers went well before it, so nothing is in doubt.
+// TestSecondExchangeThatFails: the exchange with the answers ended well before, so nothing is in
+// doubt.
 func TestSecondExchangeThatFails(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -377,12 +379,12 @@ func TestNewMessagesThatWereNotTakenAreToldSo(t *testing.T) {
 	if !strings.Contains(got, "never mind") {
 		t.Errorf("the snapshot would delete the client's message: %s", got)
 	}
-	// It is new input still: with the next answers it goes along.
+	// The message still counts as new, so it is sent with the next answers.
 	wantTypes(t, g.do(`{"threadId":"t","runId":"r3","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PENDING_INTERRUPTS")
 }
 
 // TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem: a real LangGraph adapter ends each run
-// with one, and a client deletes what it leaves out.
+// with a snapshot, and a client deletes messages that are missing in it.
 func TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem(t *testing.T) {
 	snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, snapshot, asks)) })
@@ -393,8 +395,8 @@ func TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem(t *testing.T) {
 	}
 }
 
-// TestAnswersGoOverAConnectionOfTheirOwn: on a kept one that the backend closes at that moment
-// nobody can tell whether it read the request.
+// TestAnswersGoOverAConnectionOfTheirOwn: if the backend closed a kept connection at that moment,
+// nobody could know whether it read the request.
 func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
 	var from []string
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -409,8 +411,8 @@ func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: they were given, and are no part of
-// the ordinary run.
+// TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: the answers were given earlier, and do
+// not belong to the ordinary run.
 func TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) { o.Dialect, o.Client = new(standard.Dialect), ClientBoth })
 	g.do(input("t", "r1", ""))
@@ -463,9 +465,9 @@ func TestReannouncedCallsAreDropped(t *testing.T) {
 	}
 }
 
-// TestCallOfALoneResult: a backend that does not begin the call again on the resume sends its
-// result alone. A client that brings its conversation without the call is told the call in front of
-// the result, once, with its arguments. Any other client gets the stream as it came.
+// TestCallOfALoneResult: on the resume, a backend sends the result of a call without the call. A
+// client whose conversation lacks the call gets it before the result, once, with its arguments. All
+// other clients get the stream unchanged.
 func TestCallOfALoneResult(t *testing.T) {
 	const (
 		call   = `{"id":"c1","type":"function","function":{"name":"rm","arguments":"{\"path\":\"a\"}"}}`
@@ -518,9 +520,9 @@ func TestCallOfALoneResult(t *testing.T) {
 	}
 }
 
-// TestCallOfALoneResultIsRecordedOnce: a call that only the question knows is told in front of its
-// result, also where the dialect holds the result back until the end. The record has its arguments
-// once: they go to the backend with the next message.
+// TestCallOfALoneResultIsRecordedOnce: the call is known only from the question, and the client
+// gets it before its result, even if the dialect holds the result back until the end. The record
+// has its arguments once, and they go to the backend with the next message.
 func TestCallOfALoneResultIsRecordedOnce(t *testing.T) {
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"tm1","toolCallId":"c1","content":"done"}`
 	for name, held := range map[string]bool{"in the stream": false, "held back until the end": true} {
@@ -558,8 +560,8 @@ func TestCallOfALoneResultIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// TestOwnResultIsNoted: the backend tells no result of an answered call, so a client of .NET's is
-// told one in Holdpoint's words. The record notes it before, as far as it outlives the process.
+// TestOwnResultIsNoted: the backend sends no result of an answered call, so a .NET client gets one
+// that Holdpoint makes. The record notes it first, if the store outlives the process.
 func TestOwnResultIsNoted(t *testing.T) {
 	const user = `{"role":"user","content":"go"}`
 	body := func(more string) string {
@@ -598,8 +600,8 @@ func TestOwnResultIsNoted(t *testing.T) {
 	}
 }
 
-// TestCallInChunksAgain: a backend that tells the call again in chunks on the resume. AGUI.Client
-// lacks the call, because it leaves out the message that asked, and throws at a chunk.
+// TestCallInChunksAgain: on the resume, a backend sends the call again in chunks. AGUI.Client does
+// not have the call, because it left out the message that asked, and it throws at a chunk.
 func TestCallInChunksAgain(t *testing.T) {
 	const (
 		chunk  = `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"rm","delta":"{\"path\":"}`
@@ -644,7 +646,8 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 	})
 	key := recordKey("/", "t")
 	first := g.do(input("t", "r1", ""))
-	// A second run that was admitted before the first paused: put in place by hand.
+	// A second run that was admitted before the first one paused. The test writes it into the
+	// store.
 	rec, _ := g.store.Load(t.Context(), key, "")
 	for _, want := range []string{"RUN_FINISHED+interrupt", "RUN_ERROR:THREAD_BUSY"} {
 		r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t", RunID: "r"})

@@ -16,7 +16,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// noStore keeps nothing, so that its work is not counted.
+// noStore stores nothing, so that its work is not counted.
 type noStore struct{ store.Store }
 
 func (s noStore) Do(ctx context.Context, key store.Key, step store.Step) (store.Done, error) {
@@ -27,15 +27,15 @@ func (s noStore) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return s.Store.Do(ctx, key, step)
 }
 
-// An exampleEnd is a run without its last event.
+// An exampleEnd is a run up to, and without, its last event.
 type exampleEnd struct {
 	*run
 	last agui.Event
 	out  []byte
 }
 
-// endings are n of a stream, for an end can be told once. Its RUN_STARTED has other ids than the
-// request.
+// endings returns n equal runs up to their ends, because each end can be concluded only once. The
+// stream's RUN_STARTED has other ids than the request.
 func endings(t testing.TB, n int, dialect string, s store.Store, stream ...string) []*exampleEnd {
 	t.Helper()
 	d, err := dialects.All().New(dialect, nil)
@@ -137,7 +137,7 @@ func TestRewrittenEndsAllocateLittle(t *testing.T) {
 	}
 }
 
-// So does the first one.
+// TestRewrittenBeginningsAllocateLittle checks the same of a rewritten RUN_STARTED.
 func TestRewrittenBeginningsAllocateLittle(t *testing.T) {
 	e := endings(t, 1, "agui", noStore{}, otherIDs)[0]
 	ev := framed(started)
@@ -146,7 +146,7 @@ func TestRewrittenBeginningsAllocateLittle(t *testing.T) {
 	}
 }
 
-// BenchmarkEnd is the same as the test, with what a client is told that has no snapshot yet.
+// BenchmarkEnd measures the same, including the snapshots for a client that has none.
 func BenchmarkEnd(b *testing.B) {
 	for name, stream := range map[string][]string{
 		"other ids": {otherIDs},

@@ -16,14 +16,14 @@ import (
 	"holdpoint/store/memory"
 )
 
-// A crossroads is a Router with agents that say who they are and which path they were asked for.
+// A crossroads is a Router whose agents report their name and the path of each request.
 type crossroads struct {
 	*httptest.Server
 	agents []*Handler
 }
 
-// newCrossroads makes one with an agent below each prefix, whose name is the prefix. The upstream
-// of each has the path /up.
+// newCrossroads returns a crossroads with one agent below each prefix, named after it. Each
+// upstream has the path /up.
 func newCrossroads(t *testing.T, o RouterOptions, prefixes ...string) *crossroads {
 	t.Helper()
 	c := &crossroads{}
@@ -62,7 +62,7 @@ func newCrossroads(t *testing.T, o RouterOptions, prefixes ...string) *crossroad
 	return c
 }
 
-// get sends a request with a target as it is written.
+// get sends a request with exactly this target.
 func (c *crossroads) get(t *testing.T, method, target string, header http.Header) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, c.URL, nil)
@@ -86,8 +86,8 @@ func (c *crossroads) get(t *testing.T, method, target string, header http.Header
 	return res, string(body)
 }
 
-// TestRoutes: the longest prefix wins, by whole segments, and is taken off. A path that could be
-// read as below another prefix goes to nobody.
+// TestRoutes: the longest prefix wins, by whole segments, and is removed from the path. A path that
+// could be read as below another prefix is refused.
 func TestRoutes(t *testing.T) {
 	const nobody, unclear = "404", "400"
 	for _, tt := range []struct{ target, with, without string }{ // with an agent of all other paths, and without one
@@ -150,8 +150,8 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestNoAgentAtAPath: who comes to no agent is told so, a browser by a page, and nobody is told
-// which agents there are. A browser that comes to an agent is shown that agent's page.
+// TestNoAgentAtAPath: a request without an agent gets 404, a browser a page, and neither lists the
+// agents. A browser that opens an agent's path gets that agent's page.
 func TestNoAgentAtAPath(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/billing", "/support")
 	for _, tt := range []struct{ method, target, accept, media, says string }{
@@ -172,8 +172,8 @@ func TestNoAgentAtAPath(t *testing.T) {
 	}
 }
 
-// TestOriginsOfRoutes: what an agent's backend allows holds for this agent, and what the Router
-// answers itself is allowed by the operator only.
+// TestOriginsOfRoutes: an origin that one agent's backend allows is allowed for that agent only.
+// For the Router's own answers only the operator allows origins.
 func TestOriginsOfRoutes(t *testing.T) {
 	page := http.Header{"Origin": {"https://a.example"}}
 	allows := func(res *http.Response) string { return res.Header.Get("Access-Control-Allow-Origin") }
@@ -196,7 +196,7 @@ func TestOriginsOfRoutes(t *testing.T) {
 	}
 }
 
-// TestLocationBelowAPrefix: a redirect of an agent stays the agent's.
+// TestLocationBelowAPrefix: a redirect within an agent leads to the same agent.
 func TestLocationBelowAPrefix(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/a", "")
 	for _, tt := range []struct{ at, to, want string }{
@@ -219,7 +219,7 @@ func TestLocationBelowAPrefix(t *testing.T) {
 	}
 }
 
-// TestCookiesOfRoutes: cookies pass as they are, and no header tells the backend of the prefix.
+// TestCookiesOfRoutes: cookies pass unchanged, and no header tells the backend about the prefix.
 func TestCookiesOfRoutes(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/somewhere")
 	res, _ := c.get(t, "GET", "/somewhere", http.Header{})
@@ -231,7 +231,7 @@ func TestCookiesOfRoutes(t *testing.T) {
 	}
 }
 
-// TestRoutesThatAreRefused: agents that could not be told apart make no Router.
+// TestRoutesThatAreRefused: New refuses agents that could not be told apart.
 func TestRoutesThatAreRefused(t *testing.T) {
 	up, _ := url.Parse("http://127.0.0.1:1")
 	newAgent := func(name, prefix string) *Handler {
@@ -261,7 +261,7 @@ func TestRoutesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestRoutesShare: agents of one Router have one memory for bodies, and a drain is one of all.
+// TestRoutesShare: the agents of one Router share the memory for bodies, and drain together.
 func TestRoutesShare(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/a", "/b")
 	if c.agents[0].intake.Room != c.agents[1].intake.Room {

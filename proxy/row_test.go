@@ -15,7 +15,7 @@ import (
 	"holdpoint/translate"
 )
 
-// A passing Run looks at nothing and says so; a silent one says nothing.
+// A passing Run passes all events and declares that. A silent Run declares nothing.
 type passing struct{ silent }
 
 type silent struct{}
@@ -31,7 +31,7 @@ func (silent) End(e translate.End) (translate.Result, error) {
 	return translate.Result{Finish: e.Event}, nil
 }
 
-// shownBy returns what a client gets of a stream, and what the transcript tells of it behind.
+// shownBy returns the client's stream, and what the transcript then contains.
 func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) string {
 	t.Helper()
 	h := &Handler{opts: Options{MaxFrameBytes: 4 << 10, Dialect: &fakeDialect{}}, refuser: refuser{log: slog.New(slog.DiscardHandler)}}
@@ -52,7 +52,7 @@ func shownBy(t *testing.T, in io.Reader, translation translate.Run, limit int) s
 	return out.String() + told(r.client.transcript)
 }
 
-// told returns all that a transcript tells.
+// told returns everything in a transcript.
 func told(tr *transcript.Transcript) string {
 	var b strings.Builder
 	messages, whole := tr.Messages()
@@ -67,8 +67,8 @@ func told(tr *transcript.Transcript) string {
 	return b.String()
 }
 
-// FuzzRow: what is told by its beginning comes to what each event alone comes to, for the client
-// and for the transcript, however the stream arrives.
+// FuzzRow: a row of events that is judged by its first event has the same effect as each event
+// alone, for the client and for the transcript, however the stream is split.
 func FuzzRow(f *testing.F) {
 	const text, args = `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"%s"}`, `{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"%s"}`
 	begin := `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`

@@ -22,15 +22,15 @@ import (
 	"holdpoint/translate"
 )
 
-// suspends is Mastra's end of a run that asks. The question's id is the run's, as the backend was
-// told it.
+// suspends writes Mastra's end of a run that asks. The question's id is the run id that the backend
+// got.
 func suspends(w http.ResponseWriter, r *http.Request, call string) {
 	run := runIDIn(r)
 	sendStream(w, streamOf(`{"type":"RUN_STARTED","threadId":"t","runId":"`+run+`"}`,
 		fmt.Sprintf(`{"type":"RUN_FINISHED","threadId":"t","runId":%q,"outcome":{"type":"interrupt","interrupts":[{"id":"%s::%s","reason":"mastra:tool_suspend","toolCallId":%[3]q}]}}`, run, run, call)))
 }
 
-// requestIn reads the run; the rig hands its body on.
+// requestIn parses the run that the backend got.
 func requestIn(r *http.Request) gjson.Result {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -39,7 +39,7 @@ func requestIn(r *http.Request) gjson.Result {
 
 func runIDIn(r *http.Request) string { return requestIn(r).Get("runId").Str }
 
-// TestRunIDsTowardsMastra: Mastra keeps what waits by run id alone.
+// TestRunIDsTowardsMastra: Mastra keeps suspended calls by run id alone.
 func TestRunIDsTowardsMastra(t *testing.T) {
 	g := realRig(t, "auto", func(w http.ResponseWriter, r *http.Request, n int) {
 		if requestIn(r).Get("resume").Exists() {
@@ -58,7 +58,7 @@ func TestRunIDsTowardsMastra(t *testing.T) {
 			t.Errorf("thread %s was told\n%s", thread, told)
 		}
 	}
-	// Each answer names the run that waits.
+	// Each answer has the run id of the run that waits.
 	for n, c := range []struct{ thread, told, waits string }{{"b", second, g.sentRunID(1)}, {"a", first, "same"}} {
 		_, id, _ := strings.Cut(c.told, `"interrupts":[{"id":"`)
 		id, _, _ = strings.Cut(id, `"`)
@@ -78,8 +78,7 @@ func TestRunIDsTowardsMastra(t *testing.T) {
 	}
 }
 
-// TestRunsOfOneIDAtOnce: nobody knows yet that Mastra is there, and runs of two threads have one
-// id.
+// TestRunsOfOneIDAtOnce: Mastra is not recognized yet, and runs of two threads have one id.
 func TestRunsOfOneIDAtOnce(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	g := realRig(t, "auto", func(w http.ResponseWriter, r *http.Request, n int) {
@@ -116,7 +115,7 @@ func (g *rig) sent(n int) gjson.Result {
 
 func (g *rig) sentRunID(n int) string { return g.sent(n).Get("runId").Str }
 
-// runIDsLeft returns how many run ids the handler holds once no run is under way.
+// runIDsLeft returns how many run ids the handler still holds after all runs have ended.
 func (g *rig) runIDsLeft() int {
 	g.t.Helper()
 	select {
@@ -129,8 +128,8 @@ func (g *rig) runIDsLeft() int {
 	return len(g.h.memory.runIDs.of)
 }
 
-// TestDecisionsLeaveNoRunID: the dialect is named, so a run may enter its run id. A decision sends
-// nothing, and whatever becomes of it, no entry is left.
+// TestDecisionsLeaveNoRunID: with a named dialect a run may reserve its run id. A decision of the
+// desk sends nothing, and must leave no reservation, whatever its outcome.
 func TestDecisionsLeaveNoRunID(t *testing.T) {
 	bugs := func(method string) func(d *deskRig) {
 		return func(d *deskRig) { d.dialect.bug = buggy(method, true) }
@@ -198,7 +197,8 @@ func refusesAnswers(r *translate.Request) (translate.Out, error) {
 	return translate.Out{}, agui.Errorf(agui.InvalidPayload, "no")
 }
 
-// TestDecisionsOfEachDialectLeaveNoRunID: a desk that decides many questions, one after another.
+// TestDecisionsOfEachDialectLeaveNoRunID: the same for each dialect, with a desk that decides many
+// questions in turn.
 func TestDecisionsOfEachDialectLeaveNoRunID(t *testing.T) {
 	for _, dialect := range []string{"agui", "mastra", "auto"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -225,8 +225,8 @@ func TestDecisionsOfEachDialectLeaveNoRunID(t *testing.T) {
 	}
 }
 
-// TestPanicInAPanicLeavesNoRunID: a run panics, and panics again while its claim is given back. The
-// connection breaks off, and the run is over all the same.
+// TestPanicInAPanicLeavesNoRunID: a run panics, and panics again while its claim is released. The
+// connection breaks, and the run's reservation must be gone too.
 func TestPanicInAPanicLeavesNoRunID(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) {
 		o.Store = &storetest.Faults{Store: o.Store, At: func(step string, do func() error) error {
@@ -246,8 +246,8 @@ func TestPanicInAPanicLeavesNoRunID(t *testing.T) {
 	}
 }
 
-// A suspended is Mastra's memory: the call that waits, by run id alone. It carries out what waits
-// under the run that an answer names, whatever call that answer means (@mastra/ag-ui 1.0.3).
+// A suspended is Mastra's memory of the waiting call, by run id alone. @mastra/ag-ui 1.0.3 resumes
+// the call under the run that an answer names, whichever call the answer is about.
 type suspended struct {
 	mu    sync.Mutex
 	waits map[string]string
@@ -269,9 +269,9 @@ func (s *suspended) serve(w http.ResponseWriter, r *http.Request) {
 	suspends(w, r, "call-"+thread)
 }
 
-// TestRunsOfOneIDAtTwoReplicas: two threads ask under one run id, each at a replica that has seen
-// nothing of Mastra. What their answers run is what they run direct, and never more. Where the
-// dialect is named each answer runs its own call.
+// TestRunsOfOneIDAtTwoReplicas: two threads ask under one run id, each at a replica that has not
+// recognized Mastra. Their answers run what they would run without Holdpoint, and nothing else.
+// With the dialect named, each answer runs its own call.
 func TestRunsOfOneIDAtTwoReplicas(t *testing.T) {
 	meets := []string{"a ran the call of b", "b ran "}
 	apart := []string{"a ran the call of a", "b ran the call of b"}

@@ -13,7 +13,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// A family is how a backend asks n questions at once, as its recordings in testdata have it.
+// A family describes how a backend asks n questions at once, taken from its recordings in testdata.
 type family struct {
 	name, dialect string
 	asks          func(n int) string
@@ -28,7 +28,7 @@ func callsOf(n int, name string) string {
 	}), "\n,", "\n\ndata: ")
 }
 
-// oneParent puts calls into one message, as a turn has them.
+// oneParent puts the calls of a turn into one message.
 func oneParent(calls string) string {
 	return regexp.MustCompile(`"parentMessageId":"a[0-9]+"`).ReplaceAllString(calls, `"parentMessageId":"a"`)
 }
@@ -102,7 +102,7 @@ var families = []family{
 	{name: "tool-call", dialect: "tool-call", asks: func(n int) string { return streamOf(started, oneParent(callsOf(n, "f")), finished) }},
 }
 
-// A shape is a request of about n things, on a thread that waits for n answers or is done with
+// A shape is a request whose size grows with n, on a thread that waits for n answers or has got
 // them.
 type shape struct {
 	name string
@@ -183,7 +183,7 @@ var shapes = []shape{
 	{name: "answers beside tool messages", body: func(_ family, n int, ids []string) string {
 		return requestOf(callsBefore(n)+","+saysAll(n, approved), `,"resume":[`+entriesFor(ids, approved)+`]`)
 	}},
-	// From here on the pause is over, unless it could not be answered at once.
+	// For the following shapes the pause has ended, unless it could not be answered in one request.
 	{name: "the same again", body: func(_ family, n int, ids []string) string {
 		return requestOf(callsBefore(n), `,"resume":[`+entriesFor(ids, approved)+`]`)
 	}},
@@ -235,7 +235,7 @@ func idsIn(last string) (ids []string) {
 	return ids
 }
 
-// costs returns what each shape takes for a family.
+// costs returns the processor time of each shape for a family.
 func costs(t *testing.T, f family, dialect string, n int) map[string]time.Duration {
 	first := true
 	g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -265,8 +265,8 @@ func costs(t *testing.T, f family, dialect string, n int) map[string]time.Durati
 	return took
 }
 
-// TestScaling: four times as much costs some four times as much, not sixteen times, whatever is
-// sent to whoever asks. Times are the processor's, and what takes little is not looked at.
+// TestScaling: four times the size costs about four times the processor time, not sixteen times,
+// for every shape and family. Shapes that take very little are not compared.
 func TestScaling(t *testing.T) {
 	if Brief() {
 		t.Skip("make race has it by itself: it finds no race that other tests do not find, and takes minutes")

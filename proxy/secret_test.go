@@ -12,9 +12,9 @@ import (
 	"holdpoint/internal/event/door"
 )
 
-// TestSecretsOfAnswers: what answers a question for a secret goes to the backend, and into no event
-// and no record of what has ended. No event and no such record has its digest either, because a PIN
-// can be guessed by that. The same answer again is told the same end all the same.
+// TestSecretsOfAnswers: the answer to a question for a secret goes to the backend, and into no
+// event and no record of an ended pause. They do not have its digest either, because a PIN can be
+// guessed from that. The same answer sent again still gets the same end.
 func TestSecretsOfAnswers(t *testing.T) {
 	const given, own = "k-given-by-a-person", "the-agents-own-secret"
 	digest := (&agui.Answer{Status: agui.Resolved, Payload: []byte(`"` + given + `"`)}).AnsweredDigest()

@@ -9,11 +9,11 @@ import (
 )
 
 // getTheConversation are the dialects whose backends get the conversation with an answer whatever
-// the operator says: they keep nothing, or know messages by their ids.
+// HOLDPOINT_SESSIONS says: they keep nothing, or recognize messages by their ids.
 var getTheConversation = []string{"langgraph", "aws-strands", "request-approval", "agent-framework"}
 
-// TestBackendWithoutSessions: where the operator says nothing, a backend that keeps nothing gets
-// the recorded conversation with an answer that comes with messages: [].
+// TestBackendWithoutSessions: without HOLDPOINT_SESSIONS, a backend gets the recorded conversation
+// with an answer that comes with messages: [].
 func TestBackendWithoutSessions(t *testing.T) {
 	asSent := []string{"agent-framework 1.7.0", "draft by object", "langgraph"} // these keep what they need
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
@@ -31,8 +31,9 @@ func TestBackendWithoutSessions(t *testing.T) {
 	})
 }
 
-// TestBackendWithSessions: the operator says that the backend keeps the conversation. An answer
-// goes to it without the messages that it has, whatever the client sends of them. New messages go.
+// TestBackendWithSessions: HOLDPOINT_SESSIONS says that the backend keeps the conversation. It gets
+// an answer without the recorded messages, whichever of them the client sends. New messages are
+// sent.
 func TestBackendWithSessions(t *testing.T) {
 	const first, second, beside = "words 1.", "words 2.", "words 3."
 	says := func(c *chatter, end string) {

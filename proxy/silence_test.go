@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestSilenceIsSeenWhereverItBegins: the idle time holds from the request's last byte to the
-// stream's end, over a connection that is new, kept from a run before, or the answers' own.
+// TestSilenceIsSeenWhereverItBegins: the idle timeout counts from the last byte of the request to
+// the end of the stream, on a new connection, a kept one, and the one that answers use.
 func TestSilenceIsSeenWhereverItBegins(t *testing.T) {
 	const (
 		head    = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"

@@ -14,8 +14,8 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// A slowClient is a ResponseWriter and the body of its request, which ends when the read deadline
-// is over.
+// A slowClient is a ResponseWriter and the body of its request. The body ends when the read
+// deadline passes.
 type slowClient struct {
 	*httptest.ResponseRecorder
 	io.Reader

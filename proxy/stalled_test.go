@@ -14,7 +14,7 @@ import (
 	"holdpoint/store"
 )
 
-// A notedStore tells when a claim was ended.
+// A notedStore signals the end of a claim.
 type notedStore struct {
 	store.Store
 	finished chan struct{}
@@ -27,7 +27,7 @@ func (s notedStore) Do(ctx context.Context, key store.Key, step store.Step) (sto
 	return s.Store.Do(ctx, key, step)
 }
 
-// A stalledClient reads nothing any more: the first heartbeat waits for it.
+// A stalledClient stops reading: the first heartbeat blocks.
 type stalledClient struct {
 	*recorder
 	once  *sync.Once
@@ -44,9 +44,9 @@ func (s stalledClient) Write(p []byte) (int, error) {
 	return s.recorder.Write(p)
 }
 
-// TestStalledClientDoesNotHoldBackTheRecord: that the action has run is recorded when the backend
-// says so, whatever is being written to the client: a claim that nobody renews is in doubt after
-// LeaseTime, and a write may take writeTimeout.
+// TestStalledClientDoesNotHoldBackTheRecord: the end of an action is recorded when the backend
+// reports it, even while a write to the client blocks. A write may take writeTimeout, and a claim
+// that is not renewed is in doubt after LeaseTime.
 func TestStalledClientDoesNotHoldBackTheRecord(t *testing.T) {
 	acted, ended := make(chan struct{}), make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -77,8 +77,7 @@ func TestStalledClientDoesNotHoldBackTheRecord(t *testing.T) {
 	<-over
 }
 
-// TestQuestionDoesNotWaitForTheLog, even where so many lines wait for it that the stream's end
-// does.
+// TestQuestionDoesNotWaitForTheLog, even if so many log lines wait that the end of a stream does.
 func TestQuestionDoesNotWaitForTheLog(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },

@@ -20,13 +20,13 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A bubble is a Handler whose backend is a function and whose clock is that of testing/synctest:
-// hours pass in no time, and nothing sleeps.
+// A bubble is a Handler whose backend is a function and whose clock is that of testing/synctest.
+// Hours pass at once, and nothing sleeps.
 type bubble struct {
 	t     *testing.T
 	h     *Handler
 	store store.Store
-	// serve gets the n-th request's context and writes the stream; what it returns ends the stream.
+	// serve gets the context of the n-th request and writes the stream. Its result ends the stream.
 	serve func(ctx context.Context, n int, w io.Writer) error
 	n     int
 	mu    sync.Mutex
@@ -50,13 +50,13 @@ func newBubble(t *testing.T, serve func(ctx context.Context, n int, w io.Writer)
 	return b
 }
 
-// endsAtOnce is a backend that has nothing to say.
+// endsAtOnce is a backend that ends each run at once.
 func endsAtOnce(_ context.Context, _ int, w io.Writer) error {
 	_, err := io.WriteString(w, streamOf(started, finished))
 	return err
 }
 
-// asksFirst returns a backend whose first run asks; then serves the others.
+// asksFirst returns a backend that asks in its first run, and calls then for the others.
 func asksFirst(then func(ctx context.Context, n int, w io.Writer) error) func(ctx context.Context, n int, w io.Writer) error {
 	return func(ctx context.Context, n int, w io.Writer) error {
 		if n == 1 {
@@ -133,7 +133,7 @@ func TestSilentUpstreamEndsAnOrdinaryRun(t *testing.T) {
 	})
 }
 
-// TestSilentUpstreamOfAResume: the client's stream ends, the action goes on and its end is
+// TestSilentUpstreamOfAResume: the client's stream ends, the action continues, and its end is
 // recorded.
 func TestSilentUpstreamOfAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 		}), func(o *Options) { o.IdleTimeout = time.Hour })
 		b.post(input("t", "r1", ""))
 		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_IDLE")
-		// The same answers again wait for the end and are told it.
+		// The same answers, sent again, wait for the end and get it.
 		wantTypes(t, b.post(input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
 		if b.n != 2 {
 			t.Errorf("%d calls", b.n)
@@ -157,8 +157,8 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 	})
 }
 
-// TestResumeThatStaysSilent: its client is told of the silence, and its thread is busy for a
-// bounded time after that. Then the answers are in doubt, and the next message goes to the backend.
+// TestResumeThatStaysSilent: the client is told of the silence, and the thread stays busy for a
+// limited time. Then the answers are in doubt, and the next message goes to the backend.
 func TestResumeThatStaysSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -183,8 +183,8 @@ func TestResumeThatStaysSilent(t *testing.T) {
 	})
 }
 
-// TestThreadIsFreeAtTheTerminalEvent: a backend leaves its stream open after its end, as one does
-// that sends its traces. The client takes the end, leaves, and sends its next run at once.
+// TestThreadIsFreeAtTheTerminalEvent: a backend keeps its stream open after its end, for example
+// while it sends traces. The client reads the end, leaves, and sends its next run at once.
 func TestThreadIsFreeAtTheTerminalEvent(t *testing.T) {
 	for _, way := range []OnDisconnect{DisconnectCancel, DisconnectFinish} {
 		t.Run(string(way), func(t *testing.T) {
@@ -224,7 +224,8 @@ func TestThreadIsFreeAtTheTerminalEvent(t *testing.T) {
 				if took := time.Since(begin); took != 0 {
 					t.Errorf("the next run waited: it took %v", took)
 				}
-				// What a backend does behind the end of an answer has a moment, and is cut then.
+				// After the end of an answer the backend has a short time for what it still does.
+				// Then its stream is cut.
 				if ends.Wait(); time.Since(begin) > endGrace {
 					t.Errorf("the streams ended after %v", time.Since(begin))
 				}
@@ -293,8 +294,8 @@ func TestClientLeavesAnOrdinaryRun(t *testing.T) {
 	})
 }
 
-// TestClientLeavesAClaimedRunForGood: nobody reads, and the outcome is recorded all the same; a
-// backend that never ends is given up after the bound, in doubt.
+// TestClientLeavesAClaimedRunForGood: nobody reads, and the outcome is recorded. A backend that
+// never ends is given up after a time limit, and the answers are in doubt.
 func TestClientLeavesAClaimedRunForGood(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -392,7 +393,7 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
-// A downStore fails as told.
+// A downStore fails when the test says so.
 type downStore struct {
 	store.Store
 	load, open, full, claim, finish bool
@@ -425,7 +426,7 @@ func (d *downStore) Do(ctx context.Context, key store.Key, step store.Step) (sto
 	return d.Store.Do(ctx, key, step)
 }
 
-// A stuckLog is a log that holds up the lines that begin so.
+// A stuckLog blocks on lines that begin with a prefix.
 type stuckLog struct {
 	slog.Handler
 	message string
@@ -439,7 +440,8 @@ func (l stuckLog) Handle(ctx context.Context, line slog.Record) error {
 	return nil
 }
 
-// TestBlockedLogHoldsBackNoStream, but whoever waits for the end of all runs waits for their lines.
+// TestBlockedLogHoldsBackNoStream: only a drain, which waits for the end of all runs, waits for
+// their log lines too.
 func TestBlockedLogHoldsBackNoStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stuckLog{slog.DiscardHandler, "run ended", make(chan struct{})}
@@ -458,13 +460,13 @@ func TestBlockedLogHoldsBackNoStream(t *testing.T) {
 	})
 }
 
-// enabled is a slog.Handler that takes every line.
+// enabled is a slog.Handler for all levels.
 type enabled struct{ slog.Handler }
 
 func (enabled) Enabled(context.Context, slog.Level) bool { return true }
 
-// TestBlockedLogKeepsNoRequests: what waits for the log is a line, not the run with the body of its
-// request.
+// TestBlockedLogKeepsNoRequests: while the log blocks, only the line is kept in memory, not the run
+// with the body of its request.
 func TestBlockedLogKeepsNoRequests(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) },
@@ -494,7 +496,8 @@ func TestBlockedLogKeepsNoRequests(t *testing.T) {
 	}
 }
 
-// TestLogThatIsStuckStopsRuns in the end: lines must not pile up.
+// TestLogThatIsStuckStopsRuns: if too many lines wait for the log, runs wait too, so that lines do
+// not pile up.
 func TestLogThatIsStuckStopsRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stuckLog{slog.DiscardHandler, "run ended", make(chan struct{})}
@@ -517,7 +520,7 @@ func TestLogThatIsStuckStopsRuns(t *testing.T) {
 	})
 }
 
-// panics is a log that does.
+// panics is a log handler that panics.
 type panics struct{ slog.Handler }
 
 func (panics) Handle(context.Context, slog.Record) error { panic("a log") }

@@ -9,7 +9,7 @@ import (
 	"holdpoint/internal/event"
 )
 
-// spans counts spans, and those that have ended.
+// spans counts the spans that have begun and ended.
 type spans struct{ begun, ended atomic.Int32 }
 
 func (s *spans) Begin(http.Header, string, string, string) Span {
@@ -27,8 +27,8 @@ func (countedSpan) Exchange(http.Header, string)        {}
 func (countedSpan) ExchangeEnded(string)                {}
 func (s countedSpan) End(*event.Run, string)            { s.ended.Add(1) }
 
-// TestEachSpanEnds: a run begins one span and ends it, whoever asks for it and whether it is
-// refused or not. A decision at the desk is not a run.
+// TestEachSpanEnds: each run begins and ends one span, whether it is refused or not. A decision at
+// the desk is not a run.
 func TestEachSpanEnds(t *testing.T) {
 	s := &spans{}
 	d := newDeskRig(t, nil, func(o *Options) { o.Tracer = s })

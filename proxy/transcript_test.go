@@ -13,7 +13,7 @@ import (
 	"holdpoint/translate"
 )
 
-// TestDeepStateDoesNotPanicAtAPause: encoding/json refuses what is nested deeper than 10,000, gjson
+// TestDeepStateDoesNotPanicAtAPause: encoding/json refuses values nested deeper than 10,000, gjson
 // does not. On a claimed run the panic would end the process.
 func TestDeepStateDoesNotPanicAtAPause(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
@@ -30,8 +30,8 @@ func TestDeepStateDoesNotPanicAtAPause(t *testing.T) {
 	}
 }
 
-// TestWhatWasHeldBackIsInTheTranscript: a call that the dialect held to the end is closed and in
-// the snapshot, which would delete it from the client else.
+// TestWhatWasHeldBackIsInTheTranscript: a call that the dialect held back until the end is closed,
+// and is in the snapshot. Otherwise the snapshot would delete it at the client.
 func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
@@ -46,8 +46,8 @@ func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
 	}
 }
 
-// TestNextRunOfAStreamWithdrawsThePause: the backend went on without an answer, so nothing is open
-// and old answers are told so.
+// TestNextRunOfAStreamWithdrawsThePause: the backend continued without an answer, so nothing is
+// open, and a late answer is told so.
 func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 	next := `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -64,8 +64,8 @@ func TestNextRunOfAStreamWithdrawsThePause(t *testing.T) {
 	}
 }
 
-// TestLargeFrameIsNotKept: a stream that lives for an hour must not hold the largest frame that it
-// ever had.
+// TestLargeFrameIsNotKept: a stream that lasts an hour must not keep the memory of its largest
+// frame.
 func TestLargeFrameIsNotKept(t *testing.T) {
 	g := newRig(t, echo)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{})
@@ -94,8 +94,8 @@ func TestLargeFrameIsNotKept(t *testing.T) {
 	}
 }
 
-// TestResultUnderTheIDOfItsCall: the client's message with the call has that id too where the call
-// named no parent, and of two messages with one id a snapshot leaves the last one.
+// TestResultUnderTheIDOfItsCall: if a call named no parent, the client's message with the call has
+// the call's id too. Of two messages with one id, a snapshot would leave only the last.
 func TestResultUnderTheIDOfItsCall(t *testing.T) {
 	call := func(parent string) string {
 		return `{"type":"TOOL_CALL_START"` + parent + `,"toolCallId":"c1","toolCallName":"rm"}`
@@ -140,7 +140,7 @@ func TestResultUnderTheIDOfItsCall(t *testing.T) {
 	}
 }
 
-// TestNoSnapshotWithAnIDTwice: a client that holds two messages of one id would lose one by it.
+// TestNoSnapshotWithAnIDTwice: a client that has two messages with one id would lose one of them.
 func TestNoSnapshotWithAnIDTwice(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	twice := `{"threadId":"t","runId":"r","messages":[` + oldUser + `,{"id":"c1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{}"}}]},{"id":"c1","role":"tool","toolCallId":"c1","content":"ok"}]}`

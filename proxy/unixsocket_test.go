@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestForwardedForByAUnixSocket: who comes by a unix socket has no address that could be appended.
-// What a proxy in front says of the client stays.
+// TestForwardedForByAUnixSocket: a client of a unix socket has no address to append. What a proxy
+// in front says of its client is kept.
 func TestForwardedForByAUnixSocket(t *testing.T) {
 	g := newRig(t, echo)
 	dir, err := os.MkdirTemp("", "hp") // a path of a socket is short

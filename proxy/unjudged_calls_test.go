@@ -15,7 +15,7 @@ import (
 )
 
 // A callFamily is a kind of backend that reads decisions in tool messages: how its stream asks, and
-// what it takes for a yes.
+// what it reads as a yes.
 type callFamily struct {
 	dialect string
 	options map[string]string
@@ -55,8 +55,8 @@ func callFamilies() map[string]callFamily {
 	}
 }
 
-// newFamilyRig returns a rig before a backend of the family that asks once, and then ends each run.
-// named: the dialect is configured. env is what else is.
+// newFamilyRig returns a rig in front of a backend of the family that asks once, and then ends each
+// run. named says that the dialect is configured.
 func newFamilyRig(t *testing.T, f callFamily, named bool, serve func(n int) []string, change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()
@@ -75,7 +75,7 @@ func newFamilyRig(t *testing.T, f callFamily, named bool, serve func(n int) []st
 	return newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, streamOf(serve(n)...)) }, change...)
 }
 
-// asksOnce returns a backend of the family whose first run asks.
+// asksOnce returns the stream of the n-th run of a backend that asks in the first.
 func (f callFamily) asksOnce(n int) []string {
 	if n == 1 {
 		return append([]string{started}, f.asks...)
@@ -91,7 +91,7 @@ func declares(name string) string {
 	return fmt.Sprintf(`,"tools":[{"name":%q,"description":"","parameters":{}}]`, name)
 }
 
-// arrived reports whether a request to the backend has the tool message as it came.
+// arrived reports whether a request to the backend has the tool message unchanged.
 func arrived(body []byte, content string) bool {
 	found := false
 	gjson.GetBytes(body, "messages").ForEach(func(_, m gjson.Result) bool {
@@ -101,7 +101,7 @@ func arrived(body []byte, content string) bool {
 	return found
 }
 
-// resumeOf returns the resume that says the payload to what the client was asked.
+// resumeOf returns a resume that answers the question in a stream with the payload.
 func resumeOf(stream, payload string) string {
 	id := textBetween(stream, `"interrupts":[{"id":"`, `"`)
 	if payload == "" {
@@ -116,7 +116,7 @@ func textBetween(text, from, to string) string {
 	return found
 }
 
-// ends returns the ways in which a question ends. Each gets the stream that asked.
+// ends returns the ways in which a question can end. Each gets the stream that asked.
 func (f callFamily) ends(now *time.Time) map[string]func(g *rig, asked string) {
 	free := func(how store.How) func(g *rig, _ string) {
 		return func(g *rig, _ string) {
@@ -141,7 +141,7 @@ func (f callFamily) ends(now *time.Time) map[string]func(g *rig, asked string) {
 	}
 }
 
-// expiring gives questions a time, by a clock of the test's.
+// expiring makes questions expire, by the test's clock.
 func expiring(now *time.Time) func(*Options) {
 	return func(o *Options) {
 		clock := func() time.Time { return *now }
@@ -150,9 +150,9 @@ func expiring(now *time.Time) func(*Options) {
 	}
 }
 
-// TestCallThatHasAskedIsHeld: a backend may wait for the answer to a call that has asked, however
-// the question ended. So what a message says on that call never reaches it, whoever claims the
-// call.
+// TestCallThatHasAskedIsHeld: however a question ended, the backend may still wait for its answer.
+// So no message on its call reaches the backend, even if the request declares the call as the
+// client's.
 func TestCallThatHasAskedIsHeld(t *testing.T) {
 	for family, f := range callFamilies() {
 		for _, named := range []bool{true, false} {
@@ -195,10 +195,10 @@ func TestCallThatHasAskedIsHeld(t *testing.T) {
 	}
 }
 
-// TestCallThatBeginsAgain: ids of some models repeat. The thread's stream begins a call of the id
-// that has asked again, of a tool of the client's. What the client says on it is its own, at every
-// replica, if the question was answered. A backend that still waits for that answer could take the
-// message for it.
+// TestCallThatBeginsAgain: some models repeat the ids of calls. A stream of the thread begins a
+// call of a client's tool under the id of a call that asked. If the question was answered, the
+// client's message on it is the client's own, at every replica. A backend that still waits could
+// read the message as the answer.
 func TestCallThatBeginsAgain(t *testing.T) {
 	again := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"show","parentMessageId":"b1"}`,
@@ -263,8 +263,8 @@ func TestCallThatBeginsAgain(t *testing.T) {
 	}
 }
 
-// TestCallThatBeginsAgainInTheResume: the run with the answer itself goes on to a call of the
-// client's under the same id, alone or beside a further question.
+// TestCallThatBeginsAgainInTheResume: the resumed run itself makes a call of a client's tool under
+// the same id, alone or together with a further question.
 func TestCallThatBeginsAgainInTheResume(t *testing.T) {
 	show := []string{
 		`{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"c1","content":"deleted"}`,
@@ -305,12 +305,12 @@ func TestCallThatBeginsAgainInTheResume(t *testing.T) {
 	}
 }
 
-// gotMessage reports whether a request to the backend has a message of the id.
+// gotMessage reports whether a request to the backend has a message with this id.
 func gotMessage(body []byte, id string) bool {
 	return gjson.GetBytes(body, `messages.#(id=="`+id+`")`).Exists()
 }
 
-// last returns the last request to the backend, nil if there was none.
+// last returns the last request to the backend, or nil.
 func (g *rig) last() []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()

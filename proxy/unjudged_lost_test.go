@@ -9,9 +9,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestDecisionAfterALostRecord: Holdpoint was started anew, and the backend may still wait. So a
-// message that the backend of some family takes for a decision does not reach it on a call that
-// nobody knows to have asked. A plain result passes, and the message after a refusal is answered.
+// TestDecisionAfterALostRecord: Holdpoint was restarted, and the backend may still wait. So a
+// message that the backend of some family reads as a decision does not reach it, unless its call is
+// known not to have asked. A plain result passes, and the message after a refusal is answered.
 func TestDecisionAfterALostRecord(t *testing.T) {
 	for family, f := range callFamilies() {
 		for _, named := range []bool{true, false} {
@@ -62,8 +62,8 @@ func TestDecisionAfterALostRecord(t *testing.T) {
 	}
 }
 
-// TestDecisionBesideAnAnswer: a decision on a call that nobody knows stays harmless in the run that
-// answers another question, and in what the record gives back to the backend.
+// TestDecisionBesideAnAnswer: a decision on an unknown call stays harmless in the run that answers
+// another question, and in the messages that the record sends to the backend.
 func TestDecisionBesideAnAnswer(t *testing.T) {
 	for family, f := range callFamilies() {
 		if f.dialect != "adk" && f.dialect != "tool-call" {
@@ -106,13 +106,13 @@ func TestDecisionBesideAnAnswer(t *testing.T) {
 	}
 }
 
-// inMemory is a Holdpoint whose records end with it.
+// inMemory makes a Holdpoint whose records end with it.
 func inMemory(o *Options) { o.StoreInMemory = true }
 
-// TestDecisionOnAToolOfTheClients: the request claims the call for the client. That counts for a
-// call that a stream of the thread left to the client. The record notes those, so a restart and
-// another replica know them. Only while nobody knows the dialect, and a restart may have lost the
-// note, the claim alone counts.
+// TestDecisionOnAToolOfTheClients: the request declares the call's tool as the client's. That is
+// accepted for a call that a stream of the thread left to the client. The record notes such calls
+// for restarts and other replicas. The declaration alone is accepted only while the dialect is
+// unknown and a restart may have lost the note.
 func TestDecisionOnAToolOfTheClients(t *testing.T) {
 	shows := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"show","parentMessageId":"a9"}`,
@@ -185,8 +185,8 @@ func TestDecisionOnAToolOfTheClients(t *testing.T) {
 	}
 }
 
-// TestCallsThatAClientMakesUp: a backend that repeats the client's messages leaves nothing to it
-// with that.
+// TestCallsThatAClientMakesUp: a backend that repeats the client's messages does not thereby leave
+// a call to the client.
 func TestCallsThatAClientMakesUp(t *testing.T) {
 	f := callFamilies()["ADK"]
 	repeats := []string{started, `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + calls("show") + `]}`, finished}
@@ -198,8 +198,8 @@ func TestCallsThatAClientMakesUp(t *testing.T) {
 	}
 }
 
-// TestCallThatAsksIsNoLongerTheClients: the ids of some models repeat. A call that was left to the
-// client asks later under the same id, and the record has forgotten that question.
+// TestCallThatAsksIsNoLongerTheClients: some models repeat the ids of calls. A call was left to the
+// client, a later call with its id asks, and the record has forgotten that question.
 func TestCallThatAsksIsNoLongerTheClients(t *testing.T) {
 	for family, f := range callFamilies() {
 		if f.dialect == "agent-framework" {
@@ -237,8 +237,8 @@ func TestCallThatAsksIsNoLongerTheClients(t *testing.T) {
 	}
 }
 
-// TestDecisionInAnOutage: the store cannot be asked what waits, and runs pass. What a backend reads
-// as a decision is not among them, whoever claims the call.
+// TestDecisionInAnOutage: open questions cannot be looked up, and runs pass. A message that some
+// backend reads as a decision does not, even if the request declares the call's tool.
 func TestDecisionInAnOutage(t *testing.T) {
 	for family, f := range callFamilies() {
 		for _, named := range []bool{true, false} {

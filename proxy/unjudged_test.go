@@ -9,15 +9,16 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// doubling returns a schema whose levels each refer to the next one twice.
+// doubling returns a schema in which each level refers to the next one twice.
 func doubling(levels int, keyword, leaf string) string {
 	return `{"$ref":"#/$defs/0","$defs":{` + hostile.Many(levels, func(i int) string {
 		return fmt.Sprintf(`"%d":{"%s":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, keyword, i+1, i+1)
 	}) + fmt.Sprintf(`,"%d":%s}}`, levels, leaf)
 }
 
-// A payload that cannot be judged is never taken, and its question stays open: the right answer is
-// taken afterwards, and where the schema lets none through, a cancelled one.
+// TestWhatCannotBeJudgedIsRefused: a payload that cannot be judged is never accepted, and its
+// question stays open. A correct answer is then accepted, or a cancel if the schema allows no
+// answer.
 func TestWhatCannotBeJudgedIsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, schema, payload, right string }{
 		{"a number that the library dies of", `{"type":"object","properties":{"amount":{"type":"number","minimum":1}}}`, `{"amount":1e9999999}`, `{"amount":7}`},

@@ -7,7 +7,8 @@ import (
 	"holdpoint/store"
 )
 
-// An openingStore has each Open answered by a function, which can have it done first.
+// An openingStore calls a function for each Open, which decides whether the Open is done and what
+// it returns.
 type openingStore struct {
 	store.Store
 	open func(done func() error) error
@@ -22,9 +23,9 @@ func (s *openingStore) Do(ctx context.Context, key store.Key, step store.Step) (
 	return done, err
 }
 
-// TestQuestionWithoutAReplyOfTheStore: the store was not heard, so the question is not told. It may
-// be kept all the same, and somebody may have been told of it there: it stays, and the same request
-// again is told it. The backend is not asked twice.
+// TestQuestionWithoutAReplyOfTheStore: the store did not reply, so the client does not get the
+// question. The store may have kept it, and another client may have got it from there. So it stays,
+// and the same request sent again gets it. The backend is not asked twice.
 func TestQuestionWithoutAReplyOfTheStore(t *testing.T) {
 	s := &openingStore{open: func(done func() error) error { done(); return errDown }}
 	g := newRig(t, asksOnce, func(o *Options) { s.Store = o.Store; o.Store = s })

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestTrailersOfWhatIsNoRunPass: with its status, its query, its compression and its headers.
+// TestTrailersOfWhatIsNoRunPass, with the status, the query, the compression and the headers.
 func TestTrailersOfWhatIsNoRunPass(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Trailer", "X-Sum")
@@ -35,13 +35,13 @@ func TestTrailersOfWhatIsNoRunPass(t *testing.T) {
 	}
 }
 
-// TestBackendThatBreaksOffAnOrdinaryRunWasReached: the message must not say that nothing happened.
+// TestBackendThatBreaksOffAnOrdinaryRunWasReached: the error must not claim that nothing happened.
 func TestBackendThatBreaksOffAnOrdinaryRunWasReached(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { panic(http.ErrAbortHandler) })
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_EOF")
 }
 
-// TestLogsHoldNoQuery: addresses carry keys, the client's and the operator's.
+// TestLogsHoldNoQuery: the client's and the operator's addresses may contain keys.
 func TestLogsHoldNoQuery(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { w.WriteHeader(404) })
 	g.h.opts.Upstream.RawQuery = "key=hunter2"
@@ -51,7 +51,8 @@ func TestLogsHoldNoQuery(t *testing.T) {
 	}
 }
 
-// TestDataWithoutASpaceGetsOneWhateverItSays: 0.0.42 and the Go SDK skip such a line.
+// TestDataWithoutASpaceGetsOneWhateverItSays: @ag-ui/client 0.0.42 and the Go SDK skip a data line
+// without the space.
 func TestDataWithoutASpaceGetsOneWhateverItSays(t *testing.T) {
 	const says = `{"type":"TEXT_MESSAGE_CHUNK","messageId":"m1","role":"assistant","delta":"data: 42"}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -62,8 +63,8 @@ func TestDataWithoutASpaceGetsOneWhateverItSays(t *testing.T) {
 	}
 }
 
-// TestSloppyMediaTypeIsAStream: every client reads it, and a claimed run would be in doubt for a
-// semicolon.
+// TestSloppyMediaTypeIsAStream: every client reads it as a stream, and otherwise a claimed run
+// would be in doubt because of a semicolon.
 func TestSloppyMediaTypeIsAStream(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Content-Type", "text/event-stream; charset")
@@ -72,8 +73,7 @@ func TestSloppyMediaTypeIsAStream(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
 }
 
-// TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend: the one line of a run is what an operator
-// counts.
+// TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend: operators count the log lines of runs.
 func TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started))

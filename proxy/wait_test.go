@@ -20,8 +20,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// twoReplicas are two Handlers on the store of a bubble, whose backend asks at first and then says
-// hello, and ends when end says so.
+// twoReplicas returns two Handlers on one store. Their backend asks in the first run. In later runs
+// it says hello and ends when end returns.
 func twoReplicas(t *testing.T, end func(ctx context.Context), change ...func(*Options)) (b *bubble, first, second *mortal) {
 	t.Helper()
 	var o Options
@@ -51,8 +51,8 @@ func postTo(ctx context.Context, h http.Handler, body string) string {
 	return w.text()
 }
 
-// TestTheSameAnswersAtAnotherReplica: they wait while the first run is going on, and are told its
-// end with the ids of their own run. The backend is called once.
+// TestTheSameAnswersAtAnotherReplica: the second request waits while the first run continues, and
+// gets its end with the ids of its own run. The backend is called once.
 func TestTheSameAnswersAtAnotherReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, first, second := twoReplicas(t, func(context.Context) { time.Sleep(5 * time.Minute) }, func(o *Options) { o.Heartbeat = 15 * time.Second })
@@ -84,7 +84,7 @@ func TestTheSameAnswersAtAnotherReplica(t *testing.T) {
 	})
 }
 
-// TestWaitEndsWithTheLeaseOfADeadReplica: nobody knows then what the backend did.
+// TestWaitEndsWithTheLeaseOfADeadReplica: the backend's outcome is unknown then.
 func TestWaitEndsWithTheLeaseOfADeadReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var goes atomic.Bool
@@ -141,7 +141,7 @@ func TestWaitOutlastsABlipOfTheStore(t *testing.T) {
 	}
 }
 
-// TestWaitEndsWithClientAndDrain, and neither touches the run that is waited for.
+// TestWaitEndsWithClientAndDrain, and neither changes the run that it waits for.
 func TestWaitEndsWithClientAndDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, first, second := twoReplicas(t, func(context.Context) { time.Sleep(5 * time.Minute) })
@@ -184,7 +184,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// TestWaitingRequestHoldsItsBodyOnly: many clients may wait for long.
+// TestWaitingRequestHoldsItsBodyOnly, because many clients may wait for long.
 func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 	b := newBubble(t, endsAtOnce)
 	in, _, err := agui.ParseInput([]byte(input("t", "r", "")))
@@ -208,8 +208,8 @@ func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 	}
 }
 
-// TestRequestThatIsAlwaysTooLate takes its time in the end: a store that says yes and no by turns
-// must not keep a processor busy.
+// TestRequestThatIsAlwaysTooLate slows down in the end, so that a store which alternates between
+// yes and no does not keep a processor busy.
 func TestRequestThatIsAlwaysTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claims := 0
@@ -232,7 +232,7 @@ func TestRequestThatIsAlwaysTooLate(t *testing.T) {
 	})
 }
 
-// TestDoubtIsToldThoughItsCloseHasNoReply: rather twice than never.
+// TestDoubtIsToldThoughItsCloseHasNoReply: a doubt is reported twice rather than never.
 func TestDoubtIsToldThoughItsCloseHasNoReply(t *testing.T) {
 	const inDoubt, goesOn = "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT", "RUN_STARTED RUN_FINISHED"
 	for name, test := range map[string]struct {

@@ -19,16 +19,16 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// sticky makes the fake a backend that keeps its first answer.
+// sticky makes the fake dialect one whose backend keeps its first answer.
 func sticky(n int, e translate.End) (translate.Result, error) {
 	res, err := (&fakeRun{d: &fakeDialect{}, n: n}).End(e)
 	res.Asked.Sticky = len(res.Asked.Interrupts) > 0
 	return res, err
 }
 
-// TestDenialIsNotSentWhereTheBackendKeepsAnApproval: the approval failed, the question came back,
-// and the answer now is no. The backend would carry out the approval. Neither an expiresAt that
-// Holdpoint gave nor time changes that.
+// TestDenialIsNotSentWhereTheBackendKeepsAnApproval: the approved action failed, the question came
+// back, and the answer is now no. The backend would carry out the earlier approval. Neither an
+// expiresAt of Holdpoint's nor time changes that.
 func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -64,7 +64,7 @@ func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
 	}
 }
 
-// TestEmptyResumeLosesItsKeyOnly: what else there is stays.
+// TestEmptyResumeLosesItsKeyOnly: the rest of the request stays.
 func TestEmptyResumeLosesItsKeyOnly(t *testing.T) {
 	g := newRig(t, echo, func(o *Options) { o.Dialect = new(standard.Dialect) })
 	const props = `"forwardedProps":{"command":{"goto":"x"}}`
@@ -93,7 +93,7 @@ const (
 	hexB = "4862c319b88d5956a0281691b087388b"
 )
 
-// onInterrupt is LangGraph's announcement; id "" has no rawEvent.
+// onInterrupt returns LangGraph's announcement of an interrupt, without rawEvent if id is "".
 func onInterrupt(id, value string) string {
 	raw := ""
 	if id != "" {
@@ -105,8 +105,8 @@ func onInterrupt(id, value string) string {
 func commandOf(value string) string { return `,"forwardedProps":{"command":{"resume":` + value + `}}` }
 
 // TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion: an answer in command.resume names no id.
-// While the first of two equal ones runs, the second waits; the run asks something else then, which
-// nobody has answered.
+// The second of two equal answers waits while the first runs. That run then raises another
+// question, which the second must not answer.
 func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 	for name, dialect := range map[string]func(*Options){
 		"langgraph": langGraph,
@@ -149,7 +149,7 @@ func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 	}
 }
 
-// asksAbout pauses for a call, then ends.
+// asksAbout is a backend that pauses for a call, and then ends.
 func asksAbout(w http.ResponseWriter, _ *http.Request, n int) {
 	if n == 1 {
 		sendStream(w, streamOf(started,
@@ -160,8 +160,8 @@ func asksAbout(w http.ResponseWriter, _ *http.Request, n int) {
 	sendStream(w, streamOf(started, finished))
 }
 
-// withPayloadMessage is CopilotKit's resume: the payload stands in the history too, as the call's
-// result.
+// withPayloadMessage returns CopilotKit's resume, which repeats the payload in the history as the
+// call's result.
 func withPayloadMessage(payload string) string {
 	return `{"threadId":"t","runId":"r2","messages":[` + oldUser +
 		`,{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"ask","arguments":""}}]}` +
@@ -169,8 +169,8 @@ func withPayloadMessage(payload string) string {
 		`"resume":[{"interruptId":"n1~id1","status":"resolved","payload":` + payload + `}]}`
 }
 
-// TestPayloadMessageIsNoNewMessage: whatever the payload is, the message that repeats it is the
-// answer and nothing else.
+// TestPayloadMessageIsNoNewMessage: whatever the payload is, the message that repeats it is part of
+// the answer, not a new message.
 func TestPayloadMessageIsNoNewMessage(t *testing.T) {
 	for _, payload := range []string{`{"approved":true}`, `{"name":"Bob"}`, `"Bob"`, `true`} {
 		t.Run(payload, func(t *testing.T) {
@@ -190,8 +190,8 @@ func TestPayloadMessageIsNoNewMessage(t *testing.T) {
 	}
 }
 
-// TestExpiredQuestionThatCannotBeCancelledHasAWayOn: only "cancelled" is taken, and the backend
-// takes none.
+// TestExpiredQuestionThatCannotBeCancelledHasAWayOn: after its expiry only "cancelled" is accepted,
+// and the backend accepts no cancel.
 func TestExpiredQuestionThatCannotBeCancelledHasAWayOn(t *testing.T) {
 	for name, asked := range map[string]string{
 		"a review without reject":   onInterrupt(hexA, `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit"]}]}`),
@@ -218,8 +218,8 @@ func TestExpiredQuestionThatCannotBeCancelledHasAWayOn(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatCannotBeAnsweredHaveAWayOn: the backend gave no ids for two open questions, so
-// no answer at all can be handed on.
+// TestQuestionsThatCannotBeAnsweredHaveAWayOn: the backend gave two open questions no ids, so no
+// answer can be sent.
 func TestQuestionsThatCannotBeAnsweredHaveAWayOn(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -232,7 +232,8 @@ func TestQuestionsThatCannotBeAnsweredHaveAWayOn(t *testing.T) {
 	wantAWayOn(t, g)
 }
 
-// wantAWayOn: the client cancels what it has, then sends a message.
+// wantAWayOn cancels the client's questions, then sends a message, and checks that the backend gets
+// it.
 func wantAWayOn(t *testing.T, g *rig) {
 	t.Helper()
 	rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
@@ -247,7 +248,7 @@ func wantAWayOn(t *testing.T, g *rig) {
 	}
 }
 
-// TestEchoOfMastraDoesNotPassToALangGraph: also when the newest result is the tombstone of a sticky
+// TestEchoOfMastraDoesNotPassToALangGraph, also if the newest result is the tombstone of a sticky
 // pause, which keeps its questions but not its dialect.
 func TestEchoOfMastraDoesNotPassToALangGraph(t *testing.T) {
 	for _, wait := range []time.Duration{0, 2 * time.Hour} {

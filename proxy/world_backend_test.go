@@ -19,7 +19,7 @@ import (
 
 var modes = []string{"finish", "finish", "ask", "ask two", "error", "cut", "500", "422", "unreachable", "json"}
 
-// backend returns what a world's backend does with a request.
+// backend handles a request as the world's backend.
 func (w *world) backend(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	w.mu.Lock()
@@ -77,7 +77,7 @@ func (w *world) backend(req *http.Request) (*http.Response, error) {
 	return w.says(req, mode), nil
 }
 
-// says returns the backend's answer.
+// says returns the backend's response.
 func (w *world) says(req *http.Request, mode string) *http.Response {
 	header, status, out := http.Header{"Content-Type": {"text/event-stream"}}, 200, ""
 	expiry := ""
@@ -138,8 +138,8 @@ func (w *world) took(answers []gjson.Result, rec store.Record) {
 	}
 }
 
-// carryOut is a backend that keeps the first answer to its one question until it has come to an end
-// with it.
+// carryOut acts as a backend that keeps the first answer to a question until it has finished with
+// it.
 func (w *world) carryOut(answer string) {
 	if w.kept != "" && w.kept != answer {
 		w.violates("the backend carried out %s, and the answer was %s", w.kept, answer)
@@ -150,8 +150,8 @@ func (w *world) carryOut(answer string) {
 	}
 }
 
-// takesLong is longer than a lease holds that nobody renews. In the middle of it the thread gets an
-// ordinary run at the other replica, twice: it is told that the answers are in doubt if they are.
+// takesLong takes longer than a lease that is not renewed. In the middle the other replica gets an
+// ordinary run twice, which must be told if the answers are in doubt.
 func (w *world) takesLong() {
 	mode, last, pending, at, plan := w.mode, w.last, w.pending, w.at, w.plan
 	w.sleep(LeaseTime + time.Second)
@@ -166,8 +166,8 @@ func (w *world) takesLong() {
 	w.sleep(LeaseTime)
 }
 
-// whileAlone sends a request at the other replica while a run goes on without its client: it may
-// not get to the backend.
+// whileAlone sends a request to the other replica while a run continues without its client. It must
+// not reach the backend.
 func (w *world) whileAlone() {
 	mode, called, at := w.mode, w.called, w.at
 	w.inside, w.at = true, 1-at
@@ -182,8 +182,8 @@ func (w *world) whileAlone() {
 	w.inside, w.mode, w.last, w.pending, w.at, w.plan = false, mode, last, pending, at, plan
 }
 
-// whileClaimed sends requests while a resume is at the backend: none of them may get there. The
-// same answers again, at the other replica, wait for its end.
+// whileClaimed sends requests while a resume is at the backend. None may reach it. The same answers
+// at the other replica wait for its end.
 func (w *world) whileClaimed() {
 	mode, last, pending, called, at, plan := w.mode, w.last, w.pending, w.called, w.at, w.plan
 	w.inside, w.plan = true, nil

@@ -21,12 +21,13 @@ import (
 
 // What is done in a world at other doors than the chat, and what came of it.
 
-// happenings count what has happened in sequences, so that a test knows that it has tried it.
+// happenings count what happened in the sequences, so that a test can check that each case
+// occurred.
 type happenings map[string]int
 
 func (h happenings) add(what string) { h[what]++ }
 
-// told counts what a client was told.
+// told counts what a client got.
 func (h happenings) told(stream string) {
 	for _, code := range []agui.Code{agui.InterruptExpired, agui.ResumeInDoubt, agui.ResumeConflict, agui.PartialResume} {
 		if strings.Contains(stream, string(code)) {
@@ -35,8 +36,8 @@ func (h happenings) told(stream string) {
 	}
 }
 
-// atTheDesk returns what the sequences of a test must have had: each door, each way of going on,
-// and each end.
+// atTheDesk returns what must occur in the sequences of a test: each way to decide, each way to
+// continue, and each end.
 func atTheDesk() []string {
 	list := []string{
 		"decided as a whole", "decided in part", "decided too late", "decided otherwise", "decided twice", "decided and the store stumbled",
@@ -53,7 +54,7 @@ func atTheDesk() []string {
 	return list
 }
 
-// elsewhere decides the questions of the open pause at another door; approve says how, and which.
+// elsewhere decides questions of the open pause at the desk: those in approve, with a yes or a no.
 func (w *world) elsewhere(approve map[string]bool) {
 	rec := w.record()
 	if rec.State != store.Open {
@@ -95,7 +96,7 @@ func (w *world) elsewhere(approve map[string]bool) {
 	}
 }
 
-// noteDecided counts what came of a decision.
+// noteDecided counts the outcome of a decision.
 func (w *world) noteDecided(err error, words, stood int, died, stumbled bool) {
 	var refused *agui.RunError
 	switch {
@@ -118,14 +119,14 @@ func (w *world) noteDecided(err error, words, stood int, died, stumbled bool) {
 	}
 }
 
-// carry has a replica go on with what is decided, without the client.
+// carry makes a replica carry the decisions without the client.
 func (w *world) carry(mode string) {
 	w.goesByItself(mode, func(m *mortal) {
 		_ = m.Carry(context.Background(), recordKey("/", "t"))
 	})
 }
 
-// looks has a replica look for what is decided, as a process does every two seconds.
+// looks makes a replica look for decisions that are due, as a process does every two seconds.
 func (w *world) looks(mode string) {
 	before := w.record()
 	old := before.State == store.Open && before.Pause.Decided() && time.Since(before.Pause.Decisions[0].At) >= carry.DefaultWithin
@@ -149,7 +150,7 @@ func (w *world) looks(mode string) {
 	}
 }
 
-// goesByItself has a replica do something without a client.
+// goesByItself runs do at a replica, without a client.
 func (w *world) goesByItself(mode string, do func(m *mortal)) {
 	before := w.record()
 	w.mode, w.own = mode, true
@@ -170,7 +171,8 @@ func (w *world) goesByItself(mode string, do func(m *mortal)) {
 	w.revive(m)
 }
 
-// whileCarried has the other replica carry the same: it may not get to the backend.
+// whileCarried makes the other replica carry the same decisions. They must not reach the backend
+// again.
 func (w *world) whileCarried() {
 	called := w.called
 	if err := w.replicas[1-w.at].Carry(context.Background(), recordKey("/", "t")); err == nil {
@@ -181,7 +183,7 @@ func (w *world) whileCarried() {
 	}
 }
 
-// noteCarried counts how answers have come to the backend.
+// noteCarried counts the way in which answers reached the backend.
 func (w *world) noteCarried(rec store.Record) {
 	p, decided := rec.Pause, 0
 	for _, i := range p.Interrupts {
@@ -212,7 +214,7 @@ func (w *world) noteCarried(rec store.Record) {
 	}
 }
 
-// frees gives the pause up at the desk: nothing is sent.
+// frees gives the pause up at the desk. Nothing is sent.
 func (w *world) frees() {
 	rec := w.record()
 	if rec.Pause == nil {
@@ -249,7 +251,7 @@ func (w *world) frees() {
 	}
 }
 
-// revive puts a new process in the place of a dead one.
+// revive replaces a dead process by a new one.
 func (w *world) revive(m *mortal) {
 	if m.dead.Load() {
 		m.kill()

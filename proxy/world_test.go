@@ -25,8 +25,8 @@ import (
 )
 
 // A world is a client, two replicas on one store and a backend, in a bubble of testing/synctest.
-// The client does one thing at a time; only the same answers again are sent at the other replica
-// while the first are at the backend.
+// The client does one thing at a time, except that it may send the same answers to the other
+// replica while the first are at the backend.
 type world struct {
 	t        worldTest
 	store    store.Store
@@ -39,7 +39,7 @@ type world struct {
 	finish   bool // runs are read on whose client has left
 	apart    bool // it takes a message beside an answer in a request of its own
 
-	// The client's view.
+	// The state of the client.
 	pending []string // its list: emptied by a RUN_FINISHED without interrupts only
 	lists   [][]string
 	history []string
@@ -57,7 +57,7 @@ type world struct {
 	slow   bool  // the backend takes its time with answers, and a request comes in meanwhile
 	plan   *plan // what goes wrong; nil for nothing
 
-	// The backend's view.
+	// The state of the backend.
 	mode      string
 	called    int
 	kept      string // what it keeps, "" if nothing
@@ -66,7 +66,7 @@ type world struct {
 	looking   bool   // it is one that a carrier has begun, see looks
 	plainRuns int
 
-	// The truth.
+	// The truth, for the checks.
 	approved  map[string]bool // ids that the client has ever approved
 	cancelled map[string]bool // ids that it has ever cancelled
 	told      map[string]bool // ids that it was ever told
@@ -76,7 +76,7 @@ type world struct {
 	happened  happenings
 }
 
-// worldTest is what a world needs of a test. It is no *testing.T where rapid has a test of its own.
+// worldTest is the part of *testing.T that a world needs. rapid has a type of its own for it.
 type worldTest interface {
 	storetest.TB
 	Fatal(args ...any)
@@ -96,7 +96,7 @@ func newWorld(t worldTest, expires, sticky bool) *world {
 	return w
 }
 
-// restart puts a new process in a replica's place.
+// restart replaces a replica by a new process.
 func (w *world) restart(at int) {
 	up, _ := url.Parse("http://backend/agent")
 	m, disconnect := &mortal{}, DisconnectCancel
@@ -126,8 +126,8 @@ func (w *world) restart(at int) {
 	w.replicas[at] = m
 }
 
-// A plan is what goes wrong on the way of a client's next request: the step that is the from-th
-// fails, and those behind it, as many as there are.
+// A plan says what fails in the client's next request: the step number from, and as many of the
+// following ones as it has.
 type plan struct {
 	from, many int
 	done       bool // the steps are done nevertheless
@@ -138,7 +138,7 @@ type plan struct {
 	hits int
 }
 
-// hit returns how many steps have failed by it.
+// hit returns how many steps it has made fail.
 func (p *plan) hit() int {
 	if p == nil {
 		return 0
@@ -146,7 +146,7 @@ func (p *plan) hit() int {
 	return p.hits
 }
 
-// step does a step of a replica, or not.
+// step does a step of a replica, unless the plan makes it fail.
 func (w *world) step(m *mortal, backend bool, do func() error) error {
 	w.mu.Lock()
 	dead, p := m.dead.Load(), w.plan
@@ -186,8 +186,8 @@ func (w *world) dialect() *fakeDialect {
 	return &fakeDialect{begin: takesNew}
 }
 
-// takesNew makes the fake a dialect whose resume carries new messages along, as an outcome
-// backend's does.
+// takesNew makes the fake dialect send new messages together with the answers, as an outcome
+// backend does.
 func takesNew(r *translate.Request) (translate.Out, error) {
 	out := translate.Out{TakesNew: true}
 	if r.Pause.ID != "" {
@@ -196,7 +196,7 @@ func takesNew(r *translate.Request) (translate.Out, error) {
 	return out, nil
 }
 
-// sendsNewApart makes the fake a dialect that sends a message beside the answers behind them.
+// sendsNewApart returns a fake dialect that sends new messages in a request after the answers.
 func sendsNewApart() *fakeDialect {
 	brought := 0
 	return &fakeDialect{
@@ -252,7 +252,7 @@ func (w *world) again(mode string) {
 	}
 }
 
-// decide answers questions; approve says how.
+// decide answers questions; approve has the answers.
 func (w *world) decide(ids []string, approve []bool, fresh bool, mode string) {
 	var entries []string
 	for n, id := range ids {
@@ -267,7 +267,7 @@ func (w *world) decide(ids []string, approve []bool, fresh bool, mode string) {
 	w.send(w.body(resumeWith(entries...), fresh), mode)
 }
 
-// beside has the client do something with messages in its history that it does not keep.
+// beside calls do while the client's history has further messages, which it does not keep.
 func (w *world) beside(messages []string, do func()) {
 	honest := w.history
 	w.history = append(slices.Clone(honest), messages...)
@@ -275,8 +275,8 @@ func (w *world) beside(messages []string, do func()) {
 	w.history = honest
 }
 
-// send returns a request of the client, and what it makes of the answer. It returns "" if there was
-// none, or no stream.
+// send posts a request and updates the client from the response. It returns "" if there was none,
+// or no stream.
 func (w *world) send(body, mode string) string {
 	w.last, w.mode = body, mode
 	m, before := w.replicas[w.at], w.plan.hit()
@@ -323,8 +323,8 @@ func (w *world) send(body, mode string) string {
 	return got
 }
 
-// awaitSecond waits for the same answers at the other replica, whatever became of the first. They
-// may be sent after all, if those were given back.
+// awaitSecond waits for the same answers at the other replica, whatever happened to the first. They
+// may be sent after all, if the first request's claim was released.
 func (w *world) awaitSecond() {
 	plan := w.plan
 	w.inside, w.plan = true, nil
@@ -334,8 +334,8 @@ func (w *world) awaitSecond() {
 	w.inside, w.plan = false, plan
 }
 
-// handOver is called before and after the client's goroutine waits. Others work then, each step of
-// them under mu, and nobody works while it does not wait. The race detector cannot know that.
+// handOver is called before and after the client's goroutine waits. Other goroutines work only
+// while it waits, each step under mu. The race detector cannot know that.
 func (w *world) handOver() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -356,7 +356,7 @@ func (w *world) post(ctx context.Context, m *mortal, body string) (got string, s
 	return rec.Body.String(), rec.Code
 }
 
-// takeList is what a client makes of a RUN_FINISHED.
+// takeList updates the client's list of questions from a RUN_FINISHED.
 func (w *world) takeList(finish gjson.Result) {
 	w.pending = nil
 	for _, i := range finish.Get("outcome.interrupts").Array() {
@@ -377,13 +377,13 @@ func dataIn(stream string) (list []gjson.Result) {
 	return list
 }
 
-// answering reports whether a request answers something.
+// answering reports whether a request has answers.
 func answering(body string) bool { return len(gjson.Get(body, "resume").Array()) > 0 }
 
-// elsewhere reports whether a request names another thread than the one with the questions.
+// elsewhere reports whether a request names a thread other than the one with the questions.
 func elsewhere(body string) bool { return gjson.Get(body, "threadId").Str != "t" }
 
-// checkStream: one RUN_STARTED, at the beginning, and a terminal event at the end.
+// checkStream checks for one RUN_STARTED at the beginning and a terminal event at the end.
 func (w *world) checkStream(got string) {
 	if strings.Count(got, `"type":"RUN_STARTED"`) != 1 {
 		w.violates("not one RUN_STARTED: %s", got)
@@ -394,7 +394,7 @@ func (w *world) checkStream(got string) {
 	}
 }
 
-// checkTold: whoever answers something is told what is open, no more and no less.
+// checkTold checks that the response to an answer reports exactly the open questions.
 func (w *world) checkTold(body, got string) {
 	if !answering(body) || elsewhere(body) && strings.Contains(got, string(agui.UnknownInterruptID)) {
 		return // the index may have lost the way to the question
@@ -413,7 +413,7 @@ func (w *world) checkTold(body, got string) {
 	}
 }
 
-// checkSuccess: whoever approves something, and is told of no error, has had it reach the backend.
+// checkSuccess checks that an approval without an error in its response reached the backend.
 func (w *world) checkSuccess(body, got string) {
 	if strings.Contains(got, "RUN_ERROR") || strings.Contains(got, `"refusal"`) {
 		return
@@ -430,7 +430,7 @@ func lastData(s string) string {
 	return strings.TrimPrefix(frames[len(frames)-1], "data: ")
 }
 
-// check looks at the record, and ends the test if anything was violated.
+// check inspects the record, and ends the test if an invariant is violated.
 func (w *world) check() {
 	rec := w.record()
 	for _, result := range rec.Results {
@@ -454,8 +454,8 @@ func (w *world) check() {
 	}
 }
 
-// goesOn: the client cancels what is in its list beside a new message, as often as it must. A claim
-// that a dead replica or an outage has left behind has lapsed by then.
+// goesOn sends a new message that also cancels the client's questions, until the backend gets it.
+// By then the claim that a dead replica or an outage left has lapsed.
 func (w *world) goesOn() {
 	w.plan = nil
 	w.sleep(LeaseTime)

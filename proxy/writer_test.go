@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestDeadlineOfARunIsNotTheNextRequests: a kept connection may have one from the end of a run
-// before, long past.
+// TestDeadlineOfARunIsNotTheNextRequests: a kept connection may have a deadline of an earlier run,
+// which has long passed.
 func TestDeadlineOfARunIsNotTheNextRequests(t *testing.T) {
 	g := newRig(t, echo)
 	for name, req := range map[string]*http.Request{
@@ -28,7 +28,7 @@ func TestDeadlineOfARunIsNotTheNextRequests(t *testing.T) {
 	}
 }
 
-// deadlines notes the deadlines that are set for writes.
+// deadlines records the write deadlines that are set.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	list []time.Time
@@ -39,8 +39,8 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// TestStreamOfAClientThatIsGoneIsAborted: net/http must not try to end it in order, which may take
-// for ever. So does ReverseProxy.
+// TestStreamOfAClientThatIsGoneIsAborted: as ReverseProxy does, Holdpoint aborts it. If net/http
+// tried to end it in order, that could take forever.
 func TestStreamOfAClientThatIsGoneIsAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(nil))
