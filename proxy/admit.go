@@ -51,8 +51,8 @@ func (r *run) waitedInVain(err error) contract.Ruling {
 	if !errors.Is(err, errQuicker) {
 		return contract.Ruling{Do: contract.Refuse, Refusal: fault(r.life.ctx, err)}
 	}
-	r.log.Error("the pause cannot be claimed", "err", err, "claim", r.judge.ledger.Refused())
-	v := refuse(agui.StoreUnavailable, "the answer cannot be taken at the moment, so it is not handed on: try again")
+	r.log.Error(logNotClaimable, "err", err, "claim", r.judge.ledger.Refused())
+	v := refuse(agui.StoreUnavailable, textNotClaimed)
 	v.Reask = true
 	return v
 }
@@ -147,7 +147,7 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 // chat could not go on then, the pause is given up.
 func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bool) {
 	if err := r.judge.fetchAsked(); err != nil {
-		r.log.Error("the snapshots of the pause cannot be asked for", "err", err)
+		r.log.Error(logAskedUnread, "err", err)
 		return storeDown(), false
 	}
 	var unready *agui.RunError
@@ -164,12 +164,12 @@ func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bo
 		return v, false
 	case unready == nil && contract.AllCancelled(v.Answers):
 		// Nothing is sent, and the thread goes on.
-		r.log.Warn("the backend cannot be told that its question is cancelled", "code", refused.Refusal.Code)
+		r.log.Warn(logCancelUnsaid, "code", refused.Refusal.Code)
 		return r.givesUpUnsaid(), true
 	case r.judge.record.Pause.Decided() && len(v.New) > 0 && !r.judge.readFor.carries:
 		// The chat can take nothing back of what was decided elsewhere. So its new message goes on
 		// without it: nothing is sent of what was decided, and the person is told so.
-		r.log.Warn("what was decided cannot be handed on with the chat's history: it is given up", "code", refused.Refusal.Code)
+		r.log.Warn(logDecisionGivenUp, "code", refused.Refusal.Code)
 		v = r.givesUpUnsaid()
 		v.NotTaken = refused.Refusal
 		return v, true
@@ -198,7 +198,7 @@ func (r *run) readyToReadOn() *contract.Ruling {
 // threadBusy refuses a run beside one that goes on without its client. The backend would refuse it
 // too, or begin a second one beside the first.
 func threadBusy() contract.Ruling {
-	return refuse(agui.ThreadBusy, "an earlier run of this thread goes on without its client: try again when it has ended")
+	return refuse(agui.ThreadBusy, textThreadBusy)
 }
 
 // givesUpUnsaid gives the pause up whose answers are not sent. The replies of the request answer
@@ -227,19 +227,19 @@ func (r *run) take(v contract.Ruling) contract.Ruling {
 			r.judge.span.Resumes(o.Trace)
 		}
 	case errors.Is(err, door.ErrNotWritten):
-		r.log.Error("claim not taken: the audit is required and cannot be written", "err", err)
-		v = refuse(agui.AuditUnavailable, "the answer cannot be written down at the moment, so it is not handed on: try again")
+		r.log.Error(logClaimUnaudited, "err", err)
+		v = refuse(agui.AuditUnavailable, textUnaudited)
 		v.Reask = true
 		return v
 	case ledger.Quicker(err):
 		return contract.Ruling{Do: contract.Wait}
 	default:
-		r.log.Error("claim not taken by the store", "err", err)
+		r.log.Error(logClaimFailed, "err", err)
 		return storeDown()
 	}
 	switch free, err := r.occupyOwnThread(); {
 	case err != nil:
-		r.log.Error("the thread that the request names cannot be kept for it", "err", err)
+		r.log.Error(logOwnThreadNotKept, "err", err)
 		_, _ = r.claim.Release()
 		return storeDown()
 	case !free:
@@ -256,7 +256,7 @@ func (r *run) take(v contract.Ruling) contract.Ruling {
 // clientLeft refuses a run whose client closed its side before anything was sent to the backend.
 // The client may still read: it has closed its sending side only. So it is asked again.
 func clientLeft() contract.Ruling {
-	ruling := refuse(agui.ClientLeft, "the client closed its side of the connection before the request was handed on")
+	ruling := refuse(agui.ClientLeft, textClientLeft)
 	ruling.Reask = true
 	return ruling
 }
@@ -276,7 +276,7 @@ func (r *run) closeDoubt(v contract.Ruling) contract.Ruling {
 	case ledger.EndedAlready(err):
 		return contract.Ruling{Do: contract.Wait} // another request was told, or the run ended after all
 	default: // it may be closed: a doubt is rather told twice than never
-		r.log.Error("doubt not closed by the store", "err", err)
+		r.log.Error(logDoubtNotClosed, "err", err)
 	}
 	return v
 }
@@ -299,7 +299,7 @@ func (r *run) giveUp() *contract.Ruling {
 	case ledger.EndedAlready(err):
 		return &contract.Ruling{Do: contract.Wait}
 	default:
-		r.log.Error("pause not given up by the store", "err", err)
+		r.log.Error(logNotWithdrawn, "err", err)
 		v := storeDown()
 		return &v
 	}

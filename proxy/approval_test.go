@@ -65,7 +65,7 @@ func TestApprovalsOfNothing(t *testing.T) {
 	t.Run("in a body that is no run", func(t *testing.T) {
 		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) })
 		res, got := g.answer(`{"messages":[` + askCall + `,` + askYes + `]}`)
-		if res.StatusCode != http.StatusBadRequest || g.called() != 0 || !strings.Contains(got, "no run") {
+		if res.StatusCode != http.StatusBadRequest || g.called() != 0 || !strings.Contains(got, "is not a run") {
 			t.Errorf("%d %s", res.StatusCode, got)
 		}
 	})

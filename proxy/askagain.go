@@ -32,7 +32,7 @@ func (j *judge) keepPart(v contract.Ruling) {
 		return
 	}
 	if err := j.ledger.Decide(p, list); err != nil {
-		j.log.Warn("answers to a part of the questions are not kept: the application is asked for all of them", "err", err)
+		j.log.Warn(logPartUnsaved, "err", err)
 		return
 	}
 	decided := *p

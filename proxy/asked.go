@@ -17,7 +17,7 @@ func (j *judge) restoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.M
 	copy(answers, history.Meanings(p, answers))
 	restored, refused := history.RestoreCalls(p, answers, list)
 	if len(restored.Calls) > 0 {
-		j.log.Warn("calls in the messages are not as they were asked about: the backend gets them as they were", "calls", len(restored.Calls), "call_ids", cutAll(restored.Calls))
+		j.log.Warn(logCallsRestored, "calls", len(restored.Calls), "call_ids", cutAll(restored.Calls))
 	}
 	return restored.Messages, refused
 }
@@ -34,7 +34,7 @@ func (j *judge) logUnclear(p *agui.Pause, answers []agui.Answer) {
 		args := []any{"interrupt", agui.Cut(i.ID), "reason", agui.Cut(i.Reason())}
 		j.log.Debug("an answer to a question without a schema is neither a clear yes nor a clear no", args...)
 		j.memory.once("unclear answer", func() {
-			j.log.Warn("an answer to a question without a schema is neither a clear yes nor a clear no: it goes to the backend as it came. This is logged once", args...)
+			j.log.Warn(logUnclear, args...)
 		})
 	}
 }

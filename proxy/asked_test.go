@@ -78,7 +78,7 @@ func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 				return fmt.Sprintf(`{"threadId":"t","runId":"r2","messages":[%s]%s}`, strings.Join(c.messages, ","), resumeWith(entry))
 			}
 			got := g.do(body(yes("n1~id1")))
-			warned := strings.Contains(g.logs.String(), "not as they were asked about")
+			warned := strings.Contains(g.logs.String(), "differ from those that were shown")
 			if warned != c.warns || strings.Contains(g.logs.String(), "path") {
 				t.Errorf("warned: %v\n%s", warned, g.logs.String())
 			}

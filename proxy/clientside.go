@@ -47,7 +47,7 @@ func (c *clientSide) withdraw() {
 	}
 	err := c.judge.ledger.Close(c.paused.ID, store.Result{How: store.Withdrawn, Seen: c.paused.Seen}, ledger.Withdrawn(c.paused))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		c.judge.log.Warn("pause not withdrawn", "err", err)
+		c.judge.log.Warn(logLaterRunNotWithdrawn, "err", err)
 	}
 	c.paused = nil
 }
@@ -164,12 +164,12 @@ func (c *clientSide) logOmission(o client.Omission) {
 	case client.StateWithheld:
 		c.judge.log.Debug("STATE_SNAPSHOT left out: the answer came without a message of the thread")
 	case client.StateUnknown:
-		c.judge.log.Warn("STATE_SNAPSHOT left out: the state is not known", "limit", c.judge.opts.TranscriptBytes)
+		c.judge.log.Warn(logStateOmitted, "limit", c.judge.opts.TranscriptBytes)
 	case client.MessagesWithheld:
 		c.judge.log.Debug("MESSAGES_SNAPSHOT left out: the answer came without a message of the thread")
 	case client.MessagesUnknown:
-		c.judge.log.Warn("MESSAGES_SNAPSHOT left out: the messages exceed the limit (HOLDPOINT_TRANSCRIPT_BYTES)", "limit", c.judge.opts.TranscriptBytes)
+		c.judge.log.Warn(logMessagesOmitted, "limit", c.judge.opts.TranscriptBytes)
 	case client.MessagesShareID:
-		c.judge.log.Warn("MESSAGES_SNAPSHOT left out: two messages have one id, and a client would keep the last one only")
+		c.judge.log.Warn(logMessagesShareID)
 	}
 }

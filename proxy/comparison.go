@@ -105,7 +105,7 @@ func endRun(m *processMemory, log *slog.Logger, of translate.Run, e translate.En
 		m.dialectProved.Store(true)
 	case c.found.another != "":
 		m.once("dialect", func() {
-			log.Warn(fmt.Sprintf("this backend asks in the dialect %s, and HOLDPOINT_DIALECT=%s names another", c.found.another, c.named),
+			log.Warn(fmt.Sprintf(logOtherDialect, c.found.another, c.named),
 				"hint", "leave HOLDPOINT_DIALECT out: then Holdpoint finds the dialect by itself")
 		})
 	}

@@ -28,7 +28,7 @@ func (r *run) conclude(e settle.End, panicked bool) conclusion {
 	}
 	res, calls, failed := r.endExchange(&e)
 	if n := r.exchange.counted.Exchanges; failed == nil && res.Next != nil && n >= settle.MaxExchanges {
-		r.log.Error("the run wants one exchange after the other", "exchanges", n)
+		r.log.Error(logTooManyExchanges, "exchanges", n)
 	}
 	f := r.facts(&res, calls)
 	o := settle.Settle(&f, &res, &e, failed)
@@ -101,8 +101,8 @@ func translationError(log *slog.Logger, err error) *agui.RunError {
 	if errors.As(err, &told) {
 		return told
 	}
-	log.Error("translation failed", "err", err)
-	return agui.Errorf(agui.UpstreamStatus, "the backend's stream could not be translated")
+	log.Error(logTranslationFailed, "err", err)
+	return agui.Errorf(agui.UpstreamStatus, textUntranslated)
 }
 
 // closeToldDoubt closes a doubt that this run tells, if a client is there to be told.
@@ -113,7 +113,7 @@ func (r *run) closeToldDoubt() {
 	}
 	err := r.judge.ledger.Close(r.judge.record.Pause.ID, store.Result{How: store.Doubtful})
 	if err != nil && !ledger.EndedAlready(err) {
-		r.log.Error("doubt not closed by the store: it will be told once more", "err", err)
+		r.log.Error(logDoubtNotClosed, "err", err)
 	}
 }
 
@@ -144,7 +144,7 @@ func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 	defer r.life.plain.Store(false)
 	switch {
 	case o.Refused != nil:
-		r.log.Error("pause not kept", "err", o.Refused)
+		r.log.Error(logPauseRefused, "err", o.Refused)
 	case o.Ask != nil:
 		r.beforePause(o)
 	case o.Speaks:
@@ -157,7 +157,7 @@ func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 	switch {
 	case k.Standing != nil:
 		r.judge.record = *k.Standing
-		k.Refused = agui.Errorf(agui.ThreadBusy, "the run asks something, but another question of this thread is open")
+		k.Refused = agui.Errorf(agui.ThreadBusy, textOtherOpen)
 		k.Open = tell.Open(&r.judge.record)
 	case k.Err != nil && o.Ask != nil:
 		k.Refused = r.judge.keepError(k.Err)
@@ -231,7 +231,7 @@ func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 		r.client.notTaken = v.NotTaken
 	case contract.Refuse:
 		if v.Refusal == nil {
-			v.Refusal = agui.Errorf(agui.ResumeInProgress, "the client left while a resume of this thread was running")
+			v.Refusal = agui.Errorf(agui.ResumeInProgress, textLeftResume)
 		}
 	}
 	switch v.Do { // who is told of it need not wait for the store

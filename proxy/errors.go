@@ -16,7 +16,7 @@ var (
 )
 
 func storeDown() contract.Ruling {
-	return refuse(agui.StoreUnavailable, "what this thread waits for is not known at the moment: try again")
+	return refuse(agui.StoreUnavailable, textStoreDown)
 }
 
 // refuse returns a ruling of proxy's own.
@@ -25,16 +25,16 @@ func refuse(code agui.Code, format string, args ...any) contract.Ruling {
 }
 
 func internalError() *agui.RunError {
-	return agui.Errorf(agui.InternalError, "Holdpoint failed on this request; its log says where")
+	return agui.Errorf(agui.InternalError, textInternal)
 }
 
 // fault returns what a broken exchange is told as.
 func fault(ctx context.Context, err error) *agui.RunError {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errDraining), errors.Is(err, errDraining):
-		return agui.Errorf(agui.ProxyDraining, "the proxy is shutting down")
+		return agui.Errorf(agui.ProxyDraining, textDraining)
 	case errors.Is(cause, errIdle), errors.Is(err, errIdle):
-		return agui.Errorf(agui.UpstreamIdle, "the backend was silent for too long (HOLDPOINT_STREAM_IDLE_TIMEOUT)")
+		return agui.Errorf(agui.UpstreamIdle, textIdle)
 	}
 	return nil
 }

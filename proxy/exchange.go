@@ -29,7 +29,7 @@ func (b *body) open(res *http.Response) (untouched bool) {
 	b.judge.hintAtAnswer(res, head)
 	c := b.concludes(settle.End{
 		End:    translate.End{Status: res.StatusCode, Body: head},
-		Broken: agui.Errorf(agui.UpstreamStatus, "the backend answered %d", res.StatusCode),
+		Broken: agui.Errorf(agui.UpstreamStatus, textStatus, res.StatusCode),
 	}, false)
 	// An HTTP error locks a chat as a lone RUN_ERROR does, see tell. A redirect is followed.
 	locks := res.StatusCode >= http.StatusBadRequest && b.client.answersSomething()
@@ -70,33 +70,33 @@ func (e *exchange) stream(res *http.Response) (a answer) {
 			return a
 		}
 		res.Body.Close()
-		a.end.Broken = agui.Errorf(agui.UnsupportedEncoding, "the backend's stream is compressed in a way that is not read")
+		a.end.Broken = agui.Errorf(agui.UnsupportedEncoding, textEncoding)
 		return a
 	}
 	head := e.head(res)
 	res.Body.Close()
 	e.judge.hintAtAnswer(res, head)
-	a.end.Broken = agui.Errorf(agui.UpstreamStatus, "the backend answered %d without an event stream", res.StatusCode)
+	a.end.Broken = agui.Errorf(agui.UpstreamStatus, textNoStream, res.StatusCode)
 	a.end.Status, a.end.Body = res.StatusCode, head
 	return a
 }
 
 // unansweredFailure returns what an exchange without an answer is told as.
 func (e *exchange) unansweredFailure(ctx context.Context, err error) *agui.RunError {
-	e.judge.log.Warn("the backend did not answer", e.judge.opts.withHint(err, "err", err)...)
+	e.judge.log.Warn(logUnanswered, e.judge.opts.withHint(err, "err", err)...)
 	switch broken := fault(ctx, err); {
 	case broken != nil:
 		return broken
 	case errors.Is(err, ledger.ErrNotKnown):
 		return storeDown().Refusal
 	case errors.Is(err, ledger.ErrLapsed) && e.Out.Resumes:
-		return agui.Errorf(agui.ResumeInDoubt, "the answers were given up for lost before all of them were sent, and something else began on the thread: nothing more was handed on")
+		return agui.Errorf(agui.ResumeInDoubt, textLapsedAnswers)
 	case errors.Is(err, ledger.ErrLapsed):
-		return agui.Errorf(agui.ThreadBusy, "something else began on the thread while the answers were on their way: nothing more was handed on")
+		return agui.Errorf(agui.ThreadBusy, textLapsed)
 	case e.connected.Load():
-		return agui.Errorf(agui.UpstreamEOF, "the backend broke off before it answered")
+		return agui.Errorf(agui.UpstreamEOF, textNoAnswer)
 	}
-	return agui.Errorf(agui.UpstreamUnreachable, "the backend cannot be reached")
+	return agui.Errorf(agui.UpstreamUnreachable, textUnreachable)
 }
 
 // statusBytes is how much of an answer that is not an event stream a dialect gets to see.

@@ -134,14 +134,14 @@ func (b *body) brokeOff(err error) {
 	switch {
 	case broken != nil:
 	case errors.As(err, &tooLarge):
-		broken = agui.Errorf(agui.FrameTooLarge, "the backend sent a frame over the limit (HOLDPOINT_MAX_FRAME_BYTES)")
+		broken = agui.Errorf(agui.FrameTooLarge, textFrameTooLarge)
 	case clean:
-		broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream ended without a terminal event")
+		broken = agui.Errorf(agui.UpstreamEOF, textNoTerminal)
 	default:
-		broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream broke off")
+		broken = agui.Errorf(agui.UpstreamEOF, textBrokeOff)
 	}
 	if !clean && !errors.Is(err, context.Canceled) {
-		b.judge.log.Warn("the backend's stream broke off", "err", err)
+		b.judge.log.Warn(logBrokeOff, "err", err)
 	}
 	b.start()
 	b.conclude(settle.End{End: translate.End{Cut: !clean}, Broken: broken})

@@ -37,7 +37,7 @@ func (b *body) frame(f sse.Frame) {
 		case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
 			if !ev.Valid() {
 				if b.phase == reading && tooDeepToHold(ev) {
-					b.giveUp(agui.Errorf(agui.FrameTooLarge, "the backend sent a question or an end that is nested deeper than %d", agui.MaxDepth))
+					b.giveUp(agui.Errorf(agui.FrameTooLarge, textTooDeep, agui.MaxDepth))
 					b.out.Current = nil
 					return
 				}
@@ -156,7 +156,7 @@ func (b *body) readAfterEnd(ev agui.Event) {
 		b.tell([]agui.Event{ev})
 	case ev.Type == agui.RunStarted && !b.claim.Held():
 		if err := b.beginLater(); err != nil {
-			b.judge.log.Error("a further run in the same stream cannot be translated", "err", err)
+			b.judge.log.Error(logLaterRunFailed, "err", err)
 			b.stop()
 			return
 		}

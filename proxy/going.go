@@ -137,7 +137,7 @@ func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, shown store.Snaps
 	}
 	in, ok, err := agui.ParseInput(agui.SetKeys(slices.Clone(body), edits...))
 	if err != nil || !ok {
-		return request{}, agui.Errorf(agui.UpstreamStatus, "the input that was kept cannot be read: %v", err)
+		return request{}, agui.Errorf(agui.UpstreamStatus, textInputUnread, err)
 	}
 	path, query := "/", ""
 	if p.Origin != nil {
@@ -147,12 +147,12 @@ func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, shown store.Snaps
 		query = p.Going.Query
 	}
 	if req.URL, err = url.ParseRequestURI(path); err != nil {
-		return request{}, agui.Errorf(agui.UpstreamStatus, "the path that was kept cannot be read")
+		return request{}, agui.Errorf(agui.UpstreamStatus, textPathUnread)
 	}
 	req.URL.RawQuery = query
 	route, ok := h.intake.Route(req.URL.Path)
 	if !ok {
-		return request{}, agui.Errorf(agui.UpstreamStatus, "the path that was kept is none of a run")
+		return request{}, agui.Errorf(agui.UpstreamStatus, textPathNoRun)
 	}
 	own := newRequest(req, route, &in)
 	own.ours = true

@@ -81,7 +81,7 @@ func answerHint(res *http.Response, head []byte, named string) string {
 // hintAtAnswer logs what mends an answer to a run that is not a stream.
 func (j *judge) hintAtAnswer(res *http.Response, head []byte) {
 	if hint := answerHint(res, head, j.memory.routes.finder.Speaks("")); hint != "" {
-		j.log.Warn("the backend did not answer with a stream", "status", res.StatusCode, "hint", hint)
+		j.log.Warn(logNoStream, "status", res.StatusCode, "hint", hint)
 	}
 }
 
@@ -101,7 +101,7 @@ func (j *judge) leadsBack(res *http.Response) bool {
 // stopRedirect makes of a redirect that leads back an answer that ends there. target is what the
 // backend's own Location was.
 func (j *judge) stopRedirect(res *http.Response, target string) {
-	j.log.Warn("the backend redirects the run to where it came from", "status", res.StatusCode, "location", shownTarget(target),
+	j.log.Warn(logRedirectLoop, "status", res.StatusCode, "location", shownTarget(target),
 		"hint", "a slash at the end of HOLDPOINT_UPSTREAM is missing or too many: set it to the address that the backend redirects to")
 	res.Body.Close()
 	const text = "The agent's server redirects this request to where it came from. Holdpoint's log says how to mend it.\n"
@@ -124,7 +124,7 @@ func shownTarget(target string) string {
 func (h *Handler) passingHints(res *http.Response) {
 	if res.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "" {
 		h.memory.once("ai-sdk", func() {
-			h.log.Warn("the backend answers with the AI SDK's stream, which Holdpoint does not read: approvals in it pass unguarded, and a yes that is sent twice runs twice",
+			h.log.Warn(logAISDK,
 				"path", res.Request.URL.Path)
 		})
 	}
@@ -133,7 +133,7 @@ func (h *Handler) passingHints(res *http.Response) {
 		return
 	}
 	h.memory.once("preflight", func() {
-		h.log.Warn("the backend allows pages of this origin no requests, so their browsers send none", "origin", cors.Origin(asked), "status", res.StatusCode,
+		h.log.Warn(logPreflightRefused, "origin", cors.Origin(asked), "status", res.StatusCode,
 			"hint", "HOLDPOINT_CORS_ORIGINS allows origins in the backend's place (docs/browser.md)")
 	})
 }

@@ -41,10 +41,10 @@ func (t *thread) mendHistory() {
 	v := t.view()
 	mended := history.Mend(&v)
 	if mended.MadeUp > 0 {
-		t.log.Warn("results that the client made up are taken out: nobody carried its calls out", "results", mended.MadeUp)
+		t.log.Warn(logResultsRemoved, "results", mended.MadeUp)
 	}
 	if mended.PutBack {
-		t.log.Warn("the client's history lacks calls that it has results of: the backend gets them as they were")
+		t.log.Warn(logCallsPutBack)
 	}
 	t.withMessages(mended.Messages)
 }
@@ -73,7 +73,7 @@ func (j *judge) cleanMessages(resumed *agui.Pause) []agui.Message {
 	v := j.view()
 	list, strays := history.Clean(&v, j.replies, resumed)
 	if strays > 0 {
-		j.log.Warn("approvals in the history taken out: no question of this thread is open for them", "approvals", strays)
+		j.log.Warn(logApprovalsRemoved, "approvals", strays)
 	}
 	return list
 }
@@ -86,7 +86,7 @@ func (j *judge) disarm() {
 		return
 	}
 	j.in = j.in.WithMessages(list)
-	j.log.Warn("messages that could be read as decisions made harmless: nobody knows that their calls asked", "messages", count)
+	j.log.Warn(logDisarmed, "messages", count)
 }
 
 // withholdOpenCalls takes calls out of the messages that must not reach the backend. p is the pause
@@ -96,17 +96,17 @@ func (j *judge) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 	v := j.view()
 	out := history.WithholdOpenCalls(&v, p, j.hasLostQuestion())
 	if out.Failed != nil {
-		j.log.Warn("calls without a result are taken out of the messages: the store cannot say whether a question was about them", "err", out.Failed)
+		j.log.Warn(logCallsRemovedUnread, "err", out.Failed)
 	}
 	if out.Edited == nil {
 		return nil
 	}
 	j.in = out.Input
 	if out.Unknown > 0 {
-		j.log.Warn("calls without a result taken out of the messages: the backend may run them, and no run is known that left them to the client", "calls", out.Unknown)
+		j.log.Warn(logCallsRemovedUnknown, "calls", out.Unknown)
 	}
 	if out.Abandoned > 0 {
-		j.log.Warn("calls without a result taken out of the messages: their question is lost, and the backend keeps nothing and would refuse the history", "calls", out.Abandoned)
+		j.log.Warn(logCallsRemovedLost, "calls", out.Abandoned)
 	}
 	return out.Edited
 }

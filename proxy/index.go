@@ -103,7 +103,7 @@ func (t *thread) enterIndex(p *agui.Pause) {
 		atOnce = 1
 	}
 	if err := t.ledger.Enter(t.index().Keys(p, trail), p, behind, atOnce); err != nil {
-		t.log.Warn("the question is not in the index: it can be answered on its own thread only", "err", err)
+		t.log.Warn(logNotInIndex, "err", err)
 	}
 }
 

@@ -99,7 +99,7 @@ func (j *judge) load() (err error) {
 	j.threadWasBusy = j.lives.busyAlone(j.ledger.Key)
 	j.record, err = j.ledger.Load()
 	if errors.Is(err, store.ErrUnread) {
-		j.log.Error("the record of the thread cannot be read", "err", err)
+		j.log.Error(logRecordUnread, "err", err)
 		j.memory.outage.note(nil)
 		return err // it may hold an open question, whatever becomes of runs in an outage
 	}
@@ -155,7 +155,7 @@ func (j *judge) noteUnread(err error) error {
 		return dialect.AsBug("Answers", err)
 	}
 	if j.in.ResumeObject != nil && j.answers.list == nil && unread == nil {
-		unread = agui.Errorf(agui.InvalidPayload, "resume must be an array of entries")
+		unread = agui.Errorf(agui.InvalidPayload, textResumeNotArray)
 	}
 	j.answers.unread = unread
 	return nil

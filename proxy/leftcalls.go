@@ -57,17 +57,17 @@ func (c *clientSide) keepOpenCalls(plainly bool) {
 	}
 	if left.OpenNote != nil {
 		if err := c.judge.ledger.RememberAt(v.Thread, *left.OpenNote, store.MaxNotes); err != nil {
-			c.judge.log.Error("calls that the run left open are not noted by the store: after a restart they are not handed on", "calls", len(left.Open), "err", err)
+			c.judge.log.Error(logLeftOpenUnsaved, "calls", len(left.Open), "err", err)
 		}
 	}
 	for _, one := range left.Reused {
 		if err := c.judge.ledger.Remember(one.Note, store.MaxNotes); err != nil {
-			c.judge.log.Error("a call that began again is not noted by the store: the client's answer to it may be refused", "call", agui.Cut(one.Call), "err", err)
+			c.judge.log.Error(logReusedCallUnsaved, "call", agui.Cut(one.Call), "err", err)
 		}
 	}
 	if left.OwnNote != nil {
 		if err := c.judge.ledger.RememberAt(v.Thread, *left.OwnNote, store.MaxNotes); err != nil {
-			c.judge.log.Error("calls of the client's own tools are not noted by the store: after a restart, and at another replica, its answers to them may be refused", "calls", left.Own, "err", err)
+			c.judge.log.Error(logOwnCallsUnsaved, "calls", left.Own, "err", err)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func (c *clientSide) noteOwnResults(told []agui.Event) {
 		return
 	}
 	if err := c.judge.ledger.RememberAt(c.judge.callsKey(), n, store.MaxNotes); err != nil {
-		c.judge.log.Warn("results that Holdpoint tells in its own words are not noted by the store: they are known again by these words only", "err", err)
+		c.judge.log.Warn(logOwnResultsUnsaved, "err", err)
 	}
 }
 
@@ -139,7 +139,7 @@ func (c *clientSide) forgetNoted(prefix, hash string) {
 		}
 		note.Text = bytes.ReplaceAll(note.Text, []byte(hash), nil)
 		if err := c.judge.ledger.Remember(note, store.MaxNotes); err != nil {
-			c.judge.log.Error("a call that asks now stays noted by the store as one that a run left to the client", "err", err)
+			c.judge.log.Error(logAskedCallNoted, "err", err)
 			continue
 		}
 		c.judge.record.Notes = slices.Clone(c.judge.record.Notes) // it may be the store's own

@@ -107,7 +107,7 @@ func (r *run) leave(out *stream.Writer) {
 
 // logPanic logs a panic of a run.
 func logPanic(log *slog.Logger, p any) {
-	log.Error("the run panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	log.Error(logPanicked, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
 // upstreamClasses are the codes of an exchange that has failed, as they are counted.

@@ -66,7 +66,7 @@ func (t *thread) noteNamedInRecord(ids []string) {
 		return
 	}
 	if err := t.ledger.Remember(store.Note{ID: namedNote, Text: text}, store.MaxNotes); err != nil {
-		t.log.Warn("a question that a client names and nobody knows is not noted by the store: another replica cannot cancel it", "err", err)
+		t.log.Warn(logNamedUnsaved, "err", err)
 	}
 }
 
@@ -165,7 +165,7 @@ func (m *processMemory) noteLost(pauseID string, log *slog.Logger) {
 		return
 	}
 	if m.lostOfOthers.Add(1) == manyLost {
-		log.Warn("the agent keeps losing questions that another Holdpoint process has kept: agents beside replicas, and one that restarts, need a memory of threads that they share, such as a checkpointer",
+		log.Warn(logKeepsLosing,
 			"lost", manyLost, "doc", "docs/kubernetes.md")
 	}
 }

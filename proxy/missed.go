@@ -30,7 +30,7 @@ func (j *judge) catchUp(m *store.Result, fresh []agui.Message) *missedEnd {
 	shown := j.fetch(settle.EndedRef(m))
 	before, all, known := history.CatchUp(shown, fresh)
 	if !known {
-		j.log.Warn("the chat has missed the end of its question, and what was said then is not kept: its own history goes to the backend")
+		j.log.Warn(logMissedUnknown)
 		return nil
 	}
 	j.in = j.in.WithMessages(all)
@@ -58,6 +58,6 @@ func (b *body) tellMissed() {
 		b.tell(m.shown)
 	}
 	if err := b.judge.ledger.See(m.pauseID); err != nil {
-		b.judge.log.Warn("it is not noted that the chat has caught up", "err", err)
+		b.judge.log.Warn(logCaughtUpUnsaved, "err", err)
 	}
 }

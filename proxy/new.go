@@ -83,7 +83,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	dropped, refused := h.intake.Form(req)
 	if dropped {
 		h.memory.once("underscores", func() {
-			h.log.Warn("a header was dropped because its name has an underscore, said once", "variable", "HOLDPOINT_HEADER_UNDERSCORES")
+			h.log.Warn(logHeaderDropped, "variable", "HOLDPOINT_HEADER_UNDERSCORES")
 		})
 	}
 	if refused != nil {

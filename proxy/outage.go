@@ -57,15 +57,15 @@ func (o *outages) note(err error) {
 	case err != nil && !was:
 		o.since, o.runs = o.opts.Now(), 1
 		o.on.Store(true)
-		what := "every run is refused (HOLDPOINT_STORE_OUTAGE=refuse)"
 		if o.opts.StoreOutage == OutagePass {
-			what = "runs without answers go to the backend, also where a question is open (HOLDPOINT_STORE_OUTAGE=pass)"
+			o.log.Error(logOutagePass, "err", err)
+		} else {
+			o.log.Error(logOutageRefuse, "err", err)
 		}
-		o.log.Error("the store cannot be asked: "+what+". The end is logged, single runs are not", "err", err)
 	case err != nil:
 		o.runs++
 	case was:
 		o.on.Store(false)
-		o.log.Warn("the store can be asked again", "away", o.opts.Now().Sub(o.since).String(), "asked_in_vain", o.runs)
+		o.log.Warn(logOutageOver, "away", o.opts.Now().Sub(o.since).String(), "asked_in_vain", o.runs)
 	}
 }

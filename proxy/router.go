@@ -100,9 +100,9 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h, ok := rt.agentAt(req.URL)
 	switch {
 	case !ok:
-		rt.turnAway(w, req, http.StatusBadRequest, "this path could be read as that of another agent: want it without doubled slashes, escapes and capital letters that the agent's path does not have")
+		rt.turnAway(w, req, http.StatusBadRequest, textAmbiguousPath)
 	case h == nil:
-		rt.turnAway(w, req, http.StatusNotFound, "no agent is at this path: an agent has a path of its own here, and this is below none of them")
+		rt.turnAway(w, req, http.StatusNotFound, textNoAgent)
 	default:
 		h.ServeHTTP(w, below(req, h.opts.Prefix))
 	}

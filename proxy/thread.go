@@ -96,7 +96,7 @@ func (t *thread) noteSpoken(dialect string) {
 		return
 	}
 	if err := t.ledger.Remember(store.Note{ID: spokenNote, Text: agui.MustMarshal(dialect)}, store.MaxNotes); err != nil {
-		t.log.Warn("the store does not note what the backend of a thread speaks: another replica knows it only once the backend asks there", "err", err)
+		t.log.Warn(logDialectUnsaved, "err", err)
 	}
 }
 
@@ -107,7 +107,7 @@ func (t *thread) valid(schema, payload json.RawMessage) error {
 	}
 	err := t.validator.Validate(schema, payload)
 	if errors.Is(err, contract.ErrSchema) {
-		t.log.Warn("payload taken unchecked", "err", err)
+		t.log.Warn(logUnchecked, "err", err)
 		return nil
 	}
 	return err
@@ -118,17 +118,17 @@ func (t *thread) keepError(err error) *agui.RunError {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrFull):
-		t.log.Error("pause not kept", "err", err)
-		return agui.Errorf(agui.StoreFull, "the run asks something that cannot be kept: too many questions are open (HOLDPOINT_STORE_ENTRIES, HOLDPOINT_STORE_BYTES)")
+		t.log.Error(logPauseNotSaved, "err", err)
+		return agui.Errorf(agui.StoreFull, textStoreFull)
 	case errors.Is(err, store.ErrShare):
-		t.log.Warn("pause not kept", "err", err)
-		return agui.Errorf(agui.StoreFull, "the run asks something that cannot be kept: the questions open for this address have their share (HOLDPOINT_ADDRESS_SHARE)")
+		t.log.Warn(logPauseNotSaved, "err", err)
+		return agui.Errorf(agui.StoreFull, textShareFull)
 	}
-	t.log.Error("pause not kept", "err", err)
+	t.log.Error(logPauseNotSaved, "err", err)
 	if errors.Is(err, store.ErrOwner) {
-		return agui.Errorf(agui.ThreadForbidden, "the thread belongs to somebody else")
+		return agui.Errorf(agui.ThreadForbidden, textNotOwner)
 	}
-	return agui.Errorf(agui.StoreUnavailable, "the run asks something that cannot be kept at the moment")
+	return agui.Errorf(agui.StoreUnavailable, textNotSaved)
 }
 
 // dialectFailed logs an error that a dialect's method may not give, and is what the client is told.
@@ -138,7 +138,7 @@ func (t *thread) dialectFailed(method string, err error) *agui.RunError {
 	if bug.Stack != nil {
 		args = append(args, "stack", string(bug.Stack))
 	}
-	t.log.Error("the dialect failed", args...)
+	t.log.Error(logDialectFailed, args...)
 	return internalError()
 }
 
@@ -180,7 +180,7 @@ func (t *thread) sendsNewOnly(p *agui.Pause) bool {
 		return true
 	}
 	if err := t.ledger.Remember(store.Note{ID: newOnlyNote, Text: agui.MustMarshal(true)}, store.MaxNotes); err != nil {
-		t.log.Warn("the store does not note that the client of a thread sends new messages only", "err", err)
+		t.log.Warn(logNewOnlyUnsaved, "err", err)
 	}
 	return true
 }
@@ -194,7 +194,7 @@ func onlyResults(list []agui.Message) bool {
 func (t *thread) fetch(ref settle.Ref) store.Snapshots {
 	shown, err := t.ledger.Snapshots(ref)
 	if err != nil {
-		t.log.Warn("snapshots left out: the store cannot be asked for them", "err", err)
+		t.log.Warn(logSnapshotsUnread, "err", err)
 	}
 	return shown
 }

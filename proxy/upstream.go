@@ -290,7 +290,7 @@ func (h *Handler) explainNotFound(res *http.Response) {
 	if half := doubledPath(res.Request.URL.Path); half != "" {
 		args = append(args, "hint", fmt.Sprintf("the path holds %q twice: HOLDPOINT_UPSTREAM ends with it and the client's address does too", half))
 	}
-	h.log.Warn("the backend knows no such endpoint", args...)
+	h.log.Warn(logNoEndpoint, args...)
 }
 
 // doubledPath returns the part that a path such as /agent/agent repeats, "" if it repeats none.
@@ -316,7 +316,7 @@ func (h *Handler) upstreamFailed(w http.ResponseWriter, req *http.Request, err e
 			return
 		}
 		if !errors.Is(err, context.Canceled) {
-			h.log.Warn("request not answered by the backend", h.opts.withHint(err, "path", req.URL.Path, "err", err)...)
+			h.log.Warn(logPassingUnanswered, h.opts.withHint(err, "path", req.URL.Path, "err", err)...)
 		}
 		h.cors.Allow(w.Header(), client)
 		w.WriteHeader(http.StatusBadGateway)

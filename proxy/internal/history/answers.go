@@ -67,11 +67,11 @@ func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause)
 		switch entry := at < fields; {
 		case !isOpen && !before.agrees(says) && (entry || !d.Replaces):
 		case entry && !before.agrees(says):
-			return contradiction("resume and a message beside it answer interrupt %q differently", d.Answer.ID)
+			return contradiction(textEntryDiffers, d.Answer.ID)
 		case entry:
 			d.RepeatsEntry = true
 		case !d.Replaces && !before.agrees(says):
-			return contradiction("two messages answer interrupt %q, and say different things", d.Answer.ID)
+			return contradiction(textRepliesDiffer, d.Answer.ID)
 		default:
 			list[at], meanings[at], d.IsAnswer = d.Answer, says, true
 		}

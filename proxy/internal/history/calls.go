@@ -212,7 +212,7 @@ func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Re
 		yes := answers[n].Says != agui.Denies
 		for _, c := range i.Calls {
 			if yes && c.Unknown {
-				return RestoredMessages{}, agui.Errorf(agui.ApprovalUncertain, "the call that interrupt %q asks about is too large to be kept, so it cannot be said what an approval would run: it can be denied or cancelled (HOLDPOINT_TRANSCRIPT_BYTES)", i.ID)
+				return RestoredMessages{}, agui.Errorf(agui.ApprovalUncertain, textCallTooLarge, i.ID)
 			}
 			if c.ID == "" {
 				continue
@@ -287,5 +287,5 @@ func moreThanOnce(p *agui.Pause, found map[string]int, approved map[string]strin
 }
 
 func uncertainCopy(id string) *agui.RunError {
-	return agui.Errorf(agui.ApprovalUncertain, "the messages hold the call that interrupt %q asks about more than once, or in a form that is read in more than one way: an approval needs it once, as it was shown, or not at all", id)
+	return agui.Errorf(agui.ApprovalUncertain, textUncertainCopy, id)
 }

@@ -30,12 +30,12 @@ func (t *Intake) readRun(control *http.ResponseController, req *http.Request) (i
 	}
 	for _, enc := range req.Header["Content-Encoding"] {
 		if enc != "" {
-			return in, false, unsupportedBody("a request body with a Content-Encoding is not taken")
+			return in, false, unsupportedBody(textEncoded)
 		}
 	}
 	as, err := readBodyType(req.Header)
 	if err == nil && (as.charset == hidden || as.json && as.charset == otherText) {
-		err = unsupportedBody("a body in this charset is not taken: JSON must be UTF-8")
+		err = unsupportedBody(textCharset)
 	}
 	if err != nil {
 		return in, false, err
@@ -182,5 +182,5 @@ func room(size int, length int64) int {
 }
 
 func tooLarge() error {
-	return refuse(http.StatusRequestEntityTooLarge, "the body exceeds the limit (HOLDPOINT_MAX_REQUEST_BYTES)")
+	return refuse(http.StatusRequestEntityTooLarge, textTooLarge)
 }

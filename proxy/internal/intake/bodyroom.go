@@ -64,7 +64,7 @@ func (h *bodyHold) take(ctx context.Context, n int64) error {
 		select {
 		case <-freed:
 		case <-late:
-			full := refuse(http.StatusServiceUnavailable, "the bodies that are being read take all the memory that is for them (HOLDPOINT_BODY_BYTES, HOLDPOINT_ADDRESS_SHARE): try again")
+			full := refuse(http.StatusServiceUnavailable, textNoRoom)
 			full.RetryAfter = 1
 			return full
 		case <-ctx.Done():

@@ -29,7 +29,7 @@ const (
 func readBodyType(h http.Header) (t bodyType, err error) {
 	lines := h["Content-Type"]
 	if len(lines) > 1 {
-		return t, unsupportedBody("more than one Content-Type is not taken")
+		return t, unsupportedBody(textTwoTypes)
 	}
 	if len(lines) == 0 {
 		return t, nil
@@ -52,7 +52,7 @@ func readBodyType(h http.Header) (t bodyType, err error) {
 			return t, nil
 		}
 	}
-	return t, unsupportedBody("a Content-Type must have one charset that can be read")
+	return t, unsupportedBody(textTwoCharsets)
 }
 
 // charsetOf knows a charset by its name in lower case. It knows few, because one that is not here

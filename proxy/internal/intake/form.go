@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -52,7 +53,7 @@ func (t *Intake) Form(req *http.Request) (dropped bool, refused *Refusal) {
 		return false, refused
 	}
 	if isWebSocket(req) && t.isAgents(req.URL.Path) {
-		return dropped, TurnAway(req, slog.LevelInfo, http.StatusBadRequest, "a WebSocket is not taken on the path of an agent: runs in it could not be read")
+		return dropped, TurnAway(req, slog.LevelInfo, http.StatusBadRequest, textWebSocketAtAgent)
 	}
 	return dropped, nil
 }
@@ -74,7 +75,7 @@ func (t *Intake) names(req *http.Request) (dropped bool, refused *Refusal) {
 		return true, nil
 	}
 	name := slices.Min(names)
-	return false, TurnAway(req, slog.LevelInfo, http.StatusBadRequest, "the header "+name[:min(len(name), 100)]+" has an underscore in its name, and some servers take it for another header (HOLDPOINT_HEADER_UNDERSCORES)")
+	return false, TurnAway(req, slog.LevelInfo, http.StatusBadRequest, fmt.Sprintf(textUnderscore, name[:min(len(name), 100)]))
 }
 
 // underscoredHeaders returns the headers of the request whose names have an underscore.

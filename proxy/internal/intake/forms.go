@@ -10,7 +10,7 @@ import (
 // Express (urlencoded({extended: true}), multer), Flask, Rack and others make an object of a form:
 // resume[0][interruptId]=.. A form needs no preflight, so any page could send one. A run is JSON,
 // and a form that could be a run is refused.
-var errForm = unsupportedBody("a run, or an answer, must be JSON: a form is not taken")
+var errForm = unsupportedBody(textForm)
 
 // A form is what the names of a form's fields tell.
 type form struct{ keys agui.RunKeys }

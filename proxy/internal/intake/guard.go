@@ -46,11 +46,11 @@ func (t *Intake) guardReason(req *http.Request, run bool) string {
 	case cors.IsPreflight(req) && !HasBody(req):
 		return ""
 	case namesMethod(req.Header):
-		return "a header that names another method is not taken"
+		return textOtherMethod
 	case isWebSocket(req):
-		return "a WebSocket is not taken: what is said in it could not be read"
+		return textWebSocket
 	case (req.Method == http.MethodGet || req.Method == http.MethodHead) && HasBody(req):
-		return "a request that reads has no body"
+		return textReadWithBody
 	}
 	return t.guard.Refusal(lineOf(req, req.Method))
 }

@@ -7,6 +7,7 @@ package intake
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -91,15 +92,15 @@ func (t *Intake) Read(control *http.ResponseController, req *http.Request) (*Run
 	posted := strings.EqualFold(req.Method, http.MethodPost) // post is a POST to some backends (werkzeug's)
 	switch {
 	case isRun && err == nil && !posted, err == nil && t.foreign != nil && !posted && !asksOnly(req):
-		refused = refuse(http.StatusMethodNotAllowed, "a run is taken by POST only")
+		refused = refuse(http.StatusMethodNotAllowed, textPostOnly)
 		refused.Allow = t.methods(req, true)
 		refused.Line.Args = []any{"status", refused.Status, "method", req.Method}
 	case errors.As(err, &refused):
 	case err != nil:
-		refused = refuse(http.StatusBadRequest, "the body could not be read")
+		refused = refuse(http.StatusBadRequest, textBodyUnread)
 		refused.Line = Line{slog.LevelDebug, "request body not read", []any{"err", err}}
 	case !isRun && t.foreign != nil && posted:
-		refused = refuse(http.StatusBadRequest, "only an AG-UI RunAgentInput is taken here: the backend's own requests could answer what is asked past the record (HOLDPOINT_DIALECT="+t.name+")")
+		refused = refuse(http.StatusBadRequest, fmt.Sprintf(textOnlyRuns, t.name))
 		refused.Line.Args = []any{"status", refused.Status, "reason", "no RunAgentInput"}
 	case !isRun:
 		refused = t.guardRequest(req, true)

@@ -17,13 +17,13 @@ import (
 func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agui.RunInput, isRun bool, err error) {
 	switch {
 	case agui.ObjectElsewhere(body) == agui.Elsewhere:
-		return in, false, refuse(http.StatusBadRequest, "a JSON body must be UTF-8 without a byte order mark")
+		return in, false, refuse(http.StatusBadRequest, textByteOrderMark)
 	case !as.charset.takes(body):
-		return in, false, unsupportedBody("a JSON body must be UTF-8")
+		return in, false, unsupportedBody(textNotUTF8)
 	}
 	object := body
 	if !utf8.Valid(body) && (as.json || isObject(body)) {
-		return in, false, refuse(http.StatusBadRequest, "a JSON body must be valid UTF-8")
+		return in, false, refuse(http.StatusBadRequest, textInvalidUTF8)
 	}
 	in, isRun, err = agui.ParseInput(body)
 	if errors.Is(err, agui.ErrNoJSON) {
@@ -32,7 +32,7 @@ func (t *Intake) readObject(req *http.Request, body []byte, as bodyType) (in agu
 			_, isRun, _ = agui.ParseInput(object)
 		}
 		if as.json || isRun || agui.TooDeep(body) {
-			return in, false, refuse(http.StatusBadRequest, "the body is not valid JSON, or nested too deep")
+			return in, false, refuse(http.StatusBadRequest, textNotJSON)
 		}
 	}
 	if err == nil && object != nil && (isRun || agui.HasMessages(object)) {
@@ -58,7 +58,7 @@ func checkKeys(object []byte, in *agui.RunInput) error {
 	}
 	if sent, ok := in.CommandResume(); ok {
 		if err := kit.CheckText(gjson.ParseBytes(sent), agui.KeysOfAnswer); err != nil {
-			return &agui.InputError{Reason: err.Error() + ", in the text of forwardedProps.command.resume"}
+			return &agui.InputError{Reason: err.Error() + textInCommand}
 		}
 	}
 	return nil
@@ -84,7 +84,7 @@ func (t *Intake) refuseOutsideRun(object []byte, path string) string {
 	if t.history != nil {
 		for one := range t.history.Replies(kit.Loose(object), spoken) {
 			if one.Asked || one.AskedUnlessResult || one.AskedUnlessLeft {
-				return "the messages hold an approval, and the body is no run (RunAgentInput)"
+				return textApprovalOutsideRun
 			}
 		}
 	}

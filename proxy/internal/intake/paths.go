@@ -63,10 +63,10 @@ func Misleading(escaped string) bool {
 func Path(req *http.Request) *Refusal {
 	switch {
 	case req.Method == http.MethodConnect:
-		return &Refusal{Status: http.StatusNotImplemented, Reason: "CONNECT is not taken: behind it a client would talk to the backend itself"}
+		return &Refusal{Status: http.StatusNotImplemented, Reason: textConnect}
 	case Misleading(req.URL.EscapedPath()):
 		// The backend would take it for another path. The record of that path was not asked.
-		return &Refusal{Status: http.StatusBadRequest, Reason: "dot segments and control characters in the path are not taken"}
+		return &Refusal{Status: http.StatusBadRequest, Reason: textPath}
 	}
 	return nil
 }

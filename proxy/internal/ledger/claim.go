@@ -93,10 +93,10 @@ func (c *Claim) renew(ctx context.Context) bool {
 		case err == nil || ctx.Err() != nil:
 			return true
 		case errors.Is(err, store.ErrStale):
-			c.ledger.log.Warn("claim not renewed", "err", err)
+			c.ledger.log.Warn(logClaimLost, "err", err)
 			return false
 		case tries == 0:
-			c.ledger.log.Warn("claim not renewed: it is tried again", "err", err)
+			c.ledger.log.Warn(logClaimNotRenewed, "err", err)
 		}
 		again := time.NewTimer(renewAgain)
 		select {
@@ -150,7 +150,7 @@ func (c *Claim) Stands(ctx context.Context) error {
 	case errors.Is(err, store.ErrStale):
 		return ErrLapsed
 	}
-	c.ledger.log.Error("claim not renewed: nothing more is sent", "err", err)
+	c.ledger.log.Error(logClaimUnknown, "err", err)
 	return ErrNotKnown
 }
 
@@ -165,7 +165,7 @@ func (c *Claim) finish(result store.Result, next *agui.Pause) error {
 	err := c.finishStep(result, next)
 	c.held.Store(false)
 	if err != nil {
-		c.ledger.log.Error("end of the resume not taken by the store", "err", err)
+		c.ledger.log.Error(logFinishFailed, "err", err)
 	}
 	return err
 }
@@ -204,7 +204,7 @@ func (c *Claim) Release() (givenBack bool, err error) {
 	case errors.Is(err, store.ErrStale):
 		return false, nil
 	}
-	c.ledger.log.Error("release not taken by the store", "err", err)
+	c.ledger.log.Error(logReleaseFailed, "err", err)
 	return false, err
 }
 

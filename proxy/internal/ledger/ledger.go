@@ -199,7 +199,7 @@ func (l *Ledger) contest(p *agui.Pause) {
 	}
 	err := l.do(store.Contest{PauseID: p.ID})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		l.log.Error("the record does not know that another run came to another question", "err", err)
+		l.log.Error(logContestFailed, "err", err)
 	}
 }
 

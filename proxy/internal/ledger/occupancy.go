@@ -70,7 +70,7 @@ func (o *Occupancy) step(ctx context.Context) bool {
 		o.token = ids.Random128()
 	}
 	if err := o.lasts(ctx, LeaseTime); err != nil && ctx.Err() == nil {
-		o.ledger.log.Warn("the other replicas do not know that this run goes on", "err", err)
+		o.ledger.log.Warn(logOccupancyUnsaved, "err", err)
 	}
 	return true
 }
@@ -91,7 +91,7 @@ func (o *Occupancy) End() {
 		err = o.lasts(context.Background(), 0) // its reply was lost, perhaps
 	}
 	if err != nil {
-		o.ledger.log.Warn("the thread is free when its lease lapses", "err", err, "lease", LeaseTime.String())
+		o.ledger.log.Warn(logOccupancyNotEnded, "err", err, "lease", LeaseTime.String())
 	}
 }
 

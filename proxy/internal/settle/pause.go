@@ -32,7 +32,7 @@ func (f *Facts) native() bool { return f.Listener.Show == translate.ShowNative }
 func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 	p := &res.Asked
 	if len(p.Interrupts) > kit.MaxQuestions {
-		return agui.Errorf(agui.PauseTooLarge, "the run asks %d questions at once, more than %d", len(p.Interrupts), kit.MaxQuestions)
+		return agui.Errorf(agui.PauseTooLarge, textTooManyQuestions, len(p.Interrupts), kit.MaxQuestions)
 	}
 	size := len(res.Finish.JSON) + len(p.Private) + len(p.OwnFinish)
 	for _, i := range p.Interrupts {
@@ -42,10 +42,10 @@ func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 		size += len(ev)
 	}
 	if limit := min(PauseFrames*f.Limits.FrameBytes, maxPauseBytes); size > limit {
-		return agui.Errorf(agui.PauseTooLarge, "what the run asks is larger than %d bytes (%d times HOLDPOINT_MAX_FRAME_BYTES, at most 32 MiB)", limit, PauseFrames)
+		return agui.Errorf(agui.PauseTooLarge, textTooLarge, limit, PauseFrames)
 	}
 	if !f.native() && !f.Transcript.KnowsOpen() {
-		return agui.Errorf(agui.PauseTooLarge, "the run asks something while more is open in its stream than can be kept (HOLDPOINT_TRANSCRIPT_BYTES)")
+		return agui.Errorf(agui.PauseTooLarge, textTooMuchOpen)
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 		return o
 	case res.Next != nil:
 		e.Event, *res = agui.Event{}, translate.Result{Before: res.Before}
-		e.Broken = agui.Errorf(agui.UpstreamStatus, "the run has come to no end in %d requests to the backend", f.Evidence.Exchanges)
+		e.Broken = agui.Errorf(agui.UpstreamStatus, textTooManyExchanges, f.Evidence.Exchanges)
 	}
 	if len(res.Asked.Interrupts) > 0 {
 		o.ask(f, res, e)
@@ -238,24 +238,24 @@ func (f *Facts) terminal(res *translate.Result, e *End, became translate.Fate) (
 	}
 	switch {
 	case became == translate.Lost:
-		return agui.Errorf(agui.BackendLostInterrupt, "the backend does not know what it asked any more").Event(), store.Lost
+		return agui.Errorf(agui.BackendLostInterrupt, textLost).Event(), store.Lost
 	case became == translate.InDoubt && res.Finish.Type == agui.RunErrored:
 		return finish, store.Doubtful
 	case became == translate.InDoubt:
-		return agui.Errorf(agui.ResumeInDoubt, "the backend does not say whether it carried the answers out: the action may or may not have run").Event(), store.Doubtful
+		return agui.Errorf(agui.ResumeInDoubt, textInDoubt).Event(), store.Doubtful
 	case finish.Type != agui.Unknown:
 		return finish, store.Finished
 	}
 	broken := e.Broken
 	if broken == nil {
-		broken = agui.Errorf(agui.UpstreamEOF, "the backend's stream ended without a terminal event")
+		broken = agui.Errorf(agui.UpstreamEOF, textNoTerminal)
 	}
 	if !f.Resumes {
 		return broken.Event(), store.Finished
 	}
 	if f.Evidence.Sent() {
 		told := *broken
-		told.Message += ": the action may or may not have run"
+		told.Message += textMayHaveRun
 		broken = &told
 	}
 	return broken.Event(), store.Doubtful

@@ -6,132 +6,132 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// The texts of this room, in one place: what a person reads in a chat when a run is refused or
-// fails. Each says what happened, what stands, and what he can do. Those of an answer that came too
-// late are in standing.go. They are in English, whatever the request accepts: a chat has a language
-// of its own, which no header tells, and a page that speaks another words them by the code.
+// The texts that a person reads in a chat when a run is refused or fails. Each says what happened,
+// what the state of the question is, and what the person can do. Texts about an answer that was too
+// late are in standing.go. All are in English, whatever Accept-Language says, because a chat has a
+// language that no header names. A page in another language words them by the code.
 //
-// The table of codes in docs/errors.md is made from it (TestErrorsTable).
+// The table of codes in docs/errors.md is made from these tables (TestErrorsTable).
 
-// An Aftermath is what became of the answers of a stream that failed.
+// An Aftermath is the outcome of the answers of a run whose stream failed.
 type Aftermath int
 
 const (
-	HandedOn    Aftermath = iota // the backend has them, and has ended its run
-	NothingDone                  // the backend did nothing, or was not asked
-	MayHaveRun                   // nobody knows
-	GoesOn                       // the backend is at it still
+	HandedOn    Aftermath = iota // the backend received them, and its run has ended
+	NothingDone                  // the backend did nothing, or no request was sent
+	MayHaveRun                   // it is not known whether the backend acted on them
+	GoesOn                       // the backend may still be working on them
 )
 
-// doubt is the consequence of what may have run.
+// doubt is the sentence for answers that may or may not have been carried out.
 const doubt = " What was approved may or may not have been done. Please check before you ask for it again."
 
-// consequences are the sentences that say what became of the answers.
+// consequences has the sentence that ends an error text, by the outcome of the answers.
 var consequences = map[Aftermath]string{
 	NothingDone: " Nothing was done.",
 	MayHaveRun:  doubt,
 	GoesOn:      " It may still be at work. Please look again later.",
 }
 
-// generalText is the text of an error of the backend's own.
+// generalText is the text for an error that the backend itself reported.
 const generalText = "The agent has ended with an error."
 
-// contradictionText is that of a request whose answers contradict each other.
+// contradictionText is the text for a request whose answers contradict each other.
 const contradictionText = "Two different answers to one question came together, so nothing was done. Please answer again."
 
-// A codeText has the texts of one code.
+// A codeText has the texts about an error code.
 type codeText struct {
 	code agui.Code
-	says string // to the person
-	// whole reports that it says all. Otherwise a sentence on what became of the answers follows.
+	says string // the text for the person
+	// whole reports that says is complete. If it is false, a sentence of consequences is appended.
 	whole    bool
-	happened string // for whoever builds or runs the client, in docs/errors.md
-	remedy   string // what they can do
+	happened string // for developers and operators of the client, in docs/errors.md
+	remedy   string // what developers and operators can do
 }
 
 // codeTexts lists the codes of Holdpoint's own errors.
 var codeTexts = []codeText{
 	{agui.PendingInterrupts, "Please answer the open question first. Your message was not handed on.", true,
-		"new input came while something is open",
-		"answer what it is told with `resume`, with the message beside it; or cancel all of it"},
+		"the request has new input while a question is open",
+		"answer the questions that the response lists with `resume`, together with the message; or cancel all of them"},
 	{agui.PartialResume, "Please answer all open questions. Nothing was done.", true,
-		"an open interrupt is not answered",
+		"the request answers some of the open interrupts, and not all",
 		"send one `resume` with all of them"},
 	{agui.UnknownInterruptID, "This question is not open any more. Nothing was done with the answer.", true,
-		"an id is not open here; if it looks like one of Holdpoint's and the record knows nothing of it, the text says what may be the reason, such as a restart with `memory://`. To a client of .NET's it says how the application keeps its thread; or an answer came in `command.resume` on a thread that waits for nothing",
-		"forget the id. A run without `resume` and without a new message is told what is open"},
+		"the request names an interrupt that is not open on this thread, or brings an answer in `command.resume` while the thread waits for none. If the id has Holdpoint's form and no record has it, the message names a likely reason, such as a restart with `memory://`. A client of .NET is told how the application keeps its thread",
+		"forget the id. Send a run without `resume` and without a new message: the response lists what is open"},
 	{agui.ResumeConflict, "This question has another answer already, and that one counts. Yours was not used.", true,
-		"other answers came for a pause that is being resumed or has ended; or the request contradicts itself (`resume` and another form of the answer, or two answers to one question); or the backend keeps an earlier answer to the same question",
+		"the question is being resumed with other answers, or was answered differently before; or the request contradicts itself (`resume` and another form of the answer, or two answers to one question); or the backend keeps an earlier answer to the same question",
 		"nothing: the first answer counts. Reload the thread"},
 	{agui.ResumeInProgress, "An answer is being carried out. Please wait until that has ended.", true,
-		"a resume runs, and this is not the same answers",
-		"wait for its end"},
+		"a resume of the thread is running, and this request does not have the same answers",
+		"wait until that run has ended"},
 	{agui.ResumeInDoubt, "The agent got the answer, and nobody knows what became of it." + doubt, true,
-		"the answers were sent, and nobody saw how that ended",
-		"let a person look whether it happened. The next message is an ordinary one; the same answers are not sent again"},
+		"the answers were sent to the backend, and the end of that run was not seen",
+		"have a person check whether the action happened. The next message starts an ordinary run; the same answers are not sent again"},
 	{agui.InvalidPayload, "The answer does not have the form that the question asks for. Nothing was done. Please answer again.", true,
-		"the payload does not fit the schema, is too much to judge, or cannot be said to the backend",
-		"correct it, or send `cancelled`; the pause is open"},
+		"the payload does not fit the schema, is too large to be checked, or has no form that the backend accepts",
+		"correct the payload, or send `cancelled`; the pause is still open"},
 	{agui.ApprovalUncertain, "It is not certain what a yes would carry out, so nothing was done. Please deny or cancel it, or load this page again.", true,
-		"Holdpoint cannot say what a yes would run: the messages hold the call more than once or ambiguously, or it was too large to be kept ([contract](contract.md#what-was-shown-is-what-runs))",
-		"approve with the messages as they were told, or with none; or deny, or cancel"},
+		"Holdpoint cannot tell which call a yes would run: the messages hold the call more than once or ambiguously, or it was too large to be kept ([contract](contract.md#what-was-shown-is-what-runs))",
+		"approve with the messages as the stream showed them, or without messages; or deny, or cancel"},
 	{agui.ApprovalAmbiguous, "One answer could count for several actions here, so nothing was done. Please deny or cancel it.", true,
-		"the backend would give the answer to whichever of several calls asks first (LangGraph: tools of one `ToolNode` that run at once), and it is not a denial. The interrupt's `metadata.langgraph.parallel` has those calls. Or [another run](contract.md#two-ordinary-runs-of-one-thread) may have asked since",
-		"deny or cancel it; the pause is open. Let the agent make one call at a time"},
+		"the backend would give the answer to whichever of several calls asks first (LangGraph: tools of one `ToolNode` that run at once), and it is not a denial. The interrupt's `metadata.langgraph.parallel` has those calls. Or [another run](contract.md#two-ordinary-runs-of-one-thread) may have raised a question since",
+		"deny or cancel it; the pause is still open. Have the agent make one call at a time"},
 	{agui.InterruptExpired, "The time for an answer is over, so nothing was done. The question can only be cancelled.", true,
-		"`resolved` came after `expiresAt`",
+		"the request has `resolved`, and `expiresAt` is past",
 		"send `cancelled`"},
 	{agui.BackendLostInterrupt, "The agent does not know this question any more. Nothing was done with the answer. Please ask it again.", true,
-		"the stream shows that this answer reached nobody who asked: the backend does not know the pause any more (it was restarted, or its thread was deleted). If that is not certain, the code is `RESUME_IN_DOUBT`",
-		"ask again with an ordinary message; this answer approved nothing"},
+		"the stream shows that the backend does not know the pause any more, so the answer had no effect: it was restarted, or its thread was deleted. If that is not certain, the code is `RESUME_IN_DOUBT`",
+		"send an ordinary message, so that the agent can ask again; this answer approved nothing"},
 	{agui.ThreadBusy, "Another run of this conversation is not over yet. Please try again when it is.", false,
-		"a run asks something while another question of its thread is open; or a client has left a run that goes on without it: one of Strands or superagent, or any with `HOLDPOINT_ON_DISCONNECT=finish`; or the backend says so",
-		"answer that question; try again when the run has ended"},
+		"a run raises a question while another question of its thread is open; or a client has left a run that continues without it: one of Strands or superagent, or any with `HOLDPOINT_ON_DISCONNECT=finish`; or the backend reports that the thread is busy",
+		"answer the open question, or try again when the other run has ended"},
 	{agui.ThreadForbidden, "This conversation belongs to somebody else. Nothing was done. Please begin a new one.", true,
 		"the thread is another principal's ([contract](contract.md#who-may-answer))",
-		"take another thread id, or log in as who began the thread"},
+		"use another thread id, or log in as the user who began the thread"},
 	{agui.MessagesNotTaken, "The agent does not take a message of this kind. Please send it as text.", false,
-		"in RUN_FINISHED's `metadata.holdpoint.code`: the message beside the answers was not sent, because the run paused again or the backend takes no such message. In RUN_ERROR: the backend takes no run of these messages ([superagent](superagent.md), Strands: the last one is not a user's, or has a picture)",
-		"after a pause send it again with the next answers; else send it as text"},
-	{agui.StoreUnavailable, "What this conversation waits for cannot be looked up at the moment. Please try again later.", false,
-		"nobody can say what the thread waits for. With `HOLDPOINT_STORE_OUTAGE=pass` only a run with answers gets it, or one that asks something ([contract](contract.md#while-the-store-is-away))",
-		"try again later; the backend was not called, or its end is in doubt"},
+		"in RUN_FINISHED's `metadata.holdpoint.code`: the message that came with the answers was not sent, because the run paused again or the backend accepts no such message. In RUN_ERROR: the backend accepts no run with these messages ([superagent](superagent.md), Strands: the last one is not a user's, or has a picture)",
+		"after a pause, send the message again with the next answers; otherwise send it as text"},
+	{agui.StoreUnavailable, "The open questions of this conversation cannot be looked up at the moment. Please try again later.", false,
+		"the store cannot be asked, so it is not known whether the thread waits for an answer. With `HOLDPOINT_STORE_OUTAGE=pass` only a run with answers gets this code, or one that raises a question ([contract](contract.md#while-the-store-is-away))",
+		"try again later; the backend was not called, or the outcome of the answers is in doubt"},
 	{agui.StoreFull, "The agent has another question, and there is no room to keep it. Please try again later.", false,
-		"the run asks something, and there is no room: as many threads wait as the store holds, or as many bytes, or the questions of this address have their share",
-		"try again later; no open question was dropped. `HOLDPOINT_STORE_ENTRIES`, `HOLDPOINT_STORE_BYTES`, `HOLDPOINT_ADDRESS_SHARE`"},
+		"the run raises a question, and the store has no room for it: its limit of open questions or of bytes is reached, or this client address has used up its share",
+		"try again later; no open question was dropped. The limits are `HOLDPOINT_STORE_ENTRIES`, `HOLDPOINT_STORE_BYTES`, `HOLDPOINT_ADDRESS_SHARE`"},
 	{agui.AuditUnavailable, "An answer cannot be written down at the moment. Please try again later.", false,
-		"an answer cannot be written down, and `HOLDPOINT_AUDIT_REQUIRED` wants it to be ([audit](audit.md#when-it-cannot-be-written))",
+		"the audit log cannot be written, and `HOLDPOINT_AUDIT_REQUIRED` is set ([audit](audit.md#when-it-cannot-be-written))",
 		"try again later; the backend was not called, and the question is open"},
 	{agui.PauseTooLarge, "The agent has another question, and it is too large to be shown. Please tell whoever runs this service.", false,
-		"the run asks what cannot be told: more than 4,096 questions, more bytes than four frames of `HOLDPOINT_MAX_FRAME_BYTES`, or something while more is open in its stream than is kept",
-		"nobody was asked anything; let the backend ask less at once"},
+		"the run raises more than 4,096 questions at once, or questions of more bytes than four frames of `HOLDPOINT_MAX_FRAME_BYTES`; or more messages and calls are open in its stream than Holdpoint keeps",
+		"the person was asked nothing; have the backend ask less at once"},
 	{agui.UpstreamUnreachable, "The agent cannot be reached. Please try again later.", false,
-		"there is no connection to the backend",
-		"try again; a pause is open as before"},
+		"Holdpoint cannot connect to the backend",
+		"try again; an open pause stays open"},
 	{agui.UpstreamStatus, "The agent's server turned the request down.", false,
-		"the backend answered 2xx without an event stream, or turned a resume or a later request of the same run down",
-		"look at the backend"},
+		"the backend answered 2xx without an event stream, or refused a resume or a later request of the same run",
+		"look at the backend's log"},
 	{agui.UpstreamEOF, "The connection to the agent broke off.", false,
-		"the stream ended without a terminal event, or broke off",
+		"the backend's stream ended without a terminal event, or broke off",
 		"a plain run can be sent again. A resume may have been carried out, and the text says so"},
 	{agui.UpstreamIdle, "The agent has not said anything for a long time.", false,
 		"the backend was silent for `HOLDPOINT_STREAM_IDLE_TIMEOUT`",
-		"as `UPSTREAM_EOF`; a resume runs on for `HOLDPOINT_RESUME_IDLE_GRACE` (15m), and the same answers wait for its end. Then they are in doubt"},
+		"as for `UPSTREAM_EOF`. A resume continues for `HOLDPOINT_RESUME_IDLE_GRACE` (15m), and a request with the same answers waits for its end. After that the answers are in doubt"},
 	{agui.FrameTooLarge, "The agent has sent more at once than can be shown. Please tell whoever runs this service.", false,
-		"an event is over `HOLDPOINT_MAX_FRAME_BYTES`; or a question or an end is nested deeper than 1,000, so that nobody could hold it",
-		"raise the bound; a resume is in doubt"},
+		"an event is larger than `HOLDPOINT_MAX_FRAME_BYTES`; or a question, or the end of a run, is nested deeper than 1,000, so that Holdpoint cannot read it",
+		"raise the limit; the answers of a resume are in doubt"},
 	{agui.UnsupportedEncoding, "The agent's reply cannot be read. Please tell whoever runs this service.", false,
-		"the stream is compressed, and neither with gzip nor deflate",
-		"let the backend send it plain; a resume is in doubt"},
-	{agui.ClientLeft, "The connection was closed before this was handed on. Nothing was done. Please send it again.", true,
-		"the client closed its side of the connection before anything was sent to the backend. A client that closed its sending side only reads this",
-		"send it again, and keep the connection open; a pause is open as before"},
+		"the stream is compressed with something other than gzip or deflate",
+		"have the backend send it uncompressed; the answers of a resume are in doubt"},
+	{agui.ClientLeft, "The connection was closed before your message reached the agent. Nothing was done. Please send it again.", true,
+		"the client closed its side of the connection before anything was sent to the backend. Only a client that still reads sees this",
+		"send it again, and keep the connection open; an open pause stays open"},
 	{agui.ProxyDraining, "The service is being restarted. Please try again in a moment.", false,
 		"Holdpoint shuts down",
-		"send it again; a resume is in doubt"},
+		"send it again; the answers of a resume are in doubt"},
 	{agui.InternalError, "Something went wrong between this page and the agent. Please tell whoever runs this service.", false,
-		"Holdpoint itself failed: its dialect panicked, or gave an error that it must not give. The log says where",
-		"tell whoever runs it. A pause is open as before. If the answers may have been sent, it is in doubt"},
+		"Holdpoint itself failed: its dialect panicked, or returned an error that it must not return. The log says where",
+		"tell the operator of Holdpoint. An open pause stays open, unless the answers may have been sent: then they are in doubt"},
 }
 
 // dialectTexts lists the codes that single dialects send. The agent failed, or its server did not
@@ -139,22 +139,22 @@ var codeTexts = []codeText{
 var dialectTexts = []codeText{
 	{"AGENT_FRAMEWORK_TOO_OLD", "The agent needs an approval, and its server is too old to ask for one. Please tell whoever runs this service.", false,
 		"the agent asks for an approval, and its server runs `agent-framework-ag-ui` before 1.0.0rc7 ([microsoft.md](microsoft-python.md#before-100rc7)). The call was not run",
-		"let its server install 1.0.0rc7 or later. The next message is an ordinary one"},
+		"install 1.0.0rc7 or later on its server. The next message starts an ordinary run"},
 	{"STRANDS_INTERRUPT_LOST", "The agent waits for the answer to a question that is not known here. Please tell whoever runs this service, or begin a new conversation.", false,
 		"a Strands agent stopped to ask, or waits for an answer, and its server did not send the question. RUN_ERROR's `message` says what the server should send",
-		"mend the server; go on in another thread"},
+		"correct the server; continue in another thread"},
 	{"STRANDS_INTERRUPT_UNREADABLE", "The agent has another question, and it cannot be read here. Please tell whoever runs this service.", false,
 		"a Strands agent's questions cannot be read from its stream, or are too many",
-		"let the server send `result.interrupts` as JSON"},
+		"have the server send `result.interrupts` as JSON"},
 	{"STRANDS_ERROR", "The agent could not finish its work because of an error. Please tell whoever runs this service.", false,
 		"a Strands agent failed. RUN_ERROR's `message` is the agent's own",
-		"mend what the message names"},
+		"correct what the message names"},
 	{"STRANDS_FORCE_STOP", "The agent gave up its work because a part of it failed. Please tell whoever runs this service.", false,
 		"a Strands agent's event loop gave up because a hook or a model failed. RUN_ERROR's `message` is the agent's own",
-		"mend what the message names"},
+		"correct what the message names"},
 }
 
-// textOf has both tables by code.
+// textOf has the entries of codeTexts and dialectTexts by code.
 var textOf = func() map[agui.Code]*codeText {
 	by := make(map[agui.Code]*codeText, len(codeTexts)+len(dialectTexts))
 	for _, table := range [][]codeText{codeTexts, dialectTexts} {
@@ -171,7 +171,8 @@ func NeedsAftermath(code agui.Code) bool {
 	return slices.ContainsFunc(codeTexts, func(c codeText) bool { return c.code == code && !c.whole })
 }
 
-// textFor returns what a person is told of a code. A code that is not known is the backend's own.
+// textFor returns the text for a person about an error code. An unknown code is the backend's own,
+// and has generalText.
 func textFor(code agui.Code, became Aftermath) string {
 	text := textOf[code]
 	switch {
