@@ -15,10 +15,10 @@ const (
 	finished    = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
 )
 
-// approved are the payloads of most backends.
+// approved and denied are the payloads of most backends.
 const approved, denied = `{"approved":true}`, `{"approved":false}`
 
-// says returns a text of the assistant.
+// says returns the events of a text of the assistant.
 func says(id, text string) []string {
 	return []string{
 		`{"type":"TEXT_MESSAGE_START","messageId":"` + id + `","role":"assistant"}`,
@@ -27,7 +27,7 @@ func says(id, text string) []string {
 	}
 }
 
-// calls returns a call of delete_file.
+// calls returns the events of a call of delete_file.
 func calls(id, name, args string) []string {
 	return []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"` + id + `","toolCallName":"` + name + `","parentMessageId":"m{n}"}`,
@@ -45,7 +45,7 @@ func run(end string, events ...[]string) string {
 	return frames(append(list, end)...)
 }
 
-// interrupt is RUN_FINISHED with one interrupt.
+// interrupt returns a RUN_FINISHED with one interrupt.
 func interrupt(object string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + object + `]}}`
 }
@@ -55,17 +55,18 @@ func agnoRaw(event string) []string {
 	return []string{`{"type":"RAW","event":{"event":"` + event + `"},"source":"agno"}`}
 }
 
-// dotNetCall is call n of the .NET host AGUI.Server, which asks about it.
+// dotNetCall returns call n of the .NET host AGUI.Server, which asks about it.
 var dotNetCall = []string{
 	`{"type":"TOOL_CALL_START","toolCallId":"call-{n}","toolCallName":"delete_file","parentMessageId":"m{n}","rawEvent":{"contents":[{"$type":"toolApprovalRequest","toolCall":{"$type":"functionCall","name":"delete_file","arguments":{"path":"{n}.txt"},"callId":"call-{n}"},"requestId":"ficc_call-{n}","requiresConfirmation":true}]}}`,
 	`{"type":"TOOL_CALL_ARGS","toolCallId":"call-{n}","delta":"{\"path\":\"{n}.txt\"}"}`,
 	`{"type":"TOOL_CALL_END","toolCallId":"call-{n}"}`,
 }
 
-// result is that of call n.
+// result returns the result of call n.
 var result = []string{`{"type":"TOOL_CALL_RESULT","messageId":"result-{n}","toolCallId":"call-{n}","content":"deleted","role":"tool"}`}
 
-// word returns what a value says by its member approved; a value that is not there says nothing.
+// word returns the meaning of a value by its member approved, or Nothing if the value does not
+// exist.
 func word(value gjson.Result) Word {
 	switch {
 	case !value.Exists():
@@ -76,7 +77,7 @@ func word(value gjson.Result) Word {
 	return Denies
 }
 
-// inResume returns what the resume array says to the interrupt.
+// inResume returns the answer to the interrupt in the resume array.
 func inResume(body []byte, id string) Word {
 	for _, entry := range gjson.GetBytes(body, "resume").Array() {
 		if entry.Get("interruptId").Str != id {
@@ -90,8 +91,9 @@ func inResume(body []byte, id string) Word {
 	return Nothing
 }
 
-// inCommand returns what Mastra's adapter reads of question n, which waits under the run. run "":
-// any. It takes false for a no, and nothing for an ordinary run.
+// inCommand returns the answer to question n as Mastra's adapter reads it from the command. The
+// question waits under the run; "" matches any run. false is a denial, and a missing value is an
+// ordinary run.
 func inCommand(body []byte, n int, run string) Word {
 	command := gjson.GetBytes(body, "forwardedProps.command")
 	event := command.Get("interruptEvent")
@@ -105,14 +107,15 @@ func inCommand(body []byte, n int, run string) Word {
 	return word(value)
 }
 
-// isIDMap reports whether LangGraph takes the value for a map of ids, as this backend's are.
+// isIDMap reports whether LangGraph reads the value as a map of ids. The ids of this backend have
+// that form.
 func isIDMap(value gjson.Result) bool {
 	list := value.Get("@keys").Array()
 	return len(list) > 0 && !slices.ContainsFunc(list, func(k gjson.Result) bool { return !strings.HasPrefix(k.Str, hexID) })
 }
 
-// inMessage returns what the last tool message on a call of the history says, if the call is one of
-// the tool that asks and nothing but tool messages stands behind it.
+// inMessage returns the answer in the last tool message for a call of the history, if the call is
+// of the tool that asks and only tool messages follow it.
 func inMessage(body []byte, callID, tool string) Word {
 	said, known := Nothing, false
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
@@ -126,8 +129,8 @@ func inMessage(body []byte, callID, tool string) Word {
 	return said
 }
 
-// lastWordOn returns what the tool messages at the end of the history say to a call, whether the
-// history has the call or not. Whatever is not a plain no is a yes to such a backend.
+// lastWordOn returns the answer to a call in the tool messages at the end of the history, whether
+// or not the history has the call. Such a backend reads everything except a plain no as a yes.
 func lastWordOn(body []byte, callID, key string) Word {
 	said := Nothing
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
@@ -157,8 +160,8 @@ func Example() Backend {
 	}
 }
 
-// plainCall runs a call if the last tool message on it is the yes, whether the history has the call
-// or not.
+// plainCall runs a call if the last tool message for it is the yes, whether or not the history has
+// the call.
 func plainCall(form, yes, reply string, environment map[string]string) Backend {
 	set := map[string]string{"HOLDPOINT_TOOLS": "delete_*=approval"}
 	maps.Copy(set, environment)
@@ -229,7 +232,7 @@ func backends() []Backend {
 			Did:  run(finished, says("said-{n}", "It is gone.")),
 			Left: run(finished, says("said-{n}", "I leave it.")),
 			Reads: func(body []byte, _ int, waits bool) Word {
-				// CrewAI looks at no id, and carries its first option out on a cancel and on nothing.
+				// CrewAI ignores ids, and carries out its first option at a cancel and at an empty answer.
 				entry := gjson.GetBytes(body, "resume.0")
 				switch {
 				case !waits || !entry.Exists():
@@ -281,7 +284,7 @@ func backends() []Backend {
 			Did:  run(finished, deleteFile, result, says("said-{n}", "It is gone.")),
 			Left: run(finished, deleteFile, result, says("said-{n}", "I leave it.")),
 			Reads: func(body []byte, n int, _ bool) Word {
-				// The host runs what an answer's toolCall says, and looks at nothing else.
+				// The host runs the toolCall of an answer, and ignores everything else.
 				payload := gjson.GetBytes(body, fmt.Sprintf(`resume.#(interruptId=="ficc_call-%d").payload`, n))
 				if payload.Get("toolCall.callId").Str != fmt.Sprintf("call-%d", n) {
 					return Nothing
@@ -337,16 +340,16 @@ func backends() []Backend {
 			Did:  run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "It is gone.")),
 			Left: run(finished, []string{`{"type":"STEP_STARTED","stepName":"ask"}`, `{"type":"STEP_FINISHED","stepName":"ask"}`}, says("said-{n}", "I leave it.")),
 			Reads: func(body []byte, n int, waits bool) Word {
-				// From 0.0.43 on the array comes first. The adapter looks at no id, and of a cancelled
-				// entry or of several it makes a value that is true.
+				// From 0.0.43 on the array has priority. The adapter ignores ids, and turns a cancelled entry
+				// or several entries into a value that is true.
 				value := gjson.GetBytes(body, "forwardedProps.command.resume")
 				if list := gjson.GetBytes(body, "resume").Array(); len(list) > 0 {
 					if value = list[0].Get("payload"); len(list) > 1 || list[0].Get("status").Str != "resolved" {
 						value = gjson.Parse(approved)
 					}
 				}
-				// LangGraph gives an id map to the questions that it names, and anything else to
-				// whatever waits.
+				// LangGraph passes the values of an id map to the questions that it names, and any other value
+				// to whatever waits.
 				if one := value.Get(Numbered("{n:32}", n)); one.Exists() {
 					return word(one)
 				}
@@ -386,7 +389,7 @@ func backends() []Backend {
 				case last.Get("content").Str == "Yes, please proceed.":
 					return Approves
 				}
-				return Denies // a model goes on with other words, and does not do it
+				return Denies // a model continues with other words, and does not act
 			},
 		},
 		langGraphServer(),

@@ -7,27 +7,27 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A Log is a transcript that is good enough for tests of a dialect. It folds messages, texts,
-// calls, their results and snapshots as a client does. Its zero value is empty.
+// A Log is a simple transcript for tests of a dialect. It merges messages, texts, calls, their
+// results and snapshots as a client does. Its zero value is empty.
 type Log struct {
-	// Unknown says that the messages are not all known.
+	// Unknown reports that some messages are unknown.
 	Unknown bool
 
 	messages []*said
-	byID     map[string]*said // the first of each id
+	byID     map[string]*said // the first message with each id
 	calls    []*agui.Call
 	callByID map[string]*agui.Call
-	state    json.RawMessage // of the last snapshot
-	changed  bool            // by a delta behind it, which is not applied
+	state    json.RawMessage // from the last snapshot
+	changed  bool            // a delta followed the snapshot; deltas are not applied
 }
 
 // said is a message as the client has it.
 type said struct {
 	id, role string
-	whole    json.RawMessage // as it came; nil: it was streamed
+	whole    json.RawMessage // the JSON of the message, or nil if it was streamed
 	text     []byte
-	calls    []*agui.Call // that were streamed
-	of       string       // the call that it is the result of
+	calls    []*agui.Call // the calls that were streamed
+	of       string       // the call of which it is the result
 }
 
 type message struct {
@@ -57,7 +57,7 @@ func NewLog(messages []agui.Message) *Log {
 	return l
 }
 
-// LogOf returns the transcript of a run that begins with the messages, which are JSON.
+// LogOf returns the transcript of a run that begins with the messages, given as JSON.
 func LogOf(messages ...string) *Log {
 	l := &Log{}
 	for _, m := range messages {
@@ -108,7 +108,7 @@ func (l *Log) State() (json.RawMessage, bool) {
 	return l.state, true
 }
 
-// Seen returns the messages, as a pause keeps them.
+// Seen returns the messages in the form that a pause stores.
 func (l *Log) Seen() []agui.SeenMessage {
 	var list []agui.SeenMessage
 	for _, m := range l.messages {
@@ -145,7 +145,7 @@ func (l *Log) Say(m agui.Message) {
 	}
 }
 
-// AddCalls adds calls that stand in no message.
+// AddCalls adds calls that are in no message.
 func (l *Log) AddCalls(calls ...agui.Call) *Log {
 	for _, c := range calls {
 		l.keepCall(&c)
@@ -153,7 +153,7 @@ func (l *Log) AddCalls(calls ...agui.Call) *Log {
 	return l
 }
 
-// Add adds what the client is shown.
+// Add adds an event that the client is sent.
 func (l *Log) Add(ev agui.Event) {
 	if !ev.Valid() {
 		return
@@ -185,7 +185,7 @@ func (l *Log) Add(ev agui.Event) {
 func (l *Log) addCall(ev agui.Event, id string) {
 	c := l.call(id)
 	if c != nil && c.Answered && ev.Type == agui.CallStart {
-		c = nil // one more of a model whose ids repeat
+		c = nil // another call of a model that repeats ids
 		delete(l.callByID, id)
 	}
 	if c == nil {
@@ -194,7 +194,7 @@ func (l *Log) addCall(ev agui.Event, id string) {
 		}
 		c = &agui.Call{ID: id, Name: ev.Get("toolCallName").Str, Parent: ev.Get("parentMessageId").Str}
 		m := l.assistant(c.Parent, c.Parent != "")
-		if m == nil || m.role != "assistant" { // the client makes one under the call's own id
+		if m == nil || m.role != "assistant" { // the client makes a message with the call's own id
 			c.Parent = id
 			m = l.assistant(id, true)
 		}
@@ -211,10 +211,10 @@ func (l *Log) addCall(ev agui.Event, id string) {
 	case agui.CallChunk:
 		c.Fresh = true
 	}
-	c.Args += ev.Get("delta").Str // of an ended call, too, as a client appends it
+	c.Args += ev.Get("delta").Str // also for a call that has ended, as a client does
 }
 
-// assistant returns the message with that id. It is made if it is not there and may be made.
+// assistant returns the message with the id. If it does not exist and makes is true, it is created.
 func (l *Log) assistant(id string, makes bool) *said {
 	if m := l.byID[id]; m != nil || !makes {
 		return m
@@ -234,7 +234,7 @@ func (l *Log) keep(m *said) {
 	}
 }
 
-// keepCall keeps a call, if there is none of its id.
+// keepCall keeps a call if no call with its id exists.
 func (l *Log) keepCall(c *agui.Call) {
 	if l.callByID == nil {
 		l.callByID = map[string]*agui.Call{}

@@ -9,11 +9,11 @@ import (
 	"holdpoint/translate"
 )
 
-// A Freeing is the cancel of a lost question at a backend that judges its ids.
+// A Freeing is a test of the cancel of a lost question at a backend that checks its ids.
 type Freeing struct {
 	Dialect translate.Dialect
-	Request *translate.Request // with the cancel, and a message beside it
-	// Answer plays what the backend says to a request.
+	Request *translate.Request // the request with the cancel and another message
+	// Answer plays the backend's answer to a request.
 	Answer func(run translate.Run, body []byte) translate.Result
 	// Waits returns the ids that the backend waits for.
 	Waits func() []string
@@ -21,8 +21,8 @@ type Freeing struct {
 	Said  string // the text of the message
 }
 
-// Check sends the cancel until the backend takes it or cannot. If it takes it, the message follows,
-// and no answer with it.
+// Check sends the cancel until the backend accepts it or cannot accept any. If it accepts the
+// cancel, the message must follow without an answer.
 func (f Freeing) Check(t testing.TB) {
 	t.Helper()
 	var res translate.Result

@@ -10,13 +10,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// values are what a value of somebody's JSON may be instead.
+// values are values that may replace a value of a JSON text.
 var values = []string{
 	"null", "true", "false", "7", "-1e999", `""`, `"x"`, `"\u0000\ud800"`, `"yes"`, "[]", "{}", `[null]`, `[{}]`, `{"id":null}`,
 	`{"approved":true}`, `{"type":"interrupt","interrupts":[{}]}`, `"{\"approved\":true}"`, `"[{\"id\":7}]"`, `"{"`,
 }
 
-// extents returns where the values of a JSON text stand.
+// extents returns the offsets of the values of a JSON text.
 func extents(text string) (list [][2]int) {
 	value := true
 	for n := 0; n < len(text); n++ {
@@ -45,8 +45,8 @@ func extents(text string) (list [][2]int) {
 	return list
 }
 
-// mutated returns a JSON text with some of its values replaced, taken out or put in twice. The text
-// is JSON all the same.
+// mutated returns a JSON text with some of its values replaced, removed or repeated. The result is
+// valid JSON.
 func mutated(t *rapid.T, text string) string {
 	for range rapid.IntRange(0, 2).Draw(t, "changes") {
 		all := extents(text)
@@ -59,21 +59,20 @@ func mutated(t *rapid.T, text string) string {
 			from := rapid.SampledFrom(all).Draw(t, "from")
 			other = text[from[0]:from[1]]
 		}
-		if changed := text[:at[0]] + other + text[at[1]:]; agui.ValidJSON([]byte(changed)) { // a key stays what it is
+		if changed := text[:at[0]] + other + text[at[1]:]; agui.ValidJSON([]byte(changed)) { // a change that replaces a key is dropped
 			text = changed
 		}
 	}
 	return text
 }
 
-// Mutated returns the text of a stream with some lines left out, repeated, put elsewhere and
-// changed.
+// Mutated returns the text of a stream with some lines removed, repeated, moved or changed.
 func Mutated(t *rapid.T, stream string) string {
 	return strings.Join(mutatedStream(t, strings.SplitAfter(stream, "\n"), nil), "")
 }
 
-// mutatedStream returns a stream with events left out, repeated, put elsewhere and changed, and
-// with some of another's.
+// mutatedStream returns a stream with events removed, repeated, moved and changed, and with some
+// events of another stream.
 func mutatedStream(t *rapid.T, events, other []string) []string {
 	events = slices.Clone(events)
 	for range rapid.IntRange(0, 3).Draw(t, "edits") {
@@ -91,7 +90,7 @@ func mutatedStream(t *rapid.T, events, other []string) []string {
 			events = slices.Delete(events, at, at+1)
 			events = slices.Insert(events, rapid.IntRange(0, len(events)).Draw(t, "to"), one)
 		case "change":
-			begin := strings.IndexByte(events[at], '{') // behind data:, if it is a line of an event stream
+			begin := strings.IndexByte(events[at], '{') // after "data:" in a line of an event stream
 			events[at] = events[at][:max(begin, 0)] + mutated(t, events[at][max(begin, 0):])
 		case "mix":
 			if len(other) > 0 {
@@ -103,7 +102,7 @@ func mutatedStream(t *rapid.T, events, other []string) []string {
 	return events
 }
 
-// inHalves returns a stream of AG-UI in which some pieces of a text or of arguments come in two.
+// inHalves returns an AG-UI stream in which some pieces of texts or arguments are cut in two.
 func inHalves(t *rapid.T, events []string) (list []string) {
 	for _, one := range events {
 		ev := Event(one)

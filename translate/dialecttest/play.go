@@ -12,16 +12,16 @@ import (
 	"holdpoint/translate"
 )
 
-// A Played is what a stream came to.
+// Played is the result of a stream that was played to a run.
 type Played struct {
 	Emitted []agui.Event
 	Result  translate.Result
-	Err     error // of any of the calls
+	Err     error // the errors of all calls
 	came    []string
 }
 
-// Play gives a stream of AG-UI to a run. The first terminal event ends it. A stream without one
-// ends without.
+// Play plays an AG-UI stream to a run. The first terminal event ends it. A stream without one ends
+// without a terminal event.
 func Play(run translate.Run, l *Log, stream ...string) Played {
 	for n, s := range stream {
 		if ev := Event(s); ev.Type.Terminal() {
@@ -31,8 +31,8 @@ func Play(run translate.Run, l *Log, stream ...string) Played {
 	return PlayTo(run, l, translate.End{}, stream...)
 }
 
-// PlayTo gives events to a run, and then that end. What a run was lent is overwritten behind each
-// call.
+// PlayTo plays events to a run, and then an end. It overwrites the bytes of each event after the
+// call, because they are only lent to the run.
 func PlayTo(run translate.Run, l *Log, end translate.End, events ...string) Played {
 	return playTo(run, l, end, Event, events)
 }
@@ -72,9 +72,9 @@ func (p *Played) end(run translate.Run, l *Log, end translate.End) {
 	overwrite(end.Event.Frame)
 }
 
-// Decode gives pieces of a backend's own stream to a run that is a translate.Decoder. The first
-// terminal event ends it. cut says that the stream breaks off behind them. To decode something into
-// what is not an event is an error.
+// Decode plays pieces of a backend's own stream to a run that is a translate.Decoder. The first
+// terminal event ends it. cut reports that the stream breaks off after the pieces. An event that is
+// not valid is an error.
 func Decode(run translate.Run, l *Log, cut bool, pieces ...translate.Piece) Played {
 	var p Played
 	end := translate.End{Cut: cut}
@@ -107,13 +107,13 @@ func overwrite(b []byte) {
 	}
 }
 
-// Event returns an event as it comes in a frame.
+// Event returns an event as proxy reads it from a frame.
 func Event(s string) agui.Event {
 	return agui.Event{Type: agui.PeekType([]byte(s)), JSON: []byte(s), Frame: []byte("data: " + s + "\n\n")}
 }
 
-// seen returns an event as proxy shows it to a run. What is not valid, though its type says that it
-// is one that decides, is of no known type. Of two outcomes the last counts.
+// seen returns an event as proxy passes it to a run. An invalid event of a type that decides gets
+// the type Unknown. If a RUN_FINISHED has two outcomes, the last one is kept.
 func seen(s string) agui.Event {
 	ev := Event(s)
 	switch ev.Type {
@@ -127,7 +127,7 @@ func seen(s string) agui.Event {
 	return ev
 }
 
-// All returns the events that the client is shown, without the last one.
+// All returns the events that the client is sent, without the last one.
 func (p Played) All() []agui.Event { return append(slices.Clone(p.Emitted), p.Result.Before...) }
 
 // Types returns the types of those events.
@@ -139,7 +139,7 @@ func (p Played) Types() string {
 	return strings.Join(list, " ")
 }
 
-// Text returns those events, a line each.
+// Text returns those events, one on each line.
 func (p Played) Text() string {
 	var list []string
 	for _, ev := range p.All() {
@@ -148,8 +148,8 @@ func (p Played) Text() string {
 	return strings.Join(list, "\n")
 }
 
-// Touched says what was not emitted as it came, in its frame and in its place. What the dialect
-// made of its own does not count.
+// Touched returns an error for the first event that was not emitted unchanged and in its place.
+// Events that the dialect made itself are ignored.
 func (p Played) Touched() error {
 	came := p.came
 	for _, ev := range p.Emitted {
@@ -167,7 +167,7 @@ func (p Played) Touched() error {
 	return nil
 }
 
-// Pieces cuts a whole answer as proxy does.
+// Pieces cuts a whole answer into pieces, as proxy does.
 func Pieces(f translate.Framing, answer string) (list []translate.Piece) {
 	switch f {
 	case translate.Unread:
@@ -206,7 +206,7 @@ func frame(block string) (p translate.Piece) {
 	return p
 }
 
-// Split cuts a piece of text in two whole pieces of characters, near at.
+// Split cuts a text in two near an offset, between characters.
 func Split(text []byte, at int) (first, rest []byte) {
 	for at = min(at, len(text)); at > 0 && at < len(text) && !utf8.RuneStart(text[at]); at-- {
 	}

@@ -15,17 +15,17 @@ import (
 	"holdpoint/translate"
 )
 
-// CheckThread plays one thread of a dialect: a recorded one with what its client and its backend
-// send changed in many ways. made makes the dialect as the scenario sets its options. What must
-// hold of every dialect is
+// CheckThread plays one thread of a dialect: a recorded scenario, with the requests and answers
+// changed in many ways. made makes the dialect with the options of the scenario. It checks the
+// rules for all dialects:
 //
-//   - nothing panics, and what is refused is refused with an *agui.RunError;
-//   - what goes out is valid: bodies are JSON, events are events, a pause can be kept and told;
-//   - nothing of a pause lies in bytes that were lent;
-//   - a stream whose texts come in more pieces comes to the same;
-//   - what is sent for a no or a cancel of a question is never what is sent for the yes.
+//   - nothing panics, and each refusal is an *agui.RunError;
+//   - the output is valid: bodies are JSON, events are events, and a pause can be stored and sent;
+//   - a pause does not share bytes that were only lent to the dialect;
+//   - a stream whose texts are in smaller pieces has the same result;
+//   - the request for a no or a cancel of a question differs from the request for the yes.
 //
-// It returns how many questions it answered with a yes and with a no.
+// It returns the number of questions that it answered both with a yes and with a no.
 func CheckThread(t *rapid.T, made func(Scenario) translate.Dialect, all []Scenario) (answered int) {
 	s := rapid.SampledFrom(all).Draw(t, "scenario")
 	th := &thread{t: t, edits: rapid.Bool().Draw(t, "edits")}
@@ -39,7 +39,7 @@ func CheckThread(t *rapid.T, made func(Scenario) translate.Dialect, all []Scenar
 	return th.answered
 }
 
-// A thread is played on two sides. To the second the pieces come in more pieces.
+// A thread is played on two sides. The second side gets the stream in smaller pieces.
 type thread struct {
 	t        *rapid.T
 	edits    bool
@@ -48,8 +48,8 @@ type thread struct {
 	pause    agui.Pause
 	ended    []translate.EndedPause
 	answered int
-	last     Answer          // the last one of the turn
-	came     map[string]bool // the events of the turn: what is held may go out in a later exchange
+	last     Answer          // the last answer of the turn
+	came     map[string]bool // the events of the turn; a held event may be emitted in a later exchange
 }
 
 type side struct {
@@ -59,7 +59,7 @@ type side struct {
 	played  Played
 }
 
-// turn is one run of the client.
+// turn plays one run of the client.
 func (th *thread) turn(turn Turn) {
 	th.came = map[string]bool{}
 	in := th.input(turn.Request)
@@ -129,7 +129,7 @@ func (th *thread) exchanges(turn Turn, r *translate.Request) {
 	th.pause = Minted(res.Asked.Pause(name))
 	th.pause.Seen = th.sides[0].log.Seen()
 	th.checkWords(r)
-	overwrite(r.Input.Raw) // it was lent, and the run is over
+	overwrite(r.Input.Raw) // the run is over, so its bytes must not be used any more
 	if after := agui.MustMarshal(res.Asked); string(before) != string(after) {
 		th.t.Fatalf("the pause lies in the bytes of the request:\n%s", difference(string(before), string(after)))
 	}
@@ -170,7 +170,7 @@ func (th *thread) exchange(answer Answer) {
 	}
 }
 
-// otherAnswer returns the first one of another scenario.
+// otherAnswer returns the first answer of another scenario.
 func (th *thread) otherAnswer() Answer {
 	if list := th.other.Turns[0].Answers; len(list) > 0 {
 		return list[0]
@@ -185,7 +185,7 @@ func (s *side) play(end translate.End, stream ...string) {
 	s.played = playTo(s.run, s.log, end, seen, stream)
 }
 
-// decode plays an answer that is not a stream of AG-UI.
+// decode plays an answer that is not an AG-UI stream.
 func (th *thread) decode(answer Answer) {
 	body, at := answer.Body, 0
 	if th.edits {
@@ -218,7 +218,7 @@ func (th *thread) decode(answer Answer) {
 	}
 }
 
-// input draws what a client sends in place of a recorded request.
+// input draws a variant of a recorded request.
 func (th *thread) input(request []byte) agui.RunInput {
 	body := string(request)
 	if th.edits {
@@ -233,7 +233,7 @@ func (th *thread) input(request []byte) agui.RunInput {
 	return in
 }
 
-// read asks the dialect what it asks of a request before it is judged.
+// read calls the methods of the dialect that proxy calls before it judges a request.
 func (th *thread) read(in agui.RunInput) {
 	d := th.sides[0].dialect
 	pauses := []agui.Pause{{}, {Dialect: d.Name()}, th.pause}
@@ -271,10 +271,10 @@ func (th *thread) read(in agui.RunInput) {
 	}
 }
 
-// payloads are what a client may answer.
+// payloads are answers that a client may send.
 var payloads = []string{"", `{"approved":true}`, `{"approved":false}`, `true`, `false`, `"yes"`, `"no"`, `{}`, `7`, `{"approved":false,"editedArgs":{"a":1}}`, `{"approved":true,"editedArgs":{"path":"other"}}`}
 
-// request draws a run: one that answers, if there is a pause.
+// request draws a run. If there is a pause, the run answers it.
 func (th *thread) request(in agui.RunInput) *translate.Request {
 	r := &translate.Request{
 		Input: in, Came: in.Messages, Ended: th.ended,
@@ -298,7 +298,7 @@ func (th *thread) request(in agui.RunInput) *translate.Request {
 	return r
 }
 
-// answers returns the entries as the dialect reads them. said is false if it refuses them.
+// answers returns the entries as the dialect reads them. said is false if the dialect refuses them.
 func (th *thread) answers(in agui.RunInput, entries []string) (_ agui.RunInput, list []agui.Answer, said bool) {
 	body := agui.SetKey(in.WithoutCommand().Raw, "resume", []byte("["+strings.Join(entries, ",")+"]"))
 	given, _, err := agui.ParseInput(body)
@@ -329,7 +329,7 @@ func (th *thread) checkOut(out translate.Out, run translate.Run) {
 	}
 }
 
-// checkPlayed checks what the client is shown.
+// checkPlayed checks the events that the client is sent.
 func (th *thread) checkPlayed(p Played) {
 	th.refuses(p.Err)
 	for _, s := range p.came {
@@ -357,7 +357,7 @@ func (th *thread) checkPlayed(p Played) {
 	}
 }
 
-// checkInterrupt: no client dies of it.
+// checkInterrupt checks that every client can read a question.
 func (th *thread) checkInterrupt(i agui.Interrupt) {
 	o := gjson.ParseBytes(i.Object)
 	if !agui.ValidJSON(i.Object) || !o.IsObject() || o.Get("reason").Type != gjson.String {
@@ -375,7 +375,7 @@ func (th *thread) checkInterrupt(i agui.Interrupt) {
 	}
 }
 
-// story returns what a client makes of it, and what proxy keeps: pieces of one text are joined.
+// story returns what a client and proxy make of the result, with the pieces of each text joined.
 func (p Played) story() string {
 	var b strings.Builder
 	last, shown := "", p.All()
@@ -404,7 +404,7 @@ func (p Played) story() string {
 	return b.String()
 }
 
-// difference returns what stands where two texts begin to differ.
+// difference returns the parts where two texts begin to differ.
 func difference(one, other string) string {
 	at := 0
 	for at < min(len(one), len(other)) && one[at] == other[at] {

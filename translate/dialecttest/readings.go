@@ -6,8 +6,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Readings returns what those are told of answers who hear of them: + approved, - denied and ?
-// neither. An e follows an approval of edited arguments.
+// Readings returns the meanings of answers for the audit: + approved, - denied and ? neither. An e
+// follows an approval of edited arguments.
 func Readings(d translate.Dialect, p agui.Pause, answers []agui.Answer) (text string) {
 	for _, r := range read(d, p, answers) {
 		text += map[agui.Meaning]string{agui.Approves: "+", agui.Denies: "-", agui.Unclear: "?"}[r.Says]

@@ -8,11 +8,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers returns what a dialect reads out of a request to a pause, in its fields and behind those
-// in its messages. A decision on an unknown question has the id of the call that it
-// names, and no payload. Of two messages that answer one question the last counts. If they
-// contradict each other, it counts only where replies replace each other. It is proxy that puts
-// them together; this does it in short.
+// Answers returns the answers to a pause in the fields of a request and then in its messages. It is
+// a simple version of what proxy does. A decision on an unknown question has the id of the call
+// that it names, and no payload. If two messages answer one question, the last one counts. If they
+// contradict each other, the last one counts only if it Replaces the first.
 func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := d.Answers(in, p)
 	fields := len(list)
@@ -50,7 +49,8 @@ func Answers(d translate.Dialect, in agui.RunInput, p agui.Pause) ([]agui.Answer
 	return append(list, strays...), nil
 }
 
-// answer returns what a reply says to the pause; asked says that it names one of its questions.
+// answer returns the answer of a reply to the pause. asked reports that the reply names one of its
+// questions.
 func answer(reader translate.HistoryReader, m agui.Message, reply translate.Reply, p agui.Pause) (a agui.Answer, asked bool) {
 	for _, i := range p.Interrupts {
 		if reply.Dialect != p.Dialect || reply.Key != i.ID && !slices.Contains(i.Keys, reply.Key) {

@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Input returns the run of a body.
+// Input parses a body as a run.
 func Input(t testing.TB, body string) agui.RunInput {
 	t.Helper()
 	in, ok, err := agui.ParseInput([]byte(body))
@@ -22,10 +22,10 @@ func Input(t testing.TB, body string) agui.RunInput {
 	return in
 }
 
-// Quoted is s as JSON text.
+// Quoted returns s as JSON text.
 func Quoted(s string) string { return string(agui.MustMarshal(s)) }
 
-// Entry returns an entry of the resume array. "" cancels.
+// Entry returns an entry of the resume array. An empty payload makes a cancel.
 func Entry(id, payload string) string {
 	if payload == "" {
 		return `{"interruptId":` + Quoted(id) + `,"status":"cancelled"}`
@@ -33,14 +33,14 @@ func Entry(id, payload string) string {
 	return `{"interruptId":` + Quoted(id) + `,"status":"resolved","payload":` + payload + `}`
 }
 
-// ResumeArray returns the member of a run that has the entries.
+// ResumeArray returns the member resume of a run.
 func ResumeArray(entries ...string) string { return `"resume":[` + strings.Join(entries, ",") + `]` }
 
-// Command returns the member of a run that answers in the form of before resume.
+// Command returns the member of a run that answers in the form used before resume existed.
 func Command(value string) string { return `"forwardedProps":{"command":{"resume":` + value + `}}` }
 
-// Code returns the code that an error is told with: "" of none, and "other: " with the text of an
-// error that no dialect may give.
+// Code returns the code of an error: "" if it is nil, and "other: " with its text if it is not an
+// *agui.RunError, which a dialect must not return.
 func Code(err error) agui.Code {
 	var told *agui.RunError
 	switch {
@@ -52,14 +52,14 @@ func Code(err error) agui.Code {
 	return ""
 }
 
-// Told reports whether a client can be told of an error: a dialect may give no other.
+// Told reports whether an error can be sent to a client. A dialect must not return other errors.
 func Told(err error) bool {
 	var told *agui.RunError
 	return errors.As(err, &told)
 }
 
-// Minted returns a pause as proxy keeps it. Its ids are <native>~r1, <native>~r2 and so on. Where
-// the dialect says no plain yes and no, the published schema does.
+// Minted returns a pause as proxy stores it. Its ids are <native>~r1, <native>~r2 and so on. If the
+// dialect sets no plain yes and no, they are taken from the published schema.
 func Minted(p agui.Pause) agui.Pause {
 	p.ID, p.Interrupts = "0123456789abcdef0123456789abcdef", slices.Clone(p.Interrupts)
 	for n := range p.Interrupts {
@@ -76,8 +76,8 @@ func Minted(p agui.Pause) agui.Pause {
 	return p
 }
 
-// Admitted returns the answers in the pause's order, if they cover it. It is what proxy does
-// between Answers and Begin, without schemas.
+// Admitted returns the answers in the pause's order, or an error if they do not cover the pause. It
+// does what proxy does between Answers and Begin, without schemas.
 func Admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 	for _, a := range answers {
 		if p.Interrupt(a.ID) == nil {
@@ -95,8 +95,8 @@ func Admitted(p agui.Pause, answers []agui.Answer) ([]agui.Answer, error) {
 	return ordered, nil
 }
 
-// Resume takes a request with answers through Answers, admission and Begin. The messages that carry
-// the answers are taken out, as proxy does. change, if there is any, gets the request before Begin.
+// Resume passes a request with answers through Answers, Admitted and Begin. It removes the messages
+// that carry the answers, as proxy does. Each change is called with the request before Begin.
 func Resume(d translate.Dialect, p agui.Pause, in agui.RunInput, l *Log, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	answers, err := Answers(d, in, p)
 	if err != nil {
@@ -105,7 +105,7 @@ func Resume(d translate.Dialect, p agui.Pause, in agui.RunInput, l *Log, change 
 	return ResumeWith(d, p, in, answers, l, change...)
 }
 
-// ResumeWith is Resume with answers that were read already.
+// ResumeWith does the same with answers that were already read.
 func ResumeWith(d translate.Dialect, p agui.Pause, in agui.RunInput, answers []agui.Answer, l *Log, change ...func(*translate.Request)) (translate.Out, translate.Run, error) {
 	answers, err := Admitted(p, answers)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"holdpoint/translate"
 )
 
-// A Scenario is what one thread of testdata sent and got, turn by turn.
+// A Scenario has the requests and the answers of one thread of testdata, turn by turn.
 type Scenario struct {
-	Path        string // of its file
+	Path        string // the path of its file
 	Environment map[string]string
 	Turns       []Turn
 }
@@ -23,16 +23,16 @@ type Turn struct {
 	Answers []Answer
 }
 
-// An Answer is what a backend sends back.
+// An Answer is an answer of a backend.
 type Answer struct {
 	Status    int
 	MediaType string
 	Body      string
-	Cut       bool // the connection breaks after it
+	Cut       bool // the connection breaks after Body
 }
 
-// Scenarios returns those of a dialect, or of a folder pattern such as *. testdata is the path of
-// the folder with all of them.
+// Scenarios returns the scenarios of a dialect, or of all folders that match a pattern such as *.
+// testdata is the path of the folder with all scenarios.
 func Scenarios(t testing.TB, testdata, dialect string) []Scenario {
 	t.Helper()
 	all, err := scenario.List(testdata, dialect)
@@ -67,7 +67,7 @@ func answerOf(r scenario.Response) Answer {
 	return a
 }
 
-// Events returns the data of the frames of an event stream of AG-UI.
+// Events returns the data of the frames of an AG-UI event stream.
 func (a Answer) Events() (list []string) {
 	for _, p := range Pieces(translate.Frames, a.Body) {
 		if agui.ValidJSON(p.Data) {

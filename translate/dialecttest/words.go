@@ -13,8 +13,8 @@ import (
 )
 
 // checkWords answers each question that has a plain yes and no in every plain way, and all others
-// with a cancel. What goes to the backend for a no, or for a cancel, is never what goes for the
-// yes. A payload beside a cancel says nothing.
+// with a cancel. The request for a no or a cancel must differ from the request for the yes. A
+// payload in a cancelled entry must be ignored.
 func (th *thread) checkWords(r *translate.Request) {
 	for n := range th.pause.Interrupts {
 		i := th.pause.Interrupts[n]
@@ -48,7 +48,8 @@ func (th *thread) checkWords(r *translate.Request) {
 	}
 }
 
-// checkBecause: a no that says why is not a yes, means a no, and the agent is told why.
+// checkBecause checks that a denial with a reason is not sent as an approval, means a denial, and
+// sends the reason to the agent.
 func (th *thread) checkBecause(r *translate.Request, n int, yes []translate.Out, toldYes bool) {
 	const why = "not in this house"
 	i := th.pause.Interrupts[n]
@@ -67,8 +68,8 @@ func (th *thread) checkBecause(r *translate.Request, n int, yes []translate.Out,
 	}
 }
 
-// checkReadings: whoever hears of an answer is told that the plain yes is an approval, that one
-// with other arguments is edited, and that the plain no is a denial.
+// checkReadings checks that the plain yes is reported as an approval, a yes with other arguments as
+// edited, and the plain no as a denial.
 func (th *thread) checkReadings(r *translate.Request, n int) {
 	i := th.pause.Interrupts[n]
 	said := map[string]string{string(i.Yes): "+", string(i.No): "-"}
@@ -91,14 +92,16 @@ func (th *thread) checkReadings(r *translate.Request, n int) {
 	}
 }
 
-// nearly are payloads that are not plain yes, though somebody might take them for one. A no and
-// behind it a yes under the same key is not among them: JSON.parse and json.loads take the last.
+// nearly are payloads that are not a plain yes, although a reader might take them for one. An
+// object with a no followed by a yes under the same key is not included, because JSON.parse and
+// json.loads use the last value.
 var nearly = []string{
 	`{"approved":"true"}`, `{"approved":1}`, `{"approved":null}`, `{"approved":true,"approved":false}`,
 	`{"Approved":true}`, `{"approved":[true]}`, `{}`, `[]`, `1`, `"true"`, `"no"`, `{"answer":"yes"}`,
 }
 
-// oneOf returns entries for all questions: this one for question n, and a cancel for the others.
+// oneOf returns entries for all questions: the given one for question n, and a cancel for the
+// others.
 func (th *thread) oneOf(n int, entry string) (entries []string) {
 	for at, i := range th.pause.Interrupts {
 		if at == n {
@@ -110,7 +113,7 @@ func (th *thread) oneOf(n int, entry string) (entries []string) {
 	return entries
 }
 
-// told returns what goes to the backend for an entry about question n.
+// told returns the requests to the backend for an entry about question n.
 func (th *thread) told(r *translate.Request, n int, entry string) (outs []translate.Out, told bool) {
 	in, answers, said := th.answers(r.Input, th.oneOf(n, entry))
 	if !said {
@@ -125,11 +128,11 @@ func (th *thread) told(r *translate.Request, n int, entry string) (outs []transl
 	if th.refuses(err) {
 		return nil, false
 	}
-	for range 4 { // it may need more than one exchange to say all
+	for range 4 { // it may need several exchanges
 		outs = append(outs, out)
 		var p Played
 		if _, decodes := run.(translate.Decoder); decodes && out.Method == "GET" {
-			// It looks at what the backend waits for: that is as it was at the end of the turn.
+			// The dialect asks what the backend waits for, which has not changed since the end of the turn.
 			p = Decode(run, &Log{}, false, translate.Piece{Data: []byte(th.last.Body)})
 		} else if decodes {
 			p = Decode(run, &Log{}, false)
@@ -142,17 +145,17 @@ func (th *thread) told(r *translate.Request, n int, entry string) (outs []transl
 		out, run = p.Result.Next.Out, p.Result.Next.Run
 	}
 	only := !slices.ContainsFunc(outs, func(o translate.Out) bool { return o.Method != "GET" })
-	return outs, !only // else the backend does not wait any more, and nothing was said
+	return outs, !only // otherwise the backend no longer waits, and no answer was sent
 }
 
-// same reports whether a backend could not tell the two apart.
+// same reports whether a backend cannot tell the requests apart.
 func same(a, b []translate.Out) bool {
 	return slices.EqualFunc(a, b, func(a, b translate.Out) bool {
 		return a.None == b.None && a.Path == b.Path && string(a.Body) == string(b.Body) && reflect.DeepEqual(a.Header, b.Header)
 	})
 }
 
-// bodies returns what is sent.
+// bodies returns the bodies of the requests.
 func bodies(list []translate.Out) string {
 	var b strings.Builder
 	for _, out := range list {

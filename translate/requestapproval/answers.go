@@ -13,9 +13,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume, and command.resume of clients that
-// were shown the CUSTOM event that Holdpoint makes. The backend's own form is a tool message on the
-// call, see Replies.
+// Answers implements translate.Dialect. It reads the entries of resume, and command.resume of
+// clients that were shown the CUSTOM event that Holdpoint makes. The backend's own form is a tool
+// message for the call, see Replies.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
@@ -24,8 +24,8 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return list, err
 }
 
-// alias reads the short forms: true and false, and accepted, agent-framework's word, where approved
-// is missing.
+// alias expands the short forms: true and false, and agent-framework's accepted if approved is
+// missing.
 func alias(a *agui.Answer) {
 	if s := string(a.Payload); s == "true" || s == "false" {
 		a.Payload = json.RawMessage(`{"approved":` + s + `}`)
@@ -38,9 +38,9 @@ func alias(a *agui.Answer) {
 	}
 }
 
-// Replies implements translate.HistoryReader: the tool messages by which the samples' own clients
-// answer, and every other native approval, which is a stray here. A client's copy of the call need
-// not be there: what is asked stands in the record.
+// Replies implements translate.HistoryReader. It returns the tool messages by which the samples'
+// own clients answer, and every other native approval as a stray. The client's copy of the call may
+// be missing, because the question is on record.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		pairs := microsoft.Approvals(in, spoken == Name)
@@ -72,8 +72,8 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 					return
 				}
 			}
-			// On an open call it is an answer, or it is refused: the samples' hosts go by the call,
-			// others by approval_id.
+			// If the call is open, this message is an answer or is refused: the samples' hosts identify the
+			// question by the call, others by approval_id.
 			if !yield(translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, Unclear: true}) {
 				return
 			}
@@ -81,11 +81,12 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 	}
 }
 
-// keyOf returns what an answer names.
+// keyOf returns the key of a question.
 func keyOf(call, approval string) string { return call + "\n" + approval }
 
-// replyKeys returns what a tool message may name, "" if it is not an answer to a request. The
-// sample client of the AG-UI SDK reads the outcome, and names the published id of its interrupt.
+// replyKeys returns the keys that a tool message may name, or one "" if it is not an answer to a
+// request. The sample client of the AG-UI SDK reads the outcome, and names the published id of its
+// interrupt.
 func replyKeys(m agui.Message) []string {
 	approval, _, ok := fromMessage(m)
 	switch {
@@ -109,7 +110,7 @@ func (*Dialect) AnswerIn(m agui.Message, r translate.Reply, i agui.Interrupt) (a
 	return agui.Answer{Status: agui.Resolved, Payload: json.RawMessage(`{"approved":` + approved + `}`)}, ok
 }
 
-// fromMessage reads a tool message on a call: {"approval_id":A,"approved":b}.
+// fromMessage reads a tool message for a call: {"approval_id":A,"approved":b}.
 func fromMessage(m agui.Message) (approval, approved string, ok bool) {
 	if m.Role != "tool" {
 		return "", "", false
@@ -120,8 +121,8 @@ func fromMessage(m agui.Message) (approval, approved string, ok bool) {
 	return id.Str, said.Raw, hasID && hasSaid && id.Type == gjson.String && said.IsBool()
 }
 
-// approves reports whether an answer is a yes. What says two things, or approves what was not
-// asked, is refused.
+// approves reports whether an answer is an approval. It returns an error if the answer contradicts
+// itself or names another approval.
 func approves(a agui.Answer, k questionState) (bool, error) {
 	if a.Status == agui.Cancelled {
 		return false, nil

@@ -14,22 +14,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An ask is what a request_approval call asks for.
+// An ask is the request in a request_approval call.
 type ask struct {
 	approvalID string
 	function   string
-	arguments  string // compact JSON; {} where there are none
+	arguments  string // compact JSON, or {}
 	message    string
 }
 
-// requestKeys are what a request says.
+// requestKeys are the members of a request.
 var requestKeys = [...]string{"approval_id", "function_name", "function_arguments", "message"}
 
 const approvalKey, functionKey, argumentsKey, messageKey = 0, 1, 2, 3
 
-// readAsk reads the arguments of a call; false if they are not those of a request. A key that
-// stands twice may be read otherwise by the backend than here, so nothing is asked by it. What is
-// read lives in args.
+// readAsk parses the arguments of a call. It returns false if they are not those of a request. If a
+// key is repeated, the backend may read another value, so it returns false then too. The result
+// shares memory with args.
 func readAsk(args []byte) (ask, bool) {
 	var request [1]namedValue
 	if !readNamed(request[:], agui.MembersOf(args), "request") || !request[0].only() {
@@ -53,14 +53,14 @@ func readAsk(args []byte) (ask, bool) {
 	return a, true
 }
 
-// A namedValue is what an object has under a name.
+// A namedValue is the value of a member.
 type namedValue struct {
-	value string // JSON text, of the first
-	times int    // in whatever spelling
-	exact bool   // the first is spelled so
+	value string // the JSON text of the first one
+	times int    // how often the name occurs, in any spelling
+	exact bool   // the first one is spelled exactly like the name
 }
 
-// readNamed reads what an object has under the names. It returns false if it is not a JSON object.
+// readNamed reads the members with the names. It returns false if m is not a whole JSON object.
 func readNamed(found []namedValue, m agui.Members, names ...string) bool {
 	for m.Next() {
 		key := m.Name()
@@ -85,11 +85,11 @@ func (n *namedValue) only() bool { return n.times == 1 && n.exact }
 
 func (n *namedValue) isText() bool { return n.only() && n.value[0] == '"' }
 
-// keeps reports whether a text comes out of a record as it went in: half a surrogate pair, or what
-// is not UTF-8, does not.
+// keeps reports whether a record stores the text unchanged. It does not store half a surrogate
+// pair, or bytes that are not UTF-8.
 func keeps(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
-// only returns the one member with that name, which must be spelled so.
+// only returns the member with the name, if it occurs once and is spelled exactly so.
 func only(object gjson.Result, name string) (gjson.Result, bool) {
 	if len(kit.Members(object, name)) != 1 {
 		return gjson.Result{}, false
@@ -98,8 +98,8 @@ func only(object gjson.Result, name string) (gjson.Result, bool) {
 	return v, v.Exists()
 }
 
-// compact is JSON without the white space between its tokens; numbers, escapes and the order of
-// keys stay.
+// compact removes the white space between the tokens of a JSON text. Numbers, escapes and the order
+// of keys are unchanged.
 func compact(raw string) string {
 	if !hasSpace(raw) {
 		return raw
@@ -116,11 +116,11 @@ func fits[T string | []byte](args T) bool {
 	return ok
 }
 
-// little is so little text that it may be read again for every delta.
+// little is the size up to which a text may be parsed again for every delta.
 const little = 4 << 10
 
-// couldFit reports whether arguments that are not whole may still become those of a request. It is
-// asked for every delta, so it looks at their beginning only.
+// couldFit reports whether incomplete arguments may still become those of a request. It is called
+// for every delta, so it examines only their beginning.
 func couldFit[T string | []byte](args T) bool {
 	for n := range min(len(args), little) {
 		if !isSpace(args[n]) {
@@ -130,9 +130,10 @@ func couldFit[T string | []byte](args T) bool {
 	return len(args) < little
 }
 
-// whole reports whether the arguments are a whole object; the last chunk had so many bytes.
-// An object ends in a brace: the text is parsed only where the chunk does, and where it is
-// not a small part of it. What is not found out here is at the run's end.
+// whole reports whether the arguments are a complete object. chunk is the size of the last chunk.
+// An object ends with a brace, so the text is parsed only if the chunk ends with one, and only if
+// the chunk is not a small part of the text. A complete object that is missed here is found at the
+// end of the run.
 func whole[T string | []byte](args T, chunk int) bool {
 	end := len(args)
 	for end > len(args)-chunk && isSpace(args[end-1]) {
@@ -153,7 +154,7 @@ func hasSpace(text string) bool {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// plainEnd reports whether a RUN_FINISHED tells of no outcome of its own.
+// plainEnd reports whether a RUN_FINISHED has no outcome except success.
 func plainEnd(finish agui.Event) bool {
 	outcome := finish.Get("outcome")
 	return finish.Valid() && (outcome.Type == gjson.Null || outcome.Get("type").Str == "success")
@@ -176,23 +177,24 @@ func (a ask) object(callID string) []byte {
 	if callID != "" {
 		o = kit.AppendText(o, "toolCallId", callID)
 	}
-	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema) // it takes no edited arguments
+	o = kit.AppendMember(o, `"responseSchema"`, kit.ApprovalSchema) // it accepts no edited arguments
 	own := kit.AppendMember(kit.AppendText([]byte{'{'}, "functionName", a.function), `"functionArguments"`, a.arguments)
 	o = kit.AppendMember(o, `"metadata"`, `{"`+Name+`":`+string(own)+`}}`)
 	return append(o, '}')
 }
 
-// A questionState is what an interrupt keeps for the resume.
+// A questionState is the state that an interrupt keeps for the resume.
 type questionState struct {
 	Call string `json:"call"`
-	// Args are the arguments of the synthetic call as they came, text for text: what the backend
-	// runs are those.
+	// Args are the arguments of the synthetic call, byte for byte, because the backend runs exactly
+	// these.
 	Args     string `json:"args"`
 	Approval string `json:"approval"`
-	Parent   string `json:"parent"` // id of the assistant's message that has the call
+	Parent   string `json:"parent"` // the id of the assistant's message that has the call
 }
 
-// keptOf returns what the interrupts of a pause keep; false where another dialect made it.
+// keptOf returns the states of the interrupts of a pause. It returns false if another dialect made
+// the pause.
 func keptOf(p agui.Pause) ([]questionState, bool) {
 	list := make([]questionState, len(p.Interrupts))
 	for n, i := range p.Interrupts {

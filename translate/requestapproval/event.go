@@ -7,17 +7,17 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A callEvent is what an event of a call says, as JSON text that lives in the event; "" for what it
-// does not say.
+// A callEvent has the members of a call's event as JSON text, which shares memory with the event. A
+// member is "" if it is absent.
 type callEvent struct {
 	id, name, parent, delta string
-	nameAt, deltaAt         int  // where they stand
-	plain                   bool // nothing goes when it is renamed: no null, no rawEvent, no white space
-	valid                   bool // it may be acted on
+	nameAt, deltaAt         int  // offsets of the values
+	plain                   bool // renaming removes nothing: there is no null, no rawEvent and no white space
+	valid                   bool // the event may be acted on
 }
 
-// read reads an event of a call. Of one that may not be acted on, it says which call it looks to be
-// of.
+// read parses an event of a call. If the event must not be acted on, only the id and the name are
+// set, as far as they can be read.
 func read(ev agui.Event) (s callEvent) {
 	m := agui.MembersOf(ev.JSON)
 	types, size := 0, len("{")
@@ -54,8 +54,7 @@ func read(ev agui.Event) (s callEvent) {
 	return s
 }
 
-// first sets what is not set yet, and reports whether it was not: of two equal keys the first one
-// counts.
+// first sets *to if it is empty, and reports whether it did. So the first of two equal keys counts.
 func first(to *string, value string) bool {
 	if *to != "" {
 		return false
@@ -64,12 +63,12 @@ func first(to *string, value string) bool {
 	return true
 }
 
-// A frame is one that is held.
+// A frame is an event that is held.
 type frame struct {
 	call     *call
 	ev       agui.Event
-	plain    bool // see said
-	from, to int  // where the value stands that renaming changes
+	plain    bool // see callEvent
+	from, to int  // the extent of the value that renaming changes
 }
 
 func newFrame(c *call, ev agui.Event, s callEvent) frame {
@@ -83,8 +82,8 @@ func newFrame(c *call, ev agui.Event, s callEvent) frame {
 	return f
 }
 
-// appendRenamed appends the event with another name or other arguments, unless they are nil,
-// without nulls and rawEvent. Of all other members every byte stays.
+// appendRenamed appends the event with another name and other arguments, if they are not nil, and
+// without nulls and rawEvent. All other members keep their bytes.
 func (f frame) appendRenamed(dst []byte, name, args *string) []byte {
 	json := f.ev.JSON
 	text := cmp.Or(name, args)
@@ -99,7 +98,7 @@ func (f frame) appendRenamed(dst []byte, name, args *string) []byte {
 	return append(dst, json[f.to:]...)
 }
 
-// appendRenamed returns the same for what is not plain.
+// appendRenamed does the same for an event that is not plain.
 func appendRenamed(dst, json []byte, name, args *string) []byte {
 	dst = append(dst, '{')
 	m := agui.MembersOf(json)

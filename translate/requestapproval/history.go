@@ -12,14 +12,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// What this backend reads in a history decides what it runs. So the history is read as widely as
-// any of its versions might: keys in any spelling, and both of two equal keys.
+// The history decides what this backend runs. So it is read as widely as any version of the backend
+// might read it: keys in any spelling, and both of two equal keys.
 
-// A history is the messages of a request, looked over once.
+// A history has the ids of the calls and results in the messages of a request.
 type history struct {
 	asked   map[string]bool // ids of synthetic calls
 	real    map[string]bool // ids of other calls
-	results map[string]bool // ids that a tool message gives a result for, which is not an answer to a request
+	results map[string]bool // ids that have a result in a tool message that does not answer a request
 }
 
 func look(list []agui.Message) *history {
@@ -46,7 +46,7 @@ func look(list []agui.Message) *history {
 	return h
 }
 
-// ask returns what a synthetic call asks for; false for any other call.
+// ask returns the request of a synthetic call. It returns false for any other call.
 func (h *history) ask(c gjson.Result) (ask, bool) {
 	if !slices.Contains(kit.Texts(c, "function", "name"), microsoft.RequestApproval) {
 		return ask{}, false
@@ -56,7 +56,8 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 		if a, ok := readAsk([]byte(args.Raw)); ok {
 			return a, true
 		}
-		// What is not read as a request here may be one to the backend (a key that stands twice).
+		// A call that readAsk refuses may still be a request to the backend, for example if a key is
+		// repeated.
 		if request := kit.Every(args, "request", "approval_id"); len(request) > 0 {
 			return ask{}, true
 		}
@@ -64,7 +65,7 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 	return ask{}, false
 }
 
-// answers reports whether a message answers a synthetic call, and is not a result of the function.
+// answers reports whether a message answers a synthetic call and is not a result of the function.
 func (h *history) answers(m gjson.Result) bool {
 	if !slices.ContainsFunc(kit.Texts(m, "toolCallId"), func(id string) bool { return h.asked[id] }) {
 		return false
@@ -75,11 +76,11 @@ func (h *history) answers(m gjson.Result) bool {
 	})
 }
 
-// cleanHistory returns the history as the backend may have it: without a pair of a request and its
-// answer, and without those of its calls without a result of which goes says so. A pair of which
-// the result is there becomes the exchange that it was. Reasoning and activities go, and results
-// move behind their calls: the hosts answer 400 or 500 to an activity, and most of them to
-// reasoning, and their provider refuses words between a call and its result.
+// cleanHistory returns the history for the backend. It removes pairs of a request and its answer,
+// and calls without a result for which goes returns true. A pair whose result is there becomes the
+// exchange that it was. Reasoning and activities are removed, because the hosts answer 400 or 500
+// to an activity, and most of them to reasoning. Results move to their calls, because the provider
+// refuses a text between a call and its result.
 func cleanHistory(list []agui.Message, goes func(kit.DanglingCall) bool) (out []agui.Message, changed bool) {
 	h := look(list)
 	renamed := map[string]bool{}
@@ -105,9 +106,9 @@ func cleanHistory(list []agui.Message, goes func(kit.DanglingCall) bool) (out []
 	return read, changed || moved || len(left.Raw) > len("{}")
 }
 
-// isLeftOver says of a call without a result whether it stays one: a call of a declared tool is the
-// client's to answer; of the others, those of an ended pause are, and those that the conversation
-// has left behind.
+// isLeftOver returns a function that reports whether a call without a result never gets one. A call
+// of a declared tool can still be answered by the client. Other calls never get a result if an
+// ended pause asked about them or a user's message follows them.
 func isLeftOver(r *translate.Request) func(kit.DanglingCall) bool {
 	asked := map[string]bool{}
 	for _, p := range r.Ended {
@@ -118,8 +119,8 @@ func isLeftOver(r *translate.Request) func(kit.DanglingCall) bool {
 	return func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) && (c.Abandoned || asked[c.ID]) }
 }
 
-// asTold returns a history as a client is told it: with the functions' calls for the synthetic
-// ones, and without their answers.
+// asTold returns a history as a client is shown it: with the functions' calls in place of the
+// synthetic ones, and without the answers to these.
 func asTold(list []agui.Message, hides func(function string) bool) []agui.Message {
 	h := look(list)
 	var out []agui.Message
@@ -136,7 +137,7 @@ func asTold(list []agui.Message, hides func(function string) bool) []agui.Messag
 			case len(ids) != 1 || a.function == "" || h.real[ids[0]]:
 				return nil
 			case hides(a.function) && !h.results[ids[0]]:
-				return nil // hidden in the stream too
+				return nil // the stream does not show the call either
 			}
 			return toolCall(ids[0], a.function, a.arguments)
 		})
@@ -147,8 +148,8 @@ func asTold(list []agui.Message, hides func(function string) bool) []agui.Messag
 	return out
 }
 
-// exchange returns the function's own call in place of a synthetic one; nil if its result is not
-// there, or its call is.
+// exchange returns the function's own call in place of a synthetic one. It returns nil if the
+// history lacks its result, or already has the call.
 func (h *history) exchange(ids []string, a ask, renamed map[string]bool) json.RawMessage {
 	if len(ids) != 1 || a.function == "" || !h.results[ids[0]] || h.real[ids[0]] || renamed[ids[0]] {
 		return nil
@@ -157,7 +158,7 @@ func (h *history) exchange(ids []string, a ask, renamed map[string]bool) json.Ra
 	return toolCall(ids[0], a.function, a.arguments)
 }
 
-// toolCall returns a call as a message of the assistant has it.
+// toolCall returns a call as it is in a message of the assistant.
 func toolCall(id, name, arguments string) json.RawMessage {
 	type function struct {
 		Name      string `json:"name"`

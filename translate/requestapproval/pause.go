@@ -16,11 +16,11 @@ import (
 type openRequest struct {
 	*call
 	hidden bool // the client was not shown the call
-	place  int  // among all
+	place  int  // the position among all requests
 	size   int
 }
 
-// result: a call with a result waits for nothing.
+// result handles a result. A call with a result does not wait.
 func (run *run) result(ev agui.Event, emit func(agui.Event)) {
 	if len(run.calls) == 0 && len(run.asked) == 0 {
 		return
@@ -35,7 +35,7 @@ func (run *run) result(ev agui.Event, emit func(agui.Event)) {
 	}
 	if a, ok := run.asked[id]; ok {
 		delete(run.asked, id)
-		if !run.native { // its frames are kept all the same
+		if !run.native { // its frames are still kept
 			run.asking.Drop(1, a.size)
 		}
 		run.free(a.call)
@@ -49,7 +49,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	asks := e.Event.Type == agui.RunFinished && plainEnd(e.Event)
 	for _, c := range slices.Clone(run.calls) {
 		if asks && fits(c.args) {
-			run.decide(c, keep) // its END never came; proxy closes what is open
+			run.decide(c, keep) // the stream has no END for it; proxy closes what is open
 		}
 	}
 	for _, f := range run.held {
@@ -67,7 +67,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// pause makes an interrupt of every request that is open.
+// pause makes an interrupt from every open request.
 func (run *run) pause(res *translate.Result) {
 	var p translate.AskedPause
 	var calls []agui.Call
@@ -87,12 +87,12 @@ func (run *run) pause(res *translate.Result) {
 		one, _ := readAsk(a.args)
 		callID := string(a.id)
 		k := questionState{Call: callID, Args: string(a.args), Approval: one.approvalID}
-		k.Parent = cmp.Or(parents[callID], string(a.parent), callID) // the last: as clients name the message that they make for such a call
+		k.Parent = cmp.Or(parents[callID], string(a.parent), callID) // the last one is the id that clients give the message that they make for such a call
 		native := one.approvalID
 		if ids[native] > 1 {
 			native = callID
 		}
-		native = strings.Clone(microsoft.ApprovalID(native)) // it tells which kind of backend asked
+		native = strings.Clone(microsoft.ApprovalID(native)) // the prefix identifies the kind of backend
 		if a.hidden {
 			callID = ""
 		}
@@ -108,8 +108,8 @@ func (run *run) pause(res *translate.Result) {
 	res.Finish = kit.WithoutOutcome(res.Finish)
 }
 
-// askedCalls returns the call that a request asks about, as the client was shown it; id is "" if it
-// was not.
+// askedCalls returns the call that a request asks about, as the client was shown it. id is "" if it
+// was not shown.
 func (run *run) askedCalls(id string, one *ask, args []byte) []agui.AskedCall {
 	if run.native {
 		return []agui.AskedCall{{ID: id, Name: microsoft.RequestApproval, Args: string(args)}}

@@ -7,17 +7,18 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// resumeBody returns the request that carries the answers: the messages before them without the
-// open calls, and behind these the pairs.
+// resumeBody returns the request with the answers: the earlier messages without the open calls, and
+// then the pairs of a request and its answer.
 //
-// Each request has a message of its own, with its answer behind it: of two requests in one message
-// the wrapper of Agent Framework's sample makes two messages with both, and the function-invoking
-// client throws at the repetition (the hosts merge neighbouring messages with calls, so the answer
-// stands between). All have one id, for that client rebuilds one message of calls for each id, and
-// model providers want all calls of a turn in one, before their results.
+// Each request has a message of its own, directly followed by its answer. If one message had two
+// requests, the wrapper of Agent Framework's sample would make two messages with both, and the
+// function-invoking client would throw an exception at the repetition. (The hosts merge adjacent
+// messages with calls, so the answer must be between them.) All these messages have one id, because
+// that client rebuilds one message of calls for each id, and model providers require all calls of a
+// turn in one message, before their results.
 func resumeBody(r *translate.Request, asked []questionState, before []agui.Message) ([]byte, error) {
 	open := callsAsked(asked)
-	// What is put behind a call without a result makes it one that never gets any.
+	// A call without a result that precedes these messages can never get a result.
 	goes := func(c kit.DanglingCall) bool { return !r.Input.Declares(c.Name) }
 	list, _ := cleanHistory(kit.HistoryOf(before, open).Without(), goes)
 	for n, k := range asked {
@@ -42,14 +43,14 @@ func callsAsked(asked []questionState) map[string]bool {
 	return open
 }
 
-// takesNew reports whether the new messages beside the answers go with them. The function-invoking
-// client puts the rebuilt call and its result behind everything up to Microsoft.Extensions.AI
-// 10.8.3, which no sample has reached: what a person says about a call would stand before it. So
-// they go in a run of their own, but for the backend's own client, whose history is not known well
-// enough to be written by others.
+// takesNew reports whether other new messages are sent with the answers. The function-invoking
+// client up to Microsoft.Extensions.AI 10.8.3, which no sample exceeds, appends the rebuilt call
+// and its result at the end. A person's comment on the call would then precede it. So these
+// messages are sent in a run of their own. With ShowNative they are sent with the answers, because
+// that client's history is not known well enough to be rewritten.
 func takesNew(r *translate.Request) bool { return r.Show == translate.ShowNative }
 
-// pair returns the request and its answer.
+// pair returns the message with a request and the message with its answer.
 func pair(parent, id string, k questionState, approved bool) []agui.Message {
 	content := kit.AppendText([]byte{'{'}, "approval_id", k.Approval)
 	word := "false"
@@ -60,7 +61,7 @@ func pair(parent, id string, k questionState, approved bool) []agui.Message {
 	request := agui.MustMarshal(struct {
 		ID      string `json:"id"`
 		Role    string `json:"role"`
-		Content string `json:"content"` // the old host wants one
+		Content string `json:"content"` // the old host requires a content
 		Calls   []any  `json:"toolCalls"`
 	}{parent, "assistant", "", []any{toolCall(k.Call, microsoft.RequestApproval, k.Args)}})
 	answer := agui.MustMarshal(struct {
@@ -72,8 +73,8 @@ func pair(parent, id string, k questionState, approved bool) []agui.Message {
 	return []agui.Message{agui.ParseMessage(request), agui.ParseMessage(answer)}
 }
 
-// messagesBefore returns the messages before the answers: the client's without the new ones, or the
-// record's where the client sends fewer (messages: [] is legal).
+// messagesBefore returns the messages that precede the answers: the client's messages without the
+// new ones, or those on record if the client sends fewer (messages: [] is legal).
 func messagesBefore(r *translate.Request) []agui.Message {
 	list, recorded := kit.MessagesBefore(r)
 	if recorded && r.Show == translate.ShowNative {
@@ -82,8 +83,8 @@ func messagesBefore(r *translate.Request) []agui.Message {
 	return list
 }
 
-// newMessages returns the second exchange: an ordinary run with the messages beside the answers.
-// The backend tells the results of what it was asked about itself.
+// newMessages returns the second exchange: an ordinary run with the other new messages. The backend
+// has sent the results of the approved calls itself.
 func newMessages(r *translate.Request) translate.Out {
 	asked, _ := keptOf(r.Pause)
 	list, _ := cleanHistory(kit.After(r, callsAsked(asked)).Behind(nil), isLeftOver(r))

@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxHeld bounds the frames of the held calls together, each of which may have the arguments again
-// in rawEvent, and maxCalls how many are held at once. What is more goes out as it came.
+// maxHeld is the maximum number of bytes of all held calls. Each call may have its arguments twice,
+// because rawEvent repeats them. maxCalls is the maximum number of calls that are held at once.
+// Further calls pass unchanged.
 const (
 	maxHeld  = 8 << 20
 	maxCalls = 64
@@ -22,37 +23,37 @@ const (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange: it holds the frames of calls that may be requests until each of
-// them has ended, and renames those that are. A client that is shown the backend's own form gets
-// everything as it comes.
+// A run translates one exchange. It holds the events of calls that may be requests until each call
+// has ended, and renames those that are requests. A client that is shown the backend's own form
+// gets every event unchanged.
 type run struct {
 	r      *translate.Request
 	native bool
 
-	held    []frame                // in the order in which they came; of a native client's calls too
-	size    int                    // of those
-	calls   []*call                // that are held, or looked at
-	chunk   string                 // the call that chunks without an id belong to, if it is one of these or asks
-	asked   map[string]openRequest // what has no answer yet, by the call's id
-	count   int                    // of all that was asked
-	asking  kit.AskedQuestions     // by what has no answer yet
-	tooMany error                  // it is more than can be asked: the run is given up
-	shown   []json.RawMessage      // the native frames of what is asked
+	held    []frame                // in the order of arrival; also for a native client
+	size    int                    // the bytes of held
+	calls   []*call                // the calls of held
+	chunk   string                 // the id of the call that chunks without an id belong to, if it is one of these or asks
+	asked   map[string]openRequest // the open requests by the ids of their calls
+	count   int                    // the number of all requests
+	asking  kit.AskedQuestions     // counts the open requests
+	tooMany error                  // set if there are too many requests; the run is given up
+	shown   []json.RawMessage      // the native events of the requests
 
-	// Memory that is used again: what is emitted is valid during the call only. So the frames are
-	// not in a kit.HeldEvents, which has memory of its own for each event.
+	// The following memory is reused, because an emitted event is valid only during the call. So the
+	// events are not in a kit.HeldEvents, which allocates memory for each event.
 	spare *call
 	gone  []frame
 	out   []byte
 }
 
-// maxSpare is how much of it is kept.
+// maxSpare is the maximum size of the memory that is kept for reuse.
 const maxSpare = 64 << 10
 
-// A call that is named request_approval and not known yet to be a request.
+// A call is a call named request_approval that may be a request.
 type call struct {
 	id, parent, args []byte
-	bytes            []byte // of its frames
+	bytes            []byte // the memory of its frames
 }
 
 func newRun(r *translate.Request) *run {
@@ -77,8 +78,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. What continues a call passes as long as there is none that it
-// could be of.
+// Passes implements translate.Passer. Events that continue a call pass if no call is held or open.
 func (run *run) Passes(t agui.Type) bool {
 	switch t {
 	case agui.CallStart, agui.CallChunk:
@@ -91,7 +91,7 @@ func (run *run) Passes(t agui.Type) bool {
 	return true
 }
 
-// callEvent takes an event of a tool call.
+// callEvent handles an event of a tool call.
 func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 	begins := ev.Type == agui.CallStart || ev.Type == agui.CallChunk
 	if !begins && len(run.calls) == 0 && len(run.asked) == 0 {
@@ -125,8 +125,8 @@ func (run *run) callEvent(ev agui.Event, emit func(agui.Event)) {
 	case begins:
 		c = run.begin(id)
 	case c == nil:
-		// More of a call that was decided: white space behind a chunk, or the call again. A
-		// client would append it.
+		// This is another event of a call that was decided: white space after a chunk, or the call again.
+		// A client would append it, so it is dropped.
 		if run.native {
 			emit(ev)
 		}
@@ -159,7 +159,7 @@ func (run *run) mayAsk(says callEvent, id string) bool {
 	return agui.Text(says.name) == microsoft.RequestApproval && id != "" && keeps(id) && len(run.calls) < maxCalls
 }
 
-// begin makes a call that may be a request.
+// begin adds a call that may be a request.
 func (run *run) begin(id string) *call {
 	c := run.spare
 	if c == nil {
@@ -182,9 +182,10 @@ func (run *run) hold(c *call, ev agui.Event, says callEvent) {
 	run.held = append(run.held, newFrame(c, ev, says))
 }
 
-// let takes the frames of a call out of what is held. They are valid until it is called again.
+// let removes the frames of a call from the held ones and returns them. They are valid until the
+// next call of let.
 func (run *run) let(c *call) []frame {
-	if len(run.calls) == 1 { // all that is held is of it
+	if len(run.calls) == 1 { // all held frames belong to it
 		run.calls, run.held, run.gone, run.size = run.calls[:0], run.gone[:0], run.held, 0
 	} else {
 		run.gone = run.gone[:0]
@@ -200,7 +201,7 @@ func (run *run) let(c *call) []frame {
 	return run.gone
 }
 
-// free lets the memory of a call be used again.
+// free makes the memory of a call available for reuse.
 func (run *run) free(c *call) {
 	poison.Bytes(c.bytes)
 	if cap(c.args)+cap(c.bytes) <= maxSpare {
@@ -208,7 +209,7 @@ func (run *run) free(c *call) {
 	}
 }
 
-// release lets a call go that is not a request: it goes out as it came.
+// release emits the events of a call that is not a request, unchanged.
 func (run *run) release(c *call, emit func(agui.Event)) {
 	for _, f := range run.let(c) {
 		if !run.native {
@@ -218,7 +219,7 @@ func (run *run) release(c *call, emit func(agui.Event)) {
 	run.free(c)
 }
 
-// decide says what a call is that has ended.
+// decide handles a complete call, which may be a request.
 func (run *run) decide(c *call, emit func(agui.Event)) {
 	a, ok := readAsk(c.args)
 	if !ok {
@@ -245,16 +246,16 @@ func (run *run) decide(c *call, emit func(agui.Event)) {
 	run.tooMany = run.asking.Add(size)
 }
 
-// hides reports whether the client is not shown the calls of a function that a request asks about.
-// A front end would carry out a call of its own tool, and the result would be in the way of the
-// answer.
+// hides reports whether the client is not shown the call of a function that a request asks about. A
+// front end would run a call of its own tool, and its result would conflict with the answer.
 func (run *run) hides(function string) bool {
 	return run.r.Input.Declares(function) && !run.r.AsksFirst
 }
 
-// rename emits the frames of a request as a call of the function: where they came, under the same
-// id, with the arguments in one piece. rawEvent goes: it shows the synthetic call. So do nulls,
-// which the old host writes: a null parentMessageId is fatal to clients up to 0.0.53.
+// rename emits the frames of a request as a call of the function, in the same places, under the
+// same id, and with the arguments in one piece. It removes rawEvent, which shows the synthetic
+// call, and nulls, which the old host writes. A null parentMessageId is fatal to clients up to
+// 0.0.53.
 func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 	delta := false
 	for n, f := range frames {
@@ -283,8 +284,8 @@ func (run *run) rename(frames []frame, a ask, emit func(agui.Event)) {
 	}
 }
 
-// snapshot returns a MESSAGES_SNAPSHOT of the application's (the hosts make none) with the
-// functions' calls for the synthetic ones, and without their answers.
+// snapshot returns a MESSAGES_SNAPSHOT of the application (the hosts send none) with the functions'
+// calls in place of the synthetic ones, and without the answers to these.
 func (run *run) snapshot(ev agui.Event) agui.Event {
 	if run.native || !bytes.Contains(ev.JSON, []byte(microsoft.RequestApproval)) || !ev.Valid() {
 		return ev

@@ -13,7 +13,7 @@ import (
 // Name of the dialect.
 const Name = "ask"
 
-// approval is the one kind of question.
+// approval is the only kind of question.
 var approval = &calls.Kind{
 	Name:   "approval",
 	Words:  &calls.Words{Key: "approved"},
@@ -28,10 +28,10 @@ var (
 	_ translate.DecisionReader = (*Dialect)(nil)
 )
 
-// A Dialect is its table.
+// A Dialect is a Table.
 type Dialect struct{ calls.Table }
 
-// New makes one. A dialect without options takes struct{}.
+// New makes the dialect. A dialect without options accepts struct{}.
 func New(struct{}, translate.Warn) (*Dialect, error) {
 	return &Dialect{calls.Table{
 		Dialect: Name, Backend: "the backend", // in texts for people
@@ -52,7 +52,7 @@ func question(c agui.Call, _ *translate.Request) (calls.Question, bool) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign lets auto find the backend.
+// Sign lets auto detect the backend.
 func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return calls.PlainEnd(ev) && d.Asks(r)
 }

@@ -10,21 +10,21 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Question is what a call asks.
+// A Question is the question of a call.
 type Question struct {
 	Kind    *Kind
 	Reason  string
 	Message string
-	// Call is the call that the client sees the question at. It is left out if the client was not
-	// shown that call.
+	// Call is the id of the call at which the client sees the question. The client does not get it if
+	// it was not shown that call.
 	Call     string
-	Schema   string // of the answer; "" for any
+	Schema   string // the schema of the answer, or "" for any answer
 	Metadata string // a JSON object, or ""
 	About    []agui.AskedCall
-	Runs     string // the call that a yes lets run, if its result proves that it ran
+	Runs     string // the call that runs after an approval, if its result proves that it ran
 }
 
-// AsksToCall returns the message of a question that says nothing itself.
+// AsksToCall returns the message of a question that has no text of its own.
 func AsksToCall(tool string) string { return fmt.Sprintf("The agent asks to call the tool %s.", tool) }
 
 // WaitsFor returns the message of a question for the result of a tool.
@@ -32,20 +32,20 @@ func WaitsFor(tool string) string {
 	return fmt.Sprintf("The agent waits for the result of the tool %s.", tool)
 }
 
-// PrivateState is Interrupt.Private.
+// PrivateState is the content of Interrupt.Private.
 type PrivateState struct {
 	Kind string `json:"kind,omitempty"`
-	Call string `json:"call,omitempty"` // that asks
-	Name string `json:"name,omitempty"` // of its tool
+	Call string `json:"call,omitempty"` // the id of the call that asks
+	Name string `json:"name,omitempty"` // the name of its tool
 	Args string `json:"args,omitempty"`
 	Runs string `json:"runs,omitempty"`
-	// Twice reports that several calls of the turn have the id. The backend gives all of them one
+	// Twice reports that several calls of the turn have the id. The backend gives all of them the same
 	// answer.
 	Twice bool `json:"twice,omitempty"`
 }
 
-// keptOf returns the kind of a question and what was kept of it, and nil if that cannot be read. A
-// kind without a name keeps no more than Twice: the rest stands in the question.
+// keptOf returns the kind and the state of a question, or nil if they cannot be read. A kind
+// without a name stores only Twice. Its other fields are taken from the question.
 func (t *Table) keptOf(i agui.Interrupt) (*Kind, PrivateState) {
 	var kept PrivateState
 	if len(i.Private) > 0 && json.Unmarshal(i.Private, &kept) != nil {
@@ -71,16 +71,16 @@ func argumentsOf(i agui.Interrupt) string {
 	return ""
 }
 
-// KeptOfPause is Asked.Private.
+// KeptOfPause is the content of AskedPause.Private.
 type KeptOfPause struct {
-	// Clients are the calls of the turn that the client answers itself. Their results have to come
+	// Clients are the calls of the turn that the client answers itself. Their results must be sent
 	// with the answers.
 	Clients []string `json:"clients,omitempty"`
 	// Outcome reports that the run ended with an interrupt outcome.
 	Outcome bool `json:"outcome,omitempty"`
 }
 
-// KeptIn returns what was kept of a pause. A pause of another version has kept nothing.
+// KeptIn returns the state of a pause. It is empty if another version made the pause.
 func KeptIn(p agui.Pause) KeptOfPause {
 	var kept KeptOfPause
 	if json.Unmarshal(p.Private, &kept) != nil {
@@ -89,8 +89,8 @@ func KeptIn(p agui.Pause) KeptOfPause {
 	return kept
 }
 
-// interrupt returns the question of a call. shown reports whether the client sees q.Call, and twice
-// whether another call of the turn has the call's id.
+// interrupt returns the question of a call. shown reports that the client sees q.Call, and twice
+// that another call of the turn has the call's id.
 func (t *Table) interrupt(q Question, c agui.Call, shown, twice bool) agui.Interrupt {
 	o := kit.AppendText([]byte{'{'}, "reason", q.Reason)
 	o = kit.AppendText(o, "message", q.Message)
@@ -125,7 +125,7 @@ func (t *Table) Asks(r *translate.Request) bool {
 	})
 }
 
-// asks returns what a call asks, and false if it asks nothing.
+// asks returns the question of a call, or false if the call does not ask.
 func (t *Table) asks(c agui.Call, r *translate.Request) (Question, bool) {
 	if r.Input.Declares(c.Name) {
 		return Question{}, false
@@ -133,8 +133,8 @@ func (t *Table) asks(c agui.Call, r *translate.Request) (Question, bool) {
 	return t.Ask(c, r)
 }
 
-// pending returns the calls of the stream without a result. A transcript has one of each id: what
-// begins again under it is the same call to a client.
+// pending returns the calls of this stream that have no result. A transcript has one call for each
+// id, because a client treats a second call with the id as the same call.
 func pending(r *translate.Request) []agui.Call {
 	if r.Transcript == nil || !agui.MayHaveFreshCalls(r.Transcript) {
 		return nil
@@ -145,13 +145,14 @@ func pending(r *translate.Request) []agui.Call {
 // A HiddenCall is a call that the client is not shown.
 type HiddenCall struct {
 	agui.Call
-	Twice bool // see Kept
-	// Frames returns its events. It is called if the call asks.
+	Twice bool // see PrivateState
+	// Frames returns the events of the call. It is called only if the call asks.
 	Frames func() []agui.Event
 }
 
-// Ask returns the result of a run that ended with the event: a pause if calls ask. hidden are calls
-// that the transcript lacks. skip reports of any other call that it does not ask after all.
+// Ask returns the result of a run that ended with finish: a pause if calls ask. hidden are calls
+// that the transcript does not have. skip reports that one of the transcript's calls does not ask
+// after all.
 func (run *Run) Ask(finish agui.Event, hidden []HiddenCall, skip func(c agui.Call, k *Kind) bool) translate.Result {
 	res := translate.Result{Finish: finish}
 	var open []agui.Call
@@ -175,7 +176,7 @@ func (run *Run) Ask(finish agui.Event, hidden []HiddenCall, skip func(c agui.Cal
 }
 
 // AskAbout adds the questions of some calls to a pause. A client that is shown the backend's own
-// form has had the calls. It needs them again only if Holdpoint asks again.
+// form already has the events of the calls. They are stored for the case that Holdpoint asks again.
 func (run *Run) AskAbout(p *translate.AskedPause, hidden []HiddenCall, open []agui.Call) {
 	t, r := run.Table, run.Request
 	shown := map[string]bool{}
@@ -209,8 +210,8 @@ func (run *Run) AskAbout(p *translate.AskedPause, hidden []HiddenCall, open []ag
 	}
 }
 
-// Kept returns what a pause keeps: the calls of the stream without a result that the client answers
-// itself.
+// Kept returns the state of a pause: the calls of the stream without a result that the client
+// answers itself.
 func (run *Run) Kept() (kept KeptOfPause) {
 	for _, c := range pending(run.Request) {
 		if run.Request.Input.Declares(c.Name) {

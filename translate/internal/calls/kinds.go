@@ -9,59 +9,62 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Kind is one kind of question: how it is answered. What Say makes of an answer reads back as the
-// same answer, because a client that was told it sends it with every later run.
+// A Kind is one kind of question, with the form of its answers. Read must turn the content that is
+// made of an answer back into the same answer, because a client that was sent the content sends it
+// with every later run.
 type Kind struct {
-	Name string // in the record
+	Name string // the name in records
 
-	// Words are the words of a yes and a no. nil: the answer is a value.
+	// Words are the words for a yes and a no, or nil if the answer is a value.
 	Words *Words
-	// Wrong says what is wrong with a payload that Words do not take, behind "payload for interrupt
-	// .. is".
+	// Wrong describes a payload that Words cannot read. It follows "payload for interrupt .. is".
 	Wrong string
 	// Value returns the content for a value.
 	Value func(asked PrivateState, a agui.Answer) (string, error)
-	// Unwrap returns the payload that Value made a JSON text of. nil: the text is the payload.
+	// Unwrap returns the payload in a content that Value made. If it is nil, the content is the
+	// payload.
 	Unwrap func(text string) json.RawMessage
 
-	// Say returns the content for an answer, and whether it denies. It is for a kind that has none
-	// of the above.
+	// Say returns the content for an answer, and whether the answer denies. It is for a kind without
+	// Words and Value.
 	Say func(asked PrivateState, a agui.Answer) (content string, no bool, err error)
 
-	// Cancel is the content that says a cancel. "": the backend has no word for it, and NoCancel
-	// says so, behind "interrupt ..".
+	// Cancel is the content for a cancel. If it is "", the backend has no such content, and NoCancel
+	// is the rest of the error that begins with "interrupt ..".
 	Cancel   string
 	NoCancel string
 
 	Hidden bool // the client is not shown the call that asks
-	Secret bool // the question and its answer hold secrets
+	Secret bool // the question and its answer contain secrets
 	Told   ToldAnswers
 }
 
-// ToldAnswers is which answers the client is told as results of the calls that asked, because the
-// backend tells none. A later run must not bring a call without a result.
+// ToldAnswers selects the answers that the client is sent as results of the calls that asked,
+// because the backend sends none. A later run must not contain a call without a result.
 type ToldAnswers int
 
 const (
 	Never   ToldAnswers = iota
-	Denials             // and cancels
+	Denials             // denials and cancels
 	Always
-	// Late: each, as soon as the run says something else, unless the backend tells a result first.
+	// Late: each answer, as soon as the run sends something else, unless the backend sends a result
+	// first.
 	Late
 )
 
-// Words are the one form of a decision that is sent: an object with a member that decides. Backends
-// read other forms in different ways.
+// Words describe the one form in which a decision is sent: an object with a member that decides.
+// Backends read other forms in different ways.
 type Words struct {
-	Key     string                  // of the member
-	Aliases []string                // other names that an answer may have for it
-	Is      func(gjson.Result) bool // nil: a boolean, which may also come without an object
-	// Beside is the one member that may stand beside it, "" for none. BesideIs nil takes any value.
+	Key     string                  // the name of the member
+	Aliases []string                // other names for the member in answers
+	Is      func(gjson.Result) bool // reports whether a value decides; nil for a boolean, which may also be sent without an object
+	// Beside is the name of another member that the object may have, or "". A nil BesideIs accepts any
+	// value of it.
 	Beside   string
 	BesideIs func(gjson.Result) bool
 }
 
-// Clear returns a payload in the form that is sent, and false if it does not decide clearly.
+// Clear returns a payload in the form that is sent, or false if it is not a clear decision.
 func (w *Words) Clear(payload json.RawMessage) (json.RawMessage, bool) {
 	value := gjson.ParseBytes(payload)
 	var decides, beside string
@@ -106,7 +109,7 @@ func (w *Words) named(name string) bool {
 	return name == w.Key
 }
 
-// heard returns an answer in the words of the question, if it can be said in those.
+// heard returns an answer in the words of the question if it can be converted.
 func (k *Kind) heard(a agui.Answer) agui.Answer {
 	switch {
 	case a.Status != agui.Resolved || k.Say != nil:
@@ -120,12 +123,12 @@ func (k *Kind) heard(a agui.Answer) agui.Answer {
 	return a
 }
 
-// cancels reports whether a JSON text says a cancel.
+// cancels reports whether a JSON text is the content for a cancel.
 func (k *Kind) cancels(text []byte) bool {
 	return k.Cancel != "" && string(agui.Canonical(text)) == string(agui.Canonical([]byte(k.Cancel)))
 }
 
-// say returns the content of the tool message that gives an answer. no reports that it denies.
+// say returns the content of the tool message for an answer. no reports that the answer denies.
 func (k *Kind) say(asked PrivateState, a agui.Answer) (content string, no bool, err error) {
 	switch {
 	case k.Say != nil:
@@ -145,11 +148,12 @@ func (k *Kind) say(asked PrivateState, a agui.Answer) (content string, no bool, 
 	return string(payload), gjson.GetBytes(payload, k.Words.Key).Type == gjson.False, nil
 }
 
-// Read returns what the content of a tool message says, and false if it does not answer.
+// Read returns the answer in the content of a tool message, or false if the content is not an
+// answer.
 func (k *Kind) Read(content string) (agui.Answer, bool) {
 	text := []byte(content)
 	switch {
-	case !agui.ValidJSON(text): // a value may be a mere text
+	case !agui.ValidJSON(text): // a value may be plain text
 		return agui.Answer{Status: agui.Resolved, Payload: agui.MustMarshal(content)}, k.Words == nil
 	case k.Words != nil:
 		payload, ok := k.Words.Clear(text)

@@ -11,9 +11,9 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Again reports whether a call of the run with the answers is one that was answered, which the
-// backend begins again before it runs it or leaves it. Ids of some models repeat, so another call
-// may have the id: it stands in another message.
+// Again reports whether a call in the run with the answers is one of the answered calls, which some
+// backends begin again before they run or drop them. Some models repeat ids, so a call in another
+// message is another call.
 func (a *AnsweredCalls) Again(c agui.Call) bool {
 	if a == nil {
 		return false
@@ -22,8 +22,8 @@ func (a *AnsweredCalls) Again(c agui.Call) bool {
 	return answered && (c.Parent == "" || before == "" || c.Parent == before)
 }
 
-// parentsOf returns the messages that hold some calls. Of several calls with one id the last was
-// asked about.
+// parentsOf returns the ids of the messages that contain the calls. If an id is repeated, the last
+// call was asked about.
 func parentsOf(r *translate.Request, calls map[string]bool) map[string]string {
 	parents := make(map[string]string, len(calls))
 	for call := range calls {
@@ -39,7 +39,7 @@ func parentsOf(r *translate.Request, calls map[string]bool) map[string]string {
 	return parents
 }
 
-// newOf returns the messages that are new. The history has the others.
+// newOf returns the messages of list that are new. The others are already in the history.
 func newOf(r *translate.Request, list []agui.Message) []agui.Message {
 	isNew := make(map[agui.SeenMessage]bool, len(r.New))
 	for _, m := range r.New {
@@ -48,8 +48,9 @@ func newOf(r *translate.Request, list []agui.Message) []agui.Message {
 	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isNew[agui.See(m)] })
 }
 
-// messagesBefore returns the messages before the answers. Nothing follows the answers, for a
-// backend looks for them at the end. A backend that keeps the conversation gets the answers alone.
+// messagesBefore returns the messages that precede the answers. Nothing follows the answers,
+// because the backend looks for them at the end. A backend that stores the conversation gets only
+// the answers.
 func (p *Plain) messagesBefore(r *translate.Request, calls map[string]bool) []agui.Message {
 	if r.Sessions {
 		return nil
@@ -57,9 +58,10 @@ func (p *Plain) messagesBefore(r *translate.Request, calls map[string]bool) []ag
 	return callsLast(p.withoutEarlier(r.Input, kit.Before(r, calls).Last(nil)), calls)
 }
 
-// callsLast returns the list with the messages that hold the calls at its end, with the results of
-// their other calls: a model wants all results directly behind their calls, and some backends look
-// for them at the end only. What else the run said moves before them. A user's words do not move.
+// callsLast returns the list with the messages that contain the calls at its end, with the results
+// of their other calls. A model requires all results directly after their calls, and some backends
+// look for them only at the end. Other messages of the run move before them. If a user's message
+// follows the calls, nothing moves.
 func callsLast(list []agui.Message, calls map[string]bool) []agui.Message {
 	first, own := -1, map[string]bool{}
 	var before, last []agui.Message
@@ -100,14 +102,14 @@ func callsIn(m agui.Message) []string {
 	return ids
 }
 
-// withoutEarlier returns the messages without the decisions at their end, and without the calls
-// that those decide. The answers go directly behind the messages, and the backend reads all tool
-// messages there as answers. A history ends so if the client sends it without the question at hand,
-// and the record could not keep that.
+// withoutEarlier returns the messages without the decisions at their end and without the calls that
+// these decisions are about. The answers directly follow the messages, and the backend would read
+// all tool messages there as answers. A history ends in this way if the client sends it without the
+// current question and the record could not store the messages.
 func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Message {
 	in.Messages = list
-	var asked owners       // nil until it is needed
-	var end []agui.Message // what stays of it, from the last to the first
+	var asked owners       // computed when first needed
+	var end []agui.Message // the remaining messages at the end, in reverse order
 	for at := len(list) - 1; at >= 0; at-- {
 		gone, results := map[string]bool{}, []agui.Message(nil)
 		for ; at >= 0 && kit.IsTool(agui.View(list[at].JSON)); at-- {
@@ -144,10 +146,10 @@ func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Mes
 	return slices.Concat(list, end)
 }
 
-// Cleaned returns the input without calls that asked in an earlier pause and have no result. Such a
-// pause ended in doubt or in an error, and a model refuses a history with such a call. Of a call
-// with two results the one goes by which the client was told the answer. A client that is shown the
-// backend's own form sees to its history itself.
+// Cleaned returns the input without the calls that asked in an earlier pause and have no result.
+// Such a pause ended in doubt or in an error, and a model refuses a history with such a call. If a
+// call has two results, the message by which Holdpoint sent the answer to the client is removed.
+// With ShowNative the input is unchanged, because the client manages its history itself.
 func (p *Plain) Cleaned(r *translate.Request) agui.RunInput {
 	if r.Show == translate.ShowNative {
 		return r.Input
@@ -173,13 +175,13 @@ func (p *Plain) Cleaned(r *translate.Request) agui.RunInput {
 	})
 }
 
-// withoutToldMessages returns the input without the messages that told an answer, by their ids, if
-// the backend told the result of the same call.
+// withoutToldMessages returns the input without the messages by which Holdpoint sent an answer, if
+// the backend sent the result of the same call. told maps the ids of these messages to their calls.
 func withoutToldMessages(in agui.RunInput, told map[string]string) agui.RunInput {
 	if len(told) == 0 {
 		return in
 	}
-	results := map[string]bool{} // of the backend, by their calls
+	results := map[string]bool{} // the calls that have a result of the backend
 	for _, m := range in.Messages {
 		if m.Role == "tool" && told[m.ID] == "" {
 			results[m.ToolCallID] = true

@@ -2,18 +2,18 @@ package calls
 
 import "holdpoint/internal/agui"
 
-// A teller tells the client the answers of a resume as results of the calls that asked. The
-// backend's own client would have the answering messages in its history. Told as results, they are
-// in this client's history too, so no later run brings a call without its result.
+// A teller sends the answers of a resume to the client, as results of the calls that asked. The
+// backend's own client would have the answering messages in its history. As results they are in
+// this client's history too, so no later run contains a call without its result.
 //
-// A backend that runs the call itself tells a result of its own. So an answer waits until the run
-// says something else. The zero value tells nothing.
+// A backend that runs the call sends a result of its own. So an answer waits until the run sends
+// something else. The zero value sends nothing.
 type teller struct {
 	answered *AnsweredCalls
-	waiting  map[string]bool // by their calls
+	waiting  map[string]bool // the calls whose answers are not sent yet
 }
 
-// beforeEvent is called for every event but the terminal one, before it is emitted.
+// beforeEvent is called for every event that is not terminal, before the event is emitted.
 func (t *teller) beforeEvent(ev agui.Event, emit func(agui.Event)) {
 	if len(t.waiting) == 0 {
 		return
@@ -26,7 +26,7 @@ func (t *teller) beforeEvent(ev agui.Event, emit func(agui.Event)) {
 		if !t.waiting[c.ID] || !t.answered.Again(c) {
 			t.tell(emit)
 		}
-	case agui.TextStart, agui.TextChunk, agui.MessagesSnapshot: // which has the answer, if the backend keeps it
+	case agui.TextStart, agui.TextChunk, agui.MessagesSnapshot: // these follow the result, if the backend sends one
 		t.tell(emit)
 	}
 }
@@ -37,7 +37,7 @@ func (t *teller) tell(emit func(agui.Event)) {
 	}
 }
 
-// passes reports whether before would do nothing for an event of the type.
+// passes reports whether beforeEvent would do nothing for an event of the type.
 func (t *teller) passes(of agui.Type) bool {
 	if len(t.waiting) == 0 {
 		return true
@@ -49,7 +49,7 @@ func (t *teller) passes(of agui.Type) bool {
 	return true
 }
 
-// rest returns the answers that were not told when the run ended.
+// rest returns the answers that are not sent yet, and marks them as sent.
 func (t *teller) rest() []agui.Event {
 	if len(t.waiting) == 0 {
 		return nil

@@ -9,25 +9,24 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Plain is the Table of backends that ask by a plain call, and take a yes or a no for its answer.
-// The stream has nothing else that tells of a pause: the operator names the tools, and two
-// templates (package yesno) say what a yes and a no look like. A resume brings the history with the
-// answers as its last messages, as a client brings them whose user has answered. How such a run
-// ends is the dialect's.
+// Plain is the Table of backends that ask by an ordinary call and read a yes or a no as its answer.
+// The stream does not show that the call asks: the operator names the tools, and configures the yes
+// and the no by two templates (package yesno). A resume sends the history with the answers as its
+// last messages, as a client does whose user has answered. The dialect defines how such a run ends.
 type Plain struct {
 	Table
-	Tools kit.Names // their calls ask, except those that the request declares
+	Tools kit.Names // the tools whose calls ask, except those that the request declares
 	Words yesno.Words
-	// Forgets reports that a call of these tools without a result is taken out of a run without
-	// answers, also if the record does not know that it asked: models refuse such a call, and the
-	// record may have forgotten it.
+	// Forgets reports that a call of these tools without a result is removed from a run without
+	// answers, even if it is not on record that it asked. Models refuse such a call, and the record
+	// may have forgotten it.
 	Forgets bool
-	// Asked reports whether a pause was asked so.
+	// Asked reports whether a pause was asked in this way.
 	Asked func(agui.Pause) bool
 }
 
-// NewPlain returns a Plain with its Table. message returns what a question says. said is the text
-// in the call's arguments, "" if there is none.
+// NewPlain returns a Plain with its Table. message returns the text of a question. said is the text
+// in the call's arguments, or "".
 func NewPlain(p Plain, message func(tool, said string) string) *Plain {
 	k := &Kind{Told: Late, Say: func(asked PrivateState, a agui.Answer) (string, bool, error) {
 		content, err := p.Words.Content(a, asked.Args)
@@ -58,8 +57,7 @@ func NewPlain(p Plain, message func(tool, said string) string) *Plain {
 	return &p
 }
 
-// Text returns the text of a payload. The payload is a text itself, or has one under a name that
-// producers use.
+// Text returns the text of a payload: the payload itself, or a text member with a usual name.
 func Text(payload gjson.Result) string {
 	if payload.Type == gjson.String {
 		return payload.Str
@@ -74,14 +72,13 @@ func Text(payload gjson.Result) string {
 	return ""
 }
 
-// judge says what a message is. Backends look for answers at the end of the messages, because a
-// history also keeps the answers to older questions and the results of approved calls. Further up a
-// yes may stand only if the record knows that it was given. Backends read keys in any case, and
-// take the last of two. A message that only the backend would take for a decision answers nothing
-// here.
+// judge judges a message. Backends look for answers at the end of the messages, because a history
+// also has the answers to older questions and the results of approved calls. An earlier message
+// with a yes is allowed only if the yes is on record. Backends read keys in any case, and use the
+// last of two. A message that only the backend would read as a decision is not an answer.
 func (p *Plain) judge(one *translate.Reply, m *ToolMessage) {
 	one.Unclear, one.Past, one.Kept = m.says == yesno.Unclear || len(m.calls) == 0, !m.Last, !m.Last
-	one.Calls = m.calls // all of them, because a backend may take it for the answer to each
+	one.Calls = m.calls // all of them, because a backend may read the message as an answer to each
 	if one.Unclear {
 		one.Names = ""
 	}
@@ -104,8 +101,8 @@ func (p *Plain) ReadsDecisions(spoken string) bool {
 	return len(p.Tools) > 0 && (spoken == "" || spoken == p.Dialect)
 }
 
-// Decides implements translate.DecisionReader. Backends look for answers at the end. One that keeps
-// its threads may look further up, and only a yes lets something run there.
+// Decides implements translate.DecisionReader. Backends look for answers at the end. A backend that
+// stores its threads may look at earlier messages too, but there only a yes lets something run.
 func (p *Plain) Decides(m agui.Message, last bool, _ string) bool {
 	if len(p.Tools) == 0 || !last && !p.Forgets {
 		return false
@@ -123,8 +120,8 @@ func (p *Plain) Harmless(m agui.Message) agui.Message {
 	return listed
 }
 
-// decision returns what a tool message says, in whatever spelling. What can be read in another way
-// is unclear.
+// decision returns the meaning of a tool message, read in any spelling. A message that can be read
+// in another way is unclear.
 func (p *Plain) decision(m gjson.Result) yesno.Said {
 	contents, is := kit.Members(m, "content"), yesno.Nothing
 	for _, v := range contents {

@@ -14,26 +14,26 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Owner is whose call one of the history is, and how it asks.
+// An Owner tells who answers a call of the history, and whether the call asks.
 type Owner int
 
 const (
-	// Clients: the request declares the tool.
+	// Clients: the request declares the tool, so the client answers the call.
 	Clients Owner = iota - 1
 	// Others: the call does not ask.
 	Others
-	// Asks: the call asks, and the client was shown it and told the answer.
+	// Asks: the call asks, and the client was shown the call and the answer.
 	Asks
 	// AsksHidden: the call asks, and the client was not shown it.
 	AsksHidden
 )
 
-// owners are the calls of a history by their ids. Of several calls of one id, and of several names,
-// the greatest counts.
+// owners has the owners of the calls of a history by their ids. If an id has several calls or
+// several names, the greatest owner counts.
 type owners map[string]Owner
 
-// ownersOf reads keys in any spelling, because a backend may read them so. Where the backend is not
-// known to speak the dialect, it knows the calls of the dialect's own tools only.
+// ownersOf returns the owners. It reads keys in any spelling, because a backend may. If the backend
+// is not known to speak the dialect, only the calls of the dialect's own tools are included.
 func (t *Table) ownersOf(in agui.RunInput, known bool) owners {
 	list := owners{}
 	owner := func(tool string) Owner {
@@ -70,29 +70,29 @@ func (t *Table) ownersOf(in agui.RunInput, known bool) owners {
 	return list
 }
 
-// A ToolMessage is a tool message of a request, on one call.
+// A ToolMessage is a tool message of a request, as an answer to one call.
 type ToolMessage struct {
 	Object   gjson.Result
-	Contents []gjson.Result // of every member content
+	Contents []gjson.Result // the values of all members named content
 	Last     bool           // only tool messages follow
-	Owner    Owner          // of the call
-	// Strange reports that the call can be none of the client's tools: the history lacks it, and
-	// the request declares no tool.
+	Owner    Owner          // the owner of the call
+	// Strange reports that the call cannot belong to a tool of the client: the history does not
+	// contain it, and the request declares no tool.
 	Strange bool
-	// Decides is what Table.Reads says.
+	// Decides is the result of Table.Reads.
 	Decides bool
 
-	calls []string // that the message may be on
-	known bool     // the backend speaks the dialect
+	calls []string // the calls that the message may answer
+	known bool     // the backend is known to speak the dialect
 	says  yesno.Said
 }
 
-// Replies implements translate.HistoryReader. Where the backend is known to speak the dialect, it
-// names each tool message on each call that the message may be on. One is a decision for sure if
-// the history shows that the call asks. One that Decides is a decision too if the call is not the
-// client's. A client need not send the call, so then it depends on what the streams have left to
-// the client. If nobody knows what the backend speaks, Replies names the messages on calls of the
-// dialect's own tools.
+// Replies implements translate.HistoryReader. If the backend is known to speak the dialect, it
+// returns a reply for each tool message and each call that the message may answer. The reply is a
+// decision if the history shows that the call asks. It is a decision too if the message Decides and
+// the call is not the client's. A client need not send the call, so then it depends on the calls
+// that the streams have left to the client. If the backend's dialect is unknown, only messages on
+// calls of the dialect's own tools are returned.
 func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	known, anywhere := spoken == t.Dialect, t.Resume == Last
 	strays := microsoft.Strays(in, known)
@@ -104,7 +104,7 @@ func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 
 func isTool(m agui.Message) bool { return translate.MayReply(m) && kit.IsTool(agui.View(m.JSON)) }
 
-// replies returns the strays and the tool messages.
+// replies returns the strays and the replies in tool messages.
 func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.Reply]) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for one := range strays {
@@ -136,14 +136,14 @@ func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.
 				(t.DenialError == "" || len(kit.Members(object, "error")) == 0)
 			named := read.calls
 			if anywhere && len(named) == 0 {
-				named = []string{""} // a backend may take the message for the answer to whatever waits
+				named = []string{""} // a backend may read the message as the answer to whatever waits
 			}
 			for _, call := range named {
 				owner, held := owners()[call]
 				if !known && !anywhere && owner <= Others {
 					continue
 				}
-				unsent := !held && plain && len(in.Tools) > 0 // the client's, or nobody's
+				unsent := !held && plain && len(in.Tools) > 0 // the call belongs to the client, or does not exist
 				read.Owner, read.Strange = owner, !held && len(in.Tools) == 0 || call == ""
 				one := translate.Reply{Dialect: t.Dialect, At: at, Key: call, Unclear: !plain, Names: call, Calls: []string{call}}
 				one.Asked = owner > Others || read.Decides && owner != Clients && !unsent
@@ -162,7 +162,7 @@ func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.
 	}
 }
 
-// lastTools returns where the tool messages begin that stand at the end.
+// lastTools returns the index at which the tool messages at the end begin.
 func lastTools(list []agui.Message) int {
 	last := len(list)
 	for last > 0 && kit.IsTool(agui.View(list[last-1].JSON)) {
@@ -171,8 +171,8 @@ func lastTools(list []agui.Message) int {
 	return last
 }
 
-// Answer returns what a tool message says to a question, and false if the question cannot be read
-// or the message does not answer it.
+// Answer returns the answer to a question in a tool message. asked is false if the question cannot
+// be read. ok is false if the message is not an answer.
 func (t *Table) Answer(m agui.Message, i agui.Interrupt) (a agui.Answer, asked, ok bool) {
 	k, _ := t.keptOf(i)
 	if k == nil {

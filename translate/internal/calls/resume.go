@@ -8,22 +8,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// AnsweredCalls is what a run with answers knows of them, in the order in which they are sent.
+// AnsweredCalls has the answers of a run with answers, in the order in which they are sent.
 type AnsweredCalls struct {
 	Asked   []PrivateState
 	Kinds   []*Kind
 	Denied  []bool
 	Replies []kit.ToolReply
-	Results []agui.Message // of the client's own calls
-	Beside  []agui.Message // what the client said beside: a second exchange takes it
+	Results []agui.Message // results of the client's own calls
+	Beside  []agui.Message // other new messages, which are sent in a second exchange
 
-	parents map[string]string // see Again
+	parents map[string]string // the messages of the calls, see Again
 }
 
 // Denies reports whether every answer denies or cancels.
 func (a *AnsweredCalls) Denies() bool { return !slices.Contains(a.Denied, false) }
 
-// answer says the answers of a request.
+// answer converts the answers of a request.
 func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
 		return nil, kit.Unreadable()
@@ -51,11 +51,11 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 		}
 		reply := kit.ToolReply{ID: i.ID, Call: kept.Call, Content: content}
 		if k.Hidden {
-			reply.ID = "answer-" + i.ID // a backend may pass over one of two messages with the id of a call
+			reply.ID = "answer-" + i.ID // a backend may skip one of two messages if its id is that of a call
 		}
 		a.Asked, a.Kinds, a.Denied, a.Replies = append(a.Asked, kept), append(a.Kinds, k), append(a.Denied, no), append(a.Replies, reply)
 	}
-	if len(a.Replies) == 0 { // each was cancelled, and there is no word for that
+	if len(a.Replies) == 0 { // all answers are cancels, and the backend has no content for a cancel
 		k, kept := t.keptOf(r.Pause.Interrupts[0])
 		_, _, err := k.say(kept, r.Answers[0])
 		return nil, err
@@ -69,8 +69,8 @@ func (t *Table) answer(r *translate.Request) (*AnsweredCalls, error) {
 	return a, err
 }
 
-// Messages returns the messages of a resume. A backend that keeps the history would take other
-// messages than the answers and the results of the client's own calls for new ones.
+// Messages returns the messages of a resume. A backend that stores the history gets only the
+// answers and the results of the client's own calls, because it would read other messages as new.
 func (t *Table) Messages(r *translate.Request, a *AnsweredCalls) []agui.Message {
 	var list []agui.Message
 	if t.Resume == Last {
@@ -88,8 +88,8 @@ func (t *Table) Messages(r *translate.Request, a *AnsweredCalls) []agui.Message 
 	return append(list, a.Results...)
 }
 
-// callsMessage returns the message with the calls that ask. The backend reads the name of the tool
-// in it.
+// callsMessage returns the message with the calls that ask, because the backend reads the name of
+// the tool from it.
 func callsMessage(id string, a *AnsweredCalls) agui.Message {
 	type function struct {
 		Name string `json:"name"`
@@ -106,7 +106,7 @@ func callsMessage(id string, a *AnsweredCalls) agui.Message {
 		Calls []call `json:"toolCalls"`
 	}{"asked-" + id, "assistant", nil}
 	for n, kept := range a.Asked {
-		if a.Kinds[n].Secret { // the backend has its own secrets
+		if a.Kinds[n].Secret { // the backend has its secrets itself
 			kept.Args = "{}"
 		}
 		m.Calls = append(m.Calls, call{kept.Call, "function", function{kept.Name, kept.Args}})
@@ -119,7 +119,7 @@ func body(in agui.RunInput, messages []agui.Message) []byte {
 	return agui.SetKey(kit.BodyWithoutCommand(in, agui.DeleteKey(in.Raw, "resume")), "messages", agui.MessageList(messages))
 }
 
-// Next returns the exchange for the messages beside the answers.
+// Next returns the exchange for the new messages that were not sent with the answers.
 func (run *Run) Next() *translate.Exchange {
 	r := run.Request
 	out := translate.Out{Body: body(r.Input, kit.MessagesBehind(r, run.Answered.Replies)), TakesNew: true}

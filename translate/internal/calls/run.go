@@ -10,9 +10,9 @@ import (
 
 var _ translate.Passer = (*Run)(nil)
 
-// A Run translates one exchange. A dialect that has to look at more has a run of its own around it.
-// That one calls Note and Emit for each event of a run with answers, Ask at a plain end, and Become
-// at every end.
+// A Run translates one exchange. A dialect that needs more wraps it in a run of its own, which
+// calls Note and Emit for each event of a run with answers, Ask at a plain end, and Become at every
+// end.
 type Run struct {
 	Table    *Table
 	Request  *translate.Request
@@ -20,8 +20,8 @@ type Run struct {
 	Answered *AnsweredCalls // nil in a run without answers
 
 	Starts   Starts
-	Worked   bool // the backend has done something, so its error tells nothing of the answers
-	Unproved bool // results do not prove what ran
+	Worked   bool // the backend has done something, so its error tells nothing about the answers
+	Unproved bool // a missing result does not prove that a call did not run
 	told     bool
 	teller   teller
 	results  []string
@@ -48,8 +48,8 @@ func (t *Table) Begin(r *translate.Request) (translate.Out, translate.Run, error
 	return out, t.wrapped(run), nil
 }
 
-// Start returns the request of a run, and the run. A run without answers goes as it came, if the
-// backend keeps the history itself.
+// Start returns the request of a run, and the run. A run without answers passes unchanged, except
+// for calls that an earlier pause has left without results.
 func (t *Table) Start(r *translate.Request) (translate.Out, Run, error) {
 	in := r.Input
 	if t.cleaned != nil {
@@ -75,7 +75,7 @@ func (t *Table) Start(r *translate.Request) (translate.Out, Run, error) {
 	return translate.Out{Body: body(in, t.Messages(r, a)), Resumes: true, TakesNew: len(r.New) > 0, Left: a.Beside}, run, nil
 }
 
-// Note looks at an event. It does nothing for an event that Passes.
+// Note records an event. It does nothing for an event that Passes.
 func (run *Run) Note(ev agui.Event) {
 	if run.Answered != nil && ev.Type == agui.CallResult {
 		run.noteResult(ev)
@@ -87,7 +87,7 @@ func (run *Run) noteResult(ev agui.Event) {
 	run.results = append(run.results, ev.Get("toolCallId").Str)
 }
 
-// Emit emits an event of a run with answers, with the results that the backend does not tell.
+// Emit emits an event of a run with answers, and the results that the backend does not send.
 func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
 	run.teller.beforeEvent(ev, emit)
 	emit(ev)
@@ -102,7 +102,7 @@ func (run *Run) Emit(ev agui.Event, emit func(agui.Event)) {
 	}
 }
 
-// Untold returns the answers that were not told when the run ended.
+// Untold returns the answers that were not sent when the run ended.
 func (run *Run) Untold() []agui.Event { return run.teller.rest() }
 
 // Event implements translate.Run.
@@ -120,8 +120,8 @@ func (run *Run) Event(ev agui.Event, emit func(agui.Event)) error {
 // Passes implements translate.Passer.
 func (run *Run) Passes(t agui.Type) bool { return run.Starts.Passes(t) && run.PassesEmit(t) }
 
-// End implements translate.Run. What was answered does not ask: a backend may begin the call again
-// that it then leaves.
+// End implements translate.Run. A call that was answered does not ask again: a backend may begin
+// the call again and then drop it.
 func (run *Run) End(e translate.End) (translate.Result, error) {
 	res := translate.Result{Finish: e.Event}
 	if ends := run.Table.Ends; PlainEnd(e.Event) || ends != nil && ends(e.Event) {
@@ -132,12 +132,12 @@ func (run *Run) End(e translate.End) (translate.Result, error) {
 	return res, nil
 }
 
-// PassesEmit reports whether Note and Emit do nothing for events of the type but emit them.
+// PassesEmit reports whether Note and Emit only emit events of the type unchanged.
 func (run *Run) PassesEmit(t agui.Type) bool {
 	return (run.Answered == nil || t != agui.CallResult && t != agui.RunStarted) && run.teller.passes(t)
 }
 
-// Become adds to a result what became of the answers.
+// Become sets the outcome of the answers in a result.
 func (run *Run) Become(res *translate.Result, e translate.End) {
 	switch {
 	case run.Answered == nil || len(res.Asked.Interrupts) > 0:

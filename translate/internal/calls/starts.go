@@ -7,22 +7,22 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Starts notes which calls a stream begins. Ids of some models repeat, and a client makes one call
-// of two with one id. It keeps hashes of the ids, because a copy of each would cost more.
+// Starts counts the calls that a stream begins. Some models repeat ids, and a client merges two
+// calls with one id. It keeps hashes of the ids, because copies would need more memory.
 type Starts struct {
 	begun map[uint64]int // how often a call began since its last result
-	last  []uint64       // the calls that began since the model last spoke, or a call had its result
+	last  []uint64       // the calls that began since the last text and the last result
 }
 
-// seed is the hashes' seed.
+// seed is the seed of the hashes.
 var seed = maphash.MakeSeed()
 
 func hashOf(call string) uint64 { return maphash.String(seed, call) }
 
-// callOf returns the hash of the call that an event is of.
+// callOf returns the hash of the id of an event's call.
 func callOf(ev agui.Event) uint64 { return hashOf(agui.View(ev.JSON).Get("toolCallId").Str) }
 
-// Note looks at an event.
+// Note records an event.
 func (s *Starts) Note(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart:
@@ -51,8 +51,8 @@ func (s *Starts) Passes(t agui.Type) bool {
 	return true
 }
 
-// Twice reports whether several calls that wait for a result have the id.
+// Twice reports whether several calls with the id have no result yet.
 func (s *Starts) Twice(call string) bool { return s.begun[hashOf(call)] > 1 }
 
-// Last reports whether a call of the id began behind the model's last words and the last result.
+// Last reports whether a call with the id began after the last text and the last result.
 func (s *Starts) Last(call string) bool { return slices.Contains(s.last, hashOf(call)) }

@@ -1,8 +1,8 @@
-// Package calls is the engine of the dialects whose backends ask by a tool call without a result,
-// and take a tool message on that call for the answer. Such a dialect is a Table: which calls ask
-// and for what kind of answer, how an answer of each kind is said and read, how the answers travel,
-// and what an error and a result prove. What only one backend does is the dialect's own code around
-// the Run.
+// Package calls is the engine of the dialects whose backends ask by a tool call without a result
+// and read a tool message for that call as the answer. Such a dialect is a Table. It defines which
+// calls ask and for which kind of answer, how answers of each kind are written and read, how they
+// are sent, and what errors and results prove. Code for a single backend belongs to its dialect, in
+// a run around the Run.
 package calls
 
 import (
@@ -16,74 +16,75 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Table says how the backends of one dialect ask and are answered.
+// A Table defines how the backends of one dialect ask and are answered.
 type Table struct {
 	Dialect string
-	Backend string // its name in texts for people
+	Backend string // the backend's name in texts for people
 
-	// Ask returns what a call without a result asks, and false if it asks nothing. The engine does
-	// not call it for tools that the request declares: those calls are the client's own.
+	// Ask returns the question of a call without a result, or false if the call does not ask. It is
+	// not called for tools that the request declares, because these calls belong to the client.
 	Ask func(c agui.Call, r *translate.Request) (Question, bool)
 	// Kinds are the kinds of questions.
 	Kinds []*Kind
 
 	Resume Place
-	// DenialError is the member error of a tool message that denies. "" leaves the member out.
+	// DenialError is the member error of a tool message that denies, or "" for no such member.
 	DenialError string
-	// Skip reports whether nothing is sent for an answer. nil: each answer is sent.
+	// Skip reports whether an answer is not sent. If it is nil, each answer is sent.
 	Skip func(p agui.Pause, k *Kind, a agui.Answer) bool
-	// Refuse returns an error if an answer that does not deny must not be sent. nil: each may.
+	// Refuse returns an error if an answer that does not deny must not be sent. If it is nil, each
+	// answer may be sent.
 	Refuse func(r *translate.Request, i agui.Interrupt) error
-	// cleaned returns the input without what an earlier pause has left in it, and history the
+	// cleaned returns the input without the calls that earlier pauses have left, and history the
 	// messages that precede the answers; see Plain.
 	cleaned func(r *translate.Request) agui.RunInput
 	history func(r *translate.Request, calls map[string]bool) []agui.Message
-	// Errors are what the backend's errors say of the answers, if nothing ran before.
+	// Errors are the backend's errors that tell the fate of the answers, if nothing ran before.
 	Errors []Error
-	// Ends reports of an end that is not a PlainEnd that its run may have asked by a call all the
-	// same.
+	// Ends reports whether a run may have asked by a call although its end is not a PlainEnd.
 	Ends func(ev agui.Event) bool
-	// Wrap returns the dialect's own run around a Run. nil: the Run is all.
+	// Wrap returns the dialect's own run around a Run. It may be nil.
 	Wrap func(Run) translate.Run
 
-	// The history of a request, see Replies.
+	// The following fields are for the history of a request, see Replies.
 
-	// Own is the beginning of the names of the backend's own tools, "" for none. No other backend
-	// has such a tool, so their calls ask even if nobody knows what the backend speaks.
+	// Own is the prefix of the names of the backend's own tools, or "". No other backend has such a
+	// tool, so their calls ask even if the backend's dialect is unknown.
 	Own     string
-	OwnRare byte // a letter that Own has once, and other texts seldom; 0: each text is searched whole
-	// Owner returns how a call of the tool asks. The engine does not call it for tools that the
-	// request declares. known reports that the backend speaks the dialect. nil: as Ask says of a
-	// call of the tool without arguments.
+	OwnRare byte // a letter that occurs once in Own and rarely in texts, or 0 to search each text completely
+	// Owner returns the owner of a call of the tool. It is not called for tools that the request
+	// declares. known reports that the backend speaks the dialect. If Owner is nil, Ask is called for
+	// the tool without arguments.
 	Owner func(tool string, known bool) Owner
-	// Reads reports whether the backend may read a decision in a tool message, whatever its call.
-	// nil: if a kind's Words have to do with it.
+	// Reads reports whether the backend may read a decision in a tool message, whatever call it is
+	// for. If it is nil, the Words of the kinds are used.
 	Reads func(m *ToolMessage) bool
-	// Judge changes what Replies says of a message on one call. nil: the backend looks for answers
-	// in the last messages.
+	// Judge changes a reply for a message on one call. If it is nil, the backend looks for answers in
+	// the last messages.
 	Judge func(one *translate.Reply, m *ToolMessage)
 }
 
-// A Place is where the answers travel in the messages of a resume.
+// A Place is where the answers are in the messages of a resume.
 type Place int
 
 const (
-	// Alone: the answers are all messages, and the results of the client's own calls follow them.
+	// Alone: the messages are only the answers, followed by the results of the client's own calls.
 	Alone Place = iota
-	// WithCalls: as Alone, and a message with the calls that ask precedes them.
+	// WithCalls: as Alone, after a message with the calls that ask.
 	WithCalls
-	// Last: behind the history and the results of the client's own calls. See Plain.
+	// Last: after the history and the results of the client's own calls. See Plain.
 	Last
 )
 
-// An Error is an error of the backend that tells what became of the answers. Each field that is set
-// has to fit.
+// An Error is an error of the backend that tells the fate of the answers. Each field that is set
+// must match.
 type Error struct {
 	Code, Prefix, Part, Suffix string
 	Fate                       translate.Fate
 }
 
-// fate returns what an error says of the answers. It is Finished if the table does not know it.
+// fate returns the fate of the answers after an error. It is Finished if the table does not have
+// the error.
 func (t *Table) fate(ev agui.Event) translate.Fate {
 	text, code := ev.Get("message").Str, ev.Get("code").Str
 	for _, e := range t.Errors {
@@ -112,8 +113,8 @@ func PlainEnd(ev agui.Event) bool {
 	return !outcome.Exists() || outcome.Get("type").Str == "success"
 }
 
-// Answers reads the entries of resume and command.resume, in the words of the questions. Tool
-// messages answer too; see Replies.
+// Answers implements translate.Dialect. It reads the entries of resume and command.resume, and
+// converts them to the words of the questions. Tool messages are answers too; see Replies.
 func (t *Table) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
@@ -144,8 +145,8 @@ func (*Table) Harmless(m agui.Message) agui.Message { return kit.Listed(m) }
 // ReadsDecisions implements translate.DecisionReader.
 func (t *Table) ReadsDecisions(spoken string) bool { return spoken == "" || spoken == t.Dialect }
 
-// reads calls Reads. Without it a content decides if a kind reads a decision in it, or if it has
-// the member that decides, in any spelling and whatever else is in it.
+// reads calls Reads. If Reads is nil, a content decides if a kind reads a decision in it, or if it
+// has the member that decides, in any spelling.
 func (t *Table) reads(m *ToolMessage) bool {
 	if t.Reads != nil {
 		return t.Reads(m)
