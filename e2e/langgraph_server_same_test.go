@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Two tellers are a client that talks to LangGraph's server through Holdpoint alone, and one whose
-// Holdpoint stands before the real TypeScript adapter, which takes threads with uuids only.
+// Two tellers are two clients of LangGraph's server: one behind Holdpoint alone, and one behind
+// Holdpoint and the real TypeScript adapter. The adapter accepts only threads whose ids are UUIDs.
 type tellers struct {
 	w           world
 	alone, with *client
@@ -39,8 +39,8 @@ func uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// run runs s with both, and returns what either was told that the other was not, but for states:
-// words for each event, sorted.
+// run runs s with both clients, and returns what each got that the other did not, as sorted words
+// for each event. States are not compared here.
 func (p tellers) run(t *testing.T, s step, answers ...answer) (alone, with []string) {
 	t.Helper()
 	var words [2][]string
@@ -75,10 +75,10 @@ func (p tellers) run(t *testing.T, s step, answers ...answer) (alone, with []str
 	return without(words[0], words[1]), without(words[1], words[0])
 }
 
-// firstPieceOnce leaves out the second of two equal pieces with which the first text begins. The
+// firstPieceOnce removes the second of two equal pieces at the beginning of the first text. The
 // adapter reads pieces from the frames "messages" until it has seen one in the frames "events"
-// (@ag-ui/langgraph 0.0.43, handleSingleEvent). The server promises no order between the two. So
-// the adapter tells the first piece twice when its "messages" comes first.
+// (@ag-ui/langgraph 0.0.43, handleSingleEvent). The server promises no order between the two, so
+// the adapter sends the first piece twice if its "messages" frame arrives first.
 func firstPieceOnce(words []string) []string {
 	at := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "TEXT_MESSAGE_CONTENT ") })
 	if at < 0 || at+1 == len(words) || words[at] != words[at+1] {
@@ -87,7 +87,7 @@ func firstPieceOnce(words []string) []string {
 	return slices.Delete(slices.Clone(words), at, at+1)
 }
 
-// state returns what a client holds.
+// state returns the client's state.
 func (c *client) state(t *testing.T) map[string]any {
 	t.Helper()
 	var held struct{ State map[string]any }
@@ -108,10 +108,10 @@ func without(list, other []string) []string {
 	return left
 }
 
-// same: both clients hold the same messages and the same state. Ids are numbered, and what
-// LangChain notes of a message beside what was said differs with who wrote it. A result counts
-// where its call is: the adapter gives results other ids than the server, so that a client moves
-// them to its end.
+// same checks that both clients have the same messages and the same state. Ids are replaced by
+// numbers. What LangChain adds to a message differs with its author, so it is not compared. A
+// result is compared at the place of its call, because the adapter gives results other ids than the
+// server, and a client moves them to the end.
 func (p tellers) same(t *testing.T) {
 	t.Helper()
 	var held [2]struct {
@@ -148,7 +148,7 @@ func only(m map[string]any, keys ...string) map[string]any {
 	return left
 }
 
-// numbered puts results behind their calls, and numbers what has an id.
+// numbered moves each result to its call, and replaces ids by numbers.
 func numbered(messages []map[string]any) []map[string]any {
 	results := map[any]map[string]any{}
 	for _, m := range messages {
@@ -185,9 +185,9 @@ func numbered(messages []map[string]any) []map[string]any {
 	return list
 }
 
-// The same conversation through Holdpoint alone and through the adapter: the same messages and the
-// same state, after each run. What the one tells and the other does not is written here, and in
-// docs/langgraph-server.md.
+// TestLangGraphServerBesideTheAdapter plays one conversation through Holdpoint alone and through
+// the adapter. Messages and state must be equal after each run. The differences between the streams
+// are listed here and in docs/langgraph-server.md.
 func TestLangGraphServerBesideTheAdapter(t *testing.T) {
 	page := map[string]any{
 		"tools":          []any{map[string]any{"name": "show", "description": "Shows it", "parameters": map[string]any{"type": "object"}}},
@@ -221,7 +221,8 @@ func TestLangGraphServerBesideTheAdapter(t *testing.T) {
 	})
 }
 
-// Approvals through both ways run the same, and leave the same.
+// TestLangGraphServerApprovalsBesideTheAdapter: approvals through both ways run the same tools and
+// leave the same state.
 func TestLangGraphServerApprovalsBesideTheAdapter(t *testing.T) {
 	edited := gives(map[string]any{"approved": true, "editedArgs": map[string]any{"path": "c.txt"}})
 	eachTellers(t, "agent", func(t *testing.T, p tellers) {
@@ -244,7 +245,7 @@ func TestLangGraphServerApprovalsBesideTheAdapter(t *testing.T) {
 			p.w.ran(t, p.alone, want...)
 			p.w.ran(t, p.with, want...)
 		}
-		// The adapter sends the client's state back, and what a graph adds to grows.
+		// The adapter sends the client's state back, so a value that a graph appends to grows.
 		done, more := text(p.alone.state(t)["done"]), text(p.with.state(t)["done"])
 		if done != `["deleted a.txt","not deleted","deleted c.txt","not deleted: Cancelled by user"]` || len(more) <= len(done) {
 			t.Errorf("the state has %s, with the adapter %s", done, more)
@@ -252,7 +253,8 @@ func TestLangGraphServerApprovalsBesideTheAdapter(t *testing.T) {
 	})
 }
 
-// CopilotKit's graphs emit a call with its arguments as an object. The client is given their text.
+// TestLangGraphServerEmitsACallByHand: CopilotKit's graphs emit a call whose arguments are an
+// object. The client gets them as text.
 func TestLangGraphServerEmitsACallByHand(t *testing.T) {
 	t.Parallel()
 	s := need(t, "langgraph-server-py", "0.16.7")

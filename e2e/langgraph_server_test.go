@@ -15,7 +15,7 @@ var langGraphServers = map[string]stack{
 	"python": {"langgraph-server-py", "0.16.7"}, "javascript": {"langgraph-server", "1.5.1"},
 }
 
-// ofServer returns a Holdpoint before a graph of the server.
+// ofServer returns a Holdpoint in front of a graph of the server.
 func ofServer(t *testing.T, s *server, graph string, more map[string]string) *holdpoint {
 	t.Helper()
 	env := map[string]string{"HOLDPOINT_DIALECT": "langgraph-server", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": graph}
@@ -25,14 +25,14 @@ func ofServer(t *testing.T, s *server, graph string, more map[string]string) *ho
 	return ownHoldpoint(t, s.base(), env)
 }
 
-// eachLangGraphServer runs test before both servers, with both clients that know interrupts.
+// eachLangGraphServer runs test with both servers, and with both clients that read interrupts.
 func eachLangGraphServer(t *testing.T, graph string, test func(t *testing.T, w world)) {
 	t.Helper()
 	t.Parallel()
 	eachLangGraphServerNow(t, graph, test)
 }
 
-// eachLangGraphServerNow is eachLangGraphServer within a test that is parallel already.
+// eachLangGraphServerNow is eachLangGraphServer within a test that is already parallel.
 func eachLangGraphServerNow(t *testing.T, graph string, test func(t *testing.T, w world)) {
 	t.Helper()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
@@ -49,7 +49,8 @@ var (
 	noToServer  = gives(map[string]any{"approved": false})
 )
 
-// What is approved runs once, with the arguments that were approved, and nothing else runs.
+// TestLangGraphServerApprovals: an approved action runs once, with the approved arguments, and
+// nothing else runs.
 func TestLangGraphServerApprovals(t *testing.T) {
 	type scene struct {
 		order  string
@@ -91,8 +92,9 @@ func TestLangGraphServerApprovals(t *testing.T) {
 	})
 }
 
-// A question of no known shape beside a call: a cancel ends the task, and the next run's model is
-// shown a result for the call. A false is handed on as the answer that it is.
+// TestLangGraphServerFreeQuestion: beside a call, the graph asks a question of unknown shape. A
+// cancel ends the task, and the model of the next run gets a result for the call. A false is sent
+// as the answer that it is.
 func TestLangGraphServerFreeQuestion(t *testing.T) {
 	eachLangGraphServer(t, "free", func(t *testing.T, w world) {
 		w.oneAnswer(t, map[string]oneAnswer{
@@ -109,7 +111,7 @@ func TestLangGraphServerBreakpoint(t *testing.T) {
 	})
 }
 
-// A oneAnswer is an answer to one question, and what runs because of it.
+// A oneAnswer is an answer to one question, and the actions that it causes.
 type oneAnswer struct {
 	answer answer
 	want   []string
@@ -127,7 +129,7 @@ func (w world) oneAnswer(t *testing.T, cases map[string]oneAnswer) {
 	})
 }
 
-// told asks the port before the server for something.
+// told sends a request to the test's own path of the server.
 func told(t *testing.T, w world, path string) {
 	t.Helper()
 	res, err := http.Get(w.b.server.base() + path)

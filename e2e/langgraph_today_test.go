@@ -8,12 +8,13 @@ import (
 	"testing"
 )
 
-// adaptersOfToday are ag-ui-langgraph with langgraph 1.2.22 and langchain 1.4.7.
+// adaptersOfToday are versions of ag-ui-langgraph, tested with langgraph 1.2.22 and langchain
+// 1.4.7.
 var adaptersOfToday = []string{"0.0.44", "0.0.45", "0.0.46", newestLangGraph}
 
-// today calls test with the newest adapter in each of the modes, and with the others in the first
-// or the second in turn, behind a Holdpoint with its defaults. What they make of a pause and of an
-// answer is the same code.
+// today calls test with the newest adapter in each mode, and with the others in the first and
+// second mode in turn, behind a Holdpoint with its defaults. All of them handle a pause and an
+// answer with the same code.
 func today(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, version := range adaptersOfToday {
@@ -34,8 +35,9 @@ func today(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	}
 }
 
-// langchain's interrupt_mode="per_call" asks about each call with an interrupt of its own. Each is
-// published with a schema and its own arguments. What is approved runs once and as it was edited.
+// TestPerCallReview: with langchain's interrupt_mode="per_call" each call has an interrupt of its
+// own. Each is published with a schema and its own arguments. An approved call runs once, with the
+// edited arguments.
 func TestPerCallReview(t *testing.T) {
 	t.Parallel()
 	args := map[string]any{"to": "eve@example.org", "body": "hello"}
@@ -86,7 +88,8 @@ func TestPerCallReview(t *testing.T) {
 	}
 }
 
-// A review of the only call, also where the stream has neither ids nor schemas (raw events off).
+// TestPerCallReviewOfOneCall reviews the only call, also if the stream has neither ids nor schemas
+// (raw events off).
 func TestPerCallReviewOfOneCall(t *testing.T) {
 	t.Parallel()
 	for name, scene := range map[string]struct {
@@ -108,8 +111,9 @@ func TestPerCallReviewOfOneCall(t *testing.T) {
 	}
 }
 
-// interrupt(value, response_schema=...) is told as responseSchema, which the adapter leaves out of
-// its own outcome. An answer that does not fit does not reach the graph.
+// TestResponseSchemaOfLangGraph: interrupt(value, response_schema=...) is published as
+// responseSchema, which the adapter leaves out of its own outcome. An answer that does not fit the
+// schema does not reach the graph.
 func TestResponseSchemaOfLangGraph(t *testing.T) {
 	t.Parallel()
 	today(t, []string{"default", "outcome", "outcomeonly"}, func(t *testing.T, w world) {
@@ -130,9 +134,9 @@ func TestResponseSchemaOfLangGraph(t *testing.T) {
 	})
 }
 
-// An answer to one question goes in the array `resume` to every adapter that takes it, and in
-// command.resume to the others. A cancel never goes as an entry: of that the adapters make a value
-// that is true.
+// TestTheAnswerGoesInTheFormThatTheAdapterTakes: an answer to one question goes in the array
+// `resume` to each adapter that reads it, and in command.resume to the others. A cancel never goes
+// as an entry, because the adapters turn an entry into a true value.
 func TestTheAnswerGoesInTheFormThatTheAdapterTakes(t *testing.T) {
 	t.Parallel()
 	test := func(t *testing.T, w world) {

@@ -9,8 +9,8 @@ import (
 // Two ordinary runs of one thread are at a real LangGraph at once, and both ask. LangGraph waits
 // for the question of the run that asked last. A client may be shown the other one.
 
-// twoRuns has the thread of c ask whether to do "shown", and behind that, in a run that began
-// before, whether to do "hidden". It returns the end of that run.
+// twoRuns makes the thread of c ask whether to do "shown". A run that began before then asks
+// whether to do "hidden". It returns the end of that run.
 func twoRuns(t *testing.T, b *backend, c *client) report {
 	t.Helper()
 	gate := fresh("gate")
@@ -22,7 +22,8 @@ func twoRuns(t *testing.T, b *backend, c *client) report {
 	return <-done
 }
 
-// The reason why no answer may go without its id: this is what the adapter does with it.
+// TestDirectAnswerMeetsTheOtherRunsQuestion shows why no answer may be sent without its id: the
+// adapter gives it to the other question.
 func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
@@ -35,9 +36,10 @@ func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
 	})
 }
 
-// A yes to the question that was shown does nothing else. Where the adapter shows ids, the answer
-// goes with its id, LangGraph does not find it, and the next message brings the other question.
-// Where it does not, a yes is refused and a no is taken. The thread goes on.
+// TestTwoRealRunsAtOnce: a yes to the shown question does nothing else. If the adapter shows ids,
+// the answer has the question's id. LangGraph does not find it, and the next message brings the
+// other question. If the adapter shows none, a yes is refused and a no is accepted. The thread
+// continues.
 func TestTwoRealRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {

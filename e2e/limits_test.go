@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A question past its expiry takes "cancelled" only, and new input counts as that.
+// TestAnExpiredQuestion: after its expiry a question accepts only "cancelled", and a new message
+// counts as that.
 func TestAnExpiredQuestion(t *testing.T) {
 	t.Parallel()
 	optioned(t, map[string]string{"HOLDPOINT_INTERRUPT_TTL": "1s"}, func(t *testing.T, w world) {
@@ -19,8 +20,8 @@ func TestAnExpiredQuestion(t *testing.T) {
 		time.Sleep(7 * time.Second) // the expiry and the 5 seconds of grace: what is tested is that they pass
 		c.refused(t, approval, "INTERRUPT_EXPIRED", true)
 		w.did(t, c, 1, nil)
-		// A client up to 0.0.59 locks a thread whose interrupt has expired, in itself; a fresh one
-		// does not know of it.
+		// A client up to 0.0.59 locks a thread whose interrupt has expired. A new client object
+		// does not have the interrupt.
 		if w.version == newest {
 			c.goesOn(t, no)
 		} else {
@@ -30,8 +31,8 @@ func TestAnExpiredQuestion(t *testing.T) {
 	})
 }
 
-// A question that there is no room for is not shown, and none that was shown gives way. When there
-// is room it comes back.
+// TestNoRoomForAQuestion: a question is not shown if the store has no room for it, and no question
+// that was shown is dropped. When there is room it is asked again.
 func TestNoRoomForAQuestion(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends[:2] {
@@ -54,8 +55,8 @@ func TestNoRoomForAQuestion(t *testing.T) {
 	}
 }
 
-// A backend that is silent in a resume: the client's stream ends, the action goes on, and the same
-// answers are told its end.
+// TestASilentResume: a backend is silent during a resume. The client's stream ends, the action
+// continues, and the same answers get its end.
 func TestASilentResume(t *testing.T) {
 	t.Parallel()
 	optioned(t, map[string]string{"HOLDPOINT_STREAM_IDLE_TIMEOUT": "5s"}, func(t *testing.T, w world) {
@@ -74,8 +75,8 @@ func TestASilentResume(t *testing.T) {
 	})
 }
 
-// A shutdown in mid-resume: the stream ends in order. Another Holdpoint takes over, and the thread
-// goes on.
+// TestAShutdownInMidResume: the stream ends in order. Another Holdpoint takes over, and the thread
+// continues.
 func TestAShutdownInMidResume(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, oldest} {

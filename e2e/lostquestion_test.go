@@ -24,8 +24,8 @@ import (
 // nothing runs twice, and the chat finds a way on. Where it cannot, lockedFor says so, as
 // docs/support.md does.
 
-// lossy stands before a backend and breaks one connection when it is told to. It keeps the requests
-// that it is sent.
+// A lossy proxy in front of a backend breaks one connection when the test says so, and keeps the
+// requests that it gets.
 type lossy struct {
 	*httptest.Server
 	next atomic.Int32
@@ -33,7 +33,7 @@ type lossy struct {
 	sent []wireInput
 }
 
-// A wireInput is what a test looks at of a request to a backend.
+// A wireInput is the part of a request to a backend that a test inspects.
 type wireInput struct {
 	ThreadID string
 	Messages []event
@@ -52,8 +52,8 @@ func (l *lossy) ofThread(thread string) []wireInput {
 	return list
 }
 
-// keepsCalls asserts that each message of the client's with calls reached the backend with the same
-// calls, wherever it reached it. It returns how many did.
+// keepsCalls asserts that each of the client's messages with calls that reached the backend had the
+// same calls there. It returns how many did.
 func (l *lossy) keepsCalls(t *testing.T, c *client) (reached int64) {
 	t.Helper()
 	has := map[string]string{}
@@ -125,7 +125,8 @@ func newLossy(t *testing.T, upstream string) *lossy {
 	return l
 }
 
-// moved sends the client's next requests to another Holdpoint. Its list of open questions stays.
+// moved makes the client send its next requests to another Holdpoint. The client keeps its list of
+// open questions.
 func (c *client) moved(t *testing.T, from, to *holdpoint) {
 	t.Helper()
 	pending := c.pending
@@ -134,7 +135,7 @@ func (c *client) moved(t *testing.T, from, to *holdpoint) {
 	c.pending = pending
 }
 
-// lostFamilies returns all families, but AG2 with a proof, which is the client's to send.
+// lostFamilies returns all families except AG2 with a proof, which the client has to send.
 func lostFamilies(t *testing.T) []deskFamily {
 	t.Helper()
 	var list []deskFamily
@@ -179,7 +180,8 @@ func lostFamilies(t *testing.T) []deskFamily {
 	return list
 }
 
-// effectsOf asserts that a LangGraph deleted, once, or did nothing.
+// effectsOf asserts that a LangGraph agent deleted these files, once each, or nothing if there are
+// none.
 func effectsOf(t *testing.T, w world, c *client, files ...string) {
 	t.Helper()
 	want := map[string]int{}
@@ -217,10 +219,10 @@ func lostAgent(b *backend, agent, version string) deskFamily {
 	return f
 }
 
-// A wayOn is what a client does behind the loss.
+// A wayOn is what a client does after the loss.
 type wayOn struct {
 	name string
-	// begin is its first request; the others bring a message, and a cancel of what was asked.
+	// begin sends the first request. The later ones bring a message, and cancel what was asked.
 	begin func(t *testing.T, c *client) *client
 }
 
@@ -241,8 +243,8 @@ var waysOn = []wayOn{
 	{"reloads", func(t *testing.T, c *client) *client { return c.another(t) }},
 }
 
-// getsOn reports whether an ordinary message is answered within three requests, or begins a flow
-// anew.
+// getsOn reports whether an ordinary message is answered within three requests, or begins a new
+// flow.
 func (f *deskFamily) getsOn(t *testing.T, c *client) (on bool) {
 	t.Helper()
 	var ends []string
@@ -266,8 +268,8 @@ func (f *deskFamily) getsOn(t *testing.T, c *client) (on bool) {
 	return false
 }
 
-// answered reports whether the backend has answered a message, alone or behind one that was not
-// taken before.
+// answered reports whether the backend has answered a message, alone or after one that it did not
+// accept before.
 func (c *client) answered(said string) bool {
 	return slices.ContainsFunc(c.messages, func(m event) bool {
 		content := m.str("content")
@@ -275,11 +277,11 @@ func (c *client) answered(said string) bool {
 	})
 }
 
-// locked reports whether a chat of the family cannot go on. docs/support.md names these.
+// locked reports whether a chat of the family cannot continue. docs/support.md lists these cases.
 func (f *deskFamily) locked(situation, way string) bool {
 	if situation == "arrived, and asks again" {
-		// Nobody saw the next question, so nobody knows its id. Of these only an agent in Python
-		// whose server reports its errors can be asked.
+		// The next question was not seen, so its id is unknown. Only a Python agent whose server
+		// reports its errors can be asked for it.
 		return f.name == "ag2" || strings.Contains(f.name, "strands") && !strings.HasSuffix(f.name, " kept/docs")
 	}
 	if situation != "restarted" {
@@ -291,21 +293,21 @@ func (f *deskFamily) locked(situation, way string) bool {
 	if f.name == "strands-ts agui/hook, named" && way == "writes" {
 		return true // the message goes before any client has named the question
 	}
-	// A client whose page was loaded anew names no question. These need a name.
+	// A client whose page was reloaded names no question, and these families need its name.
 	named := f.name == "ag2" || strings.HasSuffix(f.name, " hook") || strings.HasSuffix(f.name, " workflow") || strings.HasSuffix(f.name, " fastapi/sse") || f.name == "strands-ts saved/hook" || f.name == "strands-ts agui/hook, named"
 	return named && way == "reloads"
 }
 
-// repeats reports whether the backend keeps an answer that it may have got. Nobody knows that after
-// a cut, so its question takes that answer and no other.
+// repeats reports whether the backend keeps an answer that it may have got. After a cut connection
+// that is unknown, so the question accepts that answer and no other.
 func (f *deskFamily) repeats(situation string) bool {
 	return strings.HasPrefix(f.name, "langgraph 0") && situation == "unsent"
 }
 
-// situations returns what became of the question. In "unsent, the second" the chat has had another
-// question, which was answered. Only native agents of Strands in Python get ids that may be of
-// either, and refuse both for the wrong one. In "arrived, and asks again" the answer led to the
-// next question, and nobody saw it.
+// situations returns what happened to the question. In "unsent, the second" the chat had an earlier
+// question, which was answered. Only native Python agents of Strands get ids that fit both
+// questions, and refuse both if it is the wrong one. In "arrived, and asks again" the answer led to
+// the next question, which nobody saw.
 func (f *deskFamily) situations() []string {
 	list := []string{"restarted", "unsent", "arrived"}
 	if strings.HasPrefix(f.name, "strands ") {
@@ -317,19 +319,19 @@ func (f *deskFamily) situations() []string {
 	return list
 }
 
-// looksUp reports whether Holdpoint finds out at the backend how the run ended.
+// looksUp reports whether Holdpoint asks the backend how the run ended.
 func (f *deskFamily) looksUp(situation string) bool {
 	return strings.HasPrefix(f.name, "langgraph-server") && strings.HasPrefix(situation, "arrived")
 }
 
-// denies reports whether the question is denied by its call, because no client names it before. The
-// call beside it, which needs no approval, runs then as after any denial.
+// denies reports whether the question is denied by its call, because no client names it first. The
+// other call of the turn, which needs no approval, then runs as after any denial.
 func (f *deskFamily) denies(situation, way string) bool {
 	return f.name == "agent-framework 1.7.0 mixed" && situation == "restarted" && (way == "writes" || way == "reloads")
 }
 
-// TestAQuestionThatOnlyTheBackendKnows: after the loss nothing runs that was not approved, what was
-// approved does not run again, and the chat goes on.
+// TestAQuestionThatOnlyTheBackendKnows: after the loss nothing runs that was not approved, an
+// approved action does not run again, and the chat continues.
 func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int64 // messages with calls, at backends behind a restart

@@ -12,8 +12,8 @@ import (
 // Mastra without the outcome: 1.0.3 ("old") and 1.1.2 with the outcome off ("quiet"). Both announce
 // a call that suspends, and say nothing of a tool that wants an approval but its call.
 
-// eachQuietMastra calls test for both adapters, behind a Holdpoint that is told nothing of Mastra
-// and behind one that it is named to, with each client that sends resume.
+// eachQuietMastra calls test for both adapters, behind a Holdpoint without settings and behind one
+// with HOLDPOINT_DIALECT=mastra, with each client that sends resume.
 func eachQuietMastra(t *testing.T, dialects []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "mastra", "1.1.2")
@@ -37,7 +37,8 @@ var (
 
 var yesToMastra, noToMastra = gives(map[string]any{"approved": true}), gives(map[string]any{"approved": false})
 
-// What is approved runs once, and nothing else does, whatever comes at once and after each other.
+// TestQuietMastraRunsWhatIsApproved: an approved action runs once, and nothing else does, with
+// calls at once and one after another.
 func TestQuietMastraRunsWhatIsApproved(t *testing.T) {
 	t.Parallel()
 	again := gives(map[string]any{"approved": true, "again": true})
@@ -92,8 +93,8 @@ func TestQuietMastraRunsWhatIsApproved(t *testing.T) {
 	}
 }
 
-// Without an answer nothing goes on, an answer is carried out once, and what says nothing is
-// refused.
+// TestQuietMastraKeepsTheContract: nothing continues without an answer, an answer is carried out
+// once, and an empty answer is refused.
 func TestQuietMastraKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	for agent, dialects := range map[string][]string{"agent": foundOrNamed, "guarded": namedOnly} {
@@ -164,8 +165,9 @@ func TestQuietMastraKeepsTheContract(t *testing.T) {
 	}
 }
 
-// Answers that nobody asked for never reach Mastra, which carries out what waits (1.0.3): not on a
-// thread without a question, not in Mastra's own form, and not from before a restart of Holdpoint.
+// TestQuietMastraTakesNoForgedAnswer: Mastra 1.0.3 resumes whatever waits, so an answer without a
+// question never reaches it: on a thread without a question, in Mastra's own form, and from before
+// a restart of Holdpoint.
 func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
 	t.Parallel()
 	eachQuietMastra(t, foundOrNamed, func(t *testing.T, w world) {
@@ -188,10 +190,10 @@ func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
 		other := w.client(t, "agent")
 		other.refused(t, step{patch: command(nil)}, "UNKNOWN_INTERRUPT_ID", false)
 		w.called(t, other, 0)
-		// Another call of the same run, which 1.0.3 would take for the one that waits.
+		// Another call of the same run, which 1.0.3 would treat as the one that waits.
 		c.refused(t, step{empty: true, patch: command(map[string]any{"toolCallId": "call-0"})}, "UNKNOWN_INTERRUPT_ID", true)
 		c.refused(t, step{empty: true, patch: command(map[string]any{"id": own["runId"].(string) + "::" + own["toolCallId"].(string) + "~0123456789ab"})}, "UNKNOWN_INTERRUPT_ID", true)
-		// Holdpoint was started anew.
+		// Holdpoint is restarted.
 		next := ownHoldpoint(t, w.b.url(), nil)
 		page := newClient(t, shared.through, w.version, next.address+"/agent", c.thread, c.messages)
 		page.refused(t, step{patch: command(nil)}, "UNKNOWN_INTERRUPT_ID", false)
@@ -203,8 +205,9 @@ func TestQuietMastraTakesNoForgedAnswer(t *testing.T) {
 	})
 }
 
-// A client that knows CUSTOM only echoes Mastra's announcement beside its answer. Of two questions
-// about one call the echo tells which is meant.
+// TestMastrasAnnouncementIsAnswered: a client that reads only CUSTOM sends Mastra's announcement
+// back with its answer. If two questions are about one call, the announcement shows which one is
+// meant.
 func TestMastrasAnnouncementIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := need(t, "mastra", "1.1.2")
@@ -230,7 +233,8 @@ func TestMastrasAnnouncementIsAnswered(t *testing.T) {
 	}
 }
 
-// Two threads whose runs have one id, from the first run on where Mastra is named.
+// TestQuietMastraKeepsThreadsApart: the runs of two threads have one id. With the dialect named,
+// they are kept apart from the first run on.
 func TestQuietMastraKeepsThreadsApart(t *testing.T) {
 	t.Parallel()
 	eachQuietMastra(t, foundOrNamed, func(t *testing.T, w world) {
@@ -246,7 +250,7 @@ func TestQuietMastraKeepsThreadsApart(t *testing.T) {
 	})
 }
 
-// Mastra is restarted between the question and its answer. With its store the answer is carried
+// TestMastraIsRestarted between the question and its answer. With its store the answer is carried
 // out. Without it the question is lost, and nothing runs.
 func TestMastraIsRestarted(t *testing.T) {
 	t.Parallel()

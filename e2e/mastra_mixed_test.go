@@ -4,10 +4,10 @@ package e2e
 
 import "testing"
 
-// A tool that wants an approval beside one that suspends, in one step. If the approval is the
-// first, Mastra stops there, and both calls look the same. The other tool asks its own question
-// behind it. If the other is the first, Mastra does not tell of the approval at all: nobody is
-// asked, so nothing of it runs.
+// TestMastraMixesApprovalsAndSuspensions: one step has a tool that wants an approval and one that
+// suspends. If the approval comes first, Mastra stops there, and both calls look the same; the
+// other tool asks its own question afterwards. If the suspension comes first, Mastra does not
+// report the approval, so nobody is asked and that tool does not run.
 func TestMastraMixesApprovalsAndSuspensions(t *testing.T) {
 	t.Parallel()
 	const mailed = `send_mail {"to":"bob"}`
@@ -50,7 +50,7 @@ func TestMastraMixesApprovalsAndSuspensions(t *testing.T) {
 	})
 }
 
-// Of two questions at once one is answered: nothing is sent.
+// TestMastraWantsAllAnswers: if only one of two open questions is answered, nothing is sent.
 func TestMastraWantsAllAnswers(t *testing.T) {
 	t.Parallel()
 	s := need(t, "mastra", "1.1.2")

@@ -21,8 +21,8 @@ func eachMastra(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	}
 }
 
-// What is approved runs once; an answer that says nothing would open a second question, and is
-// refused.
+// TestMastraWantsAPayload: an approved action runs once. An empty answer would open a second
+// question, so it is refused.
 func TestMastraWantsAPayload(t *testing.T) {
 	t.Parallel()
 	const runs, denied, refused = "runs", "denied", "refused"
@@ -73,7 +73,7 @@ func TestMastraWantsAPayload(t *testing.T) {
 	}
 }
 
-// A message beside the answer goes after it.
+// TestMastraTakesAMessageAfterTheAnswer: a message that comes with the answer is sent after it.
 func TestMastraTakesAMessageAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	eachMastra(t, "outcome", func(t *testing.T, w world) {
@@ -89,8 +89,9 @@ func TestMastraTakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// Several tools that wait at once: Mastra reads one answer of a request. Each goes in a request of
-// its own, once, and the last brings all results.
+// TestMastraAnswersOneByOne: several tools wait at once, and Mastra reads one answer in each
+// request. So each answer is sent in its own request, once, and the last response brings all
+// results.
 func TestMastraAnswersOneByOne(t *testing.T) {
 	t.Parallel()
 	yes, no := gives(map[string]any{"approved": true}), gives(map[string]any{"approved": false})
@@ -153,8 +154,8 @@ func TestMastraAnswersOneByOne(t *testing.T) {
 	})
 }
 
-// Two threads whose runs have one id: Mastra keeps suspended runs by that id alone. Without
-// Holdpoint the second takes the place of the first.
+// TestMastraKeepsThreadsApart: the runs of two threads have one id, and Mastra keeps suspended runs
+// by that id alone. Without Holdpoint the second replaces the first.
 func TestMastraKeepsThreadsApart(t *testing.T) {
 	t.Parallel()
 	yes := gives(map[string]any{"approved": true})

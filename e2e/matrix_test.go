@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A world is one cell of the matrix: a backend, Holdpoint before it, and a version of the client.
+// A world is one cell of the matrix: a backend, a Holdpoint in front of it, and a version of the
+// client.
 type world struct {
 	b       *backend
 	h       *holdpoint
@@ -30,8 +31,8 @@ func matrix(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// together runs all cases at once. They wait for their backend most of the time, so they need no
-// place of -parallel, but not more than eight run.
+// together runs all cases at once, at most eight. They mostly wait for their backend, so they do
+// not count for -parallel.
 func together[T any](t *testing.T, cases map[string]T, run func(t *testing.T, c T)) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -46,17 +47,17 @@ func together[T any](t *testing.T, cases map[string]T, run func(t *testing.T, c 
 	}
 }
 
-// client returns a fresh one on a fresh thread of a graph.
+// client returns a new client on a new thread of a graph.
 func (w world) client(t *testing.T, graph string) *client {
 	t.Helper()
 	return newClient(t, shared.through, w.version, w.h.address+"/"+graph, fresh("thread"), nil)
 }
 
-// old: this client knows no interrupts; it sees CUSTOM on_interrupt and answers in
+// old reports that this client reads no interrupts: it gets CUSTOM on_interrupt, and answers in
 // forwardedProps.command.resume.
 func (w world) old() bool { return w.version == oldest }
 
-// paused returns a client whose thread waits for n interrupts.
+// paused returns a client whose thread has n open interrupts.
 func (w world) paused(t *testing.T, graph string, n int) *client {
 	t.Helper()
 	c := w.client(t, graph)
@@ -64,7 +65,7 @@ func (w world) paused(t *testing.T, graph string, n int) *client {
 	return c
 }
 
-// pause says "go" and expects n interrupts.
+// pause sends "go" and expects n interrupts.
 func (c *client) pause(t *testing.T, n int) wire {
 	t.Helper()
 	a := c.run(t, step{say: "go"}).answer(t)
@@ -74,8 +75,8 @@ func (c *client) pause(t *testing.T, n int) wire {
 	return a
 }
 
-// answer returns a step that answers the way this version of the client does: with the resume
-// array, or with forwardedProps.command.resume.
+// answer returns a step that answers as this version of the client does: by the resume array, or by
+// forwardedProps.command.resume.
 func (c *client) answer(entries []entry, command any) step {
 	if c.version == oldest {
 		return step{command: command}
@@ -93,8 +94,8 @@ func (c *client) finish(t *testing.T, s step) wire {
 	return a
 }
 
-// refused runs s and expects RUN_ERROR with code; where asked, the same interrupts are told before
-// it.
+// refused runs s and expects RUN_ERROR with code. If asked is set, the same interrupts must be
+// reported before it.
 func (c *client) refused(t *testing.T, s step, code string, asked bool) wire {
 	t.Helper()
 	before := ids(c.pending)
@@ -130,8 +131,8 @@ func (c *client) goesOn(t *testing.T, deny any) {
 	}
 }
 
-// denying adds to s the "no" to all that this client takes for open: what its library's list holds,
-// or, for the version without one, what the last run asked.
+// denying adds to s a no to each interrupt that this client considers open: those in its library's
+// list, or, without such a list, those of its last run.
 func (c *client) denying(s step, deny any) step {
 	switch {
 	case c.version == oldest && c.asked:
@@ -145,7 +146,7 @@ func (c *client) denying(s step, deny any) step {
 	return s
 }
 
-// echoed: the backend's answer to an ordinary message is in the client's messages.
+// echoed reports whether the client's messages have the backend's answer to an ordinary message.
 func (c *client) echoed(said string) bool {
 	for _, m := range c.messages {
 		if m.str("role") == "assistant" && m.str("content") == "echo: "+said {
@@ -155,8 +156,7 @@ func (c *client) echoed(said string) bool {
 	return false
 }
 
-// did asserts what really happened on the thread: how often the backend was asked to run, and the
-// side effects.
+// did asserts what happened on the thread: how often the backend ran, and the side effects.
 func (w world) did(t *testing.T, c *client, runs int, counts map[string]int) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
@@ -202,7 +202,7 @@ func terminal(w wire) string {
 	return fmt.Sprintf("%d %s: %s", w.Status, w.End, strings.Join(all, "\n  "))
 }
 
-// yes and no are the answers of the approval graphs.
+// yes and no are the answers that the approval graphs expect.
 var (
 	yes = map[string]any{"approved": true}
 	no  = map[string]any{"approved": false}

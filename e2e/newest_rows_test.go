@@ -9,27 +9,27 @@ import (
 	tries "holdpoint/e2e/newest"
 )
 
-// A candidate is one row of the newest packages: what is looked up, and its smoke.
+// A candidate is one row of the newest packages: the packages to look up, and a smoke test.
 type candidate struct {
 	tries.Row
 	stack          // whose server runs it, with the newest pins that the other tests have
 	also  []string // packages of Python that the server needs beside
 	mode  string   // path of the server
 
-	// pauses asks about something.
+	// pauses makes the agent ask about something.
 	pauses func(t *testing.T, w world) paused
 }
 
-// A paused is a chat of a smoke that waits for its answer.
+// A paused is a chat of a smoke test that has an open question.
 type paused struct {
-	// answer says yes or no.
+	// answer sends a yes or a no.
 	answer func(t *testing.T, yes bool)
-	// ran asserts what was done.
+	// ran asserts which actions ran.
 	ran func(t *testing.T, yes bool)
 }
 
-// smokeOf returns a candidate's pauses: pause returns the chat that waits, answer says yes or no to
-// it, and ran asserts what was done.
+// smokeOf returns the pauses of a candidate: pause returns the waiting chat, answer sends a yes or
+// a no, and ran asserts which actions ran.
 func smokeOf[C any](pause func(t *testing.T, w world) C, answer func(t *testing.T, c C, yes bool), ran func(t *testing.T, w world, c C, yes bool)) func(t *testing.T, w world) paused {
 	return func(t *testing.T, w world) paused {
 		c := pause(t, w)
@@ -40,7 +40,7 @@ func smokeOf[C any](pause func(t *testing.T, w world) C, answer func(t *testing.
 	}
 }
 
-// says returns a pause of a smoke: it says this to the agent, and one question comes.
+// says returns a pause of a smoke test: it sends text to the agent and expects one question.
 func says(agent, text string) func(t *testing.T, w world) *client {
 	return func(t *testing.T, w world) *client {
 		c := w.client(t, agent)
@@ -49,7 +49,7 @@ func says(agent, text string) func(t *testing.T, w world) *client {
 	}
 }
 
-// yesOrNo returns an answer of a smoke in resume.
+// yesOrNo returns an answer function that uses resume.
 func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
 	return func(t *testing.T, c *client, said bool) {
 		if said {
@@ -60,7 +60,7 @@ func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
 	}
 }
 
-// effect returns a ran of a smoke: the tool's effect once, or none.
+// effect returns a ran function: after a yes the tool had its effect once, after a no not at all.
 func effect(what string) func(t *testing.T, w world, c *client, yes bool) {
 	return func(t *testing.T, w world, c *client, yes bool) {
 		if yes {
@@ -71,10 +71,10 @@ func effect(what string) func(t *testing.T, w world, c *client, yes bool) {
 	}
 }
 
-// clientsRow is the row of the clients. It has no server of its own.
+// clientsRow is the row of the clients, which has no server of its own.
 const clientsRow = "@ag-ui/client"
 
-// candidates returns all rows, the small ones first.
+// candidates returns all rows, small ones first.
 func candidates() []candidate {
 	row := func(name string, packages ...string) tries.Row { return tries.Row{Name: name, Packages: packages} }
 	approving := yesOrNo(accept, reject)
@@ -128,7 +128,7 @@ func candidates() []candidate {
 	}
 }
 
-// filesOf returns a pause of a smoke before an agent that deletes real files.
+// filesOf returns a pause of a smoke test for an agent that deletes real files.
 func filesOf(agent string) func(t *testing.T, w world) *client {
 	return func(t *testing.T, w world) *client {
 		c := w.adapted(t, agent)
@@ -137,7 +137,7 @@ func filesOf(agent string) func(t *testing.T, w world) *client {
 	}
 }
 
-// agno asks by a call without a result, and is answered by a tool message.
+// agnoPauses: agno asks by a call without a result, and is answered by a tool message.
 func agnoPauses(t *testing.T, w world) *client {
 	c := w.client(t, "agui")
 	a := c.run(t, step{say: "delete a.txt"}).answer(t)
@@ -159,7 +159,7 @@ func agnoIsAnswered(t *testing.T, c *client, yes bool) {
 	}
 }
 
-// TanStack's server is asked by TanStack's client, the newest too.
+// tanstackPauses uses TanStack's newest client with TanStack's server.
 func tanstackPauses(t *testing.T, w world) *tanstackChat {
 	tanstackDriver.Do(func() { tanstackDriver.driver, _, tanstackDriver.err = drive("tanstack", os.Getenv(newestAt)) })
 	if tanstackDriver.err != nil {

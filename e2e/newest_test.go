@@ -21,7 +21,7 @@ import (
 	tries "holdpoint/e2e/newest"
 )
 
-// These variables are between TestNewest and the process that it starts for each row.
+// TestNewest sets these variables for the process that it starts for each row.
 const (
 	newestRow = "E2E_NEWEST_ROW" // the row, in the process of a smoke
 	newestAt  = "E2E_NEWEST_AT"  // its interpreter, or the folder with its packages
@@ -29,9 +29,9 @@ const (
 	newestAll = "E2E_NEWEST"     // "all": make newest
 )
 
-// TestNewest tries the newest packages that the registries have. It says one line for each, and
-// fails for none of them: what a release of tomorrow does is not a fault of a change of today. The
-// lines also stand in .cache/newest.txt, because go test hides what a passing test says.
+// TestNewest tries the newest packages of the registries. It prints a line for each and fails for
+// none of them, because a release of tomorrow is not a fault of a change of today. The lines are
+// also written to .cache/newest.txt, because go test hides the output of a passing test.
 func TestNewest(t *testing.T) {
 	t.Parallel()
 	try := tries.Try{Lookup: lookUp, Install: installNewest, Smoke: smoke, Budget: 4 * time.Minute}
@@ -70,8 +70,8 @@ func TestNewest(t *testing.T) {
 	try.Lines(t.Context(), rows, say)
 }
 
-// TestNewestCanBeRed: a smoke that does the contrary of what is said is seen to fail, and that of
-// the pinned packages is not.
+// TestNewestCanBeRed: a smoke test that does the opposite of the answer must fail, and the one of
+// the pinned packages must not.
 func TestNewestCanBeRed(t *testing.T) {
 	need(t, "langgraph", newestLangGraph)
 	row := tries.Row{Name: "langgraph"}
@@ -90,7 +90,7 @@ func TestNewestCanBeRed(t *testing.T) {
 	}
 }
 
-// TestSmokeOfTheNewest is the smoke of one row, in a process of its own.
+// TestSmokeOfTheNewest runs the smoke test of one row, in its own process.
 func TestSmokeOfTheNewest(t *testing.T) {
 	t.Parallel()
 	name := os.Getenv(newestRow)
@@ -126,7 +126,7 @@ func TestSmokeOfTheNewest(t *testing.T) {
 	}
 }
 
-// server starts what a smoke asks.
+// server starts the server of the row.
 func (c candidate) server(t *testing.T) *server {
 	at := os.Getenv(newestAt)
 	s := stack{c.framework, "newest"}
@@ -145,7 +145,7 @@ func (c candidate) server(t *testing.T) *server {
 	return started
 }
 
-// pins returns the versions of the row's packages that the other tests run.
+// pins returns the versions of the row's packages that the other tests use.
 func (c candidate) pins() (map[string]string, error) {
 	if c.Name == clientsRow {
 		return map[string]string{"@ag-ui/client": newest}, nil
@@ -162,7 +162,7 @@ func (c candidate) pins() (map[string]string, error) {
 	return list.Dependencies, err
 }
 
-// smoke runs TestSmokeOfTheNewest in a process of its own, so that nothing of it fails this one.
+// smoke runs TestSmokeOfTheNewest in a new process, so that its failure does not fail this test.
 func smoke(ctx context.Context, row tries.Row, at string) ([]tries.Verdict, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -178,7 +178,7 @@ func smoke(ctx context.Context, row tries.Row, at string) ([]tries.Verdict, erro
 	return tries.Verdicts(string(out), test)
 }
 
-// ended runs a command in a group of its own. The whole group ends with its context.
+// ended runs a command in its own process group. The whole group ends with the context.
 func ended(cmd *exec.Cmd) ([]byte, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -190,7 +190,7 @@ func ended(cmd *exec.Cmd) ([]byte, error) {
 	return out, err
 }
 
-// patiently runs a command of a registry's client up to twice.
+// patiently runs a command that uses a registry, and tries it a second time if it fails.
 func patiently(ctx context.Context, longest time.Duration, dir, name string, args ...string) (out []byte, err error) {
 	for range 2 {
 		once, cancel := context.WithTimeout(ctx, longest)
@@ -205,7 +205,7 @@ func patiently(ctx context.Context, longest time.Duration, dir, name string, arg
 	return out, err
 }
 
-// lookUp asks the row's registry.
+// lookUp returns the newest versions of the row's packages in their registry.
 func lookUp(ctx context.Context, row tries.Row) (map[string]string, error) {
 	const longest = 40 * time.Second
 	if npmRow(row) {
@@ -235,14 +235,14 @@ func lookUp(ctx context.Context, row tries.Row) (map[string]string, error) {
 	return askPip(ctx, longest, row.Packages)
 }
 
-// atOnce is what pip says of the packages of all rows: one process for all is quick. If it knows
-// one of them not, each row asks for its own.
+// atOnce holds pip's reply about the packages of all rows, because one process for all is quick. If
+// pip does not know one of them, each row asks for its own packages.
 var atOnce struct {
 	sync.Once
 	found map[string]string
 }
 
-// askPip returns the newest versions of packages for Python.
+// askPip returns the newest versions of Python packages.
 func askPip(ctx context.Context, longest time.Duration, packages []string) (map[string]string, error) {
 	pip, err := newestPip()
 	if err != nil {
@@ -260,10 +260,10 @@ func askPip(ctx context.Context, longest time.Duration, packages []string) (map[
 	return tries.Report(text, packages)
 }
 
-// npmRow reports whether the row's packages are npm's: those have a scope.
+// npmRow reports whether the row's packages are npm's, which have a scope.
 func npmRow(row tries.Row) bool { return strings.HasPrefix(row.Packages[0], "@") }
 
-// newestPip returns the Python of an environment with nothing in it but pip.
+// newestPip returns the interpreter of an environment that contains only pip.
 func newestPip() (string, error) {
 	python, err := requireTools()
 	if err != nil {
@@ -272,7 +272,7 @@ func newestPip() (string, error) {
 	return bareEnvironment(python, filepath.Join(".cache", "newest-pip"))
 }
 
-// bareEnvironment makes an environment without packages, or finds it.
+// bareEnvironment finds or makes an environment without packages.
 func bareEnvironment(python, dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -291,8 +291,9 @@ func bareEnvironment(python, dir string) (string, error) {
 	return interpreter, os.WriteFile(marker, nil, 0o644)
 }
 
-// installNewest installs a row's packages with whatever they need now. It returns the interpreter,
-// or the folder of packages for node. What was installed before of other versions goes.
+// installNewest installs a row's packages and their newest dependencies. It returns the
+// interpreter, or for node the folder of packages. Other versions from an earlier installation are
+// removed.
 func installNewest(ctx context.Context, row tries.Row, found map[string]string) (string, error) {
 	all := candidates()
 	c := all[slices.IndexFunc(all, func(c candidate) bool { return c.Name == row.Name })]
@@ -339,8 +340,8 @@ func installNewest(ctx context.Context, row tries.Row, found map[string]string) 
 	return interpreter, os.WriteFile(marker, nil, 0o644)
 }
 
-// installNode copies the server, or the driver of the clients, and installs what it imports. What
-// is not a package of the row keeps its pin.
+// installNode copies the server, or the driver of the clients, and installs its imports. Packages
+// that do not belong to the row keep their pinned versions.
 func installNode(ctx context.Context, c candidate, dir string, found map[string]string) (string, error) {
 	folder := c.framework
 	if c.Name == clientsRow {
@@ -384,7 +385,7 @@ func installNode(ctx context.Context, c candidate, dir string, found map[string]
 	return dir, os.WriteFile(marker, nil, 0o644)
 }
 
-// setUpNewest makes what a smoke needs, and make newest: the binary and the clients.
+// setUpNewest prepares what a smoke test and make newest need: the binary and the clients.
 func setUpNewest() error {
 	dir, err := os.MkdirTemp("", "holdpoint-e2e-")
 	if err != nil {

@@ -42,7 +42,7 @@ func TestHowAPauseIsTold(t *testing.T) {
 				if len(a.outcome()) != outcome || len(a.customs()) != test.customs {
 					t.Fatalf("%d in the outcome and %d CUSTOM, want %d and %d: %s", len(a.outcome()), len(a.customs()), outcome, test.customs, terminal(a))
 				}
-				// However it is told: nothing passes the open pause, and the command form answers
+				// In every client form, nothing passes the open pause, and the command form answers
 				// it.
 				early := c.run(t, step{say: "plain, but too early", empty: true, loose: true}).answer(t)
 				if early.code() != "PENDING_INTERRUPTS" {

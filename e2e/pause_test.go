@@ -40,8 +40,8 @@ func TestAPauseIsTold(t *testing.T) {
 		if raw["question"] != "Delete 3 files?" {
 			t.Errorf("metadata.langgraph.raw is %v", raw)
 		}
-		// A client that declares a version reads the outcome; one that does not may know only the
-		// CUSTOM form.
+		// A client that declares a version reads the outcome. One that declares none may only read
+		// the CUSTOM form.
 		want := 1
 		if w.version == newest {
 			want = 0
@@ -75,7 +75,7 @@ func TestADenialRunsNothing(t *testing.T) {
 	})
 }
 
-// The graph takes whatever is true for a yes, as most graphs in the field do.
+// TestACancelledAnswerIsNoApproval: the graph treats every true value as a yes, as most graphs do.
 func TestACancelledAnswerIsNoApproval(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -171,7 +171,8 @@ func TestAnAgentInboxRequest(t *testing.T) {
 	}
 }
 
-// HITL middleware: one native interrupt holds both tool calls; each is asked for on its own.
+// TestToolCallsAreApprovedOneByOne: one native interrupt of the HITL middleware holds both tool
+// calls. Each becomes a question of its own.
 func TestToolCallsAreApprovedOneByOne(t *testing.T) {
 	t.Parallel()
 	decide := func(d ...any) any { return map[string]any{"decisions": d} }
@@ -208,7 +209,7 @@ func TestToolCallsAreApprovedOneByOne(t *testing.T) {
 					t.Errorf("schema of a call that may not be edited: %v", c.pending[1]["responseSchema"])
 				}
 				before := calls(c.messages)
-				// The order of the entries is the client's affair.
+				// The client may choose the order of the entries.
 				entries := []entry{test.answers[1](c.pending[1].str("id")), test.answers[0](c.pending[0].str("id"))}
 				a := c.finish(t, c.answer(entries, test.command))
 				w.did(t, c, 2, test.want)
@@ -250,8 +251,8 @@ func calls(messages []event) []string {
 	return all
 }
 
-// The adapter 0.0.42 tells only the first of two when they begin; the other is asked for after that
-// one's answer.
+// TestTwoInterruptsAtOnce: adapter 0.0.42 reports only the first of two interrupts. The second is
+// asked after the first one's answer.
 func TestTwoInterruptsAtOnce(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -294,8 +295,8 @@ func TestTwoInterruptsAtOnce(t *testing.T) {
 	})
 }
 
-// Raw events off and no outcome: no native id is on the wire. Two answers cannot be told apart by
-// the backend then, so none is sent, and nothing runs.
+// TestTwoInterruptsWithoutNativeIDs: with raw events off and no outcome, the stream has no native
+// ids. The backend could not tell two answers apart, so none is sent, and nothing runs.
 func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -312,8 +313,8 @@ func TestTwoInterruptsWithoutNativeIDs(t *testing.T) {
 	})
 }
 
-// Two interrupts of one node have the same native id. An old answer must not reach the new
-// question.
+// TestOneQuestionAfterTheOtherWithTheSameNativeID: two interrupts of one node have the same native
+// id. An old answer must not reach the new question.
 func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -333,8 +334,8 @@ func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 		w.did(t, c, 2, nil)
 
 		if !w.old() {
-			// The first answer again, byte for byte: the second question again, and the backend is
-			// not called.
+			// The first answer sent again, byte for byte, gets the second question, and the backend
+			// is not called.
 			again := c.post(t, a.Sent[0])
 			if got := ids(again.outcome()); got != ids(second) {
 				t.Errorf("the first answer again was met with %s, want the second question %s\n%s", got, ids(second), terminal(again))
@@ -350,7 +351,7 @@ func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 	})
 }
 
-// The question of a subgraph, whose snapshots come in the middle of the run.
+// TestAQuestionInASubgraph: a subgraph asks, and its snapshots arrive in the middle of the run.
 func TestAQuestionInASubgraph(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -368,7 +369,7 @@ func TestAQuestionInASubgraph(t *testing.T) {
 	})
 }
 
-// A node that is visited again asks again, under a new native id: one pause after the other.
+// TestOnePauseAfterTheOther: a node that is visited again asks again, under a new native id.
 func TestOnePauseAfterTheOther(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
