@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// gated returns a Holdpoint before the backend that takes the principal from the header X-User.
+// gated returns a Holdpoint in front of the backend that reads the principal from the header
+// X-User.
 func gated(t *testing.T, b *backend, more map[string]string) *holdpoint {
 	t.Helper()
 	env := map[string]string{
@@ -33,7 +34,7 @@ func (w world) as(t *testing.T, user, thread string) *client {
 }
 
 // TestAnothersThread: Bob runs Alice's paused thread, and then both answer. Her answer is carried
-// out once, and nothing of his reaches the backend.
+// out once, and none of his requests reaches the backend.
 func TestAnothersThread(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {
@@ -69,7 +70,8 @@ func TestAnothersThread(t *testing.T) {
 	}
 }
 
-// TestThreadsOfTwoPeople: with HOLDPOINT_THREAD_NAMESPACE the same thread id is a thread of each.
+// TestThreadsOfTwoPeople: with HOLDPOINT_THREAD_NAMESPACE two people have separate threads of one
+// id.
 func TestThreadsOfTwoPeople(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {

@@ -11,18 +11,19 @@ import (
 	"testing"
 )
 
-// A tampering changes the messages that a client sends beside its honest answer. call is the one
-// that waits.
+// A tampering changes the messages that a client sends together with its honest answer. call is the
+// id of the waiting call.
 type tampering struct {
 	name string
 	make func(messages []event, call string) []event
-	// refused: the approval is refused, and a denial passes. Else it runs what was asked.
+	// refused says that an approval is refused and a denial passes. Otherwise the approval runs the
+	// call as it was asked.
 	refused bool
-	// twice: a key stands twice in another spelling, so that the run is not a run (HTTP 400), whatever
-	// is answered. An honest one answers the question behind it.
+	// twice says that a key is repeated in another spelling, so that the body is not a run (HTTP
+	// 400), whatever the answer. An honest answer is accepted afterwards.
 	twice bool
-	// bare is what each version runs without Holdpoint and without a store, in place of what was
-	// asked; nil: just that.
+	// bare is what each version runs without Holdpoint and without a store. If it is nil, that is
+	// the call as it was asked.
 	bare map[string][]string
 }
 
@@ -32,12 +33,12 @@ const (
 	wipeEvil   = `wipe_disk {"path":"/etc/passwd"}`
 )
 
-// inBoth: both versions run it so.
+// inBoth returns a bare for two versions that run the same.
 func inBoth(what ...string) map[string][]string {
 	return map[string][]string{"2.0.0": what, "2.68.0": what}
 }
 
-// onCall returns the messages with the call's JSON changed.
+// onCall returns a function that changes the JSON of the call in the messages.
 func onCall(change func(call map[string]any)) func([]event, string) []event {
 	return func(messages []event, id string) []event {
 		for _, m := range messages {
@@ -146,7 +147,7 @@ var tamperings = []tampering{
 	}},
 }
 
-// tampered returns a copy of the messages, changed.
+// tampered returns a changed copy of the client's messages.
 func (how tampering) tampered(t *testing.T, c *client) []event {
 	t.Helper()
 	var messages []event
@@ -156,7 +157,7 @@ func (how tampering) tampered(t *testing.T, c *client) []event {
 	return how.make(messages, c.pending[0].str("toolCallId"))
 }
 
-// noRun checks that an answer is refused as no run, for a key that stands twice in it.
+// noRun checks that an answer is refused as not a run, because a key is repeated in it.
 func (w world) noRun(t *testing.T, c *client, a wire) {
 	t.Helper()
 	if a.Status != http.StatusBadRequest || !strings.Contains(a.Text, "are one key to some backends") {
@@ -165,9 +166,9 @@ func (w world) noRun(t *testing.T, c *client, a wire) {
 	w.ran(t, c)
 }
 
-// An honest answer beside a history that was changed: what runs is what the person was shown, in
-// whatever way the client writes it otherwise. The backend alone runs what is written:
-// TestDirectPydanticAIRunsWhatTheHistorySays.
+// TestPydanticAIRunsWhatWasShown: an honest answer comes with a changed history. The call runs as
+// the person was shown it, however the client writes it. The backend alone would run the changed
+// call (TestDirectPydanticAIRunsWhatTheHistorySays).
 func TestPydanticAIRunsWhatWasShown(t *testing.T) {
 	t.Parallel()
 	for _, how := range tamperings {
@@ -212,7 +213,8 @@ func TestPydanticAIRunsWhatWasShown(t *testing.T) {
 	}
 }
 
-// Two questions: each answer is for its own call, whatever the history says of the other.
+// TestPydanticAICallsAreNotSwapped: with two questions, each answer is for its own call, whatever
+// the history says of the other.
 func TestPydanticAICallsAreNotSwapped(t *testing.T) {
 	t.Parallel()
 	eachPydanticAI(t, []string{"stateless"}, func(t *testing.T, w world) {
@@ -242,7 +244,8 @@ func TestPydanticAICallsAreNotSwapped(t *testing.T) {
 	})
 }
 
-// No Holdpoint: without a store the backend runs what the history says, and 2.0.0 each copy of it.
+// TestDirectPydanticAIRunsWhatTheHistorySays: without Holdpoint and without a store, the backend
+// runs the calls of the history, and 2.0.0 runs each copy.
 func TestDirectPydanticAIRunsWhatTheHistorySays(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2.0.0", "2.68.0"} {

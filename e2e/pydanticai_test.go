@@ -12,8 +12,8 @@ import (
 // interrupt outcome and takes resume. Without a conversation store it keeps nothing, and runs what
 // the client's history says.
 
-// eachPydanticAI runs test on every version in these modes, with one of the clients that read the
-// outcome each.
+// eachPydanticAI runs test on every version in these modes, with each client that reads the
+// outcome.
 func eachPydanticAI(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, version := range []string{"2.0.0", "2.68.0"} {
@@ -32,7 +32,7 @@ func eachPydanticAI(t *testing.T, modes []string, test func(t *testing.T, w worl
 	}
 }
 
-// asksAbout runs s and expects questions about these many calls.
+// asksAbout runs s and expects questions about this many calls.
 func (c *client) asksAbout(t *testing.T, s step, calls int) {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -41,7 +41,8 @@ func (c *client) asksAbout(t *testing.T, s step, calls int) {
 	}
 }
 
-// What is approved runs once, with the arguments that were asked for; what is not does not run.
+// TestPydanticAIApprovals: an approved call runs once, with the arguments that were shown. Other
+// calls do not run.
 func TestPydanticAIApprovals(t *testing.T) {
 	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
@@ -80,9 +81,10 @@ func TestPydanticAIApprovals(t *testing.T) {
 	}
 }
 
-// Before the interrupts a call that wants an approval is a call without a result, and there is no
-// way to approve it: a tool message for it becomes the tool's result, and the tool never runs. That
-// passes as it is, and the log blames nobody. resume is refused, because no question is open.
+// TestPydanticAIsEarlyProtocolPasses: before pydantic-ai had interrupts, a call that needs an
+// approval was a call without a result, and could not be approved: a tool message becomes the
+// tool's result, and the tool never runs. That passes unchanged, and the log warns of nothing. A
+// resume is refused, because no question is open.
 func TestPydanticAIsEarlyProtocolPasses(t *testing.T) {
 	t.Parallel()
 	for version, mode := range map[string]string{"1.107.10": "stateless", "2.68.0": "early"} {
@@ -123,8 +125,8 @@ func TestPydanticAIsEarlyProtocolPasses(t *testing.T) {
 	}
 }
 
-// An answer that pydantic-ai refuses before anything runs leaves its question open, as it does
-// without Holdpoint: the second try is taken.
+// TestPydanticAIAfterARefusal: if pydantic-ai refuses an answer before anything runs, the question
+// stays open, as without Holdpoint. A second answer is accepted.
 func TestPydanticAIAfterARefusal(t *testing.T) {
 	t.Parallel()
 	result := func(c *client) event {

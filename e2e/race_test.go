@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Two plain runs of one thread, and both ask: the question that came first stands, the other run
-// ends with THREAD_BUSY. The first question is the backend's own. The second is written from the
-// recorded shape (simple_interrupt of 0.0.43), because two real runs of one LangGraph thread do not
-// meet at a place that a test could choose.
+// TestTwoRunsAskAtOnce: two plain runs of one thread both ask. The first question stays, and the
+// other run ends with THREAD_BUSY. The first question is the backend's own. The second is written
+// from the recorded shape (simple_interrupt of 0.0.43), because a test cannot choose where two real
+// runs of one LangGraph thread meet.
 func TestTwoRunsAskAtOnce(t *testing.T) {
 	t.Parallel()
 	var arrived, gate chan struct{} // of the run under test; the cells run one after the other
@@ -55,14 +55,15 @@ func TestTwoRunsAskAtOnce(t *testing.T) {
 					w := world{b: b, h: h, version: version}
 					both(t, func(t *testing.T, next func(*client) *client) {
 						late, first := race(t, w)
-						// Nobody is stuck: who was asked answers, and who lost goes on.
+						// Neither client is stuck: the first one answers, and the second one
+						// continues.
 						first.finish(t, first.answer(first.answers(accept), yes))
 						w.did(t, first, 2, map[string]int{"delete": 1})
 						late.messages = first.messages
 						next(late).goesOn(t, nil)
 
-						// The same, but nobody answers: who lost is told what is open, and denies
-						// it.
+						// The same without an answer: the second client gets the open question, and
+						// denies it.
 						late, _ = race(t, w)
 						next(late).goesOn(t, no)
 						w.effects(t, late, nil)

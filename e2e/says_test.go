@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAuditOfLangChainsWords: an answer in the words of LangChain's middleware is an approval or a
-// denial in the audit, of each call, and edited arguments are marked.
+// TestAuditOfLangChainsWords: an answer in the words of LangChain's middleware is recorded as an
+// approval or a denial of each call, and edited arguments are marked.
 func TestAuditOfLangChainsWords(t *testing.T) {
 	t.Parallel()
 	approve, reject := map[string]any{"type": "approve"}, map[string]any{"type": "reject", "message": "no"}
@@ -55,8 +55,8 @@ func TestAuditOfLangChainsWords(t *testing.T) {
 	}
 }
 
-// auditSays returns what the audit says of the answers that were claimed on a thread, or their
-// status if it says nothing.
+// auditSays returns the decisions of the claimed answers of a thread in the audit, or their status
+// if the audit has no decision.
 func auditSays(t *testing.T, audit, thread string) string {
 	t.Helper()
 	text, err := os.ReadFile(audit)

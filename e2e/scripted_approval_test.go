@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Backends that ask with a call of request_approval, in every layout of its ids, and the host that
-// has the outcome.
+// approvals returns the backends that ask by a call of request_approval, in every layout of ids,
+// and the host that sends the outcome.
 func approvals() []actor { return append(layouts(), dotnet()) }
 
 func processed(what string) string {
@@ -100,7 +100,8 @@ func TestRequestApprovalsAtOnce(t *testing.T) {
 	}
 }
 
-// denial returns what the backend's Microsoft.Extensions.AI tells the model of a denied call.
+// denial returns the text that the backend's Microsoft.Extensions.AI gives the model for a denied
+// call.
 func denial(s scene) string {
 	if s.p.name == "request-approval-"+string(scripted.LayoutA1) {
 		return "Error: Tool call invocation was rejected by user."
@@ -140,7 +141,7 @@ func TestRequestApprovalOfACallWithoutArguments(t *testing.T) {
 	})
 }
 
-// Three questions one after the other, in one turn of the person's.
+// TestRequestApprovalAgainAndAgain: three questions follow one another in one turn.
 func TestRequestApprovalAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -157,7 +158,8 @@ func TestRequestApprovalAgainAndAgain(t *testing.T) {
 	})
 }
 
-// A plain call is answered by the server itself, in one run, with no question.
+// TestRequestApprovalBackendsOwnCall: the server runs a plain call itself, in one run, without a
+// question.
 func TestRequestApprovalBackendsOwnCall(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -167,7 +169,7 @@ func TestRequestApprovalBackendsOwnCall(t *testing.T) {
 	})
 }
 
-// A tool that fails after it was approved is a result like any other.
+// TestRequestApprovalOfWhatFails: an approved tool that fails has a result like any other.
 func TestRequestApprovalOfWhatFails(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -178,7 +180,8 @@ func TestRequestApprovalOfWhatFails(t *testing.T) {
 	})
 }
 
-// The provider fails before anything was asked, and after the tool ran.
+// TestRequestApprovalBackendFails: the provider fails before any question, and after the tool has
+// run.
 func TestRequestApprovalBackendFails(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -191,15 +194,16 @@ func TestRequestApprovalBackendFails(t *testing.T) {
 			t.Errorf("a failed resume was told as %s", terminal(a))
 		}
 		s.executed(t, "late-1")
-		// Whatever the client does now, the tool does not run a second time, and the thread goes
-		// on.
+		// Whatever the client sends now, the tool does not run a second time, and the thread
+		// continues.
 		s.post(t, r.Sent[0])
 		s.goesOn(t, nil)
 		s.executed(t, "late-1")
 	})
 }
 
-// The program is started anew between question and answer: it keeps nothing, so nothing is lost.
+// TestRequestApprovalBackendRestarted: the program is restarted between question and answer. It
+// keeps nothing, so nothing is lost.
 func TestRequestApprovalBackendRestarted(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -210,24 +214,24 @@ func TestRequestApprovalBackendRestarted(t *testing.T) {
 	})
 }
 
-// The contract, as every backend behind Holdpoint has it.
+// TestScriptedContract: the contract holds for these backends as for all others.
 func TestScriptedContract(t *testing.T) {
 	t.Parallel()
 	scenes(t, slices.Concat(approvals(), drafts()), func(t *testing.T, s scene) {
 		s.asks(t, "approve E-1", "E-1")
-		// New input is refused, and what is open is told again.
+		// New input is refused, and the open question is reported again.
 		early := s.another(t)
 		early.run(t, step{empty: true})
 		early.refused(t, step{say: "plain, but too early", empty: true}, "PENDING_INTERRUPTS", true)
 		early.refused(t, step{resume: []entry{accept("nobody~knowsthisid")}, empty: true}, "UNKNOWN_INTERRUPT_ID", true)
 		s.runs(t, 1)
-		// A reloaded page is told again.
+		// A reloaded page gets the question again.
 		page := s.another(t)
 		if a := page.run(t, step{empty: true}).answer(t); a.code() != "" || ids(a.outcome()) != ids(s.pending) {
 			t.Fatalf("a reloaded page was told %s, open is %s", terminal(a), ids(s.pending))
 		}
 		page.soundHistory(t)
-		// It answers. The same answers again are told the same end, other ones are refused.
+		// It answers. The same answers again get the same end, and other answers are refused.
 		answers := page.answers(accept)
 		r := page.run(t, step{resume: answers})
 		if a := r.answer(t); a.code() != "" || a.outcome() != nil {

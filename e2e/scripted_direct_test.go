@@ -23,7 +23,7 @@ import (
 
 type message = map[string]any
 
-// posted returns what a scripted backend makes of a body.
+// posted returns the response of a scripted backend to a body.
 func posted(t *testing.T, s *scripted.Server, body any) wire {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -79,7 +79,8 @@ func functionCall(id, name, args string) any {
 	return map[string]any{"id": id, "type": "function", "function": map[string]any{"name": name, "arguments": args}}
 }
 
-// A request as the history has it: in A both ids are the approval's.
+// requestCall returns the request for an approval as it is in the history. In layout A both ids are
+// the approval's.
 func requestCall(l scripted.Layout, id, what string) any {
 	return functionCall(callOf(l, id), "request_approval", fmt.Sprintf(
 		`{"request":{"approval_id":%q,"function_name":"ApproveExpenseReport","function_arguments":{"expenseReportId":%q},"message":"?"}}`, approvalOf(l, id), what))
@@ -103,8 +104,8 @@ func answerMessage(l scripted.Layout, id string, yes bool) message {
 	return toolMessage(callOf(l, id), fmt.Sprintf(`{"approval_id":%q,"approved":%v}`, approvalOf(l, id), yes))
 }
 
-// What a server makes of a history, by the kind of program: the rows of what was read in the
-// sources.
+// TestScriptedServersAreStrict: what each kind of program does with a history. The rows were read
+// in the sources.
 func TestScriptedServersAreStrict(t *testing.T) {
 	t.Parallel()
 	const unanswered = "have no matching"
@@ -217,8 +218,8 @@ func TestScriptedServersAreStrict(t *testing.T) {
 	}
 }
 
-// checkThrown: how an exception looks. AGUI.Server has begun nothing if it comes before the first
-// update.
+// checkThrown checks how an exception appears in the response. AGUI.Server has sent nothing if it
+// throws before the first update.
 func checkThrown(t *testing.T, l scripted.Layout, w wire, begun bool) {
 	t.Helper()
 	switch {
@@ -235,7 +236,8 @@ func checkThrown(t *testing.T, l scripted.Layout, w wire, begun bool) {
 	}
 }
 
-// What was answered twice runs twice, except where agent-framework binds answers to requests.
+// TestScriptedServersRunTwice: a call that was approved twice runs twice, except where
+// agent-framework binds answers to requests.
 func TestScriptedServersRunTwice(t *testing.T) {
 	t.Parallel()
 	for _, l := range scripted.Layouts {
@@ -251,8 +253,8 @@ func TestScriptedServersRunTwice(t *testing.T) {
 	}
 }
 
-// A role that a host has no type for is HTTP 400. AGUI.Server has a type for activities, and throws
-// at them.
+// TestScriptedServersRefuseRoles: a role for which a host has no type is HTTP 400. AGUI.Server has
+// a type for activities, and throws when it gets one.
 func TestScriptedServersRefuseRoles(t *testing.T) {
 	t.Parallel()
 	for _, l := range scripted.Layouts {
@@ -267,7 +269,8 @@ func TestScriptedServersRefuseRoles(t *testing.T) {
 	}
 }
 
-// The .NET host that has the outcome: what a resume must say, and what the host believes.
+// TestScriptedDotNetHost: what the .NET host with the outcome requires of a resume, and what it
+// believes.
 func TestScriptedDotNetHost(t *testing.T) {
 	t.Parallel()
 	entry := func(status string, payload any) []any {
@@ -313,8 +316,8 @@ func TestScriptedDotNetHost(t *testing.T) {
 	}
 }
 
-// A draft's server is typed: the other generation's resume is HTTP 422, and so is a key that it
-// does not know.
+// TestScriptedDraftIsTyped: a draft's server is typed. A resume of the other generation is HTTP
+// 422, and so is an unknown key.
 func TestScriptedDraftIsTyped(t *testing.T) {
 	t.Parallel()
 	object, list := map[string]any{"payload": yes}, []any{map[string]any{"interruptId": "x", "status": "resolved"}}
@@ -340,9 +343,9 @@ func TestScriptedDraftIsTyped(t *testing.T) {
 	}
 }
 
-// The frames of the published baselines, as their harness scrubs them: ids by name and number of
-// appearance; tokens of text and of usage, which are the model's, made equal. It writes approval_id
-// as approval_Id_1.
+// TestScriptedFramesAreThePublishedOnes compares the frames with the published baselines, scrubbed
+// as their harness does: ids become a name and a number, and the model's text and token counts are
+// made equal. The harness writes approval_id as approval_Id_1.
 func TestScriptedFramesAreThePublishedOnes(t *testing.T) {
 	t.Parallel()
 	pause, resumed := scripted.RequestApproval(scripted.LayoutB, scripted.NewLedger()), scripted.RequestApproval(scripted.LayoutB, scripted.NewLedger())
@@ -383,7 +386,8 @@ var scrubs = []struct {
 	pattern *regexp.Regexp
 	by      string
 }{
-	// The baselines are of an older Microsoft.Extensions.AI, and ran the call before it was written.
+	// The baselines are of an older Microsoft.Extensions.AI, and ran the call before it was written
+	// to the stream.
 	{regexp.MustCompile(`"createdAt":[^,]*,|"requiresConfirmation":true,`), ""},
 	{regexp.MustCompile(`"informationalOnly":(true|false)`), `"informationalOnly":B`},
 	{regexp.MustCompile(`\\u0022`), `\"`},

@@ -8,12 +8,13 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The .NET host whose approvals are interrupts of the outcome. What it has in common with the
-// backends of request_approval is tested with them; these are its own holes.
+// dotnet returns the .NET host whose approvals are interrupts of the outcome. Its common behavior
+// is tested with the backends of request_approval, and its own traps here.
 func dotnet() actor { return actor{name: "dotnet", make: scripted.DotNet, calls: true} }
 
-// It runs the call that the answer names. An answer with another call than the one that was asked
-// about is refused, and the one behind it runs what was asked.
+// TestDotNetBelievesTheRecord: the host runs the call that the answer names. An answer with another
+// call than the one in question is refused, and a correct answer then runs the call as it was
+// asked.
 func TestDotNetBelievesTheRecord(t *testing.T) {
 	t.Parallel()
 	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
@@ -26,7 +27,7 @@ func TestDotNetBelievesTheRecord(t *testing.T) {
 	})
 }
 
-// A status of cancelled is not looked at there.
+// TestDotNetCancelledBesideAnApproval: the host ignores a status of cancelled.
 func TestDotNetCancelledBesideAnApproval(t *testing.T) {
 	t.Parallel()
 	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {
@@ -36,8 +37,8 @@ func TestDotNetCancelledBesideAnApproval(t *testing.T) {
 	})
 }
 
-// Any tool that the client declares switches the host's own interrupt off: the question is in
-// rawEvent alone.
+// TestDotNetBesideAClientsTool: if the client declares any tool, the host does not send its own
+// interrupt. The question is then in rawEvent alone.
 func TestDotNetBesideAClientsTool(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
@@ -62,8 +63,8 @@ func TestDotNetBesideAClientsTool(t *testing.T) {
 	}
 }
 
-// Once the history holds a result of the client's own tool, the host takes every call that waits
-// for one approved.
+// TestDotNetAfterAClientsTool: once the history has a result of a client's tool, the host treats
+// every waiting call as approved.
 func TestDotNetAfterAClientsTool(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
@@ -91,8 +92,8 @@ func TestDotNetAfterAClientsTool(t *testing.T) {
 	}
 }
 
-// What stands before the program fails while the answer is on its way: the call that stays open is
-// not approved by the host on its own at the next turn.
+// TestDotNetAnswerLost: a gateway in front of the program fails while the answer is under way. In
+// the next turn the host must not treat the open call as approved.
 func TestDotNetAnswerLost(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}

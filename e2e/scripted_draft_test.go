@@ -39,7 +39,8 @@ func TestDraft(t *testing.T) {
 	})
 }
 
-// No client takes outcome as a string, so a run that never pauses is repaired too.
+// TestDraftPlainEnd: clients cannot read an outcome that is a string, so a run that never pauses is
+// repaired too.
 func TestDraftPlainEnd(t *testing.T) {
 	t.Parallel()
 	scenes(t, drafts(), func(t *testing.T, s scene) {
@@ -109,8 +110,8 @@ func TestDraftsAtOnce(t *testing.T) {
 	}
 }
 
-// Questions without ids cannot be told apart in what goes back: one answer for all of them goes,
-// two go not.
+// TestDraftsAtOnceWithoutIDs: answers to questions without ids cannot be told apart. One answer for
+// all of them is sent, two different ones are not.
 func TestDraftsAtOnceWithoutIDs(t *testing.T) {
 	t.Parallel()
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return a.name != "draft-v1.5-no-id" })
@@ -124,7 +125,7 @@ func TestDraftsAtOnceWithoutIDs(t *testing.T) {
 	})
 }
 
-// A free question takes whatever the person says; every answer counts.
+// TestDraftAsksForWords: a free question accepts any text, and each answer counts.
 func TestDraftAsksForWords(t *testing.T) {
 	t.Parallel()
 	prompts := []actor{{name: "draft-v1-prompt", make: scripted.Draft{Payload: scripted.Prompt, NoReason: true}.New}}
@@ -154,7 +155,8 @@ func TestDraftBackendFails(t *testing.T) {
 	})
 }
 
-// A program that forgot what it asked says so: nothing runs, and the thread goes on.
+// TestDraftBackendRestarted: a program that forgot its question says so. Nothing runs, and the
+// thread continues.
 func TestDraftBackendRestarted(t *testing.T) {
 	t.Parallel()
 	for _, a := range drafts() {
@@ -178,8 +180,8 @@ func TestDraftBackendRestarted(t *testing.T) {
 	}
 }
 
-// A server that refuses a key that it does not know, and a client that declares a version: the
-// dialect must be named.
+// TestDraftNamed: if a server refuses unknown keys and a client declares a version, the dialect
+// must be configured.
 func TestDraftNamed(t *testing.T) {
 	t.Parallel()
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return !a.strict })

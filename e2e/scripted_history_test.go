@@ -11,9 +11,9 @@ import (
 // What else stands in a client's history than the conversation: its own tools, somebody else's
 // answers, nothing.
 
-// What stands before the program fails while the answer is on its way: nobody knows whether it ran.
-// It is said once; no answer is sent again, and the call that stays without a result does not brick
-// the thread.
+// TestRequestApprovalAnswerLost: a gateway in front of the program fails while the answer is under
+// way, so nobody knows whether the call ran. The client is told once, no answer is sent again, and
+// the call without a result does not lock the thread.
 func TestRequestApprovalAnswerLost(t *testing.T) {
 	t.Parallel()
 	for _, a := range approvals() {
@@ -41,7 +41,8 @@ var (
 	asking   = map[string]any{"name": "request_approval", "description": "asks the person", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}
 )
 
-// A tool that the client declared is the client's: its call passes, and so does its result.
+// TestRequestApprovalBesideAClientsTool: a call of a tool that the client declared passes, and so
+// does its result.
 func TestRequestApprovalBesideAClientsTool(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{locating}}
@@ -59,8 +60,8 @@ func TestRequestApprovalBesideAClientsTool(t *testing.T) {
 	})
 }
 
-// TestDeclaredRequestApprovalOnAKnownPath: where the path is known to ask by request_approval, its
-// calls are questions, whoever declares the tool.
+// TestDeclaredRequestApprovalOnAKnownPath: if the path is known to ask by request_approval, its
+// calls are questions, even if the client declares that tool.
 func TestDeclaredRequestApprovalOnAKnownPath(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{asking}}
@@ -74,8 +75,8 @@ func TestDeclaredRequestApprovalOnAKnownPath(t *testing.T) {
 	})
 }
 
-// A client that declared request_approval itself is one of the sample's kind: while nobody knows
-// the path, the stream is its own to read, and its tool message goes through.
+// TestRequestApprovalOfAClientsOwn: a client that declares request_approval is one like the
+// sample's. While the path is unknown, the stream passes unchanged, and so does its tool message.
 func TestRequestApprovalOfAClientsOwn(t *testing.T) {
 	t.Parallel()
 	tools := map[string]any{"tools": []any{asking}}
@@ -108,7 +109,7 @@ func TestRequestApprovalOfAClientsOwn(t *testing.T) {
 	})
 }
 
-// asked returns the request_approval calls of a stream: id and arguments.
+// asked returns the id and the arguments of each request_approval call of a stream.
 func asked(w wire) (list [][2]string) {
 	for _, e := range w.Events {
 		switch {
@@ -135,8 +136,8 @@ func must(h *holdpoint, err error) *holdpoint {
 	return h
 }
 
-// A client that knows no interrupts sees CUSTOM on_interrupt, which Holdpoint makes, and answers in
-// forwardedProps.command.resume.
+// TestScriptedWithAnOldClient: a client that reads no interrupts gets CUSTOM on_interrupt, which
+// Holdpoint makes, and answers in forwardedProps.command.resume.
 func TestScriptedWithAnOldClient(t *testing.T) {
 	t.Parallel()
 	h := must(before())
@@ -161,8 +162,9 @@ func TestScriptedWithAnOldClient(t *testing.T) {
 	}
 }
 
-// CopilotKit puts its answer into the history too, as a result of the call, and leaves it there.
-// The backend never sees it: neither as an answer, which it could not read, nor as a second result.
+// TestRequestApprovalWithCopilotKitsMessage: CopilotKit also puts its answer into the history, as a
+// result of the call, and leaves it there. The backend never gets it: neither as an answer, which
+// it could not read, nor as a second result.
 func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -195,8 +197,8 @@ func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 	}
 }
 
-// What runs is what was asked for, by the record: neither what the client's history says of it now,
-// nor nothing because the history says nothing of it.
+// TestRequestApprovalOfAnotherHistory: the recorded call runs, even if the client's history has it
+// changed or not at all.
 func TestRequestApprovalOfAnotherHistory(t *testing.T) {
 	t.Parallel()
 	for name, history := range map[string]func(list []event) []event{
@@ -231,7 +233,8 @@ func TestRequestApprovalOfAnotherHistory(t *testing.T) {
 	}
 }
 
-// New words beside the answer are not lost, and do not come between a call and its result.
+// TestRequestApprovalBesideNewWords: a new message that comes with the answer is not lost, and is
+// not placed between a call and its result.
 func TestRequestApprovalBesideNewWords(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {

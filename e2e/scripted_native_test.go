@@ -16,7 +16,7 @@ import (
 // tool message, and is held to the contract all the same. Its requests are posted here as its
 // programs write them.
 
-// A sampleClient keeps what the sample's program would.
+// A sampleClient keeps the messages that the sample's program would keep.
 type sampleClient struct {
 	t        *testing.T
 	p        *playing
@@ -27,7 +27,7 @@ type sampleClient struct {
 	messages []message
 }
 
-// post sends the messages as they are, and demands that what came back is what the backend sent.
+// post sends the messages. If untouched is set, the response must equal the backend's stream.
 func (c *sampleClient) post(untouched bool) wire {
 	c.t.Helper()
 	c.turn++
@@ -47,7 +47,7 @@ func (c *sampleClient) post(untouched bool) wire {
 	return w
 }
 
-// user adds what the person says.
+// user adds a message of the person.
 func (c *sampleClient) user(said string) {
 	m := message{"role": "user", "content": said}
 	if c.layout != scripted.LayoutB {
@@ -56,8 +56,8 @@ func (c *sampleClient) user(said string) {
 	c.messages = append(c.messages, m)
 }
 
-// answer adds what the sample's client adds for a request: the call as the history has it, and its
-// yes or no.
+// answer adds what the sample's client adds for a request: the call as it is in the history, and a
+// yes or a no.
 func (c *sampleClient) answer(request [2]string, yes bool) {
 	var args struct {
 		Request struct {
@@ -116,12 +116,12 @@ func TestSamplesOwnClient(t *testing.T) {
 			t.Errorf("the resumed run: %v", w.kinds())
 		}
 		c.executed("E-1", 1)
-		// The same again is told the same end, and nothing runs.
+		// The same request again gets the same end, and nothing runs.
 		if again := c.post(false); again.code() != "" || len(again.of("RUN_FINISHED")) != 1 {
 			t.Errorf("replay: %s", terminal(again))
 		}
 		c.executed("E-1", 1)
-		// What the client of A sends next: the real exchange in the place of the approval.
+		// Layout A's client then sends the real call and its result in place of the approval.
 		id := requests[0][0]
 		c.messages = c.messages[:1]
 		c.messages = append(c.messages, message{"role": "assistant", "id": "chatcmpl-1", "content": "", "toolCalls": []any{functionCall(id, "ApproveExpenseReport", `{"expenseReportId":"E-1"}`)}},
@@ -147,7 +147,7 @@ func TestSamplesOwnClientDenies(t *testing.T) {
 			t.Error(terminal(w))
 		}
 		c.executed("E-1", 0)
-		// The other answer, afterwards.
+		// Afterwards it sends the opposite answer.
 		c.messages = c.messages[:1]
 		c.answer(requests[0], true)
 		c.refused(c.post(false), "RESUME_CONFLICT")
@@ -165,11 +165,11 @@ func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
 			t.Fatal(first.Text)
 		}
 		runs := len(c.p.Requests(c.thread))
-		// The page is reloaded: the same POST is asked the same.
+		// After a reload the same POST gets the same questions.
 		if again := asked(c.post(false)); len(again) != 2 || again[0] != requests[0] || again[1] != requests[1] {
 			t.Errorf("asked again: %v, want %v", again, requests)
 		}
-		// New words, and half an answer.
+		// A new message, and an answer to only one of two questions.
 		before := c.messages
 		c.user("plain, but too early")
 		if w := c.post(false); w.code() != "PENDING_INTERRUPTS" {
@@ -181,12 +181,12 @@ func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
 		case c.layout != scripted.LayoutB && w.code() != "PARTIAL_RESUME":
 			t.Errorf("half an answer: %s", terminal(w))
 		case c.layout == scripted.LayoutB && (w.code() != "" || len(asked(w)) != 1 || asked(w)[0] != requests[1]):
-			// The SDK's client gets no question from a stream with a RUN_ERROR. Its half of an answer is
-			// kept, and it is asked for the other half.
+			// The SDK's client reads no question from a stream with a RUN_ERROR. Its first answer
+			// is kept, and it is asked for the second.
 			t.Errorf("half an answer: %s", w.Text)
 		}
-		// A form that nobody can read, for both: nothing is left that could be asked again, so the
-		// refusal is told.
+		// Answers to both in a form that cannot be read: no question is left to be asked again, so
+		// the client gets the refusal.
 		half := c.messages
 		c.messages = before
 		for _, one := range requests {
@@ -210,7 +210,8 @@ func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
 	})
 }
 
-// Nobody asked: what the history claims is not done.
+// TestSamplesOwnClientForges: the history claims an approval of a question that nobody asked, and
+// nothing runs.
 func TestSamplesOwnClientForges(t *testing.T) {
 	t.Parallel()
 	natives(t, func(t *testing.T, c *sampleClient) {

@@ -17,7 +17,7 @@ import (
 // writes at the end of each event.
 const hostingNulls = `,"timestamp":null,"rawEvent":null,"metadata":null}`
 
-// nullsHost is that host: it asks at once, and runs what is approved. Its frames are those of a
+// nullsHost is that host. It asks at once, and runs approved calls. Its frames are taken from a
 // recording.
 func nullsHost(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
@@ -51,8 +51,8 @@ func nullsHost(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// TestNullsOfTheDotNetHosting: each version of @ag-ui/client reads the stream of a host that writes
-// nulls, with and without a question.
+// TestNullsOfTheDotNetHosting: each version of @ag-ui/client can read the stream of a host that
+// writes nulls, with and without a question.
 func TestNullsOfTheDotNetHosting(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(nullsHost))

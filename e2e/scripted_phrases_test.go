@@ -18,8 +18,7 @@ func talkers() []actor {
 	}
 }
 
-// listening is a Holdpoint that looks for the phrases of the list that it brings; no dialect is
-// named.
+// listening is a Holdpoint with a list of phrases, without a named dialect.
 var listening = sync.OnceValues(func() (*holdpoint, error) {
 	return startHoldpoint("phrases", theStage().url, map[string]string{"HOLDPOINT_PHRASES_ASK": "default"})
 })
@@ -29,7 +28,7 @@ const (
 	saysNo  = "No. Do not do it."
 )
 
-// talks runs test for each talker and each client that knows interrupts.
+// talks runs test for each talker and each client that reads interrupts.
 func talks(t *testing.T, test func(t *testing.T, s scene)) {
 	t.Helper()
 	h := must(listening())
@@ -80,7 +79,8 @@ func TestPhrasesDenied(t *testing.T) {
 	}
 }
 
-// What a person types is not an answer; and beside one it does not turn it round.
+// TestPhrasesTyped: typed text is not an answer, and together with an answer it does not change
+// that answer.
 func TestPhrasesTyped(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -131,7 +131,7 @@ func TestPhrasesReplay(t *testing.T) {
 		s.finish(t, step{resume: answers})
 		s.finish(t, step{resume: answers, empty: true})
 		s.refused(t, step{resume: []entry{reject(answers[0].ID)}, empty: true}, "RESUME_CONFLICT", false)
-		// The reply made anew: the history ends in the yes.
+		// The client asks for the reply again: its history ends with the yes.
 		cut := newClient(t, shared.through, s.version, s.url, s.thread, s.messages[:3])
 		cut.refused(t, step{}, "UNKNOWN_INTERRUPT_ID", false)
 		s.executed(t, "E-1")
@@ -140,7 +140,8 @@ func TestPhrasesReplay(t *testing.T) {
 	})
 }
 
-// Ordinary chat that holds a phrase is asked about too; a cancel goes on.
+// TestPhrasesInOrdinaryChat: an ordinary message that contains a phrase becomes a question too, and
+// a cancel continues the chat.
 func TestPhrasesInOrdinaryChat(t *testing.T) {
 	t.Parallel()
 	talks(t, func(t *testing.T, s scene) {
@@ -156,7 +157,8 @@ func TestPhrasesInOrdinaryChat(t *testing.T) {
 	})
 }
 
-// A client that knows no interrupts sees CUSTOM on_interrupt and answers in command.resume.
+// TestPhrasesOldClient: a client that reads no interrupts gets CUSTOM on_interrupt, and answers in
+// command.resume.
 func TestPhrasesOldClient(t *testing.T) {
 	t.Parallel()
 	h := must(listening())
@@ -177,7 +179,7 @@ func TestPhrasesOldClient(t *testing.T) {
 	}
 }
 
-// Without the option a question in words is chat, and so is the answer.
+// TestPhrasesOff: without the option, a question in words is ordinary chat, and so is its answer.
 func TestPhrasesOff(t *testing.T) {
 	t.Parallel()
 	h := must(before())

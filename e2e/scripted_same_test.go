@@ -61,8 +61,8 @@ func leaveOutSnapshots(kinds []string, paused bool) []string {
 	return kinds
 }
 
-// conversation plays it and writes down, run by run, what the client was sent, what it was asked,
-// and what it holds.
+// conversation plays it, and returns for each run what the client got, its questions, and its
+// messages.
 func conversation(t *testing.T, version string, a actor, leaveOut func(kinds []string, paused bool) []string) string {
 	t.Helper()
 	h := must(before())
@@ -105,7 +105,7 @@ func conversation(t *testing.T, version string, a actor, leaveOut func(kinds []s
 	return story.String()
 }
 
-// withoutIDs returns the client's messages, every call by its number.
+// withoutIDs returns the client's messages with a number in place of each call's id.
 func (c *client) withoutIDs() []map[string]any {
 	number := map[string]int{}
 	var list []map[string]any

@@ -15,8 +15,7 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A superagent is a scripted server, and a Holdpoint before it which is told who it is: this
-// protocol is always named.
+// A superagent is a scripted server with a Holdpoint in front of it. Its dialect is always named.
 type superagent struct {
 	*scripted.Superagent
 	h *holdpoint
@@ -39,7 +38,7 @@ type superScene struct {
 	wire string
 }
 
-// superScenes runs test in each wire with each client that knows interrupts.
+// superScenes runs test in each framing, with each client that reads interrupts.
 func superScenes(t *testing.T, test func(t *testing.T, s superScene)) {
 	t.Helper()
 	server, err := theSuperagent()
@@ -62,7 +61,7 @@ func superScenes(t *testing.T, test func(t *testing.T, s superScene)) {
 	}
 }
 
-// asks says something and expects one question, which the conversation holds too.
+// asks sends a message and expects one question, whose text must also be in the conversation.
 func (s superScene) asks(t *testing.T, say, reason string) event {
 	t.Helper()
 	a := s.run(t, step{say: say}).answer(t)
@@ -163,7 +162,8 @@ func TestSuperagentFields(t *testing.T) {
 	})
 }
 
-// A question that has no word for no: nothing at all would be a yes.
+// TestSuperagentCancelWithoutAWord: the question has no field that can say no, and an empty answer
+// would be a yes.
 func TestSuperagentCancelWithoutAWord(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
@@ -180,7 +180,7 @@ func TestSuperagentCancelWithoutAWord(t *testing.T) {
 	})
 }
 
-// New input would be run, and the question forgotten.
+// TestSuperagentNewInput: without Holdpoint a new message would be run, and the question forgotten.
 func TestSuperagentNewInput(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
@@ -223,7 +223,7 @@ func TestSuperagentReplay(t *testing.T) {
 	})
 }
 
-// The question has expired at the server, which Holdpoint cannot know.
+// TestSuperagentForgets: the question has expired at the server, which Holdpoint cannot know.
 func TestSuperagentForgets(t *testing.T) {
 	t.Parallel()
 	for _, scene := range []string{"brief E-1", "loop E-1"} {
@@ -246,7 +246,8 @@ func TestSuperagentForgets(t *testing.T) {
 	}
 }
 
-// A second question is plain text to the server, and so it is here: the run completes.
+// TestSuperagentAsksInTheAnswer: to the server a second question is plain text. Holdpoint treats it
+// so too, and the run completes.
 func TestSuperagentAsksInTheAnswer(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
@@ -279,7 +280,8 @@ func TestSuperagentWorks(t *testing.T) {
 	})
 }
 
-// What is not a run of AG-UI: the server's own requests for runs are refused, the others pass.
+// TestSuperagentOtherPaths: the server's own requests that start runs are refused, and all others
+// pass.
 func TestSuperagentOtherPaths(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {

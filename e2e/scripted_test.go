@@ -43,7 +43,7 @@ func layouts() []actor {
 	return list
 }
 
-// drafts returns one for each form that the generations leave open.
+// drafts returns an actor for each form that the generations of the draft allow.
 func drafts() []actor {
 	named := map[string]scripted.Draft{
 		"draft-v1":                    {Payload: scripted.Proposal},
@@ -65,7 +65,7 @@ func drafts() []actor {
 	return list
 }
 
-// A playing is an actor that runs: its program can be started anew, what it did is kept.
+// A playing is a running actor. Its program can be restarted, and its ledger is kept.
 type playing struct {
 	actor
 	*scripted.Ledger
@@ -93,7 +93,7 @@ func (p *playing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.program.Load().ServeHTTP(tee, req)
 }
 
-// last returns what the program sent last on a thread.
+// last returns what the program last sent on a thread.
 func (p *playing) last(thread string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,10 +113,10 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Flush implements http.Flusher.
 func (r *recorder) Flush() { r.ResponseWriter.(http.Flusher).Flush() }
 
-// restart starts the program anew: what it kept in memory is gone.
+// restart restarts the program, which loses its memory.
 func (p *playing) restart() { p.program.Store(p.make(p.Ledger)) }
 
-// A stage is an address with actors behind it.
+// A stage is an address at which actors listen, each on its own path.
 type stage struct {
 	mux  *http.ServeMux
 	url  string
@@ -132,7 +132,7 @@ func newStage() *stage {
 	return s
 }
 
-// play puts an actor onto the stage, once.
+// play puts an actor on the stage, once.
 func (s *stage) play(a actor) *playing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,16 +148,16 @@ func (s *stage) play(a actor) *playing {
 
 var theStage = sync.OnceValue(newStage)
 
-// before is the one Holdpoint before the stage; no dialect is named.
+// before is the only Holdpoint in front of the stage. No dialect is named.
 var before = sync.OnceValues(func() (*holdpoint, error) { return startHoldpoint("scripted", theStage().url, nil) })
 
-// A scene is a client before an actor, and Holdpoint between them.
+// A scene is a client, a Holdpoint and an actor.
 type scene struct {
 	*client
 	p *playing
 }
 
-// scenes runs test for each actor and each client that knows interrupts.
+// scenes runs test for each actor and each client that reads interrupts.
 func scenes(t *testing.T, actors []actor, test func(t *testing.T, s scene)) {
 	t.Helper()
 	h := must(before())
@@ -177,7 +177,7 @@ func scenes(t *testing.T, actors []actor, test func(t *testing.T, s scene)) {
 	}
 }
 
-// newScene returns a client on a thread of its own.
+// newScene returns a client on a new thread.
 func newScene(t *testing.T, p *playing, version string, h *holdpoint) scene {
 	t.Helper()
 	c := newClient(t, shared.through, version, h.address+"/"+p.name+"/", fresh("thread"), nil)
@@ -185,7 +185,7 @@ func newScene(t *testing.T, p *playing, version string, h *holdpoint) scene {
 	return scene{c, p}
 }
 
-// another returns a fresh client on the thread.
+// another returns a new client on the same thread.
 func (s scene) another(t *testing.T) scene {
 	t.Helper()
 	c := s.client.another(t)
@@ -193,13 +193,13 @@ func (s scene) another(t *testing.T) scene {
 	return scene{c, s.p}
 }
 
-// asks says something and expects n questions, for these arguments.
+// asks sends a message and expects a question for each of these arguments.
 func (s scene) asks(t *testing.T, say string, what ...string) {
 	t.Helper()
 	s.asked(t, s.run(t, step{say: say}).answer(t), what...)
 }
 
-// resumes answers and expects more questions.
+// resumes answers and expects further questions.
 func (s scene) resumes(t *testing.T, answer func(id string) entry, what ...string) {
 	t.Helper()
 	s.asked(t, s.run(t, step{resume: s.answers(answer)}).answer(t), what...)
@@ -235,7 +235,7 @@ func (c *client) call(id string) map[string]any {
 	return nil
 }
 
-// ends runs s and expects an ordinary end, and this as the last thing that was said.
+// ends runs s, and expects an ordinary end and this last text.
 func (s scene) ends(t *testing.T, run step, said string) wire {
 	t.Helper()
 	a := s.finish(t, run)
@@ -246,7 +246,7 @@ func (s scene) ends(t *testing.T, run step, said string) wire {
 	return a
 }
 
-// executed asserts what the backend really did on the thread.
+// executed asserts what the backend did on the thread.
 func (s scene) executed(t *testing.T, what ...string) {
 	t.Helper()
 	want := map[string]int{}
@@ -266,9 +266,8 @@ func (s scene) runs(t *testing.T, n int) {
 	}
 }
 
-// sound asserts what must hold whatever was played: the backend and the provider behind it took
-// every request; and what the client holds is a history that a provider takes, but for what is
-// open.
+// sound asserts what must always hold: the backend and its provider accepted every request, and the
+// client's history is one that a provider accepts, except for open calls.
 func (s scene) sound(t *testing.T) {
 	t.Helper()
 	for _, c := range s.p.Complaints(s.thread) {
@@ -279,7 +278,7 @@ func (s scene) sound(t *testing.T) {
 	s.soundHistory(t)
 }
 
-// soundHistory holds the client's messages against what a provider takes.
+// soundHistory checks that a provider would accept the client's messages.
 func (c *client) soundHistory(t *testing.T) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -322,7 +321,7 @@ func (c *client) soundHistory(t *testing.T) {
 	}
 }
 
-// told returns what the client's messages say, without ids.
+// told returns the client's messages as text, without ids.
 func (c *client) told() string {
 	var lines []string
 	number := map[string]int{}
@@ -346,7 +345,7 @@ func (c *client) told() string {
 	return strings.Join(lines, "\n")
 }
 
-// says fails unless the client's messages say this, a line for each.
+// says fails unless the client's messages are these lines.
 func (c *client) says(t *testing.T, lines ...string) {
 	t.Helper()
 	if want := strings.Join(lines, "\n"); c.told() != want {

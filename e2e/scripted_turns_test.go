@@ -18,8 +18,7 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A turntable stands behind Holdpoint on one address and one path, and has another backend behind
-// it now and then.
+// A turntable is an address with one path in front of a backend that the test can exchange.
 type turntable struct {
 	url string
 	mu  sync.Mutex
@@ -61,8 +60,8 @@ func (table *turntable) turn(t *testing.T, to string) {
 	table.to = u
 }
 
-// A guest is a backend on the turntable: where it is, what makes it ask, and what it did on a
-// thread in the end.
+// A guest is a backend on the turntable: its address, what makes it ask, and what it must have done
+// on a thread in the end.
 type guest struct {
 	name     string
 	url      string
@@ -73,7 +72,7 @@ type guest struct {
 	prepare  func(t *testing.T, thread string) // nil: nothing is to be done before it asks
 }
 
-// guests returns all backends that Holdpoint knows under auto.
+// guests returns all backends that Holdpoint recognizes under auto.
 func guests(t *testing.T) []guest {
 	t.Helper()
 	var list []guest
@@ -123,7 +122,7 @@ func guests(t *testing.T) []guest {
 	return list
 }
 
-// ask: the guest's question is told as its own dialect tells it.
+// ask expects the guest's question in the form of its own dialect.
 func (g guest) ask(t *testing.T, table *turntable, c *client) {
 	t.Helper()
 	table.turn(t, g.url)
@@ -140,7 +139,8 @@ func (g guest) ask(t *testing.T, table *turntable, c *client) {
 	}
 }
 
-// resume: the answer reaches the guest in its own form, once; an ordinary turn follows.
+// resume checks that the answer reaches the guest in its own form, once, and that an ordinary turn
+// follows.
 func (g guest) resume(t *testing.T, table *turntable, c *client) {
 	t.Helper()
 	table.turn(t, g.url)
