@@ -113,11 +113,11 @@ func (c *client) refused(t *testing.T, s step, code string, asked bool) wire {
 	return a
 }
 
-// goesOn: the thread is not stuck. The client sends an ordinary message, beside "cancelled" for
-// whatever its library insists on, and the backend answers it, at the second request at the latest.
-// deny is how a client of the older kind says no where it was asked. Where nothing that means no
-// fits the question's schema ({"count":..}), deny is the answer that every client gives: LangGraph
-// has no cancel, and what does not fit would brick the thread.
+// goesOn checks that the thread is not stuck. The client sends an ordinary message, with a cancel
+// for each question that its library considers open, and the backend answers it within two
+// requests. deny is the answer by which an older client says no. If no value that means no fits the
+// question's schema ({"count":..}), every client answers deny, because LangGraph has no cancel, and
+// a value that does not fit would break the thread.
 func (c *client) goesOn(t *testing.T, deny any) {
 	t.Helper()
 	said := "plain and simple " + fresh("n")

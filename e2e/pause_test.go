@@ -392,10 +392,10 @@ func TestOnePauseAfterTheOther(t *testing.T) {
 	})
 }
 
-// Two tools of one node ask, one after the other, both under the node's id. LangGraph runs the node
-// again from its start for the second answer, so the first tool acts twice: without Holdpoint too.
-// The answers must not be mixed up, and which call gets one depends on which comes first: where RAW
-// events show that there are two, denials alone are taken.
+// TestTwoToolsOfOneNode: two tools of one node ask in turn, both under the node's id. For the
+// second answer LangGraph runs the node again from its start, so the first tool acts twice, without
+// Holdpoint too. The answers must not be mixed up. Which call gets an answer depends on which one
+// asks first, so where RAW events show that there are two, only denials are accepted.
 func TestTwoToolsOfOneNode(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -422,7 +422,8 @@ func TestTwoToolsOfOneNode(t *testing.T) {
 	})
 }
 
-// CopilotKit resumes with the interrupted run's own id, and adds a tool message with the payload.
+// TestCopilotKitsResume: CopilotKit resumes with the id of the interrupted run, and adds a tool
+// message with the payload.
 func TestCopilotKitsResume(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -453,7 +454,7 @@ func TestCopilotKitsResume(t *testing.T) {
 	})
 }
 
-// New input beside the answers is not lost.
+// TestAMessageBesideTheAnswers: a new message that comes with the answers is not lost.
 func TestAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -471,8 +472,9 @@ func TestAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// The first of two answers brings a message. The run asks again, so the message was not taken; the
-// client keeps it, says it again beside the second answer, and has it answered.
+// TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion: the first of two answers brings a message.
+// The run asks again, so the message was not accepted. The client keeps it and sends it again with
+// the second answer, and it is answered.
 func TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -495,7 +497,7 @@ func TestAMessageBesideAnAnswerThatLeadsToAnotherQuestion(t *testing.T) {
 	})
 }
 
-// place of the message with that content, -1 if the client has none.
+// place returns the index of the message with that content, or -1.
 func place(c *client, content string) int {
 	return slices.IndexFunc(c.messages, func(m event) bool { return m.str("content") == content })
 }

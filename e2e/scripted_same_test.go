@@ -32,11 +32,11 @@ func TestReplayAndCheckpointLookTheSame(t *testing.T) {
 	}
 }
 
-// The same with all that LangGraph's adapter tells beside it. Left out is what only one of the
-// backends sends, and Holdpoint passes on: STEP_STARTED and STEP_FINISHED, for .NET's pipeline has
-// no nodes; the adapter's snapshots after every node and at every end, where .NET sends none (that
-// a run which pauses has a MESSAGES_SNAPSHOT is compared, its place is not); the messages that the
-// adapter puts into the state; and that it gives a message with calls a content, which is "".
+// TestReplayAndCheckpointLookTheSameBesideSteps compares the same with everything that LangGraph's
+// adapter adds. What only one backend sends, and Holdpoint passes on, is not compared: STEP_STARTED
+// and STEP_FINISHED, because .NET's pipeline has no nodes; the adapter's snapshots after every node
+// and at every end (a paused run must have a MESSAGES_SNAPSHOT, at any place); the messages that
+// the adapter puts into the state; and the empty content that it gives a message with calls.
 func TestReplayAndCheckpointLookTheSameBesideSteps(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, pinned} {

@@ -154,9 +154,9 @@ func (g guest) resume(t *testing.T, table *turntable, c *client) {
 	}
 }
 
-// One Holdpoint, one path, no dialect named, and every backend that it knows behind it in turn:
-// each is found by its own stream, whatever stood there before, and a question is answered in the
-// form of who asked it, whatever stands there since.
+// TestEveryBackendInTurn: behind one Holdpoint and one path, without a named dialect, each backend
+// takes its turn. Each is recognized by its own stream, whatever was there before, and a question
+// is answered in the form of the backend that asked, whatever is there since.
 func TestEveryBackendInTurn(t *testing.T) {
 	t.Parallel()
 	table := newTurntable(t)

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// What Holdpoint makes of a backend's STATE_DELTAs is what the real client makes of them: the state
-// that a client has behind it, in which the snapshot before the question took the place of the
-// client's own, is that of a client of the bare backend.
+// TestStateDeltasAsTheClientAppliesThem: Holdpoint applies a backend's STATE_DELTAs as the real
+// client does. A client behind Holdpoint, whose state was replaced by the snapshot before the
+// question, has the same state as a client of the bare backend.
 func TestStateDeltasAsTheClientAppliesThem(t *testing.T) {
 	t.Parallel()
 	var deltas []string
@@ -37,7 +37,7 @@ func TestStateDeltasAsTheClientAppliesThem(t *testing.T) {
 		for range 1 + random.IntN(8) {
 			deltas = append(deltas, `{"type":"STATE_DELTA","delta":[`+operations(random)+`]}`)
 		}
-		// loose: a client that cannot apply a patch says so
+		// loose, because a client that cannot apply a patch reports that.
 		straight := newClient(t, shared.direct, newest, backend.URL, fresh("state"), nil).run(t, step{say: "go", loose: true})
 		through := newClient(t, shared.through, newest, h.address, fresh("state"), nil).run(t, step{say: "go", loose: true})
 		if len(through.answer(t).of("STATE_SNAPSHOT")) > 1 {
@@ -53,7 +53,8 @@ func TestStateDeltasAsTheClientAppliesThem(t *testing.T) {
 	}
 }
 
-// operations returns some that may apply to such a state, and some that do not.
+// operations returns patch operations, some of which apply to such a state and some of which do
+// not.
 func operations(random *rand.Rand) string {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	place := func() string {

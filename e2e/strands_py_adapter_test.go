@@ -10,8 +10,8 @@ import (
 // ag_ui_strands, the AG-UI adapter of Strands in Python, behind the Holdpoint that is told nothing
 // of its backends: 0.3.0 with strands-agents 1.40.0, and 1.0.2 with 1.62.0.
 
-// eachAdapter runs test on this agent of every version, with one of the clients that read the
-// outcome.
+// eachAdapter runs test on this agent of every version, with each client that reads the outcome in
+// turn.
 func eachAdapter(t *testing.T, agent string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, s := range shared.strandsPy {
@@ -25,7 +25,7 @@ func eachAdapter(t *testing.T, agent string, test func(t *testing.T, w world)) {
 	}
 }
 
-// adapted returns a client on a fresh thread whose folder holds its files.
+// adapted returns a client on a new thread whose folder has its files.
 func (w world) adapted(t *testing.T, agent string) *client {
 	t.Helper()
 	c := w.client(t, agent)
@@ -33,7 +33,8 @@ func (w world) adapted(t *testing.T, agent string) *client {
 	return c
 }
 
-// The adapter's own gate, and a hook that is written for the envelope of its answers.
+// TestStrandsPythonAdapterApprovals: the adapter's own gate, and a hook that is written for the
+// envelope in which the adapter passes answers.
 func TestStrandsPythonAdapterApprovals(t *testing.T) {
 	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
@@ -71,7 +72,7 @@ func TestStrandsPythonAdapterApprovals(t *testing.T) {
 	}
 }
 
-// gated runs s and expects to be asked n things, each about a call that the client has, in words.
+// gated runs s and expects n questions, each in words about a call that the client has.
 func (c *client) gated(t *testing.T, s step, n int) {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -85,7 +86,7 @@ func (c *client) gated(t *testing.T, s step, n int) {
 	}
 }
 
-// A question of a tool's own: what it gets is the adapter's envelope, untouched.
+// TestStrandsPythonAdapterAsks: a tool asks by itself, and gets the adapter's envelope unchanged.
 func TestStrandsPythonAdapterAsks(t *testing.T) {
 	t.Parallel()
 	eachAdapter(t, "hook", func(t *testing.T, w world) {
@@ -108,7 +109,8 @@ func TestStrandsPythonAdapterAsks(t *testing.T) {
 	})
 }
 
-// What the contract forbids does not reach the adapter, and leaves the pause as it was.
+// TestStrandsPythonAdapterKeepsTheContract: a request that the contract forbids does not reach the
+// adapter, and leaves the pause unchanged.
 func TestStrandsPythonAdapterKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"gate", "hook"} {
@@ -137,7 +139,8 @@ func TestStrandsPythonAdapterKeepsTheContract(t *testing.T) {
 	}
 }
 
-// The same answers again: the same end, and the adapter is not asked.
+// TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice: the same answers again get the same end,
+// and the adapter is not called.
 func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"gate", "hook"} {
@@ -162,8 +165,8 @@ func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 	}
 }
 
-// The hook of the documentation behind the adapter: it gets an object whatever the answer is, and
-// fails. Nothing runs, and it is not told as done.
+// TestStrandsPythonAdapterBeforeTheDocumentedHook: behind the adapter, the documented hook gets an
+// object for every answer, and fails. Nothing runs, and no success is reported.
 func TestStrandsPythonAdapterBeforeTheDocumentedHook(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// The forms in which one agent with the hook of the documentation is served: approval.lower() !=
+// documented are the ways in which an agent with the documented hook is served: approval.lower() !=
 // "y".
 var documented = []string{"agentcore/docs", "kept/docs", "entrypoint", "input", "fastapi/sse", "fastapi/ndjson"}
 
-// Approvals of every shape, through to the next ordinary turn. What is approved runs once; what is
-// not does not run.
+// TestStrandsPythonApprovals plays approvals of every kind, through to the next ordinary turn. An
+// approved call runs once, and no other call runs.
 func TestStrandsPythonApprovals(t *testing.T) {
 	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
@@ -46,13 +46,13 @@ func TestStrandsPythonApprovals(t *testing.T) {
 		{"a chain, denied at first", []string{"agentcore/chain"}, "delete a.txt", [][]answer{round(reject)}, nil},
 		{"a chain, denied at last", []string{"agentcore/chain"}, "delete a.txt", [][]answer{round(accept), round(cancelled)}, nil},
 
-		// The session example: t is a yes for all that follows.
+		// The documentation's session example, in which t is a yes for all later calls.
 		{"trusted", []string{"agentcore/trust", "kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
 		{"not trusted", trust, "each a.txt b.txt", [][]answer{round(gives("y")), round(gives("y"))}, []string{"a.txt", "b.txt"}},
 		{"approved, then not", trust, "each a.txt b.txt", [][]answer{round(accept), round(gives("n"))}, []string{"a.txt"}},
 		{"never", trust, "each a.txt b.txt", [][]answer{round(gives("n")), round(reject)}, nil},
 
-		// The vended handler, and the hook for a whole batch, of which nothing is on the wire but a
+		// The vended handler, and the hook for a whole batch. Of its question the stream has only a
 		// repr.
 		{"vended", []string{"agentcore/hitl"}, "each a.txt b.txt", [][]answer{round(accept), round(reject)}, []string{"a.txt"}},
 		{"vended, trusted", []string{"kept/hitl"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
@@ -75,8 +75,8 @@ func TestStrandsPythonApprovals(t *testing.T) {
 	}
 }
 
-// What is asked: for each call, what it is about, in words and in data, and an answer that the
-// schema allows.
+// TestStrandsPythonAskInTheOutcome: each question is about a call, in words and as data, and an
+// answer that fits its schema works.
 func TestStrandsPythonAskInTheOutcome(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, documented, func(t *testing.T, w world) {
@@ -100,8 +100,8 @@ func TestStrandsPythonAskInTheOutcome(t *testing.T) {
 	})
 }
 
-// Beside the call that is asked for there is one that nobody has to approve: it runs at once, and
-// once.
+// TestStrandsPythonCallBesideOneThatNeedsNoApproval: a call that needs no approval runs at once,
+// and once, beside one that waits.
 func TestStrandsPythonCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -129,7 +129,7 @@ func TestStrandsPythonCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	}
 }
 
-// A tool that asks gets the answer as it is.
+// TestStrandsPythonToolsAsk: a tool that asks gets the answer unchanged.
 func TestStrandsPythonToolsAsk(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -165,7 +165,8 @@ func TestStrandsPythonToolsAsk(t *testing.T) {
 	}
 }
 
-// An agent that is a tool of another asks through it: for the call that the client sees.
+// TestStrandsPythonAnAgentAsATool: an agent that is a tool of another asks through it, about the
+// call that the client sees.
 func TestStrandsPythonAnAgentAsATool(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -187,7 +188,7 @@ func TestStrandsPythonAnAgentAsATool(t *testing.T) {
 	}
 }
 
-// A hook that asks once about all calls of a message.
+// TestStrandsPythonABatch: a hook asks once about all calls of a message.
 func TestStrandsPythonABatch(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -215,7 +216,7 @@ func TestStrandsPythonABatch(t *testing.T) {
 	}
 }
 
-// Graphs and swarms ask before a node, and in a node.
+// TestStrandsPythonNodesAsk: graphs and swarms ask before a node, and in a node.
 func TestStrandsPythonNodesAsk(t *testing.T) {
 	t.Parallel()
 	nodes := []string{"agentcore/graph", "kept/graph", "agentcore/swarm", "kept/swarm"}
@@ -246,7 +247,7 @@ func TestStrandsPythonNodesAsk(t *testing.T) {
 			complete(t, c.messages, nil)
 		})
 	})
-	// A node that is denied fails the run: Strands says so itself.
+	// A denied node fails the run: Strands reports that itself.
 	t.Run("the node denied", func(t *testing.T) {
 		eachStrandsPython(t, nodes, func(t *testing.T, w world) {
 			c := w.clerk(t)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A pause of each kind: how to come there, how to say yes, and what that deletes.
+// strandsPauses are pauses of each kind: what causes one, what says yes, and which files a yes
+// deletes.
 var strandsPauses = []struct {
 	place, command string
 	open           int
@@ -44,8 +45,9 @@ func eachStrandsPause(t *testing.T, test func(t *testing.T, w world, c *client, 
 	}
 }
 
-// What the contract forbids never reaches the backend, which would take most of it: the pause stays
-// as it was, is told again, and takes the right answer afterwards.
+// TestStrandsPythonKeepTheContract: a request that the contract forbids never reaches the backend,
+// which would accept most of them. The pause stays unchanged, is reported again, and then accepts a
+// correct answer.
 func TestStrandsPythonKeepTheContract(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
@@ -79,8 +81,8 @@ func TestStrandsPythonKeepTheContract(t *testing.T) {
 	})
 }
 
-// New input while a question is open is refused too, and comes after the answers then, in an
-// exchange of its own.
+// TestStrandsPythonNewInputWhileAQuestionIsOpen: new input is refused while a question is open.
+// With the answers, it is sent after them in a request of its own.
 func TestStrandsPythonNewInputWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
@@ -94,7 +96,7 @@ func TestStrandsPythonNewInputWhileAQuestionIsOpen(t *testing.T) {
 	})
 }
 
-// nulls returns a resume whose payloads are null, which the clients themselves do not send.
+// nulls returns a resume whose payloads are null. The real clients do not send that.
 func nulls(c *client) map[string]any {
 	var list []any
 	for _, i := range c.pending {
@@ -103,8 +105,8 @@ func nulls(c *client) map[string]any {
 	return map[string]any{"resume": list}
 }
 
-// What the documented hook fails at, or takes for a no in silence, is refused and never reaches it.
-// The right answer works afterwards.
+// TestStrandsPythonRefuseWhatTheHookFailsAt: an answer at which the documented hook fails, or which
+// it silently reads as a no, is refused and never reaches it. A correct answer then works.
 func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "entrypoint"}, func(t *testing.T, w world) {
@@ -123,8 +125,8 @@ func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
 	})
 }
 
-// A page that was reloaded knows the messages and not what is open. It is told again, with the same
-// ids, and can answer.
+// TestStrandsPythonAskAReloadedPageAgain: a reloaded page has the messages, and not the open
+// questions. It gets them again with the same ids, and can answer.
 func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, first *client, yes answer, _ func()) {
@@ -142,8 +144,8 @@ func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// The same answers again, byte for byte and by a fresh client: the same end, and the backend is
-// not called.
+// TestStrandsPythonAreNotToldTheSameAnswersTwice: the same answers again, byte for byte or from a
+// new client, get the same end, and the backend is not called.
 func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
@@ -158,7 +160,7 @@ func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 			}
 		}
 		history.run(t, step{resume: answers})
-		// Of two agents that speak at once a client puts each result behind its own call.
+		// If two agents write at once, a client places each result after its own call.
 		if one, two := unordered(history), unordered(c); one != two {
 			t.Errorf("the client that replays has %s, the first has %s", one, two)
 		}
@@ -167,8 +169,8 @@ func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// Another answer after the end is none: a denial takes nothing back, and an approval does not undo
-// a denial.
+// TestStrandsPythonTakeTheFirstAnswer: an answer after the end changes nothing. A denial does not
+// undo an approval, nor an approval a denial.
 func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -189,8 +191,9 @@ func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// New input beside the answers is not lost, and comes behind what was approved: an answer takes
-// none with it, so there is a second exchange.
+// TestStrandsPythonTakeAMessageBesideTheAnswers: a new message that comes with the answers is not
+// lost. The backend accepts no message with an answer, so it is sent in a second request, after the
+// approved action.
 func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, documented, func(t *testing.T, w world) {
@@ -209,8 +212,8 @@ func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// The answer beside which a message comes leads to another question: the message waits for the next
-// answer.
+// TestStrandsPythonAskAgainBesideAMessage: an answer that comes with a message leads to another
+// question. The message waits for the next answer.
 func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
@@ -231,8 +234,8 @@ func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
 	})
 }
 
-// One tab answers while the tool that another one approved still runs: the tool runs once, and the
-// tab is told so.
+// TestStrandsPythonAnsweredByTwoAtOnce: one tab answers while the tool that another tab approved
+// still runs. The tool runs once, and the tab is told so.
 func TestStrandsPythonAnsweredByTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// An exception in the model: one RUN_ERROR, and the thread goes on.
+// TestStrandsPythonModelFails: an exception in the model is one RUN_ERROR, and the thread
+// continues.
 func TestStrandsPythonModelFails(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
@@ -27,8 +28,8 @@ func TestStrandsPythonModelFails(t *testing.T) {
 	})
 }
 
-// What was approved ran, and then the model failed. The run ends in an error and the action is not
-// done again, whoever sends what next.
+// TestStrandsPythonModelFailsAfterTheTool: the approved action ran, and then the model failed. The
+// run ends in an error, and no later request repeats the action.
 func TestStrandsPythonModelFailsAfterTheTool(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
@@ -55,8 +56,8 @@ func TestStrandsPythonModelFailsAfterTheTool(t *testing.T) {
 // ---- a server that dies, and a Holdpoint that does
 // -------------------------------------------------------------------
 
-// mortalStrandsPython runs test for each version with a server of its own, which may be killed, and
-// Holdpoint before it. at is a cell of it.
+// mortalStrandsPython runs test for each version with a server of its own, which the test may kill,
+// and a Holdpoint in front of it. at returns a cell of it.
 func mortalStrandsPython(t *testing.T, test func(t *testing.T, s *server, at func(place, version string) world)) {
 	t.Helper()
 	t.Parallel() // they wait for processes to start
@@ -76,14 +77,14 @@ func mortalStrandsPython(t *testing.T, test func(t *testing.T, s *server, at fun
 	}
 }
 
-// A waiting thread.
+// A waiting is a thread with an open question.
 type waiting struct {
 	w     world
 	c     *client
 	place string
 }
 
-// waits brings threads to a pause at these places: two of each, with one client of each version.
+// waits brings two threads to a pause at each of these places, with one client of each version.
 func waits(t *testing.T, at func(place, version string) world, command string, open int, places ...string) []waiting {
 	t.Helper()
 	var all []waiting
@@ -98,7 +99,8 @@ func waits(t *testing.T, at func(place, version string) world, command string, o
 	return all
 }
 
-// With a session manager the backend may be restarted between pause and answer.
+// TestStrandsPythonRestartBetweenPauseAndAnswer: with a session manager, the backend may be
+// restarted between pause and answer.
 func TestStrandsPythonRestartBetweenPauseAndAnswer(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		one := waits(t, at, "delete a.txt", 1, "kept/docs", "entrypoint", "kept/trust")
@@ -127,8 +129,8 @@ func TestStrandsPythonRestartBetweenPauseAndAnswer(t *testing.T) {
 	})
 }
 
-// Without one the pause is gone with the process. That is said, nothing runs, and the thread goes
-// on.
+// TestStrandsPythonForgetThePause: without a session manager the pause is lost with the process.
+// The client is told so, nothing runs, and the thread continues.
 func TestStrandsPythonForgetThePause(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		answers := []answer{accept, cancelled}
@@ -152,7 +154,7 @@ func TestStrandsPythonForgetThePause(t *testing.T) {
 			one.w.gone(t, c)
 			complete(t, c.messages, calls(c.messages))
 		}
-		// A FastAPI server has no words for it: it breaks off.
+		// A FastAPI server cannot report that: its stream breaks off.
 		for n, one := range cut {
 			if a := one.c.run(t, one.c.each(t, answers[(n/2+n)%2])).answer(t); a.code() == "" || a.outcome() != nil {
 				t.Errorf("%s: the answer to a lost pause was met with %s", one.place, terminal(a))
@@ -161,7 +163,7 @@ func TestStrandsPythonForgetThePause(t *testing.T) {
 			c.goesOn(t, nil)
 			one.w.gone(t, c)
 		}
-		// A swarm begins anew, and asks anew; a graph says that it failed.
+		// A swarm begins again and asks again. A graph reports that it failed.
 		for n, one := range nodes {
 			before := one.c.pending
 			a := one.c.run(t, one.c.each(t, answers[(n/2+n)%2])).answer(t)
@@ -178,8 +180,9 @@ func TestStrandsPythonForgetThePause(t *testing.T) {
 	})
 }
 
-// The backend dies while an approved tool runs. Nobody knows how far it came: that is said once,
-// the answer is not sent again, and nothing runs again unless somebody is asked again.
+// TestStrandsPythonDieInMidResume: the backend dies while an approved tool runs, so nobody knows
+// how far it came. The client is told once, the answer is not sent again, and nothing runs again
+// without a new question.
 func TestStrandsPythonDieInMidResume(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		var all []waiting
@@ -217,9 +220,10 @@ func TestStrandsPythonDieInMidResume(t *testing.T) {
 	})
 }
 
-// Holdpoint is restarted, with its store in memory, while the backend waits. An answer is refused,
-// for nobody can say to what. At the next message the backend is asked what it waits for, and the
-// question is there again: the message waits too.
+// TestHoldpointForgetsAStrandsPythonPause: Holdpoint is restarted with its store in memory while
+// the backend waits. An answer is refused, because its question is unknown. At the next message
+// Holdpoint asks the backend what it waits for, and the question is open again. The message waits
+// too.
 func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		var all []waiting
@@ -286,8 +290,8 @@ func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 // ---- forms that show less
 // ------------------------------------------------------------------------------------------
 
-// The quick start returns the last message and nothing else. An ordinary answer becomes a whole
-// run; a pause cannot be seen, and is said to be lost, with what to change.
+// TestStrandsPythonQuickstart: the quick start returns only the last message. An ordinary answer
+// becomes a whole run. A pause cannot be seen, so it is reported as lost, with what to change.
 func TestStrandsPythonQuickstart(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"quickstart"}, func(t *testing.T, w world) {
@@ -307,8 +311,8 @@ func TestStrandsPythonQuickstart(t *testing.T) {
 	})
 }
 
-// A server that sends only words shows no question at all. It has to be named, and then does for
-// agents that never ask.
+// TestStrandsPythonText: a server that sends only text shows no question. Its dialect must be
+// named, and agents that never ask then work.
 func TestStrandsPythonText(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"fastapi/text"}, func(t *testing.T, w world) {
@@ -322,8 +326,8 @@ func TestStrandsPythonText(t *testing.T) {
 	})
 }
 
-// Nothing but AG-UI gets to an agent through Holdpoint, for the backend's own requests could answer
-// what nobody was asked. Everything else passes.
+// TestStrandsPythonOwnRequests: only AG-UI reaches an agent through Holdpoint, because the
+// backend's own requests could answer a question that nobody saw. Requests to other paths pass.
 func TestStrandsPythonOwnRequests(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {

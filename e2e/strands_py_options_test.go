@@ -26,7 +26,7 @@ func ownStrands(t *testing.T, name string, env map[string]string, test func(t *t
 	}
 }
 
-// strandsFile returns a file for HOLDPOINT_STRANDS_FILE.
+// strandsFile writes a file for HOLDPOINT_STRANDS_FILE and returns its path.
 func strandsFile(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "strands.json")
@@ -36,7 +36,8 @@ func strandsFile(t *testing.T, text string) string {
 	return file
 }
 
-// What a hook gets can be said by the interrupt's name, and is what it says it got.
+// TestStrandsPythonAnswersByName: the file sets what a hook gets by the interrupt's name, and the
+// hook reports that it got exactly that.
 func TestStrandsPythonAnswersByName(t *testing.T) {
 	t.Parallel()
 	t.Run("words", func(t *testing.T) {
@@ -73,7 +74,7 @@ func TestStrandsPythonAnswersByName(t *testing.T) {
 	})
 }
 
-// The model's reasoning is shown on request only.
+// TestStrandsPythonReasoning: the model's reasoning is sent only if that is configured.
 func TestStrandsPythonReasoning(t *testing.T) {
 	t.Parallel()
 	for _, shown := range []string{"false", "true"} {
@@ -91,8 +92,8 @@ func TestStrandsPythonReasoning(t *testing.T) {
 	}
 }
 
-// A client that leaves before its run asks: the question is kept all the same, and told to the next
-// one.
+// TestStrandsPythonClientLeavesBeforeTheQuestion: the client leaves before its run asks. The
+// question is kept, and the next client gets it.
 func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
@@ -114,8 +115,8 @@ func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
 	})
 }
 
-// A run whose client has left goes on. Until it has ended its thread takes no other: the agent
-// would begin it beside the first.
+// TestStrandsPythonRunWithoutItsClient: a run continues after its client has left. Until it ends,
+// its thread accepts no other run, because the agent would run both at once.
 func TestStrandsPythonRunWithoutItsClient(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
@@ -136,7 +137,7 @@ func TestStrandsPythonRunWithoutItsClient(t *testing.T) {
 	})
 }
 
-// logs waits until Holdpoint has said so of the thread.
+// logs waits until Holdpoint has logged these words about the thread.
 func (w world) logs(t *testing.T, c *client, words ...string) {
 	t.Helper()
 	if !eventually(func() bool {
@@ -147,8 +148,8 @@ func (w world) logs(t *testing.T, c *client, words ...string) {
 	}
 }
 
-// A client that leaves while what it approved runs: that goes on, and whoever sends the same answer
-// again is told how it ended.
+// TestStrandsPythonClientLeavesInMidResume: the client leaves while an approved tool runs. The run
+// continues, and the same answer sent again gets its end.
 func TestStrandsPythonClientLeavesInMidResume(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {

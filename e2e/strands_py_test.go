@@ -24,13 +24,13 @@ func placed(name string) string {
 	return "/" + name + "/invocations"
 }
 
-// described are the places that need a file of HOLDPOINT_STRANDS_FILE, and what it says.
+// described are the places that need a HOLDPOINT_STRANDS_FILE, with its content.
 var described = map[string]string{
 	"input":        `{"body": {"input": {"prompt": "$prompt"}}}`,
 	"fastapi/text": `{"text": true}`,
 }
 
-// named returns the configuration of a Holdpoint before a place.
+// named returns the configuration of a Holdpoint in front of a place.
 func named(t *testing.T, name string) map[string]string {
 	t.Helper()
 	env := map[string]string{"HOLDPOINT_DIALECT": "strands"}
@@ -45,8 +45,8 @@ var strandsProxies struct {
 	all map[string]*holdpoint
 }
 
-// strandsWorld returns a cell whose backend is a place of a server. Places that need no other
-// configuration share a Holdpoint, which is started when it is first needed.
+// strandsWorld returns a cell whose backend is a place of a server. Places without a configuration
+// of their own share a Holdpoint, which is started when it is first needed.
 func strandsWorld(t *testing.T, s *server, name, version string) world {
 	t.Helper()
 	key := s.version + described[name]
@@ -66,8 +66,8 @@ func strandsWorld(t *testing.T, s *server, name, version string) world {
 	return world{b: &backend{name: s.version + " " + name, mode: name, server: s}, h: h, version: version}
 }
 
-// eachStrandsPython runs test at these places of every version that has them, with one of the
-// clients that read the outcome: which one changes from place to place and from version to version.
+// eachStrandsPython runs test at these places of every version that has them, with one client that
+// reads the outcome. The client's version changes from place to place and from version to version.
 func eachStrandsPython(t *testing.T, places []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, s := range shared.strandsPy {
@@ -84,12 +84,12 @@ func eachStrandsPython(t *testing.T, places []string, test func(t *testing.T, w 
 	}
 }
 
-// has: the newer version has agents that the older one does not have.
+// has reports whether the server has the agent. Only the newer version has some of them.
 func (s *server) has(name string) bool {
 	return strings.HasPrefix(name, "fastapi/") || slices.Contains(s.modes, name)
 }
 
-// clerk returns a client on a fresh thread whose folder holds a.txt, b.txt and c.txt.
+// clerk returns a client on a new thread whose folder has a.txt, b.txt and c.txt.
 func (w world) clerk(t *testing.T) *client {
 	t.Helper()
 	c := newClient(t, shared.through, w.version, w.h.address+placed(w.b.mode), fresh("thread"), nil)
@@ -121,7 +121,7 @@ func (w world) folder(t *testing.T, thread string) {
 
 var folder = []string{"a.txt", "b.txt", "c.txt"}
 
-// gone asserts that these files are gone, each by one call, and no other.
+// gone asserts that these files were deleted, each by one call, and no others.
 func (w world) gone(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	var left []string
@@ -148,8 +148,8 @@ func (w world) gone(t *testing.T, c *client, want ...string) {
 	}
 }
 
-// done asserts that these files are gone and that it stays so when the client goes on with its own
-// history, in which nothing is missing, nor in what the model was shown.
+// done asserts that these files were deleted, also after the client continues with its own history,
+// and that nothing is missing in that history and in what the model got.
 func (w world) done(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	w.gone(t, c, want...)

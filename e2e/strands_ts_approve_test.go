@@ -10,15 +10,16 @@ import (
 	"testing"
 )
 
-// The ways in which one call is asked for: by Strands' documented hook in both framings and with
-// calls in sequence, by its own HumanInTheLoop, by middleware, and through the adapter.
+// The ways in which a question about one call is raised: by Strands' documented hook in both
+// framings and with calls in sequence, by Strands' HumanInTheLoop, by middleware, and through the
+// adapter.
 var (
 	rawModes   = []string{"sse/hook", "ndjson/hook", "sse/sequential", "sse/vended", "sse/middleware", "saved/hook", "sse/graph"}
 	aguiModes  = []string{"agui/hook", "agui/sequential", "agui/middleware"}
 	strandsAll = append(slices.Clone(rawModes), aguiModes...)
 )
 
-// file returns what the call of an interrupt would delete, "" where it names no call.
+// file returns the file that an interrupt's call would delete, or "" if it names no call.
 func (c *client) file(t *testing.T, i event) string {
 	t.Helper()
 	for _, m := range c.messages {
@@ -38,8 +39,8 @@ func (c *client) file(t *testing.T, i event) string {
 	return ""
 }
 
-// decides answers what is open until nothing is: yes to the calls that delete what is in files, no
-// to the others. Each file is asked for once.
+// decides answers until no question is open: yes to the calls that delete one of files, no to the
+// others. Each file must be asked about once.
 func (c *client) decides(t *testing.T, no answer, files ...string) {
 	t.Helper()
 	asked := map[string]bool{}
@@ -63,8 +64,7 @@ func (c *client) decides(t *testing.T, no answer, files ...string) {
 	}
 }
 
-// kept asserts that these files were deleted and no others, and that it stays so when the client
-// goes on.
+// kept asserts that only these files were deleted, also after the client continues.
 func (w world) kept(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	complete(t, c.messages, nil)
@@ -91,7 +91,7 @@ func TestStrandsRunsWhatIsApproved(t *testing.T) {
 	})
 }
 
-// The word of the documentation, and of HumanInTheLoop.
+// TestStrandsTakesAWord: the answer is the word that the documentation and HumanInTheLoop use.
 func TestStrandsTakesAWord(t *testing.T) {
 	t.Parallel()
 	for word, files := range map[string][]string{"y": {"a.txt"}, "Y": {"a.txt"}, "n": nil, "no, keep it": nil} {
@@ -106,8 +106,8 @@ func TestStrandsTakesAWord(t *testing.T) {
 	}
 }
 
-// A no in whatever form deletes nothing. For the documented hook all but a word would be an
-// exception, which runs the call.
+// TestStrandsRunsNothingThatIsDenied: a no in any form deletes nothing. The documented hook throws
+// at everything but a word, and the SDK then runs the call.
 func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 	t.Parallel()
 	for name, no := range map[string]answer{
@@ -127,8 +127,8 @@ func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 	}
 }
 
-// An answer that can't be said in the hook's form is refused or taken for the no that it is. It
-// deletes nothing, and the thread goes on.
+// TestStrandsRunsNothingForAnswersOfOtherForms: an answer that has no form for the hook is refused,
+// or sent as the no that it is. It deletes nothing, and the thread continues.
 func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []any{
@@ -157,8 +157,8 @@ func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	}
 }
 
-// visible returns how many of two parallel calls are asked for at once: the stream of a raw agent
-// shows one, and what middleware asks for the SDK forgets but for one.
+// visible returns how many questions about two parallel calls are shown at once. The stream of a
+// raw agent shows one, and of middleware's questions the SDK keeps only one.
 func (w world) visible() int {
 	if w.b.mode == "sse/graph" || w.b.mode == "agui/hook" {
 		return 2
@@ -166,8 +166,8 @@ func (w world) visible() int {
 	return 1
 }
 
-// waits runs s and expects to be asked n questions, on calls that the client has or on none. The
-// calls of the turn wait, those too whose question the backend keeps to itself.
+// waits runs s and expects n questions, on calls that the client has, or on none. All calls of the
+// turn wait, including those whose question the backend does not show yet.
 func (c *client) waits(t *testing.T, s step, n int) wire {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -193,8 +193,8 @@ func (c *client) waits(t *testing.T, s step, n int) wire {
 	return a
 }
 
-// Two parallel calls: both are asked for, at once or one after the other, and each runs if its own
-// answer was a yes.
+// TestStrandsAsksForEachOfTwoCalls: each of two parallel calls has a question, at once or in turn,
+// and runs only if its own answer was a yes.
 func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -216,7 +216,8 @@ func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 	}
 }
 
-// A call that nobody asks for runs beside one that waits, once. Another one comes after the answer.
+// TestStrandsAsksAgainInTheSameTurn: a call that needs no approval runs once beside one that waits.
+// A further call comes after the answer.
 func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
@@ -230,8 +231,8 @@ func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
 	})
 }
 
-// A tool that asks gets the answer as it is; the second question of one that asks twice comes in a
-// pause of its own.
+// TestStrandsToolAsks: a tool that asks gets the answer unchanged. If it asks twice, the second
+// question is a pause of its own.
 func TestStrandsToolAsks(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []any{"prod", map[string]any{"env": "prod"}, []any{"a", "b"}, 7} {
@@ -285,7 +286,7 @@ func (w world) answered(t *testing.T, c *client, tool string, want any) {
 	}
 }
 
-// The form of an answer is the operator's to say, by the question's name.
+// TestStrandsAnswersByName: the operator sets the form of an answer by the question's name.
 func TestStrandsAnswersByName(t *testing.T) {
 	t.Parallel()
 	env := asStrands()
@@ -315,8 +316,8 @@ func TestStrandsAnswersByName(t *testing.T) {
 	})
 }
 
-// All calls of a turn in one question, whose id is the same each time: the second answer is to the
-// second question.
+// TestStrandsBatch: one question is about all calls of a turn, and always has the same id. The
+// second answer belongs to the second question.
 func TestStrandsBatch(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -349,7 +350,7 @@ func TestStrandsBatch(t *testing.T) {
 	}
 }
 
-// Two hooks ask for one call: it runs if both are answered with a yes.
+// TestStrandsTwoHooksOnOneCall: two hooks ask about one call, which runs if both answers are yes.
 func TestStrandsTwoHooksOnOneCall(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -367,7 +368,8 @@ func TestStrandsTwoHooksOnOneCall(t *testing.T) {
 	}
 }
 
-// A node of a graph waits: with it, or without it.
+// TestStrandsGraphNode: a node of a graph asks, and the graph continues with the node or without
+// it.
 func TestStrandsGraphNode(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -389,8 +391,9 @@ func TestStrandsGraphNode(t *testing.T) {
 	}
 }
 
-// What an agent does as another's tool is the tool's affair: the client sees one call, and one
-// result. A question in it is lost in Strands, and none is made up.
+// TestStrandsAgentAsATool: the client sees the call of an agent that is used as a tool, and one
+// result, but nothing inside. Strands loses a question that is raised inside, and Holdpoint makes
+// none up.
 func TestStrandsAgentAsATool(t *testing.T) {
 	t.Parallel()
 	for name, calls := range map[string]int{"child list": 1, "child ask Which env?": 0} {

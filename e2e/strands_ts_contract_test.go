@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// What the contract forbids never reaches Strands: part of it would be taken, the rest wedges the
-// thread. The pause stays as it was, is told again, and takes the right answer afterwards.
+// TestStrandsKeepsTheContract: a request that the contract forbids never reaches Strands, which
+// would accept some of them and lock the thread at the others. The pause stays unchanged, is
+// reported again, and then accepts a correct answer.
 func TestStrandsKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []struct {
@@ -54,7 +55,8 @@ func TestStrandsKeepsTheContract(t *testing.T) {
 	}
 }
 
-// A reloaded page knows the messages and not what is open: it is told again, with the same ids.
+// TestStrandsAsksAReloadedPageAgain: a reloaded page has the messages, and not the open questions.
+// It gets them again, with the same ids.
 func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
@@ -72,8 +74,8 @@ func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// The same answers again, byte for byte and by a fresh client: the same end, and Strands is not
-// called. It would ask its model again.
+// TestStrandsIsNotToldTheSameAnswersTwice: the same answers again, byte for byte or from a new
+// client, get the same end, and Strands is not called. It would call its model again.
 func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, append([]string{"sse/batch", "agui/batch", "sse/graph-hook"}, strandsAll...), func(t *testing.T, w world) {
@@ -89,7 +91,8 @@ func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 			}
 		}
 		history.run(t, step{resume: answers})
-		// A client that was not there puts the results behind both calls, one that was behind each.
+		// A new client places the results after both calls. The client that was there placed each
+		// after its own call.
 		if one, two := unordered(history), unordered(c); one != two {
 			t.Errorf("the client that replays has %s, the first has %s", one, two)
 		}
@@ -101,14 +104,14 @@ func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// unordered returns what a client holds.
+// unordered returns a client's messages, sorted.
 func unordered(c *client) string {
 	messages := slices.Clone(c.messages)
 	slices.SortFunc(messages, func(a, b event) int { return strings.Compare(a.str("id"), b.str("id")) })
 	return indented(messages)
 }
 
-// Another answer after the end is none.
+// TestStrandsTakesTheFirstAnswer: another answer after the end changes nothing.
 func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -129,8 +132,8 @@ func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// New input beside the answers is answered behind what was approved. Where the answers lead to
-// another question it waits.
+// TestStrandsTakesAMessageBesideTheAnswers: a new message that comes with the answers is answered
+// after the approved action. If the answers lead to another question, the message waits.
 func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
@@ -154,7 +157,8 @@ func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// The session of a thread is its own, the same in every run, and does not tell the thread's id.
+// TestStrandsSession: the session of a thread is the same in every run, belongs to no other thread,
+// and does not reveal the thread's id.
 func TestStrandsSession(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -174,8 +178,8 @@ func TestStrandsSession(t *testing.T) {
 	}
 }
 
-// The events of a run that asks nothing, in an order that every client takes, and thoughts only
-// where they are wanted.
+// TestStrandsOrdinaryRun: the events of a run without a question are in an order that every client
+// accepts. The model's reasoning is sent only if that is configured.
 func TestStrandsOrdinaryRun(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "json/hook", "sse/graph"}, func(t *testing.T, w world) {

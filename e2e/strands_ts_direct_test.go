@@ -15,13 +15,13 @@ import (
 // The tests in this file have no Holdpoint in them. They pin what SDK 1.19.0 and the adapter do
 // that the dialects were built on; when a newer one behaves otherwise, they say so first.
 
-// bareStrands returns the server itself in one mode, and a fresh thread.
+// bareStrands returns the server itself in one mode, and a new thread.
 func bareStrands(mode string) (b *backend, thread string) {
 	return &backend{name: mode, mode: mode, server: shared.strands.server}, fresh("bare")
 }
 
-// prompt sends a prompt to a raw server, and reads its events. cut: the answer broke off, or there
-// was none.
+// prompt sends a prompt to a raw server, and returns its events. cut reports that the response
+// broke off, or that there was none.
 func (b *backend) prompt(t *testing.T, thread string, prompt any) (events []event, contentType string, cut bool) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url(), bytes.NewReader([]byte(text(map[string]any{"prompt": prompt}))))
@@ -73,9 +73,9 @@ func response(answer any, ids ...string) []any {
 	return list
 }
 
-// What a hook before a call throws at, and Strands' own hook throws at all but text, does not stop
-// the call: SDK 1.19.0 goes on with its loop to clean up, and that runs the tool, and every other
-// tool of the turn.
+// TestDirectStrandsRunsACallWhoseHookThrew: an exception in a hook before a call does not stop the
+// call. SDK 1.19.0 continues its loop to clean up, and that runs the tool and all other tools of
+// the turn. Strands' own hook throws at every answer that is not text.
 func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "sse/sequential"} {
@@ -85,7 +85,8 @@ func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 				b, thread := bareStrands(mode)
 				events, _, _ := b.prompt(t, thread, "delete a.txt and delete b.txt @"+thread)
 				b.prompt(t, thread, response(no, askedIn(events)...))
-				// The SDK cleans up behind the answer, so the calls may run when that has ended.
+				// The SDK cleans up after the answer, so the calls may run after the response has
+				// ended.
 				if !eventually(func() bool { return b.ledger(t, thread).Counts["delete_files"] == 2 }) {
 					t.Errorf("%s ran %d calls, it ran both", text(no), b.ledger(t, thread).Counts["delete_files"])
 				}
@@ -103,7 +104,8 @@ func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 	}
 }
 
-// So a cancelled answer deletes the file when the adapter hands it on in its own form.
+// TestDirectAwsStrandsRunsWhatWasCancelled: if the adapter passes a cancelled answer on in its own
+// form, the file is deleted.
 func TestDirectAwsStrandsRunsWhatWasCancelled(t *testing.T) {
 	t.Parallel()
 	b, _ := bareStrands("agui/hook")
@@ -120,7 +122,8 @@ func TestDirectAwsStrandsRunsWhatWasCancelled(t *testing.T) {
 	}
 }
 
-// The documented Express server names no media type, and what an agent throws cuts the connection.
+// TestDirectStrandsLines: the documented Express server sends no media type, and an exception of
+// the agent cuts the connection.
 func TestDirectStrandsLines(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("ndjson/hook")
@@ -133,8 +136,9 @@ func TestDirectStrandsLines(t *testing.T) {
 	}
 }
 
-// Of two parallel calls that ask the stream shows one, the last, and the other when that is
-// answered. The result of a waiting call is a fake; one that was not begun has none.
+// TestDirectStrandsShowsOneOfTwo: two parallel calls ask, and the stream shows only the last
+// question. It shows the other one after the answer. The result of a waiting call is made up; a
+// call that did not begin has none.
 func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 	t.Parallel()
 	for mode, fakes := range map[string]int{"sse/hook": 2, "sse/vended": 2, "sse/middleware": 2, "sse/sequential": 0} {
@@ -154,9 +158,9 @@ func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 	}
 }
 
-// An answer where nothing waits is not an error: the model is asked again, with whatever history
-// there is. It is to be told by the stream alone, which begins with a model call instead of the
-// tools.
+// TestDirectStrandsTakesAnAnswerToNothing: an answer without a question is not an error. The model
+// is called with the history that there is. Only the stream shows it: it begins with a model call
+// and not with the tools.
 func TestDirectStrandsTakesAnAnswerToNothing(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"sse/hook", "fresh/hook"} {
@@ -178,7 +182,8 @@ func TestDirectStrandsTakesAnAnswerToNothing(t *testing.T) {
 	}
 }
 
-// Words while it waits are an error, and nothing asks what is open.
+// TestDirectStrandsTakesNoWordsWhileItWaits: a message while the agent waits is an error, and no
+// request returns the open questions.
 func TestDirectStrandsTakesNoWordsWhileItWaits(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("sse/hook")
@@ -191,7 +196,8 @@ func TestDirectStrandsTakesNoWordsWhileItWaits(t *testing.T) {
 	}
 }
 
-// The final event does not say what a run asks; a plain answer does not either.
+// TestDirectStrandsResultNamesNoInterrupt: neither the final event nor a plain response says what a
+// run asks.
 func TestDirectStrandsResultNamesNoInterrupt(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("json/hook")
@@ -201,7 +207,8 @@ func TestDirectStrandsResultNamesNoInterrupt(t *testing.T) {
 	}
 }
 
-// An agent that is another's tool asks nobody: its question is the tool's result.
+// TestDirectStrandsLosesTheQuestionOfAnAgentAsATool: an agent that is a tool of another asks
+// nobody. Its question becomes the tool's result.
 func TestDirectStrandsLosesTheQuestionOfAnAgentAsATool(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("sse/hook")
@@ -211,8 +218,7 @@ func TestDirectStrandsLosesTheQuestionOfAnAgentAsATool(t *testing.T) {
 	}
 }
 
-// bareAwsStrands returns the adapter itself, and a client in front of it that is asked for two
-// files.
+// bareAwsStrands returns the adapter itself, and a client that has two open questions about files.
 func bareAwsStrands(t *testing.T, mode string) (*backend, *client) {
 	t.Helper()
 	b, _ := bareStrands(mode)
@@ -221,8 +227,8 @@ func bareAwsStrands(t *testing.T, mode string) (*backend, *client) {
 	return b, c
 }
 
-// The adapter makes an agent for each thread and leaves Strands' own HumanInTheLoop behind: nobody
-// is asked.
+// TestDirectAwsStrandsLeavesHumanInTheLoopBehind: the adapter makes an agent for each thread
+// without Strands' HumanInTheLoop, so nobody is asked.
 func TestDirectAwsStrandsLeavesHumanInTheLoopBehind(t *testing.T) {
 	t.Parallel()
 	if b, c := bareAwsStrands(t, "agui/vended"); len(c.pending) > 0 || len(b.ledger(t, c.thread).Files) != 1 {
@@ -230,7 +236,8 @@ func TestDirectAwsStrandsLeavesHumanInTheLoopBehind(t *testing.T) {
 	}
 }
 
-// Input while the adapter waits destroys what it knows of the question, and the thread with it.
+// TestDirectAwsStrandsIsWedgedByInput: a message while the adapter waits destroys its memory of the
+// question, and locks the thread.
 func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
 	t.Parallel()
 	for name, wrong := range map[string]step{
@@ -256,8 +263,8 @@ func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
 	}
 }
 
-// It takes some of the answers, asks again where one has no payload, and knows an answer no more
-// once it was given.
+// TestDirectAwsStrandsKeepsNoContract: the adapter accepts only some of the answers, asks again if
+// one has no payload, and forgets an answer that was given.
 func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
 	t.Parallel()
 	b, c := bareAwsStrands(t, "agui/hook")
@@ -276,8 +283,8 @@ func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
 	}
 }
 
-// What comes beside the answers is told to the client as if it had been read. The model is shown it
-// in the next run, if the client sends it again.
+// TestDirectAwsStrandsDropsAMessageBesideTheAnswers: the adapter reports a message that comes with
+// the answers as read. The model gets it in the next run, if the client sends it again.
 func TestDirectAwsStrandsDropsAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	_, c := bareAwsStrands(t, "agui/hook")

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// An exception in the model: one RUN_ERROR, whichever way it comes, and the thread goes on.
+// TestStrandsModelFails: an exception in the model is one RUN_ERROR, in every framing, and the
+// thread continues.
 func TestStrandsModelFails(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -27,7 +28,7 @@ func TestStrandsModelFails(t *testing.T) {
 	})
 }
 
-// A tool that fails is a result like any other.
+// TestStrandsToolFails: a tool that fails has a result like any other.
 func TestStrandsToolFails(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -37,8 +38,8 @@ func TestStrandsToolFails(t *testing.T) {
 	})
 }
 
-// A server that does not stream loses the question. That is an error which says so, never a
-// success.
+// TestStrandsAnswersWithoutAStream: a server that does not stream loses the question. The client
+// gets an error that says so, and never a success.
 func TestStrandsAnswersWithoutAStream(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"json/hook"}, func(t *testing.T, w world) {
@@ -50,8 +51,9 @@ func TestStrandsAnswersWithoutAStream(t *testing.T) {
 	})
 }
 
-// An agent that is made for each request, as in Strands' Express example, knows no answer: it asks
-// its model again, and what looks like a success is none.
+// TestStrandsAgentForEachRequest: an agent that is made for each request, as in Strands' Express
+// example, does not recognize the answer. It calls its model again, and its apparent success is
+// reported as a loss.
 func TestStrandsAgentForEachRequest(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
@@ -76,8 +78,8 @@ func TestStrandsAgentForEachRequest(t *testing.T) {
 // ---- a backend that dies
 // -------------------------------------------------------------------------------------------
 
-// mortalStrands returns a server of its own, which may be killed, and Holdpoint before one of its
-// modes.
+// mortalStrands returns a server of its own, which the test may kill, and a Holdpoint in front of
+// one of its modes.
 func mortalStrands(t *testing.T, mode string) world {
 	t.Helper()
 	s, err := startServer(shared.strands.server.stack, filepath.Join(t.TempDir(), "ledger"))
@@ -94,8 +96,8 @@ func mortalStrands(t *testing.T, mode string) world {
 	return w
 }
 
-// The backend is restarted between pause and answer. With a session manager it takes the answer,
-// without one the question is lost: that is said, nothing runs, and the thread goes on.
+// TestStrandsIsRestarted between pause and answer. With a session manager it accepts the answer.
+// Without one the question is lost: the client is told so, nothing runs, and the thread continues.
 func TestStrandsIsRestarted(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"saved/hook", "sse/hook", "agui/hook"} {
@@ -126,8 +128,8 @@ func TestStrandsIsRestarted(t *testing.T) {
 	}
 }
 
-// The backend dies while an approved tool runs. Nobody knows how far it came: that is said, the
-// answer is not sent again, and the thread goes on.
+// TestStrandsDiesInMidResume: the backend dies while an approved tool runs, so nobody knows how far
+// it came. The client is told so, the answer is not sent again, and the thread continues.
 func TestStrandsDiesInMidResume(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "agui/hook"} {
@@ -153,9 +155,10 @@ func TestStrandsDiesInMidResume(t *testing.T) {
 	}
 }
 
-// Holdpoint is restarted with its store in memory: the answer is refused, and nothing runs. At an
-// agent that refuses the next message by an event, the question that the client has named is told
-// as a lost one, and its cancel frees the chat. An agent that only breaks off stays locked.
+// TestHoldpointForgetsWhatStrandsAsked: Holdpoint is restarted with its store in memory. The answer
+// is refused, and nothing runs. If the agent refuses the next message by an event, the question
+// that the client named is reported as lost, and its cancel frees the chat. If the agent only
+// breaks off, the chat stays locked.
 func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -181,8 +184,8 @@ func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 // ---- a client that leaves
 // ------------------------------------------------------------------------------------------
 
-// leaves sends what a run of c would send, and hangs up when a tool waits at the gate, which opens
-// then. What it returns is somebody else on the thread, when Holdpoint is done with that run.
+// leaves sends the run s of c, and closes the connection when a tool waits at the gate, which then
+// opens. It returns a new client on the thread, once Holdpoint has finished that run.
 func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 	t.Helper()
 	messages := slices.Clone(c.messages)
@@ -223,8 +226,9 @@ func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 	return newClient(t, c.d, c.version, c.url, c.thread, messages)
 }
 
-// The client leaves before the question comes. A raw server goes on and asks all the same, and
-// cannot be asked what is open: whoever comes next is told.
+// TestStrandsAsksAClientThatLeft: the client leaves before the question arrives. A raw server
+// continues and asks, and offers no way to look the question up. Holdpoint keeps it, and the next
+// client gets it.
 func TestStrandsAsksAClientThatLeft(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
@@ -238,9 +242,9 @@ func TestStrandsAsksAClientThatLeft(t *testing.T) {
 	})
 }
 
-// A client that leaves is a stop, and nothing runs that nobody was asked for. The adapter may be
-// too late to stop its agent, which waits then for an answer to what the adapter does not know:
-// such a thread takes nothing any more.
+// TestAwsStrandsRunsNothingForAClientThatLeft: a client that leaves stops the run, and nothing runs
+// without a question. The adapter may be too late to stop its agent, which then waits for an answer
+// that the adapter cannot pass on. Such a thread accepts nothing any more.
 func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
@@ -251,8 +255,8 @@ func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 	})
 }
 
-// The client leaves when its answer was taken. The run goes on without it, and what it asks then is
-// told to the next one.
+// TestStrandsGoesOnWithoutTheClientThatAnswered: the client leaves after its answer was accepted.
+// The run continues, and the next client gets its question.
 func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -268,7 +272,8 @@ func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
 	})
 }
 
-// Two pages answer at once: what was approved runs once.
+// TestStrandsIsAnsweredTwiceAtOnce: two pages answer at the same time, and the approved action runs
+// once.
 func TestStrandsIsAnsweredTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {

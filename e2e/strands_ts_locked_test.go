@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestWordsBesideAnOldAnswerOnALockedThread: the adapter for TypeScript waits on a thread whose
-// question Holdpoint has lost, and a message would lock it. Beside its words the client repeats its
-// answer to an older question, which is another thread's. What waits is cancelled first, the words
-// are answered, and nothing runs.
+// TestWordsBesideAnOldAnswerOnALockedThread: the TypeScript adapter waits on a thread whose
+// question Holdpoint has lost, and a message would lock it. Together with a new message, the client
+// repeats its answer to an older question of another thread. The waiting question is cancelled
+// first, the message is answered, and nothing runs.
 func TestWordsBesideAnOldAnswerOnALockedThread(t *testing.T) {
 	t.Parallel()
 	if shared.strands == nil {

@@ -14,7 +14,7 @@ import (
 // thread, "delete a.txt @thread", for a raw server is not told the thread's id; see
 // strands-ts/server.mjs.
 
-// strandsTS is the one process that serves all of it, and the Holdpoints before it.
+// strandsTS is the one process that serves all modes, and the Holdpoints in front of it.
 type strandsTS struct {
 	server    *server
 	raw, auto *holdpoint
@@ -35,7 +35,7 @@ func setUpStrandsTS(servers []*server) error {
 	return err
 }
 
-// asStrands returns the environment of a Holdpoint before a raw server.
+// asStrands returns the environment of a Holdpoint in front of a raw server.
 func asStrands() map[string]string { return map[string]string{"HOLDPOINT_DIALECT": "strands"} }
 
 // world returns a cell whose backend is one mode of the server.
@@ -48,7 +48,7 @@ func (s *strandsTS) world(mode, version string) world {
 	return w
 }
 
-// eachStrands runs test for each of the modes and each client that reads the outcome.
+// eachStrands runs test for each mode and each client that reads the outcome.
 func eachStrands(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, mode := range modes {
@@ -61,20 +61,20 @@ func eachStrands(t *testing.T, modes []string, test func(t *testing.T, w world))
 	}
 }
 
-// raw: nothing but Strands' own stream, and the dialect has to be named.
+// raw reports that the mode is Strands' own stream, whose dialect must be named.
 func (w world) raw() bool { return !strings.HasPrefix(w.b.mode, "agui/") }
 
-// person returns a fresh client on a fresh thread.
+// person returns a new client on a new thread.
 func (w world) person(t *testing.T) *client {
 	t.Helper()
 	return w.client(t, w.b.mode)
 }
 
-// wants returns a step that says it, with the thread's name.
+// wants returns a step with a message that names the thread.
 func (c *client) wants(say string) step { return step{say: say + " @" + c.thread} }
 
-// deleted asserts which files the tool deleted on the thread, each in a call of its own and once,
-// and that the others are left.
+// deleted asserts which files the tool deleted on the thread, each by one call, and that the others
+// are still there.
 func (w world) deleted(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
@@ -95,7 +95,7 @@ func (w world) deleted(t *testing.T, c *client, files ...string) {
 	}
 }
 
-// shown asserts that a provider would have refused nothing of what the model was shown.
+// shown asserts that a provider would have accepted everything that the model got.
 func (w world) shown(t *testing.T, c *client) {
 	t.Helper()
 	for n, seen := range w.b.ledger(t, c.thread).Seen {

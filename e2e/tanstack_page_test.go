@@ -29,8 +29,8 @@ func useChatPages(t *testing.T) string {
 	return fmt.Sprintf("http://localhost:%d", served.Port)
 }
 
-// TestUseChat: what a person does on a page with useChat of @tanstack/ai-react, in a real browser,
-// before TanStack's own server and before a LangGraph. Each chat ends with a message that is
+// TestUseChat plays what a person does on a page with useChat of @tanstack/ai-react, in a real
+// browser, with TanStack's own server and with a LangGraph. Each chat ends with a message that is
 // answered.
 func TestUseChat(t *testing.T) {
 	t.Parallel()

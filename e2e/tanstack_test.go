@@ -20,7 +20,7 @@ var tanstackDriver struct {
 	err error
 }
 
-// tanstackServer returns the server of @tanstack/ai, whose packages the driver takes too.
+// tanstackServer returns the server of @tanstack/ai, whose packages the driver uses too.
 func tanstackServer(t *testing.T) *server {
 	t.Helper()
 	s := need(t, "tanstack", "0.58.0")
@@ -37,7 +37,7 @@ type tanstackChat struct {
 	more                    map[string]any
 }
 
-// A tanstackPage is what the page has after something was done to it.
+// A tanstackPage is the state of the page after an action.
 type tanstackPage struct {
 	Sent  []map[string]any
 	Cards []struct {
@@ -58,7 +58,7 @@ func newTanStackChat(t *testing.T, address string, more map[string]any) *tanstac
 	return c
 }
 
-// open makes a ChatClient for the thread, as a page that was loaded does.
+// open makes a ChatClient for the thread, as a loaded page does.
 func (c *tanstackChat) open(t *testing.T) tanstackPage {
 	t.Helper()
 	c.client = fresh("chat")
@@ -80,7 +80,7 @@ func (c *tanstackChat) do(t *testing.T, op string, args map[string]any) tanstack
 	return page
 }
 
-// asked says something and expects cards of these kinds.
+// asked sends a message and expects cards of these kinds.
 func (c *tanstackChat) asked(t *testing.T, say string, kinds ...string) tanstackPage {
 	t.Helper()
 	page := c.do(t, "say", map[string]any{"text": say})
@@ -101,7 +101,7 @@ func (p tanstackPage) shows(t *testing.T, kinds ...string) {
 	}
 }
 
-// A tanstackClick is what a person does with one card.
+// A tanstackClick is a person's action on one card.
 type tanstackClick struct {
 	how     string
 	payload any
@@ -116,7 +116,7 @@ func (c *tanstackChat) clicks(t *testing.T, clicks ...tanstackClick) tanstackPag
 	return c.do(t, "answer", map[string]any{"answers": list})
 }
 
-// goesOn says something that is answered at once, and no card is left.
+// goesOn sends a message that must be answered at once, without a card.
 func (c *tanstackChat) goesOn(t *testing.T, say, want string) {
 	t.Helper()
 	page := c.do(t, "say", map[string]any{"text": say})
@@ -125,8 +125,8 @@ func (c *tanstackChat) goesOn(t *testing.T, say, want string) {
 	}
 }
 
-// ran asserts what really happened on the thread. Each effect is a name, with its arguments where
-// the backend has them.
+// ran asserts which actions ran on the thread. Each is a name, with its arguments if the backend
+// records them.
 func (c *tanstackChat) ran(t *testing.T, b *backend, want ...string) {
 	t.Helper()
 	got := []string{}
@@ -157,7 +157,7 @@ const (
 	generic      = "generic"
 )
 
-// eachTanStack runs test before TanStack's own server: direct, and behind Holdpoint in each form.
+// eachTanStack runs test with TanStack's own server: direct, and behind Holdpoint in each form.
 func eachTanStack(t *testing.T, test func(t *testing.T, b *backend, address, form string)) {
 	t.Helper()
 	s := tanstackServer(t)
@@ -174,8 +174,8 @@ func eachTanStack(t *testing.T, test func(t *testing.T, b *backend, address, for
 	}
 }
 
-// What is approved runs once, whatever has no yes does not run, and the next message is answered:
-// as without Holdpoint, with the same cards.
+// TestTanStackApprovals: an approved action runs once, other actions do not run, and the next
+// message is answered, with the same cards as without Holdpoint.
 func TestTanStackApprovals(t *testing.T) {
 	t.Parallel()
 	eachTanStack(t, func(t *testing.T, b *backend, address, form string) {
@@ -246,7 +246,7 @@ func TestTanStackApprovals(t *testing.T) {
 			chat.ran(t, b, deleteA)
 			chat.goesOn(t, "hello", "echo: hello")
 		})
-		// Its server keeps nothing, and such a page has no history to give it.
+		// The server keeps nothing, and such a page has no history to send.
 		t.Run("a page that has forgotten", func(t *testing.T) {
 			chat := newTanStackChat(t, address, map[string]any{"tools": "zod"})
 			chat.asked(t, "delete a.txt", toolApproval)
@@ -262,8 +262,8 @@ func TestTanStackApprovals(t *testing.T) {
 	})
 }
 
-// TanStack's client draws controls for other backends' questions too, because Holdpoint adds its
-// binding. Without Holdpoint it draws none.
+// TestTanStackBeforeOtherBackends: TanStack's client draws controls for other backends' questions,
+// because Holdpoint adds its binding. Without Holdpoint it draws none.
 func TestTanStackBeforeOtherBackends(t *testing.T) {
 	t.Parallel()
 	tanstackServer(t)
@@ -341,8 +341,9 @@ func TestTanStackBeforeOtherBackends(t *testing.T) {
 	})
 }
 
-// A question of TanStack's server is decided at the desk. The desk shows the call, and not the
-// binding. Holdpoint carries the decision itself, or the chat does where it declares tools.
+// TestTanStackAtTheDesk: a question of TanStack's server is decided at the desk, which shows the
+// call and not the binding. Holdpoint carries the decision itself, or the chat does if it declares
+// tools.
 func TestTanStackAtTheDesk(t *testing.T) {
 	t.Parallel()
 	s := tanstackServer(t)

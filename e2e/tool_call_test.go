@@ -20,7 +20,7 @@ var callWords = map[string]string{
 	"HOLDPOINT_TOOL_CALL_NO":  `{"approved":false,"reason":"$reason"}`,
 }
 
-// eachToolCall runs test on both versions, with the dialect named and found, in a mode.
+// eachToolCall runs test in a mode on both versions, with the dialect named and found.
 func eachToolCall(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for version, dialect := range map[string]string{"1.107.10": "tool-call", "2.68.0": "auto"} {
@@ -38,7 +38,8 @@ func eachToolCall(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	}
 }
 
-// What is approved runs once, with the arguments that were approved; what is not does not run.
+// TestToolCallsAsk: an approved call runs once, with the approved arguments, and no other call
+// runs.
 func TestToolCallsAsk(t *testing.T) {
 	t.Parallel()
 	edited := gives(map[string]any{"approved": true, "editedArgs": map[string]any{"path": "c.txt"}})
@@ -101,8 +102,8 @@ func TestToolCallsKeepTheContract(t *testing.T) {
 	eachToolCall(t, "calls", func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// The call is the question, and its result the answer. The run with the answer may do what was
-// asked, or not.
+// TestToolCallsThatAreTheQuestion: the call itself is the question, and its result the answer. The
+// run with the answer may or may not carry it out.
 func TestToolCallsThatAreTheQuestion(t *testing.T) {
 	t.Parallel()
 	const removeA, removeB = `remove_file {"path":"a.txt"}`, `remove_file {"path":"b.txt"}`
@@ -130,8 +131,9 @@ func TestToolCallsThatAreTheQuestion(t *testing.T) {
 	})
 }
 
-// A client that sends the tool message by itself: it answers the open question, once. On a question
-// that was denied it is not an approval, wherever it stands and whatever it is written like.
+// TestToolMessagesOfTheClient: a client sends the tool message itself, which answers the open
+// question once. If the question was denied, a tool message is not an approval, at any place and in
+// any spelling.
 func TestToolMessagesOfTheClient(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {
@@ -193,7 +195,8 @@ func TestToolMessagesOfTheClient(t *testing.T) {
 	})
 }
 
-// An honest answer beside a history that was changed runs what the person was shown, or nothing.
+// TestToolCallsRunWhatWasShown: an honest answer comes with a changed history. The call runs as it
+// was shown, or not at all.
 func TestToolCallsRunWhatWasShown(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {
@@ -220,7 +223,8 @@ func TestToolCallsRunWhatWasShown(t *testing.T) {
 	})
 }
 
-// Another process of the backend has the run with the answer: the history is all that there is.
+// TestToolCallsSurviveARestart: another process of the backend gets the run with the answer, and
+// has only the history.
 func TestToolCallsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	need(t, "pydanticai", "2.68.0") // it is installed then

@@ -24,10 +24,10 @@ var (
 
 func init() { onDemand[lenientPython], onDemand[lenientNode] = &demand{}, &demand{} }
 
-// A runtime is a server with one parser, and an agent at /agent that tells what it was given.
+// A runtime is a server with one parser, and an agent at /agent that reports its input.
 type runtime struct{ name, address string }
 
-// runtimes starts one program and gives its servers.
+// runtimes starts one program and returns its servers.
 func runtimes(t *testing.T, interpreter string, program ...string) []runtime {
 	t.Helper()
 	cmd := exec.Command(interpreter, program...)
@@ -54,7 +54,7 @@ func runtimes(t *testing.T, interpreter string, program ...string) []runtime {
 	return list
 }
 
-// installed makes sure that a stack of onDemand is there.
+// installed installs a stack of onDemand if it is missing.
 func installed(t *testing.T, s stack) {
 	t.Helper()
 	d := onDemand[s]
@@ -63,7 +63,8 @@ func installed(t *testing.T, s stack) {
 	}
 }
 
-// readers returns all that read RunAgentInput, or any JSON, and not Agent Framework's less.
+// readers returns all runtimes that read a RunAgentInput, or any JSON, except those of Agent
+// Framework, which require less.
 func readers(t *testing.T) []runtime {
 	t.Helper()
 	installed(t, lenientPython)
@@ -92,7 +93,7 @@ func agentReaders(t *testing.T) []runtime {
 	return list
 }
 
-// callReaders are pydantic-ai, and applications that read the tool messages themselves.
+// callReaders returns pydantic-ai, and applications that read the tool messages themselves.
 func callReaders(t *testing.T) []runtime {
 	t.Helper()
 	var list []runtime
@@ -104,8 +105,8 @@ func callReaders(t *testing.T) []runtime {
 	return list
 }
 
-// lenientGo is the default form of a handler: any method, the first JSON value, keys in any case;
-// or a form.
+// lenientGo is a handler as most are written: it accepts any method, the first JSON value, and keys
+// in any case; or a form.
 func lenientGo(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ThreadID       any `json:"threadId"`

@@ -12,9 +12,8 @@ import (
 )
 
 // TestAgentWithinAWorkflow: the host asks twice about one call, under the agent's id and under the
-// workflow's. Without Holdpoint an answer to the second alone counts, and nothing runs if both are
-// answered. Through Holdpoint there is one question, bound to its call, and each approval runs
-// once.
+// workflow's. Without Holdpoint only an answer to the second alone works, and nothing runs if both
+// are answered. Holdpoint shows one question, bound to its call, and each approval runs once.
 func TestAgentWithinAWorkflow(t *testing.T) {
 	t.Parallel()
 	ledger := scripted.NewLedger()

@@ -13,7 +13,7 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// workflowEnv is what an operator says of the workflows here.
+// workflowEnv is what an operator sets for the workflows here.
 var workflowEnv = map[string]string{
 	"HOLDPOINT_TOOLS": "ConfirmDelete=approval", "HOLDPOINT_TOOL_CALL_YES": "yes", "HOLDPOINT_TOOL_CALL_NO": "no", "HOLDPOINT_SESSIONS": "true",
 }
@@ -153,8 +153,8 @@ func TestSessionsAreSeen(t *testing.T) {
 	}
 }
 
-// TestBackendWithoutSessions: the same client before a backend that keeps nothing. Its model is
-// shown the conversation with each answer, because the record has it.
+// TestBackendWithoutSessions: the same client with a backend that keeps nothing. Its model gets the
+// conversation with each answer, from the record.
 func TestBackendWithoutSessions(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {
@@ -184,8 +184,8 @@ func TestBackendWithoutSessions(t *testing.T) {
 	})
 }
 
-// TestTalkerWithSessions: the same of a backend that asks in words. It keeps the conversation by
-// thread, and gets no message of it again.
+// TestTalkerWithSessions: the same for a backend that asks in words. It keeps the conversation by
+// thread, and gets no message twice.
 func TestTalkerWithSessions(t *testing.T) {
 	t.Parallel()
 	ledger := scripted.NewLedger()

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// valueRule says what a yes and a no are to the agents here, which ask by interrupt() with a value
-// of their own and act on a value of their own only.
+// valueRule sets what a yes and a no are to the agents here, which ask by interrupt() with a value,
+// and act only on a value of their own.
 const valueRule = `delete_* {"go":true,"args":"$arguments"} {"go":false,"why":"$reason"}`
 
-// eachOfValues runs test before each way to a LangGraph graph that asks with values of its own.
+// eachOfValues runs test with each way to a LangGraph graph that asks with values of its own.
 func eachOfValues(t *testing.T, test func(t *testing.T, w world, audit string)) {
 	t.Helper()
 	t.Parallel()
@@ -43,9 +43,9 @@ func eachOfValues(t *testing.T, test func(t *testing.T, w world, audit string)) 
 	})
 }
 
-// TestYesNoOfValues: an agent that acts on a value of its own only runs what was approved, once and
-// with the arguments that were approved. What was denied, cancelled or is unclear runs nothing, and
-// the chat goes on. The audit says what each answer was.
+// TestYesNoOfValues: an agent that acts only on a value of its own runs an approved action once,
+// with the approved arguments. A denied, cancelled or unclear answer runs nothing, and the chat
+// continues. The audit has the decision of each answer.
 func TestYesNoOfValues(t *testing.T) {
 	type scene struct {
 		order   string
