@@ -153,6 +153,67 @@ func TestSessionsAreSeen(t *testing.T) {
 	}
 }
 
+// TestPlainRunsShowSessions: the operator does not set HOLDPOINT_SESSIONS, and the client answers
+// by resume with messages: []. Its second run lacks the message of its first run, so the client
+// sends only new messages. The workflow gets each message once, does not ask again, and runs each
+// approved call once.
+func TestPlainRunsShowSessions(t *testing.T) {
+	t.Parallel()
+	env := maps.Clone(workflowEnv)
+	delete(env, "HOLDPOINT_SESSIONS")
+	for _, line := range []scripted.Line{scripted.Line0413, scripted.Line0707, scripted.LineHead} {
+		for _, dialect := range []string{"tool-call", "auto"} {
+			for name, answer := range map[string]string{"yes": yesEntry, "no": noEntry, "cancel": cancelEntry} {
+				t.Run(string(line)+"/"+dialect+"/"+name, func(t *testing.T) {
+					t.Parallel()
+					ledger := scripted.NewLedger()
+					host := httptest.NewServer(line.Workflow(ledger))
+					t.Cleanup(host.Close)
+					env := maps.Clone(env)
+					env["HOLDPOINT_DIALECT"] = dialect
+					c := &handChat{t: t, address: ownHoldpoint(t, host.URL, env).address + "/", thread: fresh("thread"), version: "1.0"}
+					if status, told := c.says("plain hello", onlyTools); status != 200 {
+						t.Fatalf("%d %s", status, told)
+					}
+					for _, what := range []string{"a.txt", "b.txt"} {
+						c.messages = nil
+						if _, told := c.says("delete "+what, onlyTools); len(c.asked) != 1 {
+							t.Fatalf("asked %q: %s", c.asked, told)
+						}
+						c.messages = nil
+						if status, told := c.run(onlyTools + "," + entries(c.asked, answer)); status != 200 || strings.Contains(told, "RUN_ERROR") || len(c.asked) > 0 {
+							t.Fatalf("%s of %s gets %d, and asks %q: %s", name, what, status, c.asked, told)
+						}
+					}
+					want := map[string]int{}
+					if name == "yes" {
+						want = map[string]int{"delete a.txt": 1, "delete b.txt": 1}
+					}
+					if ran := ledger.Executed(c.thread); fmt.Sprint(ran) != fmt.Sprint(want) {
+						t.Errorf("ran %v, want %v", ran, want)
+					}
+					seen := map[string]bool{}
+					for _, body := range ledger.Requests(c.thread) {
+						var in struct{ Messages []struct{ ID string } }
+						if err := json.Unmarshal(body, &in); err != nil {
+							t.Fatal(err)
+						}
+						for _, m := range in.Messages {
+							if seen[m.ID] {
+								t.Errorf("the message %s was sent twice", m.ID)
+							}
+							seen[m.ID] = true
+						}
+					}
+					if complaints := ledger.Complaints(c.thread); len(complaints) > 0 {
+						t.Errorf("%q", complaints)
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestBackendWithoutSessions: the same client with a backend that keeps nothing. Its model gets the
 // conversation with each answer, from the record.
 func TestBackendWithoutSessions(t *testing.T) {

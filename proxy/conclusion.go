@@ -82,6 +82,7 @@ func (r *run) facts(res *translate.Result, calls []agui.Call) settle.Facts {
 	f.Describer, _ = o.Dialect.(translate.Describer)
 	f.YesNo, f.Stood = o.Answers, r.client.earlierReplies
 	f.PauseID, f.From, f.Origin, f.Going = ids.Random128(), r.h.intake.AddressHash(r.judge.request.http), r.judge.origin(r.judge.traceparent()), r.judge.continuation()
+	f.NewOnly = showsNewOnly(r.client.deltas, f.Listener.Page)
 	f.NewID, f.Now, f.Limits = o.NewID, o.Now(), settle.Limits{FrameBytes: o.MaxFrameBytes, InterruptTTL: o.InterruptTTL}
 	return f
 }
@@ -181,7 +182,11 @@ func (r *run) keep(o *settle.Outcome) (k tell.SavedPause) {
 		k.Own = r.client.listener().OwnResults(&r.client.knownCalls, r.judge.record.Pause, k.Pause, ends && (k.Doubtful || k.Aftermath(o) == tell.MayHaveRun))
 		r.client.noteOwnResults(k.Own)
 	}
-	r.client.keepOpenCalls(ends && o.Finish.Type == agui.RunFinished)
+	finished := ends && o.Finish.Type == agui.RunFinished
+	r.client.keepOpenCalls(finished)
+	if (finished || k.Pause != nil) && !r.life.clientLeft() {
+		r.client.noteHabit()
+	}
 	return k
 }
 

@@ -135,6 +135,7 @@ type chatter struct {
 	ids   int
 
 	sessions bool // the operator says that the backend keeps the conversation
+	page     bool // the client is a page in a browser
 
 	// The state of the client.
 	runs     int
@@ -390,8 +391,11 @@ func (c *chatter) send(more, end string) {
 
 func (c *chatter) post(body, end string) {
 	c.last, c.end = body, end
-	rec := httptest.NewRecorder()
-	c.h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	rec, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	if c.page {
+		req.Header.Set("Origin", "https://chat.example")
+	}
+	c.h.ServeHTTP(rec, req)
 	if rec.Code != http.StatusOK {
 		c.t.Fatalf("status %d: %s", rec.Code, rec.Body)
 	}

@@ -89,6 +89,9 @@ func (l *runLife) outlive() bool {
 	return true
 }
 
+// clientLeft reports whether the client has left.
+func (l *runLife) clientLeft() bool { return l.client != nil && l.client.Err() != nil }
+
 // endGrace is how long a backend may do what it does behind the end of a run whose client has left,
 // such as saving its session.
 const endGrace = 10 * time.Second

@@ -21,6 +21,7 @@ type processMemory struct {
 	leftOpen *lru.Cache[callKey, struct{}]    // see leftcalls.go
 	named    *lru.Cache[store.Key, []string]  // by thread: questions that clients named, see noteNamed
 	asked    *lru.Cache[string, struct{}]     // ids of pauses that this process has kept, see noteLost
+	senders  *lru.Cache[sender, sendingHabit] // see newmessages.go
 	warned   sync.Map                         // what is logged once
 
 	dialectProved atomic.Bool // the backend was seen to ask in the named dialect, see comparison
@@ -38,6 +39,7 @@ func newProcessMemory(o *Options, log *slog.Logger) *processMemory {
 	m.leftOpen, _ = lru.New[callKey, struct{}](maxPassed)
 	m.named, _ = lru.New[store.Key, []string](maxNamed)
 	m.asked, _ = lru.New[string, struct{}](maxAsked)
+	m.senders, _ = lru.New[sender, sendingHabit](maxSenders)
 	m.outage.log, m.outage.opts = log, o
 	return m
 }

@@ -16,7 +16,7 @@ import (
 
 // readyPass makes out what of the input goes to the dialect in an ordinary run.
 func (j *judge) readyPass(v contract.Ruling) preparedRun {
-	y := preparedRun{notTaken: v.NotTaken, stands: v.Stands, missed: j.catchUp(v.Missed, v.New)}
+	y := preparedRun{notTaken: v.NotTaken, stands: v.Stands, missed: j.catchUp(v.Missed, v.New), deltas: j.habit().deltas}
 	j.cleanPass(v.Leave)
 	j.disarm() // before the transcript: what a record keeps goes to the backend with the next answer
 	whole := j.in.Messages
@@ -29,7 +29,7 @@ func (j *judge) readyPass(v contract.Ruling) preparedRun {
 
 // readyResume makes out what of the input goes to the dialect in a resume. An error refuses it.
 func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
-	y := preparedRun{notTaken: v.NotTaken, stands: v.Stands}
+	y := preparedRun{notTaken: v.NotTaken, stands: v.Stands, deltas: j.habit().deltas}
 	p, answers := j.record.Pause, v.Answers
 	list, refused := j.restoreCalls(p, answers, j.cleanMessages(p))
 	if refused != nil {
@@ -157,4 +157,5 @@ type preparedRun struct {
 	withheldFrom []agui.Message // the messages from which calls were taken out, nil if none were
 	knownCalls   client.KnownCalls
 	untold       hiddenSnapshots
+	deltas       int8 // of the client's habit, with this request
 }

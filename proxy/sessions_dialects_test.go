@@ -146,3 +146,155 @@ func TestClientOfNewMessagesOnly(t *testing.T) {
 		t.Error("no family goes without the conversation")
 	}
 }
+
+// TestPlainRunsShowNewMessagesOnly: nobody says that the backend keeps the conversation, and the
+// client answers by the resume array with messages: []. If its runs before brought new messages
+// only, the answer goes without the conversation. If nothing shows that, or if the chat may have
+// begun anew on an old thread, the answer goes with it.
+func TestPlainRunsShowNewMessagesOnly(t *testing.T) {
+	const words = `"content":"words `
+	runs := func(c *chatter, end string) { // brings a new message, and nothing else
+		c.history = nil
+		c.words()
+		c.send("", end)
+	}
+	answers := func(c *chatter) {
+		c.history, c.bodies = nil, nil
+		c.answer(c.pending, "yes", false, "end")
+	}
+	said := func(c *chatter, text string) { c.add(`{"id":"a1","role":"assistant","content":"` + text + `"}`) }
+	without, with := true, false
+	scenes := map[string]struct {
+		play   func(c *chatter)
+		want   bool
+		itself bool // the answer brings messages
+	}{
+		"words, then a question":   {func(c *chatter) { runs(c, "end"); runs(c, "ask"); answers(c) }, without, false},
+		"a restart before the yes": {func(c *chatter) { runs(c, "end"); runs(c, "ask"); c.restart(); answers(c) }, without, false},
+		"asked twice":              {func(c *chatter) { runs(c, "ask"); answers(c); runs(c, "ask"); answers(c) }, without, false},
+		"asked thrice, and restart": {func(c *chatter) {
+			runs(c, "ask")
+			answers(c)
+			runs(c, "ask")
+			answers(c)
+			c.restart()
+			runs(c, "ask")
+			answers(c)
+		}, without, false},
+		"an answer asks again": {func(c *chatter) {
+			runs(c, "end")
+			runs(c, "ask")
+			c.history = nil
+			c.answer(c.pending, "yes", false, "ask")
+			answers(c)
+		}, without, false},
+		"a page, after two runs":     {func(c *chatter) { c.page = true; runs(c, "end"); runs(c, "end"); runs(c, "ask"); answers(c) }, without, false},
+		"a page, after one run":      {func(c *chatter) { c.page = true; runs(c, "end"); runs(c, "ask"); answers(c) }, with, false},
+		"the first run asks":         {func(c *chatter) { runs(c, "ask"); answers(c) }, with, false},
+		"a restart before the words": {func(c *chatter) { runs(c, "end"); c.restart(); runs(c, "ask"); answers(c) }, with, false},
+		"after a run that failed":    {func(c *chatter) { runs(c, "error"); runs(c, "ask"); answers(c) }, with, false},
+		"after a run that was cut":   {func(c *chatter) { runs(c, "cut"); runs(c, "ask"); answers(c) }, with, false},
+		"the whole conversation":     {func(c *chatter) { c.send("", "end"); c.words(); c.send("", "ask"); answers(c) }, with, false},
+		"the same message again":     {func(c *chatter) { c.send("", "end"); c.send("", "ask"); answers(c) }, with, false},
+		"the same message edited": {func(c *chatter) {
+			runs(c, "end")
+			c.history = nil
+			c.add(`{"id":"u2","role":"user","content":"words 2. and more"}`)
+			c.send("", "ask")
+			answers(c)
+		}, with, false},
+		"the same message under another id": {func(c *chatter) {
+			runs(c, "end")
+			c.history = nil
+			c.add(`{"id":"u9","role":"user","content":"words 2."}`)
+			c.send("", "ask")
+			answers(c)
+		}, with, false},
+		"a chat that begins anew after its conversation": {func(c *chatter) {
+			runs(c, "end")
+			said(c, "hello")
+			c.words()
+			c.send("", "end")
+			runs(c, "ask")
+			answers(c)
+		}, with, false},
+		"a chat that began anew goes on": {func(c *chatter) {
+			runs(c, "end")
+			runs(c, "end")
+			c.words()
+			c.send("", "ask")
+			answers(c)
+		}, with, false},
+		"an answer with the conversation": {func(c *chatter) {
+			runs(c, "end")
+			runs(c, "ask")
+			c.bodies = nil
+			c.answer(c.pending, "yes", false, "end")
+		}, with, true},
+		"an answer with a message of the assistant": {func(c *chatter) {
+			runs(c, "end")
+			runs(c, "ask")
+			c.history, c.bodies = nil, nil
+			said(c, "hello")
+			c.answer(c.pending, "yes", false, "end")
+		}, with, true},
+		"a question after an answer with the conversation": {func(c *chatter) {
+			runs(c, "end")
+			runs(c, "ask")
+			c.answer(c.pending, "yes", false, "end")
+			runs(c, "ask")
+			answers(c)
+		}, with, false},
+		"decided at the desk": {func(c *chatter) {
+			runs(c, "end")
+			runs(c, "ask")
+			c.decide("yes")
+			c.bodies = nil
+			c.carry("end")
+		}, with, false},
+	}
+	families := 0
+	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
+		sent := func(t *testing.T, play func(c *chatter)) (all string) {
+			checkChat(t, b, func(c *chatter) {
+				all = ""
+				c.history, c.marks = nil, 0
+				c.words()
+				play(c)
+				if c.violation != "" || len(c.bodies) == 0 {
+					c.t.Fatalf("%s; the backend got %d requests", c.violation, len(c.bodies))
+				}
+				for _, body := range c.bodies {
+					all += string(body)
+				}
+			})
+			return all
+		}
+		// These are the families where the record's conversation goes with an answer, and does not if
+		// the operator says that the backend keeps it.
+		usual := sent(t, func(c *chatter) { runs(c, "ask"); answers(c) })
+		session := sent(t, func(c *chatter) { c.sessions = true; c.restart(); runs(c, "ask"); answers(c) })
+		if !strings.Contains(usual, words) || strings.Contains(session, words) {
+			return
+		}
+		keepsNothing := b.Name() == "agent-framework AGUI.Server" // it is known to, so no sign counts
+		if !keepsNothing {
+			families++
+		}
+		for name, scene := range scenes {
+			t.Run(name, func(t *testing.T) {
+				if keepsNothing && scene.itself {
+					return // it gets what the answer brings
+				}
+				got, want := sent(t, scene.play), scene.want && !keepsNothing
+				if strings.Contains(got, words) == want {
+					t.Errorf("want it without the conversation: %v; the backend was sent %s", want, got)
+				}
+			})
+		}
+	})
+	t.Logf("%d chats", families)
+	if families == 0 {
+		t.Error("no family goes without the conversation")
+	}
+}

@@ -159,37 +159,6 @@ func (t *thread) namedByText() []string {
 	})
 }
 
-// newOnlyNote is the id of the note of a record whose client was seen to send new messages only.
-const newOnlyNote = "new messages only"
-
-// sendsNewOnly reports whether the client sends new messages only, so that its answer to a pause
-// goes as it comes: a backend that keeps the conversation would have it twice otherwise. The sign
-// is an answer by results alone. A client that sends its conversation has the calls of its results,
-// and a chat that begins anew has no results. The record keeps the sign. Then it holds for each
-// later answer of the thread that brings nothing of the conversation either. A decision of the desk
-// is not the client's, and shows nothing.
-func (t *thread) sendsNewOnly(p *agui.Pause) bool {
-	if stateless, ok := t.opts.Dialect.(translate.Stateless); t.request.ours || ok && (stateless.KeepsNothing(p) || stateless.ReadsCalls(p)) {
-		return false
-	}
-	noted := slices.ContainsFunc(t.record.Notes, func(n store.Note) bool { return n.ID == newOnlyNote })
-	if !onlyResults(t.request.input.Messages) {
-		return noted && !t.listener().BringsConversation(p)
-	}
-	if noted {
-		return true
-	}
-	if err := t.ledger.Remember(store.Note{ID: newOnlyNote, Text: agui.MustMarshal(true)}, store.MaxNotes); err != nil {
-		t.log.Warn(logNewOnlyUnsaved, "err", err)
-	}
-	return true
-}
-
-// onlyResults reports whether a list has messages, and each is a result of a call.
-func onlyResults(list []agui.Message) bool {
-	return len(list) > 0 && !slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role != "tool" })
-}
-
 // fetch asks the store for snapshots. Without them the client is told the rest.
 func (t *thread) fetch(ref settle.Ref) store.Snapshots {
 	shown, err := t.ledger.Snapshots(ref)

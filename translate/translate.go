@@ -125,10 +125,10 @@ type Request struct {
 	// New are the messages that a resume brings in addition to its answers and that the record does
 	// not have. It is empty if the run is not a resume.
 	New []agui.Message
-	// Sessions reports that the backend stores the conversation of each thread. It is configured by
-	// the operator, because a client that sends only new messages looks like a new chat. It is set on
-	// a resume only. Then Input has no messages except New, and a dialect whose backends do not
-	// recognize messages by their ids sends no other messages.
+	// Sessions reports that the backend stores the conversation of each thread, because the operator
+	// says so, or because the client has shown that it sends only new messages. It is set on a resume
+	// only. Then Input has no messages except New, and a dialect whose backends do not recognize
+	// messages by their ids sends no other messages.
 	Sessions bool
 	// Ended are the earlier pauses of the thread that the record still has, newest first, however they
 	// ended. The history may contain their calls without an answer. A Foreign also gets failed pauses

@@ -187,6 +187,9 @@ type Pause struct {
 	// ByText reports that the client that was asked can answer in no form, and was told the questions
 	// as a text. Its person's next message cancels them.
 	ByText bool `json:"byText,omitempty"`
+	// NewOnly reports that the client was seen to send new messages only, before it was asked. So its
+	// backend keeps the conversation, and gets an answer without the messages of the record.
+	NewOnly bool `json:"newOnly,omitempty"`
 	// From is a hash of the client's address, where the store deals out shares by that; else 0.
 	From uint64 `json:"from,omitempty"`
 

@@ -55,6 +55,7 @@ func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error) {
 	p := res.Asked.Pause(f.Dialect)
 	p.Backend, p.ID, p.From, p.Origin = res.Backend, f.PauseID, f.From, f.Origin
+	p.NewOnly = f.NewOnly
 	f.noteCalls(p.Interrupts)
 	f.askYesNo(&p)
 	for n := range p.Interrupts {

@@ -66,6 +66,7 @@ type Facts struct {
 	Stood func(*agui.Pause) ([]agui.EarlierReply, error)
 
 	PauseID string // 128 random bits
+	NewOnly bool   // the client was seen to send new messages only, see agui.Pause.NewOnly
 	From    uint64 // the client's address, as a hash; 0 if addresses have no shares
 	Origin  *agui.Origin
 	Going   *agui.Continuation // what the pause keeps to go on without the client; nil: nothing
