@@ -11,8 +11,8 @@ import (
 // Google ADK over ag_ui_adk in its default mode, which asks by calls and ends the run as if it was
 // over. Holdpoint is told nothing of it.
 
-// adkCalls are the versions and modes that ask by calls. 0.6.5 never runs a confirmed call in a
-// resumable application.
+// adkCalls are the versions and modes that ask by calls. In a resumable application, 0.6.5 never
+// runs a confirmed call.
 var adkCalls = []struct{ version, mode, client string }{
 	{"0.6.5", "default", newest}, {"0.7.1", "default", pinned}, {"0.7.1", "resumable", newest},
 	{"0.11.0", "default", newest}, {"0.11.0", "resumable", pinned},
@@ -32,7 +32,7 @@ func eachADKCall(t *testing.T, env map[string]string, test func(t *testing.T, w 
 	}
 }
 
-// What is approved runs once; what is denied or cancelled does not run.
+// TestADKsCallsAsk: an approved call runs once. A denied or cancelled call does not run.
 func TestADKsCallsAsk(t *testing.T) {
 	t.Parallel()
 	yes, no := confirmed[true], confirmed[false]
@@ -90,7 +90,8 @@ func TestADKsCallsKeepTheContract(t *testing.T) {
 	eachADKCall(t, nil, func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// A payload beside the decision is the tool's own; it works in a resumable application.
+// TestADKsPayload: a payload beside the decision is for the tool. It works in a resumable
+// application.
 func TestADKsPayload(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.7.1", "0.11.0"} {
@@ -113,7 +114,8 @@ func TestADKsPayload(t *testing.T) {
 	}
 }
 
-// Only a long-running tool that the operator named waits for a person. Its answer is any value.
+// TestADKsLongRunningTools: only a long-running tool that the operator named waits for a person.
+// Its answer is any value.
 func TestADKsLongRunningTools(t *testing.T) {
 	t.Parallel()
 	eachADKCall(t, map[string]string{"HOLDPOINT_TOOLS": "ask_*=external;start_*=external"}, func(t *testing.T, w world) {
@@ -136,8 +138,8 @@ func TestADKsLongRunningTools(t *testing.T) {
 	})
 }
 
-// ADK is restarted between pause and answer. With its sessions in a file the answer counts; else it
-// is lost, and nothing runs.
+// TestADKsCallsSurviveARestart: ADK is restarted between pause and answer. With its sessions in a
+// file the answer works; otherwise it is lost, and nothing runs.
 func TestADKsCallsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -12,8 +12,8 @@ import (
 // ADK 2 asks for a value by a call of adk_request_input and for a credential by one of
 // adk_request_credential, also with emit_interrupt_outcome, where such a run ends plainly too.
 
-// eachADKInput serves the three kinds of application behind a Holdpoint that finds the dialect, and
-// behind one that is told it.
+// eachADKInput serves the three kinds of application, behind a Holdpoint that recognizes the
+// dialect, and behind one with the dialect named.
 func eachADKInput(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "adk", "0.11.0")
@@ -30,8 +30,8 @@ func eachADKInput(t *testing.T, test func(t *testing.T, w world)) {
 
 func begun(order string) string { return `start {"order":"` + order + `"}` }
 
-// The question has ADK's message, schema and payload. A payload that breaks the schema stays here,
-// and the right one after it arrives once.
+// TestADKAsksForInput: the question has ADK's message, schema and payload. A payload that does not
+// fit the schema is refused here, and a correct one then arrives once.
 func TestADKAsksForInput(t *testing.T) {
 	t.Parallel()
 	approves := map[string]any{"approved": true, "note": "well done"}
@@ -93,8 +93,9 @@ func TestADKAsksForInput(t *testing.T) {
 	})
 }
 
-// A model asks for a value and makes a call that wants a confirmation in one turn. A resumable
-// application shows the result of that call, and not the call. A client sends it back.
+// TestADKAsksForInputBesideAConfirmation: in one turn a model asks for a value and makes a call
+// that wants a confirmation. A resumable application sends the result of that call, without the
+// call, and a client sends the result back.
 func TestADKAsksForInputBesideAConfirmation(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -127,8 +128,8 @@ func TestADKAsksForInputBesideAConfirmation(t *testing.T) {
 	}
 }
 
-// A node that wants a confirmation asks about that node with its arguments. Its id is the same in
-// every run of the workflow.
+// TestADKsNodeWantsAConfirmation: the question is about the node, with its arguments. Its id is the
+// same in every run of the workflow.
 func TestADKsNodeWantsAConfirmation(t *testing.T) {
 	t.Parallel()
 	eachADKInput(t, func(t *testing.T, w world) {
@@ -153,8 +154,8 @@ func TestADKsNodeWantsAConfirmation(t *testing.T) {
 	})
 }
 
-// ADK has no word for a cancel of such a question. Nothing is sent, and the next message begins the
-// workflow anew.
+// TestADKsInputIsCancelled: ADK has no form for the cancel of such a question. Nothing is sent, and
+// the next message starts the workflow again.
 func TestADKsInputIsCancelled(t *testing.T) {
 	t.Parallel()
 	eachADKInput(t, func(t *testing.T, w world) {
@@ -185,8 +186,9 @@ func TestADKsInputIsCancelled(t *testing.T) {
 	})
 }
 
-// A model asks for two values, or for one beside a confirmation, and all is cancelled. Nothing
-// runs, and the agent goes on. Only a resumable application tells the second kind.
+// TestADKsQuestionsAreAllCancelled: a model asks for two values, or for a value and a confirmation,
+// and all are cancelled. Nothing runs, and the agent continues. Only a resumable application
+// reports the second case.
 func TestADKsQuestionsAreAllCancelled(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -212,8 +214,8 @@ func TestADKsQuestionsAreAllCancelled(t *testing.T) {
 	}
 }
 
-// A credential goes into the AuthConfig that ADK sent. The secrets of the agent's own client are
-// not published.
+// TestADKAsksForACredential: the credential is put into the AuthConfig that ADK sent. The secrets
+// of the agent's own OAuth client are not published.
 func TestADKAsksForACredential(t *testing.T) {
 	t.Parallel()
 	eachADKInput(t, func(t *testing.T, w world) {
@@ -264,9 +266,9 @@ func TestADKAsksForACredential(t *testing.T) {
 	})
 }
 
-// TestADKsCredentialIsKeptNowhere: with the audit's payloads and a store in a file, neither has the
-// credential that a person gave. No run shows it, nor the secrets of the agent's own client, also
-// where ADK tells all messages at the end of a run.
+// TestADKsCredentialIsKeptNowhere: with payloads in the audit and a store in a file, neither has
+// the credential that a person gave. No run shows it, nor the secrets of the agent's own OAuth
+// client, even where ADK sends all messages at the end of a run.
 func TestADKsCredentialIsKeptNowhere(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -310,8 +312,9 @@ func TestADKsCredentialIsKeptNowhere(t *testing.T) {
 	}
 }
 
-// A client that answers ADK's own call itself, as it does without Holdpoint: with another dialect
-// and with HOLDPOINT_CLIENT=native its tool message arrives, and the workflow goes on.
+// TestADKsOwnClientAnswersInput: a client answers ADK's own call itself, as it does without
+// Holdpoint. With another dialect, and with HOLDPOINT_CLIENT=native, its tool message arrives, and
+// the workflow continues.
 func TestADKsOwnClientAnswersInput(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -334,7 +337,7 @@ func TestADKsOwnClientAnswersInput(t *testing.T) {
 	}
 }
 
-// answersItself sends a tool message on the last call that the client holds.
+// answersItself sends a tool message on the last call in the client's messages.
 func (c *client) answersItself(t *testing.T, content string) {
 	t.Helper()
 	all := calls(c.messages)

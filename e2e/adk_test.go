@@ -11,8 +11,8 @@ import (
 // emit_interrupt_outcome it sends the outcome and takes resume, but it takes nearly everything for
 // a yes, and a message beside the answer costs it the answer.
 
-// adk is a Holdpoint before it, and a world in the given mode with each of the clients that read
-// the outcome.
+// eachADK runs test in a mode of ADK, behind a Holdpoint with these variables, with each client
+// that reads the outcome.
 func eachADK(t *testing.T, mode string, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "adk", "0.11.0")
@@ -24,8 +24,8 @@ func eachADK(t *testing.T, mode string, env map[string]string, test func(t *test
 	}
 }
 
-// What an answer makes of the one call: it runs, it is denied, or the answer is refused and the
-// call waits.
+// TestADKTakesADecisionOnly: depending on the answer, the call runs, is denied, or the answer is
+// refused and the call waits.
 func TestADKTakesADecisionOnly(t *testing.T) {
 	t.Parallel()
 	const runs, denied, refused = "runs", "denied", "refused"
@@ -77,8 +77,8 @@ func TestADKTakesADecisionOnly(t *testing.T) {
 	}
 }
 
-// Of several calls that wait, those run that were approved. Without Holdpoint the last answer
-// counts only, because a client holds each call in a message of its own.
+// TestADKsConfirmationsAtOnce: of several waiting calls, those run that were approved. Without
+// Holdpoint only the last answer counts, because a client has each call in a message of its own.
 func TestADKsConfirmationsAtOnce(t *testing.T) {
 	t.Parallel()
 	yes, no := gives(map[string]any{"confirmed": true}), gives(map[string]any{"confirmed": false})
@@ -127,8 +127,8 @@ func TestADKsConfirmationsAtOnce(t *testing.T) {
 	})
 }
 
-// A message beside the answer goes after it, and one that was refused before stands in the history
-// and does not kill it.
+// TestADKTakesAMessageAfterTheAnswer: a message that comes with the answer is sent after it. A
+// message that was refused earlier stays in the history, and does not spoil the answer.
 func TestADKTakesAMessageAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	yes := gives(map[string]any{"confirmed": true})
@@ -173,7 +173,8 @@ func TestADKTakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// An expired question is a no, and the message by which it was found out is answered.
+// TestADKsExpiredQuestion: an expired question counts as a no, and the message that revealed it is
+// answered.
 func TestADKsExpiredQuestion(t *testing.T) {
 	t.Parallel()
 	eachADK(t, "outcome", map[string]string{"HOLDPOINT_INTERRUPT_TTL": "1s"}, func(t *testing.T, w world) {
@@ -190,7 +191,7 @@ func TestADKsExpiredQuestion(t *testing.T) {
 	})
 }
 
-// expired sends a message until the open questions have expired and it is taken.
+// expired sends a message until the open questions have expired and the message is accepted.
 func (c *client) expired(t *testing.T, said string) wire {
 	t.Helper()
 	var last wire
@@ -207,9 +208,9 @@ func (c *client) expired(t *testing.T, said string) wire {
 	return last
 }
 
-// confirm_changes of a predicted state: with the outcome it is answered by resume, and the thread
-// goes on; in the default mode the call passes, and the answer of a client that declares the tool
-// as well.
+// TestADKsPredictedState tests confirm_changes of a predicted state. With the outcome it is
+// answered by resume, and the thread continues. In the default mode the call passes, and so does
+// the answer of a client that declares the tool.
 func TestADKsPredictedState(t *testing.T) {
 	t.Parallel()
 	const written = `write_document {"document":"hello"}`
@@ -248,7 +249,7 @@ func TestADKsPredictedState(t *testing.T) {
 	for _, mode := range []string{"default", "outcome"} {
 		t.Run(mode+", declared", func(t *testing.T) {
 			eachADK(t, mode, nil, func(t *testing.T, w world) {
-				// The same route sees an undeclared one first.
+				// The same route first gets a call that no client declared.
 				first := w.client(t, "predict")
 				first.asksAbout(t, step{say: "write hello"}, 1)
 				if mode == "outcome" {
@@ -276,8 +277,9 @@ func TestADKsPredictedState(t *testing.T) {
 	}
 }
 
-// Holdpoint is restarted, and its store was in memory. ADK refuses every run and says what is open.
-// The refusal becomes a question that can only be cancelled; then the thread goes on.
+// TestADKWaitsForALostQuestion: Holdpoint is restarted, and its store was in memory. ADK refuses
+// every run and names the open call. The refusal becomes a question that can only be cancelled;
+// then the thread continues.
 func TestADKWaitsForALostQuestion(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")

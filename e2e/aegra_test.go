@@ -10,9 +10,9 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestAegra: Aegra, an open LangGraph Server, on a real PostgreSQL. Its stream of a run that asks
-// has no updates, so Holdpoint looks at the state. The question comes in its own run, what is
-// approved runs once, and the next message is answered.
+// TestAegra tests Aegra, an open LangGraph Server, on a real PostgreSQL. The stream of a run that
+// asks has no updates, so Holdpoint reads the state. The question arrives in its own run, an
+// approved action runs once, and the next message is answered.
 func TestAegra(t *testing.T) {
 	t.Parallel()
 	onDemand[aegra].install(aegra)

@@ -26,14 +26,14 @@ func eachAG2(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	}
 }
 
-// bareAG2 returns a client without Holdpoint.
+// bareAG2 returns a client of AG2 without Holdpoint.
 func bareAG2(t *testing.T, mode string) (world, *client) {
 	t.Helper()
 	w := world{b: &backend{name: "ag2 " + mode, mode: mode, server: need(t, "ag2", "1.2.1")}}
 	return w, newClient(t, shared.direct, newest, w.b.url()+"/agent", fresh("bare"), nil)
 }
 
-// proof returns an answer with the proof that the question was told with, or with another one.
+// proof returns an answer with the proof that came with the question, or with another one.
 func (c *client) proof(t *testing.T, answer answer, right bool) step {
 	t.Helper()
 	metadata := c.pending[0]["metadata"]
@@ -45,7 +45,7 @@ func (c *client) proof(t *testing.T, answer answer, right bool) step {
 	return step{resume: []entry{e}}
 }
 
-// What is approved runs once; what is not does not run.
+// TestAG2Approvals: an approved call runs once, and no other call runs.
 func TestAG2Approvals(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -93,8 +93,8 @@ func TestAG2Approvals(t *testing.T) {
 	}
 }
 
-// An answer without the proof that its question was told with is refused before the run begins.
-// The question waits on, and the right answer is taken.
+// TestAG2AfterARefusal: an answer without the proof that came with its question is refused before
+// the run begins. The question stays open, and a correct answer is accepted.
 func TestAG2AfterARefusal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -140,7 +140,8 @@ func TestAG2AfterARefusal(t *testing.T) {
 	}
 }
 
-// A message beside the answer goes after it: the turn that waits never sees it.
+// TestAG2TakesAMessageAfterTheAnswer: a message that comes with the answer is sent after it,
+// because the waiting turn never sees it.
 func TestAG2TakesAMessageAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]answer{"approved": gives(true), "denied": gives(false), "cancelled": cancelled} {
@@ -164,8 +165,9 @@ func TestAG2TakesAMessageAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// The backend is restarted between pause and answer, and its turns are gone. It passes over the
-// answer and runs the thread again, as if nothing was asked. The client is told.
+// TestAG2ForgetsThePause: the backend is restarted between pause and answer, and has lost its
+// turns. It ignores the answer and runs the thread again, as if nothing had been asked. The client
+// is told so.
 func TestAG2ForgetsThePause(t *testing.T) {
 	t.Parallel()
 	need(t, "ag2", "1.2.1")
@@ -195,8 +197,9 @@ func TestAG2ForgetsThePause(t *testing.T) {
 	}
 }
 
-// Holdpoint is restarted, and its store was in memory. The backend refuses every run, because it
-// waits. The refusal becomes a question that can only be cancelled; then the thread goes on.
+// TestAG2WaitsForALostQuestion: Holdpoint is restarted, and its store was in memory. The backend
+// waits, and refuses every run. The refusal becomes a question that can only be cancelled; then the
+// thread continues.
 func TestAG2WaitsForALostQuestion(t *testing.T) {
 	t.Parallel()
 	type way struct {
@@ -255,7 +258,8 @@ func TestAG2WaitsForALostQuestion(t *testing.T) {
 	}
 }
 
-// moves sends the client's next requests to another Holdpoint. Its list of open questions stays.
+// moves makes the client send its next requests to another Holdpoint. The client keeps its list of
+// open questions.
 func (c *client) moves(t *testing.T, to *holdpoint, agent string) {
 	t.Helper()
 	pending := c.pending

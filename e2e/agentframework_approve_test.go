@@ -6,8 +6,8 @@ import "testing"
 
 type answer = func(id string) entry
 
-// Approvals of every shape, through to the next ordinary turn. What is approved runs once, with the
-// arguments that were asked for; what is not does not run.
+// TestAgentsApprovals plays approvals of every kind, through to the next ordinary turn. An approved
+// call runs once, with the arguments that were shown, and no other call runs.
 func TestAgentsApprovals(t *testing.T) {
 	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
@@ -48,16 +48,16 @@ func TestAgentsApprovals(t *testing.T) {
 		{"denied, then again", "again", [][]answer{round(reject), round(accept)}, []string{mail}},
 		{"denied twice", "again", [][]answer{round(reject), round(cancelled)}, nil},
 
-		// The backend tells another thread id than the client's, and knows the pause under that one
-		// alone.
+		// The backend uses another thread id than the client's, and has the pause under that id
+		// only.
 		{"another thread id", "drift", [][]answer{round(accept), round(accept)}, []string{deleteA, mail}},
 		{"another thread id, denied", "drift", [][]answer{round(reject), round(accept)}, []string{mail}},
 		{"another thread id each time", "drift-each", [][]answer{round(accept), round(accept)}, []string{deleteA, mail}},
 		{"another thread id each time, denied", "drift-each", [][]answer{round(accept), round(reject)}, []string{deleteA}},
 		{"another run id", "drift-run", [][]answer{round(accept)}, []string{deleteA}},
 
-		// A model as strict as a provider's: it answers 400 to a history with a hole in it, in the
-		// middle of a run too.
+		// The model is as strict as a provider's: it answers 400 to a history with a missing
+		// result, also in the middle of a run.
 		{"strict", "strict", [][]answer{round(accept)}, []string{deleteA}},
 		{"strict, denied", "strict", [][]answer{round(reject)}, nil},
 		{"strict, cancelled", "strict", [][]answer{round(cancelled)}, nil},
@@ -66,7 +66,7 @@ func TestAgentsApprovals(t *testing.T) {
 		{"strict, the second of two", "strict-parallel", [][]answer{round(reject, accept)}, []string{deleteB}},
 		{"strict, neither", "strict-parallel", [][]answer{round(reject, cancelled)}, nil},
 
-		// The state shows what the tool would write, and the tool itself asks too.
+		// The state shows what the tool would write, and the tool asks for an approval too.
 		{"a prediction and an approval", "predictive-ask", [][]answer{round(accept)}, []string{write}},
 		{"a prediction and a denial", "predictive-ask", [][]answer{round(reject)}, nil},
 	} {
@@ -83,8 +83,8 @@ func TestAgentsApprovals(t *testing.T) {
 				}
 				c.plain(t, c.finish(t, s))
 				if w.since("1.7.0") && test.agent == "predictive-ask" {
-					// It puts a message "Application state" between a call and its result itself,
-					// on every resume with a state.
+					// On every resume with a state, the backend itself puts a message "Application
+					// state" between a call and its result.
 					w.ran(t, c, test.want...)
 					return
 				}
@@ -94,8 +94,8 @@ func TestAgentsApprovals(t *testing.T) {
 	}
 }
 
-// What is asked: for each call, what it is about, in words and in data, and an answer that the
-// schema allows.
+// TestAgentsAskInTheOutcome: each question is about a call, in words and as data, and an answer
+// that fits its schema works.
 func TestAgentsAskInTheOutcome(t *testing.T) {
 	t.Parallel()
 	eachMode(t, []string{"default", "unconfirmed"}, func(t *testing.T, w world) {
@@ -118,8 +118,8 @@ func TestAgentsAskInTheOutcome(t *testing.T) {
 	})
 }
 
-// Beside the call that is asked for there is one that nobody has to approve. From 1.0.0rc8 on it
-// runs with the answer, whatever that is; before, it never runs, and the model is told so.
+// TestAgentsCallBesideOneThatNeedsNoApproval: the turn has a second call that needs no approval.
+// From 1.0.0rc8 on it runs with any answer. Before that it never runs, and the model is told so.
 func TestAgentsCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"mixed", "strict-mixed"} {
@@ -152,9 +152,9 @@ func TestAgentsCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	}
 }
 
-// With a snapshot store the backend keeps the messages of a thread itself, and mixes them with
-// those of the request. What it makes of them is its own; what runs is what was approved, and the
-// thread goes on.
+// TestAgentsWithASnapshotStore: with a snapshot store the backend keeps the messages of a thread,
+// and mixes them with those of the request in its own way. An approved call runs, no other does,
+// and the thread continues.
 func TestAgentsWithASnapshotStore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A run that asks nothing goes through untouched, in every version.
+// TestAgentsOrdinaryRunIsUntouched: in every version, a run without a question passes unchanged.
 func TestAgentsOrdinaryRunIsUntouched(t *testing.T) {
 	t.Parallel()
 	untouched := func(t *testing.T, w world) {
@@ -24,8 +24,8 @@ func TestAgentsOrdinaryRunIsUntouched(t *testing.T) {
 	t.Run(tooOld.version, func(t *testing.T) { untouched(t, agentWorld(shared.tooOld, newest)) })
 }
 
-// One Holdpoint that was told nothing but an address, with two frameworks in five versions behind
-// it, in turn.
+// TestOneHoldpointFindsEachDialect: a Holdpoint with nothing but an address has two frameworks in
+// five versions behind it, in turn.
 func TestOneHoldpointFindsEachDialect(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, pinned} {

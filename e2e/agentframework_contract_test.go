@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A pause of each kind that the adapter knows: how to come there, how to say yes, and what that
-// does.
+// agentPauses are pauses of each kind that the adapter has: what causes one, what says yes, and
+// what a yes runs.
 var agentPauses = []struct {
 	agent string
 	open  int
@@ -33,7 +33,7 @@ func eachPause(t *testing.T, test func(t *testing.T, w world, agent string, open
 	}
 }
 
-// settled answers everything with yes; a second pause, which some agents have, is denied.
+// settled answers everything with yes. If the agent pauses a second time, that question is denied.
 func (c *client) settled(t *testing.T, yes answer) {
 	t.Helper()
 	a := c.run(t, step{resume: c.answers(yes)}).answer(t)
@@ -45,8 +45,9 @@ func (c *client) settled(t *testing.T, yes answer) {
 	}
 }
 
-// What the contract forbids never reaches the backend, which would take most of it: the pause stays
-// as it was, is told again, and takes the right answer afterwards.
+// TestAgentsKeepTheContract: a request that the contract forbids never reaches the backend, which
+// would accept most of them. The pause stays unchanged, is reported again, and then accepts a
+// correct answer.
 func TestAgentsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []struct {
@@ -96,8 +97,8 @@ func TestAgentsKeepTheContract(t *testing.T) {
 	}
 }
 
-// A page that was reloaded knows the messages and not what is open. It is told again, with the same
-// ids, and can answer.
+// TestAgentsAskAReloadedPageAgain: a reloaded page has the messages, and not the open questions. It
+// gets them again with the same ids, and can answer.
 func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 	t.Parallel()
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
@@ -116,8 +117,9 @@ func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// The same answers again, byte for byte and by a fresh client: the same end. Most of these
-// backends know such an answer no more, and one asks its model again; they are not called.
+// TestAgentsAreNotToldTheSameAnswersTwice: the same answers again, byte for byte or from a new
+// client, get the same end, and the backend is not called. Most of these backends would not
+// recognize the answer, and one would call its model again.
 func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
@@ -147,13 +149,13 @@ func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// spoken returns what a client holds that a model is shown: without the activities of a workflow.
+// spoken returns the client's messages that a model gets, without the activities of a workflow.
 func spoken(c *client) string {
 	return indented(slices.DeleteFunc(slices.Clone(c.messages), func(m event) bool { return m.str("role") == "activity" }))
 }
 
-// Another answer after the end is none: a denial takes nothing back, and an approval does not undo
-// a denial.
+// TestAgentsTakeTheFirstAnswer: an answer after the end changes nothing. A denial does not undo an
+// approval, nor an approval a denial.
 func TestAgentsTakeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -174,8 +176,8 @@ func TestAgentsTakeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// New input beside the answers is not lost, and comes behind what was approved: for the client and
-// for the model.
+// TestAgentsTakeAMessageBesideTheAnswers: a new message that comes with the answers is not lost.
+// For the client and for the model it follows the approved action.
 func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
@@ -195,8 +197,8 @@ func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// The answer beside which a message comes leads to another question: the message waits for the next
-// answer.
+// TestAgentsAskAgainBesideAMessage: an answer that comes with a message leads to another question.
+// The message waits for the next answer.
 func TestAgentsAskAgainBesideAMessage(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"again", "drift", "drift-each"} {
@@ -221,8 +223,9 @@ func TestAgentsAskAgainBesideAMessage(t *testing.T) {
 	}
 }
 
-// CopilotKit resumes with the interrupted run's own id, and adds a tool message with the payload to
-// each call. To these backends that is an answer of their own kind, or a second result.
+// TestAgentsAndCopilotKitsResume: CopilotKit resumes with the id of the interrupted run, and adds a
+// tool message with the payload to each call. These backends would read that as an answer in their
+// own form, or as a second result.
 func TestAgentsAndCopilotKitsResume(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -238,15 +241,15 @@ func TestAgentsAndCopilotKitsResume(t *testing.T) {
 		c.d.call(t, "set", map[string]any{"client": c.name, "messages": messages}, &struct{}{})
 		c.finish(t, s)
 		w.ran(t, c, deleteA)
-		// The messages stay with the client; no later request of it shows them to the model.
+		// The client keeps these messages, and no later request shows them to the model.
 		c.goesOn(t, nil)
 		w.ran(t, c, deleteA)
 		w.unblamed(t, c, 0)
 	})
 }
 
-// Arguments that the client edits: run as edited where the backend takes that, and refused where it
-// does not.
+// TestAgentsRunEditedArguments: a call runs with edited arguments if the backend supports that.
+// Otherwise the edit is refused.
 func TestAgentsRunEditedArguments(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {

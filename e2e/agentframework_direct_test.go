@@ -13,7 +13,7 @@ import (
 // agent-framework-ag-ui do that the dialect was built on; when a newer one behaves otherwise, they
 // say so first.
 
-// eachBareAgent runs test with a client in front of each version itself.
+// eachBareAgent runs test with a client of each version, without Holdpoint.
 func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, c *client)) {
 	t.Helper()
 	for _, b := range shared.agents {
@@ -28,8 +28,8 @@ func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, 
 	}
 }
 
-// array returns a resume array for what the versions with an outcome told last, and call the last
-// tool call that a version without one asked for.
+// array returns a resume array for the last questions of a version with an outcome. For a version
+// without one, the id is that of the last tool call that it asked about.
 func (c *client) array(answers ...answer) []entry {
 	var all []entry
 	for n, i := range c.pending {
@@ -38,7 +38,7 @@ func (c *client) array(answers ...answer) []entry {
 	return all
 }
 
-// askedFor returns the ids of the calls that CUSTOM function_approval_request asks for.
+// askedFor returns the ids of the calls in CUSTOM function_approval_request.
 func askedFor(w wire) []string {
 	var all []string
 	for _, e := range w.of("CUSTOM") {
@@ -50,8 +50,8 @@ func askedFor(w wire) []string {
 	return all
 }
 
-// natively returns a request without resume whose messages are the client's, without
-// confirm_changes, and these.
+// natively returns a request without resume: the client's messages without confirm_changes, and
+// these.
 func (c *client) natively(more ...event) step {
 	var messages []any
 	for _, m := range c.messages {
@@ -95,7 +95,7 @@ func TestDirectAgentsPause(t *testing.T) {
 	})
 }
 
-// messages returns those of a snapshot, the calls of confirm_changes behind the others.
+// messages returns the messages of a snapshot, with the calls of confirm_changes after the others.
 func (e event) messages() []event {
 	var all []event
 	list, _ := e["messages"].([]any)
@@ -134,9 +134,9 @@ func TestDirectAgentsResumeArray(t *testing.T) {
 	})
 }
 
-// Of two answers 1.0.0rc8 carries out the first, and shows its model the hole. 1.7.0 carries out
-// two that are equal; where one is a yes and one is not it does nothing and asks for the denied
-// one, for ever.
+// TestDirectAgentsTwoAnswers: of two answers 1.0.0rc8 carries out the first, and its model gets a
+// call without a result. 1.7.0 carries out two equal answers. If one is a yes and one a no, it does
+// nothing and asks about the denied one forever.
 func TestDirectAgentsTwoAnswers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -155,8 +155,8 @@ func TestDirectAgentsTwoAnswers(t *testing.T) {
 					return // takes no array
 				}
 				c.run(t, step{say: "go"})
-				// Posted, for the client dies of what 1.7.0 sends then: the end of a call that did
-				// not begin.
+				// The test posts it by hand, because the client fails at 1.7.0's response: the end
+				// of a call that did not begin.
 				body, err := json.Marshal(map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "messages": c.messages,
 					"tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{}, "resume": c.array(test.answers...)})
 				if err != nil {
@@ -188,8 +188,8 @@ func TestDirectAgentsCancelled(t *testing.T) {
 	})
 }
 
-// The form of the older versions, and the trap in it: what was not asked for is dropped, and the
-// run looks like any other.
+// TestDirectAgentsToolMessage tests the form of the older versions and its trap: an answer without
+// a question is dropped, and the run looks like any other.
 func TestDirectAgentsToolMessage(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -219,7 +219,8 @@ func TestDirectAgentsToolMessage(t *testing.T) {
 	}
 }
 
-// Nothing of what these versions keep outlives them, and the older ones do not say so.
+// TestDirectAgentsForget: these versions keep their pauses in memory only, and the older ones do
+// not report a lost pause.
 func TestDirectAgentsForget(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -239,8 +240,9 @@ func TestDirectAgentsForget(t *testing.T) {
 	})
 }
 
-// A prediction is confirmed by a tool message on a call that the history does not have, in every
-// version; the versions with an outcome tell it there and take no resume for it.
+// TestDirectAgentsPrediction: in every version a prediction is confirmed by a tool message on a
+// call that is not in the history. Versions with an outcome report it there, and accept no resume
+// for it.
 func TestDirectAgentsPrediction(t *testing.T) {
 	t.Parallel()
 	eachBareAgent(t, "predictive", func(t *testing.T, w world, c *client) {
@@ -266,7 +268,7 @@ func TestDirectAgentsPrediction(t *testing.T) {
 	})
 }
 
-// Only under the thread id that the backend told is the pause of 1.0.0rc7 known.
+// TestDirectAgentsDrift: 1.0.0rc7 has its pause only under the thread id that it sent.
 func TestDirectAgentsDrift(t *testing.T) {
 	t.Parallel()
 	eachBareAgent(t, "drift", func(t *testing.T, w world, c *client) {
@@ -289,8 +291,8 @@ func TestDirectAgentsDrift(t *testing.T) {
 	})
 }
 
-// What is too old keeps nothing of what it asked: whoever says yes to any call has it run, each
-// time.
+// TestDirectAgentsAreForged: versions that are too old keep nothing of their questions. Anyone who
+// says yes to a call makes it run, each time.
 func TestDirectAgentsAreForged(t *testing.T) {
 	t.Parallel()
 	for _, b := range append(slices.Clone(shared.agents), shared.tooOld) {

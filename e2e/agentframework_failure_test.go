@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// An exception in the model: one RUN_ERROR, and the thread goes on.
+// TestAgentsModelFails: an exception in the model is one RUN_ERROR, and the thread continues.
 func TestAgentsModelFails(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -23,8 +23,8 @@ func TestAgentsModelFails(t *testing.T) {
 	})
 }
 
-// What was approved ran, and then the model failed. The run ends in an error and the action is not
-// done again, whoever sends what next.
+// TestAgentsModelFailsAfterTheTool: the approved action ran, and then the model failed. The run
+// ends in an error, and no later request repeats the action.
 func TestAgentsModelFailsAfterTheTool(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -51,8 +51,8 @@ func TestAgentsModelFailsAfterTheTool(t *testing.T) {
 // ---- a backend that dies
 // -------------------------------------------------------------------------------------------
 
-// mortalAgent runs test for each version with a backend of its own, which may be killed, and
-// Holdpoint before it.
+// mortalAgent runs test for each version with a backend of its own, which the test may kill, and a
+// Holdpoint in front of it.
 func mortalAgent(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, b := range shared.agents {
@@ -72,8 +72,8 @@ func mortalAgent(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// threads are clients on threads of their own that wait for n answers: two of each version, the one
-// that sees what happens and one that a fresh client will follow.
+// threads returns clients on threads of their own that wait for n answers, two of each version: one
+// that sees what happens, and one that a new client will replace.
 func (w world) threads(t *testing.T, agent string, n int) []*client {
 	t.Helper()
 	var all []*client
@@ -86,9 +86,9 @@ func (w world) threads(t *testing.T, agent string, n int) []*client {
 	return all
 }
 
-// The backend is restarted between pause and answer: what waits for an approval was in its memory.
-// The older versions answer an approval of something that they no longer know with a run that looks
-// like a success. It is none.
+// TestAgentsForgetThePause: the backend is restarted between pause and answer, and its waiting
+// approvals were in memory. The older versions answer such an approval with a run that looks like a
+// success. It must not be reported as one.
 func TestAgentsForgetThePause(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -118,9 +118,9 @@ func TestAgentsForgetThePause(t *testing.T) {
 					a := c.run(t, c.each(t, scene.answers...)).answer(t)
 					told := a.code() == "BACKEND_LOST_INTERRUPT"
 					if !w.since("1.0.0rc8") {
-						// With one call to approve it looks like the versions that run it without a
-						// word; and where a provider answers 400 to what 1.0.0rc7 makes of it, that
-						// is all that is to be seen.
+						// With one call to approve, the stream looks like that of versions that run
+						// a call without a trace. If a provider answers 400 to 1.0.0rc7's history,
+						// that is all that the stream shows.
 						told = told || a.code() == "RESUME_IN_DOUBT" || scene.agent == "strict" && a.code() != ""
 					}
 					if !told {
@@ -145,8 +145,8 @@ func TestAgentsForgetThePause(t *testing.T) {
 	})
 }
 
-// A denial of what the backend no longer knows: nothing runs, and nobody is stuck. It may be told
-// as lost or as done.
+// TestAgentsForgetWhatIsDenied: the person denies a call that the backend has lost. Nothing runs,
+// and the chat is not stuck. The denial may be reported as lost or as done.
 func TestAgentsForgetWhatIsDenied(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -169,7 +169,8 @@ func TestAgentsForgetWhatIsDenied(t *testing.T) {
 	})
 }
 
-// The backend keeps nothing of a prediction: it is confirmed after a restart as before.
+// TestAgentsRememberAPrediction: the backend keeps nothing of a prediction, so it can be confirmed
+// after a restart as before.
 func TestAgentsRememberAPrediction(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -183,8 +184,8 @@ func TestAgentsRememberAPrediction(t *testing.T) {
 	})
 }
 
-// The backend dies while an approved tool runs. Nobody knows how far it came: that is said once,
-// the answer is not sent again, and the thread goes on.
+// TestAgentsDieInMidResume: the backend dies while an approved tool runs, so nobody knows how far
+// it came. The client is told once, the answer is not sent again, and the thread continues.
 func TestAgentsDieInMidResume(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -221,8 +222,9 @@ func TestAgentsDieInMidResume(t *testing.T) {
 	})
 }
 
-// Holdpoint itself is restarted, with its store in memory: an answer is refused, because nobody can
-// say to what, in whatever form it comes, and nothing runs. The next message gets through.
+// TestHoldpointForgetsAnAgentsPause: Holdpoint is restarted with its store in memory. An answer in
+// any form is refused, because its question is unknown, and nothing runs. The next message is
+// answered.
 func TestHoldpointForgetsAnAgentsPause(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// A forgery is part of a request that says yes to a call that nobody asked for, in one of the forms
-// that some version of the backend takes for an approval.
+// A forgery is part of a request that says yes to a call without a question, in one of the forms
+// that some version of the backend accepts as an approval.
 type forgery struct {
 	name string
 	make func(call string, arguments map[string]any) (messages []event, patch map[string]any)
 }
 
-// evil is what a forgery wants to run.
+// evil are the arguments that a forgery tries to run.
 var evil = map[string]any{"path": "evil.txt"}
 
 func calling(message, id, name string, arguments any) event {
@@ -64,7 +64,7 @@ var forgeries = []forgery{
 	}},
 }
 
-// post sends the forgery behind this history, with what follows it.
+// post sends the forgery after this history, followed by more messages.
 func (f forgery) post(t *testing.T, c *client, history []event, call string, arguments map[string]any, behind ...event) wire {
 	t.Helper()
 	messages, patch := f.make(call, arguments)
@@ -80,8 +80,8 @@ func (f forgery) post(t *testing.T, c *client, history []event, call string, arg
 	return c.post(t, b)
 }
 
-// An approval that is only in the request, of a call that no agent proposed: whoever asks next,
-// nothing runs. A native id is what a bare client would use.
+// TestAgentsAreNotForged: an approval exists only in the request, for a call that no agent
+// proposed. Nothing runs, whichever request comes next. A bare client would use the native id.
 func TestAgentsAreNotForged(t *testing.T) {
 	t.Parallel()
 	for _, f := range forgeries {
@@ -129,7 +129,8 @@ func TestAgentsAreNotForged(t *testing.T) {
 					c := w.client(t, "approve")
 					call := c.asksOnce(t, w)
 					f.post(t, c, c.messages[:1], call, evil)
-					// Whoever may answer may say yes in a native form too: to what was asked.
+					// A client that may answer can also say yes in a native form, to the call in
+					// question.
 					for _, e := range w.b.ledger(t, c.thread).Effects {
 						if got := e.Name + " " + text(e.Args); got != deleteA {
 							t.Errorf("%s ran, asked was %s", got, deleteA)

@@ -14,7 +14,7 @@ import (
 // agent-framework-ag-ui requires `messages` and nothing else. What it takes for a run or an answer
 // without being a RunAgentInput must not reach it.
 
-// send sends a body as no client does, and gives the answer.
+// send sends a body that no client would send, and returns the response.
 func send(t *testing.T, method, address, contentType string, body any) (status int, answer string) {
 	t.Helper()
 	b, err := json.Marshal(body)
@@ -35,8 +35,7 @@ func send(t *testing.T, method, address, contentType string, body any) (status i
 	return res.StatusCode, string(got)
 }
 
-// executed reports whether some tool ran on the file, on whatever thread the backend made up for
-// it.
+// executed reports whether a tool ran on the file, on any thread that the backend made for it.
 func (w world) executed(t *testing.T, path string) bool {
 	t.Helper()
 	var all map[string][]struct{ Args map[string]any }
@@ -53,7 +52,7 @@ func (w world) executed(t *testing.T, path string) bool {
 
 func TestAgentsTakeNoLessThanARun(t *testing.T) {
 	t.Parallel()
-	// without makes a body of history and more that lacks what a run must have.
+	// shapes make a body from a history that lacks something which a run must have.
 	shapes := map[string]func(c *client, messages []event) map[string]any{
 		"no runId":       func(c *client, m []event) map[string]any { return map[string]any{"threadId": c.thread, "messages": m} },
 		"Python's words": func(c *client, m []event) map[string]any { return map[string]any{"thread_id": c.thread, "messages": m} },
@@ -108,7 +107,7 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 			}
 		})
 	})
-	// Up to 1.0.0b260311 a backend runs what the history says was asked and approved, whatever the
+	// Up to 1.0.0b260311 a backend runs calls that the history shows as asked and approved, on any
 	// thread.
 	t.Run("on a fresh thread, the dialect named", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
@@ -128,7 +127,7 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 						t.Errorf("%s, %s: %d %s", f.name, name, status, answer)
 					}
 				}
-				// A whole run, in which the client calls the tools by which it forges its own.
+				// A whole run, whose client declares the tools that it forges calls of.
 				f.post(t, c, []event{{"id": fresh("user"), "role": "user", "content": "plain hello", "tools": nil}}, fresh("call"), map[string]any{"path": path})
 				declaring := map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "context": []any{}, "forwardedProps": map[string]any{}, "messages": messages,
 					"tools": []any{map[string]any{"name": "confirm_changes", "description": "", "parameters": map[string]any{}}}}
@@ -142,8 +141,8 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 			}
 		})
 	})
-	// Nobody knows what the path speaks: what could be a decision is refused, what could not
-	// passes.
+	// The dialect of the path is unknown. A message that could be a decision is refused, and others
+	// pass.
 	t.Run("on a fresh Holdpoint", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
 			w.h = ownHoldpoint(t, w.b.url(), nil)
@@ -166,8 +165,8 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 	})
 }
 
-// Holdpoint was killed, and the one that is there now knows of no question. The backend does, and
-// would take each of these.
+// TestAgentsAreNotAnsweredAfterARestart: Holdpoint was killed, and the new process has no record of
+// the question. The backend still waits, and would accept each of these bodies.
 func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -199,9 +198,9 @@ func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 	})
 }
 
-// A whole run whose message says yes or no to the call that the backend still waits with: Holdpoint
-// was killed, and does not know what the route speaks. The client keeps the message when it was
-// refused.
+// TestAgentsAreNotAnsweredByAMessageAfterARestart: a whole run has a message that says yes or no to
+// the waiting call. Holdpoint was killed, and the new process does not know the dialect of the
+// route. The client keeps the message after the refusal.
 func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
 	t.Parallel()
 	answered := func(t *testing.T, w world) {
@@ -237,7 +236,8 @@ func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
 	eachVersion(t, answered)
 }
 
-// The same at LangGraph, with an echo of Mastra's beside the answer: the client writes that.
+// TestAnEchoOfMastraIsNoWayAroundARestart tries the same at LangGraph. The client adds an echo of
+// Mastra's announcement to its answer.
 func TestAnEchoOfMastraIsNoWayAroundARestart(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {

@@ -19,8 +19,8 @@ import (
 // told nothing of them. The versions pause and take answers in different ways; the tests are
 // written once, for all of them.
 
-// setUpAgents puts a router before all servers, and one Holdpoint before the router: the path
-// begins with the version.
+// setUpAgents starts a router in front of all servers, and one Holdpoint in front of the router.
+// The first segment of a path is the version.
 func setUpAgents(servers []*server) error {
 	router := http.NewServeMux()
 	for _, s := range servers {
@@ -74,14 +74,14 @@ func eachAgent(t *testing.T, test func(t *testing.T, w world)) {
 	eachMode(t, []string{"default"}, test)
 }
 
-// eachMode is eachAgent with these modes, where the version knows them.
+// eachMode is eachAgent with these modes, for versions that have them.
 func eachMode(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	cells(t, func(w world) bool { return slices.Contains(modes, w.b.mode) }, test)
 }
 
-// eachVersion runs test for each version in its default mode, also for the one that is too old, and
-// for one client.
+// eachVersion runs test for each version in its default mode, including the one that is too old,
+// with one client.
 func eachVersion(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	cells(t, func(w world) bool { return w.b.mode == "default" && w.version == newest }, test)
@@ -115,7 +115,7 @@ func (w world) since(version string) bool {
 	return place(w.b.server.version) >= place(version)
 }
 
-// What the agents do when they are let: a tool and its exact arguments.
+// What the agents do if they are allowed to: a tool and its exact arguments.
 const (
 	deleteA = `delete_file {"path":"a.txt"}`
 	deleteB = `delete_file {"path":"b.txt"}`
@@ -126,7 +126,7 @@ const (
 	write   = `write_document {"document":"Once upon a time"}`
 )
 
-// called asserts how often the backend was asked to run.
+// called asserts how often the backend ran.
 func (w world) called(t *testing.T, c *client, times int) {
 	t.Helper()
 	if runs := len(w.b.ledger(t, c.thread).Runs); runs != times {
@@ -134,8 +134,8 @@ func (w world) called(t *testing.T, c *client, times int) {
 	}
 }
 
-// ran asserts what ran on the thread: these tools with these arguments, each once, in any order,
-// and nothing else.
+// ran asserts which tools ran on the thread, with their arguments, each once and in any order, and
+// that no others did.
 func (w world) ran(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	got := []string{}
@@ -150,8 +150,8 @@ func (w world) ran(t *testing.T, c *client, want ...string) {
 	}
 }
 
-// unblamed asserts that a provider would have refused nothing of what the model was shown, but for
-// the first times.
+// unblamed asserts that a provider would have accepted everything that the model got, except in the
+// first requests.
 func (w world) unblamed(t *testing.T, c *client, first int) {
 	t.Helper()
 	for n, seen := range w.b.ledger(t, c.thread).Seen {
@@ -161,16 +161,15 @@ func (w world) unblamed(t *testing.T, c *client, first int) {
 	}
 }
 
-// sane asserts that a real model would have gone along, and that any would with the client's own
-// history.
+// sane asserts that a real model would have accepted its input, and that any would accept the
+// client's own history.
 func (w world) sane(t *testing.T, c *client) {
 	t.Helper()
 	w.unblamed(t, c, 0)
 	complete(t, c.messages, nil)
 }
 
-// proven asserts that exactly this ran, and that it stays so when the client goes on with its own
-// history.
+// proven asserts that exactly these ran, also after the client continues with its own history.
 func (w world) proven(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	w.ran(t, c, want...)
@@ -180,9 +179,8 @@ func (w world) proven(t *testing.T, c *client, want ...string) {
 	w.sane(t, c)
 }
 
-// complete asserts that every call has one result right behind the message that made it, but for
-// those that wait; that no id is there twice; and that nothing of how the backend asks, or is
-// answered, is among the messages.
+// complete asserts that every call has one result directly after its message, except the waiting
+// ones; that no id is repeated; and that no message shows how the backend asks or is answered.
 func complete(t *testing.T, messages []event, waiting []string) {
 	t.Helper()
 	problem := func(format string, args ...any) {
@@ -238,7 +236,7 @@ func complete(t *testing.T, messages []event, waiting []string) {
 	}
 }
 
-// asks runs s and expects to be asked for n decisions on calls that the client has.
+// asks runs s and expects questions about n calls that the client has.
 func (c *client) asks(t *testing.T, s step, n int) wire {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -262,8 +260,8 @@ func (c *client) asks(t *testing.T, s step, n int) wire {
 	return a
 }
 
-// asksOnce has the agent ask about one call, and returns that call. Behind Holdpoint a version that
-// is too old asks nobody, and the client has the call with a result.
+// asksOnce makes the agent ask about one call, and returns that call. A version that is too old
+// asks nobody behind Holdpoint, and the client has the call with a result.
 func (c *client) asksOnce(t *testing.T, w world) (call string) {
 	t.Helper()
 	if w.b != shared.tooOld {
@@ -275,8 +273,8 @@ func (c *client) asksOnce(t *testing.T, w world) (call string) {
 	return calls(c.messages)[0]
 }
 
-// ends answers what the agent has asked. A version that is too old has asked nobody, and gets
-// words.
+// ends answers the agent's question. A version that is too old has asked nothing, and gets a
+// message.
 func (c *client) ends(t *testing.T, w world, answer answer) {
 	t.Helper()
 	if w.b != shared.tooOld {
@@ -286,8 +284,7 @@ func (c *client) ends(t *testing.T, w world, answer answer) {
 	}
 }
 
-// plain asserts that the backend's own way to ask is not to be seen by a client that knows the
-// outcome.
+// plain asserts that a client that reads the outcome does not see the backend's own way to ask.
 func (c *client) plain(t *testing.T, a wire) {
 	t.Helper()
 	for _, e := range a.Events {
@@ -303,8 +300,8 @@ func (c *client) plain(t *testing.T, a wire) {
 	}
 }
 
-// each answers the open interrupts in their order, and sends the answers the other way round: their
-// order is the client's affair.
+// each answers the open interrupts, and sends the answers in the opposite order, which a client may
+// do.
 func (c *client) each(t *testing.T, answers ...func(id string) entry) step {
 	t.Helper()
 	if len(answers) != len(c.pending) {
@@ -317,7 +314,7 @@ func (c *client) each(t *testing.T, answers ...func(id string) entry) step {
 	return s
 }
 
-// accepted returns the older word for it.
+// accepted returns a yes in the older word.
 func accepted(id string) entry { return resolved(id, map[string]any{"accepted": true}) }
 
 func contains(s string, parts ...string) bool {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// What a person meets at agent-framework-ag-ui before 1.0.0rc7: words are answered, a question ends
-// in an error that says which version is needed, nothing runs, and the chat goes on.
+// TestAgentsThatAreTooOld: with agent-framework-ag-ui before 1.0.0rc7 a person's messages are
+// answered. A question ends in an error that names the required version, nothing runs, and the chat
+// continues.
 func TestAgentsThatAreTooOld(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"auto", "agent-framework"} {
@@ -44,8 +45,8 @@ func TestAgentsThatAreTooOld(t *testing.T) {
 	}
 }
 
-// The very first request to such a backend holds a yes that nobody gave. The backend alone would
-// run the call.
+// TestFirstRequestOfAForger: the very first request to such a backend has a yes that nobody gave.
+// The backend alone would run the call.
 func TestFirstRequestOfAForger(t *testing.T) {
 	t.Parallel()
 	hello := event{"id": fresh("user"), "role": "user", "content": "plain hello"}

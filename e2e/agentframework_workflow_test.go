@@ -4,7 +4,8 @@ package e2e
 
 import "testing"
 
-// chooses answers a workflow's question with a choice; chosen is what the workflow then notes.
+// chooses returns an answer that chooses something, and chosen the note that the workflow then
+// makes.
 func chooses(what string) answer {
 	return func(id string) entry { return resolved(id, map[string]any{"choice": what}) }
 }
@@ -13,8 +14,8 @@ func chosen(what string) string { return `answered {"value":{"choice":"` + what 
 
 func gives(value any) answer { return func(id string) entry { return resolved(id, value) } }
 
-// What a workflow asks for with request_info is answered with a value, and it is handed that value:
-// once, and as it was given.
+// TestAgentsWorkflowIsAnswered: the question of a request_info is answered with a value, and the
+// workflow gets exactly that value, once.
 func TestAgentsWorkflowIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -52,7 +53,8 @@ func TestAgentsWorkflowIsAnswered(t *testing.T) {
 	}
 }
 
-// The answers of two questions are not mixed up, in whatever order they come.
+// TestAgentsWorkflowGetsEachAnswerToItsQuestion: the answers of two questions are not mixed up, in
+// any order.
 func TestAgentsWorkflowGetsEachAnswerToItsQuestion(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -66,8 +68,8 @@ func TestAgentsWorkflowGetsEachAnswerToItsQuestion(t *testing.T) {
 	})
 }
 
-// An answer of another type than the workflow asked for never reaches it: the oldest of these
-// versions would hand it on.
+// TestAgentsWorkflowIsNotAnsweredWithAnotherType: an answer of the wrong type never reaches the
+// workflow. The oldest of these versions would pass it on.
 func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -92,9 +94,9 @@ func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
 	}
 }
 
-// A question that is cancelled is not answered with anything. These workflows have no way to be
-// told "no": what the thread can do then is theirs, but the client is never stuck, and the answer
-// that it gives later is taken.
+// TestAgentsWorkflowIsCancelled: a cancelled question gets no answer. These workflows have no way
+// to hear a no, so what the thread can do next depends on the workflow. But the client is never
+// stuck, and its later answer is accepted.
 func TestAgentsWorkflowIsCancelled(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -118,8 +120,8 @@ func TestAgentsWorkflowIsCancelled(t *testing.T) {
 	})
 }
 
-// A state is shown to the user before the tool that would make it so; the user confirms or not. The
-// backend answers with a sentence of its own and asks no model.
+// TestAgentsPrediction: the user sees a predicted state before the tool that would cause it, and
+// confirms it or not. The backend answers with a sentence of its own, without its model.
 func TestAgentsPrediction(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -153,7 +155,8 @@ func TestAgentsPrediction(t *testing.T) {
 	}
 }
 
-// A prediction whose tool needs nobody's word: it runs, and nothing is asked.
+// TestAgentsPredictionThatRuns: the tool of a prediction needs no approval. It runs, and nothing is
+// asked.
 func TestAgentsPredictionThatRuns(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A team's leader hands the work on to a member, and the member's calls wait for the team's person.
+// TestAgnosTeamsAsk: a team's leader delegates to a member, and the member's calls wait for the
+// person who uses the team.
 func TestAgnosTeamsAsk(t *testing.T) {
 	t.Parallel()
 	type scene struct {
@@ -46,8 +47,8 @@ func TestAgnosTeamsAsk(t *testing.T) {
 	})
 }
 
-// agno cannot go on with a team in a team. It says that the run remains paused. So nothing was
-// done, and the question waits. A no ends it.
+// TestAgnosTeamInATeam: agno cannot continue with a team in a team, and reports that the run
+// remains paused. So nothing was done, and the question stays open. A no ends it.
 func TestAgnosTeamInATeam(t *testing.T) {
 	t.Parallel()
 	s := need(t, "agno", "3.1.10")
@@ -70,7 +71,8 @@ func TestAgnosTeamInATeam(t *testing.T) {
 	}
 }
 
-// ask_user lets the person choose. It has no no, so a cancel gives it up and sends nothing.
+// TestAgnosUserFeedback: ask_user lets the person choose. It has no no, so a cancel gives the
+// question up and sends nothing.
 func TestAgnosUserFeedback(t *testing.T) {
 	t.Parallel()
 	chosen := gives(map[string]any{"selections": map[string]any{"Which colour?": []any{"blue"}}})
@@ -104,7 +106,8 @@ func TestAgnosUserFeedback(t *testing.T) {
 	})
 }
 
-// What is executed elsewhere has its result for an answer. Who cancels it says that there is none.
+// TestAgnosExternalExecution: the answer to a call that is executed elsewhere is its result. A
+// cancel says that there is none.
 func TestAgnosExternalExecution(t *testing.T) {
 	t.Parallel()
 	eachAgno(t, map[string]string{"HOLDPOINT_TOOLS": "run_*=external"}, func(t *testing.T, w world) {

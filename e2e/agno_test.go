@@ -25,7 +25,7 @@ func eachAgno(t *testing.T, env map[string]string, test func(t *testing.T, w wor
 	}
 }
 
-// What is approved runs once; what is denied or cancelled does not run.
+// TestAgnosCallsAsk: an approved call runs once. A denied or cancelled call does not run.
 func TestAgnosCallsAsk(t *testing.T) {
 	t.Parallel()
 	yes, no := agnoSays[true], agnoSays[false]
@@ -75,8 +75,8 @@ func TestAgnosCallsKeepTheContract(t *testing.T) {
 	eachAgno(t, nil, func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// User input replaces arguments. It has no no: agno would send the mail to whom the model chose. So
-// it is given up, and nothing is sent.
+// TestAgnosUserInput: the user's input replaces arguments. It has no no: agno would send the mail
+// to the address that the model chose. So a cancel gives the question up, and nothing is sent.
 func TestAgnosUserInput(t *testing.T) {
 	t.Parallel()
 	eachAgno(t, map[string]string{"HOLDPOINT_TOOLS": "send_*=input"}, func(t *testing.T, w world) {
@@ -95,8 +95,8 @@ func TestAgnosUserInput(t *testing.T) {
 	})
 }
 
-// agno is restarted between pause and answer. With its sessions in a file the answer counts; else
-// it is lost, and nothing runs.
+// TestAgnosCallsSurviveARestart: agno is restarted between pause and answer. With its sessions in a
+// file the answer works; otherwise it is lost, and nothing runs.
 func TestAgnosCallsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2.9.0", "3.1.10"} {

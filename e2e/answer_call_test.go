@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// callOf returns the call of the client's messages that a question names, as the client of the
+// callOf returns the call that a question names, from the client's messages, as the client of the
 // AG-UI .NET SDK writes it into an answer.
 func (c *client) callOf(t *testing.T, question event) map[string]any {
 	t.Helper()
@@ -33,9 +33,9 @@ func (c *client) callOf(t *testing.T, question event) map[string]any {
 	return nil
 }
 
-// TestAnswersThatNameTheirCall: an answer that names just the call that was asked about is carried
-// out, in every framework that asks about a call. With another tool it is refused, also as a no,
-// and with other arguments it is an edit, which runs as edited or is refused.
+// TestAnswersThatNameTheirCall: in every framework that asks about a call, an answer that names
+// exactly that call is carried out. With another tool it is refused, even if it says no. With other
+// arguments it is an edit, which runs as edited or is refused.
 func TestAnswersThatNameTheirCall(t *testing.T) {
 	t.Parallel()
 	asked := map[string]bool{}
