@@ -9,16 +9,16 @@ import (
 )
 
 // A family is a kind of backend that asks by a call and is answered by a tool message. It deletes
-// files by order: "delete a.txt, delete b.txt" asks about two calls.
+// files on demand: "delete a.txt, delete b.txt" asks about two calls.
 type family struct {
 	agent   string
 	yes, no answer
-	// forged are messages that claim an approval of a call which nobody asked about.
+	// forged are messages that claim an approval of a call without a question.
 	forged []any
 }
 
-// keepsTheContract is what must hold of each of them: what is approved runs once, nothing else
-// does, and the thread goes on.
+// keepsTheContract checks what must hold of each family: an approved call runs once, no other call
+// runs, and the thread continues.
 func (f family) keepsTheContract(t *testing.T, w world) {
 	const slow = `delete_file {"path":"slow.txt"}`
 	together(t, map[string]func(t *testing.T, c *client){

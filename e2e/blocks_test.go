@@ -13,8 +13,9 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// typed are the pages with blocks of TypeScript: the folder with the packages that such a block is
-// of, what an application has around it, and a block that these packages do not take.
+// typed are the pages with blocks of TypeScript. Each has the folder with the packages for its
+// blocks, the code that an application has around a block, and a block that these packages must
+// reject.
 var typed = []struct{ page, packages, around, wrong string }{
 	{"browser.md", "tanstack", "%s\nexport { connection };\n", `import { fetchServerSentEvents } from "@tanstack/ai-react";
 const connection = fetchServerSentEvents({ at: 1 });`},
@@ -28,8 +29,8 @@ export function Asking() {
 `, "render: ({ questions }) => questions\n"},
 }
 
-// TestBlocksOfPages: TypeScript takes the blocks that the pages show, with the packages in the
-// versions that the other tests have.
+// TestBlocksOfPages: TypeScript accepts the blocks of the pages, with the packages in the versions
+// that the other tests use.
 func TestBlocksOfPages(t *testing.T) {
 	t.Parallel()
 	compiler, err := filepath.Abs("langgraph-server/node_modules/typescript/bin/tsc")
@@ -65,7 +66,7 @@ func TestBlocksOfPages(t *testing.T) {
 				}
 				args = append(args, file)
 			}
-			// One more, which it must not take: it has to know the packages.
+			// One more block must be rejected, which shows that TypeScript has read the packages.
 			if err := os.WriteFile(filepath.Join(dir, "wrong.tsx"), []byte(strings.Replace(of.around, "%s", of.wrong, 1)), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ import (
 // from localhost and from 127.0.0.1, two origins at one port; Holdpoint and backends are at other
 // ports, so they are of another origin to both.
 
-// inBrowser is what these tests share, made by the first of them.
+// inBrowser is shared by these tests. The first of them fills it.
 var inBrowser struct {
 	sync.Once
 	err     error
@@ -28,10 +28,10 @@ var inBrowser struct {
 	backend *server // of ag-ui-langgraph 0.0.43, which allows the pages of localhost
 }
 
-// browsers are the names that Chromium goes by. Each is driven by the same protocol.
+// browsers are the names of Chromium's binary. All are driven by the same protocol.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"}
 
-// findBrowser returns the browser's binary; it is installed where that can be done.
+// findBrowser returns the browser's binary, and installs it where that is possible.
 func findBrowser() (string, error) {
 	if own := os.Getenv("E2E_CHROMIUM"); own != "" {
 		return own, nil
@@ -63,7 +63,7 @@ func findBrowser() (string, error) {
 	return path, nil
 }
 
-// installBrowser installs the packages of the driver, and has the browser's binary.
+// installBrowser installs the driver's packages, and returns the browser's binary.
 var installBrowser = sync.OnceValues(func() (binary string, err error) {
 	unlock, err := lockCache()
 	if err != nil {
@@ -77,7 +77,7 @@ var installBrowser = sync.OnceValues(func() (binary string, err error) {
 	return findBrowser()
 })
 
-// needBrowser has the browser, its pages and a backend that allows them.
+// needBrowser starts the browser, its pages and a backend that allows them.
 func needBrowser(t *testing.T) {
 	t.Helper()
 	inBrowser.Do(func() {
@@ -105,7 +105,8 @@ func needBrowser(t *testing.T) {
 	}
 }
 
-// allowingBackend returns one with CORSMiddleware of Starlette, which lists the pages of localhost.
+// allowingBackend returns a backend with Starlette's CORSMiddleware, which lists the pages of
+// localhost.
 func allowingBackend() (*server, error) {
 	s := &server{stack: stack{"langgraph", "0.0.43"}, args: []string{"--cors", listedPages()}}
 	return s, s.start()
@@ -114,7 +115,7 @@ func allowingBackend() (*server, error) {
 func listedPages() string   { return fmt.Sprintf("http://localhost:%d", inBrowser.port) }
 func unlistedPages() string { return fmt.Sprintf("http://127.0.0.1:%d", inBrowser.port) }
 
-// A screen is what a person sees of a page, and what its runs came to.
+// A screen is what a person sees of a page, and how its runs ended.
 type screen struct {
 	Question string // that is open
 	Approve  bool   // there is something to approve
@@ -141,7 +142,7 @@ func (p tab) do(t *testing.T, op string, args map[string]any) screen {
 	return s
 }
 
-// openTab opens a page. beside has a page of the same person's, whose history it shares.
+// openTab opens a page. beside is another page of the same person, whose history it shares.
 func openTab(t *testing.T, origin, version, address, thread string, beside *tab) (tab, screen) {
 	t.Helper()
 	p := tab{fresh("page")}
@@ -167,7 +168,7 @@ func (p tab) run(t *testing.T, params map[string]any) screen {
 	return p.do(t, "run", map[string]any{"params": params})
 }
 
-// fetched is what a script of a page could read.
+// fetched is the part of an answer that a script of a page could read.
 type fetched struct {
 	Status      int
 	Text, Error string
@@ -191,7 +192,7 @@ func runOf(thread, id, text string) string {
 	return string(body)
 }
 
-// sees checks what is on a screen.
+// sees checks the question and the error code on a screen.
 func (s screen) sees(t *testing.T, when, question, code string) {
 	t.Helper()
 	if !strings.Contains(s.Question, question) || (s.Question == "") != (question == "") || s.Approve != (question != "") || s.Error != code {
@@ -199,7 +200,7 @@ func (s screen) sees(t *testing.T, when, question, code string) {
 	}
 }
 
-// only returns the id of the one question that the page was told last.
+// only returns the id of the only question that the page got last.
 func (s screen) only(t *testing.T) string {
 	t.Helper()
 	var found []event
@@ -216,8 +217,9 @@ func (s screen) only(t *testing.T) string {
 	return found[0].str("id")
 }
 
-// TestAPageOfAnotherOrigin: pause, refusal, reload, another tab, approval, replay; where the
-// backend allows the page, and where it says nothing and HOLDPOINT_CORS_ORIGINS does.
+// TestAPageOfAnotherOrigin plays pause, refusal, reload, another tab, approval and replay: where
+// the backend allows the page, and where it sends no CORS headers and HOLDPOINT_CORS_ORIGINS allows
+// it.
 func TestAPageOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
@@ -252,13 +254,12 @@ func TestAPageOfAnotherOrigin(t *testing.T) {
 					}
 				}
 
-				// Another tab has the messages and has not heard of the question: it asks as it
-				// opens.
+				// Another tab has the messages, but not the question. It asks for it when it opens.
 				other, s := openTab(t, listedPages(), version, h.address+"/approve", thread, &p)
 				s.sees(t, "another tab", "Please confirm", "")
 				answer := resolved(s.only(t), map[string]any{"approved": true})
 
-				// A stranger's profile on that thread types at once.
+				// A browser without the person's profile opens the thread and types at once.
 				late, s := openTab(t, listedPages(), version, h.address+"/approve", thread, nil)
 				s.sees(t, "a page that knows nothing", "", "")
 				late.say(t, "something else").sees(t, "a message while a question is open", "Please confirm", "PENDING_INTERRUPTS")
@@ -283,9 +284,9 @@ func TestAPageOfAnotherOrigin(t *testing.T) {
 	}
 }
 
-// TestAPageAndARestart: Holdpoint forgets the pause and what the backend said of the page, while
-// the browser goes on without preflights. The refusal can be read, and the next message brings the
-// question back.
+// TestAPageAndARestart: Holdpoint loses the pause and the backend's permission for the page, while
+// the browser sends no further preflights. The page can read the refusal, and the next message
+// brings the question back.
 func TestAPageAndARestart(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
@@ -308,7 +309,8 @@ func TestAPageAndARestart(t *testing.T) {
 				before := preflightsOf(t, setup.backend, h)
 
 				h.kill()
-				// The page sees that nobody is there. Its list of open questions stays.
+				// The page sees an error because Holdpoint is down. Its list of open questions
+				// stays.
 				if s := p.click(t, "approve"); s.Error == "" || s.Question == "" {
 					t.Errorf("without Holdpoint: question %q, error %q", s.Question, s.Error)
 				}
@@ -318,7 +320,7 @@ func TestAPageAndARestart(t *testing.T) {
 					t.Errorf("after a restart the page gets %q\n%s", s.Error, strings.Join(s.Console, "\n"))
 				}
 				if setup.backend == inBrowser.backend {
-					// Those with names of headers are the browser's.
+					// Preflights that list header names are the browser's own.
 					after := preflightsOf(t, setup.backend, again)[len(before):]
 					if i := slices.IndexFunc(after, func(p preflight) bool { return p.Headers != "" }); i >= 0 {
 						t.Errorf("the browser has sent a preflight, so this shows nothing: %v", after[i])
@@ -327,7 +329,8 @@ func TestAPageAndARestart(t *testing.T) {
 						t.Errorf("the backend was asked: %v", after)
 					}
 				}
-				// Nothing waits that Holdpoint knows of. The backend asks at the next message.
+				// Holdpoint has no record of a question. The backend asks again at the next
+				// message.
 				s.sees(t, "after a restart", "", "UNKNOWN_INTERRUPT_ID")
 				p.do(t, "reload", nil).sees(t, "a reloaded page", "", "")
 				p.say(t, "plain hello").sees(t, "a message", "Please confirm", "")
@@ -340,7 +343,7 @@ func TestAPageAndARestart(t *testing.T) {
 	}
 }
 
-// restart starts a Holdpoint where another one was.
+// restart starts a Holdpoint at the address of an earlier one.
 func restart(t *testing.T, h *holdpoint, upstream string, env map[string]string) *holdpoint {
 	t.Helper()
 	with := map[string]string{"HOLDPOINT_LISTEN": strings.TrimPrefix(h.address, "http://")}
@@ -350,10 +353,10 @@ func restart(t *testing.T, h *holdpoint, upstream string, env map[string]string)
 	return ownHoldpoint(t, upstream, with)
 }
 
-// A preflight as the backend saw it.
+// A preflight is one as the backend got it.
 type preflight struct{ Origin, Host, Headers string }
 
-// preflightsOf returns those that came through a Holdpoint at that address.
+// preflightsOf returns the preflights that came through a Holdpoint at that address.
 func preflightsOf(t *testing.T, s *server, h *holdpoint) []preflight {
 	t.Helper()
 	if s != inBrowser.backend {
@@ -364,8 +367,8 @@ func preflightsOf(t *testing.T, s *server, h *holdpoint) []preflight {
 	return slices.DeleteFunc(all, func(p preflight) bool { return "http://"+p.Host != h.address })
 }
 
-// TestAPageWithoutItsBackend: that the backend cannot be reached is something that a page can read,
-// and a question is still told.
+// TestAPageWithoutItsBackend: a page can read that the backend cannot be reached, and still gets
+// its question.
 func TestAPageWithoutItsBackend(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
@@ -390,8 +393,8 @@ func TestAPageWithoutItsBackend(t *testing.T) {
 	}
 }
 
-// TestAPageThatNobodyAllows can read nothing: neither what passes, nor a refusal, nor a question
-// told again, though others may, and though it sends what needs no preflight.
+// TestAPageThatNobodyAllows: the page can read nothing, even if its requests need no preflight and
+// other pages may read: neither what passes, nor a refusal, nor a question that is asked again.
 func TestAPageThatNobodyAllows(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)

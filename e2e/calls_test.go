@@ -13,8 +13,8 @@ import (
 // the conversation themselves run what they asked either way; pydantic-ai without a store does not
 // (pydanticai_calls_test.go).
 
-// others returns a step with the client's messages in which every call has another tool and other
-// arguments, and with a state that holds them too.
+// others returns a step with the client's messages and a state in which every call has another tool
+// and other arguments.
 func (c *client) others(t *testing.T, s step) step {
 	t.Helper()
 	changed := strings.NewReplacer("a.txt", "c.txt", "bob@example.org", "eve@example.org", "b.txt", "c.txt", "notes.txt", "c.txt").Replace
@@ -107,9 +107,9 @@ func TestOtherCallsInTheHistoryOfStrands(t *testing.T) {
 	})
 }
 
-// A result that the client makes up for the call that waits is not an answer to the question:
-// beside a yes what was asked runs, or pydantic-ai without a store refuses, and beside a no nothing
-// does.
+// TestMadeUpResultOfACallThatWaits: a client makes up a result for the waiting call. It is not an
+// answer. Together with a yes, the call runs as it was asked, or pydantic-ai without a store
+// refuses. Together with a no, nothing runs.
 func TestMadeUpResultOfACallThatWaits(t *testing.T) {
 	t.Parallel()
 	eachPydanticAI(t, []string{"stateless", "store"}, func(t *testing.T, w world) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// behindScenes are chats whose question, with the reason tool_call, was answered elsewhere. Each is
-// shown what came of it, and told what stands.
+// behindScenes are chats whose question, with the reason tool_call, was answered elsewhere. Each
+// chat gets the result and a notice with the answer that counts.
 var behindScenes = []chatScene{
 	{name: "behind another tab, and denies", graph: "percallone", counts: map[string]int{"delete_file": 1},
 		play: behindATab("deny", `^This was approved at \d\d:\d\d UTC in this chat\. Your denial was not used\.$`)},
@@ -33,7 +33,7 @@ var behindScenes = []chatScene{
 		}},
 }
 
-// behindATab: one tab approves, and the other one answers then.
+// behindATab: one tab approves, and the other one answers afterwards.
 func behindATab(button, notice string) func(t *testing.T, s *set, c *chat) {
 	return func(t *testing.T, s *set, c *chat) {
 		c.say(t, "go")
@@ -51,7 +51,7 @@ func behindATab(button, notice string) func(t *testing.T, s *set, c *chat) {
 	}
 }
 
-// approvesElsewhere approves all that the page has open, as another client.
+// approvesElsewhere approves all the page's open questions as another client.
 func approvesElsewhere(t *testing.T, c *chat) {
 	t.Helper()
 	other := newClient(t, shared.through, newest, c.address, c.thread, nil)
@@ -62,7 +62,7 @@ func approvesElsewhere(t *testing.T, c *chat) {
 	other.finish(t, step{resume: list})
 }
 
-// behindTheDesk: somebody at the desk approves while the page is open, and the page answers then.
+// behindTheDesk: the desk approves while the page is open, and the page answers afterwards.
 func behindTheDesk(button, notice string) func(t *testing.T, s *set, c *chat) {
 	return func(t *testing.T, s *set, c *chat) {
 		c.decidedAtTheDesk(t, s)
@@ -70,7 +70,8 @@ func behindTheDesk(button, notice string) func(t *testing.T, s *set, c *chat) {
 	}
 }
 
-// decidedAtTheDesk: the page asks, and the desk approves. The answer is carried before it returns.
+// decidedAtTheDesk makes the page ask and the desk approve. It returns after the answer was
+// carried.
 func (c *chat) decidedAtTheDesk(t *testing.T, s *set) {
 	t.Helper()
 	c.say(t, "go")
@@ -80,8 +81,8 @@ func (c *chat) decidedAtTheDesk(t *testing.T, s *set) {
 	s.d.ended(t, a)
 }
 
-// late answers a question that was answered elsewhere: the chat shows what came of it, also after a
-// reload, and the notice says what stands.
+// late answers a question that was answered elsewhere. The chat must show the result, also after a
+// reload, and the notice must have the answer that counts.
 func (c *chat) late(t *testing.T, button, notice string) {
 	t.Helper()
 	before := c.look(t).Runs

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// native is what keeps a card that reads event.value.
+// native is the setting that keeps a card working which reads event.value.
 var native = map[string]string{"HOLDPOINT_CLIENT": "native"}
 
-// byValue has the agent's own yes and no sent for those of a card.
+// byValue makes Holdpoint send the agent's own yes and no for those of a card.
 var byValue = map[string]string{"HOLDPOINT_ANSWERS": valueRule}
 
-// cardScenes are cards that pages of CopilotKit have already: those that read event.value, direct,
-// with zero settings and with HOLDPOINT_CLIENT=native; the one of its type documentation; and the
+// cardScenes are cards that CopilotKit's pages already have: those that read event.value (direct,
+// without settings, and with HOLDPOINT_CLIENT=native), the one of its type documentation, and the
 // one of docs/copilotkit.md.
 var cardScenes = []chatScene{
 	{name: "the reference card, direct", kind: copilotKit, graph: "text", card: "reference", direct: true,

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// A chatScene is what happens in one chat. Each ends with a message that the person types: the chat
-// must not be locked.
+// A chatScene is a sequence of actions in one chat. Each ends with a message that the person types,
+// because the chat must not be locked.
 type chatScene struct {
 	name   string
 	graph  string
@@ -33,7 +33,7 @@ type chatScene struct {
 	counts map[string]int // what ran in the end
 }
 
-// A set is what a scene is played with.
+// A set is the backend, the Holdpoint and the pages of a scene.
 type set struct {
 	b   *backend
 	h   *holdpoint
@@ -194,8 +194,8 @@ var chatScenes = []chatScene{
 		}},
 }
 
-// TestChats: what a person does in a chat of CopilotKit's, or of assistant-ui's, before Holdpoint
-// and a real LangGraph.
+// TestChats plays what a person does in a chat of CopilotKit or assistant-ui, with Holdpoint and a
+// real LangGraph.
 func TestChats(t *testing.T) {
 	t.Parallel()
 	chats.Do(func() { chats.err = startChats() })
@@ -247,8 +247,8 @@ func TestChats(t *testing.T) {
 	}
 }
 
-// goesOn: the chat is not locked. What the person types is answered. If the backend asks its
-// question again in place of an answer, the person denies it and types again.
+// goesOn checks that the chat is not locked: a typed message is answered. If the backend asks its
+// question again first, the person denies it and types again.
 func (c *chat) goesOn(t *testing.T) {
 	t.Helper()
 	for range 2 {
@@ -268,11 +268,11 @@ func (c *chat) goesOn(t *testing.T) {
 	t.Fatalf("an ordinary message was not answered: %s", c.look(t))
 }
 
-// A spoil answers a resume in place of the backend. pass is the backend's whole answer, once it is
-// asked for.
+// A spoil answers a resume in place of the backend. pass sends the request to the backend and
+// returns the whole response.
 type spoil func(w http.ResponseWriter, pass func() string)
 
-// breaksOffThen breaks off behind the first events of an answer. The backend goes through with it.
+// breaksOffThen cuts the response after its first events. The backend completes the run.
 func breaksOffThen(w http.ResponseWriter, pass func() string) {
 	const begins = 3 // events that arrive
 	frames := strings.SplitAfterN(pass(), "\n\n", begins+1)
@@ -280,18 +280,18 @@ func breaksOffThen(w http.ResponseWriter, pass func() string) {
 	panic(http.ErrAbortHandler)
 }
 
-// turnsAway does not ask the backend.
+// turnsAway answers without the backend.
 func turnsAway(w http.ResponseWriter, _ func() string) {
 	http.Error(w, "not you", http.StatusUnauthorized)
 }
 
-// failsThen has the backend go through with it, and loses its answer.
+// failsThen lets the backend complete the run, and loses its response.
 func failsThen(w http.ResponseWriter, pass func() string) {
 	pass()
 	http.Error(w, "not now", http.StatusBadGateway)
 }
 
-// spoils returns the address of something before a backend that spoils the first answer to a
+// spoils returns the address of a proxy in front of a backend that spoils the first response to a
 // resume.
 func spoils(t *testing.T, b *backend, with spoil) string {
 	t.Helper()

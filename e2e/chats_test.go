@@ -16,7 +16,7 @@ import (
 // Chats that people use, in a real browser: copilotkit/copilotkit.jsx with CopilotKit's runtime,
 // and copilotkit/assistant.jsx with assistant-ui over an HttpAgent in the page.
 
-// chats is what these tests share, made by the first of them.
+// chats is shared by these tests. The first of them fills it.
 var chats struct {
 	sync.Once
 	err     error
@@ -25,7 +25,7 @@ var chats struct {
 	runtime string // the address of CopilotKit's runtime
 }
 
-// installChats installs the packages of the pages, and has the browser's binary.
+// installChats installs the packages of the pages, and returns the browser's binary.
 var installChats = sync.OnceValues(func() (binary string, err error) {
 	if binary, err = installBrowser(); err != nil {
 		return "", err
@@ -64,7 +64,7 @@ func startChats() error {
 	return nil
 }
 
-// A chat is one page: CopilotKit's or assistant-ui's, in front of one address.
+// A chat is a page of CopilotKit or assistant-ui that uses one address.
 type chat struct {
 	name, kind, address, thread string
 	card                        string // another card than the usual one, see copilotkit/cards.jsx
@@ -75,7 +75,7 @@ const (
 	assistantUI = "assistant"
 )
 
-// A view is what a person sees of a chat, and what stands behind it.
+// A view is what a person sees of a chat, and the state behind it.
 type view struct {
 	Card, Refusal string // what the card asks, and why it asks again
 	Notice        string // what became of the last request
@@ -152,7 +152,7 @@ func (c *chat) press(t *testing.T, button string, of int) {
 }
 func (c *chat) look(t *testing.T) view { t.Helper(); return c.do(t, "look", nil) }
 
-// sees waits until the page shows something: what is as in the driver's until.
+// sees waits until the page shows what is given, in the form of the driver's until.
 func (c *chat) sees(t *testing.T, when string, what map[string]any) view {
 	t.Helper()
 	v := c.do(t, "until", map[string]any{"what": what})
@@ -172,7 +172,7 @@ func (c *chat) shows(t *testing.T, when, text string) view {
 	return c.sees(t, when, map[string]any{"chat": text})
 }
 
-// runs waits for the end of what a page began after it had seen so many runs.
+// ran waits until the page has ended a further run, after this number of runs.
 func (c *chat) ran(t *testing.T, when string, before int) view {
 	t.Helper()
 	return c.sees(t, when, map[string]any{"runs": before + 1})

@@ -13,7 +13,7 @@ import (
 // may lead there. So the call is taken out of its message there, and each other backend has to end
 // the run as it does without Holdpoint.
 
-// upstream returns the address below which the family's agents are served without Holdpoint.
+// upstream returns the address of the family's agents without Holdpoint.
 func (family mixedTurn) upstream(w world) string {
 	switch family.name {
 	case "Strands, Python":
@@ -24,8 +24,7 @@ func (family mixedTurn) upstream(w world) string {
 	return w.b.url()
 }
 
-// A broughtEnd is how the request ended that brought the result alone, and whether the chat went
-// on.
+// A broughtEnd is how the request with the result alone ended, and whether the chat continued.
 type broughtEnd struct {
 	brought bool // the client had a call of its own to answer
 	asked   bool
@@ -35,8 +34,9 @@ type broughtEnd struct {
 	goesOn  bool
 }
 
-// bringsAlone has a client say the order, and bring its own result without an answer. between
-// happens before that. The thread is not held to be open: the client has forgotten it.
+// bringsAlone makes a client send the order, and then its own result without an answer. between
+// runs in the middle. The client has forgotten the question, so the test does not check that it is
+// open.
 func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(c *client)) (c *client, end broughtEnd) {
 	t.Helper()
 	c = family.client(t, w, at)
@@ -72,18 +72,18 @@ func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(
 	return c, end
 }
 
-// finds reports whether the refusal of a run becomes a lost question there. The calls of the
-// history may name it, but not a hook's question.
+// finds reports whether the backend's refusal of a run becomes a lost question. The calls of the
+// history may name it, except a hook's question.
 func (family mixedTurn) finds(w world) bool {
 	return family.name == "Agent Framework" && w.since("1.0.0rc8") || family.name == "Strands, Python" && !family.locked(w)
 }
 
-// locked reports whether nobody can free the chat. It is a hook's question of ag_ui_strands, which
-// no client has named (docs/support.md).
+// locked reports whether the chat stays locked. That is a hook's question of ag_ui_strands which no
+// client has named (docs/support.md).
 func (family mixedTurn) locked(w world) bool { return strings.HasSuffix(w.b.mode, "kept-hook") }
 
 // TestClientsCallAfterARestart: the result alone is answered as without Holdpoint. Nothing runs
-// that nobody approved, and the chat goes on wherever it does without Holdpoint.
+// without an approval, and the chat continues wherever it does without Holdpoint.
 func TestClientsCallAfterARestart(t *testing.T) {
 	t.Parallel()
 	for _, family := range mixedTurns {

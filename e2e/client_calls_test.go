@@ -12,32 +12,33 @@ import (
 // A turn calls a tool of the client beside a tool that wants an approval. The client brings the
 // result of its own call in the run that answers the question, as AG-UI says.
 
-// A mixedTurn is a family that can ask so.
+// A mixedTurn is a family that can ask in such a turn.
 type mixedTurn struct {
 	name  string
 	each  func(t *testing.T, test func(t *testing.T, w world)) // its backends
 	start func(t *testing.T, w world) *client                  // nil: say names the agent, which does the same whatever it is told
 	tool  string                                               // of the client
-	// say is the order for a turn whose last call is the client's, and for one whose first is.
+	// say has the order for a turn whose last call is the client's, and for one whose first call
+	// is.
 	say [2]string
-	// asks reports whether the backend asks in such a turn at all.
+	// asks reports whether the backend asks in such a turn.
 	asks func(w world, clientFirst bool) bool
 	did  func(t *testing.T, w world, c *client, approved bool)
-	// late says that the model is shown the client's result in the next turn only, and never that
-	// it is not shown at all. So it is without Holdpoint too.
+	// late says that the model gets the client's result in the next turn only, and never that it
+	// does not get it at all. Both are the same without Holdpoint.
 	late  bool
 	never func(w world, clientFirst bool) bool
-	// apart says that the call and the question need not wait at once: the backend tells one when
-	// it has the other.
+	// apart says that the call and the question need not wait at the same time: the backend may
+	// send one after it got the other.
 	apart bool
-	// hides says that the backend tells some results to nobody; hidesCancelled, that of a cancelled
-	// call.
+	// hides says that the backend sends some results to no client, and hidesCancelled that it does
+	// not send that of a cancelled call.
 	hides, hidesCancelled bool
-	// yes and no are other words than accept and reject.
+	// yes and no replace accept and reject if they are set.
 	yes, no answer
 }
 
-// brought returns the results of the client's own calls that have none.
+// brought returns results for the client's own calls that have none.
 func (c *client) brought(tool, content string) []event {
 	has, list := map[string]bool{}, []event{}
 	for _, m := range c.messages {
@@ -70,7 +71,7 @@ var mixedTurns = []mixedTurn{
 			cells(t, func(w world) bool { return w.b.mode == "default" }, test)
 		},
 		tool: "pick_color", say: [2]string{"client-last", "client-first"},
-		// Up to 1.0.0rc8 a call of the client's that comes first ends the turn.
+		// Up to 1.0.0rc8 a client's call that comes first ends the turn.
 		asks: func(w world, clientFirst bool) bool { return !clientFirst || w.since("1.7.0") },
 		did:  didRun,
 	},
@@ -151,8 +152,9 @@ var mixedTurns = []mixedTurn{
 		name:  "AG2",
 		each:  func(t *testing.T, test func(t *testing.T, w world)) { eachAG2(t, "held", test) },
 		start: agentOf, tool: "show_dialog", say: [2]string{"delete a.txt, show x", "show x, delete a.txt"}, asks: always, did: didRun,
-		// AG2 1.2.1 runs the calls of a turn side by side, and tells the client's before the question or
-		// behind the answer. The model sees its result only if it comes behind.
+		// AG2 1.2.1 runs the calls of a turn concurrently, and sends the client's call before the
+		// question or after the answer. The model gets its result only if the call comes after the
+		// answer.
 		apart: true, never: always, hides: true,
 		yes: gives(true), no: gives(false),
 	},
@@ -165,17 +167,18 @@ var mixedTurns = []mixedTurn{
 		},
 		start: func(t *testing.T, w world) *client { return w.client(t, "free") },
 		tool:  "pick_colour", say: [2]string{"delete a.txt, pick x", "pick x, delete a.txt"}, asks: always, did: didRun,
-		// Behind a tool that suspends Mastra (@mastra/core 1.71.0) drops the client's call: it is told
-		// neither before the answer nor after it, and the model never sees a result.
+		// After a tool that suspends, Mastra (@mastra/core 1.71.0) drops the client's call. It is
+		// never sent, and the model never gets a result.
 		apart: true, never: func(_ world, clientFirst bool) bool { return !clientFirst }, hidesCancelled: true,
 		yes: yesToMastra, no: noToMastra,
 	},
 }
 
-// agentOf returns a client of the agent "agent" of a backend.
+// agentOf returns a client of the backend's agent "agent".
 func agentOf(t *testing.T, w world) *client { return w.client(t, "agent") }
 
-// didRun asserts that the file was deleted by one call, or nothing was.
+// didRun asserts that the file was deleted by one call if approved is set, and otherwise that
+// nothing was deleted.
 func didRun(t *testing.T, w world, c *client, approved bool) {
 	t.Helper()
 	if approved {
@@ -185,7 +188,8 @@ func didRun(t *testing.T, w world, c *client, approved bool) {
 	}
 }
 
-// didDelete asserts that a.txt is gone, by one call, or nothing is.
+// didDelete asserts that a.txt was deleted by one call if approved is set, and otherwise that
+// nothing was deleted.
 func didDelete(t *testing.T, w world, c *client, approved bool) {
 	t.Helper()
 	if approved {
@@ -195,8 +199,8 @@ func didDelete(t *testing.T, w world, c *client, approved bool) {
 	}
 }
 
-// What is approved runs once, and what is not does not run. The model is shown both results, and
-// answers the next message.
+// TestClientsCallBesideAnApproval: an approved call runs once, and no other call runs. The model
+// gets both results, and answers the next message.
 func TestClientsCallBesideAnApproval(t *testing.T) {
 	t.Parallel()
 	for _, family := range mixedTurns {
@@ -244,7 +248,7 @@ func (family mixedTurn) client(t *testing.T, w world, at int) *client {
 	return family.start(t, w)
 }
 
-// order returns what the person says. Strands' tools find their folder by the thread that it names.
+// order returns the person's message. Strands' tools find their folder by the thread that it names.
 func (family mixedTurn) order(c *client, at int) string {
 	if strings.HasPrefix(family.name, "Strands") {
 		return c.wants(family.say[at]).say
@@ -252,8 +256,8 @@ func (family mixedTurn) order(c *client, at int) string {
 	return family.say[at]
 }
 
-// A workflow that serves as an agent takes nothing but the answer while it waits. A client that
-// sends no messages gets none put back.
+// TestWorkflowAsAnAgentIsAnsweredWithoutMessages: a workflow that serves as an agent accepts only
+// the answer while it waits. If a client sends no messages, Holdpoint adds none.
 func TestWorkflowAsAnAgentIsAnsweredWithoutMessages(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -284,8 +288,8 @@ func TestWorkflowAsAnAgentIsAnsweredWithoutMessages(t *testing.T) {
 	}
 }
 
-// The model of a plain agent is shown no call then. A provider refuses that, and the conversation
-// follows.
+// TestAgentIsAnsweredWithoutMessages: the model of a plain agent then gets no call. A provider
+// refuses that, and Holdpoint sends the conversation afterwards.
 func TestAgentIsAnsweredWithoutMessages(t *testing.T) {
 	t.Parallel()
 	for said, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
@@ -305,8 +309,8 @@ func TestAgentIsAnsweredWithoutMessages(t *testing.T) {
 	}
 }
 
-// converse says the order, and gives what the client is then asked for until it is asked for
-// nothing: the results of its own calls and an answer, in one run where both wait.
+// converse sends the order, and then answers until nothing is open: the results of the client's own
+// calls and an answer, in one run if both are open.
 func (family mixedTurn) converse(t *testing.T, w world, c *client, at int, answer answer) {
 	t.Helper()
 	next, asked, together := step{say: family.order(c, at)}, 0, false
@@ -347,7 +351,7 @@ func (c *client) hasEachResult(t *testing.T) {
 	}
 }
 
-// shown asserts that the model was shown both results at once.
+// shown asserts that the model got both results at once.
 func (family mixedTurn) shown(t *testing.T, w world, c *client) {
 	t.Helper()
 	for _, m := range c.messages {
@@ -364,8 +368,8 @@ func (family mixedTurn) shown(t *testing.T, w world, c *client) {
 	t.Errorf("the model was shown the results %q", all)
 }
 
-// unasked is a turn in which the backend asks nothing, with Holdpoint or without: nothing runs, and
-// the chat goes on.
+// unasked plays a turn in which the backend asks nothing, with Holdpoint or without: nothing runs,
+// and the chat continues.
 func (family mixedTurn) unasked(t *testing.T, w world, at int) {
 	t.Helper()
 	c := family.client(t, w, at)

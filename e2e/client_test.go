@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// versions of @ag-ui/client: the newest, the one that CopilotKit pins, and the last that knows no
-// interrupts.
+// The versions of @ag-ui/client: the newest, the one that CopilotKit pins, and the last that reads
+// no interrupts.
 const (
 	newest = "1.0.0"
 	pinned = "0.0.59"
@@ -50,7 +50,7 @@ func startDriver(name string) (*driver, error) {
 	return d, nil
 }
 
-// drive starts the driver.mjs of a folder; first is its first line.
+// drive starts the driver.mjs of a folder, and returns its first line.
 func drive(name, folder string, args ...string) (d *driver, first []byte, err error) {
 	cmd := exec.Command("node", append([]string{"driver.mjs"}, args...)...)
 	cmd.Dir = folder
@@ -102,7 +102,7 @@ func (d *driver) read() {
 	}
 }
 
-// broken returns the addresses of the answers that broke off at a client.
+// broken returns the addresses whose responses broke off at a client.
 func (d *driver) broken() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,13 +156,13 @@ type thrown struct {
 	Status        *int
 }
 
-// An event keeps every key, so that nothing can hide behind a struct.
+// An event keeps every key, so that no key can be hidden by a struct.
 type event map[string]any
 
 func (e event) kind() string          { return e.str("type") }
 func (e event) str(key string) string { s, _ := e[key].(string); return s }
 
-// interrupts returns those of a RUN_FINISHED with the interrupt outcome.
+// interrupts returns the interrupts of a RUN_FINISHED with the interrupt outcome.
 func (e event) interrupts() []event {
 	outcome, _ := e["outcome"].(map[string]any)
 	if outcome["type"] != "interrupt" {
@@ -184,7 +184,7 @@ type wire struct {
 	Events      []event
 }
 
-// A report is what the driver tells of one run.
+// A report is the driver's report of one run.
 type report struct {
 	Sent      []json.RawMessage
 	Wire      []wire
@@ -196,7 +196,7 @@ type report struct {
 	State     any
 }
 
-// answer returns the run's one answer on the wire.
+// answer returns the run's only response.
 func (r report) answer(t *testing.T) wire {
 	t.Helper()
 	if len(r.Wire) != 1 {
@@ -205,7 +205,7 @@ func (r report) answer(t *testing.T) wire {
 	return r.Wire[0]
 }
 
-// outcome returns the interrupts that the run told, whatever came after.
+// outcome returns the interrupts that the run reported, whatever followed.
 func (w wire) outcome() []event {
 	for _, e := range w.Events {
 		if e.kind() == "RUN_FINISHED" {
@@ -217,7 +217,7 @@ func (w wire) outcome() []event {
 	return nil
 }
 
-// code is that of the RUN_ERROR, or "".
+// code returns the code of the RUN_ERROR, or "".
 func (w wire) code() string {
 	for _, e := range w.Events {
 		if e.kind() == "RUN_ERROR" {
@@ -230,8 +230,7 @@ func (w wire) code() string {
 	return ""
 }
 
-// mayHaveRun reports whether the stream tells a person that nobody knows what became of an
-// approval.
+// mayHaveRun reports whether the stream tells a person that an approved action may have run.
 func (w wire) mayHaveRun() bool {
 	for _, e := range w.of("RUN_FINISHED") {
 		metadata, _ := e["metadata"].(map[string]any)
@@ -275,7 +274,7 @@ var counter atomic.Int64
 
 func fresh(prefix string) string { return fmt.Sprintf("%s-%d-%d", prefix, os.Getpid(), counter.Add(1)) }
 
-// A client is one instance of @ag-ui/client on one thread. Everything that it is shown through
+// A client is one instance of @ag-ui/client on one thread. Each stream that it gets through
 // Holdpoint is checked against the protocol, see checkStream.
 type client struct {
 	d       *driver
@@ -285,7 +284,7 @@ type client struct {
 	thread  string
 	proxied bool
 	nulls   bool // its backend writes null where nothing is, which passes as it came and the newest client complains of
-	// what it holds, as of the last run
+	// The client's state after its last run.
 	pending  []event // the interrupts of the last RUN_FINISHED: what the library keeps, for versions without a list too
 	asked    bool    // the last run told interrupts
 	customs  []event // the CUSTOM on_interrupt of the last run
@@ -302,8 +301,8 @@ func newClient(t *testing.T, d *driver, version, url, thread string, messages []
 	return c
 }
 
-// another returns a fresh instance on the same thread with the same messages and no memory of what
-// is open: a reloaded page, another tab.
+// another returns a new instance on the same thread with the same messages and without the open
+// questions, like a reloaded page or another tab.
 func (c *client) another(t *testing.T) *client {
 	t.Helper()
 	n := newClient(t, c.d, c.version, c.url, c.thread, c.messages)
@@ -324,7 +323,7 @@ type step struct {
 	loose   bool           // the stream is not checked: the backend's own errors are under test
 }
 
-// An entry of resume.
+// An entry is an entry of resume.
 type entry struct {
 	ID       string `json:"interruptId"`
 	Status   string `json:"status"`
@@ -337,7 +336,7 @@ func resolved(id string, payload any) entry {
 }
 func cancelled(id string) entry { return entry{ID: id, Status: "cancelled"} }
 
-// none is an answer in the command form that is not there. (nil is JSON's null.)
+// none is a missing answer in the command form. (nil is JSON's null.)
 type none struct{}
 
 func (c *client) run(t *testing.T, s step) report {
@@ -403,7 +402,7 @@ func (c *client) run(t *testing.T, s step) report {
 	return r
 }
 
-// start runs s beside the test. What comes is a zero report if the run failed the test.
+// start runs s in the background. It sends a zero report if the run failed the test.
 func (c *client) start(t *testing.T, s step) <-chan report {
 	done := make(chan report, 1)
 	go func() {
@@ -436,7 +435,7 @@ func (c *client) post(t *testing.T, body []byte) wire {
 	return w
 }
 
-// answers makes a resume that gives every pending interrupt the same answer.
+// answers returns a resume that gives every open interrupt the same answer.
 func (c *client) answers(answer func(id string) entry) []entry {
 	all := make([]entry, 0, len(c.pending))
 	for _, i := range c.pending {
@@ -448,13 +447,13 @@ func (c *client) answers(answer func(id string) entry) []entry {
 // ---- what every stream must keep
 // -----------------------------------------------------------------------------------
 
-// deprecatedNull is how the newest client says that it takes a null for nothing.
+// deprecatedNull matches the newest client's message that it ignores a null.
 var deprecatedNull = regexp.MustCompile(`Converting deprecated \w+\.(result|rawEvent|parentMessageId): null to an absent field`)
 
 var publishedID = regexp.MustCompile(`^(.*)~[A-Za-z0-9_-]{8,}$`)
 
-// checkStream holds one run through Holdpoint against the protocol: what the page on interrupts and
-// the specification ask of a producer, and what clients in the field die of.
+// checkStream checks one run through Holdpoint against the protocol: what the page on interrupts
+// and the specification require of a producer, and what makes known clients fail.
 func checkStream(t *testing.T, r report, nulls bool) {
 	t.Helper()
 	if r.Error != nil {
@@ -535,8 +534,8 @@ func checkStream(t *testing.T, r report, nulls bool) {
 	if finished == 0 && len(asked.Resume) > 0 {
 		t.Errorf("a resume that ends in a lone RUN_ERROR: %v", w.kinds())
 	}
-	// A refusal tells the client nothing that it did not know; any other run that ends in a pause
-	// brings snapshots.
+	// A refusal reports nothing new to the client. Any other run that ends in a pause brings
+	// snapshots.
 	if paused && failed == 0 {
 		if snapshot == nil || !stateSeen && len(asked.State) > 0 {
 			t.Errorf("a pause without snapshots: %v", w.kinds())
@@ -565,7 +564,8 @@ func toggle(t *testing.T, open map[string]string, what string, start bool) {
 	}
 }
 
-// checkInterrupts: minted ids, each once; a reason; no null where a field is optional.
+// checkInterrupts checks that each id is minted and not repeated, that there is a reason, and that
+// no optional field is null.
 func checkInterrupts(t *testing.T, interrupts []event) {
 	t.Helper()
 	if len(interrupts) == 0 {

@@ -95,7 +95,8 @@ var codeRuns = []codeRun{
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What does not fit is refused until the question has expired, and then for that.
+		// An answer that does not fit is refused until the question has expired, and then for the
+		// expiry.
 		if !eventually(func() bool { return toldCode(report{Wire: []wire{c.post(t, body)}}) == "INTERRUPT_EXPIRED" }) {
 			t.Fatal("the question did not expire")
 		}
@@ -232,7 +233,7 @@ var codeRuns = []codeRun{
 		`data: {"result": {"stop_reason": "interrupt", "interrupts": []}}`+"\n\n")},
 }
 
-// withCallTwice returns a client's messages, and each call in them again.
+// withCallTwice returns a client's messages with each call repeated.
 func withCallTwice(t *testing.T, c *client) []event {
 	t.Helper()
 	var messages []event

@@ -24,28 +24,28 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// A codeRun brings a client to a code of docs/contract.md. play returns what the client was told.
+// A codeRun brings a client to a code of docs/contract.md. play returns the client's report.
 type codeRun struct {
 	code  string
 	name  string // what happens, if a code has several runs
 	play  func(t *testing.T, version string) (*client, report)
 	right func(id string) entry // what is answered to whatever is asked; nil: an approval
 
-	// waits: the backend itself waits still, and nobody but it knows. It asks in place of an answer
+	// waits says that the backend still waits, which only it knows. It asks in place of an answer
 	// to the next message.
 	waits bool
-	// locked are versions that lock the thread in themselves. A fresh client goes on.
+	// locked are client versions that lock the thread by themselves. A new client continues.
 	locked string
 }
 
-// notRun are the codes that have no run here, and why.
+// notRun are the codes that no run here causes, and why.
 var notRun = map[string]string{
 	"CLIENT_LEFT":      "no client here reads on behind a connection that it has half closed: TestClientThatShutsItsSendingSide of proxy",
 	"THREAD_FORBIDDEN": "no run of a stranger gets through, which is the point: TestAnothersThread",
 }
 
-// TestEveryCode: after each code of docs/contract.md the next ordinary run of a client gets
-// through, without a resume that cancels what the client takes for open. What is asked again is
+// TestEveryCode: after each code of docs/contract.md, the client's next ordinary run is answered,
+// without a resume that cancels the questions in its list. A question that is asked again is
 // answered first.
 func TestEveryCode(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestEveryCode(t *testing.T) {
 	}
 }
 
-// getsThrough: r was the run that was told a code.
+// getsThrough sends the next message after r, the run that got a code.
 func (c *client) getsThrough(t *testing.T, r report, run codeRun) {
 	t.Helper()
 	right := run.right
@@ -112,7 +112,7 @@ func (c *client) getsThrough(t *testing.T, r report, run codeRun) {
 	t.Fatalf("an ordinary message was not answered:\n%s", strings.Join(summary(r), "\n"))
 }
 
-// toldCode returns the code that a run was told, wherever it stands.
+// toldCode returns the code that a run got, in any of its places.
 func toldCode(r report) string {
 	if len(r.Wire) != 1 {
 		return ""
@@ -128,7 +128,8 @@ func toldCode(r report) string {
 	return ""
 }
 
-// refusalOf is metadata.holdpoint.refusal, or else metadata.holdpoint, of an event or an interrupt.
+// refusalOf returns metadata.holdpoint.refusal, or else metadata.holdpoint, of an event or an
+// interrupt.
 func refusalOf(e event) event {
 	metadata, _ := e["metadata"].(map[string]any)
 	ours, _ := metadata["holdpoint"].(map[string]any)
@@ -138,8 +139,7 @@ func refusalOf(e event) event {
 	return ours
 }
 
-// TestEveryCodeHasARun: a code of runs that docs/errors.md names is run here, or it is said why
-// not.
+// TestEveryCodeHasARun: each code of runs in docs/errors.md has a run here, or a reason why not.
 func TestEveryCodeHasARun(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/errors.md")
@@ -171,7 +171,7 @@ func TestEveryCodeHasARun(t *testing.T) {
 // ---- what the runs are made of
 // ------------------------------------------------------------------------------------
 
-// A desk is a scripted.Asker with Holdpoint before it.
+// A desk is a scripted.Asker with a Holdpoint in front of it.
 type desk struct {
 	*scripted.Asker
 	up string
@@ -205,7 +205,7 @@ func (d *desk) asked(t *testing.T, version, scene string, n int) *client {
 	return c
 }
 
-// spoiled approves, and gets what is left of the stream.
+// spoiled approves, and gets what the spoiler leaves of the stream.
 func spoiled(with scripted.Spoiler) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -220,7 +220,7 @@ func spoiled(with scripted.Spoiler) func(*testing.T, string) (*client, report) {
 	}
 }
 
-// instead is end in place of the stream.
+// instead writes end in place of the stream.
 func instead(end func(w http.ResponseWriter, r *http.Request)) scripted.Spoiler {
 	return func(w http.ResponseWriter, r *http.Request, _ []byte) { end(w, r) }
 }
@@ -278,7 +278,7 @@ func (f faultyDialect) Begin(r *translate.Request) (translate.Out, translate.Run
 	return f.Dialect.Begin(r)
 }
 
-// faulty returns a Holdpoint in this process whose store, or dialect, fails for one answer.
+// faulty returns a Holdpoint in this process whose store or dialect fails for one answer.
 func faulty(wrap func(o *proxy.Options, fails *atomic.Bool)) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -311,8 +311,8 @@ func faulty(wrap func(o *proxy.Options, fails *atomic.Bool)) func(*testing.T, st
 	}
 }
 
-// away returns a backend that can be taken away, behind a Holdpoint: ends is what is met then, nil
-// if there is nothing at all.
+// away returns a backend that can be taken away, behind a Holdpoint. ends serves in its place then;
+// if it is nil, connections are refused.
 func away(t *testing.T, ends func(w http.ResponseWriter, r *http.Request)) (*front, *desk) {
 	t.Helper()
 	d := &desk{Asker: &scripted.Asker{}}

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// A run without a pause goes through untouched: what the client gets is what the backend sent, but
-// for ids that differ from run to run, and for the protocol version that a client which declared
-// one is told.
+// TestAnOrdinaryRunIsUntouched: the client of a run without a pause gets the backend's stream
+// unchanged. Only ids differ, which change from run to run, and the protocol version that a client
+// gets if it declares one.
 func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -25,8 +25,8 @@ func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 }
 
 // sameOrdinaryRuns compares the streams of two conversations. It returns false if they cannot be
-// compared: the adapter writes "<recursive>" for a value whose address in memory another one had
-// before, which is by chance.
+// compared: the adapter writes "<recursive>" for a value that happens to have the memory address of
+// an earlier one.
 func sameOrdinaryRuns(t *testing.T, w world) bool {
 	t.Helper()
 	const chance = "<recursive>"
@@ -45,8 +45,8 @@ func sameOrdinaryRuns(t *testing.T, w world) bool {
 	return true
 }
 
-// After an approval the client holds the same messages and state as one that talked to the backend
-// itself, whichever way the answer went.
+// TestAnAnswerLeavesTheSameMessages: after an approval, in every form, the client has the same
+// messages and state as a client of the backend itself.
 func TestAnAnswerLeavesTheSameMessages(t *testing.T) {
 	t.Parallel()
 	approve := map[string]any{"type": "approve"}
@@ -107,7 +107,7 @@ func normal(s string) string {
 	})
 }
 
-// difference shows the first lines that differ.
+// difference returns the first lines that differ.
 func difference(a, b string) string {
 	one, two := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for n := range max(len(one), len(two)) {

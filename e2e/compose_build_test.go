@@ -12,17 +12,18 @@ import (
 	"testing"
 )
 
-// A composeImage is what the last stage of a Dockerfile would start, in a folder in its place.
+// A composeImage is what the last stage of a Dockerfile would start, in a folder instead of a
+// container.
 type composeImage struct {
 	folder  string // of WORKDIR
 	env     []string
 	command []string
 }
 
-// A composeStage is a root file system that holds what is copied, and nothing of the base.
+// A composeStage is a root file system with the copied files, without those of the base image.
 type composeStage struct{ root, workdir string }
 
-// at returns where a path of the stage is.
+// at returns the path on this machine of a path in the stage.
 func (s composeStage) at(path string) string {
 	if !strings.HasPrefix(path, "/") {
 		path = s.workdir + "/" + path
@@ -30,8 +31,8 @@ func (s composeStage) at(path string) string {
 	return filepath.Join(s.root, filepath.FromSlash(path))
 }
 
-// composeBuild does what the lines of a Dockerfile say, on this machine: what it copies is copied,
-// and what it runs is run, or what instead has for that command. It knows the few instructions that
+// composeBuild carries out the lines of a Dockerfile on this machine. It copies files and runs
+// commands; a command that instead has is replaced. It supports the instructions that
 // deploy/compose uses, and fails at any other.
 func composeBuild(t *testing.T, context, dockerfile string, instead map[string]func(dir string) error) *composeImage {
 	t.Helper()
@@ -90,7 +91,7 @@ func composeBuild(t *testing.T, context, dockerfile string, instead map[string]f
 	return image
 }
 
-// composeCopy is COPY of files into a folder, or of another stage's folder.
+// composeCopy carries out COPY of files into a folder, or from another stage's folder.
 func composeCopy(to composeStage, context string, stages map[string]composeStage, args []string) error {
 	from := func(path string) string { return filepath.Join(context, path) }
 	if name, ok := strings.CutPrefix(args[0], "--from="); ok {

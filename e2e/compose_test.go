@@ -16,10 +16,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// composeStacks are the files of deploy/compose, each with the stack whose packages its agent has.
+// composeStacks are the files of deploy/compose, each with the stack that has its agent's packages.
 var composeStacks = map[string]stack{"langgraph": {"langgraph", "0.0.47"}, "pydanticai": {"pydanticai", "2.68.0"}}
 
-// A composeFile is what is read of one. deploy has compose-go judge the whole of it.
+// A composeFile has the parts of a compose file that this test reads. deploy judges the whole file
+// with compose-go.
 type composeFile struct {
 	Services struct {
 		Agent struct {
@@ -50,9 +51,9 @@ func readCompose(t *testing.T, name string) (f composeFile) {
 	return f
 }
 
-// TestComposeStacks runs the commands of each compose file without containers: what its Dockerfiles
-// copy, run and start, with the environment of the file, on loopback. In a browser a person denies
-// once and approves once, and Holdpoint dies while the second question is open.
+// TestComposeStacks runs the commands of each compose file without containers: it does what the
+// Dockerfiles do, with the file's environment, on loopback. In a browser a person denies once and
+// approves once, and Holdpoint dies while the second question is open.
 func TestComposeStacks(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../deploy/compose/*.yaml")
@@ -99,8 +100,8 @@ func TestComposeStacks(t *testing.T) {
 	}
 }
 
-// buildPage makes the page as its Dockerfile does. The packages are those of copilotkit/, which has
-// all that the page's lock file names in the same versions.
+// buildPage builds the page as its Dockerfile does. It uses the packages of copilotkit/, which has
+// all those of the page's lock file in the same versions.
 func buildPage(t *testing.T) *composeImage {
 	t.Helper()
 	const folder = "../deploy/compose/page"
@@ -122,7 +123,7 @@ func buildPage(t *testing.T) *composeImage {
 	})
 }
 
-// A composeService is a process of such a stack, in the place of its container.
+// A composeService is a process of such a stack, in place of its container.
 type composeService struct {
 	*process
 	port string // on loopback
