@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// Every refusal that a client can cause: the backend is not called, what is open stays open and is
-// asked for again, and neither this client nor a fresh one on the thread is stuck.
+// TestARefusalLeavesAWayOn tries every refusal that a client can cause. The backend is not called,
+// the open questions stay open and are asked again, and neither this client nor a new one on the
+// thread is stuck.
 func TestARefusalLeavesAWayOn(t *testing.T) {
 	t.Parallel()
 	rejections := map[string]any{"decisions": []any{map[string]any{"type": "reject"}, map[string]any{"type": "reject"}}}
@@ -107,7 +108,8 @@ func TestARefusalLeavesAWayOn(t *testing.T) {
 	}
 }
 
-// A refused resume leaves the pause as it was: the right answer is taken afterwards, once.
+// TestTheRightAnswerAfterAWrongOne: a refused resume leaves the pause unchanged. A correct answer
+// is then accepted, once.
 func TestTheRightAnswerAfterAWrongOne(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -141,8 +143,8 @@ func TestTheRightAnswerAfterAWrongOne(t *testing.T) {
 	}
 }
 
-// A reloaded page knows the messages and not what is open. It is told again, with the same ids, and
-// can answer.
+// TestAReloadedPageIsAskedAgain: a reloaded page has the messages, and not the open questions. It
+// gets them again with the same ids, and can answer.
 func TestAReloadedPageIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -161,7 +163,7 @@ func TestAReloadedPageIsAskedAgain(t *testing.T) {
 	})
 }
 
-// null is not an answer in the command form: some front ends send it by mistake.
+// TestACommandOfNullIsNoAnswer: some front ends send null in the command form by mistake.
 func TestACommandOfNullIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -174,8 +176,8 @@ func TestACommandOfNullIsNoAnswer(t *testing.T) {
 	})
 }
 
-// The same resume again, byte for byte, and by a fresh client: the same end, and the backend is
-// not called again.
+// TestTheSameAnswersAgain: the same resume again, byte for byte or from a new client, gets the same
+// end, and the backend is not called.
 func TestTheSameAnswersAgain(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -204,7 +206,7 @@ func TestTheSameAnswersAgain(t *testing.T) {
 	})
 }
 
-// Two equal clicks at once: one reaches the backend, both are told its end.
+// TestTwoEqualAnswersAtOnce: of two equal clicks one reaches the backend, and both get its end.
 func TestTwoEqualAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -233,7 +235,8 @@ func TestTwoEqualAnswersAtOnce(t *testing.T) {
 	})
 }
 
-// While a resume runs, nothing else reaches the backend; when it has ended, the thread goes on.
+// TestWhileAResumeRuns: while a resume runs, no other request of the thread reaches the backend.
+// When it has ended, the thread continues.
 func TestWhileAResumeRuns(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -262,8 +265,8 @@ func TestWhileAResumeRuns(t *testing.T) {
 	})
 }
 
-// The client leaves while its resume runs. The backend is not cancelled half-way; the end is
-// recorded, and told to whoever sends the same answers again.
+// TestTheClientLeavesInMidResume: the client leaves while its resume runs. The run is not
+// cancelled, its end is recorded, and the same answers sent again get it.
 func TestTheClientLeavesInMidResume(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -284,8 +287,8 @@ func TestTheClientLeavesInMidResume(t *testing.T) {
 	})
 }
 
-// What one thread waits for is nothing to another, and nothing to the same thread id on another
-// path.
+// TestThreadsAreApart: a question of one thread does not affect another thread, nor a thread of the
+// same id on another path.
 func TestThreadsAreApart(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -301,7 +304,7 @@ func TestThreadsAreApart(t *testing.T) {
 	})
 }
 
-// Many threads at once, each with its own pause: no answer goes astray.
+// TestManyThreadsAtOnce: many threads pause at once, and each answer reaches its own thread.
 func TestManyThreadsAtOnce(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {

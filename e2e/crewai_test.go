@@ -28,8 +28,8 @@ func eachCrew(t *testing.T, env map[string]string, test func(t *testing.T, w wor
 	}
 }
 
-// What is approved runs once, and nothing else does; where the backend cannot be told so, it is not
-// called.
+// TestCrewAIRunsWhatIsApproved: an approved action runs once, and no other runs. If an answer has
+// no form for the backend, the backend is not called.
 func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 	t.Parallel()
 	const runs, denied, refused, givenUp = "runs", "denied", "refused", "given up"
@@ -67,7 +67,7 @@ func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 					cl.finish(t, step{resume: cl.answers(c.answer)})
 					w.called(t, cl, 1)
 					w.ran(t, cl)
-					// The flow begins anew with the next message, and asks again.
+					// The next message starts the flow again, and it asks again.
 					cl.asksAbout(t, step{say: "once more"}, 1)
 					w.ran(t, cl)
 					if c.flow == "gate" {
@@ -86,7 +86,7 @@ func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 	}
 }
 
-// A question that has expired is not made a yes by the message that comes then.
+// TestCrewAIsExpiredQuestion: the message that arrives after the expiry does not turn into a yes.
 func TestCrewAIsExpiredQuestion(t *testing.T) {
 	t.Parallel()
 	eachCrew(t, map[string]string{"HOLDPOINT_INTERRUPT_TTL": "2s"}, func(t *testing.T, w world) {
@@ -100,7 +100,8 @@ func TestCrewAIsExpiredQuestion(t *testing.T) {
 	})
 }
 
-// A message beside the answer is not lost: the flow begins anew with it.
+// TestCrewAITakesAMessageAfterTheAnswer: a message that comes with the answer is not lost: it
+// starts the flow again.
 func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	eachCrew(t, nil, func(t *testing.T, w world) {
@@ -112,7 +113,7 @@ func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 		c.finish(t, step{resume: c.answers(gives("rejected"))})
 		w.ran(t, c, deletes)
 	})
-	// It asks again: the message was not sent.
+	// The flow asks again, so the message was not sent.
 	eachCrew(t, nil, func(t *testing.T, w world) {
 		c := w.client(t, "two")
 		c.asksAbout(t, step{say: "go"}, 1)
@@ -125,8 +126,9 @@ func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// A client that knows no outcome is shown CrewAI's own announcement, and answers it by
-// command.resume with the announcement beside it. It never answers another question with it.
+// TestCrewAIsAnnouncementIsAnswered: a client that reads no outcome gets CrewAI's own announcement,
+// and answers by command.resume together with the announcement. That never answers another
+// question.
 func TestCrewAIsAnnouncementIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := need(t, "crewai", "1.0.0")

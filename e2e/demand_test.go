@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// onDemand are stacks that few tests need. The first test that asks for one installs and starts it,
-// so that who runs other tests waits for none of them. A run of all tests installs them in the
-// background.
+// onDemand are stacks that few tests need. The first test that needs one installs and starts it, so
+// that other tests do not wait for it. A run of all tests installs them in the background.
 var onDemand = map[stack]*demand{
 	{"pydanticai", "1.107.10"}: {}, {"pydanticai", "2.0.0"}: {}, {"pydanticai", "2.68.0"}: {},
 	{"langgraph", "0.0.44"}: {}, {"langgraph", "0.0.45"}: {}, {"langgraph", "0.0.46"}: {}, {"langgraph", "0.0.47"}: {},
@@ -19,15 +18,15 @@ var onDemand = map[stack]*demand{
 	{"adk", "0.6.5"}: {}, {"adk", "0.7.1"}: {}, {"adk", "0.11.0"}: {}, {"crewai", "1.0.0"}: {}, {"agno", "2.9.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {}, {"langgraph-server", "1.5.1"}: {}, {"langgraph-server-py", "0.16.7"}: {}, {"ag2", "1.2.1"}: {}, {"aegra", "0.6.0"}: {}, {"tanstack", "0.58.0"}: {},
 }
 
-// A demand is one such stack: once it was asked for, its server or why there is none.
+// A demand is one such stack: once a test needed it, its server, or why there is none.
 type demand struct {
 	installed, started sync.Once
 	server             *server
 	err                error
 }
 
-// need returns the server of a stack in onDemand. The tests share it, and each has threads of its
-// own. It is given --ledger, a folder for what it writes.
+// need returns the server of a stack in onDemand. The tests share it, and each uses threads of its
+// own. Its option --ledger is a folder for the files that it writes.
 func need(t *testing.T, framework, version string) *server {
 	t.Helper()
 	s := stack{framework, version}
@@ -66,7 +65,7 @@ func (d *demand) install(s stack) {
 	})
 }
 
-// installAhead installs what the tests will ask for later, if all of them run.
+// installAhead installs what later tests will need, if all tests run.
 func installAhead() {
 	if f := flag.Lookup("test.run"); f != nil && f.Value.String() != "" {
 		return

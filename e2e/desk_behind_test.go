@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// behind returns a chat as it may come back when its question was decided elsewhere: it has its own
-// old messages, one of them by another name, and what its user said to the question, too late, as
-// CopilotKit leaves it in the history.
+// behind returns a chat as it may come back after its question was decided elsewhere. It has its
+// old messages, one of them under another id, and the user's own answer, which came too late and
+// which CopilotKit leaves in the history.
 func (c *client) behind(t *testing.T, says any) *client {
 	t.Helper()
 	said, err := json.Marshal(says)
@@ -42,9 +42,9 @@ func (c *client) behind(t *testing.T, says any) *client {
 	return again
 }
 
-// TestChatsThatAreBehind: what was decided at the desk has run, and the chat comes back with an old
-// history, twice: the backend is not asked for anything. Its new message goes behind what the
-// record knows. The action ran once, and the history at the backend is in order.
+// TestChatsThatAreBehind: a decision of the desk has run, and the chat comes back with an old
+// history, twice. The backend is not called. The chat's new message follows the messages of the
+// record, the action ran once, and the backend's history is in order.
 func TestChatsThatAreBehind(t *testing.T) {
 	t.Parallel()
 	for _, f := range deskFamilies(t) {
@@ -114,7 +114,7 @@ func TestChatsThatAreBehind(t *testing.T) {
 	}
 }
 
-// stays: a chat that is behind loads its page, and the backend is not asked for anything.
+// stays loads the page of a chat that is behind, and checks that the backend is not called.
 func (f *deskFamily) stays(t *testing.T, w world, c *client) {
 	t.Helper()
 	before := w.b.ledger(t, c.thread)

@@ -19,33 +19,34 @@ import (
 	"time"
 )
 
-// A deskFamily is a backend whose questions are decided at the desk, with what differs between
-// frameworks: how its client begins, what it asks, and how what ran is found.
+// A deskFamily is a backend whose questions are decided at the desk, with the differences between
+// frameworks: how its client begins, what it asks, and how to find out what ran.
 type deskFamily struct {
 	name, version string // of what is before it, and of the client
 	env           map[string]string
 	upstream      string
 	b             *backend
-	// client is a fresh one on a fresh thread, behind the Holdpoint of the world.
+	// client returns a new client on a new thread, behind the world's Holdpoint.
 	client func(t *testing.T, w world) *client
-	// says makes an order a step.
+	// says returns a step that sends an order.
 	says func(c *client, order string) step
-	// one asks for a.txt, two for a.txt and b.txt at once, again for b.txt when a.txt is answered.
-	// "": the backend does not do that.
+	// The orders: one asks about a.txt, two about a.txt and b.txt at once, and again about b.txt
+	// after a.txt was answered. It is "" if the backend cannot do that.
 	one, two, again string
-	// yes and no are the payloads by which its calls are approved and denied.
+	// yes and no are the payloads that approve and deny its calls.
 	yes, no any
-	// because: a denial has a place for its reason, which the model is told.
+	// because says that a denial can have a reason, which the model gets.
 	because bool
 	// ran asserts which of the files were deleted, each once.
 	ran  func(t *testing.T, w world, c *client, files ...string)
 	gate *turnstile // between the Holdpoint and the backend, set by the test
-	// anew: an ordinary message begins the flow anew, and it asks.
+	// anew says that an ordinary message starts the flow again, and that it asks.
 	anew bool
-	// brief: its Holdpoint is not killed, as in the tests of another mode or version of it.
+	// brief says that its Holdpoint is not killed, because another mode or version of it has that
+	// test.
 	brief bool
-	// strays: what its chat's user said too late has the form of an answer to a question that nobody
-	// knows, and is refused if nothing stands behind it.
+	// strays says that a user's late answer looks like an answer to an unknown question, and is
+	// refused if it is the last message.
 	strays bool
 }
 
@@ -64,8 +65,8 @@ func ranTools(t *testing.T, w world, c *client, files ...string) {
 	w.ran(t, c, want...)
 }
 
-// deskFamilies returns all frameworks but LangGraph and Agent Framework, which have tests of their
-// own.
+// deskFamilies returns all frameworks except LangGraph and Agent Framework, which have tests of
+// their own.
 func deskFamilies(t *testing.T) (list []deskFamily) {
 	t.Helper()
 	confirmed, refused := map[string]any{"confirmed": true}, map[string]any{"confirmed": false}
@@ -154,8 +155,8 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 	return append(list, askingByCalls(t)...)
 }
 
-// askingByCalls are backends that ask in a way of their own, without the outcome, and LangGraph's
-// own servers.
+// askingByCalls returns the backends that ask in a way of their own, without the outcome, and
+// LangGraph's own servers.
 func askingByCalls(t *testing.T) []deskFamily {
 	t.Helper()
 	const two, again = "delete a.txt, delete b.txt", "delete a.txt then delete b.txt"
@@ -192,11 +193,11 @@ func askingByCalls(t *testing.T) []deskFamily {
 	return list
 }
 
-// at returns the family's cell before which the desk's Holdpoint stands.
+// at returns the family's cell behind the desk's Holdpoint.
 func (f *deskFamily) at(h *holdpoint) world { return world{b: f.b, h: h, version: f.version} }
 
-// decides says a word to the n-th question of an approval: by the decision where its yes and no are
-// known, else by the payload.
+// decides answers the n-th question of an approval: by a decision if the question has a yes and a
+// no, else by the payload.
 func (f *deskFamily) decides(t *testing.T, d *deskAPI, approval map[string]any, n int, says any) {
 	t.Helper()
 	q := approval["questions"].([]any)[n].(map[string]any)
@@ -210,7 +211,7 @@ func (f *deskFamily) decides(t *testing.T, d *deskAPI, approval map[string]any, 
 	}
 }
 
-// asked returns a client whose thread waits for n answers, and the approval of it.
+// asked returns a client whose thread waits for n answers, and its approval at the desk.
 func (f *deskFamily) asked(t *testing.T, d *deskAPI, order string, n int) (*client, map[string]any) {
 	t.Helper()
 	c := f.client(t, f.at(d.h))
@@ -230,7 +231,7 @@ func (d *deskAPI) finished(t *testing.T, approval map[string]any) {
 	}
 }
 
-// reloads: a page without a new message finds the end, and the backend is not asked for anything.
+// reloads loads a page without a new message. It must get the end, and the backend is not called.
 func (f *deskFamily) reloads(t *testing.T, w world, c *client) *client {
 	t.Helper()
 	before := w.b.ledger(t, c.thread)
@@ -243,7 +244,7 @@ func (f *deskFamily) reloads(t *testing.T, w world, c *client) *client {
 	return again
 }
 
-// lives: the chat goes on with an ordinary message, and nothing more is done.
+// lives checks that the chat continues with an ordinary message, and that nothing more is done.
 func (f *deskFamily) lives(t *testing.T, w world, c *client, files ...string) {
 	t.Helper()
 	if f.anew {
@@ -257,9 +258,9 @@ func (f *deskFamily) lives(t *testing.T, w world, c *client, files ...string) {
 	f.ran(t, w, c, files...)
 }
 
-// inOrder asserts that no message is there twice, and that each result comes behind its call, once,
-// and before the next message of the user. A call without a result is the backend's own: ADK has
-// one for each question.
+// inOrder asserts that no message is repeated, and that each result follows its call once, before
+// the user's next message. A call without a result is the backend's own: ADK has one for each
+// question.
 func inOrder(t *testing.T, messages []event) {
 	t.Helper()
 	seen, open := map[string]bool{}, map[string]string{}
@@ -289,8 +290,8 @@ func inOrder(t *testing.T, messages []event) {
 	}
 }
 
-// TestFamiliesDecidedAtTheDesk: the client of the chat is gone. What was decided is done once, and
-// the chat finds what came of it, in every framework.
+// TestFamiliesDecidedAtTheDesk: in every framework, the chat's client is gone. A decision is
+// carried out once, and the chat later gets the result.
 func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, f := range deskFamilies(t) {
@@ -417,8 +418,8 @@ func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 	}
 }
 
-// A turnstile stands between Holdpoint and a backend, and holds one request: before the backend has
-// it, or when the backend has answered.
+// A turnstile is a proxy in front of a backend that holds one request: before the backend has it,
+// or after the backend has answered.
 type turnstile struct {
 	*httptest.Server
 	through http.Handler
@@ -437,7 +438,7 @@ func newTurnstile(t *testing.T, target string) *turnstile {
 	return g
 }
 
-// hold has the next request held. The channel is closed when it is.
+// hold makes it hold the next request. The channel is closed when it does.
 func (g *turnstile) hold(where string) <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -445,7 +446,7 @@ func (g *turnstile) hold(where string) <-chan struct{} {
 	return g.inside
 }
 
-// comes notes a request, and says where it is held.
+// comes notes a request, and returns where it is held.
 func (g *turnstile) comes(method string, body []byte) (holds string, inside chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -463,7 +464,7 @@ func (g *turnstile) comes(method string, body []byte) (holds string, inside chan
 	return holds, inside
 }
 
-// history returns what the backend was sent last on a thread.
+// history returns the messages that the backend last got on a thread.
 func (g *turnstile) history(thread string) []event {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -516,10 +517,10 @@ func (g *turnstile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// TestFamiliesKilledAtTheDesk: Holdpoint is killed when the last decision stands and nothing is
-// claimed, when it has claimed the answer and the backend has not seen it, and when the backend has
-// done it and nobody was told. The first is carried by the next process. Of the others nobody knows
-// what became of them, and they are not sent again.
+// TestFamiliesKilledAtTheDesk: Holdpoint is killed at three moments: when the last decision is
+// recorded and nothing is claimed, when it has claimed the answer and the backend does not have it
+// yet, and when the backend has done it and no client was told. The next process carries the first.
+// The outcome of the others is unknown, so they are not sent again.
 func TestFamiliesKilledAtTheDesk(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup

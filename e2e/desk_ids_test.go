@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestQuestionsWhoseIDsHaveLineFeeds: CrewAI gives a question the id of the client's thread. What
-// is decided on it, at the desk or in the chat, is carried out once, and other threads are not kept
-// waiting.
+// TestQuestionsWhoseIDsHaveLineFeeds: CrewAI uses the client's thread id as the id of a question. A
+// decision on it, at the desk or in the chat, is carried out once, and does not delay other
+// threads.
 func TestQuestionsWhoseIDsHaveLineFeeds(t *testing.T) {
 	t.Parallel()
 	s := need(t, "crewai", "1.0.0")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDeskShowsWhatInterruptAsks: the desk has what a LangGraph agent gives to interrupt(), and an
-// answer of the desk arrives as it was given.
+// TestDeskShowsWhatInterruptAsks: the desk shows the value that a LangGraph agent gives to
+// interrupt(), and the agent gets exactly the desk's answer.
 func TestDeskShowsWhatInterruptAsks(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {
@@ -33,7 +33,7 @@ func TestDeskShowsWhatInterruptAsks(t *testing.T) {
 			}
 			t.Run("an object", func(t *testing.T) {
 				c, a, q := asked(t, "approve")
-				// The message is not said twice.
+				// The message is not repeated among the fields.
 				if got, want := said(q), "langgraph.raw: question=Delete 3 files?, files=, files[0]=a, files[1]=b, files[2]=c"; got != want {
 					t.Errorf("the agent says %q, want %q", got, want)
 				}
@@ -133,7 +133,7 @@ func TestDeskShowsWhatInterruptAsksOfAServer(t *testing.T) {
 	})
 }
 
-// said returns what the agent sent with a question, in one line.
+// said returns the fields that the agent sent with a question, in one line.
 func said(q map[string]any) string {
 	statements, _ := q["statements"].([]any)
 	line := ""

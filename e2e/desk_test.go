@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// A deskAPI decides what the chats of a Holdpoint have asked.
+// A deskAPI is a client of a Holdpoint's desk.
 type deskAPI struct {
 	h      *holdpoint
 	at     string // its socket
@@ -27,7 +27,7 @@ type deskAPI struct {
 
 const deskToken = "0123456789abcdef0123456789abcdef"
 
-// newDeskOf returns a Holdpoint of its own before a backend, with a desk.
+// newDeskOf starts a Holdpoint with a desk in front of a backend.
 func newDeskOf(t *testing.T, upstream string, more ...map[string]string) *deskAPI {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "desk") // a path of a socket is short
@@ -53,14 +53,14 @@ func (d *deskAPI) env(more ...map[string]string) map[string]string {
 	return env
 }
 
-// dies kills the Holdpoint with -9 and starts another one at its addresses, on the same store.
+// dies kills the Holdpoint with -9, and starts another one at its addresses, on the same store.
 func (d *deskAPI) dies(t *testing.T, upstream string, more ...map[string]string) {
 	t.Helper()
 	d.h.kill()
 	d.h = restart(t, d.h, upstream, d.env(more...))
 }
 
-// call returns the answer, which must have the status.
+// call sends a request, and returns the response, which must have the status.
 func (d *deskAPI) call(t *testing.T, status int, method, path string, body any) map[string]any {
 	t.Helper()
 	text := ""
@@ -116,7 +116,7 @@ func (d *deskAPI) decide(t *testing.T, approval map[string]any, n int, decision 
 	d.call(t, http.StatusOK, "POST", fmt.Sprintf("/v1/approvals/%s/questions/%s", approval["id"], url.PathEscape(q["id"].(string))), body)
 }
 
-// ended waits until an approval has ended, and returns how.
+// ended waits until an approval has ended, and returns it.
 func (d *deskAPI) ended(t *testing.T, approval map[string]any) map[string]any {
 	t.Helper()
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
@@ -128,8 +128,8 @@ func (d *deskAPI) ended(t *testing.T, approval map[string]any) map[string]any {
 	return nil
 }
 
-// TestDecidedAtTheDesk: the client of the chat is gone. What was decided runs once, and the chat
-// finds what came of it: by a reload, by a new message, and by the answer that it had not sent.
+// TestDecidedAtTheDesk: the chat's client is gone. A decision runs once, and the chat gets the
+// result in three ways: by a reload, by a new message, and by an answer that it had not sent.
 func TestDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {
@@ -209,8 +209,8 @@ func TestDecidedAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestAgentsDecidedAtTheDesk: the same with Agent Framework, whose history at the backend must have
-// one result for each call.
+// TestAgentsDecidedAtTheDesk: the same with Agent Framework, whose history must have one result for
+// each call.
 func TestAgentsDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.agents {
@@ -273,9 +273,9 @@ func TestAgentsDecidedAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestPartlyDecidedAtTheDesk: one of two questions of a graph is decided at the desk and the other
-// one in the chat, in every mix. The chat is asked only what is not decided, nothing runs before
-// both are, and then what was approved runs once.
+// TestPartlyDecidedAtTheDesk: one of two questions of a graph is decided at the desk, and the other
+// in the chat, in every combination. The chat is asked only the undecided ones, nothing runs before
+// both are decided, and then each approved action runs once.
 func TestPartlyDecidedAtTheDesk(t *testing.T) {
 	tools := [2]string{"send_email", "delete_file"}
 	decisions := map[bool]string{true: "approve", false: "deny"}

@@ -71,7 +71,7 @@ func deciders() map[string]decider {
 	}
 }
 
-// A stance is a thread in a situation, as its client knows it.
+// A stance is a thread in one of the situations, as its client sees it.
 type stance struct {
 	thread    string
 	history   []event
@@ -80,7 +80,7 @@ type stance struct {
 	call      string // the id of the call that asks, or one that nobody made
 }
 
-// A bid is an attempt: what is added to the history, and keys of the body.
+// A bid is an attempt: messages that are added to the history, and members of the body.
 type bid struct {
 	name     string
 	messages func(s stance) []event
@@ -93,8 +93,8 @@ func toolOf(name string) []any {
 	return []any{map[string]any{"name": name, "description": "", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}}
 }
 
-// postings returns the attempts of a family: each of its words, on a call that somebody claims in
-// each way, as the last word and before words; and the forms in fields of the request.
+// postings returns the attempts of a family: each of its words, on a call that the request declares
+// in each way, as the last message and before others; and the forms in members of the request.
 func (d decider) postings() []bid {
 	var list []bid
 	tool := d.tool
@@ -163,7 +163,7 @@ func (d decider) postings() []bid {
 	return list
 }
 
-// A trial is a Holdpoint with a desk before a decider.
+// A trial is a Holdpoint with a desk in front of a decider.
 type trial struct {
 	decider
 	server *server
@@ -201,7 +201,7 @@ func (st *trial) play(t *testing.T, base string, s stance, p bid) {
 	st.post(t, base, s, p.messages(s), p.patch(s))
 }
 
-// asks begins a thread that waits.
+// asks returns a thread with an open question.
 func (st *trial) asks(t *testing.T) stance {
 	t.Helper()
 	order := st.order
@@ -252,8 +252,8 @@ func (st *trial) effects(t *testing.T, thread string) []string {
 	return list
 }
 
-// situations are how a thread comes to be where an attempt finds it. restarted: Holdpoint is,
-// behind all of them. A seventh is that the record of a store that keeps is gone.
+// situations are the states of a thread in which an attempt is made. In "restarted" Holdpoint is
+// restarted after all others. A seventh, with a store that survives, is that the record is gone.
 var situations = []string{"waits", "denied", "approved", "freed at the desk", "never asked", "restarted"}
 
 func (st *trial) situate(t *testing.T, situation string) stance {
@@ -281,11 +281,11 @@ func (st *trial) situate(t *testing.T, situation string) stance {
 	return s
 }
 
-// perSituation is how many of the attempts each situation gets, by lot.
+// perSituation is how many of the attempts are drawn for each situation.
 const perSituation = 24
 
-// testDecisions plays the attempts of one family. What may run is what was approved, once. A thread
-// that waits may be answered in the backend's own form, and then that once.
+// testDecisions plays the attempts of one family. Only an approved action may run, and once. A
+// thread with an open question may be answered in the backend's own form, once.
 func testDecisions(t *testing.T, d decider) {
 	random := seeded(t)
 	st := d.begin(t)
@@ -322,11 +322,13 @@ func testDecisions(t *testing.T, d decider) {
 	restarted := slices.IndexFunc(tries, func(one try) bool { return one.situation == "restarted" })
 	play(tries[:restarted])
 	st.desk.dies(t, st.server.base()+st.path(), st.env)
-	// While nobody knows what the route speaks, a request's claim is believed (docs/contract.md).
+	// While the dialect of the route is unknown, the tools that a request declares are believed
+	// (docs/contract.md).
 	unknown := st.env["HOLDPOINT_DIALECT"] == "" || st.env["HOLDPOINT_DIALECT"] == "auto"
 	play(slices.DeleteFunc(tries[restarted:], func(one try) bool { return unknown && one.p.declares }))
 
-	// The store keeps, and another one takes its place: nothing is believed that no record has noted.
+	// With a store that survives, another Holdpoint takes over. Only what a record notes is
+	// believed.
 	st.desk = newDeskOf(t, st.server.base()+st.path(), st.env, keepingStore(t))
 	tries = nil
 	for _, p := range drawn() {
@@ -347,7 +349,7 @@ func (st *trial) waits(t *testing.T, thread string) []any {
 	return list
 }
 
-// readsThem makes sure that the attempts say something: the backend itself takes some of them for a
+// readsThem checks that the attempts are meaningful: the backend itself accepts some of them as a
 // yes if they reach it while it waits.
 func (st *trial) readsThem(t *testing.T, all []bid) {
 	t.Helper()
@@ -376,9 +378,9 @@ func (st *trial) readsThem(t *testing.T, all []bid) {
 	t.Logf("%d of %d attempts by list run at the backend itself", ran, len(all))
 }
 
-// TestClientsOwnResultThatLooksLikeADecision: a client's tool says what its backend would take for
-// a decision. Holdpoint was killed since the call, and the store keeps. The result reaches the
-// backend, also if the client sends it without its call.
+// TestClientsOwnResultThatLooksLikeADecision: the result of a client's tool looks like a decision
+// to its backend. Holdpoint was killed after the call, and its store survives. The result reaches
+// the backend, also if the client sends it without its call.
 func TestClientsOwnResultThatLooksLikeADecision(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 
 // Bodies in the formats and charsets that lenient servers read beside plain JSON.
 
-// fields returns the names and values of a form that says what an object says, as qs and
+// fields returns the names and values of a form with the content of an object, as qs and
 // append-field read them.
 func fields(text string) []field {
 	var object map[string]any
@@ -73,7 +73,8 @@ func everyByte(text string) []byte {
 	return []byte(strings.Join(pairs, "&"))
 }
 
-// inParts writes the fields as a body of several parts, each header by the pattern.
+// inParts returns a function that writes the fields as a multipart body, with each part's header
+// from the pattern.
 func inParts(header string) func(string) []byte {
 	return func(text string) []byte {
 		var b strings.Builder
@@ -84,13 +85,13 @@ func inParts(header string) func(string) []byte {
 	}
 }
 
-// behindUpload is inParts behind a file.
+// behindUpload writes the fields as a multipart body after a file.
 func behindUpload(text string) []byte {
 	file := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\nContent-Type: application/octet-stream\r\n\r\n" + strings.Repeat("\x00-Content-", 9_000) + "\r\n"
 	return append([]byte(file), inParts(`Content-Disposition: form-data; name="%s"`)(text)...)
 }
 
-// utf7Keys writes the keys in UTF-7, which is plain ASCII.
+// utf7Keys returns a function that writes these keys in UTF-7, which is plain ASCII.
 func utf7Keys(keys ...string) func(string) []byte {
 	return func(text string) []byte {
 		for _, key := range keys {
@@ -121,7 +122,7 @@ const (
 	partType = "Content-Type: multipart/form-data; boundary=x"
 )
 
-// formats are a body's other forms, each with the types that make a server read it so.
+// formats are other forms of a body, each with the media types for which a server reads it.
 var formats = []struct {
 	name   string
 	encode func(text string) []byte
@@ -141,7 +142,7 @@ var formats = []struct {
 	{"nothing special", func(text string) []byte { return []byte(text) }, charsets},
 }
 
-// charsets are ways to name one, or to seem to.
+// charsets are ways to name a charset, or to appear to.
 var charsets = []string{
 	jsonType + "; charset=utf-7", jsonType + "; charset=utf-8; charset=utf-7", jsonType + "; charset=utf-7; charset=utf-8", jsonType + "; charset=utf-7;a=1;a=2",
 	jsonType + "; charset*=utf-8''utf-8; charset=utf-7", jsonType + "; charset=utf-7; x", jsonType + `; charset="utf-7"`, jsonType + `; charset="utf\-7"`, jsonType + `; x="; charset=utf-7`,
@@ -163,7 +164,7 @@ func withFormat(a *attempt, n int, contentType string) {
 	a.notes = append(a.notes, formats[n].name)
 }
 
-// less takes keys away, which lenient backends do not miss.
+// less removes all keys but these. Lenient backends do not miss them.
 func less(a *attempt, keep ...string) {
 	a.body = slices.DeleteFunc(slices.Clone(a.body), func(f field) bool {
 		return !slices.ContainsFunc(keep, func(name string) bool { return f.key == `"`+name+`"` })
@@ -171,14 +172,14 @@ func less(a *attempt, keep ...string) {
 	a.notes = append(a.notes, "only "+strings.Join(keep, ", "))
 }
 
-// lesses are what is left of a run.
+// lesses are the keys that remain of a run.
 var lesses = [][]string{
 	{"threadId", "messages"}, {"messages"}, {"runId", "messages"}, {"threadId", "runId"}, {"threadId", "resume"}, {"runId", "resume"}, {"resume"},
 	{"threadId", "forwardedProps"}, {"forwardedProps"}, {"runId", "forwardedProps"}, {"messages", "resume"}, {"messages", "forwardedProps"}, {"messages", "tools"}, {"messages", "state", "tools", "context"},
 	{"threadId", "messages", "forwardedProps"}, {"resume", "forwardedProps"}, {"threadId", "state"},
 }
 
-// decided returns a history with a decision in it that agent-framework-ag-ui takes.
+// decided returns a history with a decision that agent-framework-ag-ui accepts.
 func decided(r *rand.Rand, call string) string {
 	id := pick(r, []string{"toolCallId", "tool_call_id", "actionExecutionId", "toolcallid"})
 	content := pick(r, []string{`"content":"{\"accepted\":true}"`, `"content":{"accepted":true}`, `"content":"{\"accepted\":NaN}"`, `"result":"{\"accepted\":true}"`, `"content":null,"result":{"accepted":1}`,
@@ -189,11 +190,11 @@ func decided(r *rand.Rand, call string) string {
 		`{"id":"t1","role":"` + role + `","` + id + `":"` + call + `",` + content + `}]`
 }
 
-// aKey is a key in JSON text.
+// aKey matches a key in JSON text.
 var aKey = regexp.MustCompile(`"([A-Za-z_]+)":`)
 
-// again writes the n-th key of a JSON text twice, with another value before or behind it. It
-// returns the text as it is if there are fewer keys.
+// again repeats the n-th key of a JSON text, with another value before or after it. If the text has
+// fewer keys, it is returned unchanged.
 func again(text string, n int, behind bool, spell func(key string) string, value string) string {
 	all := aKey.FindAllStringSubmatchIndex(text, -1)
 	if n >= len(all) {
@@ -203,11 +204,11 @@ func again(text string, n int, behind bool, spell func(key string) string, value
 	if !behind {
 		return text[:begin] + `"` + spell(key) + `":` + value + "," + text[begin:]
 	}
-	// the value of the key that stands there becomes that of the second
+	// the original key gets the new value, and the repeated key the original one
 	return text[:begin] + `"` + key + `":` + value + `,"` + spell(key) + text[all[n][3]:]
 }
 
-// spelledAgain are ways in which the second of two keys is written.
+// spelledAgain are ways to spell the second of two keys.
 var spelledAgain = []func(key string) string{
 	func(key string) string { return key },
 	func(key string) string { return fmt.Sprintf(`\u%04x`, key[0]) + key[1:] },
@@ -215,14 +216,14 @@ var spelledAgain = []func(key string) string{
 	func(key string) string { return strings.ToUpper(key[:1]) + key[1:] }, // as Go and .NET match it
 }
 
-// keyAgain writes a key twice in one of the members.
+// keyAgain repeats a key in one of the members.
 func keyAgain(r *rand.Rand, a *attempt) {
 	a.body = slices.Clone(a.body)
 	i := r.IntN(len(a.body))
 	a.body[i].value = again(a.body[i].value, r.IntN(8), r.IntN(2) == 0, pick(r, spelledAgain), pick(r, []string{`null`, `""`, `[]`, `{}`, `"user"`, `"x"`}))
 }
 
-// keysAgain are bodies with an answer, or a decision, of which each key stands twice in turn.
+// keysAgain returns bodies with an answer or a decision, in which each key is repeated in turn.
 func keysAgain() (list []func(a *attempt)) {
 	answers := []func(a *attempt){
 		func(a *attempt) { canonical().on(a) },

@@ -32,7 +32,7 @@ import (
 // "paused": the thread waits for an answer that no request below can give, so nothing may run on
 // it. "unknown": nobody knows the thread, so nothing that holds an answer may run on it.
 
-// A request is written to the socket as it stands.
+// A request is written to the socket exactly as it is.
 type request struct {
 	method, target string
 	header         []string // lines, without Content-Length
@@ -43,7 +43,7 @@ func (r request) String() string {
 	return fmt.Sprintf("%s %s %q\n%q", r.method, r.target, r.header, r.body)
 }
 
-// send writes r and reads the answer; status 0 if there was none.
+// send writes r and reads the response. The status is 0 if there was none.
 func (r request) send(address string) (status int, body []byte) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r request) send(address string) (status int, body []byte) {
 	return res.StatusCode, body
 }
 
-// A verdict is the real adapter's.
+// A verdict is the real adapter's reading of a request.
 type verdict struct {
 	ran             bool
 	thread          string
@@ -100,8 +100,8 @@ func judge(address string, r request) verdict {
 	return verdict{}
 }
 
-// A catcher is the upstream: it keeps what arrives and answers like a LangGraph that pauses, or
-// just ends.
+// A catcher is the upstream. It keeps each request, and answers like a LangGraph that pauses, or
+// that just ends.
 type catcher struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -155,7 +155,7 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	event(end)
 }
 
-// take returns what has arrived since it was last asked.
+// take returns the requests since the last call.
 func (c *catcher) take() []request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +167,7 @@ func (c *catcher) take() []request {
 // ---- bodies
 // --------------------------------------------------------------------------------------------------------
 
-// A field is one member of an object, both sides as they stand in the JSON text.
+// A field is one member of an object, with key and value as JSON text.
 type field struct{ key, value string }
 
 type object []field
@@ -193,7 +193,7 @@ func (o object) set(name, value string) object {
 	return append(slices.Clone(o), field{strconv.Quote(name), value})
 }
 
-// An attempt is what the mutators work on.
+// An attempt is a request that the mutators change.
 type attempt struct {
 	request
 	body   object
@@ -224,7 +224,7 @@ func newAttempt(thread string) *attempt {
 	}
 }
 
-// spellings of a camelCase name that some reader could take for it.
+// spellings returns the spellings of a camelCase name that some parser could accept for it.
 func spellings(name string) []string {
 	snake := ""
 	for _, r := range name {
@@ -354,7 +354,7 @@ var encodingNames = func() []string {
 	return names
 }()
 
-// An answer that could reach a graph, with the spelling of each of its parts.
+// An answerForm is an answer that could reach a graph, with the spelling of each of its parts.
 type answerForm struct {
 	resume, interruptID, status, payload string // the keys of the array and of its entries
 	forwarded, command, inner            string // the keys down to command.resume
@@ -496,7 +496,7 @@ var mutators = []struct {
 // ---- the test
 // ------------------------------------------------------------------------------------------------------
 
-// attempts returns every odd thing once by itself, and then mixtures.
+// attempts returns each mutation by itself, and then combinations.
 func attempts(r *rand.Rand, random int) []*attempt {
 	var list []*attempt
 	add := func(do ...func(*attempt)) {
@@ -594,7 +594,7 @@ func (a *attempt) onAnother() request {
 	return b.finish()
 }
 
-// A course is one Holdpoint with the readers of what arrives behind it.
+// A course is one Holdpoint, with the parsers that read what arrives behind it.
 type course struct {
 	readers []runtime
 	env     map[string]string
@@ -610,18 +610,18 @@ func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 		t.Parallel()
 		course{readers: readers(t), asks: "please pause", every: 1}.run(t)
 	})
-	// These need messages only, and read decisions in them.
+	// These parsers need messages only, and read decisions in them.
 	t.Run("agent-framework", func(t *testing.T) {
 		t.Parallel()
 		course{readers: agentReaders(t), env: map[string]string{"HOLDPOINT_DIALECT": "agent-framework"}, asks: "please approve", bare: true, every: 4}.run(t)
 	})
-	// These read decisions in tool messages, some of them in JSON of any kind.
+	// These read decisions in tool messages, some of them in any JSON.
 	t.Run("calls", func(t *testing.T) {
 		t.Parallel()
 		env := map[string]string{"HOLDPOINT_DIALECT": "tool-call", "HOLDPOINT_TOOLS": "rm=approval;confirm_changes=approval"}
 		course{readers: callReaders(t), env: env, asks: "please call", word: "approved", every: 4}.run(t)
 	})
-	// These are asked what they took for an answer: they count what they do.
+	// These report the answers that they accepted, by counting their actions.
 	for name, d := range deciders() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -704,7 +704,8 @@ func (c course) run(t *testing.T) {
 	}
 }
 
-// What an honest client may send passes: the strictness above is for those who spell like nobody.
+// TestHonestBodiesPass: every body that an honest client may send passes. Only spellings that no
+// client uses are refused.
 func TestHonestBodiesPass(t *testing.T) {
 	t.Parallel()
 	up := &catcher{}
@@ -745,7 +746,7 @@ func TestHonestBodiesPass(t *testing.T) {
 			}
 		})
 	}
-	// What is neither a run nor an answer arrives byte for byte, under every method that has a
+	// A body that is neither a run nor an answer arrives unchanged, under every method that has a
 	// body.
 	upload := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"resume.pdf\"\r\nContent-Type: application/pdf\r\n\r\n" + strings.Repeat("%PDF-\x00\xff\r\n", 50_000) +
 		"\r\n--x\r\nContent-Disposition: form-data; name=\"threadId\"\r\n\r\nt\r\n--x--\r\n"

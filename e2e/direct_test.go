@@ -12,7 +12,7 @@ import (
 // The tests in this file have no Holdpoint in them. They pin what the real backends do that the
 // LangGraph dialect was built on; when a newer adapter behaves otherwise, they say so first.
 
-// bare returns a client in front of the backend itself.
+// bare returns a client of the backend itself.
 func bare(t *testing.T, b *backend, version, graph string) *client {
 	t.Helper()
 	return newClient(t, shared.direct, version, b.url()+"/"+graph, fresh("bare"), nil)
@@ -28,7 +28,7 @@ func eachBackend(t *testing.T, test func(t *testing.T, b *backend)) {
 	}
 }
 
-// The command form, in front of a bare backend.
+// command returns a step that answers in the command form.
 func command(value any) step { return step{command: value, empty: true} }
 
 func nativeIDs(w wire) []string {
@@ -135,7 +135,7 @@ func TestDirectErrorCutsTheStream(t *testing.T) {
 	})
 }
 
-// The reason why nothing but the same answer may follow a resume that failed.
+// TestDirectFirstAnswerSticks shows why only the same answer may follow a resume that failed.
 func TestDirectFirstAnswerSticks(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
@@ -155,7 +155,8 @@ func TestDirectFirstAnswerSticks(t *testing.T) {
 	})
 }
 
-// A resume of a thread that the backend does not know starts the graph, without any input.
+// TestDirectResumeOfAnUnknownThread: a resume of a thread that the backend does not have starts the
+// graph, without any input.
 func TestDirectResumeOfAnUnknownThread(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
@@ -203,7 +204,8 @@ func TestDirectWhatCountsAsAnAnswer(t *testing.T) {
 	})
 }
 
-// The adapters disagree on the resume array, and none of them is right about a cancelled entry.
+// TestDirectResumeArray: the adapters differ in how they read the resume array, and none of them
+// reads a cancelled entry correctly.
 func TestDirectResumeArray(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {

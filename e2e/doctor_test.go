@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestDoctorAsksRealBackends: the one request of `holdpoint doctor` is one that real servers take,
-// and what it tells of their answers is so.
+// TestDoctorAsksRealBackends: real servers accept the one request of `holdpoint doctor`, and its
+// report of their responses is correct.
 func TestDoctorAsksRealBackends(t *testing.T) {
 	t.Parallel()
 	graphs, agno := need(t, "langgraph", newestLangGraph).base()+"/default", need(t, "agno", "3.1.10").base()+"/default/agui"

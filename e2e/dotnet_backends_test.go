@@ -16,9 +16,9 @@ import (
 // The in-tree client of .NET before backends of other frameworks. These send events at which it
 // throws: CUSTOM, steps, RAW, snapshots.
 
-// TestInTreeClientsBeforeOtherBackends asks the in-tree client's chat something that its agent asks
-// about. It is told the question as a text, and the next message gives the question up. Nothing
-// runs, no client throws, and the chat is answered.
+// TestInTreeClientsBeforeOtherBackends: in a chat of the in-tree client the agent asks. The client
+// gets the question as a text, and its next message cancels it. Nothing runs, the client never
+// throws, and the chat is answered.
 func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -280,7 +280,7 @@ func TestAGUIClientBeforePythonBackends(t *testing.T) {
 	}
 }
 
-// A lastAnswer is a transport that keeps the last answer.
+// A lastAnswer is a transport that keeps the last response.
 type lastAnswer struct {
 	status int
 	body   string
