@@ -5,21 +5,19 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
-
-	golden "holdpoint/internal/scenario"
 )
 
 // What the dialects of calls that ask may tell and leave out, told from the wire and not from the
 // code.
 
 // toldAnswer reports whether a TOOL_CALL_RESULT is the answer to a question that was a call: it has
-// the question's id, and the content of the tool message on that call that the backend got.
-func toldAnswer(s scenario, turn int, ev gjson.Result) bool {
-	sent := s.Part(golden.Sent(turn, 1))
-	if !strings.HasPrefix(ev.Get("messageId").Str, ev.Get("toolCallId").Str+"~") {
+// the question's id, and the content of the tool message on that call that the backend got. sent
+// are the requests that it got. They are not the scenario's parts, which -update has yet to write.
+func toldAnswer(sent [][]byte, ev gjson.Result) bool {
+	if len(sent) == 0 || !strings.HasPrefix(ev.Get("messageId").Str, ev.Get("toolCallId").Str+"~") {
 		return false
 	}
-	for _, m := range gjson.GetBytes(sent, "messages").Array() {
+	for _, m := range gjson.GetBytes(sent[0], "messages").Array() {
 		if m.Get("role").Str == "tool" && m.Get("toolCallId").Str == ev.Get("toolCallId").Str && m.Get("content").Str == ev.Get("content").Str {
 			return true
 		}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 
+	"github.com/tidwall/gjson"
+
 	golden "holdpoint/internal/scenario"
 )
 
@@ -79,15 +81,31 @@ func (b *backend) begin(turn int) {
 	b.turn, b.sent, b.head, b.over, b.streamed = turn, nil, nil, false, false
 }
 
-// complaints reports a wrong number of requests in a turn.
-func (b *backend) complaints(turn int) (list []string) {
+// complaints reports a wrong number of requests in a turn. got is the answer that the client got.
+func (b *backend) complaints(turn int, got []byte) (list []string) {
 	has := len(b.s.Answers(turn))
 	if b.over {
 		list = append(list, fmt.Sprintf("the backend was called %d times and must be %d times:\n%s", len(b.sent), has, b.sent[len(b.sent)-1]))
 	} else if len(b.sent) < has {
-		list = append(list, fmt.Sprintf("exchange %d never reached the backend", len(b.sent)+1))
+		list = append(list, fmt.Sprintf("exchange %d never reached the backend%s", len(b.sent)+1, refusalOf(got)))
 	}
 	return list
+}
+
+// refusalOf returns the code and the detail of the refusal in a stream, to complete a sentence. It
+// is "" if the stream refuses nothing.
+func refusalOf(stream []byte) string {
+	frames, _ := split(string(stream))
+	for _, frame := range frames {
+		data, _ := dataOf(frame)
+		if r := gjson.Get(data, "metadata.holdpoint.refusal"); r.Exists() {
+			return fmt.Sprintf(": Holdpoint refused the run: %s, %s", r.Get("code").Str, r.Get("detail").Str)
+		}
+		if gjson.Get(data, "type").Str == "RUN_ERROR" {
+			return fmt.Sprintf(": the run ended in RUN_ERROR: %s, %s", gjson.Get(data, "code").Str, gjson.Get(data, "message").Str)
+		}
+	}
+	return ""
 }
 
 // answer records a request and returns the file with its response.

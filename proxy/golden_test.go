@@ -88,7 +88,7 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 			}
 		}
 		check(golden.Store(turn), stage.record())
-		for _, c := range stage.backend.complaints(turn) {
+		for _, c := range stage.backend.complaints(turn, got) {
 			complain("%s", c)
 		}
 		if stage.foreign {
@@ -104,7 +104,7 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 		if bytes.HasPrefix(got, []byte("HTTP ")) {
 			continue
 		}
-		for _, c := range append(lint(got), lintUntouched(s, turn, got)...) {
+		for _, c := range append(lint(got), lintUntouched(s, turn, stage.backend.sent, got)...) {
 			complain("%s", c)
 		}
 	}
@@ -160,4 +160,18 @@ func firstDifference(got, want string) string {
 		return fmt.Sprintf("line %d, byte %d\ngot  %s\nwant %s", i+1, at+1, cut(one), cut(other))
 	}
 	return ""
+}
+
+// TestUnreachedExchangeSaysWhy: a scenario whose answer is refused says with which code and detail.
+func TestUnreachedExchangeSaysWhy(t *testing.T) {
+	for got, want := range map[string]string{
+		"": "",
+		`data: {"type":"RUN_FINISHED","threadId":"t","runId":"r"}` + "\n\n":                                                                                "",
+		`data: {"type":"RUN_FINISHED","metadata":{"holdpoint":{"refusal":{"code":"INVALID_PAYLOAD","text":"No.","detail":"no {\"approved\"}"}}}}` + "\n\n": `: Holdpoint refused the run: INVALID_PAYLOAD, no {"approved"}`,
+		`data: {"type":"RUN_ERROR","code":"UNKNOWN_INTERRUPT_ID","message":"gone"}` + "\n\n":                                                               ": the run ended in RUN_ERROR: UNKNOWN_INTERRUPT_ID, gone",
+	} {
+		if text := refusalOf([]byte(got)); text != want {
+			t.Errorf("%s: %q", got, text)
+		}
+	}
 }

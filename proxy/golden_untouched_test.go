@@ -14,8 +14,9 @@ import (
 
 // lintUntouched checks that everything passes byte for byte unless a rule changes it. Every frame
 // of the backend must be in the output, in order, unless it may be held back or dropped. Every
-// frame of the output must be the backend's, or one of the few that Holdpoint makes or edits.
-func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
+// frame of the output must be the backend's, or one of the few that Holdpoint makes or edits. sent
+// are the requests that the backend got.
+func lintUntouched(s scenario, turn int, sent [][]byte, got []byte) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, fmt.Sprintf(format, args...))
 	}
@@ -49,7 +50,7 @@ func lintUntouched(s scenario, turn int, got []byte) (complaints []string) {
 		case "TOOL_CALL_RESULT":
 			content := ev.Get("content").Str
 			answer := content == `{"approved":true}` || content == `{"approved":false}` // to a question that was a call
-			if !u.renamed(frame, ev) && !answer && !toldAnswer(s, turn, ev) {
+			if !u.renamed(frame, ev) && !answer && !toldAnswer(sent, ev) {
 				complain("made by nobody: %s", frame)
 			}
 		case "SUBAGENT_FINISHED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "STEP_FINISHED":
