@@ -12,6 +12,7 @@ import (
 var (
 	errDraining = ledger.ErrDraining
 	errIdle     = errors.New("proxy: upstream idle")
+	errAlone    = errors.New("proxy: the run did not end in time after its client had left")
 	errSwitched = errors.New("proxy: the backend switched protocols on a run")
 )
 
@@ -35,6 +36,8 @@ func fault(ctx context.Context, err error) *agui.RunError {
 		return agui.Errorf(agui.ProxyDraining, textDraining)
 	case errors.Is(cause, errIdle), errors.Is(err, errIdle):
 		return agui.Errorf(agui.UpstreamIdle, textIdle)
+	case errors.Is(cause, errAlone), errors.Is(err, errAlone):
+		return agui.Errorf(agui.UpstreamIdle, textAlone)
 	}
 	return nil
 }

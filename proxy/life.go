@@ -116,7 +116,7 @@ func (l *runLife) goOnAlone() {
 	}
 	l.log.Info("client left: the run goes on")
 	l.alone.Start(detachTimeout, func(context.Context) bool {
-		l.cancel(errIdle)
+		l.cancel(errAlone)
 		return false
 	})
 	l.occupies.Begin()

@@ -12,6 +12,7 @@ const (
 	textInternal       = "Holdpoint failed on this request; its log says where"
 	textDraining       = "the proxy is shutting down"
 	textIdle           = "the backend was silent for too long (HOLDPOINT_STREAM_IDLE_TIMEOUT)"
+	textAlone          = "the client left, and the run did not end within an hour after that: Holdpoint ended it"
 	textNotClaimed     = "the answer cannot be claimed in the store, so it was not sent to the backend: try again"
 	textUnaudited      = "the audit log cannot be written, so the answer was not sent to the backend: try again"
 	textThreadBusy     = "an earlier run of this thread continues without its client: try again when it has ended"

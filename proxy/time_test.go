@@ -295,16 +295,19 @@ func TestClientLeavesAnOrdinaryRun(t *testing.T) {
 }
 
 // TestClientLeavesAClaimedRunForGood: nobody reads, and the outcome is recorded. A backend that
-// never ends is given up after a time limit, and the answers are in doubt.
+// never ends is given up after a time limit, and the answers are in doubt. The reason is the time
+// limit, and not a silence of the backend.
 func TestClientLeavesAClaimedRunForGood(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
+			var cause error
 			b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
 				io.WriteString(w, streamOf(started, hello))
 				time.Sleep(10 * time.Minute)
 				io.WriteString(w, streamOf(hello))
 				if !ends {
 					<-ctx.Done()
+					cause = context.Cause(ctx)
 					return ctx.Err()
 				}
 				io.WriteString(w, streamOf(finished))
@@ -322,6 +325,9 @@ func TestClientLeavesAClaimedRunForGood(t *testing.T) {
 			rec, _ := b.store.Load(t.Context(), recordKey("/", "t"), "")
 			if want := map[bool]store.State{true: store.None, false: store.InDoubt}[ends]; rec.State != want {
 				t.Errorf("ends %v: state %q, want %q", ends, rec.State, want)
+			}
+			if !ends && (!errors.Is(cause, errAlone) || !strings.Contains(fault(t.Context(), cause).Message, "an hour")) {
+				t.Errorf("it was ended by %v", cause)
 			}
 		})
 	}
