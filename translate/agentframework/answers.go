@@ -11,9 +11,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect: the entries of resume, and every form in fields that a
-// version of the framework takes or a front end for it sends: an object or a list in resume,
-// forwardedProps.resume or command.resume. For messages see Replies.
+// Answers implements translate.Dialect. It reads the entries of resume, and every form of answer
+// that a version of the framework accepts, or a front end for it sends, outside of the messages: an
+// object or a list in resume, forwardedProps.resume or command.resume. Replies reads the messages.
 func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	given, err := fieldAnswers(in, p)
 	if err != nil {
@@ -31,9 +31,10 @@ func (*Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return given, nil
 }
 
-// contradiction returns an error if two answers to one question differ: admit takes the last, and
-// the first may be the no. Not of messages, which stay in a client's history: the last is what it
-// says now.
+// contradiction returns an error if the list has two different answers to one question. proxy uses
+// the last answer to a question, so without this check a yes could replace a no. Answers in
+// messages are not checked: messages stay in the client's history, and the last one is what the
+// client says now.
 func contradiction(list []agui.Answer) error {
 	said := make(map[string]agui.Answer, len(list))
 	for _, a := range list {
@@ -46,7 +47,7 @@ func contradiction(list []agui.Answer) error {
 	return nil
 }
 
-// fieldAnswers returns the answers outside of the messages.
+// fieldAnswers returns the answers that the request has outside of its messages.
 func fieldAnswers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if p.ID == "" && p.Dialect != Name {
 		return unclaimedAnswers(&in, p), nil
@@ -77,27 +78,27 @@ func fieldAnswers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return kit.OneSet(entries, own)
 }
 
-// unclaimedAnswers returns the answers where nobody knows whose they are: those in the forms that
-// have no other owner than this framework.
+// unclaimedAnswers returns the answers of a request on a thread without a pause of this dialect. It
+// reads only the forms that no other framework uses.
 func unclaimedAnswers(in *agui.RunInput, p agui.Pause) []agui.Answer {
 	var items []gjson.Result
 	if in.ResumeObject != nil {
 		items = gjson.GetBytes(in.ResumeObject, "interrupts").Array()
 	}
-	if bytes.Contains(in.ForwardedProps, []byte(`"resume"`)) { // in any other spelling it is not input
+	if bytes.Contains(in.ForwardedProps, []byte(`"resume"`)) { // a key in any other spelling is not an answer
 		items = append(items, propsItems(*in)...)
 	}
 	return fromItems(items, &p)
 }
 
-// propsItems returns the answers in forwardedProps.resume, nil if it holds something else.
+// propsItems returns the answers in forwardedProps.resume, or nil if it has another form.
 func propsItems(in agui.RunInput) []gjson.Result {
 	return items(gjson.GetBytes(in.ForwardedProps, "resume"))
 }
 
-// items reads what the adapter takes for a resume: {"interrupts":[..]},
-// {"interrupt":[..]}, a list, or one item {"id" or another key of itemID, "value" or "payload" or
-// "response"}. They leave out what has no id.
+// items returns the items of a resume as the adapter reads it: {"interrupts":[..]},
+// {"interrupt":[..]}, a list, or one item. An item has an id under a key of itemID, and a value
+// under "value", "payload" or "response". Items without an id are left out.
 func items(v gjson.Result) []gjson.Result {
 	list := v.Array()
 	if v.IsObject() {
@@ -111,7 +112,7 @@ func items(v gjson.Result) []gjson.Result {
 	return slices.DeleteFunc(list, func(i gjson.Result) bool { return itemID(i) == "" })
 }
 
-// itemID returns the id of an item as every version reads it, "" for an item that it leaves out.
+// itemID returns the id of an item as every version reads it, or "" if the item has none.
 func itemID(i gjson.Result) string {
 	if !i.IsObject() {
 		return ""
@@ -142,8 +143,8 @@ func fromItems(list []gjson.Result, p *agui.Pause) []agui.Answer {
 	return answers
 }
 
-// publishedID returns the id that the client was told for a native one; the id itself where there
-// is none.
+// publishedID returns the id under which the client was sent the question with the given native id.
+// It returns id itself if p has no such question.
 func publishedID(p *agui.Pause, id string) string {
 	if i := p.Named(id); i != nil {
 		return i.ID
@@ -151,7 +152,7 @@ func publishedID(p *agui.Pause, id string) string {
 	return id
 }
 
-// sameAnswer reports whether two payloads say the same, or at least decide the same.
+// sameAnswer reports whether two payloads are equal, or mean the same decision.
 func sameAnswer(a, b json.RawMessage) bool {
 	if string(agui.Canonical(a)) == string(agui.Canonical(b)) {
 		return true
@@ -161,9 +162,9 @@ func sameAnswer(a, b json.RawMessage) bool {
 	return err == nil && err2 == nil && one == other
 }
 
-// alias returns an answer in the words of its question's schema: accepted and approved are one
-// word, and a bare yes or no is meant for it. Versions differ in the one they know: 1.0.0rc8 to
-// 1.0.1 accepted, 1.1.0 and later both, .NET approved.
+// alias returns an answer with the keys of its question's schema. "accepted" and "approved" mean
+// the same, and a bare boolean stands for either. 1.0.0rc8 to 1.0.1 read only accepted, .NET reads
+// only approved, and 1.1.0 and later read both.
 func alias(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	if i == nil || a.Status != agui.Resolved {
 		return a
@@ -184,8 +185,8 @@ func alias(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	return a
 }
 
-// withKeyRenamed returns the object with one key in place of another. Where both are there and
-// agree, one is left.
+// withKeyRenamed returns the object with the key from renamed to to. If the object has both keys
+// with equal values, it leaves out from.
 func withKeyRenamed(object gjson.Result, from, to string) json.RawMessage {
 	if !object.Get(from).Exists() {
 		return json.RawMessage(object.Raw)

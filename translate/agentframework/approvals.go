@@ -6,8 +6,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// byApprovals answers by one user message with function_approvals, which 1.0.0rc7 understands, any
-// mix of yes and no in it.
+// byApprovals returns a request that answers in one user message with function_approvals. 1.0.0rc7
+// reads it, and it can both approve and deny calls.
 func byApprovals(res *resumption, replies []reply) ([]byte, error) {
 	for _, r := range replies {
 		if err := r.refuseEdits(); err != nil {
@@ -37,7 +37,7 @@ func approvalsMessage(id string, replies []reply, args func(reply) json.RawMessa
 	}{id, "user", "", list}))
 }
 
-// exactArgs returns the arguments as the backend asked about them.
+// exactArgs returns the call's arguments exactly as the backend wrote them.
 func (r reply) exactArgs() json.RawMessage {
 	if len(r.Args) == 0 {
 		return json.RawMessage("{}")

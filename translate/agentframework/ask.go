@@ -10,46 +10,47 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// What an interrupt asks.
+// The kinds of questions.
 const (
-	approval = "approval" // may this tool call run
-	confirm  = "confirm"  // may this predicted state stay
-	request  = "request"  // what a workflow wants to know
+	approval = "approval" // whether a tool call may run
+	confirm  = "confirm"  // whether a predicted state may stay
+	request  = "request"  // a workflow's question
 )
 
-// An ask is one question of a run, and Interrupt.Private: what the answer needs.
+// An ask is one question of a run. As JSON it is Interrupt.Private, where it keeps what the answer
+// needs.
 type ask struct {
 	Kind string `json:"kind"`
-	ID   string `json:"id"`             // the backend's: of the approval, of the confirm_changes call, of the request
-	Call string `json:"call,omitempty"` // the tool call that it is about
-	Name string `json:"name,omitempty"` // and its tool
-	// Args are the call's arguments exactly as the backend wrote them: 1.0.0rc4 and later compare
-	// (agent-framework 6376).
+	ID   string `json:"id"`             // the backend's id of the approval, the confirm_changes call or the request
+	Call string `json:"call,omitempty"` // id of the tool call that the question is about
+	Name string `json:"name,omitempty"` // name of that call's tool
+	// Args are the call's arguments exactly as the backend wrote them, because 1.0.0rc4 and later
+	// compare them with those of the answer (agent-framework 6376).
 	Args json.RawMessage `json:"args,omitempty"`
-	// Confirm is the id of the confirm_changes call, which no client keeps.
+	// Confirm is the id of the confirm_changes call. Holdpoint hides this call from clients.
 	Confirm string `json:"confirm,omitempty"`
-	// Hosted: the call's START was never streamed, for the model's provider runs it. Nor is its
-	// result then.
+	// Hosted reports that the model's provider runs the call, so the backend streams neither its START
+	// nor its result.
 	Hosted bool `json:"hosted,omitempty"`
 
-	about json.RawMessage // what goes into the metadata
-	text  string          // a workflow's question
-	kind  string          // the Python type of the answer that a workflow wants
+	about json.RawMessage // the question as the backend sent it, for the metadata
+	text  string          // the text of a workflow's question
+	kind  string          // the Python type of the answer to a workflow's question
 }
 
-// metadataKey is the framework's own in an Interrupt's metadata.
+// metadataKey is the framework's key in the metadata of an Interrupt.
 const metadataKey = "agent_framework"
 
-// mayAsk reports whether calls of that tool have to wait for their arguments.
+// mayAsk reports whether a call of the tool may be a question, which only its arguments show.
 func mayAsk(tool string) bool { return tool == microsoft.ConfirmChanges || tool == requestInfo }
 
-// Names of the CUSTOM events that ask; the latter is a call's too.
+// The names of the CUSTOM events that ask. requestInfo is also the name of a tool call that asks.
 const (
 	approvalRequest = "function_approval_request"
 	requestInfo     = "request_info"
 )
 
-// readCustom reads the CUSTOM event that asks:
+// readCustom reads a CUSTOM event that asks. It returns false for other events:
 //
 //	function_approval_request {"id":I,"function_call":{"call_id":C,"name":N,"arguments":{..}}}
 //	request_info              {"request_id":R,"request_type":T,"response_type":T,"data":..}
@@ -91,8 +92,8 @@ func readRequest(value gjson.Result) (ask, bool) {
 	return ask{Kind: request, ID: id.Str, about: raw(value), text: question(value.Get("data")), kind: kind.Str}, true
 }
 
-// question returns what a workflow's request says, as the outcome of 1.0.0rc8 and later has it in
-// message.
+// question returns the text of a workflow's request. It is the text that 1.0.0rc8 and later have in
+// the message of their outcome.
 func question(data gjson.Result) string {
 	if data.Type == gjson.String {
 		return data.Str
@@ -105,9 +106,11 @@ func question(data gjson.Result) string {
 	return ""
 }
 
-// readCall reads a synthetic call by its arguments: many products have a tool of one of the names.
-// confirm_changes has {"function_name","function_call_id","function_arguments","steps"};
-// request_info what the CUSTOM event of that name has.
+// readCall reads a call that the framework made up to ask a question. It returns false for other
+// calls. It looks at the arguments, because other products have tools with the same names. The
+// arguments of confirm_changes are
+// {"function_name","function_call_id","function_arguments","steps"}; those of request_info are the
+// value of the CUSTOM event of that name.
 func readCall(c agui.Call) (ask, bool) {
 	if c.Name == requestInfo {
 		a, ok := readRequest(parsed(c.Args))
@@ -135,7 +138,8 @@ func raw(v gjson.Result) json.RawMessage {
 	return json.RawMessage(v.Raw)
 }
 
-// listedInterrupt is RUN_FINISHED.interrupt of 1.0.0rc7, a list of {id,value}.
+// listedInterrupt returns RUN_FINISHED.interrupt of 1.0.0rc7, a list of {id,value}, or nil if the
+// event has none.
 func listedInterrupt(finish agui.Event) []gjson.Result {
 	list := finish.Get("interrupt")
 	if !list.IsArray() || !finish.Valid() {
@@ -150,7 +154,7 @@ func listedInterrupt(finish agui.Event) []gjson.Result {
 	return out
 }
 
-// readListed reads an entry of that list that no event told of.
+// readListed reads an entry of listedInterrupt for which the stream had no event.
 func readListed(i gjson.Result) ask {
 	id, value := i.Get("id"), i.Get("value")
 	if a, ok := readApproval(id, value.Get("function_call")); ok && value.Get("type").Str == approvalRequest {
@@ -159,8 +163,8 @@ func readListed(i gjson.Result) ask {
 	return ask{Kind: request, ID: id.Str, text: question(value)}
 }
 
-// object returns the Interrupt for a question that came without one. call reports whether the
-// client has seen the tool call.
+// object returns the Interrupt of a question that the backend sent outside of an interrupt outcome.
+// seen reports whether the client has the tool call.
 func (a ask) object(seen bool) json.RawMessage {
 	type object struct {
 		Reason   string          `json:"reason"`
@@ -192,7 +196,7 @@ func (a ask) object(seen bool) json.RawMessage {
 
 const confirmSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},"steps":{"type":"array"}},"required":["approved"]}`
 
-// metadata returns what the outcome of 1.0.0rc8 and later has under metadata.agent_framework.
+// metadata returns what 1.0.0rc8 and later send under metadata.agent_framework of their outcome.
 func (a ask) metadata() json.RawMessage {
 	type call struct {
 		ID   string          `json:"call_id"`
@@ -215,8 +219,8 @@ func (a ask) metadata() json.RawMessage {
 	}{approvalRequest, about})
 }
 
-// schemaOf returns the schema of a Python type, as the outcome of 1.0.0rc8 and later has it; nil
-// for one that is not simple.
+// schemaOf returns the schema of a simple Python type, as 1.0.0rc8 and later send it in their
+// outcome, or nil for any other type.
 func schemaOf(kind string) json.RawMessage {
 	switch kind {
 	case "bool":
@@ -235,8 +239,8 @@ func schemaOf(kind string) json.RawMessage {
 	return nil
 }
 
-// isStatus reports whether a CUSTOM event is the state of a workflow's run, with which all its
-// streams begin.
+// isStatus reports whether a CUSTOM event is the state of a workflow's run. All streams of
+// workflows begin with it.
 func isStatus(ev agui.Event) bool {
 	if agui.View(ev.JSON).Get("name").Str != "status" || !ev.Valid() || len(ev.Get("value").Map()) != 1 {
 		return false

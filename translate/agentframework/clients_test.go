@@ -61,7 +61,7 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 			if c.code != "" {
 				return
 			}
-			if forgets := strings.Contains(sent(out, "resume").Raw, nobodys); forgets != c.forgets {
+			if forgets := strings.Contains(sent(out, "resume").Raw, unknownInterrupt); forgets != c.forgets {
 				t.Fatalf("sent %s", out.Body)
 			}
 			if c.forgets {

@@ -2,36 +2,39 @@
 // agent-framework-ag-ui, every version from 1.0.0rc7 on, and the .NET host on AGUI.Server
 // (internal/aguiserver).
 //
-// Python asks for the approval of a tool call by CUSTOM function_approval_request behind the call's
-// own events. What comes with that event shows the row of versions that the backend belongs to, and
-// the form of the answer (pauseState.Row):
+// Python asks for the approval of a tool call with a CUSTOM function_approval_request event, after
+// the events of the call. The rest of the stream shows the version of the backend, and so the form
+// of the answer. Two groups of versions differ (pauseState.Row):
 //
-//	stream                                     versions     answered by
+//	the stream also has                        versions     form of the answer
 //	confirm_changes, a second call, and
-//	RUN_FINISHED.interrupt, a list             1.0.0rc7     tool message {"accepted":b}; several: function_approvals
-//	and the interrupt outcome                  1.0.0rc8..   the resume array
+//	a list in RUN_FINISHED.interrupt           1.0.0rc7     a tool message {"accepted":b}; for several calls function_approvals
+//	the interrupt outcome too                  1.0.0rc8..   the resume array
 //
 // A predicted state is confirmed by a confirm_changes call without such a CUSTOM event. In all
-// versions the answer is a tool message on that call, and the call itself is not in the history.
-// The outcome of 1.0.0rc8 and later lists it, but the backend refuses every resume entry for it. A
-// workflow asks by CUSTOM request_info and a call of that name. 1.0.0rc7 takes the answer as a
-// resume object.
+// versions the answer is a tool message for that call, and the call itself must not be in the
+// history. 1.0.0rc8 and later list the call in their outcome, but refuse every resume entry for it.
+// A workflow asks with a CUSTOM request_info event and a call of that name. 1.0.0rc7 accepts the
+// answer as an object in resume.
 //
-// The pre-releases before 1.0.0rc7 keep no contract. Their questions are refused (tooold.go), and
-// all that could make them run a call without a question is kept from them as from any version.
+// Pre-releases before 1.0.0rc7 keep no record of their questions. The dialect refuses these
+// questions (tooold.go). To any version it sends nothing that could make the backend run a call
+// without a question.
 //
 // What cannot be repaired:
 //
-//   - 1.0.0b260225 to b260311 ask for one call as 1.0.0rc7 does, and run it without a trace.
-//     1.0.0rc7 looks the same when it has lost the question. Such a run is in doubt.
-//   - A workflow of 1.0.0rc7 that waits for a text takes the next user message for it, also after a
-//     cancel.
+//   - 1.0.0b260225 to b260311 ask about one call in the form of 1.0.0rc7, and run the call
+//     without sending its result. A 1.0.0rc7 that has lost the question sends the same stream.
+//     Such a run is in doubt.
+//   - A workflow of 1.0.0rc7 that waits for a text reads the next user message as its answer,
+//     even after a cancel.
 //   - Up to 1.0.0b260311 every tool message with a key "accepted" runs the call that it names.
-//     Under auto, while nobody knows that the route speaks this dialect, two forged ones go
-//     through: one that says more than the decision and has words behind it, and one whose tool the
-//     request declares (forgotten.go, harmless).
+//     Under auto, before the route is known to speak this dialect, two kinds of forged messages
+//     pass: one with more keys than the decision that is not the last message, and one that
+//     answers a tool which the request declares (forgotten.go, harmless).
 //
-// RAN in a comment says that it was seen on a running backend; e2e/agentframework has the backends.
+// RAN in a comment means that the behaviour was seen on a running backend; e2e/agentframework has
+// the backends.
 package agentframework
 
 import (
@@ -61,12 +64,12 @@ var (
 
 // A Dialect implements translate.Dialect.
 type Dialect struct {
-	seed maphash.Seed // for ids of calls
+	seed maphash.Seed // hashes the ids of calls
 	warn translate.Warn
-	old  sync.Once // of warn
+	old  sync.Once // has logTooOld written once
 }
 
-// New makes the dialect. warn may be nil. It is told once if a backend is too old.
+// New returns the dialect. warn may be nil. The dialect calls it once if a backend is too old.
 func New(_ struct{}, warn translate.Warn) (*Dialect, error) {
 	if warn == nil {
 		warn = func(string, ...any) {}
@@ -77,10 +80,11 @@ func New(_ struct{}, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign implements translate.Signer: the CUSTOM events of approvals and of workflows (of whose plain
-// runs 1.0.0rc7 to 1.0.1 tell the end of a text behind the end of the run); the synthetic calls in
-// a snapshot; the list in RUN_FINISHED.interrupt, an outcome with metadata of the framework's own,
-// and one of the .NET host's; and a RUN_ERROR which says that the thread waits.
+// Sign implements translate.Signer. These events are the framework's own: the CUSTOM events of
+// approvals and workflows; a snapshot with a confirm_changes call; RUN_FINISHED with a list in
+// interrupt, with an outcome that has the framework's metadata, or with an outcome of the .NET
+// host; and a RUN_ERROR that the thread waits. The CUSTOM events are enough for the plain runs of a
+// workflow, in which 1.0.0rc7 to 1.0.1 send TEXT_MESSAGE_END after the end of the run.
 func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	switch ev.Type {
 	case agui.Custom:
@@ -96,8 +100,9 @@ func (*Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 	return false
 }
 
-// SignCall implements translate.CallSigner: the synthetic calls by their arguments; an END without
-// START, which a CUSTOM event that asks has to follow; and what the .NET host says beside a call.
+// SignCall implements translate.CallSigner. It recognizes synthetic calls by their arguments, an
+// END without START, after which a CUSTOM event that asks must follow, and the rawEvent that the
+// .NET host adds to a call.
 func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) translate.Verdict {
 	switch ev.Type {
 	case agui.CallStart:
@@ -120,7 +125,7 @@ func (*Dialect) SignCall(ev agui.Event, c agui.Call, _ *translate.Request) trans
 func signArgs(ev agui.Event, c agui.Call) translate.Verdict {
 	switch {
 	case c.ID == "" && ev.Type == agui.CallEnd && ev.Valid():
-		return translate.Hold // its START never came
+		return translate.Hold // the backend never sent its START
 	case !mayAsk(c.Name):
 		return translate.No
 	case !c.Ended:
@@ -132,7 +137,7 @@ func signArgs(ev agui.Event, c agui.Call) translate.Verdict {
 	return translate.No
 }
 
-// speaksOutcome reports whether an interrupt outcome is of this framework.
+// speaksOutcome reports whether an interrupt outcome has the framework's metadata.
 func speaksOutcome(finish agui.Event) bool {
 	for i := range kit.Interrupts(finish) {
 		if i.Get("metadata." + metadataKey).IsObject() {
@@ -142,8 +147,9 @@ func speaksOutcome(finish agui.Event) bool {
 	return false
 }
 
-// Begin implements translate.Dialect. A plain run goes as it came, but for what a backend of the
-// family would take for an answer: no version minds keys that it does not know (RAN).
+// Begin implements translate.Dialect. It sends a plain run unchanged, except for content that a
+// backend of the family would read as an answer. Unknown keys can stay, because every version
+// ignores them (RAN).
 func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
 	switch {
 	case r.Pause.ID == "":

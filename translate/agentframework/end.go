@@ -12,38 +12,39 @@ import (
 // answeredExchange is an exchange that carries answers.
 type answeredExchange struct {
 	*resumption
-	replies  []reply         // those that it carries
-	settled  map[string]bool // calls of which it was seen that they are done
-	snapshot bool            // a MESSAGES_SNAPSHOT came
-	streamed bool            // anything but RUN_STARTED and CUSTOM events
-	resulted bool            // the backend told the result of an approved call
-	missed   bool            // an approved call was not run
-	denied   bool            // what has no result of its own was told
-	rest     bool            // it carries what an exchange before left behind
-	finish   agui.Event      // the end of that one
+	replies    []reply         // the answers of this exchange
+	done       map[string]bool // ids of answered calls that the backend has finished with
+	snapshot   bool            // a MESSAGES_SNAPSHOT was received
+	hasContent bool            // an event other than RUN_STARTED and CUSTOM was received
+	hasResult  bool            // the backend sent the result of an approved call
+	hasMissing bool            // an approved call was not run
+	toldDenied bool            // tellDenied has sent its results
+	resends    bool            // this exchange sends answers again that the exchange before ignored
+	finish     agui.Event      // the end of the exchange before, if resends
 
-	direct, ordered func(agui.Event) // see behind
+	direct, ordered func(agui.Event) // see emitBehindResults
 }
 
-// What stands for a result that the backend does not tell. The first is its own wording in the
-// snapshots of all versions.
+// The contents of the results that Holdpoint sends in place of results which the backend does not
+// send. rejected is the wording of all versions in their snapshots.
 const (
 	rejected = "Error: Tool call invocation was rejected by user."
 	accepted = "The user confirmed the changes."
 	skipped  = "The call was not run: this version of the backend runs nothing beside a call that has to be approved."
-	gone     = "The call was approved, but the backend did not know the question any more: it has not run."
+	textGone = "The call was approved, but the backend did not know the question any more: it has not run."
 	doubtful = "The call was approved; the backend does not tell whether it has run."
 	unknown  = "The call was approved, and the run failed: whether it has run is not known."
 	unasked  = "The call was not run."
 )
 
-// tellDenied tells the results that the backend leaves out, before anything that comes after them
-// in the conversation: of what was denied, and of what the person confirmed.
+// tellDenied sends the results that the backend leaves out: those of denied calls, of confirmed
+// changes, and of siblings that 1.0.0rc7 does not run. They must precede all that follows them in
+// the conversation. It does so once.
 func (a *answeredExchange) tellDenied(emit func(agui.Event)) {
-	if a.denied {
+	if a.toldDenied {
 		return
 	}
-	a.denied = true
+	a.toldDenied = true
 	all := slices.Clone(a.replies)
 	for _, s := range a.stages {
 		all = append(all, s.replies...)
@@ -64,30 +65,31 @@ func (a *answeredExchange) tellDenied(emit func(agui.Event)) {
 	}
 }
 
-// tell tells the result of a call that the client has seen and that is the backend's own.
+// tell sends the result of a backend's call to the client, unless the client has it or does not
+// have the call.
 func (a *answeredExchange) tell(r reply, content string, emit func(agui.Event)) {
-	if _, done := a.told[r.Call]; done || r.Call == "" {
+	if _, done := a.sent[r.Call]; done || r.Call == "" {
 		return
 	}
 	if !a.tells(r) {
 		return
 	}
-	t := toldResult{"result-" + r.answer.ID, content}
-	a.told[r.Call] = t
+	t := sentResult{"result-" + r.answer.ID, content}
+	a.sent[r.Call] = t
 	emit(kit.ToolReply{ID: t.id, Call: r.Call, Content: t.content}.Event())
 }
 
-// tells reports whether the client has the call, and it is not a tool of its own.
+// tells reports whether the client has the call, and the call is not one of the client's own tools.
 func (a *answeredExchange) tells(r reply) bool { return a.shown[r.Call] }
 
-// settle notes that a call of this exchange is done.
-func (a *answeredExchange) settle(call string) {
+// markDone notes that the backend has finished with a call of this exchange.
+func (a *answeredExchange) markDone(call string) {
 	if slices.ContainsFunc(a.replies, func(r reply) bool { return r.Call == call }) {
-		a.settled[call] = true
+		a.done[call] = true
 	}
 }
 
-// result notes a result. true: the client has one already.
+// result notes a TOOL_CALL_RESULT. It reports whether the client already has a result of the call.
 func (a *answeredExchange) result(ev agui.Event) bool {
 	if !ev.Valid() {
 		return false
@@ -98,16 +100,16 @@ func (a *answeredExchange) result(ev agui.Event) bool {
 		return false
 	}
 	call := a.resumption.replies[at].Call
-	a.settle(call)
-	a.resulted = true
-	if _, done := a.told[call]; done {
+	a.markDone(call)
+	a.hasResult = true
+	if _, done := a.sent[call]; done {
 		return true
 	}
-	a.told[call] = toldResult{ev.Get("messageId").Str, ev.Get("content").String()}
+	a.sent[call] = sentResult{ev.Get("messageId").Str, ev.Get("content").String()}
 	return false
 }
 
-// endResumed returns the end of an exchange that carries answers.
+// endResumed returns the result of an exchange that carried answers.
 func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Result {
 	a := run.answered
 	switch e.Event.Type {
@@ -119,10 +121,10 @@ func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Res
 			a.tellDenied(emit)
 			return translate.Result{Finish: e.Event, Next: a.withConversation()}
 		}
-		res := a.failed(e.Event)
+		res := a.endFailed(e.Event)
 		switch {
 		case res.Fate == translate.Lost:
-			run.tellOpen(gone, emit)
+			run.tellOpen(textGone, emit)
 		case res.Fate == translate.InDoubt:
 			run.tellOpen(doubtful, emit)
 		case res.Fate != translate.Untouched && res.Next == nil && res.Finish.Type == agui.RunErrored:
@@ -134,11 +136,11 @@ func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Res
 		return translate.Result{}
 	}
 	a.tellDenied(emit)
-	if a.tellMissed(emit); a.missed {
+	if a.tellMissing(emit); a.hasMissing {
 		a.release(emit)
 		run.tellUnasked(e.Event, emit)
-		// Where one call of several was run, to ask for all of it again would run that one twice.
-		if a.kept.Registry && !a.resulted {
+		// If one of several calls was run, another attempt with all answers would run it twice.
+		if a.kept.Registry && !a.hasResult {
 			return translate.Result{Fate: translate.Lost}
 		}
 		return translate.Result{Fate: translate.InDoubt}
@@ -150,7 +152,7 @@ func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Res
 	if open, k := run.open(e.Event); len(open) > 0 {
 		return run.paused(append(open, a.stillOpen(open)...), k, e.Event)
 	}
-	if left := a.unactedAnswers(); len(a.settled) > 0 && a.fewer(left) {
+	if left := a.unactedAnswers(); len(a.done) > 0 && a.isPart(left) {
 		return a.resendLeft(left, e.Event)
 	}
 	res := a.goOn(e.Event)
@@ -160,11 +162,12 @@ func (run *run) endResumed(e translate.End, emit func(agui.Event)) translate.Res
 	return res
 }
 
-// goOn returns what comes after an exchange that took its answers: the next answers, then the
-// messages beside them. An approved call whose result did not come is in doubt: all versions with
-// the outcome tell it (RAN).
+// goOn returns the result of an exchange whose answers the backend accepted. The next exchange
+// carries the answers that are left, or else the messages in addition to the answers. If an
+// approved call has no result, the answers are in doubt, because every version with the outcome
+// sends all results (RAN).
 func (a *answeredExchange) goOn(finish agui.Event) translate.Result {
-	if a.kept.Row == rowOutcome && slices.ContainsFunc(a.resumption.replies, a.untold) {
+	if a.kept.Row == rowOutcome && slices.ContainsFunc(a.resumption.replies, a.missingResult) {
 		return translate.Result{Fate: translate.InDoubt}
 	}
 	if len(a.stages) > 0 {
@@ -175,21 +178,21 @@ func (a *answeredExchange) goOn(finish agui.Event) translate.Result {
 	}
 	if len(a.r.New) > 0 {
 		run := a.d.plainRun(a.r)
-		run.beside = a.r.New
+		run.extraMessages = a.r.New
 		return translate.Result{Finish: finish, Next: &translate.Exchange{Out: newMessages(a.r), Run: run}}
 	}
 	return translate.Result{Finish: finish}
 }
 
-// unactedAnswers returns the answers that the backend took and did not act on.
+// unactedAnswers returns the answers that the backend accepted without acting on them.
 func (a *answeredExchange) unactedAnswers() []reply {
 	if a.kept.Row != rowOutcome {
 		return nil
 	}
 	var list []reply
 	for _, r := range a.replies {
-		told := r.yes || a.snapshot && !newer(a.replies) // whether it would have been seen if it were done
-		if r.Kind != approval || r.Hosted || a.settled[r.Call] || !told {
+		visible := r.yes || a.snapshot && !newer(a.replies) // the stream would show that it was acted on
+		if r.Kind != approval || r.Hosted || a.done[r.Call] || !visible {
 			continue
 		}
 		list = append(list, r)
@@ -197,7 +200,8 @@ func (a *answeredExchange) unactedAnswers() []reply {
 	return list
 }
 
-// leftByFailure returns those of a run that failed, which shows no snapshot.
+// leftByFailure returns the unacted answers of a run that failed. A failed run sends no snapshot,
+// so none is awaited.
 func (a *answeredExchange) leftByFailure() []reply {
 	if a.kept.Row == rowOutcome && !newer(a.replies) {
 		a.snapshot = true
@@ -205,19 +209,19 @@ func (a *answeredExchange) leftByFailure() []reply {
 	return a.unactedAnswers()
 }
 
-// untold reports whether the result of an approved call is missing.
-func (a *answeredExchange) untold(r reply) bool {
-	_, done := a.told[r.Call]
+// missingResult reports whether the client still lacks the result of an approved call.
+func (a *answeredExchange) missingResult(r reply) bool {
+	_, done := a.sent[r.Call]
 	return r.Kind == approval && r.yes && !r.Hosted && !done && a.tells(r)
 }
 
-// fewer reports whether some, but not all of this exchange is left: what was sent alone is never
-// sent again.
-func (a *answeredExchange) fewer(left []reply) bool {
+// isPart reports whether left has some but not all answers of this exchange. So an answer that was
+// sent alone is never sent again.
+func (a *answeredExchange) isPart(left []reply) bool {
 	return len(left) > 0 && len(left) < len(a.replies)
 }
 
-// resendLeft sends what was left behind again.
+// resendLeft returns a result whose next exchange sends the ignored answers again.
 func (a *answeredExchange) resendLeft(left []reply, finish agui.Event) translate.Result {
 	a.stages = append([]stage{{byArray, left}}, a.stages...)
 	next, err := a.next()
@@ -225,16 +229,17 @@ func (a *answeredExchange) resendLeft(left []reply, finish agui.Event) translate
 		return translate.Result{Finish: finish}
 	}
 	more := next.Run.(*run).answered
-	more.rest, more.finish = true, finish.Clone()
+	more.resends, more.finish = true, finish.Clone()
 	return translate.Result{Finish: finish, Next: next}
 }
 
-// stillOpen returns the questions that stay open beside new ones: what was answered and not acted
-// on, or not sent yet. They are asked again, for the backend waits for all of them at once.
+// stillOpen returns the questions that stay open in addition to the new ones: those whose answers
+// were ignored or not sent yet. They are asked again, because the backend waits for all of them at
+// once.
 func (a *answeredExchange) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	var still []reply
 	for _, r := range a.unactedAnswers() {
-		if r.yes || len(a.settled) > 0 {
+		if r.yes || len(a.done) > 0 {
 			still = append(still, r)
 		}
 	}
@@ -255,38 +260,38 @@ func (a *answeredExchange) stillOpen(open []agui.Interrupt) []agui.Interrupt {
 	return list
 }
 
-// tellMissed tells of approved calls without a result. 1.0.0rc7 drops an answer to what it does not
-// know (any more) without a word, and the run looks like a success. 1.0.0b260225 to b260311 look
-// the same when they ran the call (RAN). The backend is 1.0.0rc7 if it is known to keep what it
-// asks.
-func (a *answeredExchange) tellMissed(emit func(agui.Event)) {
+// tellMissing sends a result for each approved call that has none. 1.0.0rc7 silently drops the
+// answer to a question that it does not know, and the run looks like a success. 1.0.0b260225 to
+// b260311 send the same stream after they ran the call (RAN). The backend is 1.0.0rc7 if it is
+// known to keep its questions.
+func (a *answeredExchange) tellMissing(emit func(agui.Event)) {
 	if a.kept.Row != rowList {
 		return
 	}
 	for _, r := range a.replies {
-		if _, done := a.told[r.Call]; r.Kind != approval || !r.yes || r.Hosted || done {
+		if _, done := a.sent[r.Call]; r.Kind != approval || !r.yes || r.Hosted || done {
 			continue
 		}
 		switch {
-		case a.kept.Registry || a.resulted:
-			a.missed = true
-			a.tell(r, gone, emit)
+		case a.kept.Registry || a.hasResult:
+			a.hasMissing = true
+			a.tell(r, textGone, emit)
 		default:
-			a.missed = true
+			a.hasMissing = true
 			a.tell(r, doubtful, emit)
 		}
 	}
 }
 
-// tellUnasked tells of calls that nobody will be asked about, because the run ends in an error. A
-// history in which they stand without a result invites the model to call them again.
+// tellUnasked sends a result for each call whose question is not shown, because the run ends in an
+// error. Without a result in the history, the model may make the call again.
 func (run *run) tellUnasked(finish agui.Event, emit func(agui.Event)) {
 	open, _ := run.open(finish)
 	for _, i := range open {
 		asked, _ := askOf(i)
 		done := asked.Call == "" || !run.knows(asked.Call) || run.r.Input.Declares(asked.Name)
 		if run.answered != nil && !done {
-			_, done = run.answered.told[asked.Call]
+			_, done = run.answered.sent[asked.Call]
 		}
 		if !done {
 			emit(kit.ToolReply{ID: "result-" + asked.Call, Call: asked.Call, Content: unasked}.Event())
@@ -294,9 +299,9 @@ func (run *run) tellUnasked(finish agui.Event, emit func(agui.Event)) {
 	}
 }
 
-// tellOpen tells of the calls that a run has left open which failed: a history in which they stand
-// without a result invites the model to call them again. Up to 1.0.1 the result of a tool is not
-// told if the model fails behind it (RAN).
+// tellOpen sends a result for each call that a failed run left open. Without a result in the
+// history, the model may make the call again. Up to 1.0.1 the backend does not send the result of a
+// tool if the model fails after it (RAN).
 func (run *run) tellOpen(content string, emit func(agui.Event)) {
 	a := run.answered
 	var list []agui.Event
@@ -318,20 +323,19 @@ func (run *run) tellOpen(content string, emit func(agui.Event)) {
 	}
 }
 
-// modelRefused reports whether a run that brought the answers alone ended in an error of the
-// model's, with all that was approved done. Providers refuse a result whose call they were not
-// shown.
+// modelRefused reports whether a run that carried only the answers failed at the model, after the
+// backend had run all approved calls. Providers refuse a result whose call is not in the request.
 func (a *answeredExchange) modelRefused(ev agui.Event) bool {
 	return a.bare && ev.Valid() && !strings.Contains(ev.Get("code").Str, "_RESUME_") && len(a.stages) == 0 &&
-		a.replies[0].Kind == approval && !slices.ContainsFunc(a.resumption.replies, a.untold)
+		a.replies[0].Kind == approval && !slices.ContainsFunc(a.resumption.replies, a.missingResult)
 }
 
-// withConversation returns the exchange that brings the conversation behind the answers, with all
-// results.
+// withConversation returns the exchange that sends the conversation with all results, after an
+// exchange that sent only the answers.
 func (a *answeredExchange) withConversation() *translate.Exchange {
 	asked := map[string]bool{}
 	var results []agui.Message
-	for call, t := range a.told {
+	for call, t := range a.sent {
 		asked[call], results = true, append(results, t.message(call))
 	}
 	in := a.r.Input
@@ -340,29 +344,29 @@ func (a *answeredExchange) withConversation() *translate.Exchange {
 	return &translate.Exchange{Out: translate.Out{Body: harmless(in).Raw, TakesNew: true}, Run: a.d.plainRun(a.r)}
 }
 
-// notFound reports whether the backend does not know what was answered.
+// notFound reports whether the error means that the backend does not know the question.
 func notFound(failed agui.Event) bool {
 	return strings.HasSuffix(failed.Get("code").Str, "_RESUME_NOT_FOUND")
 }
 
-// failed returns the end of an exchange in RUN_ERROR. 1.0.0rc8 and later judge all answers before
-// they act on one (codes: agent-framework 7570).
-func (a *answeredExchange) failed(ev agui.Event) translate.Result {
+// endFailed returns the result of an exchange that ended in RUN_ERROR. 1.0.0rc8 and later check all
+// answers before they act on any (codes: agent-framework 7570).
+func (a *answeredExchange) endFailed(ev agui.Event) translate.Result {
 	res := translate.Result{Finish: ev}
 	code, _ := strings.CutPrefix(strings.TrimPrefix(ev.Get("code").Str, "WORKFLOW_"), "APPROVAL_")
 	switch {
 	case !ev.Valid():
 		return res
-	case len(a.settled) > 0:
-		// Something ran. What is left is sent all the same: the thread would take nothing else.
-		if left := a.leftByFailure(); a.fewer(left) {
+	case len(a.done) > 0:
+		// Something ran. The unacted answers are sent anyway, because the thread accepts nothing else.
+		if left := a.leftByFailure(); a.isPart(left) {
 			return a.resendLeft(left, ev)
 		}
 		return res
-	case a.streamed:
+	case a.hasContent:
 		return res
-	case code == "RESUME_NOT_FOUND" && a.rest:
-		return a.goOn(a.finish) // it was taken after all
+	case code == "RESUME_NOT_FOUND" && a.resends:
+		return a.goOn(a.finish) // the backend had accepted these answers after all
 	case code == "RESUME_NOT_FOUND" || a.forgotWorkflow(ev):
 		if len(a.resumption.replies) > len(a.replies) {
 			return res // an exchange before this one has done something
@@ -373,7 +377,7 @@ func (a *answeredExchange) failed(ev agui.Event) translate.Result {
 	}
 	switch code {
 	case "RESUME_INVALID", "RESUME_INVALID_RESPONSE", "RESUME_MISSING_INTERRUPT", "RESUME_REQUIRED", "TOOL_UNAVAILABLE", "INVOCATION_DISABLED":
-		// The question is given back, unless there is nothing but its cancel that could be said.
+		// The question stays open for another answer, unless all answers of the exchange are cancels.
 		if slices.ContainsFunc(a.replies, func(r reply) bool { return r.answer.Status != agui.Cancelled }) {
 			res.Fate = translate.Untouched
 		}
@@ -381,8 +385,9 @@ func (a *answeredExchange) failed(ev agui.Event) translate.Result {
 	return res
 }
 
-// forgotWorkflow reports whether a workflow waits for nothing (RAN: a restart. 1.0.0rc7 and
-// 1.0.0rc8 say so behind a CUSTOM event; 1.7.0 says only that it failed, and nothing else).
+// forgotWorkflow reports whether the error means that a workflow waits for nothing, as after a
+// restart (RAN). 1.0.0rc7 and 1.0.0rc8 send this message after a CUSTOM event. 1.7.0 sends only a
+// general error.
 func (a *answeredExchange) forgotWorkflow(ev agui.Event) bool {
 	if !slices.ContainsFunc(a.replies, func(r reply) bool { return r.Kind == request }) {
 		return false
@@ -396,9 +401,9 @@ func (a *answeredExchange) forgotWorkflow(ev agui.Event) bool {
 	return false
 }
 
-// continueCancelled goes on after the error by which 1.0.0rc8 to 1.0.1 say that a question is
-// cancelled, a workflow's or one about a call of the client's. They forget those that were
-// cancelled and look at no other answer of the request.
+// continueCancelled returns the result after the error with which 1.0.0rc8 to 1.0.1 confirm the
+// cancel of a workflow's question, or of a question about the client's call. They forget the
+// cancelled questions and ignore the other answers of the request.
 func (a *answeredExchange) continueCancelled(ev agui.Event) translate.Result {
 	var left []reply
 	for _, r := range a.replies {
@@ -410,7 +415,7 @@ func (a *answeredExchange) continueCancelled(ev agui.Event) translate.Result {
 	switch {
 	case len(left) == 0:
 		return a.goOn(finish)
-	case a.fewer(left):
+	case a.isPart(left):
 		return a.resendLeft(left, finish)
 	}
 	return translate.Result{Finish: ev}

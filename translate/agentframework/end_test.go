@@ -68,10 +68,10 @@ func TestApprovedCallWithoutAResult(t *testing.T) {
 		says          string // in the client's history
 	}{
 		"1.0.0rc7 or 1.0.0b260225": {asking(withList("a"), "", "a"), text, "doubt", doubtful},
-		"1.0.0rc7, two":            {two, text, "lost", gone},
-		"1.0.0rc7, one of two":     {two, append([]string{started, result("b", "done")}, text[1:]...), "doubt", gone},
+		"1.0.0rc7, two":            {two, text, "lost", textGone},
+		"1.0.0rc7, one of two":     {two, append([]string{started, result("b", "done")}, text[1:]...), "doubt", textGone},
 		"1.0.0rc7, asks again":     {asking(withList("a"), "", "a"), again, "doubt", doubtful},
-		"1.0.0rc7, two, asks":      {two, again, "lost", gone},
+		"1.0.0rc7, two, asks":      {two, again, "lost", textGone},
 		"1.0.0rc8":                 {asking(withOutcome(schemaOld, "a"), "", "a"), text, "doubt", doubtful},
 		"the provider's tool":      {hosted, text, "", ""},
 	} {
@@ -174,7 +174,7 @@ func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	})
 	got = play(t, run, l, started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x"))
 	u2 := `{"id":"u2","role":"user","content":"more"}`
-	told := `{"id":"result-a~r1","role":"tool","content":"` + gone + `","toolCallId":"a"}`
+	told := `{"id":"result-a~r1","role":"tool","content":"` + textGone + `","toolCallId":"a"}`
 	if all := got.All(); got.Types() != "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT MESSAGES_SNAPSHOT" || got.Result.Fate != translate.Lost ||
 		string(all[1].JSON) != snapshotOf(user, said("a")) || string(all[3].JSON) != snapshotOf(user, said("a"), told, u2) {
 		t.Errorf("told %s", got.Text())

@@ -11,17 +11,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// After a restart of Holdpoint nobody knows that a route speaks this dialect, while the backend
-// still waits (RAN 1.0.0rc7 to 1.7.0), or runs what it is told without waiting (up to
-// 1.0.0b260311). A person's answer in a message is refused then, and what a client keeps of it in
-// its history is made harmless.
+// After a restart Holdpoint does not know that a route speaks this dialect. But the backend still
+// waits (RAN 1.0.0rc7 to 1.7.0), or runs a call without having asked (up to 1.0.0b260311). So a
+// decision in the last message is refused, and decisions in the older messages are made harmless.
 
 // ReadsDecisions implements translate.DecisionReader.
 func (*Dialect) ReadsDecisions(spoken string) bool { return spoken == "" }
 
 // Decides implements translate.DecisionReader. Where the dialect is known, Begin makes every such
-// message harmless. What says more than a decision may be the result of a tool of another backend.
-// In a history nothing of that kind is changed.
+// message harmless. A message with more keys than a decision may be a tool result of another
+// backend, so it counts only if it is the last message.
 func (*Dialect) Decides(m agui.Message, last bool, spoken string) bool {
 	if spoken == Name || !strings.EqualFold(m.Role, "tool") || !kit.MaySay(m.JSON, "accepted", 'p') {
 		return false
@@ -35,7 +34,7 @@ func (*Dialect) Decides(m agui.Message, last bool, spoken string) bool {
 // Harmless implements translate.DecisionReader.
 func (*Dialect) Harmless(m agui.Message) agui.Message { return messageAsResult(m) }
 
-// Continues implements translate.Continuer: the .NET host on AGUI.Server approves each call that
+// Continues implements translate.Continuer. The .NET host on AGUI.Server approves each call that
 // has no result (ag-ui issues 2393 and 2820; RAN 0.0.3 to after 0.0.5).
 func (*Dialect) Continues(spoken, backend string) bool {
 	return spoken == "" || spoken == Name && backend != python
@@ -47,21 +46,21 @@ func (*Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
 	return call, is && (spoken == "" || spoken == Name)
 }
 
-// namesApproval reports whether an id, published or a backend's own, is of an approval of .NET's.
+// namesApproval reports whether a native or published id belongs to an approval of .NET.
 func namesApproval(id string) bool {
 	native, _ := kit.NativeID(id)
 	return microsoft.IsApprovalID(native)
 }
 
-// python is what translate.Result.Backend calls Python's package.
+// python is the translate.Result.Backend of the Python package.
 const python = "python"
 
-// KeepsNothing implements translate.Stateless: the .NET host reads question and answer out of each
-// request, unless a workflow has asked. Python's servers keep what waits by the thread.
+// KeepsNothing implements translate.Stateless. The .NET host reads both question and answer from
+// each request, unless a workflow has asked. Python's servers store their open questions by thread.
 func (*Dialect) KeepsNothing(p *agui.Pause) bool {
 	return p.Dialect == Name && aguiserver.Made(*p) && !aguiserver.KeepsSession(*p)
 }
 
-// ReadsCalls implements translate.Stateless. Python's servers take the conversation out of each
-// request, and keep what waits only (RAN 1.0.0b251223 to 1.7.0).
+// ReadsCalls implements translate.Stateless. Python's servers read the conversation from each
+// request, and store only their open questions (RAN 1.0.0b251223 to 1.7.0).
 func (*Dialect) ReadsCalls(p *agui.Pause) bool { return p.Dialect == Name }

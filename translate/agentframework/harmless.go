@@ -14,14 +14,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The adapter takes every tool message in the history whose text is a JSON object with a key
-// "accepted" for a yes or a no, wherever it stands, whatever else is in it and whatever the value
-// is ("no" is a yes), and up to 1.0.0b260311 runs the call that it names, asked or not (RAN
-// 1.0.0b260116). A client may have made that message up, or a tool may have such a result. So
-// nothing but the messages that answer for Holdpoint go out in that form.
+// If the text of a tool message is a JSON object with a key "accepted", the adapter reads it as a
+// decision. The position of the message, the other keys and the value do not matter: even "no" is a
+// yes. Up to 1.0.0b260311 the adapter then runs the call that the message names, even if it did not
+// ask about it (RAN 1.0.0b260116). A client may have forged the message, or a tool may return such
+// a result. So Holdpoint sends this form only for its own answers.
 
-// harmless returns the input of a run that answers nothing, without what the adapter would take for
-// an answer.
+// harmless returns the input of a run without answers, with everything changed that the adapter
+// would read as an answer.
 func harmless(in agui.RunInput) agui.RunInput {
 	if _, sent := in.CommandResume(); sent {
 		in = in.WithoutCommand()
@@ -33,7 +33,7 @@ func harmless(in agui.RunInput) agui.RunInput {
 	return in
 }
 
-// newMessages returns the run that brings the messages beside the answers.
+// newMessages returns the request with the messages that came in addition to the answers.
 func newMessages(r *translate.Request) translate.Out {
 	asked := map[string]bool{}
 	for _, i := range r.Pause.Interrupts {
@@ -47,7 +47,7 @@ func newMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: harmless(in).Raw, TakesNew: true}
 }
 
-// withoutProps returns the body without an answer in forwardedProps.resume, where the adapter looks
+// withoutProps returns the body without an answer in forwardedProps.resume, which the adapter reads
 // too.
 func withoutProps(in agui.RunInput, body []byte) []byte {
 	if len(propsItems(in)) == 0 {
@@ -56,9 +56,8 @@ func withoutProps(in agui.RunInput, body []byte) []byte {
 	return agui.DeleteKey(body, "forwardedProps.resume")
 }
 
-// messagesAsResults returns a list of a request's messages with each of those tool messages as what
-// it says it is, the result of a tool: its text is a list with the object in it. nil if there is
-// none.
+// messagesAsResults returns the list with each message that decides changed into the result of a
+// tool: its text becomes a list with the object in it. It returns nil if no message decides.
 func messagesAsResults(list []agui.Message, in agui.RunInput) []agui.Message {
 	var out []agui.Message
 	var own map[string]bool
@@ -97,9 +96,10 @@ func messageAsResult(m agui.Message) agui.Message {
 	return agui.ParseMessage(append(object, '}'))
 }
 
-// ownConfirms returns the calls of a confirm_changes that the request declares itself: the person's
-// answer to it is the client's own. It names no other call that could run, by its arguments or by
-// its id.
+// ownConfirms returns the ids of confirm_changes calls that belong to the client, because the
+// request declares the tool. The person's answer to such a call is the client's own. A call counts
+// only if its arguments are empty and its id is unique, so that the answer cannot name another call
+// that could run.
 func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
 	own := map[string]bool{}
 	if !in.Declares(microsoft.ConfirmChanges) {
@@ -131,8 +131,8 @@ func saysNothing(args string) bool {
 	return args == "" || v.IsObject() && len(v.Map()) == 0
 }
 
-// confirmedBy returns the call that a message answers with a yes or a no and nothing else, "" if it
-// says more, or says it in another spelling.
+// confirmedBy returns the id of the call that a message answers with a plain yes or no, or "" if
+// the message has any other key or spelling.
 func confirmedBy(m agui.Message) string {
 	call, content := "", ""
 	plain := true
@@ -156,8 +156,8 @@ func confirmedBy(m agui.Message) string {
 
 var yesOrNo = regexp.MustCompile(`^\s*\{\s*"accepted"\s*:\s*(true|false)\s*\}\s*$`)
 
-// decides reports whether the adapter would take the message for a decision. Its keys may stand
-// twice: Python takes the last.
+// decides reports whether the adapter would read the message as a decision. A key can occur twice,
+// and Python uses the last one, so every occurrence is read.
 func decides(m agui.Message) bool {
 	if !bytes.Contains(m.JSON, []byte("accepted")) && !bytes.Contains(m.JSON, []byte(`\u`)) {
 		return false
@@ -171,11 +171,11 @@ func decides(m agui.Message) bool {
 	return tool && accepts
 }
 
-// isText reports whether the adapter reads a message's text under that key.
+// isText reports whether the adapter reads the text of a message from the key.
 func isText(key gjson.Result) bool { return key.Str == "content" || key.Str == "result" }
 
-// mayAccept reports whether a text is an object with the key "accepted" to Python, which takes NaN
-// and depths that are not JSON here.
+// mayAccept reports whether Python reads a text as an object with the key "accepted". Python also
+// reads NaN and deep nesting, which are invalid here.
 func mayAccept(v gjson.Result) bool {
 	if v.Type == gjson.String {
 		text := strings.TrimLeft(v.Str, " \t\r\n")

@@ -13,15 +13,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Replies implements translate.HistoryReader: tool messages, function_approvals, and every other
-// native approval. They answer behind the assistant's last words only, for providers repeat the ids
-// of their calls and an old answer must not be one to a new question. A confirm_changes call has an
-// id of its own, and is known wherever it stands, see AnswerIn.
+// Replies implements translate.HistoryReader. It yields tool messages, function_approvals, and
+// every other native approval. They answer a question only after the last assistant message,
+// because providers repeat the ids of their calls and an old answer must not count for a new
+// question. A confirm_changes call has a unique id, so an answer to it counts at any position (see
+// AnswerIn).
 //
-// A tool message need not say yes or no: a workflow takes anything for the answer to its request.
-// So each is a reply, and proxy leaves alone what names no question. Where the route is known to
-// speak this dialect, a yes or no on a call that the request does not declare is one, whoever
-// asked.
+// Each tool message is a reply, because a workflow reads any text as the answer to its request.
+// proxy ignores replies that name no question. Where the route is known to speak this dialect, a
+// decision on a call that the request does not declare counts as an answer even if no question is
+// on record.
 func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		last := len(in.Messages)
@@ -36,7 +37,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 				}
 			}
 		}
-		var claims *kit.ClaimedCalls // nil until somebody asks
+		var claims *kit.ClaimedCalls // made at the first decision
 		for at, m := range in.Messages {
 			if m.Role != "tool" || m.ToolCallID == "" {
 				continue
@@ -71,7 +72,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 	}
 }
 
-// givenApprovals returns the function_approvals of a message.
+// givenApprovals returns the function_approvals of a message that have a boolean decision.
 func givenApprovals(m agui.Message) []gjson.Result {
 	return slices.DeleteFunc(gjson.GetBytes(m.JSON, microsoft.FunctionApprovals).Array(), func(f gjson.Result) bool {
 		return !f.Get("approved").IsBool()
@@ -90,8 +91,8 @@ func (*Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt
 	return alias(&i, agui.Answer{Status: agui.Resolved, Payload: payload}), true
 }
 
-// toolAnswer reads a tool message: a decision on the call, on its confirm_changes call, or anything
-// on a workflow's request.
+// toolAnswer returns the answer that a tool message gives: a decision on the call or on its
+// confirm_changes call, or any content for a workflow's request.
 func toolAnswer(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.Answer, bool) {
 	asked, _ := askOf(i)
 	if reply.Past && (asked.Confirm == "" || asked.Confirm != reply.Key) {
@@ -114,8 +115,8 @@ func toolAnswer(m agui.Message, reply translate.Reply, i agui.Interrupt) (agui.A
 	return agui.Answer{}, false
 }
 
-// withoutSteps returns a decision without the steps that front ends for confirm_changes send with
-// each, where only the decision is asked for.
+// withoutSteps returns a decision without steps, unless the schema has them. Front ends for
+// confirm_changes send steps with every decision.
 func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	if gjson.GetBytes(schema, "properties.steps").Exists() || !value.IsObject() {
 		return kit.Payload(value)
@@ -123,7 +124,7 @@ func withoutSteps(value gjson.Result, schema json.RawMessage) json.RawMessage {
 	return kit.Pruned(value, "steps")
 }
 
-// withKeys returns the interrupts with what a message may name to answer them.
+// withKeys adds to each interrupt the ids by which a message may name it.
 func withKeys(list []agui.Interrupt) []agui.Interrupt {
 	for n := range list {
 		i := &list[n]

@@ -9,13 +9,16 @@ import (
 	"holdpoint/translate/internal/microsoft"
 )
 
-// maxHeld bounds what is held of all calls together. One that goes beyond it asks nothing.
+// maxHeld bounds the bytes of all held calls together. If there are more, the call that exceeds the
+// bound is released and asks nothing.
 const maxHeld = 1 << 20
 
-// heldCall is a call that may be synthetic: its events wait for its end, all others flow on.
+// A heldCall is a call that may be synthetic. Its events wait for its END, and all other events
+// pass.
 type heldCall struct{ call agui.Call }
 
-// hold begins to hold a call. A tool that the request declares is the client's own.
+// hold begins to hold a call if it may be synthetic. A tool that the request declares is the
+// client's own and is never held.
 func (run *run) hold(ev agui.Event) bool {
 	call := agui.View(ev.JSON)
 	name, id := call.Get("toolCallName").String(), call.Get("toolCallId").String()
@@ -28,13 +31,14 @@ func (run *run) hold(ev agui.Event) bool {
 	return true
 }
 
-// remove takes a call from those that are held, and returns its events.
+// remove takes a call out of the held calls and returns its events.
 func (run *run) remove(h *heldCall) []agui.Event {
 	run.held = slices.DeleteFunc(run.held, func(other *heldCall) bool { return other == h })
 	return run.events.Release(h)
 }
 
-// holding takes the next event of a held call, or an END whose START never came.
+// holding handles an ARGS or END event. It reports whether the event belongs to a held call, or is
+// an END without START, and so must not be passed on now.
 func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 	if len(run.held) == 0 && ev.Type == agui.CallArgs || !ev.Valid() {
 		return false
@@ -48,7 +52,7 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 		if c := run.transcriptCall(id); c != nil && c.Fresh && c.Ended {
 			return true
 		}
-		run.lone = ev.Clone()
+		run.loneEnd = ev.Clone()
 		return true
 	}
 	h := run.held[at]
@@ -75,35 +79,36 @@ func (run *run) holding(ev agui.Event, emit func(agui.Event)) bool {
 	return true
 }
 
-// isOpen reports whether a call was begun and not ended. Its START may have passed before the
-// stream was found to be ours.
+// isOpen reports whether a call has begun and not ended. Its START may have passed before Holdpoint
+// recognized the dialect.
 func (run *run) isOpen(id string) bool {
-	if run.begun.holds(id) {
+	if run.openCalls.holds(id) {
 		return true
 	}
 	if c := run.transcriptCall(id); c != nil {
 		return !c.Ended
 	}
-	return run.passed(id) // it waits
+	return run.hasPassed(id) // its START has passed, and its END has not been seen
 }
 
-// repeats reports whether a START is of a call that is open. If a call of the client precedes one
-// that wants an approval, 1.7.0 tells the START and the END of the client's call twice (RAN), and
-// clients fail at the second START.
+// repeats reports whether a START is of a call that is already open. If a call of the client
+// precedes a call that needs an approval, 1.7.0 sends the START and END of the client's call twice
+// (RAN), and clients fail at the second START.
 func (run *run) repeats(start agui.Event) bool {
-	return len(run.begun.ids) > 0 && start.Valid() && run.begun.holds(agui.View(start.JSON).Get("toolCallId").String())
+	return len(run.openCalls.ids) > 0 && start.Valid() && run.openCalls.holds(agui.View(start.JSON).Get("toolCallId").String())
 }
 
-// release lets a held call go: it asks nothing.
+// release passes the events of a held call on, because it does not ask.
 func (run *run) release(h *heldCall, emit func(agui.Event)) {
 	for _, ev := range run.remove(h) {
 		run.pass(ev, emit)
 	}
 }
 
-// take notes what a synthetic call asks. The confirm_changes of an approval is part of it.
+// take notes the question of a synthetic call. A confirm_changes call about an approval becomes
+// part of the approval.
 func (run *run) take(a ask) {
-	run.gone[a.ID] = true
+	run.removedCalls[a.ID] = true
 	if a.Kind == confirm {
 		for i := range run.asks {
 			if of := &run.asks[i]; of.Kind == approval && of.Call == a.Call && of.Confirm == "" {
@@ -117,22 +122,23 @@ func (run *run) take(a ask) {
 	}
 }
 
-// settleLone decides on an END whose START never came, by the event that follows. Before an
-// approval it says nothing that a client could take: 1.0.0rc8 and later ask so about a call that
-// the client has, and every version about one that it has not, see tellCall.
+// settleLone passes an END without START on, or drops it if the next event is an approval of its
+// call. Every version sends such an END before the approval of a call that it did not stream
+// (tellCall sends that call), and 1.0.0rc8 and later also before the approval of a call that the
+// client has.
 func (run *run) settleLone(next agui.Event, emit func(agui.Event)) {
-	if run.lone.Type == agui.Unknown {
+	if run.loneEnd.Type == agui.Unknown {
 		return
 	}
-	end := run.lone
-	run.lone = agui.Event{}
+	end := run.loneEnd
+	run.loneEnd = agui.Event{}
 	if a, ok := readCustom(next); !ok || a.Kind != approval || a.Call != end.Get("toolCallId").Str {
 		run.pass(end, emit)
 	}
 }
 
-// tellCall tells a call that is asked about and was never streamed, for the model's provider is to
-// run it.
+// tellCall sends the client a call that is to be approved but was not streamed, because the model's
+// provider runs it.
 func (run *run) tellCall(a ask, emit func(agui.Event)) {
 	for _, event := range []any{
 		struct {
@@ -154,7 +160,8 @@ func (run *run) tellCall(a ask, emit func(agui.Event)) {
 	}
 }
 
-// synthetic reports whether a call in a history is one of confirm_changes by its arguments.
+// synthetic reports whether a call in a history is a confirm_changes call of the framework, by its
+// arguments.
 func synthetic(c agui.Call) bool {
 	if c.Name != microsoft.ConfirmChanges {
 		return false

@@ -6,26 +6,27 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A row of versions that ask in one way, see the package comment.
+// The groups of versions that ask in the same way, see the package comment.
 const (
-	rowList    = "list"    // a list in RUN_FINISHED.interrupt
-	rowOutcome = "outcome" // and the interrupt outcome
+	rowList    = "list"    // only a list in RUN_FINISHED.interrupt
+	rowOutcome = "outcome" // the interrupt outcome too
 )
 
-// pauseState is Pause.Private.
+// pauseState is the JSON of Pause.Private.
 type pauseState struct {
 	Row string `json:"row"`
-	// Thread is the backend's name of the thread, where it is not the client's: versions up to 1.0.1
-	// take the provider's conversation for it, and 1.0.0rc7 knows the open question under that alone.
+	// Thread is the backend's name of the thread if it differs from the client's. Versions up to 1.0.1
+	// use the provider's conversation id, and 1.0.0rc7 finds the open question only under it.
 	Thread string `json:"thread,omitempty"`
-	// Registry: it is known to keep what it asked, because it listed more than one, or told of a call
-	// that was approved before.
+	// Registry reports that the backend is known to keep its questions, because it listed more than
+	// one, or sent the result of a call that was approved before.
 	Registry bool `json:"registry,omitempty"`
-	// Siblings are calls of tools that need no approval and wait with those that do. 1.0.0rc8 and
-	// later run them on the resume, 1.0.0rc7 and older never.
+	// Siblings are the ids of calls that need no approval and wait together with calls that need one.
+	// 1.0.0rc8 and later run them on the resume, 1.0.0rc7 and older never run them.
 	Siblings []string `json:"siblings,omitempty"`
-	// Clients are approvals of the client's own calls. 1.0.0rc8 and older want one for each call of
-	// a turn in which one call wants it, and cannot run these. Nobody is asked about them.
+	// Clients are approvals of the client's own calls. If one call of a turn needs an approval,
+	// 1.0.0rc8 and older require one for every call, but cannot run the client's calls. Holdpoint does
+	// not ask about these.
 	Clients []ask `json:"clients,omitempty"`
 }
 

@@ -8,13 +8,13 @@ import (
 	"holdpoint/translate"
 )
 
-// What the model says of approved calls comes behind their results for the client too: those that
-// the backend tells late or not at all are told at the end of the run, and providers take a history
-// only with each result directly behind its call. Where the backend tells its results first, as it
-// mostly does, nothing waits.
+// Providers accept a history only if each result directly follows its call. So the client gets the
+// model's text about approved calls only after their results. The backend sends some results late,
+// or not at all, and Holdpoint sends those at the end of the run. As most results arrive first,
+// usually no event has to wait.
 
-// emitBehindResults is emit for what has to come behind the results; emit itself where all have
-// come.
+// emitBehindResults returns the emit function for events that must follow the results. It returns
+// emit itself if no result is missing.
 func (a *answeredExchange) emitBehindResults(emit func(agui.Event)) func(agui.Event) {
 	if len(a.late) == 0 && !a.waits() {
 		return emit
@@ -26,10 +26,10 @@ func (a *answeredExchange) emitBehindResults(emit func(agui.Event)) func(agui.Ev
 	return a.ordered
 }
 
-// order gives the client an event now, or keeps it.
+// order sends an event to the client now, or keeps it until release.
 func (a *answeredExchange) order(ev agui.Event) {
 	switch {
-	case ev.Type == agui.RunStarted, ev.Type == agui.CallResult && a.replied(ev.Get("toolCallId").Str):
+	case ev.Type == agui.RunStarted, ev.Type == agui.CallResult && a.answersCall(ev.Get("toolCallId").Str):
 		a.direct(ev)
 	case !a.waits():
 		a.release(a.direct)
@@ -39,17 +39,17 @@ func (a *answeredExchange) order(ev agui.Event) {
 	default:
 		a.late = append(a.late, ev.Clone())
 		a.lateSize += len(ev.JSON)
-		a.hasty = a.lateSize > maxHeld
+		a.stopsWaiting = a.lateSize > maxHeld
 	}
 }
 
-// passes reports whether an event of the type, RUN_STARTED and results apart, would neither be what
-// the answers are told before nor have to wait behind them.
+// passes reports whether order would send an event of the type at once and tellDenied has nothing
+// to send before it. It is not called for RUN_STARTED and results.
 func (a *answeredExchange) passes(t agui.Type) bool {
-	return a.streamed && len(a.late) == 0 && (!speaks(t) || !a.waits())
+	return a.hasContent && len(a.late) == 0 && (!speaks(t) || !a.waits())
 }
 
-// release lets go what waited.
+// release sends the events that waited.
 func (a *answeredExchange) release(emit func(agui.Event)) {
 	for _, ev := range a.late {
 		emit(ev)
@@ -57,16 +57,17 @@ func (a *answeredExchange) release(emit func(agui.Event)) {
 	a.late = nil
 }
 
-// waits reports whether a result is still to come.
+// waits reports whether the result of an approved call is still missing.
 func (a *answeredExchange) waits() bool {
-	return !a.hasty && slices.ContainsFunc(a.resumption.replies, a.untold)
+	return !a.stopsWaiting && slices.ContainsFunc(a.resumption.replies, a.missingResult)
 }
 
-func (a *answeredExchange) replied(call string) bool {
+func (a *answeredExchange) answersCall(call string) bool {
 	return slices.ContainsFunc(a.resumption.replies, func(r reply) bool { return r.Call == call })
 }
 
-// speaks reports whether events of the type begin something that a client keeps in its history.
+// speaks reports whether events of the type begin a message or call that a client keeps in its
+// history.
 func speaks(t agui.Type) bool {
 	switch t {
 	case agui.TextStart, agui.TextChunk, agui.CallStart, agui.CallChunk, agui.ReasoningStart:
@@ -75,14 +76,15 @@ func speaks(t agui.Type) bool {
 	return false
 }
 
-// Clients keep the order of the messages that they have. The messages that one sent beside its
-// answers stand between the call and its result there, where no provider takes them: they go, and
-// come again behind it.
+// Clients keep the order of their messages. A message that was sent together with the answers
+// stands between the call and its result there, and no provider accepts this order. So Holdpoint
+// removes the message by a snapshot, and restores it after the result by another one.
 
-// sortedBeside emits what the run has still to tell, and such snapshots around it; only that if
-// there is nothing to sort, or the client's messages are not known.
-func sortedBeside(r *translate.Request, beside []agui.Message, tell []agui.Event, emit func(agui.Event)) {
-	first, last := parted(r, beside)
+// emitSorted emits the events in tell, with a snapshot before and after them that moves the
+// messages in beside behind the results. It emits only tell if beside is empty, or the client's
+// messages are not known.
+func emitSorted(r *translate.Request, beside []agui.Message, tell []agui.Event, emit func(agui.Event)) {
+	first, last := splitMessages(r, beside)
 	told, ok := foldMessages(tell)
 	ok = ok && len(last) > 0
 	if ok {
@@ -96,24 +98,26 @@ func sortedBeside(r *translate.Request, beside []agui.Message, tell []agui.Event
 	}
 }
 
-// untaken reports whether messages stand before results for good: those beside the answers of a run
-// that failed.
-func (a *answeredExchange) untaken(res translate.Result) bool {
+// strandsMessages reports whether messages of this request stay between a call and its result,
+// because the run failed and no later exchange moves them.
+func (a *answeredExchange) strandsMessages(res translate.Result) bool {
 	failed := res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type == agui.RunErrored && res.Fate != translate.Untouched
-	return failed && res.Next == nil && len(a.r.New) > 0 && len(a.told) > 0
+	return failed && res.Next == nil && len(a.r.New) > 0 && len(a.sent) > 0
 }
 
-// sortedAtEnd returns what a run has still to tell, with such snapshots around it.
+// sortedAtEnd returns the events in tell with the snapshots of emitSorted around them. A
+// RUN_STARTED stays first.
 func sortedAtEnd(r *translate.Request, tell []agui.Event) (list []agui.Event) {
 	if len(tell) > 0 && tell[0].Type == agui.RunStarted {
 		list, tell = tell[:1:1], tell[1:]
 	}
-	sortedBeside(r, r.New, tell, func(ev agui.Event) { list = append(list, ev) })
+	emitSorted(r, r.New, tell, func(ev agui.Event) { list = append(list, ev) })
 	return list
 }
 
-// tellHistory tells a client that sent fewer messages than it was shown, the calls with the
-// questions not among them, what its conversation is: the results would have no call there.
+// tellHistory sends a snapshot of the conversation to a client that lacks the calls of the
+// questions, because it sent fewer messages than it was shown. Without the snapshot it would have
+// results without calls.
 func (a *answeredExchange) tellHistory(emit func(agui.Event)) {
 	if a.historyTold || a.r.Transcript == nil {
 		return
@@ -136,8 +140,8 @@ func (a *answeredExchange) tellHistory(emit func(agui.Event)) {
 	}
 }
 
-// foldMessages returns the messages that events make: results and words. false if there is anything
-// else in them.
+// foldMessages returns the messages that the events make: results and texts. It returns false if
+// there is any other event.
 func foldMessages(events []agui.Event) (list []agui.Message, ok bool) {
 	type words struct {
 		id   string
@@ -149,7 +153,7 @@ func foldMessages(events []agui.Event) (list []agui.Message, ok bool) {
 		id := ev.Get("messageId").Str
 		switch ev.Type {
 		case agui.CallResult:
-			list = append(list, toldResult{id, ev.Get("content").String()}.message(ev.Get("toolCallId").Str))
+			list = append(list, sentResult{id, ev.Get("content").String()}.message(ev.Get("toolCallId").Str))
 		case agui.TextStart:
 			all = append(all, &words{id: id, at: len(list)})
 			list = append(list, agui.Message{})
@@ -170,7 +174,7 @@ func foldMessages(events []agui.Event) (list []agui.Message, ok bool) {
 	return list, true
 }
 
-func parted(r *translate.Request, beside []agui.Message) (first, last []agui.Message) {
+func splitMessages(r *translate.Request, beside []agui.Message) (first, last []agui.Message) {
 	if r.Transcript == nil || len(beside) == 0 {
 		return nil, nil
 	}
@@ -189,7 +193,8 @@ func parted(r *translate.Request, beside []agui.Message) (first, last []agui.Mes
 	return first, last
 }
 
-// messagesEvent returns a snapshot of messages that a client wrote in whatever layout.
+// messagesEvent returns a MESSAGES_SNAPSHOT. It compacts the messages, because a client may have
+// sent them in any layout.
 func messagesEvent(list []agui.Message) agui.Event {
 	return agui.SnapshotEvent(agui.AppendCompact(nil, agui.MessageList(list)))
 }

@@ -11,27 +11,28 @@ import (
 )
 
 // 1.0.0rc8 and later refuse every run of a thread while an approval or a workflow's question is
-// open there. If Holdpoint does not know that question, the refusal becomes a lost question
-// (kit.LostQuestion). Its cancel goes out as a cancel, because nobody knows the calls that a denial
-// would have to name. RAN 1.0.0rc8 and 1.7.0: a cancel runs nothing, also where the approval had
-// come before it.
+// open in it. If Holdpoint does not know that question, it turns the refusal into a lost question
+// (kit.LostQuestion). A cancel of the lost question is sent as a cancel, because a denial would
+// have to name the calls, which are unknown. A cancel runs nothing, even after an approval was
+// received (RAN 1.0.0rc8 and 1.7.0).
 
 var _ translate.Freer = (*Dialect)(nil)
 
-// Codes of an ordinary run that is refused because its thread waits, before anything else.
+// The codes of RUN_ERROR for an ordinary run that is refused because its thread waits. Nothing
+// precedes it in the stream.
 const (
 	approvalRequired = "APPROVAL_RESUME_REQUIRED"
 	workflowRequired = "WORKFLOW_RESUME_REQUIRED"
 )
 
-// refusesWaiting reports whether a RUN_ERROR says that the thread waits.
+// refusesWaiting reports whether a RUN_ERROR means that the thread waits.
 func refusesWaiting(ev agui.Event) bool {
 	code := ev.Get("code").Str
 	return code == approvalRequired || code == workflowRequired
 }
 
 // Frees implements translate.Freer. Versions before the outcome refuse no run, and a predicted
-// state waits for nothing. What .NET makes of a cancel was not run.
+// state does not block the thread. How the .NET host handles a cancel was not tested.
 func (*Dialect) Frees(p *agui.Pause) bool {
 	k, ok := keptOf(*p)
 	return ok && k.Row == rowOutcome && !aguiserver.Made(*p) && !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
@@ -41,9 +42,9 @@ func (*Dialect) Frees(p *agui.Pause) bool {
 }
 
 // waits returns the result of an ordinary run that was refused because its thread waits: a lost
-// question. It is false if nothing is known that could be cancelled.
+// question. It returns false if no id is known that could be cancelled.
 func (run *run) waits(ev agui.Event) (translate.Result, bool) {
-	if run.native || len(run.beside) > 0 || run.worked || !ev.Valid() || !refusesWaiting(ev) {
+	if run.showsNative || len(run.extraMessages) > 0 || run.hasEvents || !ev.Valid() || !refusesWaiting(ev) {
 		return translate.Result{}, false
 	}
 	approves := ev.Get("code").Str == approvalRequired
@@ -72,43 +73,44 @@ func danglingCalls(in agui.RunInput) []string {
 	return ids
 }
 
-// A cancelExchange is an exchange that cancels what the backend waits for and Holdpoint does not
-// know.
+// A cancelExchange is an exchange that cancels a question which the backend has open and Holdpoint
+// does not know.
 type cancelExchange struct {
 	*run
-	cancels *kit.Cancels
-	missing []string // ids of which the backend itself said that it waits for them
-	denied  []string // the calls that it denies by tool messages, nil if it cancels
-	told    bool     // the client was told so
+	cancels     *kit.Cancels
+	missing     []string // ids of questions that the backend named as open
+	deniedCalls []string // calls that the exchange denies by tool messages, nil if it cancels
+	toldDenied  bool     // the client was sent the results of the denied calls
 }
 
-// Event implements translate.Run. The results of denied calls stand in a snapshot only. That leaves
-// out the messages which the backend has not seen, so the client is told the results alone.
+// Event implements translate.Run. The results of denied calls are only in a snapshot of the
+// backend, and that snapshot lacks the messages which the backend has not seen. So the client gets
+// only the results.
 func (c *cancelExchange) Event(ev agui.Event, emit func(agui.Event)) error {
-	if c.denied != nil && ev.Type != agui.RunStarted && !c.told {
-		c.told = true
-		for _, call := range c.denied {
+	if c.deniedCalls != nil && ev.Type != agui.RunStarted && !c.toldDenied {
+		c.toldDenied = true
+		for _, call := range c.deniedCalls {
 			emit(kit.ToolReply{ID: "result-" + call, Call: call, Content: rejected}.Event())
 		}
 	}
-	if c.denied != nil && ev.Type == agui.MessagesSnapshot {
+	if c.deniedCalls != nil && ev.Type == agui.MessagesSnapshot {
 		return nil
 	}
 	return c.run.Event(ev, emit)
 }
 
 // Passes implements translate.Passer.
-func (c *cancelExchange) Passes(t agui.Type) bool { return c.denied == nil && c.run.Passes(t) }
+func (c *cancelExchange) Passes(t agui.Type) bool { return c.deniedCalls == nil && c.run.Passes(t) }
 
-// cancel begins the run that cancels a lost question, or one whose answer is in doubt.
+// cancel begins the run that cancels a lost question, or a question whose answer is in doubt.
 func (d *Dialect) cancel(r *translate.Request) (translate.Out, translate.Run, error) {
 	c := &cancelExchange{run: newRun(d, r), cancels: kit.NewCancels(r.Pause)}
 	x := c.exchange()
 	return x.Out, x.Run, nil
 }
 
-// exchange returns the next try. It brings no messages: with some, a workflow of 1.2.0 and later
-// begins anew and asks again (RAN).
+// exchange returns the next attempt to cancel. It sends no messages, because with messages a
+// workflow of 1.2.0 and later starts again and repeats its question (RAN).
 func (c *cancelExchange) exchange() *translate.Exchange {
 	body := agui.SetKey(c.body(nil), "resume", kit.CancelArray(c.cancels.Open(), ""))
 	return &translate.Exchange{Out: translate.Out{Body: body, Resumes: true}, Run: &cancelExchange{
@@ -122,10 +124,10 @@ func (c *cancelExchange) body(messages []agui.Message) []byte {
 	return agui.SetKey(body, "messages", agui.MessageList(messages))
 }
 
-// denial returns the exchange that denies the calls which the history leaves without a result.
-// 1.7.0 takes such a tool message where the history has the call as it asked for it, and no id is
-// needed (RAN). It is nil if there is no such call, or if one of them is the client's: after a
-// denial of such a turn 1.7.0 answers every later run with nothing (RAN).
+// denial returns the exchange that denies the calls without a result in the history. 1.7.0 accepts
+// such a tool message without an id of the question, if the history has the call as it was when the
+// backend asked (RAN). denial returns nil if there is no such call, or if one of them is the
+// client's: after a denial in such a turn 1.7.0 answers every later run with an empty stream (RAN).
 func (c *cancelExchange) denial() *translate.Exchange {
 	in := c.r.Input.WithMessages(kit.WithoutMessages(c.r.Input.Messages, c.r.New))
 	calls := danglingCalls(in)
@@ -153,16 +155,16 @@ func (c *cancelExchange) denial() *translate.Exchange {
 		messages = safe
 	}
 	for _, call := range calls {
-		messages = append(messages, toldResult{"holdpoint-no-" + call, `{"accepted":false}`}.message(call))
+		messages = append(messages, sentResult{"holdpoint-no-" + call, `{"accepted":false}`}.message(call))
 	}
 	return &translate.Exchange{Out: translate.Out{Body: c.body(messages), Resumes: true}, Run: &cancelExchange{
-		run: newRun(c.d, c.r), cancels: c.cancels, missing: c.missing, denied: calls,
+		run: newRun(c.d, c.r), cancels: c.cancels, missing: c.missing, deniedCalls: calls,
 	}}
 }
 
 // End implements translate.Run.
 func (c *cancelExchange) End(e translate.End) (translate.Result, error) {
-	if e.Event.Type == agui.RunErrored && e.Event.Valid() && !c.worked {
+	if e.Event.Type == agui.RunErrored && e.Event.Valid() && !c.hasEvents {
 		return c.endRefused(e.Event), nil
 	}
 	res, err := c.run.End(e)
@@ -172,13 +174,14 @@ func (c *cancelExchange) End(e translate.End) (translate.Result, error) {
 	return res, err
 }
 
-// next returns the exchange with the messages beside the cancel. It is nil if there are none.
+// next returns the exchange with the messages that came in addition to the cancel, or nil if there
+// are none.
 func (c *cancelExchange) next() *translate.Exchange {
 	if len(c.r.New) == 0 {
 		return nil
 	}
 	run := c.d.plainRun(c.r)
-	run.beside = c.r.New
+	run.extraMessages = c.r.New
 	return &translate.Exchange{Out: newMessages(c.r), Run: run}
 }
 
@@ -187,12 +190,13 @@ func (c *cancelExchange) free() translate.Result {
 	return translate.Result{Finish: agui.FinishedEvent(c.r.Input.ThreadID, c.r.Input.RunID), Next: c.next()}
 }
 
-// cancelOtherIDs returns the result of a cancel that has to name other ids.
+// cancelOtherIDs returns the result of a cancel that named the wrong ids. Its next exchange names
+// others.
 func (c *cancelExchange) cancelOtherIDs() translate.Result {
 	return translate.Result{Next: c.exchange()}
 }
 
-// endRefused returns the result of a cancel that ended in RUN_ERROR. All versions judge the whole
+// endRefused returns the result of a cancel that ended in RUN_ERROR. All versions check the whole
 // array before they act on an entry.
 func (c *cancelExchange) endRefused(ev agui.Event) translate.Result {
 	const (
@@ -214,7 +218,7 @@ func (c *cancelExchange) endRefused(ev agui.Event) translate.Result {
 		if denial := c.denial(); denial != nil && strings.HasPrefix(code, "APPROVAL_") {
 			return translate.Result{Next: denial}
 		}
-		return translate.Result{Fate: translate.Lost} // it is called otherwise, and nobody knows how
+		return translate.Result{Fate: translate.Lost} // the question has an id that is not known here
 	case kind == "RESUME_NOT_FOUND":
 		return c.free() // nothing waits any more
 	case kind == "RESUME_MISSING_INTERRUPT" && strings.HasPrefix(message, omitted):
@@ -224,8 +228,8 @@ func (c *cancelExchange) endRefused(ev agui.Event) translate.Result {
 			return c.cancelOtherIDs()
 		}
 	case kind == "RESUME_INVALID" && message == conflict:
-		// One of them was decided before. Only the others are cancelled, and which those are the
-		// backend says if it is asked about one.
+		// One of the questions was decided before, so only the others can be cancelled. If the cancel
+		// names one question alone, the backend answers with the id of another that is open.
 		keep := c.missing
 		if len(keep) == 0 && len(c.cancels.Open()) > 1 {
 			keep = c.cancels.Open()[:1]
@@ -236,7 +240,7 @@ func (c *cancelExchange) endRefused(ev agui.Event) translate.Result {
 		if len(c.missing) == 0 {
 			return c.free()
 		}
-	case c.denied != nil:
+	case c.deniedCalls != nil:
 		return translate.Result{Fate: translate.Lost}
 	}
 	return translate.Result{Finish: ev}

@@ -17,7 +17,7 @@ func callsOf(m agui.Message) []agui.Call {
 	return list
 }
 
-// lastCalls returns where each call stands in the list, the last time: providers repeat the ids of
+// lastCalls returns the index of the last message that has each call. Providers repeat the ids of
 // their calls.
 func lastCalls(list []agui.Message) map[string]int {
 	at := map[string]int{}
@@ -29,7 +29,7 @@ func lastCalls(list []agui.Message) map[string]int {
 	return at
 }
 
-// callObject returns a tool call as it stands in a message.
+// callObject returns the question's tool call in the form of a message's toolCalls.
 func callObject(a ask) json.RawMessage {
 	type function struct {
 		Name string `json:"name"`
@@ -53,8 +53,8 @@ func (a ask) arguments() string {
 	return string(a.Args)
 }
 
-// withArguments returns a message in which the calls that were asked about have the arguments that
-// were asked about.
+// withArguments returns the message with the arguments of the questions in its calls, where they
+// differ.
 func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Message {
 	calls := gjson.GetBytes(m.JSON, "toolCalls").Array()
 	changed := false
@@ -74,9 +74,9 @@ func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Mes
 	return agui.ParseMessage(agui.SetKey(m.JSON, "toolCalls", agui.MustMarshal(list)))
 }
 
-// isDecision reports whether the content of a tool message is a yes or a no as the framework takes
-// it, and not the result of a tool: {"accepted":b}, with the steps of a plan, or with what else the
-// schema knows.
+// isDecision reports whether the content of a tool message is a decision of the framework, and not
+// the result of a tool: an object with a boolean "accepted", and otherwise only "steps" or keys of
+// the schema.
 func isDecision(content gjson.Result, schema json.RawMessage) bool {
 	v := content
 	if v.Type == gjson.String {
@@ -88,7 +88,7 @@ func isDecision(content gjson.Result, schema json.RawMessage) bool {
 	known := gjson.GetBytes(schema, "properties").Map()
 	decides, only := false, true
 	v.ForEach(func(k, value gjson.Result) bool {
-		decides = decides || k.Str == "accepted" && value.IsBool() // Python reads the last of two
+		decides = decides || k.Str == "accepted" && value.IsBool() // Python uses the last of two equal keys
 		_, ok := known[k.Str]
 		only = ok || k.Str == "accepted" || k.Str == "steps"
 		return only

@@ -2,13 +2,13 @@ package agentframework
 
 import "slices"
 
-// maxOpened bounds what is remembered as open. Of more, the older ones are forgotten; backends have
-// a handful.
+// maxOpened bounds the number of ids in openItems. If there are more, the older half is forgotten.
+// Backends have a handful.
 const maxOpened = 4096
 
-// openItems are the ids of what was begun and has not ended, in the order in which it began. The
-// memory of one that has ended is the next one's, so that the many texts and calls of a long stream
-// cost no allocation each.
+// openItems are the ids of texts or calls that have begun and not ended, in the order of their
+// begin. An ended id leaves its memory to the next one, so the many texts and calls of a long
+// stream do not allocate.
 type openItems struct{ ids [][]byte }
 
 func (o *openItems) begin(id string) {

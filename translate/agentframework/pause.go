@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// open returns the interrupts of a run that ended, and what is kept for the pause as a whole.
+// open returns the open interrupts of a run that ended, and the state of the pause.
 func (run *run) open(finish agui.Event) ([]agui.Interrupt, pauseState) {
 	k := pauseState{Row: rowList}
 	if run.thread != run.r.Input.ThreadID {
@@ -26,7 +26,7 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, pauseState) {
 		return open, k
 	}
 	list := listedInterrupt(finish)
-	k.Registry = len(list) > 1 || run.answered != nil && (run.answered.resulted || run.answered.kept.Registry)
+	k.Registry = len(list) > 1 || run.answered != nil && (run.answered.hasResult || run.answered.kept.Registry)
 	known := map[string]bool{}
 	knows := func(a ask) { known[a.ID], known[a.Call], known[a.Confirm] = true, true, true }
 	for _, a := range run.asks {
@@ -47,8 +47,9 @@ func (run *run) open(finish agui.Event) ([]agui.Interrupt, pauseState) {
 	return open, k
 }
 
-// withoutClients returns the approvals of the client's own calls, and the other interrupts. If
-// there are no others, the backend has a tool of that name itself, and asks about that one.
+// withoutClients splits open into the approvals of the client's own calls, and the other
+// interrupts. If there are no others, the backend has a tool of the same name and asks about its
+// own tool, so open is returned unchanged.
 func (run *run) withoutClients(open []agui.Interrupt) (clients []ask, others []agui.Interrupt) {
 	for _, i := range open {
 		if a, _ := askOf(i); a.Kind == approval && run.r.Input.Declares(a.Name) && run.knows(a.Call) {
@@ -63,8 +64,7 @@ func (run *run) withoutClients(open []agui.Interrupt) (clients []ask, others []a
 	return clients, others
 }
 
-// askedCalls returns the call that a question is about, as the backend tells it; nil if it does
-// not.
+// askedCalls returns the call that a question is about, or nil if the backend did not send it.
 func (run *run) askedCalls(a *ask) []agui.AskedCall {
 	if a.Name == "" {
 		return nil
@@ -79,7 +79,8 @@ func (run *run) askedCalls(a *ask) []agui.AskedCall {
 	return []agui.AskedCall{c}
 }
 
-// siblings returns the calls that need no approval and wait beside those that do.
+// siblings returns the ids of the calls that need no approval and wait together with calls that
+// need one.
 func (run *run) siblings() []string {
 	if run.r.Transcript == nil {
 		return nil
@@ -97,15 +98,15 @@ func (run *run) siblings() []string {
 	}
 	var list []string
 	for _, c := range calls {
-		if parents[c.Parent] && !c.Answered && !asked[c.ID] && !run.gone[c.ID] && !run.r.Input.Declares(c.Name) {
+		if parents[c.Parent] && !c.Answered && !asked[c.ID] && !run.removedCalls[c.ID] && !run.r.Input.Declares(c.Name) {
 			list = append(list, c.ID)
 		}
 	}
 	return list
 }
 
-// ofOutcome returns the interrupts of an outcome: the backend's objects, but for what clients fail
-// on.
+// ofOutcome returns the interrupts of an outcome. It keeps the backend's objects, except for
+// members at which clients fail.
 func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 	var open []agui.Interrupt
 	for _, i := range list {
@@ -116,7 +117,7 @@ func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 			a = &read
 		}
 		object := kit.Pruned(i, "id")
-		if gjson.GetBytes(object, "reason").Type != gjson.String { // all clients fail at one that is not text
+		if gjson.GetBytes(object, "reason").Type != gjson.String { // all clients fail at a reason that is not a string
 			object = agui.SetString(object, "reason", gjson.GetBytes(a.object(false), "reason").Str)
 		}
 		if call := gjson.GetBytes(object, "toolCallId"); call.Exists() && !run.knows(call.Str) {
@@ -127,7 +128,7 @@ func (run *run) ofOutcome(list []gjson.Result) []agui.Interrupt {
 	return open
 }
 
-// readOutcome reads an interrupt of an outcome that no event told of.
+// readOutcome reads an interrupt of an outcome for which the stream had no event.
 func readOutcome(i gjson.Result) ask {
 	id, about := i.Get("id"), i.Get("metadata."+metadataKey)
 	if a, ok := readApproval(id, about.Get("function_call")); ok {
@@ -142,20 +143,20 @@ func readOutcome(i gjson.Result) ask {
 	return ask{Kind: request, ID: id.Str}
 }
 
-// paused returns the result of a run that asks.
+// paused returns the result of a run that asks a question.
 func (run *run) paused(open []agui.Interrupt, k pauseState, finish agui.Event) translate.Result {
-	asked := translate.AskedPause{Interrupts: withKeys(open), Private: agui.MustMarshal(k), Shown: run.native}
-	if run.native {
-		asked.Own, asked.OwnFinish = run.taken, slices.Clone(finish.JSON)
+	asked := translate.AskedPause{Interrupts: withKeys(open), Private: agui.MustMarshal(k), Shown: run.showsNative}
+	if run.showsNative {
+		asked.Own, asked.OwnFinish = run.removedEvents, slices.Clone(finish.JSON)
 	}
 	backend := backendOf(finish)
 	finish = kit.WithoutOutcome(finish)
 	return translate.Result{Finish: finish.With(agui.DeleteKey(finish.JSON, "interrupt")), Asked: asked, Backend: backend}
 }
 
-// backendOf returns python if the end of a run that asks shows that the Python package has asked,
-// and "" if it does not. A call of confirm_changes alone may be any model's, also behind the .NET
-// host.
+// backendOf returns python if the end of a run shows that the Python package asked, and "" if it
+// does not show it. A confirm_changes call alone does not show it, because any model can make one,
+// even behind the .NET host.
 func backendOf(finish agui.Event) string {
 	if speaksOutcome(finish) || len(listedInterrupt(finish)) > 0 {
 		return python

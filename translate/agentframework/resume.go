@@ -19,14 +19,15 @@ type reply struct {
 	ask
 	interrupt agui.Interrupt
 	answer    agui.Answer
-	yes       bool // of an approval or a confirmation
+	yes       bool // the decision on an approval or a confirmation
 }
 
-// isClients reports whether it is about a call of the client's own, which nobody was asked about.
+// isClients reports whether the reply is about a call of the client's own. Holdpoint did not ask
+// anybody about it.
 func (r reply) isClients() bool { return len(r.interrupt.Object) == 0 }
 
-// A stage is one exchange that carries answers. Most resumes have one: only questions of different
-// kinds cannot be answered together, and some versions leave answers behind.
+// A stage is one exchange that carries answers. Most resumes have a single stage. More are needed
+// if the questions are of different kinds, or if a version ignores some answers.
 type stage struct {
 	way     func(*resumption, []reply) ([]byte, error)
 	replies []reply
@@ -37,31 +38,31 @@ type resumption struct {
 	d    *Dialect
 	r    *translate.Request
 	kept pauseState
-	base []agui.Message // what the backend gets of the conversation
-	// clients are the calls of the turn that the client answers itself. results are the messages
-	// that it brings for them, which go with the answers.
+	base []agui.Message // the messages that the backend gets before the answers
+	// clients are the ids of the turn's calls that the client answers itself. results are the client's
+	// results of these calls, which are sent with the answers.
 	clients []string
 	results []agui.Message
-	// bare says that the answers go without the conversation, because the client sent none. A
-	// workflow that serves as an agent (workflow.as_agent) takes nothing but the answers while it
-	// waits, and fails for good at anything else (RAN 1.7.0).
+	// bare reports that the answers are sent without the conversation, because the client sent none.
+	// While a workflow that serves as an agent (workflow.as_agent) waits, it accepts only the answers,
+	// and fails for good at anything else (RAN 1.7.0).
 	bare bool
-	id   string // of the message that is sent to answer, and never kept
+	id   string // id of the message that carries answers; it is in no history
 
-	replies []reply // all that were sent so far
-	stages  []stage // what is still to be sent
-	told    map[string]toldResult
-	shown   map[string]bool // calls that the client has and that are the backend's own
+	replies []reply // the answers that were sent so far
+	stages  []stage // the exchanges that follow
+	sent    map[string]sentResult
+	shown   map[string]bool // whether the client has a call and it is the backend's own
 
-	late     []agui.Event // what waits for the results of the calls that were approved
-	lateSize int
-	hasty    bool // nothing waits any more
+	late         []agui.Event // events that wait for the results of approved calls
+	lateSize     int
+	stopsWaiting bool // late was too large, so events wait no more
 
 	historyTold bool
 }
 
-// toldResult is the result of a call, as the client was told.
-type toldResult struct{ id, content string }
+// A sentResult is the result of a call as the client was sent it.
+type sentResult struct{ id, content string }
 
 // resume begins the run that carries the answers.
 func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, error) {
@@ -72,7 +73,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	if err := kit.OneForEachID(r.Pause, r.Answers); err != nil {
 		return translate.Out{}, nil, err
 	}
-	res := &resumption{d: d, r: r, kept: k, told: map[string]toldResult{}, shown: shownCalls(r), clients: kit.ClientCalls(r)}
+	res := &resumption{d: d, r: r, kept: k, sent: map[string]sentResult{}, shown: shownCalls(r), clients: kit.ClientCalls(r)}
 	byKind := map[string][]reply{}
 	for n, i := range r.Pause.Interrupts {
 		one, err := readReply(i, r.Answers[n])
@@ -90,8 +91,7 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	// Whatever is to be said later must be sayable now: nothing can be refused once the claim is
-	// taken.
+	// All later answers must be possible now, because nothing can be refused after the claim is taken.
 	for _, s := range res.stages {
 		if _, err := s.way(res, s.replies); err != nil {
 			return translate.Out{}, nil, err
@@ -103,8 +103,8 @@ func (d *Dialect) resume(r *translate.Request) (translate.Out, translate.Run, er
 	return first.Out, first.Run, nil
 }
 
-// takeResults takes the results of the client's own calls out of the messages beside the answers,
-// and into the conversation. 1.7.0 runs nothing that was approved without them (RAN).
+// takeResults moves the results of the client's own calls from the messages in addition to the
+// answers into the conversation. Without these results 1.7.0 runs no approved call (RAN).
 func (res *resumption) takeResults(approvals []reply) (err error) {
 	needed := res.kept.Row == rowOutcome && newer(approvals) && slices.ContainsFunc(approvals, func(r reply) bool { return r.yes })
 	if res.results, err = kit.ClientResults(res.r, res.clients, needed); err != nil {
@@ -127,15 +127,15 @@ func shownCalls(r *translate.Request) map[string]bool {
 	return shown
 }
 
-// plan says how the answers go. Approvals first: from 1.0.0rc8 on nothing else is taken while one
-// is open.
+// plan decides on the stages. Approvals are first, because 1.0.0rc8 and later accept nothing else
+// while an approval is open.
 func (res *resumption) plan(approvals, requests, confirms []reply) {
 	outcome := res.kept.Row == rowOutcome
 	switch {
 	case len(approvals) == 0:
 	case outcome && len(res.kept.Clients) > 0:
-		// 1.0.0rc8 wants an answer to each, and a cancel of one makes it forget that one alone.
-		// What is left goes in the next exchange.
+		// 1.0.0rc8 requires an answer to each question. After the cancel of one it forgets only that one,
+		// so the other answers follow in the next exchange.
 		all := slices.Clone(approvals)
 		for _, a := range res.kept.Clients {
 			all = append(all, reply{ask: a, answer: agui.Answer{ID: a.ID, Status: agui.Cancelled}})
@@ -170,7 +170,7 @@ func (res *resumption) next() (*translate.Exchange, error) {
 	res.stages = res.stages[1:]
 	res.replies = append(res.replies, s.replies...)
 	run := newRun(res.d, res.r)
-	run.answered = &answeredExchange{resumption: res, replies: s.replies, settled: map[string]bool{}}
+	run.answered = &answeredExchange{resumption: res, replies: s.replies, done: map[string]bool{}}
 	out := translate.Out{Body: body, Resumes: true, TakesNew: len(res.results) > 0, Left: res.r.New}
 	return &translate.Exchange{Out: out, Run: run}, nil
 }
@@ -183,7 +183,7 @@ func readReply(i agui.Interrupt, a agui.Answer) (reply, error) {
 	one := reply{ask: asked, interrupt: i, answer: a}
 	switch {
 	case a.Status == agui.Cancelled:
-		return one, nil // which is a no
+		return one, nil // a cancel means no
 	case one.Kind == request && len(a.Payload) == 0:
 		return reply{}, agui.Errorf(agui.InvalidPayload, textNoPayload, a.ID)
 	case one.Kind == request:
@@ -194,8 +194,8 @@ func readReply(i agui.Interrupt, a agui.Answer) (reply, error) {
 	return one, err
 }
 
-// decision reads a yes or a no. 1.0.0rc8 prefers one of two keys, 1.2.0 the other, and Python takes
-// the last of two equal ones: what they do not agree on is not an answer.
+// decision reads a yes or a no. 1.0.0rc8 prefers one of the two keys, 1.2.0 the other, and Python
+// uses the last of two equal keys. If the values differ, decision returns an error.
 func decision(a agui.Answer) (bool, error) {
 	said := map[bool]bool{}
 	odd := false
@@ -212,8 +212,8 @@ func decision(a agui.Answer) (bool, error) {
 	return said[true], nil
 }
 
-// messageID returns an id that no message of the thread has: backends take two messages of one id
-// for one.
+// messageID returns an id that no message of the thread has, because backends read two messages
+// with the same id as one.
 func (res *resumption) messageID() string {
 	sum := sha256.New()
 	for _, i := range res.r.Pause.Interrupts {
@@ -226,9 +226,9 @@ func (res *resumption) messageID() string {
 // answerID returns the id of the message that carries the answers of the next exchange.
 func (res *resumption) answerID() string { return res.id + "-" + strconv.Itoa(len(res.replies)+1) }
 
-// knownMessages returns the messages of the conversation that list has, as the backend needs them:
-// with the calls that it asked about, their arguments as it wrote them (compared by 1.0.0rc4 and
-// later), without anything that was only said to ask or to answer.
+// knownMessages returns the messages in list as the backend needs them: with the calls that it
+// asked about and the exact arguments of these calls (1.0.0rc4 and later compare them), and without
+// the messages and calls that only ask or answer.
 func (res *resumption) knownMessages(list []agui.Message) []agui.Message {
 	asked, open, gone := map[string]ask{}, map[string]bool{}, map[string]bool{}
 	for _, i := range res.r.Pause.Interrupts {
@@ -258,7 +258,7 @@ func (res *resumption) knownMessages(list []agui.Message) []agui.Message {
 	return res.withCalls(list, last)
 }
 
-// withCalls adds the calls that the list lacks.
+// withCalls adds a message with the calls in question that the list lacks.
 func (res *resumption) withCalls(list []agui.Message, seen map[string]int) []agui.Message {
 	var missing []json.RawMessage
 	for _, i := range res.r.Pause.Interrupts {
@@ -280,7 +280,7 @@ func (res *resumption) withCalls(list []agui.Message, seen map[string]int) []agu
 	}{res.id + "-calls", "assistant", "", missing})))
 }
 
-// body returns the request with the given messages, without an answer in any form.
+// body returns the request with the given messages and without an answer in any form.
 func (res *resumption) body(messages []agui.Message) []byte {
 	in := res.r.Input
 	body := in.Raw
@@ -301,15 +301,15 @@ func (res *resumption) body(messages []agui.Message) []byte {
 	return agui.SetKey(body, "messages", agui.MessageList(messages))
 }
 
-// conversation returns what the backend gets of it in a later exchange: the results of the calls
-// that are done stand behind their calls.
+// conversation returns the messages for the next exchange. The results of finished calls follow
+// their calls.
 func (res *resumption) conversation(open []reply) []agui.Message {
 	if res.bare {
 		return nil
 	}
 	done := map[string]bool{}
 	var results []agui.Message
-	for call, t := range res.told {
+	for call, t := range res.sent {
 		if !slices.ContainsFunc(open, func(r reply) bool { return r.Call == call }) {
 			done[call], results = true, append(results, t.message(call))
 		}
@@ -321,7 +321,7 @@ func (res *resumption) conversation(open []reply) []agui.Message {
 	return list
 }
 
-func (t toldResult) message(call string) agui.Message {
+func (t sentResult) message(call string) agui.Message {
 	return agui.ParseMessage(agui.MustMarshal(struct {
 		ID      string `json:"id"`
 		Role    string `json:"role"`

@@ -13,11 +13,11 @@ import (
 
 // byArray answers 1.0.0rc8 and later.
 //
-// 1.0.0rc8 to 1.0.1 make a message without an id of each answer and drop all but the first of those
-// that look the same (agent-framework 7569): only that call runs. The answers that would go so
-// stand in one function_approvals message of ours as well, which has an id; the resume array covers
-// them all, as it must (RAN 1.0.0rc8, 1.0.1: two and three calls, every mix, one exchange, and a
-// history that providers take).
+// 1.0.0rc8 to 1.0.1 make a message without an id of each answer. They drop all but the last of the
+// messages that look the same (agent-framework 7569), so only the call of that message runs. The
+// dropped answers are also sent in one function_approvals message, which has an id. The resume
+// array must list all answers (RAN 1.0.0rc8, 1.0.1: two and three calls, every mix, in one
+// exchange, with a history that providers accept).
 func byArray(res *resumption, replies []reply) ([]byte, error) {
 	messages := res.conversation(replies)
 	own, entries := res.split(replies)
@@ -39,9 +39,10 @@ func byArray(res *resumption, replies []reply) ([]byte, error) {
 	return agui.SetKey(res.body(messages), "resume", append(list, ']')), nil
 }
 
-// split says which answers need a message of ours, and in what order all stand in the array: the
-// last one survives there, or the last two where tools that need no approval wait too (the first of
-// them carries those), so that the calls run in their order.
+// split returns in own the answers that must also be sent in a message, and in entries all answers
+// in the order of the array. The backend keeps only the last answers of replies: one, or two if
+// siblings wait, because the first of the two then carries the siblings. These come first in
+// entries, so that the calls run in their order.
 func (res *resumption) split(replies []reply) (own, entries []reply) {
 	survive := 1
 	if len(res.kept.Siblings) > 0 {
@@ -54,7 +55,7 @@ func (res *resumption) split(replies []reply) (own, entries []reply) {
 	return replies[:at], append(slices.Clone(replies[at:]), replies[:at]...)
 }
 
-// newer reports whether the backend is 1.1.0 or later, by its schema.
+// newer reports whether the schemas of the questions show a backend of 1.1.0 or later.
 func newer(replies []reply) bool {
 	list := make([]agui.Interrupt, len(replies))
 	for n, r := range replies {
@@ -63,13 +64,15 @@ func newer(replies []reply) bool {
 	return takesApproved(list)
 }
 
-// takesApproved reports whether the schema of each question has the key of 1.1.0 and later.
+// takesApproved reports whether the schema of every question has the key approved, as 1.1.0 and
+// later send it.
 func takesApproved(list []agui.Interrupt) bool {
 	return !slices.ContainsFunc(list, func(i agui.Interrupt) bool { return !gjson.GetBytes(i.Schema(), "properties.approved").Exists() })
 }
 
-// entry returns the client's resume entry, if it gave one, with the backend's id; a cancelled
-// approval is denied, for every version wants an answer to each call.
+// entry returns the resume entry with the backend's id. It keeps the other members of the client's
+// own entry, if there is one. A cancelled approval becomes a denial, because every version requires
+// an answer to each call.
 func (r reply) entry(given gjson.Result) []byte {
 	entry := []byte(`{}`)
 	if given.Exists() {
@@ -86,8 +89,8 @@ func (r reply) entry(given gjson.Result) []byte {
 	return agui.SetKey(entry, "payload", payload)
 }
 
-// editedArgs returns the arguments that the call is to run with. 1.0.0rc8 to 1.0.1 take changes as
-// further keys of the payload, and compare what a message says with what came of them.
+// editedArgs returns the arguments with the edits of the person. 1.0.0rc8 to 1.0.1 accept edits as
+// further keys of the payload, and compare the arguments in a message with the edited ones.
 func (r reply) editedArgs() json.RawMessage {
 	args := json.RawMessage(r.arguments())
 	if !agui.ValidJSON(args) || !gjson.ParseBytes(args).IsObject() {
@@ -112,27 +115,27 @@ func (r reply) editedArgs() json.RawMessage {
 	return append(out, '}')
 }
 
-// mustForget reports whether the backend has to forget the answers that it collected before it is
-// told these. 1.4.0 to 1.7.0 never run a batch if some of its calls are denied: the adapter takes
-// the denied ones for done, and the core waits for them for ever (RAN). If the turn has calls of
-// the client, a denial of all others makes it answer every later run with nothing (RAN 1.7.0). A
-// cancel of what nobody asked is refused, and makes the core forget that it waits; all answers can
-// be given then (RAN: two and three calls, every mix; nothing changes in 1.2.0).
+// mustForget reports whether the backend must first forget the answers that it has collected. 1.4.0
+// to 1.7.0 never run a batch in which some calls are denied: the adapter removes the denied calls,
+// and the core waits for them forever (RAN). If the turn also has calls of the client, after a
+// denial of all other calls the backend answers every later run with an empty stream (RAN 1.7.0). A
+// cancel of an unknown id is refused, and makes the core forget that it waits. After it the backend
+// accepts all answers (RAN: two and three calls, every mix; 1.2.0 is not affected).
 func (res *resumption) mustForget(approvals []reply) bool {
 	no := func(r reply) bool { return !r.yes }
 	yes := func(r reply) bool { return r.yes }
 	return res.kept.Row == rowOutcome && newer(approvals) && slices.ContainsFunc(approvals, no) && (len(res.clients) > 0 || slices.ContainsFunc(approvals, yes))
 }
 
-const nobodys = "holdpoint-no-such-interrupt"
+const unknownInterrupt = "holdpoint-no-such-interrupt"
 
 func (res *resumption) forget(first *translate.Exchange) translate.Out {
-	resume := agui.MustMarshal([]map[string]string{{"interruptId": nobodys, "status": string(agui.Cancelled)}})
+	resume := agui.MustMarshal([]map[string]string{{"interruptId": unknownInterrupt, "status": string(agui.Cancelled)}})
 	messages := gjson.GetBytes(first.Out.Body, "messages").Raw
 	return translate.Out{Body: agui.SetKey(agui.SetKey(res.body(nil), "messages", []byte(messages)), "resume", resume)}
 }
 
-// forgetExchange is the exchange that makes the backend forget. Its answer is not told.
+// forgetExchange is the exchange that makes the backend forget. The client does not see its stream.
 type forgetExchange struct{ first *translate.Exchange }
 
 // Event implements translate.Run.

@@ -13,43 +13,44 @@ import (
 
 var _ translate.Passer = (*run)(nil)
 
-// A run translates one exchange: it takes out of the stream by what the framework asks, and repairs
-// what clients fail on.
+// A run translates one exchange. It removes the events with which the framework asks from the
+// stream, and repairs events at which clients fail.
 type run struct {
 	d *Dialect
 	r *translate.Request
-	// native: the client is shown all as it comes, and what is taken out here is only read.
-	native bool
+	// showsNative reports that the client is shown the stream unchanged. The events are then only
+	// read.
+	showsNative bool
 
-	started bool      // RUN_STARTED came
-	worked  bool      // anything else came
-	thread  string    // the backend's name of it
-	begun   openItems // calls whose START has passed
-	texts   openItems // messages
-	asks    []ask
-	askAt   map[string]int            // where each is, by its id
-	asking  kit.AskedQuestions        // by the events of these
-	tooMany error                     // it was more than can be asked: the run is given up
-	gone    map[string]bool           // calls that were taken out
-	held    []*heldCall               // calls that may be synthetic
-	events  kit.HeldEvents[*heldCall] // their events
-	lone    agui.Event                // an END whose START never came: the next event says what it is
-	dotnet  aguiserver.Stream
-	isHost  bool // the stream is of the .NET host, which is known before it asks
+	started      bool      // RUN_STARTED was received
+	hasEvents    bool      // another event was received
+	thread       string    // the backend's id of the thread
+	openCalls    openItems // calls that have begun and not ended
+	openTexts    openItems // texts that have begun and not ended
+	asks         []ask
+	askAt        map[string]int            // the index of each ask by its id
+	asking       kit.AskedQuestions        // the size of the events that asked
+	tooMany      error                     // the error if the run asks too much; the run is aborted
+	removedCalls map[string]bool           // calls that were removed from the stream
+	held         []*heldCall               // calls that may be synthetic
+	events       kit.HeldEvents[*heldCall] // their events
+	loneEnd      agui.Event                // an END without START; settleLone decides on it
+	dotnet       aguiserver.Stream
+	isHost       bool // the stream is known to be the .NET host's
 
-	taken []json.RawMessage // what was taken out, for a client that was shown it
+	removedEvents []json.RawMessage // the removed events, for a client that is shown them
 
-	answered *answeredExchange // on a resume
-	beside   []agui.Message    // those that this run brings, after a resume that could not
-	sorted   bool              // and the client has them behind what was approved
+	answered      *answeredExchange // the state of a resume, nil in other runs
+	extraMessages []agui.Message    // the messages that this run sends after a resume that could not
+	sorted        bool              // the client has these messages after the results
 
-	// calls are those whose START has passed, by a hash of their ids: a stream may have many. The
-	// transcript has most of them, but not those that wait.
+	// calls has the hashes of the ids of all calls whose START has passed, because a stream may have
+	// many. The transcript lacks those that are still held.
 	calls map[uint64]struct{}
 }
 
 func newRun(d *Dialect, r *translate.Request) *run {
-	return &run{d: d, r: r, native: r.Show == translate.ShowNative, askAt: map[string]int{}, gone: map[string]bool{},
+	return &run{d: d, r: r, showsNative: r.Show == translate.ShowNative, askAt: map[string]int{}, removedCalls: map[string]bool{},
 		calls: map[uint64]struct{}{}, events: kit.HeldEvents[*heldCall]{Max: maxHeld}}
 }
 
@@ -58,19 +59,19 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	if run.tooMany != nil {
 		return run.tooMany
 	}
-	run.worked = run.worked || ev.Type != agui.RunStarted
-	if run.native {
+	run.hasEvents = run.hasEvents || ev.Type != agui.RunStarted
+	if run.showsNative {
 		emit(ev)
 		emit = func(agui.Event) {}
 	}
 	if run.answered != nil && ev.Type != agui.RunStarted {
-		run.answered.streamed = run.answered.streamed || ev.Type != agui.Custom
+		run.answered.hasContent = run.answered.hasContent || ev.Type != agui.Custom
 		run.answered.tellHistory(emit)
 		run.answered.tellDenied(emit)
 	}
-	if len(run.beside) > 0 && ev.Type != agui.RunStarted && !run.sorted {
+	if len(run.extraMessages) > 0 && ev.Type != agui.RunStarted && !run.sorted {
 		run.sorted = true
-		sortedBeside(run.r, run.beside, nil, emit)
+		emitSorted(run.r, run.extraMessages, nil, emit)
 	}
 	direct := emit
 	if run.answered != nil {
@@ -98,11 +99,11 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	case agui.TextStart:
 		if ev.Valid() {
 			run.isHost = run.isHost || aguiserver.Tells(ev)
-			run.texts.begin(agui.View(ev.JSON).Get("messageId").String())
+			run.openTexts.begin(agui.View(ev.JSON).Get("messageId").String())
 		}
 	case agui.TextEnd:
 		if ev.Valid() {
-			run.texts.end(agui.View(ev.JSON).Get("messageId").Str)
+			run.openTexts.end(agui.View(ev.JSON).Get("messageId").Str)
 		}
 	case agui.MessagesSnapshot:
 		if ev.Valid() {
@@ -116,13 +117,13 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	return nil
 }
 
-// Passes implements translate.Passer. Every event of a call that has arguments is looked into, for
-// the .NET host says in rawEvent what it asks.
+// Passes implements translate.Passer. The .NET host asks in the rawEvent of any event of a call, so
+// no event of a call passes unread.
 func (run *run) Passes(t agui.Type) bool {
 	switch {
-	case !run.worked, run.lone.Type != agui.Unknown:
+	case !run.hasEvents, run.loneEnd.Type != agui.Unknown:
 		return false
-	case len(run.beside) > 0 && !run.sorted, run.answered != nil && !run.answered.passes(t):
+	case len(run.extraMessages) > 0 && !run.sorted, run.answered != nil && !run.answered.passes(t):
 		return false
 	}
 	switch t {
@@ -134,16 +135,16 @@ func (run *run) Passes(t agui.Type) bool {
 	return true
 }
 
-// pass lets an event through.
+// pass sends an event to the client and notes the calls that it begins and ends.
 func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	switch ev.Type {
 	case agui.CallStart:
 		id := agui.View(ev.JSON).Get("toolCallId").String()
-		run.begun.begin(id)
+		run.openCalls.begin(id)
 		run.calls[maphash.String(run.d.seed, id)] = struct{}{}
 		run.dotnet.Note(ev)
 	case agui.CallEnd:
-		run.begun.end(agui.View(ev.JSON).Get("toolCallId").Str)
+		run.openCalls.end(agui.View(ev.JSON).Get("toolCallId").Str)
 		run.dotnet.Note(ev)
 	case agui.CallArgs, agui.CallChunk:
 		run.dotnet.Note(ev)
@@ -156,8 +157,8 @@ func (run *run) pass(ev agui.Event, emit func(agui.Event)) {
 	emit(ev)
 }
 
-// noteRepeatedCall notes an event of a call that the .NET host tells again, and reports whether it
-// is one.
+// noteRepeatedCall reports whether an event belongs to a call that the .NET host sends again, and
+// notes the event.
 func (run *run) noteRepeatedCall(ev agui.Event) bool {
 	if !run.dotnet.Repeats(ev) {
 		return false
@@ -166,12 +167,13 @@ func (run *run) noteRepeatedCall(ev agui.Event) bool {
 	return true
 }
 
-// custom takes a CUSTOM event out that asks.
+// custom handles a CUSTOM event. It reports whether the event asks and so is removed from the
+// stream.
 func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 	a, ok := readCustom(ev)
 	switch {
 	case !ok && agui.View(ev.JSON).Get("name").Str == "WorkflowInterruptEvent" && ev.Valid() && run.asksRequest():
-		// The question again, as text.
+		// The event repeats the question as text.
 	case !ok:
 		return false
 	case run.asked(a.ID) == nil:
@@ -181,7 +183,7 @@ func (run *run) custom(ev agui.Event, emit func(agui.Event)) bool {
 		}
 		run.ask(a)
 	case a.Kind == request:
-		run.asked(a.ID).about = slices.Clone(a.about) // its call came first
+		run.asked(a.ID).about = slices.Clone(a.about) // the request_info call was received first
 	}
 	run.tooMany = run.asking.Add(len(ev.JSON))
 	run.drop(ev)
@@ -206,22 +208,22 @@ func (run *run) asksRequest() bool {
 	return slices.ContainsFunc(run.asks, func(a ask) bool { return a.Kind == request })
 }
 
-// drop keeps what is taken out for a client that was shown it, in case it asks again.
+// drop keeps a removed event for a client that is shown the backend's own form.
 func (run *run) drop(ev agui.Event) {
-	if run.native {
-		run.taken = append(run.taken, slices.Clone(ev.JSON))
+	if run.showsNative {
+		run.removedEvents = append(run.removedEvents, slices.Clone(ev.JSON))
 	}
 }
 
-// knows reports whether the client has seen a tool call.
-func (run *run) knows(id string) bool { return run.passed(id) || run.transcriptCall(id) != nil }
+// knows reports whether the client has a tool call.
+func (run *run) knows(id string) bool { return run.hasPassed(id) || run.transcriptCall(id) != nil }
 
-func (run *run) passed(id string) bool {
+func (run *run) hasPassed(id string) bool {
 	_, here := run.calls[maphash.String(run.d.seed, id)]
 	return here
 }
 
-// transcriptCall returns the call as the transcript has it, nil if it does not.
+// transcriptCall returns a call of the transcript, or nil if the transcript lacks it.
 func (run *run) transcriptCall(id string) *agui.Call {
 	if run.r.Transcript != nil {
 		if c, ok := agui.CallOf(run.r.Transcript, id); ok {
@@ -235,7 +237,7 @@ func (run *run) transcriptCall(id string) *agui.Call {
 func (run *run) End(e translate.End) (translate.Result, error) {
 	var before []agui.Event
 	keep := func(ev agui.Event) { before = append(before, ev.Clone()) }
-	if run.native {
+	if run.showsNative {
 		keep = func(agui.Event) {}
 	}
 	say := keep
@@ -251,12 +253,12 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		run.answered.release(keep)
 	}
 	if len(res.Asked.Interrupts) == 0 && (e.Event.Type == agui.RunFinished || res.Next != nil) {
-		// A resumed workflow of 1.0.0rc7 to 1.0.1 ends its text behind the end of the run (RAN).
-		for _, id := range run.texts.ids {
+		// A resumed workflow of 1.0.0rc7 to 1.0.1 sends TEXT_MESSAGE_END after the end of the run (RAN).
+		for _, id := range run.openTexts.ids {
 			say(textEnd(string(id)))
 		}
 	}
-	if a := run.answered; a != nil && !run.native && a.untaken(res) {
+	if a := run.answered; a != nil && !run.showsNative && a.strandsMessages(res) {
 		before = sortedAtEnd(run.r, before)
 	}
 	if res.Before = append(before, res.Before...); run.isHost {
@@ -282,7 +284,7 @@ func (run *run) ended(e translate.End, keep func(agui.Event)) translate.Result {
 		}
 	}
 	if e.Event.Type == agui.RunFinished {
-		if len(run.asks) == 0 && !speaksOutcome(e.Event) { // none of Python's
+		if len(run.asks) == 0 && !speaksOutcome(e.Event) { // the Python package did not ask
 			if asked, clean, ok := aguiserver.Inputs(run.r, e.Event); ok {
 				asked.Interrupts = withKeys(asked.Interrupts)
 				return translate.Result{Finish: clean, Asked: asked, Backend: aguiserver.Backend}

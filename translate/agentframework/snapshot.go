@@ -12,11 +12,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// snapshot reads a MESSAGES_SNAPSHOT. It is shown only in a run that neither asks nor answers:
-// clients keep the order of the messages that they have and append those that they have not, and
-// here the backend gives results and texts new ids (1.0.0rc8 and later), or one id to two messages
-// (1.0.0rc7, 1.0.0rc8), so that a result ends up behind what was said of it. All that is in it was
-// told by other events, or is told by this run.
+// snapshot reads a MESSAGES_SNAPSHOT, and reports whether to send it. It is sent only in a run that
+// neither asks nor answers. Clients keep the order of their messages and append unknown ones. In a
+// run that asks or answers, the backend gives results and texts new ids (1.0.0rc8 and later), or
+// the same id to two messages (1.0.0rc7, 1.0.0rc8), so that a result would follow the text about
+// it. All messages of such a snapshot are also in other events, or in those of Holdpoint.
 func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool) {
 	list, ok := parsedMessages(ev.Get("messages"))
 	if !ok {
@@ -25,11 +25,11 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 	if run.answered != nil {
 		run.answered.read(list, emit)
 	}
-	if run.answered != nil || len(run.beside) > 0 || len(run.asks) > 0 {
+	if run.answered != nil || len(run.extraMessages) > 0 || len(run.asks) > 0 {
 		return ev, false
 	}
 	before := agui.MessageList(list)
-	gone := maps.Clone(run.gone)
+	gone := maps.Clone(run.removedCalls)
 	for _, m := range list {
 		for _, c := range callsOf(m) {
 			if synthetic(c) && !run.r.Input.Declares(c.Name) {
@@ -40,7 +40,7 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 	var kept []agui.Message
 	seen := map[string]bool{}
 	for _, m := range kit.WithoutCalls(list, gone) {
-		twice := m.ID != "" && seen[string(m.JSON)] // 1.0.0rc8 repeats results of former turns (RAN)
+		twice := m.ID != "" && seen[string(m.JSON)] // 1.0.0rc8 repeats the results of earlier turns (RAN)
 		seen[string(m.JSON)] = true
 		if !twice && (m.Role != "tool" || !gone[m.ToolCallID]) {
 			kept = append(kept, m)
@@ -53,8 +53,8 @@ func (run *run) snapshot(ev agui.Event, emit func(agui.Event)) (agui.Event, bool
 	return ev.With(agui.SetKey(ev.JSON, "messages", after)), true
 }
 
-// underKnownIDs returns the list with each result under the id by which the client has it: under
-// another it would be appended.
+// underKnownIDs returns the list with each result under the id that the client has for it. Clients
+// would append a result with another id.
 func (run *run) underKnownIDs(list []agui.Message) []agui.Message {
 	if run.r.Transcript == nil {
 		return list
@@ -91,8 +91,9 @@ func parsedMessages(v gjson.Result) ([]agui.Message, bool) {
 	return list, true
 }
 
-// signSnapshot reports whether a snapshot holds a confirm_changes call: with a snapshot_store the
-// backend tells its own history in every run of a thread that was asked once.
+// signSnapshot reports whether a snapshot has a confirm_changes call. A backend with a
+// snapshot_store sends its own history in every run, with the confirm_changes calls of earlier
+// questions.
 func signSnapshot(ev agui.Event) bool {
 	if !bytes.Contains(ev.JSON, []byte(microsoft.ConfirmChanges)) || !ev.Valid() {
 		return false
@@ -111,11 +112,12 @@ func signSnapshot(ev agui.Event) bool {
 	return false
 }
 
-// read takes from a snapshot what became of the calls that were answered.
+// read notes which of the answered calls have a result in the snapshot, and sends these results to
+// the client.
 func (a *answeredExchange) read(list []agui.Message, emit func(agui.Event)) {
 	a.snapshot = true
 	last := lastCalls(list)
-	own := map[string]agui.Message{} // results, by call
+	own := map[string]agui.Message{} // the results by call
 	for n, m := range list {
 		if m.Role == "tool" && n > last[m.ToolCallID] && !isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
 			own[m.ToolCallID] = m
@@ -126,7 +128,7 @@ func (a *answeredExchange) read(list []agui.Message, emit func(agui.Event)) {
 		if r.Call == "" || r.Kind == request || !ok {
 			continue
 		}
-		a.settle(r.Call)
+		a.markDone(r.Call)
 		a.tell(r, gjson.GetBytes(m.JSON, "content").String(), emit)
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Takes implements translate.Taker. AGUIRequest requires messages and nothing else, and the adapter
-// makes up the ids. Where the path speaks this dialect, such a body is a run of a thread that
-// nobody knows. Where that is not known it may be a request of another API, which must pass, unless
-// it has what the adapter takes for a decision: up to 1.0.0b260311 that runs the call which it
-// names (RAN 1.0.0b260116), whatever the thread.
+// Takes implements translate.Taker. The adapter requires only messages, and makes up ids that are
+// missing. So where the path is known to speak this dialect, an object with messages is a run, of a
+// new thread. On other paths such an object may be a request of another API and must pass, unless
+// it has a message that the adapter reads as a decision. Up to 1.0.0b260311 the adapter then runs
+// the call that the message names, on any thread (RAN 1.0.0b260116).
 func (*Dialect) Takes(object []byte, spoken string) string {
 	if spoken == Name {
 		if agui.HasMessages(object) {

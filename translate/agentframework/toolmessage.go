@@ -8,10 +8,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// byToolMessage answers by a tool message: {"accepted":b} on the call itself, or
-// {"accepted":b,"steps":[..]} on the confirm_changes call of a predicted state. `approved` is not
-// understood. That call must not be in the history: there it is taken for the real one, which is
-// not registered, and the model is asked again (RAN 1.0.0rc7 to 1.7.0).
+// byToolMessage returns a request that answers with a tool message. For an approval it is
+// {"accepted":b} on the call itself, for a predicted state {"accepted":b,"steps":[..]} on the
+// confirm_changes call. The key approved is not read. The confirm_changes call must not be in the
+// history: the adapter would look for a tool of that name, find none, and call the model again (RAN
+// 1.0.0rc7 to 1.7.0).
 func byToolMessage(res *resumption, replies []reply) ([]byte, error) {
 	one := replies[0]
 	to := one.Call
@@ -24,11 +25,11 @@ func byToolMessage(res *resumption, replies []reply) ([]byte, error) {
 	} else if err := one.refuseEdits(); err != nil {
 		return nil, err
 	}
-	answer := toldResult{res.answerID(), string(content)}.message(to)
+	answer := sentResult{res.answerID(), string(content)}.message(to)
 	return res.body(append(res.conversation(replies), answer)), nil
 }
 
-// steps of a plan, as the person left them.
+// steps returns the steps of a plan as the person left them.
 func (r reply) steps() json.RawMessage {
 	if s := gjson.GetBytes(r.answer.Payload, "steps"); s.IsArray() {
 		return json.RawMessage(s.Raw)
@@ -36,8 +37,8 @@ func (r reply) steps() json.RawMessage {
 	return json.RawMessage("[]")
 }
 
-// refuseEdits refuses changed arguments where the backend runs a call only with those that it asked
-// about: to run it unchanged would not be what was approved.
+// refuseEdits returns an error if an approval changes arguments. The backend would run the call
+// with the original arguments, and so not what the person approved.
 func (r reply) refuseEdits() error {
 	if !r.yes {
 		return nil

@@ -6,18 +6,18 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// The pre-releases before 1.0.0rc7 (November 2025 to March 2026) keep nothing of what they ask, and
-// run any call that a message says was approved. So their questions are not put to anybody: the run
-// ends in an error that says which version is needed. The path is known to speak this dialect from
-// then on, so Begin makes each message harmless that such a backend would take for a yes. All else
-// passes as it does with any version.
+// The pre-releases before 1.0.0rc7 (November 2025 to March 2026) keep no record of their questions,
+// and run any call that a message reports as approved. So nobody is asked: the run ends in an error
+// that names the required version. From then on the path is known to speak this dialect, so Begin
+// makes each message harmless that such a backend would read as a yes. All other traffic passes as
+// with any version.
 
 // CodeTooOld is the code of a run whose backend is older than 1.0.0rc7 and asks something.
 const CodeTooOld agui.Code = "AGENT_FRAMEWORK_TOO_OLD"
 
 // asksTooOld reports whether the run asks as only versions before 1.0.0rc7 do: without a list and
-// without an outcome, or with a list of the last approval alone (1.0.0b260225 to b260311,
-// agent-framework 4590). A call of confirm_changes alone does not tell: any model can make it. No
+// an outcome, or with a list of only the last approval (1.0.0b260225 to b260311, agent-framework
+// 4590). A confirm_changes call alone proves nothing, because any model can make one, and no
 // version runs anything by its answer.
 func (run *run) asksTooOld(finish agui.Event) bool {
 	approvals, asks := 0, false
@@ -30,7 +30,7 @@ func (run *run) asksTooOld(finish agui.Event) bool {
 	return asks && len(kit.Outcome(finish)) == 0 && len(listedInterrupt(finish)) < max(approvals, 1)
 }
 
-// refuseTooOld returns the end of a run that asks in such a way.
+// refuseTooOld returns the result of a run for which asksTooOld is true: an error.
 func (run *run) refuseTooOld(finish agui.Event, emit func(agui.Event)) translate.Result {
 	run.tellUnasked(finish, emit)
 	run.d.old.Do(func() {

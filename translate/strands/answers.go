@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers implements translate.Dialect. It reads the answers that any client may give. A string,
-// and a bare true or false, are forms that the schema {approved} cannot say. Begin judges them.
+// Answers implements translate.Dialect. It marks answers that are a string, true or false as the
+// dialect's own form, because they do not fit the schema {approved}. Begin checks them.
 func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list, err := kit.Answers(in, p)
 	for n := range list {
@@ -31,7 +31,7 @@ func privateOf(i agui.Interrupt) private { return kit.Kept[private](i.Private) }
 
 func nameOf(i agui.Interrupt) string { return privateOf(i).Name }
 
-// responses returns the prompt of a resume, all answers in one list:
+// responses returns the prompt of a resume. It is one list with all answers:
 // [{"interruptResponse":{"interruptId":..,"response":..}},..].
 func (d *Dialect) responses(r *translate.Request) ([]byte, error) {
 	if len(r.Answers) != len(r.Pause.Interrupts) || len(r.Answers) == 0 {
@@ -59,7 +59,7 @@ func (d *Dialect) responses(r *translate.Request) ([]byte, error) {
 	return append(list, ']'), nil
 }
 
-// appendResponse adds an answer to a list without its closing bracket.
+// appendResponse adds an answer to a list that has no closing bracket yet.
 func appendResponse(list []byte, id string, response json.RawMessage) []byte {
 	if len(list) > 1 {
 		list = append(list, ',')
@@ -69,7 +69,7 @@ func appendResponse(list []byte, id string, response json.RawMessage) []byte {
 	return append(append(list, response...), "}}"...)
 }
 
-// Interpret implements translate.Interpreter, with the words of the rules.
+// Interpret implements translate.Interpreter. It reads the words of the rules as yes or no.
 func (d *Dialect) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	asked := p.Indexed()
 	for n, a := range answers {

@@ -1,30 +1,35 @@
 // Package strands translates native Strands servers, which do not speak AG-UI. In Python they are
 // strands-agents from 1.13 on (RAN 1.40 and 1.62) behind AgentCore's entrypoint or plain FastAPI.
-// In TypeScript they are @strands-agents/sdk (RAN 1.19.0) behind Express or AgentCore. They send an
-// event stream, lines, one JSON text, or plain text if the operator says so.
+// In TypeScript they are @strands-agents/sdk (RAN 1.19.0) behind Express or AgentCore. They answer
+// with an event stream, lines, or one JSON text. They can also answer with plain text, if the
+// operator's file allows it.
 //
-// Hooks, tools, nodes and middleware of an agent interrupt it. The run ends. The question stands in
-// frames of its own, or in the result alone. The prompt of the next request is then the list of
-// answers, [{"interruptResponse":{...}}]. Nothing else goes there until all are given. The agent
-// keeps the conversation itself, so a request carries only what is new.
+// Hooks, tools, nodes and middleware of an agent can interrupt it. The run then ends. The question
+// is in frames of its own, or only in the result. The prompt of the next request is the list of
+// answers, [{"interruptResponse":{...}}]. The agent accepts nothing else until all questions are
+// answered. It keeps the conversation itself, so a request has only the new text.
 //
 // What cannot be done:
 //
 //   - A server that streams only texts, or returns only the last message, drops the questions.
-//   - The TypeScript SDK tells one of several calls that wait, and the others one by one as the
-//     answers come. It loses the question of an agent that is used as a tool. It does not tell
-//     again what it asked. So a question whose id is not known here can never be answered.
-//   - A FastAPI server breaks its stream off where AgentCore sends an error. An agent that waits
-//     and one that failed look the same, so Python is asked, and TypeScript cannot be.
-//   - In Python a graph whose node was denied has failed for good.
+//   - If several calls wait, the TypeScript SDK sends the question of one call, and each
+//     further question after the answer to the one before. It loses the question of an agent
+//     that is used as a tool. It never repeats a question, so a question whose id is not known
+//     to Holdpoint can never be answered.
+//   - Where AgentCore sends an error, a FastAPI server breaks its stream off. So the stream of
+//     an agent that waits looks like the stream of an agent that failed. Python can then be
+//     asked whether it waits, TypeScript cannot.
+//   - In Python a graph with a denied node has failed for good.
 //
-// An agent can be asked with an empty list what it waits for. It then acts on the answers that it
-// has kept of a resume that failed. So after such a resume the dialect asks it with null for each
-// of them. If the record of the failure is gone (the memory store, a restart), nobody can know.
+// If an agent gets an empty list as its prompt, it sends its open questions again. But if an
+// earlier resume failed, the agent still has the answers of that resume and acts on them. So after
+// a failed resume the dialect sends null for each question in place of the empty list. If the
+// record of the failure is lost (the memory store, a restart), the dialect cannot know about it and
+// sends the empty list.
 //
-// The documented hook, approval.lower() != "y", fails at anything but a string. In Python that ends
-// the run. @strands-agents/sdk 1.19.0 then carries the call out, unapproved (RAN). So a hook gets a
-// string, unless the operator says otherwise.
+// The documented hook, approval.lower() != "y", throws at every answer that is not a string. In
+// Python the run then ends. @strands-agents/sdk 1.19.0 instead runs the call without an approval
+// (RAN). So a hook gets a string, unless a rule of the operator's file sets another form.
 package strands
 
 import (
@@ -47,11 +52,11 @@ var _ translate.Foreign = (*Dialect)(nil)
 
 // A Dialect implements translate.Foreign.
 type Dialect struct {
-	server Server // with its defaults
+	server Server // with defaults for what the file leaves out
 	rules  strandsapi.Rules
 }
 
-// New makes the dialect. warn may be nil. It is told what an operator should know of the options.
+// New returns the dialect. warn may be nil. It is called if the options are risky.
 func New(o Options, warn translate.Warn) (*Dialect, error) {
 	server := o.Server.withDefaults()
 	if text := server.warning(); text != "" && warn != nil {
@@ -66,15 +71,15 @@ func New(o Options, warn translate.Warn) (*Dialect, error) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Route implements translate.Foreign. A closing slash makes no other path, nor does what follows a
-// semicolon.
+// Route implements translate.Foreign. A slash at the end and parameters after a semicolon do not
+// make another path.
 func (d *Dialect) Route(p string) (route string, ok bool) {
 	segments := strings.Split(p, "/")
 	for i, s := range segments {
 		segments[i], _, _ = strings.Cut(s, ";")
 	}
 	p = path.Clean("/" + strings.Join(segments, "/"))
-	// "/" is the upstream's own path (proxy adds nothing for it). It always leads to the agent.
+	// "/" is the path of the upstream URL itself, and always leads to the agent.
 	return p, len(d.server.Paths) == 0 || p == "/" || slices.ContainsFunc(d.server.Paths, func(glob string) bool {
 		ok, err := path.Match(glob, p)
 		return ok && err == nil
@@ -101,24 +106,23 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 		return translate.Out{}, nil, err
 	}
 	run := newRun(d, r, newIDs(r))
-	run.resumed, run.listed = &r.Pause, true
+	run.resumed, run.sentList = &r.Pause, true
 	out := d.out(r, list)
 	out.Resumes = true
 	return out, run, nil
 }
 
 // out returns the request with a prompt, which is JSON. Its answer is read to the end, even if the
-// client has left. The documented TypeScript server goes on then, and does not tell anybody again
-// what it asks. A server that stops when it is hung up on carries out calls that wait (RAN
+// client leaves: the documented TypeScript server continues without a client and does not repeat
+// its questions, and a server that stops when the connection closes runs the calls that wait (RAN
 // @strands-agents/sdk 1.19.0).
 func (d *Dialect) out(r *translate.Request, prompt []byte) translate.Out {
 	session := sessionOf(r.Input.ThreadID)
 	return translate.Out{Body: d.server.Body.with(r.Input, prompt, session), Header: d.server.Headers.with(session), ReadOn: true}
 }
 
-// sessionOf returns the session of a thread at the backend. It is not a secret of the thread, and
-// holds nothing of the thread's id, because AgentCore shows it in its logs. AgentCore wants at
-// least 33 characters.
+// sessionOf returns the id of a thread's session at the backend. It is a hash of the thread id,
+// because AgentCore writes session ids into its logs. AgentCore requires at least 33 characters.
 func sessionOf(threadID string) string {
 	sum := sha256.Sum256([]byte("holdpoint strands session\x00" + threadID))
 	return hex.EncodeToString(sum[:])

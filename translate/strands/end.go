@@ -16,16 +16,16 @@ import (
 // A failure is an error frame.
 type failure struct{ text, kind string }
 
-// fail handles an error frame. It ends the run, because nothing behind it is the agent's.
+// fail handles an error frame. It ends the run, because the agent sends nothing after it.
 func (run *run) fail(text, kind gjson.Result, emit func(agui.Event)) {
 	if run.failed != nil || text.Type == gjson.Null {
 		return
 	}
 	run.failed = &failure{text.String(), kind.String()}
-	emit(run.failed.event(run.forced))
+	emit(run.failed.event(run.forceStopped))
 }
 
-// event returns the RUN_ERROR that the frame stands for, in the backend's own words.
+// event returns the RUN_ERROR for the frame, with the text of the backend.
 func (f *failure) event(forced bool) agui.Event {
 	code, message := strandsapi.CodeError, f.text
 	if forced {
@@ -37,26 +37,26 @@ func (f *failure) event(forced bool) agui.Event {
 	return agui.Errorf(code, "%s", agui.Cut(message)).Event()
 }
 
-// These are what backends say in an error, as far as it decides something.
+// Parts of the texts of errors that Holdpoint acts on.
 const (
-	// Python answers a prompt that is not a list so while it waits: "prompt_type=<class 'str'> | must
-	// resume from interrupt with list of ..."
+	// While it waits, Python answers a prompt that is not a list with "prompt_type=<class 'str'> |
+	// must resume from interrupt with list of ..."
 	saysWaiting = "must resume from interrupt"
-	// TypeScript says this. It cannot be asked what it waits for.
+	// TypeScript's answer to a prompt while it waits. It does not repeat its question.
 	saysWaitingTS = "Agent is in an interrupted state"
-	// An agent that waits says this to an id that it does not wait for.
+	// The answer of a waiting agent to an unknown id.
 	saysUnknown = "no interrupt found"
 )
 
-// busy are the errors of a second call while the first one runs, in Python and in TypeScript. The
-// second call did nothing then.
+// busy are the types of the error of a second call during the first one, in Python and in
+// TypeScript. The second call did nothing.
 var busy = map[string]bool{"ConcurrencyException": true, "ConcurrentInvocationError": true}
 
-// saysLost are what backends say to an answer that they do not wait for: Python up to 1.40, newer
-// Python, an unknown id, and an unknown id in a graph of TypeScript.
+// saysLost are parts of the errors that backends send if they do not wait for the answer: Python up
+// to 1.40, newer Python, an unknown id, and an unknown id in a graph of TypeScript.
 var saysLost = []string{"Input prompt must be of type", "agent is not in interrupt state", saysUnknown, "no node found with matching interrupt"}
 
-func lost(text string) bool {
+func isLost(text string) bool {
 	return slices.ContainsFunc(saysLost, func(s string) bool { return strings.Contains(text, s) })
 }
 
@@ -65,13 +65,13 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	if e.Status != 0 {
 		return run.status(e), nil
 	}
-	complete := !e.Cut && run.failed == nil && !run.forced && !run.started
+	complete := !e.Cut && run.failed == nil && !run.forceStopped && !run.started
 	switch {
 	case run.questions.over:
 		return refuse(strandsapi.CodeInterruptUnreadable, textTooManyQuestions, maxQuestions, maxQuestionBytes), nil
 	case len(run.questions.list) > 0 && (run.stop == interrupted || complete && run.stop == ""):
-		// An error frame may follow the end (a reason that cannot be copied, RAN 1.40 and 1.62).
-		// The agent waits all the same.
+		// An error frame may follow the end, for example if a reason cannot be copied (RAN 1.40 and
+		// 1.62). The agent waits nevertheless.
 		return run.paused(), nil
 	case run.stop == interrupted && run.body:
 		return run.endLostInBody(), nil
@@ -79,7 +79,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 		return refuse(strandsapi.CodeInterruptUnreadable, textUnreadable), nil
 	case run.failed != nil:
 		return run.endFailed(e), nil
-	case run.forced:
+	case run.forceStopped:
 		return refuse(strandsapi.CodeForceStop, textForceStop), nil
 	case e.Cut && run.resumed == nil && !run.shown:
 		if next := run.askBroken(); next != nil {
@@ -92,16 +92,16 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	return run.endFinished(), nil
 }
 
-// brokeOff returns the result of a prompt at which the backend broke off.
+// brokeOff returns the result of a prompt after which the backend broke off its answer.
 func brokeOff() translate.Result {
 	return refuse(agui.UpstreamEOF, textBrokeOff)
 }
 
-// endLostInBody returns the result of an answer that is one JSON text and does not say what the
-// agent asks. The error names the two lines that make a stream of it.
+// endLostInBody returns the result of an answer that is one JSON text without the agent's question.
+// The error has the line of code with which the server streams.
 func (run *run) endLostInBody() translate.Result {
 	lines := "async for event in agent.stream_async(payload[\"prompt\"]): yield event"
-	if run.camel {
+	if run.isTypeScript {
 		lines = "for await (const event of agent.stream(prompt)) res.write(JSON.stringify(event) + \"\\n\")"
 	}
 	return refuse(strandsapi.CodeInterruptLost, textLostInBody, lines)
@@ -111,7 +111,7 @@ func refuse(code agui.Code, format string, args ...any) translate.Result {
 	return translate.Result{Finish: agui.Errorf(code, format, args...).Event()}
 }
 
-// paused returns the result of a run that asks.
+// paused returns the result of a run that asks a question.
 func (run *run) paused() translate.Result {
 	closings := run.closings()
 	calls, before := run.callsAskedAbout()
@@ -134,8 +134,8 @@ func (run *run) finish(members ...string) agui.Event {
 	return finish
 }
 
-// untouchedFate returns the fate of answers that the agent did not look at. A run without answers
-// has no such fate.
+// untouchedFate returns the fate of answers that the agent did not read. It is Finished if the run
+// has no answers.
 func (run *run) untouchedFate() translate.Fate {
 	if run.resumed == nil {
 		return translate.Finished
@@ -143,34 +143,34 @@ func (run *run) untouchedFate() translate.Fate {
 	return translate.Untouched
 }
 
-// idle reports whether nothing was done: no agent began, nothing was said, called or carried out.
-// Whatever refuses a prompt does so before all that.
-func (run *run) idle() bool { return !run.begun && !run.shown && len(run.answered) == 0 }
+// idle reports whether the agent did nothing: no loop began, no text or call was sent, and no
+// result. A refusal of a prompt precedes all these.
+func (run *run) idle() bool { return !run.loopBegan && !run.shown && len(run.answered) == 0 }
 
-// endFailed returns the result of a run that an error frame ended.
+// endFailed returns the result of a run that ended with an error frame.
 func (run *run) endFailed(e translate.End) translate.Result {
 	text := run.failed.text
 	switch {
-	case !run.idle() && run.taken == nil && !strings.Contains(text, saysWaitingTS):
-		// An agent in the midst of its work, or a node of a graph, may fail with the same words.
-		// What was sent has been taken then.
+	case !run.idle() && run.askedAgain == nil && !strings.Contains(text, saysWaitingTS):
+		// An agent that has begun to work, or a node of a graph, may fail with the same text. Then the
+		// prompt was accepted.
 		return translate.Result{Finish: e.Event}
-	case run.resumed != nil && lost(text):
+	case run.resumed != nil && isLost(text):
 		if next := run.dropExchange(text); next != nil {
 			return translate.Result{Next: next}
 		}
 		return translate.Result{Fate: translate.Lost}
-	case run.taken != nil && !run.broken && run.idle() && lost(text):
+	case run.askedAgain != nil && !run.brokeOff && run.idle() && isLost(text):
 		return run.endContinued(text)
-	case run.broken && strings.Contains(text, saysUnknown):
+	case run.brokeOff && strings.Contains(text, saysUnknown):
 		if next := run.askBroken(); next != nil {
 			return translate.Result{Next: next}
 		}
 		return brokeOff()
-	case run.broken && lost(text):
+	case run.brokeOff && isLost(text):
 		return brokeOff() // it does not wait
-	case strings.Contains(text, saysWaiting) && run.listed:
-		// The list did not arrive as a list.
+	case strings.Contains(text, saysWaiting) && run.sentList:
+		// The server did not pass the list to the agent as a list.
 		res := refuse(strandsapi.CodeError, textNotList)
 		res.Fate = run.untouchedFate()
 		return res
@@ -183,51 +183,52 @@ func (run *run) endFailed(e translate.End) translate.Result {
 		return refuse(strandsapi.CodeInterruptLost, textLost)
 	case busy[run.failed.kind]:
 		return translate.Result{Finish: e.Event, Fate: run.untouchedFate()}
-	case run.taken != nil:
+	case run.askedAgain != nil:
 		return stuck(text)
 	}
 	return translate.Result{Finish: e.Event}
 }
 
-// stuck returns the result of an agent that waits and does not take null. It was not asked with an
-// empty list, because a resume failed.
+// stuck returns the result of an agent that waits and cannot be asked for its questions: it did not
+// accept null for them, and an empty list is not safe after a failed resume.
 func stuck(why string) translate.Result {
 	return refuse(strandsapi.CodeInterruptLost, textStuck, agui.Cut(why))
 }
 
-// status returns the result of an answer that is not the agent's. It goes to the client as it is,
-// unless it decides something.
+// status returns the result of an HTTP answer without a stream. The zero Result passes the answer
+// to the client.
 func (run *run) status(e translate.End) translate.Result {
 	text := string(e.Body)
-	echoes := e.Status == 400 || e.Status == 422 // FastAPI repeats what it does not take, so that the words may be the client's
+	echoes := e.Status == 400 || e.Status == 422 // FastAPI repeats the input that it refuses, so the text may be the client's
 	switch {
 	case e.Status/100 == 2 && run.resumed == nil:
 		return refuse(agui.UpstreamStatus, textMediaType, e.Status)
-	case run.resumed != nil && !echoes && lost(text):
+	case run.resumed != nil && !echoes && isLost(text):
 		return translate.Result{Fate: translate.Lost}
-	case run.broken && (e.Status == 500 || echoes):
+	case run.brokeOff && (e.Status == 500 || echoes):
 		return brokeOff()
-	case run.taken != nil && e.Status == 500:
+	case run.askedAgain != nil && e.Status == 500:
 		return run.endContinued(text)
-	case strings.Contains(text, saysWaiting) && !run.listed && !echoes:
+	case strings.Contains(text, saysWaiting) && !run.sentList && !echoes:
 		return run.askWhat()
-	case run.listed && echoes:
+	case run.sentList && echoes:
 		return refuse(agui.UpstreamStatus, textNoList, e.Status)
 	}
 	return translate.Result{}
 }
 
-// askWhat returns the exchange that asks an agent what it waits for, if Holdpoint does not know its
-// question. If Python gets an empty list, it raises its questions again and does nothing else. But
-// it would act on answers that it has kept of a resume which failed. So after such a resume it gets
-// null for each of them, and takes that for no answer yet (RAN 1.40 and 1.62).
+// askWhat returns the exchange that asks an agent for its questions, because Holdpoint does not
+// know them. Python answers an empty list with its open questions and does nothing else. But if a
+// resume failed, the agent has kept its answers and would act on them. After such a resume the
+// exchange sends null for each question, which the agent does not read as an answer (RAN 1.40 and
+// 1.62).
 func (run *run) askWhat() translate.Result {
-	if run.refused != nil || run.insists {
+	if run.refused != nil || run.repeatsPrompt {
 		return refuse(strandsapi.CodeInterruptLost, textNoQuestion)
 	}
 	if len(run.r.Ended) == 0 || !run.r.Ended[0].Failed {
 		next := newRun(run.d, run.r, run.ids)
-		next.refused, next.listed = run, true
+		next.refused, next.sentList = run, true
 		return translate.Result{Next: &translate.Exchange{Out: run.d.out(run.r, []byte("[]")), Run: next}}
 	}
 	var ids []string
@@ -240,8 +241,8 @@ func (run *run) askWhat() translate.Result {
 	return translate.Result{Next: run.askAnew(newRun(run.d, run.r, run.ids), ids)}
 }
 
-// endContinued returns the result of an agent that does not wait for a question which it was asked
-// anew.
+// endContinued returns the result of an agent that did not wait for one of the questions that it
+// was asked to repeat.
 func (run *run) endContinued(text string) translate.Result {
 	if next := run.askRest(text); next != nil {
 		return translate.Result{Next: next}
@@ -249,60 +250,62 @@ func (run *run) endContinued(text string) translate.Result {
 	return stuck(text)
 }
 
-// askRest returns the exchange that has the agent ask the questions anew without the one that its
-// error calls unknown. If it waits for none of them, it has taken the old answers and gone on to a
-// question that nobody heard. It keeps no answers then, and gets an empty list. The result is nil
-// if the error names none of the questions, or if kit.MaxLost of them were left out.
+// askRest returns the exchange that asks for the questions again, without the one that the error
+// names as unknown. If no other question is left, the agent acted on the old answers and then
+// raised a question that was never received. It has no old answers any more, so the exchange sends
+// an empty list. askRest returns nil if the error names none of the questions, or if kit.MaxLost of
+// them were left out.
 func (run *run) askRest(text string) *translate.Exchange {
 	unknown, named := unknownID(text)
-	if !named || !run.taken[unknown] {
+	if !named || !run.askedAgain[unknown] {
 		return nil
 	}
 	asked := map[string]bool{}
 	var rest []string
 	for _, i := range run.r.Ended[0].Interrupts {
 		asked[i.Native] = true
-		if run.taken[i.Native] && i.Native != unknown {
+		if run.askedAgain[i.Native] && i.Native != unknown {
 			rest = append(rest, i.Native)
 		}
 	}
-	if len(asked)-len(run.taken) >= kit.MaxLost {
+	if len(asked)-len(run.askedAgain) >= kit.MaxLost {
 		return nil
 	}
 	next := newRun(run.d, run.r, run.ids)
 	out := run.refused.askAnew(next, rest)
 	if len(rest) == 0 {
-		next.taken = nil
+		next.askedAgain = nil
 	}
 	return out
 }
 
-// answeredBefore reports whether the agent was asked anew about a question whose answer failed.
+// answeredBefore reports whether the question was already answered in a resume that failed.
 func (run *run) answeredBefore(id string) bool {
-	return run.taken[id] && len(run.r.Ended) > 0 && run.r.Ended[0].Failed &&
+	return run.askedAgain[id] && len(run.r.Ended) > 0 && run.r.Ended[0].Failed &&
 		slices.ContainsFunc(run.r.Ended[0].Interrupts, func(i agui.Interrupt) bool { return i.Native == id })
 }
 
-// askAnew returns the exchange, with next as its run, that has the agent ask these questions anew.
+// askAnew returns the exchange, with next as its run, that asks the agent to repeat the questions
+// with these ids.
 func (run *run) askAnew(next *run, ids []string) *translate.Exchange {
-	next.refused, next.listed = run, true
-	next.taken = map[string]bool{}
+	next.refused, next.sentList = run, true
+	next.askedAgain = map[string]bool{}
 	prompt := []byte{'['}
 	for _, id := range ids {
-		if !next.taken[id] {
+		if !next.askedAgain[id] {
 			prompt = appendResponse(prompt, id, []byte("null"))
 		}
-		next.taken[id] = true
+		next.askedAgain[id] = true
 	}
 	return &translate.Exchange{Out: run.d.out(run.r, append(prompt, ']')), Run: next}
 }
 
-// endFinished returns the result of an answer that ended cleanly and asks nothing.
+// endFinished returns the result of an answer that ended cleanly and without a question.
 func (run *run) endFinished() translate.Result {
 	switch {
-	case run.forgot, run.anew && run.asksByTool():
+	case run.lostPause, run.modelFirst && run.asksByTool():
 		return translate.Result{Fate: translate.Lost}
-	case run.stop == untold:
+	case run.stop == unansweredCall:
 		return run.endLostInBody()
 	case run.stop == failedStatus && run.refused != nil:
 		return refuse(strandsapi.CodeInterruptLost, textFailsIfAsked)
@@ -315,7 +318,7 @@ func (run *run) endFinished() translate.Result {
 		return run.endUnended()
 	}
 	res := translate.Result{Before: run.closings(), Finish: run.finish("outcome", `{"type":"success"}`)}
-	if reason := run.stop; !usual[reason] {
+	if reason := run.stop; !usualReasons[reason] {
 		res.Before = append(res.Before, agui.NewEvent(agui.MustMarshal(struct {
 			Type  agui.Type `json:"type"`
 			Name  string    `json:"name"`
@@ -326,8 +329,8 @@ func (run *run) endFinished() translate.Result {
 	return res
 }
 
-// why returns what a graph of TypeScript says of its failure. A graph of Python says it in an
-// error.
+// why returns the reason that a graph of TypeScript gives for its failure. A graph of Python sends
+// it as an error.
 func (run *run) why() string {
 	if run.reason != "" {
 		return run.reason
@@ -335,31 +338,31 @@ func (run *run) why() string {
 	return textFailed
 }
 
-// usual are the reasons to stop that need no mention.
-var usual = map[string]bool{"": true, "end_turn": true, "endTurn": true, "stop_sequence": true, "stopSequence": true, "tool_use": true, "toolUse": true}
+// usualReasons are the stop reasons that are not shown to the client.
+var usualReasons = map[string]bool{"": true, "end_turn": true, "endTurn": true, "stop_sequence": true, "stopSequence": true, "tool_use": true, "toolUse": true}
 
-// endUnended returns the result of an answer that ended cleanly, but without an end of the agent's.
+// endUnended returns the result of an answer that ended cleanly, but without the agent's result.
 func (run *run) endUnended() translate.Result {
 	switch {
 	case run.resumed != nil:
-		return translate.Result{} // nobody knows what became of the answers
+		return translate.Result{} // it is unknown whether the agent acted on the answers
 	case run.refused != nil:
 		return refuse(strandsapi.CodeInterruptLost, textNoQuestionInStream)
 	case run.body:
 		return refuse(agui.UpstreamStatus, textUnknownJSON)
-	case run.bare:
+	case run.sawString:
 		return refuse(agui.UpstreamEOF, textNoEnd)
 	}
 	return refuse(agui.UpstreamEOF, textNoAgentResult)
 }
 
-// goOn sends what is still to be sent. That is the messages beside the answers, or a prompt that
-// was refused while the agent waited, if it waits no more.
+// goOn adds the next exchange to the result, if there is more to send: the messages that came in
+// addition to the answers, or a prompt that the agent refused because it was waiting.
 func (run *run) goOn(res *translate.Result) {
 	switch {
 	case run.refused != nil:
 		next := newRun(run.d, run.r, run.ids)
-		next.sent, next.insists = run.refused.sent, true
+		next.sent, next.repeatsPrompt = run.refused.sent, true
 		res.Next = &translate.Exchange{Out: run.d.out(run.r, quotedBytes(run.refused.prompt)), Run: next}
 	case run.resumed != nil && len(run.r.New) > 0:
 		text, taken, err := promptOf(run.r.New)
@@ -380,9 +383,9 @@ func (run *run) goOn(res *translate.Result) {
 
 func quotedBytes(s string) []byte { return agui.MustMarshal(s) }
 
-// asksByTool reports whether every question came from a call, or from what stands before it. Then
-// TypeScript goes on with the calls. If nothing waits, it ignores the answers and calls the model
-// (RAN 1.19.0).
+// asksByTool reports whether every question was raised by a tool call, or by middleware before the
+// calls. TypeScript then continues with the calls after the answers. If it waits for nothing, it
+// ignores the answers and calls the model (RAN 1.19.0).
 func (run *run) asksByTool() bool {
 	if run.resumed == nil {
 		return false
@@ -393,19 +396,19 @@ func (run *run) asksByTool() bool {
 	})
 }
 
-// json reads a body that is one JSON text. An entrypoint that does not stream returns one.
+// json reads a body that is one JSON text, as an entrypoint that does not stream returns it.
 func (run *run) json(data []byte, emit func(agui.Event)) {
-	if checked := valid(data); checked != nil {
+	if checked := validJSON(data); checked != nil {
 		run.answer(gjson.ParseBytes(checked), emit)
 		return
 	}
-	for line := range bytes.SplitSeq(data, []byte("\n")) { // lines that somebody declared as JSON
+	for line := range bytes.SplitSeq(data, []byte("\n")) { // lines with the media type of JSON
 		run.frame(bytes.TrimSpace(line), emit)
 	}
 }
 
-// answer reads {"result":...}, {"output":{"message":...}}, {"response":...}, {"message":...}, a
-// string, or an AgentResult as TypeScript writes it.
+// answer reads the body: {"result":...}, {"output":{"message":...}}, {"response":...},
+// {"message":...}, a string, or an AgentResult as TypeScript writes it.
 func (run *run) answer(v gjson.Result, emit func(agui.Event)) {
 	l := run.lane("", emit)
 	run.body = true

@@ -13,7 +13,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// The members of the file that describes a server, each read from its JSON.
+// These methods read the members of the file that describes a server.
 
 func (b *Body) read(raw json.RawMessage) error {
 	*b = Body(raw)
@@ -27,7 +27,7 @@ func (h *Headers) read(raw json.RawMessage) error {
 	if !agui.ValidJSON(raw) || !object.IsObject() {
 		return errHeaders
 	}
-	*h = Headers{} // none is not the default
+	*h = Headers{} // an empty object means no headers, not the default ones
 	var err error
 	object.ForEach(func(name, value gjson.Result) bool {
 		if value.Type != gjson.String {
@@ -61,7 +61,7 @@ func (h *Headers) add(name, value string) error {
 	return nil
 }
 
-// ownHeaders are those that say how the message itself is sent.
+// ownHeaders are headers of the HTTP message itself, which Holdpoint sets.
 var ownHeaders = []string{
 	"host", "content-length", "transfer-encoding", "connection", "content-encoding",
 	"te", "trailer", "upgrade", "keep-alive",
@@ -77,8 +77,8 @@ func (p *Paths) read(raw json.RawMessage) error {
 	}
 	var paths Paths
 	for _, one := range list {
-		// A request's path is compared in its shortest form: a glob in another would match none,
-		// and all of them would pass.
+		// A request's path is compared in its shortest form. A pattern in a longer form would match no
+		// path, so that all requests would pass untranslated.
 		short := path.Clean(one)
 		_, err := path.Match(one, "")
 		if err != nil || !strings.HasPrefix(one, "/") || short != one && short+"/" != one {

@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// ids makes the ids of what a client's run shows. The same run has the same ids, and another run
-// has others. A client may resume with the runId of the run that paused (CopilotKit does), but not
-// with its interrupts.
+// ids makes the ids of the messages in a run. They depend on the thread, the run, the interrupts
+// that it resumes and its messages, so a repeated request gets the same ids. The run id is not
+// enough, because CopilotKit resumes with the run id of the paused run.
 type ids struct {
 	base string
 	n    int
@@ -39,61 +39,60 @@ func (i *ids) next() string {
 	return fmt.Sprintf("%s-%d", i.base, i.n)
 }
 
-// maxCalls bounds how many of a message's calls are kept. They are kept to know which of them the
-// deltas have shown.
+// maxCalls bounds the ids of calls that are kept of a message, and of results.
 const maxCalls = 4096
 
-// A lane is one agent's part of a stream. The agent may be a node of a graph or a swarm, so its
-// frames may come between those of another. The lane holds what is open there, and what of the
-// current message has been shown.
+// A lane is the part of a stream that belongs to one agent. Frames of several agents, such as nodes
+// of a graph or a swarm, may alternate. The lane keeps the open event of its agent, and what the
+// client has of the current message.
 type lane struct {
 	aguiwriter.Lane
 	run  *run
 	emit func(agui.Event)
 
-	parent         string // the message that a call belongs to
-	said, reasoned bool   // the message at hand: its deltas were shown
-	calls          map[string]bool
+	parent                string          // id of the message that the calls belong to
+	hasText, hasReasoning bool            // whether the deltas of the current message had text, and reasoning
+	calls                 map[string]bool // keyOf the calls of the current message that the client has
 }
 
-// newLane returns a lane. A call without arguments gets {}, because a model's provider takes
-// nothing else for JSON when the client sends the call back.
+// newLane returns a lane. It gives a call without arguments {}, because providers accept only JSON
+// when the client sends the call back.
 func newLane(run *run, emit func(agui.Event)) *lane {
 	return &lane{Lane: aguiwriter.Lane{NoArgs: `"{}"`}, run: run, emit: emit}
 }
 
-// say shows a piece of text. raw is a JSON string and stays as it came.
+// say sends a piece of text. raw is a JSON string and is sent unchanged.
 func (l *lane) say(raw string) {
 	if raw == `""` {
-		return // fatal to clients before 0.0.55
+		return // clients before 0.0.55 fail at an empty delta
 	}
-	l.said, l.run.shown = true, true
+	l.hasText, l.run.shown = true, true
 	l.Text(l.emit, func() string {
 		l.parent = l.run.ids.next()
 		return l.parent
 	}, raw)
 }
 
-// think shows a piece of reasoning, if it is to be shown.
+// think sends a piece of reasoning, if the operator's file allows it.
 func (l *lane) think(raw string) {
 	if raw == `""` || !l.run.d.server.Reasoning {
 		return
 	}
-	l.reasoned = true
+	l.hasReasoning = true
 	l.Reasoning(l.emit, l.run.ids.next, raw)
 }
 
-// maxCallID is the length of the longest id of a call. The id is kept while the call is open.
+// maxCallID bounds the length of a call's id, because the id is kept while the call is open.
 const maxCallID = 4096
 
-// call begins a call out of a frame.
+// call begins the call of a frame.
 func (l *lane) call(id, name gjson.Result) {
 	if id.Type == gjson.String && id.Str != "" && len(id.Str) <= maxCallID && name.Type == gjson.String {
 		l.begin(id.String(), name.String())
 	}
 }
 
-// begin shows the beginning of a call.
+// begin sends the START of a call.
 func (l *lane) begin(id, name string) {
 	l.close()
 	if l.parent == "" {
@@ -110,35 +109,35 @@ func (l *lane) begin(id, name string) {
 	l.Begin(l.emit, strings.Clone(id), name, l.parent)
 }
 
-// argue shows a piece of the open call's arguments.
+// argue sends a piece of the open call's arguments.
 func (l *lane) argue(raw string) { l.Args(l.emit, raw) }
 
-// argueWhole shows the arguments of a whole call.
+// argueWhole sends all arguments of a call.
 func (l *lane) argueWhole(use gjson.Result) {
 	if input := use.Get("input"); input.IsObject() {
 		l.argue(aguiwriter.Quoted(input.Raw))
 	}
 }
 
-// close ends what is open.
+// close ends the open message or call.
 func (l *lane) close() { l.Close(l.emit) }
 
-// endBlock ends what is open. A call without arguments stays open, because the whole message may
-// have them.
+// endBlock ends the open message or call. A call without arguments stays open, because the whole
+// message may have them.
 func (l *lane) endBlock() {
 	if l.Call() == "" || l.Argued() {
 		l.close()
 	}
 }
 
-// newMessage forgets what was shown of the message before.
+// newMessage forgets what the client has of the previous message.
 func (l *lane) newMessage() {
 	l.close()
-	l.parent, l.said, l.reasoned, l.calls = "", false, false, nil
+	l.parent, l.hasText, l.hasReasoning, l.calls = "", false, false, nil
 }
 
-// assistant handles a whole message of the agent. It shows what the deltas did not, and ends the
-// message.
+// assistant handles a whole message of the agent. It sends the parts that the deltas did not have,
+// and ends the message.
 func (l *lane) assistant(content gjson.Result) {
 	if l.run.refused != nil && l.run.isOld(content) {
 		return
@@ -152,7 +151,7 @@ func (l *lane) assistant(content gjson.Result) {
 		})
 	}
 	l.close()
-	said, reasoned, calls := l.said, l.reasoned, l.calls
+	said, reasoned, calls := l.hasText, l.hasReasoning, l.calls
 	content.ForEach(func(_, block gjson.Result) bool {
 		if text := block.Get("text"); text.Type == gjson.String && !said {
 			l.say(text.Raw)
@@ -177,8 +176,8 @@ func (l *lane) assistant(content gjson.Result) {
 	l.newMessage()
 }
 
-// isOld reports whether a message repeats calls that the client has. The message is of an agent
-// that was asked what it waits for.
+// isOld reports whether a message has a call that the client has already. An agent that is asked
+// for its questions repeats such a message.
 func (run *run) isOld(content gjson.Result) bool {
 	known, old := map[string]bool{}, false
 	if run.r.Transcript != nil {
@@ -193,7 +192,7 @@ func (run *run) isOld(content gjson.Result) bool {
 	return old
 }
 
-// results shows the results in a message of the user's role.
+// results sends the tool results in a message with the role user.
 func (l *lane) results(content gjson.Result) {
 	content.ForEach(func(_, block gjson.Result) bool {
 		if result := block.Get("toolResult"); result.IsObject() {
@@ -203,8 +202,8 @@ func (l *lane) results(content gjson.Result) {
 	})
 }
 
-// result shows the result of a call once. TypeScript repeats it in two more events, and Python in a
-// graph.
+// result sends the result of a call once. TypeScript repeats it in two more events, and a graph in
+// Python too.
 func (l *lane) result(result gjson.Result) {
 	id := result.Get("toolUseId")
 	if id.Type != gjson.String || id.Str == "" || l.run.answered[keyOf(id.Str)] {
@@ -218,9 +217,9 @@ func (l *lane) result(result gjson.Result) {
 	l.emit(kit.ToolReply{ID: l.run.ids.next(), Call: id.String(), Content: resultText(result.Get("content"))}.Event())
 }
 
-// resultText returns what a client shows of a result: its texts and its JSON, each on lines of its
-// own. Pictures, documents and videos are only named, because their bytes come as the repr of a
-// Python object, if at all.
+// resultText returns the content of a result for the client: its texts and JSON, each on lines of
+// its own. Of pictures, documents and videos it has only the kind, because the backend sends their
+// bytes as the repr of a Python object, or not at all.
 func resultText(content gjson.Result) string {
 	out := ""
 	content.ForEach(func(_, block gjson.Result) bool {
@@ -245,7 +244,7 @@ func resultText(content gjson.Result) string {
 	return out
 }
 
-// jsonText returns a JSON result. TypeScript wraps every value that is not an object.
+// jsonText returns a JSON result. It removes the object with which TypeScript wraps other values.
 func jsonText(v gjson.Result) string {
 	if inner := v.Get(`\$value`); inner.Exists() && len(v.Map()) == 1 {
 		return inner.Raw
@@ -253,8 +252,7 @@ func jsonText(v gjson.Result) string {
 	return v.Raw
 }
 
-// keyOf bounds the size of a key. A backend's id may be as long as a frame, and would keep the
-// frame in memory.
+// keyOf returns id, or its hash if it is long. A long id would keep the whole frame in memory.
 func keyOf(id string) string {
 	if len(id) <= 64 {
 		return strings.Clone(id)

@@ -81,8 +81,8 @@ func TestHostileStreams(t *testing.T) {
 			if took := hostile.ProcessorTime(t) - before; took > hostile.Limit {
 				t.Errorf("took %s", took)
 			}
-			if len(run.lanes) > maxLanes+1 || len(run.steps) > maxSteps || len(run.answered) > maxCalls || len(run.held) > maxCalls {
-				t.Errorf("kept %d lanes, %d steps, %d results, %d calls", len(run.lanes), len(run.steps), len(run.answered), len(run.held))
+			if len(run.lanes) > maxLanes+1 || len(run.steps) > maxSteps || len(run.answered) > maxCalls || len(run.waitingCalls) > maxCalls {
+				t.Errorf("kept %d lanes, %d steps, %d results, %d calls", len(run.lanes), len(run.steps), len(run.answered), len(run.waitingCalls))
 			}
 			for path, lane := range run.lanes {
 				if len(lane.calls) > maxCalls {

@@ -11,14 +11,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An agent may wait for the answer to a question that Holdpoint has lost: by a restart, or because
-// nobody knows what became of an answer. Python is asked (askWhat). TypeScript cannot be asked, so
-// its refusal of a prompt becomes a lost question (kit.LostQuestion). Its ids hold the name of the
-// interrupt, so a cancel goes out in the word that the hook or tool takes for a no. The refusal
-// changes nothing at the agent, and the no is taken after it (RAN @strands-agents/sdk 1.19.0).
+// An agent may wait for the answer to a question that Holdpoint has lost by a restart, or whose
+// answer is in doubt. Python can be asked for its questions (askWhat). TypeScript cannot, so its
+// refusal of a prompt becomes a lost question (kit.LostQuestion). The ids of TypeScript contain the
+// name of the interrupt, so a cancel can be sent as the word that the hook or tool reads as no. The
+// refusal does not change the agent, and the agent accepts the no after it (RAN @strands-agents/sdk
+// 1.19.0).
 
 // askLost returns the result of a prompt that TypeScript refused because its agent waits: a lost
-// question. It is false if nothing is known that could be cancelled.
+// question. It returns false if no id is known that could be cancelled.
 func (run *run) askLost() (translate.Result, bool) {
 	if run.resumed != nil || run.r.Show == translate.ShowNative {
 		return translate.Result{}, false
@@ -31,8 +32,8 @@ func (run *run) askLost() (translate.Result, bool) {
 	return kit.AskLost(run.r, kit.LostQuestion{Of: Name, Natives: natives}), true
 }
 
-// sdkIDs returns those of the ids that an SDK makes and that are wanted. A published id is such
-// an id with a tilde and more behind it, and is left out.
+// sdkIDs returns the ids that an SDK made and that wanted accepts. It leaves out published ids,
+// which are such an id with a tilde and a suffix.
 func sdkIDs(ids []string, wanted func(strandsapi.ID) bool) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		read, known := strandsapi.ParseID(id)
@@ -40,29 +41,28 @@ func sdkIDs(ids []string, wanted func(strandsapi.ID) bool) []string {
 	})
 }
 
-// sayNo returns the word that a hook or tool of TypeScript takes for a no, by the id of its
-// question.
+// sayNo returns the answer that a hook or tool of TypeScript reads as no.
 func (d *Dialect) sayNo(native string) json.RawMessage {
 	id, _ := strandsapi.ParseID(native)
 	rule, _ := d.rules.Answer(id.Name)
 	return rule.Cancelled()
 }
 
-// cancel returns the exchange that says no to what the agent may wait for.
+// cancel returns the exchange that answers no to each question in cancels.
 func (d *Dialect) cancel(r *translate.Request, cancels *kit.Cancels) *translate.Exchange {
 	list := []byte{'['}
 	for _, id := range cancels.Open() {
 		list = appendResponse(list, id, d.sayNo(id))
 	}
 	run := newRun(d, r, newIDs(r))
-	run.resumed, run.listed, run.cancels = &r.Pause, true, cancels
+	run.resumed, run.sentList, run.cancels = &r.Pause, true, cancels
 	out := d.out(r, append(list, ']'))
 	out.Resumes = true
 	return &translate.Exchange{Out: out, Run: run}
 }
 
-// dropExchange returns the exchange that says no without the id which the agent does not know. It
-// is nil if no other id is left.
+// dropExchange returns the exchange that cancels without the id that the agent does not know, or
+// nil if no other id is left.
 func (run *run) dropExchange(text string) *translate.Exchange {
 	id, named := unknownID(text)
 	if run.cancels == nil || !named || !run.cancels.Drop(id) {
@@ -79,18 +79,18 @@ func unknownID(text string) (id string, named bool) {
 	return id, began && ended
 }
 
-// askBroken returns the exchange that asks a Python agent whether it waits, because its answer to a
-// prompt broke off before the agent said anything. A server that catches no errors breaks off so
-// while its agent waits. The agent gets null for the questions that it may have: it takes that for
-// no answer yet, and asks. If it does not wait, that is an error. It refuses a list with an id that
-// it does not wait for, and breaks off again (RAN 1.40 and 1.62). Then the next of mayWait is
-// tried. The result is nil if none is left.
+// askBroken returns the exchange that asks a Python agent whether it waits, because the answer to
+// the prompt broke off before any text. A server that catches no errors also breaks off while its
+// agent waits. The exchange sends null for each question that may be open. A waiting agent does not
+// read null as an answer, and repeats its questions. An agent that does not wait, or does not know
+// one of the ids, breaks off again (RAN 1.40 and 1.62). The next list of mayWait is then tried.
+// askBroken returns nil if no list is left.
 func (run *run) askBroken() *translate.Exchange {
 	refused, lists := run, run.untried
 	switch {
-	case run.broken && run.idle():
+	case run.brokeOff && run.idle():
 		refused = run.refused
-	case run.refused != nil || run.insists:
+	case run.refused != nil || run.repeatsPrompt:
 		return nil
 	default:
 		lists = run.mayWait()
@@ -99,14 +99,15 @@ func (run *run) askBroken() *translate.Exchange {
 		return nil
 	}
 	next := newRun(run.d, run.r, run.ids)
-	next.broken, next.untried = true, lists[1:]
+	next.brokeOff, next.untried = true, lists[1:]
 	return refused.askAnew(next, lists[0])
 }
 
-// mayWait returns the ids that a Python agent may wait for, as at most kit.MaxLost lists. They are
-// sent one after the other. First come the questions of each ended pause, newest first. Then come
-// those that clients named. Nobody knows which of those belong together, so the longest lists come
-// first. A question left out would keep an older answer, and the agent would act on it.
+// mayWait returns lists of ids, at most kit.MaxLost, that a Python agent may wait for. They are
+// tried one after the other. The first are the questions of each ended pause, newest first. They
+// are followed by runs of the ids that the client named, longer ones first, because it is unknown
+// which ids belong together. A question missing from a list would keep an older answer, and the
+// agent would act on it.
 func (run *run) mayWait() [][]string {
 	var lists [][]string
 	add := func(list []string) {

@@ -6,9 +6,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// valid returns a frame as JSON, nil if it is not JSON. Python's json.dumps writes NaN, Infinity
-// and -Infinity, which JSON does not have. They become strings.
-func valid(data []byte) []byte {
+// validJSON returns a frame as JSON, or nil if it is not JSON. It turns NaN, Infinity and -Infinity
+// into strings, because Python's json.dumps writes them and JSON does not have them.
+func validJSON(data []byte) []byte {
 	if agui.ValidJSON(data) {
 		return data
 	}

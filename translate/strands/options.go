@@ -12,7 +12,8 @@ type Options struct {
 	Server Server `env:"FILE" means:"answers" doc:"JSON file that describes the Strands server: the body, headers and paths of its requests, what is shown of its stream, and what answers become. It is read at start (docs/strands-reference.md#the-file)"`
 }
 
-// A Server is what an operator's file says of a Strands server. Nothing needs to be said.
+// A Server is the content of an operator's file about a Strands server. Each member may be left
+// out.
 //
 //	{
 //	  "body": {"input": {"prompt": "$prompt"}},
@@ -24,19 +25,20 @@ type Options struct {
 //	  "interrupts": [{"name": "deploy-*", "answers": "bool"}]
 //	}
 type Server struct {
-	// Body is a request to the server; "" stands for bodyDefault.
+	// Body is the body of a request. "" means bodyDefault.
 	Body Body
-	// Headers are those of such a request; nil stands for headersDefault.
+	// Headers are the headers of a request. nil means headersDefault.
 	Headers Headers
-	// Paths lead to an agent; without one all paths do.
+	// Paths are the paths of the agents. If there are none, every path is one.
 	Paths Paths
-	// Reasoning says that the client is shown the reasoning of the agent's model.
+	// Reasoning reports that the client is shown the model's reasoning.
 	Reasoning bool
-	// Text says that plain text and bare strings are what the agent says. It is right only for
+	// Text reports that plain text and bare strings are text of the agent. This is right only for
 	// agents that never ask, because such a server drops their questions.
 	Text bool
-	// Rules say what answers become: the documented hook takes a string, and only one. Some servers
-	// have frames of their own for questions, such as {"type":"interrupt","interrupt_id":..}.
+	// Rules define the form of answers, because the documented hook accepts only one string. They also
+	// name the place of questions in the frames of servers that have frames of their own, such as
+	// {"type":"interrupt","interrupt_id":..}.
 	Rules strandsapi.Rules
 
 	file string
@@ -54,7 +56,7 @@ func (s Server) withDefaults() Server {
 	return s
 }
 
-// UnmarshalText reads the value of a variable: the name of a file.
+// UnmarshalText reads the file whose name is the value of the variable.
 func (s *Server) UnmarshalText(file []byte) error {
 	text, err := strandsapi.ReadFile(string(file))
 	if err != nil {
@@ -69,7 +71,7 @@ func (s *Server) UnmarshalText(file []byte) error {
 	return nil
 }
 
-// parseServer reads the text of a file.
+// parseServer parses the content of a file.
 func parseServer(text []byte) (Server, error) {
 	var s Server
 	var err error
@@ -83,13 +85,13 @@ func parseServer(text []byte) (Server, error) {
 	return s, err
 }
 
-// String returns the file's name, and how many rules it has.
+// String returns the name of the file and the number of its rules.
 func (s Server) String() string { return s.Rules.Named(s.file) }
 
 // Denials returns all values that are sent for a denied or a cancelled answer.
 func (s Server) Denials() []json.RawMessage { return s.Rules.Denials() }
 
-// warning returns what an operator should know of the options, "" for nothing.
+// warning returns the log line for risky options, or "".
 func (s Server) warning() string {
 	for _, r := range s.Rules.List {
 		if r.Profile != "" && r.Profile != strandsapi.Words {

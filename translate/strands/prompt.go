@@ -8,8 +8,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// textOf returns the text of a user's message. It refuses a message with other parts (a picture, a
-// document). An entrypoint hands its JSON to the agent, and bytes have no form there.
+// textOf returns the text of a user's message. It refuses a message with other parts, such as
+// pictures: an entrypoint passes JSON to the agent, which has no form for bytes.
 func textOf(m agui.Message) (string, *agui.RunError) {
 	content := gjson.GetBytes(m.JSON, "content")
 	var parts []string
@@ -36,9 +36,8 @@ func textOf(m agui.Message) (string, *agui.RunError) {
 	return text, nil
 }
 
-// newPrompt returns what a run without answers sends. That is the text of the conversation's last
-// message, which must be a user's. The agent keeps the conversation itself. An older run has sent
-// the older messages, and they would be said twice.
+// newPrompt returns the prompt of a run without answers: the text of the last message, which must
+// be a user's. The agent keeps the conversation itself, so older messages would be sent twice.
 func newPrompt(in agui.RunInput) (text string, taken []agui.Message, err *agui.RunError) {
 	for at := len(in.Messages) - 1; at >= 0; at-- {
 		switch m := in.Messages[at]; m.Role {
@@ -58,7 +57,7 @@ func noPrompt() *agui.RunError {
 	return agui.Errorf(agui.MessagesNotTaken, textNotUser)
 }
 
-// promptOf returns the text of the messages beside the answers.
+// promptOf returns the text of the messages that came in addition to the answers.
 func promptOf(list []agui.Message) (text string, taken []agui.Message, err *agui.RunError) {
 	var texts []string
 	for _, m := range list {

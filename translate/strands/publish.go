@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// private is what an interrupt keeps for its answer: its name, and whether the body of a tool
-// asked. A tool takes what it likes; a hook is written for a string.
+// private is the JSON of Interrupt.Private: the name of the interrupt, and whether a tool itself
+// asked. A tool can accept any answer, but a hook expects a string.
 type private struct {
 	Name string `json:"name"`
 	Tool bool   `json:"tool,omitempty"`
@@ -20,10 +20,10 @@ type private struct {
 
 const toolCall = "tool_call"
 
-// callsAskedAbout returns the tools of the calls that the client knows, by the calls' ids. If a
-// question is about another call, before shows that call first. An agent that is asked what it
-// waits for does not tell the call again, and a client cannot show a question about a call that it
-// does not have.
+// callsAskedAbout returns the tools of all calls that the client has, by the calls' ids. If a
+// question is about a call that the client lacks, before has the events of that call. An agent that
+// is asked for its questions does not repeat their calls, and a client cannot show a question
+// without its call.
 func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event) {
 	calls = map[string]string{}
 	if run.r.Transcript != nil {
@@ -46,7 +46,7 @@ func (run *run) callsAskedAbout() (calls map[string]string, before []agui.Event)
 	return calls, before
 }
 
-// publish makes the interrupts that the client sees.
+// publish returns the interrupts for the client.
 func (run *run) publish(calls map[string]string) []agui.Interrupt {
 	more := run.more()
 	var list []agui.Interrupt
@@ -62,12 +62,12 @@ func (run *run) publish(calls map[string]string) []agui.Interrupt {
 	return list
 }
 
-// publish returns the AG-UI Interrupt for a question, without its id. calls are the tools of the
-// calls that the client has seen, by the calls' ids.
+// publish returns the AG-UI Interrupt of a question, without its id. calls has the tools of the
+// calls that the client has, by the calls' ids.
 func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string, more bool) json.RawMessage {
 	callID := id.ToolUseID
 	if q.callID != "" {
-		callID = q.callID // the outer call, which is the visible one
+		callID = q.callID // the id of the visible, outer call
 	}
 	tool := calls[callID]
 	if tool == "" {
@@ -80,7 +80,7 @@ func (d *Dialect) publish(q question, id strandsapi.ID, calls map[string]string,
 	name := agui.Cut(q.name)
 	if !id.AsksForCall() {
 		tool = ""
-		if q.node != "" { // the hook of a graph asks about all of its nodes by one name
+		if q.node != "" { // the hook of a graph uses one name for all nodes
 			name += " (" + agui.Cut(q.node) + ")"
 		}
 	}

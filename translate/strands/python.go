@@ -11,7 +11,7 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// maxNesting is how deep graphs may be in graphs.
+// maxNesting bounds how deep graphs are nested in graphs.
 const maxNesting = 16
 
 // object handles a frame that is an object. path is the path of the node that it came from.
@@ -45,7 +45,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 	o.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "init_event_loop":
-			run.begun = true
+			run.loopBegan = true
 			if depth == 0 {
 				run.noteRestart()
 			}
@@ -65,13 +65,13 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 			run.asksFor(v.Get("tool_use"), v.Get("interrupts"), path)
 		case "result":
 			if depth == 0 && reasonIn(o) == interrupted {
-				v = o // a server's own frame, with what is asked beside the text
+				v = o // a server's own frame, with the questions in addition to the text
 			}
 			if depth == 0 {
 				run.result(v, run.lane(path, emit))
 			}
 		case "force_stop":
-			run.forced = run.forced || depth == 0 && v.Type == gjson.True
+			run.forceStopped = run.forceStopped || depth == 0 && v.Type == gjson.True
 		case "error":
 			if depth == 0 && run.failed == nil {
 				run.fail(v, o.Get("error_type"), emit)
@@ -81,11 +81,11 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 	})
 }
 
-// noteRestart notes that the agent was called again in the same stream. Its server has answered
-// what it asked before.
+// noteRestart forgets the questions of the stream, because the agent was called again in it: the
+// server answered them itself.
 func (run *run) noteRestart() {
-	run.whole = true
-	run.questions, run.stop, run.forced, run.held = questions{}, "", false, nil
+	run.sawStart = true
+	run.questions, run.stop, run.forceStopped, run.waitingCalls = questions{}, "", false, nil
 }
 
 // chunk handles a chunk of the model.
@@ -132,7 +132,7 @@ func (run *run) data(text gjson.Result, l *lane) {
 	}
 }
 
-// takesFrom reports whether text is taken from that source.
+// takesFrom reports whether the run reads its text from s. The first source decides.
 func (run *run) takesFrom(s source) bool {
 	if run.source == undecided {
 		run.source = s
@@ -155,9 +155,9 @@ func (run *run) multiagent(kind string, o gjson.Result, path string, depth int, 
 	node := o.Get("node_id").String()
 	switch kind {
 	case "multiagent_node_start":
-		run.begins(within(path, node), emit)
+		run.startStep(within(path, node), emit)
 	case "multiagent_node_stop":
-		run.ends(within(path, node), emit)
+		run.endStep(within(path, node), emit)
 	case "multiagent_node_stream":
 		if inner := o.Get("event"); inner.IsObject() && depth < maxNesting {
 			run.object(inner, within(path, node), depth+1, emit)
@@ -182,8 +182,8 @@ func within(path, node string) string {
 	return path + "/" + node
 }
 
-// begins and ends show a node as a step.
-func (run *run) begins(path string, emit func(agui.Event)) {
+// startStep and endStep send a node as a step.
+func (run *run) startStep(path string, emit func(agui.Event)) {
 	if path == "" || len(path) > 1024 || len(run.steps) >= maxSteps || slices.Contains(run.steps, path) {
 		return
 	}
@@ -191,7 +191,7 @@ func (run *run) begins(path string, emit func(agui.Event)) {
 	emit(step(agui.StepStarted, path))
 }
 
-func (run *run) ends(path string, emit func(agui.Event)) {
+func (run *run) endStep(path string, emit func(agui.Event)) {
 	if n := slices.Index(run.steps, path); n >= 0 {
 		run.lane(path, emit).close()
 		run.steps = slices.Delete(run.steps, n, n+1)
@@ -208,7 +208,7 @@ func step(t agui.Type, name string) agui.Event {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// result handles what the agent ended with, in the form that the server could serialise:
+// result handles the agent's result, in the form that the server could serialise:
 //
 //	{"stop_reason":"interrupt","interrupts":[...],...}    an AgentResult if everything in it is JSON
 //	{"status":"interrupted","interrupts":[...]}           a GraphResult or a SwarmResult
@@ -234,13 +234,13 @@ func (run *run) result(v gjson.Result, l *lane) {
 	}
 }
 
-// isMissed reports whether the client has not seen what the result repeats. A server may send the
-// end alone. If the beginning was seen, the message in the end may be an older one.
-func (run *run) isMissed() bool { return !run.shown && !run.whole }
+// isMissed reports whether the client lacks the message of the result, because the server sent only
+// the end of its stream. If the stream has its beginning, that message may be an older one.
+func (run *run) isMissed() bool { return !run.shown && !run.sawStart }
 
 func (run *run) resultObject(v gjson.Result, l *lane) {
 	reason := reasonIn(v)
-	run.camel = v.Get("stopReason").Exists()
+	run.isTypeScript = v.Get("stopReason").Exists()
 	for _, at := range []string{"error", "results.#.error|0"} {
 		if text := v.Get(at); text.Type == gjson.String && run.reason == "" {
 			run.reason = text.String()
@@ -259,8 +259,8 @@ func (run *run) resultObject(v gjson.Result, l *lane) {
 	run.noteStop(reason)
 }
 
-// reasonIn returns why the agent stopped, by a result or by what a server writes beside one. It
-// returns "" if neither says so. If any part says that the agent asks, the agent asks.
+// reasonIn returns the stop reason in a result, or in the members that a server adds to it, or ""
+// if there is none. If any of them is interrupted, it returns interrupted.
 func reasonIn(v gjson.Result) string {
 	reason := ""
 	for _, name := range []string{"stop_reason", "stopReason", "status"} {
@@ -283,7 +283,7 @@ func reasonIn(v gjson.Result) string {
 	return reason
 }
 
-// reasonOf returns the status of a graph or a swarm as a reason to stop.
+// reasonOf returns the status of a graph or a swarm as a stop reason.
 func reasonOf(status string) string {
 	switch status = strings.ToLower(status); status {
 	case "interrupted":
@@ -294,8 +294,8 @@ func reasonOf(status string) string {
 	return status
 }
 
-// lastMessage handles a result that is the agent's last message alone. If it has a call, the agent
-// stopped at that call and did not carry it out.
+// lastMessage handles a result that is only the agent's last message. If the message has a call,
+// the agent stopped before it ran the call.
 func (run *run) lastMessage(m gjson.Result, l *lane) {
 	if run.isMissed() {
 		run.message(m, l)
@@ -303,21 +303,22 @@ func (run *run) lastMessage(m gjson.Result, l *lane) {
 	reason := "end_turn"
 	m.Get("content").ForEach(func(_, block gjson.Result) bool {
 		if block.Get("toolUse").Exists() {
-			reason = untold
+			reason = unansweredCall
 		}
 		return true
 	})
 	run.noteStop(reason)
 }
 
-// These say why the agent stopped, beside what Strands itself says (end_turn, max_tokens, ...).
+// Stop reasons in addition to those of Strands (end_turn, max_tokens, ...).
 const (
-	interrupted  = "interrupt"
-	failedStatus = "failed"
-	untold       = "a call without a result"
+	interrupted    = "interrupt"
+	failedStatus   = "failed"
+	unansweredCall = "a call without a result"
 )
 
-// noteStop notes why the agent stopped. If it is not to ask, the agent asks nothing any more.
+// noteStop notes why the agent stopped. Unless it stopped to ask, its earlier questions are
+// dropped.
 func (run *run) noteStop(reason string) {
 	if reason == "" {
 		return

@@ -12,37 +12,37 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// maxQuestions and maxQuestionBytes bound what is kept of the questions of a run.
+// maxQuestions and maxQuestionBytes bound the questions of a run.
 const (
 	maxQuestions     = 1000
 	maxQuestionBytes = 8 << 20
 )
 
-// A question is an interrupt as the backend gave it.
+// A question is an interrupt of the backend.
 type question struct {
 	id, name, source string
-	reason           json.RawMessage // nil for none and for null
-	node             string          // path of the node that asked, "" for the agent itself
-	callID, tool     string          // the call that it is about, as far as the frame says
+	reason           json.RawMessage // nil if missing or null
+	node             string          // the path of the node that asked, "" for the agent itself
+	callID, tool     string          // the call that the question is about, if the frame has it
 	input            json.RawMessage
-	again            bool // it was answered before
+	again            bool // an answer to it failed before
 }
 
-// questions are the questions of a run, each once. Python gives a node's question twice, and all
-// questions again at the end.
+// questions are the questions of a run without repetitions. Python sends a node's question twice,
+// and all questions again at the end.
 type questions struct {
 	list []question
-	at   map[string]int  // where in list, by what is asked
-	ids  map[string]bool // of all
+	at   map[string]int  // the index in list by question.asks
+	ids  map[string]bool // the ids of all questions
 	size int
-	over bool // there were more than are kept: nobody is to be asked a part of them
+	over bool // there were too many, so none of them is shown
 }
 
 func (q question) bytes() int {
 	return len(q.id) + len(q.name) + len(q.source) + len(q.reason) + len(q.node) + len(q.callID) + len(q.tool) + len(q.input)
 }
 
-// asks returns what a question asks, in a few bytes.
+// asks returns a hash of the question's content.
 func (q question) asks() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q ", q.id, q.name)
@@ -50,9 +50,9 @@ func (q question) asks() string {
 	return string(h.Sum(nil))
 }
 
-// add adds a question. Two questions with one id are one if they ask the same. Else both are asked.
-// Their answers must be equal, because the backend takes one answer for both (ids of batches and
-// nodes are made of names alone).
+// add adds a question, or merges it with an equal one. Two different questions may have the same
+// id, because ids of batches and nodes consist only of names. Then both are shown, and their
+// answers must be equal, because the backend accepts one answer for both.
 func (qs *questions) add(q question) {
 	if qs.over {
 		return
@@ -78,7 +78,7 @@ func (qs *questions) add(q question) {
 	qs.list = append(qs.list, q)
 }
 
-// fill adds what the frame before did not say.
+// fill adds the members of a repeated question that the first frame lacked.
 func (q *question) fill(more question) {
 	if q.callID == "" {
 		q.callID, q.tool, q.input = more.callID, more.tool, more.input
@@ -88,7 +88,7 @@ func (q *question) fill(more question) {
 	q.copyTexts()
 }
 
-// copyTexts copies the texts of a question. They are parts of a frame, and would keep it in memory.
+// copyTexts copies the texts of a question, because they would keep their whole frame in memory.
 func (q *question) copyTexts() {
 	for _, s := range []*string{&q.id, &q.name, &q.source, &q.node, &q.callID, &q.tool} {
 		*s = strings.Clone(*s)
@@ -96,7 +96,7 @@ func (q *question) copyTexts() {
 }
 
 // asksFor handles a list of interrupts. They are objects, or reprs if the server serialises with
-// default=str.
+// default=str. use is the call that they are about, if the frame has it.
 func (run *run) asksFor(use, list gjson.Result, node string) {
 	list.ForEach(func(_, v gjson.Result) bool {
 		q, err := question{}, errNoInterrupt
@@ -113,8 +113,8 @@ func (run *run) asksFor(use, list gjson.Result, node string) {
 	})
 }
 
-// ask notes a question. The last frame repeats all of them, in a form that may say the reason in
-// another way.
+// ask notes a question. It ignores the repetition in the last frame, because the reason may have
+// another form there.
 func (run *run) ask(q question, use gjson.Result, node string) {
 	if !use.Exists() && node == "" && run.questions.ids[q.id] {
 		return
@@ -129,11 +129,11 @@ func (run *run) ask(q question, use gjson.Result, node string) {
 	run.questions.add(q)
 }
 
-// locate handles the value at the place that the operator names: a question, or a list of them. It
-// returns false if there is none.
+// locate handles the value at the path that the operator's file names for questions. It returns
+// false if there is no question.
 func (run *run) locate(v gjson.Result, node string) bool {
 	found := false
-	for _, one := range v.Array() { // of an object that object
+	for _, one := range v.Array() { // Array returns a lone object as a list of one
 		q := question{name: one.Get("name").String(), node: node}
 		for _, key := range []string{"id", "interrupt_id", "interruptId", "approval_id"} {
 			if id := one.Get(key); id.Type == gjson.String && q.id == "" {

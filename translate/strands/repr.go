@@ -14,27 +14,27 @@ import (
 	"holdpoint/translate/strands/internal/pyliteral"
 )
 
-// told are the beginnings of the reprs that are read. AgentCore sends what it cannot serialise as
-// json.dumps(str(event)), which is the repr of a dict as a JSON string. Most of these repeat a
-// frame that came as JSON, because prepare() puts the Agent into every event with a delta. Only the
-// beginning of those is looked at. The reprs that begin like these are read, because nothing else
-// carries what they say.
-var told = []string{
-	`{'result': `,                          // the end, nearly always
-	`{'type': 'multiagent_result'`,         // the end of a graph or a swarm, always
-	`{'type': 'multiagent_node_stop'`,      // always
+// readPrefixes are the beginnings of the reprs that are read. AgentCore sends an event that it
+// cannot serialise as json.dumps(str(event)), the repr of a dict as a JSON string. Most of these
+// repeat a JSON frame, because prepare() puts the Agent into every event with a delta, and are
+// skipped. The reprs with these beginnings are read because no other frame has their content.
+var readPrefixes = []string{
+	`{'result': `,                          // the end, nearly always a repr
+	`{'type': 'multiagent_result'`,         // the end of a graph or a swarm, always a repr
+	`{'type': 'multiagent_node_stop'`,      // always a repr
 	`{'type': 'multiagent_node_interrupt'`, // if a reason is not JSON
-	`{'tool_interrupt_event': `,            // the same
+	`{'tool_interrupt_event': `,            // if a reason is not JSON
 	`{'message': {'role': 'user'`,          // a result with a picture
-	`[{'id': `,                             // str(AgentResult) of one that asks
-	`[{\"id\":\"`,                          // the same of TypeScript
-	`AgentResult(`,                         // its repr
+	`[{'id': `,                             // str(AgentResult) of an agent that asks
+	`[{\"id\":\"`,                          // the same in TypeScript
+	`AgentResult(`,                         // the repr of AgentResult
 }
 
-// inNode are the beginnings of the reprs of a graph's node that are read.
-var inNode = []string{`'event': {'tool_interrupt_event': `, `'event': {'message': {'role': 'user'`, `'event': {'type': 'multiagent_node_`}
+// nodePrefixes are the beginnings of a node's events that are read.
+var nodePrefixes = []string{`'event': {'tool_interrupt_event': `, `'event': {'message': {'role': 'user'`, `'event': {'type': 'multiagent_node_`}
 
-// nodeHead is how far into a node's frame they are looked for. The node_id stands before them.
+// nodeHead bounds how far into the frame of a node they are searched. Only the node_id precedes
+// them.
 const nodeHead = 512
 
 // text handles a frame that is a JSON string.
@@ -51,19 +51,19 @@ func (run *run) text(data []byte, emit func(agui.Event)) {
 			run.lane("", emit).say(string(data))
 		}
 	default:
-		run.bare = true
+		run.sawString = true
 	}
 }
 
 func worthReading(s []byte) bool {
-	for _, p := range told {
+	for _, p := range readPrefixes {
 		if bytes.HasPrefix(s, []byte(p)) {
 			return true
 		}
 	}
 	if bytes.HasPrefix(s, []byte(`{'type': 'multiagent_node_stream'`)) {
 		s = s[:min(len(s), nodeHead)]
-		for _, p := range inNode {
+		for _, p := range nodePrefixes {
 			if bytes.Contains(s, []byte(p)) {
 				return true
 			}
@@ -72,8 +72,8 @@ func worthReading(s []byte) bool {
 	return false
 }
 
-// repr handles the repr of an event. It passes over one that cannot be read, unless that is the end
-// of a run that asks.
+// repr handles the repr of an event. It skips a repr that cannot be parsed, except for the result
+// of a graph: that may have a question, so the run ends as one that asks.
 func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	if l := run.lane(path, emit); !strings.HasPrefix(s, "{") {
 		if !run.readRepr(s, l) && run.d.server.Text {
@@ -88,7 +88,7 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 	m, err := members(s, "type", "node_id", "event", "result", "interrupts", "tool_interrupt_event", "message")
 	if err != nil {
 		if strings.HasPrefix(s, `{'type': 'multiagent_result'`) && depth == 0 {
-			run.noteStop(interrupted) // it may ask
+			run.noteStop(interrupted) // it may have a question
 		}
 		return
 	}
@@ -100,7 +100,7 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 			run.readRepr(m["result"], run.lane(path, emit))
 		}
 	case "multiagent_node_stop":
-		run.ends(within(path, node), emit)
+		run.endStep(within(path, node), emit)
 	case "multiagent_node_interrupt":
 		run.asksForRepr(gjson.Result{}, m["interrupts"], within(path, node))
 	case "multiagent_node_stream":
@@ -117,8 +117,8 @@ func (run *run) repr(s, path string, depth int, emit func(agui.Event)) {
 
 var errTwice = errors.New("a name stands twice")
 
-// members returns the named members of a dict or a call. It checks the whole text before it returns
-// any. Only then is it known what in the text is code and what is somebody's text.
+// members returns the named members of a dict or a call. It parses the whole text first, because
+// only then it is certain which parts are syntax and which are inside a string.
 func members(s string, names ...string) (map[string]string, error) {
 	m := map[string]string{}
 	err := pyliteral.Each(s, func(key, value string) error {
@@ -134,7 +134,8 @@ func members(s string, names ...string) (map[string]string, error) {
 	return m, err
 }
 
-// toolAsks handles {'tool_use': {...}, 'interrupts': [Interrupt(...)]}.
+// toolAsks handles the value of tool_interrupt_event: {'tool_use': {...}, 'interrupts':
+// [Interrupt(...)]}.
 func (run *run) toolAsks(value, path string) {
 	m, err := members(value, "tool_use", "interrupts")
 	if err != nil {
@@ -147,7 +148,7 @@ func (run *run) toolAsks(value, path string) {
 	run.asksForRepr(use, m["interrupts"], path)
 }
 
-// readRepr handles a result's str or repr. It returns false if the string is mere text.
+// readRepr handles the str or repr of a result. It returns false if the string is plain text.
 func (run *run) readRepr(s string, l *lane) bool {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, `[{"id":"`) {
@@ -172,8 +173,7 @@ func (run *run) readRepr(s string, l *lane) bool {
 	return true
 }
 
-// head returns why the agent stopped, by the first argument of a result, "" if that does not say
-// so.
+// head returns the stop reason in the first argument of a result's repr, or "" if it has none.
 func head(arguments string) string {
 	if rest, ok := strings.CutPrefix(arguments, "stop_reason='"); ok {
 		reason, _, _ := strings.Cut(rest, "'")
@@ -186,16 +186,17 @@ func head(arguments string) string {
 	return ""
 }
 
-// readResult reads AgentResult(..), GraphResult(..) or SwarmResult(..) to its end. reason is what
-// its head says.
+// readResult parses the whole repr of an AgentResult, GraphResult or SwarmResult. reason is its
+// stop reason according to head.
 func (run *run) readResult(s, reason string, l *lane) {
 	args, err := members(s, "message", "interrupts", "results")
 	if err != nil || reason == "" {
-		run.noteStop(cmp.Or(reason, interrupted)) // what cannot be read may ask
+		run.noteStop(cmp.Or(reason, interrupted)) // a result that cannot be parsed may have questions
 		return
 	}
-	// A swarm has no error for answers that it does not wait for. The node's result has one.
-	run.forgot = run.resumed != nil && run.idle() && reason == failedStatus && strings.Contains(args["results"], "=ValueError(") && lost(args["results"])
+	// A swarm has no error of its own for an answer to an unknown question. The result of its node has
+	// one.
+	run.lostPause = run.resumed != nil && run.idle() && reason == failedStatus && strings.Contains(args["results"], "=ValueError(") && isLost(args["results"])
 	if reason == interrupted {
 		run.noteStop(interrupted)
 		run.asksForRepr(gjson.Result{}, args["interrupts"], "")
@@ -207,8 +208,7 @@ func (run *run) readResult(s, reason string, l *lane) {
 	run.noteStop(reason)
 }
 
-// readStr handles the str of an AgentResult that asks. It returns false if the list is something
-// else.
+// readStr handles the str of an AgentResult that asks. It returns false for other lists.
 func (run *run) readStr(s string) bool {
 	list, err := readInterrupts(s)
 	for _, q := range list {
@@ -220,8 +220,8 @@ func (run *run) readStr(s string) bool {
 	return err == nil || strings.HasPrefix(s, "[{'id': 'v1:")
 }
 
-// readToString handles what AgentResult.toString() of TypeScript gives if the agent asks. It
-// returns false if it is something else.
+// readToString handles the text of AgentResult.toString() of TypeScript if the agent asks. It
+// returns false for other texts.
 func (run *run) readToString(s string) bool {
 	if !agui.ValidJSON([]byte(s)) {
 		return false
@@ -248,7 +248,7 @@ func (run *run) asksForRepr(use gjson.Result, list, node string) {
 	}
 }
 
-// readInterrupts reads a list of interrupts. It reads all of them or none.
+// readInterrupts reads a list of interrupts. If one cannot be read, it returns an error.
 func readInterrupts(s string) ([]question, error) {
 	var list []question
 	err := pyliteral.Each(s, func(_, value string) error {
@@ -267,8 +267,8 @@ func readInterrupts(s string) ([]question, error) {
 
 var errNoInterrupt = errors.New("no interrupt")
 
-// readInterrupt reads Interrupt(id='..', name='..', reason=.., response=None), or the same as a
-// dict.
+// readInterrupt reads the repr of an interrupt: Interrupt(id='..', name='..', reason=..,
+// response=None), or a dict with the same members.
 func readInterrupt(s string) (q question, err error) {
 	m, err := members(s, "id", "name", "reason")
 	if err != nil {

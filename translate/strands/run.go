@@ -11,8 +11,8 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// maxLanes and maxSteps bound what is kept of a graph's nodes. A backend may name as many as it
-// likes.
+// maxLanes and maxSteps bound the nodes of a graph that are kept, because a backend may name any
+// number.
 const (
 	maxLanes = 256
 	maxSteps = 256
@@ -23,55 +23,57 @@ type run struct {
 	d   *Dialect
 	r   *translate.Request
 	ids *ids
-	// resumed is the pause whose answers the exchange carried, nil if it carried none. listed says
-	// that its prompt was a list.
-	resumed *agui.Pause
-	listed  bool
-	// prompt is what was sent as text. sent are the messages with that text.
+	// resumed is the pause whose answers the exchange carries, nil if it carries none. sentList
+	// reports that its prompt is a list.
+	resumed  *agui.Pause
+	sentList bool
+	// prompt is the text that is sent. sent are the messages with that text.
 	prompt string
 	sent   []agui.Message
-	// refused is the exchange that the backend refused because it was waiting. This one asks it
-	// what for. It is nil in all others.
+	// refused is the exchange whose prompt the backend refused because it waits. This exchange asks
+	// for its questions. It is nil in all other exchanges.
 	refused *run
-	// taken are the ids of questions that were answered before, in an exchange that failed. The
-	// exchange after refused asks them again.
-	taken map[string]bool
-	// broken says that the exchange before broke off, so that nobody knows whether the agent waits.
-	// untried are the questions to try next if it does not wait for these.
-	broken  bool
-	untried [][]string
-	// cancels are the ids that a cancel of a lost question goes to, nil in any other exchange.
+	// askedAgain has the ids of questions whose answers failed in an earlier exchange. This exchange
+	// asks for them again with null.
+	askedAgain map[string]bool
+	// brokeOff reports that the answer of the exchange before broke off, so it is not known whether
+	// the agent waits. untried has the lists of ids to try next.
+	brokeOff bool
+	untried  [][]string
+	// cancels has the questions that the exchange cancels, if it cancels a lost question. Otherwise it
+	// is nil.
 	cancels *kit.Cancels
-	// insists says that the exchange sends what was refused again, now that nothing is open.
-	insists bool
+	// repeatsPrompt reports that the exchange sends a refused prompt again, because no question is
+	// open any more.
+	repeatsPrompt bool
 
-	framing  translate.Framing
-	lanes    map[string]*lane // by keyOf their paths
-	steps    []string
-	answered map[string]bool // calls whose result was shown
-	source   source          // where text is taken from
-	shown    bool            // text or a call was shown
-	bare     bool            // a string was seen that could be text
-	body     bool            // the answer is one JSON text
-	camel    bool            // the result is TypeScript's
+	framing      translate.Framing
+	lanes        map[string]*lane // by keyOf of their paths
+	steps        []string
+	answered     map[string]bool // calls whose result was sent to the client
+	source       source          // the source of the text
+	shown        bool            // text or a call was sent to the client
+	sawString    bool            // a string was received that could be text
+	body         bool            // the answer is one JSON text
+	isTypeScript bool            // the result is in the form of TypeScript
 
-	questions questions
-	held      map[string]bool // TypeScript: calls of the last afterToolsEvent that wait
-	stop      string          // why the agent stopped, "" until it did
-	last      string          // why the model stopped last
-	forced    bool            // force_stop was seen
-	failed    *failure        // the first error frame
-	reason    string          // of a failure, if the result says it
-	forgot    bool            // a result says that the agent waits for nothing
-	whole     bool            // the beginning was seen, so nothing is left out
-	begun     bool            // an agent's loop began, or a node's
-	started   bool            // TypeScript: an agent's loop began, so its end will come
-	tools     bool            // TypeScript: the tools' turn came
-	anew      bool            // TypeScript: the model's turn came before the tools'
+	questions    questions
+	waitingCalls map[string]bool // TypeScript: calls of the last afterToolsEvent without a result
+	stop         string          // why the agent stopped, "" before it stops
+	last         string          // why the model stopped last
+	forceStopped bool            // force_stop was received
+	failed       *failure        // the first error frame
+	reason       string          // the failure's reason in the result, if it has one
+	lostPause    bool            // the result shows that the agent waits for nothing
+	sawStart     bool            // the stream has its beginning, so nothing was left out
+	loopBegan    bool            // the loop of an agent or a node began
+	started      bool            // TypeScript: the loop of an agent began, so its end follows
+	tools        bool            // TypeScript: tools were called
+	modelFirst   bool            // TypeScript: the model was called before any tools
 }
 
-// A source is what text is taken from. Many servers send text as deltas of the model and again
-// as {"data": ...}. The run keeps to the first of the two that it sees.
+// A source is the kind of frame that text is read from. Many servers send the same text as deltas
+// of the model and as {"data": ...}. The run reads only the kind that it receives first.
 type source int
 
 const (
@@ -84,8 +86,8 @@ func newRun(d *Dialect, r *translate.Request, ids *ids) *run {
 	return &run{d: d, r: r, ids: ids, lanes: map[string]*lane{}, answered: map[string]bool{}}
 }
 
-// Framing implements translate.Decoder. The documented Express server declares no type and sends
-// lines.
+// Framing implements translate.Decoder. The documented Express server sends lines without a media
+// type.
 func (run *run) Framing(mediaType string) translate.Framing {
 	switch mediaType {
 	case "text/event-stream":
@@ -123,7 +125,7 @@ func (run *run) Decode(p translate.Piece, emit func(agui.Event)) error {
 
 // frame handles one frame or line.
 func (run *run) frame(data []byte, emit func(agui.Event)) {
-	if run.framing == translate.Lines { // an event stream that nobody declared as one
+	if run.framing == translate.Lines { // also handles an event stream without its media type
 		data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("data:")))
 	}
 	switch {
@@ -131,7 +133,7 @@ func (run *run) frame(data []byte, emit func(agui.Event)) {
 	case data[0] == '"':
 		run.text(data, emit)
 	case data[0] == '{':
-		if data = valid(data); data != nil {
+		if data = validJSON(data); data != nil {
 			run.object(gjson.ParseBytes(data), "", 0, emit)
 		}
 	case run.d.server.Text && !bytes.Equal(data, []byte("[DONE]")):
@@ -139,7 +141,8 @@ func (run *run) frame(data []byte, emit func(agui.Event)) {
 	}
 }
 
-// lane returns the lane of the agent, or of a node by its path.
+// lane returns the lane of the node at path, or of the agent itself if path is "". Nodes above
+// maxLanes share the agent's lane.
 func (run *run) lane(path string, emit func(agui.Event)) *lane {
 	key := keyOf(path)
 	l := run.lanes[key]
@@ -156,7 +159,7 @@ func (run *run) lane(path string, emit func(agui.Event)) *lane {
 	return l
 }
 
-// closings returns the events that end what is open.
+// closings returns the events that end all open messages, calls and steps.
 func (run *run) closings() []agui.Event {
 	var list []agui.Event
 	emit := func(ev agui.Event) { list = append(list, ev) }

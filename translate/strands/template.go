@@ -13,11 +13,11 @@ import (
 )
 
 // A Body is the JSON of a request to the backend. A string in it that is a placeholder is replaced
-// by what it stands for, whatever type that has.
+// by a value of any type.
 type Body string
 
-// placeholders are the names in a Body, and the keys of the request that they are taken from. Names
-// without a key are made.
+// placeholders maps the placeholders of a Body to the keys of the request that have their values.
+// Placeholders without a key are made by the dialect.
 var placeholders = map[string]string{
 	"$prompt": "", "$session": "",
 	"$thread": "threadId", "$run": "runId", "$state": "state", "$forwardedProps": "forwardedProps", "$messages": "messages", "$context": "context", "$tools": "tools",
@@ -69,7 +69,7 @@ func (b Body) with(in agui.RunInput, prompt []byte, session string) []byte {
 		case "$session":
 			return agui.MustMarshal(session)
 		}
-		if v := gjson.GetBytes(in.Raw, placeholders[name]); v.Exists() { // a path of ours
+		if v := gjson.GetBytes(in.Raw, placeholders[name]); v.Exists() { // the path is a constant, not the client's
 			return json.RawMessage(v.Raw)
 		}
 		return json.RawMessage("null")
@@ -100,7 +100,7 @@ func appendWith(dst []byte, v gjson.Result, of func(name string) json.RawMessage
 	return append(dst, v.Raw...)
 }
 
-// Headers are sent with every request to the backend. $session in a value is replaced.
+// Headers are the headers of every request to the backend. with replaces $session in a value.
 type Headers []header
 
 type header struct{ name, value string }
@@ -119,7 +119,7 @@ func isToken(s string) bool {
 	})
 }
 
-// canonical returns a header's name as net/http writes it.
+// canonical returns the name of a header in the form of net/http.
 func canonical(name string) string {
 	b, upper := []byte(strings.ToLower(name)), true
 	for i, c := range b {

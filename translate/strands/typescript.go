@@ -7,11 +7,11 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// interruptedResult is what the SDK puts in the place of a waiting call's result. Nobody said it,
-// so the client is not told it.
+// interruptedResult is the text that the SDK makes up as the result of a waiting call. It is not
+// sent to the client.
 const interruptedResult = "Tool execution interrupted"
 
-// typescript takes an event of @strands-agents/sdk:
+// typescript handles an event of @strands-agents/sdk:
 //
 //	{"type":"modelStreamUpdateEvent","event":{"type":"modelContentBlockDeltaEvent","delta":{...}}}
 //	{"type":"modelMessageEvent","message":{...},"stopReason":"toolUse"}       the whole message; contentBlockEvent, messageAddedEvent repeat it
@@ -24,13 +24,13 @@ const interruptedResult = "Tool execution interrupted"
 func (run *run) typescript(kind string, o gjson.Result, path string, depth int, emit func(agui.Event)) {
 	switch kind {
 	case "beforeInvocationEvent":
-		run.begun = true
+		run.loopBegan = true
 		if depth == 0 {
 			run.noteRestart()
 			run.started = true
 		}
 	case "beforeModelCallEvent":
-		run.anew = run.anew || !run.tools && depth == 0
+		run.modelFirst = run.modelFirst || !run.tools && depth == 0
 	case "beforeToolsEvent":
 		run.tools = true
 	case "modelStreamUpdateEvent":
@@ -40,15 +40,15 @@ func (run *run) typescript(kind string, o gjson.Result, path string, depth int, 
 	case "toolResultEvent":
 		run.lane(path, emit).result(o.Get("result.toolResult"))
 	case "afterToolsEvent":
-		run.waiting(o.Get("message.content"))
+		run.noteWaiting(o.Get("message.content"))
 	case "interruptEvent":
 		if q, err := readObject(o.Get("interrupt")); err == nil {
 			run.ask(q, gjson.Result{}, path)
 		}
 	case "beforeNodeCallEvent":
-		run.begins(within(path, o.Get("nodeId").String()), emit)
+		run.startStep(within(path, o.Get("nodeId").String()), emit)
 	case "afterNodeCallEvent":
-		run.ends(within(path, o.Get("nodeId").String()), emit)
+		run.endStep(within(path, o.Get("nodeId").String()), emit)
 	case "nodeStreamUpdateEvent":
 		if inner := o.Get("inner.event"); inner.IsObject() && depth < maxNesting {
 			run.object(inner, within(path, o.Get("nodeId").String()), depth+1, emit)
@@ -94,25 +94,25 @@ func (run *run) update(event gjson.Result, l *lane) {
 	}
 }
 
-// waiting notes the calls that wait. The SDK tells only one of those that are asked about at once.
-func (run *run) waiting(content gjson.Result) {
-	run.held = map[string]bool{}
+// noteWaiting notes the calls that wait. If several calls wait, the SDK sends only one question.
+func (run *run) noteWaiting(content gjson.Result) {
+	run.waitingCalls = map[string]bool{}
 	content.ForEach(func(_, block gjson.Result) bool {
 		result := block.Get("toolResult")
-		if result.Get("status").Str == "error" && result.Get("content.0.text").Str == interruptedResult && len(run.held) < maxCalls {
-			run.held[keyOf(result.Get("toolUseId").String())] = true
+		if result.Get("status").Str == "error" && result.Get("content.0.text").Str == interruptedResult && len(run.waitingCalls) < maxCalls {
+			run.waitingCalls[keyOf(result.Get("toolUseId").String())] = true
 		}
 		return true
 	})
 }
 
-// more reports whether a call waits without a question about it. The SDK asks about it when the
-// others are answered.
+// more reports whether a call waits without a question about it. The SDK asks about such a call
+// after the open questions are answered.
 func (run *run) more() bool {
-	waits := len(run.held)
+	waits := len(run.waitingCalls)
 	asked := map[string]bool{}
 	for _, q := range run.questions.list {
-		if id, _ := strandsapi.ParseID(q.id); run.held[keyOf(id.ToolUseID)] && !asked[id.ToolUseID] {
+		if id, _ := strandsapi.ParseID(q.id); run.waitingCalls[keyOf(id.ToolUseID)] && !asked[id.ToolUseID] {
 			asked[id.ToolUseID] = true
 			waits--
 		}

@@ -1,12 +1,12 @@
-// Package pyliteral reads what Python's repr writes, as far as that can be read without Python. It
-// reads the literals (str, bytes, int, float, True, False, None, list, tuple, dict, set) and,
-// around them, calls with arguments (AgentResult(stop_reason='interrupt', ...)) and names. It takes
-// objects in angle brackets whole and does not look into them.
+// Package pyliteral reads the output of Python's repr. It parses literals (str, bytes, int, float,
+// True, False, None, list, tuple, dict, set), and calls with arguments
+// (AgentResult(stop_reason='interrupt', ...)) and names around them. Objects in angle brackets are
+// skipped as a whole.
 //
-// It builds nothing but what is asked for. It checks a text from its beginning to its end, each
-// time in one pass, and hands parts out as parts of the text. It never takes what stands inside a
-// string for anything else. So it can read a text that an attacker has a part in (a tool's input, a
-// reason). A text that does not fit is an error. It searches for nothing in such a text.
+// Each function checks the whole text in one pass, and returns parts as substrings. What is inside
+// a string is never read as syntax, so a text may contain parts from an attacker, such as a tool's
+// input or a reason. A text that is not well-formed is an error. The package never searches such a
+// text for a pattern.
 //
 // It deliberately does not read operators, comprehensions, f-strings, triple quotes and adjacent
 // strings. repr writes none of them.
@@ -18,12 +18,12 @@ import (
 	"strings"
 )
 
-// MaxDepth is how deep values may be nested.
+// MaxDepth bounds how deep values are nested.
 const MaxDepth = 200
 
 var errDepth = errors.New("pyliteral: nested too deep")
 
-// A reader walks over a text. Each method leaves the position (at) behind what it read.
+// A reader walks over a text. Each method leaves at after the part that it read.
 type reader struct {
 	s  string
 	at int
@@ -33,7 +33,7 @@ func (r *reader) fail(what string) error {
 	return fmt.Errorf("pyliteral: %s at byte %d", what, r.at)
 }
 
-// next returns the current byte, 0 at the end.
+// next returns the current byte, or 0 at the end.
 func (r *reader) next() byte {
 	if r.at < len(r.s) {
 		return r.s[r.at]
@@ -63,7 +63,7 @@ func (r *reader) value(depth int) error {
 	case c >= '0' && c <= '9', c == '-', c == '+', c == '.' && !strings.HasPrefix(r.s[r.at:], "..."):
 		r.number()
 		return nil
-	case c == '.': // what repr has in the place of what it is in already
+	case c == '.': // repr writes ... in place of a value that contains itself
 		r.at += 3
 		return nil
 	case isLetter(c):
@@ -76,7 +76,8 @@ func (r *reader) value(depth int) error {
 	return r.fail("no value")
 }
 
-// bracket returns the closing bracket for the current opening one, 0 if there is none.
+// bracket returns the closing bracket for the current opening bracket, or 0 if the current byte is
+// not one.
 func (r *reader) bracket() byte {
 	switch r.next() {
 	case '[':
@@ -102,7 +103,7 @@ func (r *reader) name() string {
 	return r.s[from:r.at]
 }
 
-// number reads what looks like a number. It may be complex or hexadecimal.
+// number skips a number. It also accepts complex and hexadecimal ones.
 func (r *reader) number() {
 	r.at++
 	for r.at < len(r.s) && (isLetter(r.s[r.at]) && r.s[r.at] < 0x80 || strings.IndexByte("0123456789.+-", r.s[r.at]) >= 0) {
@@ -110,12 +111,12 @@ func (r *reader) number() {
 	}
 }
 
-// A part is a member of a list, a dict or a call. key is as it is written, the name for a call, ""
-// without one.
+// A part is a member of a list, a dict or a call. key is the source text of a dict's key, the name
+// of a call's argument, or "".
 type part struct{ key, value string }
 
-// members reads from an opening bracket to the closing one. It hands out what stands between,
-// unless each is nil.
+// members reads from an opening bracket to the closing one. It calls each for every member, unless
+// each is nil.
 func (r *reader) members(depth int, each func(part) error) error {
 	closing := r.bracket()
 	r.at++
@@ -139,7 +140,7 @@ func (r *reader) members(depth int, each func(part) error) error {
 	}
 }
 
-// comma reads what stands behind a member.
+// comma reads the comma after a member, unless the closing bracket follows.
 func (r *reader) comma(closing byte) error {
 	switch r.space(); r.next() {
 	case ',':
@@ -151,7 +152,7 @@ func (r *reader) comma(closing byte) error {
 	return r.fail("neither a comma nor the end")
 }
 
-// member reads one member. A member with a key is a dict's or, with =, a call's.
+// member reads one member of a list, or a key and a value of a dict or, with =, of a call.
 func (r *reader) member(closing byte, depth int) (part, error) {
 	from := r.at
 	if err := r.value(depth + 1); err != nil {
@@ -175,9 +176,9 @@ func isName(s string) bool {
 	return s != "" && isLetter(s[0]) && !strings.ContainsAny(s, `'"([{<.`)
 }
 
-// angle reads an object in angle brackets: <Status.INTERRUPTED: 'interrupted'>, <agent.Agent object
-// at 0x7f>. A __repr__ may write anything, so a string in it ends before the next angle bracket. A
-// lone apostrophe cannot make text out of what follows, and text cannot hide a bracket.
+// angle skips an object in angle brackets: <Status.INTERRUPTED: 'interrupted'>, <agent.Agent object
+// at 0x7f>. A __repr__ may write any text, so a string in it ends at the next angle bracket at the
+// latest. So neither a lone apostrophe nor a bracket in a string can hide the text that follows.
 func (r *reader) angle(depth int) error {
 	open := 0
 	for ; r.at < len(r.s); r.at++ {
@@ -202,7 +203,7 @@ func (r *reader) angle(depth int) error {
 	return r.fail("angle brackets do not end")
 }
 
-// Name returns the name of a call, "" for anything else.
+// Name returns the name of the call that s is, or "" if s is not a call.
 func Name(s string) string {
 	r := reader{s: s}
 	r.space()
@@ -215,10 +216,10 @@ func Name(s string) string {
 	return ""
 }
 
-// Each hands out the members of the list, tuple, dict or call that s is, in order. key is a dict's
-// key (the text of a str, any other as it is written), or the name of a call's argument, or "".
-// value is a part of s, for the functions of this package. All of s is checked, unless the function
-// stops that by an error.
+// Each calls each for the members of the list, tuple, dict or call that s is, in order. key is a
+// dict's key (the text of a str, or the source text of any other key), the name of a call's
+// argument, or "". value is a part of s, for use with the functions of this package. Each checks
+// all of s, unless the function returns an error.
 func Each(s string, each func(key, value string) error) error {
 	r := reader{s: s}
 	r.space()

@@ -9,7 +9,7 @@ import (
 var errNoStr = errors.New("pyliteral: no str")
 
 // quoteAt returns the distance to a string's quote, counted from 1. It is more than 1 if there are
-// prefixes, and 0 if no string begins here.
+// prefixes, and 0 if there is no string at this position.
 func (r *reader) quoteAt() int {
 	for n := range 3 {
 		if r.at+n >= len(r.s) {
@@ -26,10 +26,10 @@ func (r *reader) quoteAt() int {
 	return 0
 }
 
-// A prefix says how a string is to be read.
+// A prefix has the letters before a string that change its meaning.
 type prefix struct{ bytes, raw bool }
 
-// text reads a string, into out unless that is nil.
+// text reads a string, and appends it to out unless that is nil.
 func (r *reader) text(out *[]byte) error {
 	var p prefix
 	for n := r.quoteAt() - 1; n > 0; n-- {
@@ -54,11 +54,11 @@ func (r *reader) text(out *[]byte) error {
 			if err := r.escape(p, out); err != nil {
 				return err
 			}
-		case c == '\\' && r.at+1 < len(r.s): // raw: it guards a quote, and stays
+		case c == '\\' && r.at+1 < len(r.s): // in a raw string both characters stay, and the second does not end the string
 			put(out, r.s[r.at:r.at+2])
 			r.at += 2
 		default:
-			end := r.at + 1 // each byte is looked at once: no search to the end of the text
+			end := r.at + 1 // reads each byte once, and does not search to the end of the text
 			for end < len(r.s) && r.s[end] != quote && r.s[end] != '\\' && r.s[end] != '\n' && !(p.bytes && r.s[end] >= utf8.RuneSelf) {
 				end++
 			}
@@ -75,11 +75,11 @@ func put(out *[]byte, s string) {
 	}
 }
 
-// simple are the escapes of one letter.
+// simple has the escapes of one letter, and meaning their characters in the same order.
 const simple, meaning = `\'"abfnrtv`, "\\'\"\a\b\f\n\r\t\v"
 
-// escape reads what begins with a backslash. An escape that Python does not know is two characters,
-// as in Python.
+// escape reads an escape, which begins with a backslash. An unknown escape is two characters, as in
+// Python.
 func (r *reader) escape(p prefix, out *[]byte) error {
 	if r.at+1 >= len(r.s) {
 		return r.fail("a string does not end")
@@ -135,8 +135,8 @@ func (r *reader) hex(p prefix, out *[]byte, digits int) error {
 	return nil
 }
 
-// putCode appends a character, or a byte in bytes. Half of a surrogate pair, which a Python str may
-// hold, becomes U+FFFD.
+// putCode appends a character, or in bytes a byte. Half of a surrogate pair, which a Python str may
+// contain, becomes U+FFFD.
 func putCode(p prefix, out *[]byte, code int) {
 	switch {
 	case out == nil:
@@ -147,7 +147,7 @@ func putCode(p prefix, out *[]byte, code int) {
 	}
 }
 
-// Str returns the text of a str.
+// Str returns the text of the str literal s.
 func Str(s string) (string, error) {
 	r := reader{s: s}
 	r.space()
